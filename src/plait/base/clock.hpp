@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+
+namespace plait {
+
+using std::chrono::nanoseconds;
+
+/// Where time comes from: the machine, or a simulation. Passed to whatever measures or waits.
+///
+/// Threads: `now()` from any. Times count from an origin of the clock's own and never go back.
+class Clock {
+ public:
+  Clock() = default;
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+  Clock(Clock&&) = delete;
+  Clock& operator=(Clock&&) = delete;
+  virtual ~Clock() = default;
+
+  [[nodiscard]] virtual nanoseconds now() const noexcept = 0;
+};
+
+/// The machine's monotonic clock. A reading costs about 25 ns.
+class SteadyClock final : public Clock {
+ public:
+  [[nodiscard]] nanoseconds now() const noexcept override {
+    return std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now().time_since_epoch());
+  }
+};
+
+/// A clock that stands still until it is told otherwise: virtual time for simulations and tests.
+class ManualClock final : public Clock {
+ public:
+  [[nodiscard]] nanoseconds now() const noexcept override {
+    return nanoseconds{now_.load(std::memory_order_relaxed)};  // a value by itself; orders nothing
+  }
+
+  /// Expects: `time` is not before `now()`.
+  void advance_to(nanoseconds time) noexcept { now_.store(time.count(), std::memory_order_relaxed); }
+
+ private:
+  std::atomic<nanoseconds::rep> now_ = 0;
+};
+
+}  // namespace plait

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "plait/base/id.hpp"
+
+namespace plait {
+
+/// What kind of trouble an `Error` reports; programs branch on this, people read the sentence.
+enum class ErrorCode : std::uint8_t {
+  bad_argument,  ///< The caller asked for something that cannot be.
+  bad_input,     ///< A file or an option is missing, malformed or contradicts another.
+  io,            ///< The system refused to read or write.
+  truncated,     ///< A message was longer than the buffer of the receive that it matched.
+  network,       ///< The network failed; `rank()` is the peer if one is known.
+  peer_failed,   ///< Another rank stopped the run; the sentence is the one that it gave.
+  timeout,       ///< Nothing moved for the time that was set.
+  user_task,     ///< A task's body threw something that is no `Error`.
+};
+
+[[nodiscard]] const char* to_string(ErrorCode code) noexcept;
+
+/// Trouble that nobody between here and the public surface can mend.
+///
+/// `what()` is one or two sentences: what happened, where, and what to do about it.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(ErrorCode code, const std::string& sentence, Rank rank = {})
+      : std::runtime_error{sentence}, code_{code}, rank_{rank} {}
+
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  /// The rank concerned; names nothing where none is.
+  [[nodiscard]] Rank rank() const noexcept { return rank_; }
+
+ private:
+  ErrorCode code_;
+  Rank rank_;
+};
+
+/// A value, or the reason why there is none. For callers that rarely can act: files, options.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_{std::move(value)} {}        // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_{std::move(error)} {}    // NOLINT(google-explicit-constructor)
+
+  explicit operator bool() const noexcept { return std::holds_alternative<T>(state_); }
+
+  /// The value. Throws the error when there is none.
+  [[nodiscard]] T& value() & {
+    if (const Error* trouble = std::get_if<Error>(&state_)) {
+      throw *trouble;
+    }
+    return std::get<T>(state_);
+  }
+  [[nodiscard]] T&& value() && { return std::move(value()); }
+
+  /// Expects: there is no value.
+  [[nodiscard]] const Error& error() const { return std::get<Error>(state_); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+namespace detail {
+[[noreturn]] void expectation_failed(const char* why, const std::source_location& where) noexcept;
+}
+
+/// Ends the program with `why` and the place, when `fact` is false. For mistakes of the programmer; checked in
+/// all builds but release.
+inline void expect([[maybe_unused]] bool fact,
+                   [[maybe_unused]] const char* why,
+                   [[maybe_unused]] const std::source_location& where = std::source_location::current()) {
+#ifdef PLAIT_CHECKS
+  if (!fact) [[unlikely]] {
+    detail::expectation_failed(why, where);
+  }
+#endif
+}
+
+}  // namespace plait

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+
+namespace plait {
+
+/// An index that cannot be mistaken for another kind of index.
+///
+/// `Kind` is an undefined struct that names the kind. A default-constructed id names nothing and
+/// converts to false. Ids compare and copy like integers but do not add: an id is not a count.
+template <class Kind, class Rep = std::uint32_t>
+class Id {
+  static_assert(std::is_unsigned_v<Rep>, "the largest value is reserved for 'nothing'");
+
+ public:
+  using Value = Rep;
+
+  constexpr Id() = default;
+  constexpr explicit Id(Rep value) : value_{value} {}
+
+  constexpr explicit operator bool() const { return value_ != nothing; }
+  [[nodiscard]] constexpr Rep value() const { return value_; }
+
+  friend constexpr auto operator<=>(Id, Id) = default;
+
+ private:
+  static constexpr Rep nothing = static_cast<Rep>(-1);
+  Rep value_ = nothing;
+};
+
+/// A process of the parallel program, counted from 0.
+using Rank = Id<struct RankTag>;
+/// What tells messages between the same two ranks apart; chosen by the program, all 64 bits but the largest value.
+using Tag = Id<struct TagTag, std::uint64_t>;
+/// A computing thread of one rank, counted from 0.
+using WorkerId = Id<struct WorkerTag, std::uint16_t>;
+
+/// In a receive: matches a message from any rank, with any tag.
+inline constexpr Rank any_source{};
+inline constexpr Tag any_tag{};
+
+static_assert(sizeof(Rank) == 4 && std::is_trivially_copyable_v<Rank>, "travels in headers");
+
+}  // namespace plait
+
+template <class Kind, class Rep>
+struct std::hash<plait::Id<Kind, Rep>> {
+  std::size_t operator()(plait::Id<Kind, Rep> id) const noexcept { return std::hash<Rep>{}(id.value()); }
+};

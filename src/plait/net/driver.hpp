@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "plait/base/clock.hpp"
+#include "plait/base/id.hpp"
+#include "plait/net/packet.hpp"
+
+namespace plait::net {
+
+/// What became of a request to move something.
+enum class Post : std::uint8_t {
+  done,    ///< Already moved; no completion follows.
+  posted,  ///< In flight; a later `poll` tells when it has completed.
+  retry,   ///< Nothing happened (queue full); call `poll`, then try again.
+};
+
+/// One of the places at which a rank can receive bulk data; chosen by the receiver, told to the sender in a packet.
+using BulkSlot = Id<struct BulkSlotTag>;
+
+/// A packet that has come from `peer`. The holder gives it back with `Driver::recycle`.
+struct Arrival {
+  Rank peer;
+  Packet packet;
+};
+
+enum class Direction : std::uint8_t { sent, received };
+
+/// A bulk transfer that has ended: a sent buffer may be reused, a received one read.
+struct BulkDone {
+  Direction direction = Direction::sent;
+  std::uint64_t cookie = 0;  ///< As given when it was posted.
+};
+
+/// How many entries of each span a `poll` has filled.
+struct Polled {
+  std::size_t arrivals = 0;
+  std::size_t bulk = 0;
+};
+
+/// A buffer to send from, or to receive into, with what identifies the transfer.
+struct BulkSend {
+  Rank to;
+  BulkSlot slot;  ///< As told by the receiver, whose receive is already posted.
+  std::span<const std::byte> data;
+  std::uint64_t cookie = 0;
+};
+struct BulkReceive {
+  Rank from;
+  BulkSlot slot;  ///< Below `bulk_slot_count()`, and not in use.
+  std::span<std::byte> buffer;  ///< Exactly as long as the data that will come.
+  std::uint64_t cookie = 0;
+};
+
+/// Moves packets and bulk data between ranks, without looking inside.
+///
+/// No tags, no matching, no thread of its own, no call upwards: what happens is told by `poll`.
+/// Threads: one at a time, `acquire` and `recycle` included. Order: packets from one peer arrive in the order in which they were
+/// sent, unless a driver says otherwise (`sim` can reorder them on purpose); bulk data has no order. Progress: only inside the calls
+/// below. All implementations pass tests/net/conformance_test.cpp.
+///
+/// Throws: `Error` with `ErrorCode::network` and the peer, when a connection is gone; never for a full queue.
+class Driver {
+ public:
+  Driver() = default;
+  Driver(const Driver&) = delete;
+  Driver& operator=(const Driver&) = delete;
+  Driver(Driver&&) = delete;
+  Driver& operator=(Driver&&) = delete;
+  /// Gives up what is still in flight.
+  virtual ~Driver() = default;
+
+  /// For people and traces: "loopback", "sim", "mpi (Open MPI 4.1.4)".
+  [[nodiscard]] virtual const char* name() const noexcept = 0;
+  [[nodiscard]] virtual Rank self() const noexcept = 0;
+  [[nodiscard]] virtual std::uint32_t rank_count() const noexcept = 0;
+  /// The clock that this network's times follow: the machine's, or a simulation's.
+  [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
+
+  /// Largest packet, at least 1024.
+  [[nodiscard]] virtual std::size_t packet_bytes_max() const noexcept = 0;
+  /// Packets that a peer may have under way to this rank and not yet polled, before memory beyond the driver's own
+  /// buffers is used; the endpoint bounds its credits by it.
+  [[nodiscard]] virtual std::uint32_t packets_in_flight_max() const noexcept = 0;
+  /// Bulk receives that can be posted at once on one rank.
+  [[nodiscard]] virtual std::uint32_t bulk_slot_count() const noexcept = 0;
+
+  /// An empty packet of capacity `packet_bytes_max()`, from a pool; memory is taken only when the pool is empty.
+  [[nodiscard]] virtual Packet acquire() = 0;
+  /// Takes a packet back into the pool.
+  virtual void recycle(Packet&& packet) noexcept = 0;
+
+  /// Sends `packet` (at least 1 byte; to itself too) and puts it back into the pool when it has left, without a completion.
+  /// On `retry` the packet is untouched and may be offered again.
+  [[nodiscard]] virtual Post send(Rank to, Packet&& packet) = 0;
+  /// The data must stay until the `BulkDone` that bears its cookie. Never answers `done`. At least 1 byte.
+  [[nodiscard]] virtual Post send_bulk(const BulkSend& bulk) = 0;
+  /// The buffer must stay until the `BulkDone` that bears its cookie. Never answers `done`. At least 1 byte.
+  [[nodiscard]] virtual Post receive_bulk(const BulkReceive& bulk) = 0;
+
+  /// Fills the spans with what has happened since the last call and returns at once; what does not fit comes next time.
+  [[nodiscard]] virtual Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) = 0;
+
+  /// True when nothing that this rank sent is still being moved by this driver.
+  [[nodiscard]] virtual bool is_idle() const noexcept = 0;
+};
+
+}  // namespace plait::net
