@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds what plait needs and reports what an absent optional part would have enabled.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
+find_package(CLI11 REQUIRED)
+
+if(PLAIT_WITH_MPI)
+  find_package(MPI REQUIRED COMPONENTS C)
+endif()
+
+# HDF5: parallel where MPI is there, else serial; the ring's snapshots need either.
+if(PLAIT_WITH_MPI)
+  # The parallel HDF5 must be the one that was made with the MPI found above.
+  if("${MPI_C_INCLUDE_DIRS};${MPI_C_LIBRARIES}" MATCHES "mpich")
+    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-mpich hdf5-mpi hdf5)
+  else()
+    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-openmpi hdf5-mpi hdf5)
+  endif()
+else()
+  pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-serial hdf5)
+endif()
+if(NOT hdf5_FOUND)
+  message(STATUS "plait: HDF5 not found; apps/ring is not built (Debian: libhdf5-openmpi-dev)")
+endif()
+
+if(PLAIT_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+endif()
+if(PLAIT_BUILD_BENCH)
+  find_package(benchmark QUIET)  # bench/ programs that do without it are built all the same
+endif()
