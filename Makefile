@@ -19,7 +19,7 @@ demo: ## run the planetary ring on two ranks and report where its time went
 	@bash tools/demo
 
 test: ## every test: dev build, sanitizer builds, Python, rules of the project
-	@bash tools/test
+	@python3 tools/test
 
 bench: ## build and list the benchmarks; run one with: make bench NAME=...
 	@bash tools/bench $(NAME)

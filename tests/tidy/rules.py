@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the project as pure functions: (path, text) in, a list of complaints out.
+
+A complaint is one line, `path:line: what is wrong: what to do`. test_rules.py tries each rule on
+made-up bad input; test_tidy.py runs them all on the project.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+
+# Bottom to top; a folder may include itself and those before it.
+LAYERS = ["base", "trace", "net", "comm", "task", "data", "runtime"]
+# Beside the stack: what each may include apart from itself.
+BESIDE = {"replay": ["base", "trace", "net"], "record": ["base", "trace"]}
+
+HEADER_LINES_MAX = 250
+SOURCE_LINES_MAX = 600
+MPI_ALLOWED = re.compile(
+    r"src/plait/(net/mpi|record|runtime)/|apps/[^/]+/(main|snapshot)[^/]*$"
+    r"|examples/|bench/|tests/(net/mpi|record|runtime|apps|mpi)"
+)
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+_COMMENT_OR_STRING = re.compile(
+    r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])*'", re.DOTALL
+)
+
+Rule = Callable[[str, str], list[str]]
+
+
+def is_cpp(path: str) -> bool:
+    return path.endswith((".hpp", ".cpp", ".h", ".c"))
+
+
+def is_header(path: str) -> bool:
+    return path.endswith((".hpp", ".h"))
+
+
+def line_of(text: str, position: int) -> int:
+    return text.count("\n", 0, position) + 1
+
+
+def code_only(text: str) -> str:
+    """The text with comments and literals blanked, line numbers kept."""
+
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match.group())
+
+    return _COMMENT_OR_STRING.sub(blank, text)
+
+
+def includes(text: str) -> list[tuple[int, str, str]]:
+    """Of each include: its line, `<` or `"`, and what it names."""
+    return [(line_of(text, m.start(2)), m.group(1), m.group(2)) for m in _INCLUDE.finditer(text)]
+
+
+def layer_of(path: str) -> str | None:
+    match = re.match(r"(?:src/)?plait/([^/]+)/", path)
+    return match.group(1) if match else None
+
+
+def allowed_layers(folder: str) -> list[str]:
+    if folder in BESIDE:
+        return [folder, *BESIDE[folder]]
+    return LAYERS[: LAYERS.index(folder) + 1] if folder in LAYERS else []
+
+
+# --- one file at a time ---------------------------------------------------------------------------
+
+
+def includes_point_down(path: str, text: str) -> list[str]:
+    folder = layer_of(path)
+    if folder is None or not path.startswith("src/"):
+        return []
+    if folder not in LAYERS and folder not in BESIDE:
+        return [f"{path}:1: {folder}/ is not in the list of layers: add it to tests/tidy/rules.py and ARCHITECTURE.md"]
+    found = []
+    for line, _, name in includes(text):
+        target = layer_of(name)
+        if target is not None and target not in allowed_layers(folder):
+            found.append(
+                f"{path}:{line}: {folder}/ must not include {target}/: includes point down "
+                f"({', '.join(allowed_layers(folder))}); declare an interface here and implement it above"
+            )
+    return found
+
+
+def umbrella_is_for_applications(path: str, text: str) -> list[str]:
+    names = [(line, name) for line, _, name in includes(text) if name.startswith("plait/")]
+    if path.startswith("src/"):
+        return [
+            f"{path}:{line}: nothing in src/ includes plait/plait.hpp: include the header that declares what you use"
+            for line, name in names
+            if name == "plait/plait.hpp"
+        ]
+    if path.startswith(("apps/", "examples/", "tests/apps/")):
+        return [
+            f"{path}:{line}: {name} is internal here: applications include plait/plait.hpp only"
+            for line, name in names
+            if name != "plait/plait.hpp"
+        ]
+    return []
+
+
+def includes_name_the_whole_path(path: str, text: str) -> list[str]:
+    found = []
+    for line, kind, name in includes(text):
+        if name.startswith(("./", "../")) or "/../" in name:
+            found.append(f'{path}:{line}: relative include: write "plait/<folder>/<name>.hpp"')
+        elif kind == '"' and "/" not in name:
+            found.append(f'{path}:{line}: include "{name}" without a folder: write its path from the include root')
+        elif kind == "<" and name.startswith("plait/"):
+            found.append(f'{path}:{line}: write "{name}" in quotes: angle brackets are for other projects')
+    return found
+
+
+def mpi_stays_in_its_corner(path: str, text: str) -> list[str]:
+    if MPI_ALLOWED.match(path):
+        return []
+    found = [
+        f"{path}:{line}: mpi.h outside net/mpi, record and runtime: use net::Driver"
+        for line, _, name in includes(text)
+        if name == "mpi.h"
+    ]
+    for match in re.finditer(r"\bMPI_\w+", code_only(text)):
+        line = line_of(text, match.start())
+        found.append(f"{path}:{line}: {match.group()} outside net/mpi, record and runtime: use net::Driver")
+    return found
+
+
+def headers_define_no_macros(path: str, text: str) -> list[str]:
+    if not is_header(path):
+        return []
+    return [
+        f"{path}:{line_of(text, m.start())}: #define in a header: use constexpr, if constexpr or std::source_location"
+        for m in re.finditer(r"^[ \t]*#[ \t]*define\b", text, re.MULTILINE)
+    ]
+
+
+def headers_are_included_once(path: str, text: str) -> list[str]:
+    if is_header(path) and not re.search(r"^#pragma once$", text, re.MULTILINE):
+        return [f"{path}:1: no include guard: write #pragma once after the SPDX line"]
+    return []
+
+
+def licence_comes_first(path: str, text: str) -> list[str]:
+    line = "SPDX-License-Identifier: Apache-2.0"
+    if is_cpp(path):
+        if not text.startswith((f"// {line}\n", f"/* {line} */\n")):
+            return [f"{path}:1: the first line must be: // {line}"]
+        return []
+    # A script may say first what it does.
+    if line not in "\n".join(text.splitlines()[:16]):
+        return [f"{path}:1: no licence among the first lines: write # {line}"]
+    return []
+
+
+def lines_max(path: str, exceptions: Mapping[str, Mapping[str, object]]) -> int:
+    limit = exceptions.get(path, {}).get("lines")
+    if isinstance(limit, int):
+        return limit
+    return HEADER_LINES_MAX if is_header(path) else SOURCE_LINES_MAX
+
+
+def files_stay_small(path: str, text: str, exceptions: Mapping[str, Mapping[str, object]]) -> list[str]:
+    lines, limit = len(text.splitlines()), lines_max(path, exceptions)
+    if lines <= limit:
+        return []
+    return [
+        f"{path}:{limit}: {lines} lines, limit {limit}: split it by concept, or, if it is one clear idea, "
+        "say so in its first lines and give it a limit in tests/tidy/exceptions.toml"
+    ]
+
+
+def todos_have_reasons(path: str, text: str) -> list[str]:
+    found = []
+    for match in re.finditer(r"\b(?:TODO|FIXME|XXX)\b[^\n]*", text):
+        if not re.match(r"TODO\([^)]{3,}\): \S.{7,}", match.group()):
+            line = line_of(text, match.start())
+            found.append(f"{path}:{line}: a TODO needs its reason: TODO(what it waits for): what is missing")
+    return found
+
+
+def no_code_in_comments(path: str, text: str) -> list[str]:
+    """Two successive comment lines that end as statements do; one alone may be an illustration."""
+    found, run = [], 0
+    for number, line in enumerate(text.splitlines(), start=1):
+        run = run + 1 if re.match(r"^\s*//(?!/)\s*(?!.*\b(?:good|bad)\b).*(?:\)|\w\]?|=.*);$", line) else 0
+        if run == 2:
+            found.append(f"{path}:{number}: commented-out code: delete it, the history keeps it")
+    return found
+
+
+# (what, where it is banned, what to do instead)
+BANNED: list[tuple[re.Pattern[str], re.Pattern[str], str]] = [
+    (
+        re.compile(r"\b(?:std::)?s?rand\s*\("),
+        re.compile(r"."),
+        "use a std::mt19937_64 with a seed handed in through the constructor",
+    ),
+    (re.compile(r"\bstd::random_device\b"), re.compile(r"src/|tests/"), "take a seed through the constructor"),
+    (
+        re.compile(r"\bstd::cout\b"),
+        re.compile(r"src/plait/"),
+        "return the text, or throw plait::Error; programs print, libraries do not",
+    ),
+    (
+        re.compile(r"\b(?:sleep_for|sleep_until|usleep|nanosleep|sleep)\s*\("),
+        re.compile(r"tests/.*\.(?:cpp|hpp)$"),
+        "poll until the condition holds, or use the simulated clock",
+    ),
+    (re.compile(r"\bDISABLED_\w*"), re.compile(r"."), "mend the test or delete it"),
+    (re.compile(r"\busing\s+namespace\s+std\b"), re.compile(r"."), "write std:: where it is used"),
+    (re.compile(r"\breinterpret_cast<\s*(?:std::)?u?intptr_t"), re.compile(r"src/"), "use std::bit_cast"),
+    (
+        re.compile(r"\bstd::(?:system|high_resolution)_clock\b"),
+        re.compile(r"src/plait/(?:net|comm|task|data)/"),
+        "use the clock of base/clock.hpp that the constructor takes",
+    ),
+]
+
+
+def banned_words(path: str, text: str) -> list[str]:
+    code = code_only(text)
+    return [
+        f"{path}:{line_of(code, m.start())}: {m.group().strip(' (')} is banned here: {instead}"
+        for what, where, instead in BANNED
+        if where.match(path)
+        for m in what.finditer(code)
+    ]
+
+
+def no_traces_of_a_machine(path: str, text: str) -> list[str]:
+    """Paths of somebody's machine; `/tmp` is everybody's."""
+    return [
+        f"{path}:{line_of(text, m.start())}: a path of one machine ({m.group(1)}): make it relative or configurable"
+        for m in re.finditer(r"(?<![\w.}~)*-])(/(?:root|home|work|Users)/\w)", text)
+    ]
+
+
+# --- the tree as a whole --------------------------------------------------------------------------
+
+
+def untested_headers(paths: Collection[str], covered_by: Mapping[str, str]) -> list[str]:
+    """Each src/plait/F/x.hpp has tests/F/x_test.cpp, or a line that says whose test covers it and why."""
+    found = []
+    for path in sorted(paths):
+        match = re.fullmatch(r"src/plait/((?:[^/]+/)+)([^/]+)\.hpp", path)
+        if match is None or "detail/" in match.group(1):
+            continue
+        name = match.group(1) + match.group(2)
+        test = f"tests/{name}_test.cpp"
+        if test in paths:
+            if name in covered_by:
+                found.append(f"tests/tidy/exceptions.toml:1: {name} has a test of its own now: delete its line")
+        elif name not in covered_by:
+            found.append(
+                f"{path}:1: no test: write {test}, or say in tests/tidy/exceptions.toml whose test covers it and why"
+            )
+        else:
+            named = re.match(r"(tests/\S+_test\.cpp|python/tests/\S+\.py)\b", covered_by[name])
+            if named is None or named.group(1) not in paths:
+                found.append(
+                    f"tests/tidy/exceptions.toml:1: {name}: the line must begin with the path of an existing test"
+                )
+    return found
+
+
+def tests_without_build(paths: Collection[str], cmake: Mapping[str, str]) -> list[str]:
+    text = "\n".join(cmake.values())
+    found = []
+    for path in sorted(paths):
+        match = re.fullmatch(r"tests/(.+)_test\.cpp", path)
+        if match and not re.search(rf"(?<![\w/]){re.escape(match.group(1))}(?![\w/])", text):
+            found.append(f"{path}:1: no CMakeLists.txt builds it: add plait_test({match.group(1)} ...)")
+    return found
+
+
+def unmapped_folders(paths: Collection[str], architecture: str) -> list[str]:
+    folders = {m.group(1) for p in paths if (m := re.match(r"src/plait/(.+)/[^/]+\.(?:hpp|cpp)$", p))}
+    return [
+        f"ARCHITECTURE.md:1: does not mention {folder}/: add a section that begins with `{folder}/`"
+        for folder in sorted(folders)
+        if not folder.endswith("detail") and f"`{folder}/`" not in architecture
+    ]
+
+
+def examples_without_output(paths: Collection[str]) -> list[str]:
+    found = []
+    for path in sorted(paths):
+        match = re.fullmatch(r"(examples/\d\d_\w+)\.(cpp|expected)", path)
+        if match is None:
+            continue
+        other = match.group(1) + (".expected" if match.group(2) == "cpp" else ".cpp")
+        if other not in paths:
+            found.append(f"{path}:1: there is no {other}: an example is a program and what it prints")
+    return found
+
+
+def headings(markdown: str) -> set[str]:
+    """The anchors of a document's headings, as code hosts make them."""
+    found = set()
+    for match in re.finditer(r"^#+ +(.+?)\s*$", strip_fences(markdown), re.MULTILINE):
+        words = re.sub(r"[^\w\s-]", "", match.group(1).lower())
+        found.add(re.sub(r"\s", "-", words))
+    return found
+
+
+def strip_fences(markdown: str) -> str:
+    def blank(match: re.Match[str]) -> str:
+        return "\n" * match.group().count("\n")
+
+    return re.sub(r"^(```+)[^\n]*\n.*?^\1\s*$", blank, markdown, flags=re.MULTILINE | re.DOTALL)
+
+
+def broken_links(path: str, markdown: str, exists: Callable[[str], bool], read: Callable[[str], str]) -> list[str]:
+    """`exists` and `read` take paths relative to the project."""
+    found = []
+    folder = path.rpartition("/")[0]
+    text = re.sub(r"`[^`\n]*`", lambda m: " " * len(m.group()), strip_fences(markdown))
+    for match in re.finditer(r"\]\(<?([^)\s>]+)>?(?: +\"[^\"]*\")?\)", text):
+        target, _, anchor = match.group(1).partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        place = f"{path}:{line_of(text, match.start())}"
+        full = normal(f"{folder}/{target}") if target else path
+        if not exists(full):
+            found.append(f"{place}: the link {match.group(1)} leads nowhere: mend the path, it is relative to {path}")
+        elif anchor and full.endswith(".md") and anchor not in headings(read(full)):
+            found.append(f"{place}: {full} has no heading #{anchor}")
+    return found
+
+
+def normal(path: str) -> str:
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part == "..":
+            parts = parts[:-1]
+        elif part not in ("", "."):
+            parts.append(part)
+    return "/".join(parts)
+
+
+def programs_in(markdown: str) -> list[tuple[int, str]]:
+    """The line and text of each ```cpp block that is not marked as a sketch."""
+    blocks = []
+    for match in re.finditer(r"^```cpp([^\n]*)\n(.*?)^```\s*$", markdown, re.MULTILINE | re.DOTALL):
+        if "sketch" not in match.group(1).split():
+            blocks.append((line_of(markdown, match.start()) + 1, match.group(2)))
+    return blocks
