@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/net/loopback/loopback.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+#include "plait/net/detail/packet_pool.hpp"
+
+namespace plait::net {
+namespace {
+
+constexpr std::size_t pool_spare_max = 64;
+constexpr std::size_t depot_batch = pool_spare_max / 2;
+
+/// Takes up to `out.size()` elements from `from`, starting at `next`; rewinds an emptied list.
+template <class T>
+std::size_t take(std::vector<T>& from, std::size_t& next, std::span<T> out) {
+  const std::size_t count = std::min(out.size(), from.size() - next);
+  std::move(from.begin() + static_cast<std::ptrdiff_t>(next),
+            from.begin() + static_cast<std::ptrdiff_t>(next + count),
+            out.begin());
+  next += count;
+  if (next == from.size()) {
+    from.clear();
+    next = 0;
+  }
+  return count;
+}
+
+void copy_bulk(std::span<const std::byte> data, std::span<std::byte> buffer) {
+  expect(data.size() == buffer.size(), "a bulk receive is exactly as long as the data");
+  std::memcpy(buffer.data(), data.data(), std::min(data.size(), buffer.size()));
+}
+
+/// What other ranks leave for one rank.
+struct Mailbox {
+  std::mutex mutex;
+  std::vector<Arrival> arrivals;
+  std::vector<BulkDone> bulk;
+  bool is_closed = false;
+  /// Entries in both lists: lets `poll` see without the lock that there is nothing.
+  std::atomic<std::size_t> entry_count = 0;
+};
+
+/// A place for one bulk transfer: whichever side comes second copies, with the lock held, so that
+/// a driver that ends can wait for the copy from or into its rank's memory.
+struct Slot {
+  enum class Waiting : std::uint8_t { nothing, for_sender, for_receiver };
+
+  std::mutex mutex;
+  Waiting waiting = Waiting::nothing;
+  Rank sender;
+  std::span<const std::byte> data;
+  std::span<std::byte> buffer;
+  std::uint64_t cookie = 0;  ///< Of the side that waits.
+};
+
+struct RankState {
+  explicit RankState(std::uint32_t slot_count) : slots(slot_count) {}
+
+  Mailbox mailbox;
+  std::vector<Slot> slots;
+  bool is_taken = false;
+};
+
+}  // namespace
+
+struct LoopbackNetwork::State {
+  State(std::uint32_t rank_count, const LoopbackOptions& opts) : options{opts} {
+    ranks.reserve(rank_count);
+    for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+      ranks.push_back(std::make_unique<RankState>(options.bulk_slot_count));
+    }
+  }
+
+  RankState& of(Rank rank) {
+    expect(rank.value() < ranks.size(), "a rank of this network");
+    return *ranks[rank.value()];
+  }
+
+  LoopbackOptions options;
+  SteadyClock machine_clock;
+  std::vector<std::unique_ptr<RankState>> ranks;
+  std::mutex mutex;  ///< Guards `is_taken` of all ranks, and `depot`.
+  /// Packets on their way from ranks that mostly receive to ranks that mostly send.
+  std::vector<Packet> depot;
+};
+
+namespace {
+
+class LoopbackDriver final : public Driver {
+ public:
+  LoopbackDriver(std::shared_ptr<LoopbackNetwork::State> state, Rank self)
+      : state_{std::move(state)},
+        self_{self},
+        mine_{state_->of(self)},
+        pool_{state_->options.packet_bytes_max, pool_spare_max} {}
+  ~LoopbackDriver() override;
+
+  const char* name() const noexcept override { return "loopback"; }
+  Rank self() const noexcept override { return self_; }
+  std::uint32_t rank_count() const noexcept override { return static_cast<std::uint32_t>(state_->ranks.size()); }
+  const Clock& clock() const noexcept override {
+    return state_->options.clock != nullptr ? *state_->options.clock : state_->machine_clock;
+  }
+  std::size_t packet_bytes_max() const noexcept override { return state_->options.packet_bytes_max; }
+  std::uint32_t packets_in_flight_max() const noexcept override { return state_->options.packets_in_flight_max; }
+  std::uint32_t bulk_slot_count() const noexcept override { return state_->options.bulk_slot_count; }
+
+  Packet acquire() override;
+  void recycle(Packet&& packet) noexcept override;
+  Post send(Rank to, Packet&& packet) override;
+  Post send_bulk(const BulkSend& bulk) override;
+  Post receive_bulk(const BulkReceive& bulk) override;
+  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
+  bool is_idle() const noexcept override { return bulk_sends_in_flight_ == 0; }
+
+ private:
+  void tell(Rank rank, const BulkDone& done);
+  void collect_mail();
+
+  std::shared_ptr<LoopbackNetwork::State> state_;
+  Rank self_;
+  RankState& mine_;
+  detail::PacketPool pool_;
+  std::size_t bulk_sends_in_flight_ = 0;
+  // What was collected from the mailbox and has not been polled yet.
+  std::vector<Arrival> arrivals_;
+  std::vector<BulkDone> bulk_;
+  std::size_t next_arrival_ = 0;
+  std::size_t next_bulk_ = 0;
+};
+
+LoopbackDriver::~LoopbackDriver() {
+  {
+    const std::lock_guard lock{mine_.mailbox.mutex};
+    mine_.mailbox.is_closed = true;
+    mine_.mailbox.arrivals.clear();
+    mine_.mailbox.bulk.clear();
+  }
+  for (const auto& rank : state_->ranks) {
+    for (Slot& slot : rank->slots) {
+      const std::lock_guard lock{slot.mutex};
+      const bool is_my_receive = rank.get() == &mine_ && slot.waiting == Slot::Waiting::for_sender;
+      const bool is_my_send = slot.waiting == Slot::Waiting::for_receiver && slot.sender == self_;
+      if (is_my_receive || is_my_send) {
+        slot.waiting = Slot::Waiting::nothing;
+      }
+    }
+  }
+}
+
+Packet LoopbackDriver::acquire() {
+  if (pool_.is_empty()) {
+    const std::lock_guard lock{state_->mutex};
+    auto& depot = state_->depot;
+    for (std::size_t taken = 0; taken < depot_batch && !depot.empty(); ++taken) {
+      pool_.recycle(std::move(depot.back()));
+      depot.pop_back();
+    }
+  }
+  return pool_.acquire();
+}
+
+void LoopbackDriver::recycle(Packet&& packet) noexcept {
+  if (pool_.is_full()) {
+    const std::lock_guard lock{state_->mutex};
+    auto& depot = state_->depot;
+    for (std::size_t moved = 0; moved < depot_batch && depot.size() < depot.capacity(); ++moved) {
+      depot.push_back(pool_.acquire());  // below the reserved capacity: does not throw
+    }
+  }
+  pool_.recycle(std::move(packet));
+}
+
+Post LoopbackDriver::send(Rank to, Packet&& packet) {
+  expect(packet.size() > 0, "a packet that is sent has at least one byte");
+  Mailbox& mailbox = state_->of(to).mailbox;
+  const std::lock_guard lock{mailbox.mutex};
+  if (mailbox.is_closed) {
+    recycle(std::move(packet));
+    return Post::done;
+  }
+  if (mailbox.arrivals.size() >= state_->options.mailbox_packets_max) {
+    return Post::retry;
+  }
+  mailbox.arrivals.push_back({self_, std::move(packet)});
+  mailbox.entry_count.fetch_add(1, std::memory_order_release);  // with acquire in collect_mail()
+  return Post::done;
+}
+
+Post LoopbackDriver::send_bulk(const BulkSend& bulk) {
+  expect(!bulk.data.empty(), "a bulk transfer has at least one byte");
+  RankState& receiver = state_->of(bulk.to);
+  expect(bulk.slot.value() < receiver.slots.size(), "a slot that the receiver has");
+  Slot& slot = receiver.slots[bulk.slot.value()];
+  const std::lock_guard lock{slot.mutex};
+  if (slot.waiting == Slot::Waiting::for_receiver) {
+    return Post::retry;
+  }
+  ++bulk_sends_in_flight_;
+  if (slot.waiting == Slot::Waiting::nothing) {
+    slot.waiting = Slot::Waiting::for_receiver;
+    slot.sender = self_;
+    slot.data = bulk.data;
+    slot.cookie = bulk.cookie;
+    return Post::posted;
+  }
+  expect(slot.sender == self_, "the receive in this slot is for this sender");
+  copy_bulk(bulk.data, slot.buffer);
+  slot.waiting = Slot::Waiting::nothing;
+  tell(bulk.to, {Direction::received, slot.cookie});
+  tell(self_, {Direction::sent, bulk.cookie});
+  return Post::posted;
+}
+
+Post LoopbackDriver::receive_bulk(const BulkReceive& bulk) {
+  expect(!bulk.buffer.empty(), "a bulk transfer has at least one byte");
+  expect(bulk.slot.value() < mine_.slots.size(), "a slot that this rank has");
+  Slot& slot = mine_.slots[bulk.slot.value()];
+  const std::lock_guard lock{slot.mutex};
+  expect(slot.waiting != Slot::Waiting::for_sender, "a slot serves one receive at a time");
+  if (slot.waiting == Slot::Waiting::nothing) {
+    slot.waiting = Slot::Waiting::for_sender;
+    slot.sender = bulk.from;
+    slot.buffer = bulk.buffer;
+    slot.cookie = bulk.cookie;
+    return Post::posted;
+  }
+  expect(slot.sender == bulk.from, "the data in this slot is from this sender");
+  copy_bulk(slot.data, bulk.buffer);
+  slot.waiting = Slot::Waiting::nothing;
+  tell(slot.sender, {Direction::sent, slot.cookie});
+  tell(self_, {Direction::received, bulk.cookie});
+  return Post::posted;
+}
+
+void LoopbackDriver::tell(Rank rank, const BulkDone& done) {
+  Mailbox& mailbox = state_->of(rank).mailbox;
+  const std::lock_guard lock{mailbox.mutex};
+  if (!mailbox.is_closed) {
+    mailbox.bulk.push_back(done);
+    mailbox.entry_count.fetch_add(1, std::memory_order_release);  // with acquire in collect_mail()
+  }
+}
+
+/// Exchanges the lists that have been polled empty for those in the mailbox.
+void LoopbackDriver::collect_mail() {
+  Mailbox& mailbox = mine_.mailbox;
+  if (mailbox.entry_count.load(std::memory_order_acquire) == 0) {  // with release in send(), tell()
+    return;
+  }
+  const std::lock_guard lock{mailbox.mutex};
+  std::size_t collected = 0;
+  if (arrivals_.empty()) {
+    arrivals_.swap(mailbox.arrivals);
+    collected += arrivals_.size();
+  }
+  if (bulk_.empty()) {
+    bulk_.swap(mailbox.bulk);
+    collected += bulk_.size();
+  }
+  mailbox.entry_count.fetch_sub(collected, std::memory_order_relaxed);  // the lock orders it
+}
+
+Polled LoopbackDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
+  if (arrivals_.empty() || bulk_.empty()) {
+    collect_mail();
+  }
+  Polled polled;
+  polled.arrivals = take(arrivals_, next_arrival_, arrivals);
+  polled.bulk = take(bulk_, next_bulk_, bulk);
+  bulk_sends_in_flight_ -=
+      static_cast<std::size_t>(std::ranges::count(bulk.first(polled.bulk), Direction::sent, &BulkDone::direction));
+  return polled;
+}
+
+}  // namespace
+
+LoopbackNetwork::LoopbackNetwork(std::uint32_t rank_count, const LoopbackOptions& options) {
+  if (rank_count == 0) {
+    throw Error{ErrorCode::bad_argument, "a loopback network needs at least one rank"};
+  }
+  if (options.packet_bytes_max < 1024) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("packets of {} bytes are too small; at least 1024 are needed", options.packet_bytes_max)};
+  }
+  state_ = std::make_shared<State>(rank_count, options);
+  state_->depot.reserve(std::size_t{rank_count} * pool_spare_max);
+}
+
+std::uint32_t LoopbackNetwork::rank_count() const noexcept {
+  return static_cast<std::uint32_t>(state_->ranks.size());
+}
+
+std::unique_ptr<Driver> LoopbackNetwork::driver(Rank rank) {
+  if (!rank || rank.value() >= rank_count()) {
+    throw Error{
+        ErrorCode::bad_argument, fmt::format("there is no such rank in a loopback network of {}", rank_count()), rank};
+  }
+  const std::lock_guard lock{state_->mutex};
+  if (std::exchange(state_->of(rank).is_taken, true)) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("rank {} of this loopback network has its driver already", rank.value()),
+                rank};
+  }
+  return std::make_unique<LoopbackDriver>(state_, rank);
+}
+
+}  // namespace plait::net

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/trace/detail/chunk_file.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+
+namespace plait::trace::detail {
+namespace {
+
+std::string describe(int error) {
+  return std::generic_category().message(error);
+}
+
+}  // namespace
+
+ChunkFile::ChunkFile(std::filesystem::path path, const wire::Header& header)
+    : path_{std::move(path)}, chunk_bytes_{header.chunk_bytes} {
+  file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file_ < 0 && errno == EEXIST) {
+    throw Error{ErrorCode::io,
+                fmt::format("{}: a trace is there already and is not overwritten; choose another "
+                            "folder, or remove this one",
+                            path_.string())};
+  }
+  if (file_ < 0) {
+    throw Error{ErrorCode::io, fmt::format("{}: cannot create the trace: {}", path_.string(), describe(errno))};
+  }
+  std::array<std::byte, wire::header_bytes> page{};
+  std::memcpy(page.data(), &header, sizeof header);
+  if (::pwrite(file_, page.data(), page.size(), 0) != static_cast<ssize_t>(page.size())) {
+    const int error = errno;
+    ::close(file_);
+    ::unlink(path_.c_str());
+    throw Error{ErrorCode::io, fmt::format("{}: cannot write the trace: {}", path_.string(), describe(error))};
+  }
+}
+
+ChunkFile::~ChunkFile() {
+  ::close(file_);
+}
+
+std::span<std::byte> ChunkFile::next_chunk() noexcept {
+  const std::lock_guard lock{mutex_};
+  if (is_stopped_) {
+    return {};
+  }
+  // Space is taken here, because a mapped page that finds the disk full kills the process.
+  const auto offset = static_cast<off_t>(end_);
+  if (const int error = ::posix_fallocate(file_, offset, static_cast<off_t>(chunk_bytes_)); error != 0) {
+    stop("no space for more events", error);
+    return {};
+  }
+  void* memory = ::mmap(nullptr, chunk_bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file_, offset);
+  if (memory == MAP_FAILED) {
+    stop("cannot map the file into memory", errno);
+    return {};
+  }
+  end_ += chunk_bytes_;
+  return {static_cast<std::byte*>(memory), chunk_bytes_};
+}
+
+void ChunkFile::release(std::span<std::byte> chunk) noexcept {
+  if (!chunk.empty()) {
+    ::munmap(chunk.data(), chunk.size());
+  }
+}
+
+void ChunkFile::stop(const char* what, int error) noexcept {
+  is_stopped_ = true;
+  std::fprintf(stderr,
+               "plait: %s: %s (%s); this rank records no more, what is there stays readable\n",
+               path_.c_str(),
+               what,
+               std::strerror(error));
+}
+
+}  // namespace plait::trace::detail

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "plait/base/clock.hpp"
+#include "plait/base/id.hpp"
+
+/// What a trace is made of, as the layers above tell it. Times count from the recorder's time 0
+/// (`Recorder::now()`); 0 means "not known" for times other than starts. What each field means is
+/// told in full in docs/trace-format.md.
+namespace plait::trace {
+
+/// A name that was registered with `Recorder::name`.
+using NameId = Id<struct NameTag>;
+
+/// What a name is for; names of different roles are numbered apart.
+enum class Role : std::uint8_t { task, span, counter };
+inline constexpr std::uint8_t role_count = 3;
+
+/// Longest text of a name or of a thread's name in a file; longer ones are cut, at a character.
+inline constexpr std::size_t text_bytes_max = 56;
+
+enum class TaskPart : std::uint8_t { compute = 0, send = 1, receive = 2 };
+
+struct TaskEvent {
+  NameId kind;  ///< Of `Role::task`.
+  TaskPart part = TaskPart::compute;
+  /// What was worked on; of a send or receive task: `message_object(peer, sequence)`.
+  std::uint64_t object = 0;
+  nanoseconds ready{};
+  nanoseconds start{};  ///< Of a send or receive task: when it was posted.
+  nanoseconds end{};
+  std::uint64_t task = 0;       ///< Unique within the rank's file, from 1.
+  std::uint64_t caused_by = 0;  ///< The task whose end made it ready or that spawned it; 0 = none.
+  std::uint32_t step = 0;
+};
+
+/// The object of a send or receive task: its message.
+[[nodiscard]] constexpr std::uint64_t message_object(Rank peer, std::uint32_t sequence) noexcept {
+  return std::uint64_t{peer.value()} << 32U | sequence;
+}
+
+enum class MessageDirection : std::uint8_t { sent, received };
+enum class Protocol : std::uint8_t { eager, rendezvous, active_message };
+
+struct MessageEvent {
+  MessageDirection direction = MessageDirection::sent;
+  Protocol protocol = Protocol::eager;
+  Rank peer;  ///< Destination of a send, source of a receive.
+  std::uint32_t communicator = 0;
+  std::uint32_t sequence = 0;  ///< Within (source, destination, communicator).
+  Tag tag;
+  std::uint64_t bytes = 0;
+  nanoseconds posted{};     ///< The program asked.
+  nanoseconds handed{};     ///< Send: handed to the network. Receive: matched.
+  nanoseconds moved{};      ///< Send: left, the buffer is free. Receive: all bytes are here.
+  nanoseconds completed{};  ///< The program was told.
+};
+
+/// A stretch of time with a name that is no task: a phase of a step, a step.
+struct SpanEvent {
+  NameId name;  ///< Of `Role::span`.
+  std::uint64_t object = 0;
+  nanoseconds start{};
+  nanoseconds end{};
+  std::uint32_t step = 0;
+};
+
+/// Nobody looked at the network from start to end although something was in flight.
+struct PollGapEvent {
+  nanoseconds start{};
+  nanoseconds end{};
+};
+
+struct CounterEvent {
+  NameId name;  ///< Of `Role::counter`.
+  nanoseconds time{};
+  double value = 0;
+  std::uint32_t step = 0;
+};
+
+/// What an exchange of messages with rank 0 told of this rank's clock.
+struct ClockEvent {
+  nanoseconds time{};    ///< Of this rank.
+  nanoseconds offset{};  ///< To be added to get the time of rank 0.
+  nanoseconds round_trip{};
+};
+
+}  // namespace plait::trace
