@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chain of tasks and messages that decided when a step ended.
+
+Walks backwards from the task that ended last, at each task to what it had to wait for last: the
+task that ran before it on its worker, when that ended after the task was ready, else the task that
+released it. The time in which it was ready and its worker had nothing to do is a wait for a lock or
+for the scheduler. A receive task leads to its sender's send task when the message was what it
+waited for, and to the task that posted it when it was posted late.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from plait import _events as events
+
+#: What a stretch of the path is; the values of the `what` column.
+RUN, WORKER_WAIT, TRANSFER, RELEASE, START = range(5)
+WHAT = (
+    "computing",
+    "ready, but not started",
+    "message under way",
+    "released, not yet noticed",
+    "before the first task",
+)
+_MESSAGE_NAME = "message under way"
+
+_COLUMNS = {
+    "step": pl.Int64(),
+    "rank": pl.Int32(),
+    "worker": pl.Int32(),
+    "role": pl.Int8(),
+    "kind": pl.Int32(),
+    "what": pl.Int8(),
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+}
+_Row = tuple[int, int, int, int, int, int, int, int]
+
+
+@dataclass(frozen=True)
+class _Tables:
+    columns: dict[str, list[Any]]
+    position: dict[tuple[int, int], int]  # (rank, task id) -> row
+    send_of: dict[tuple[int, int], int]  # (source << 32 | destination, sequence) -> row
+    arrived: dict[tuple[int, int], int]  # the same key -> time all bytes were at the receiver
+    previous: list[int]  # the row that ran before on the same worker; -1 where there is none
+
+
+def critical_paths(
+    tasks: pl.DataFrame, matched: pl.DataFrame, steps: Iterable[int] | None = None
+) -> pl.DataFrame:
+    """The paths of all steps, or of some: stretches in order of time.
+
+    Columns: step, rank, worker, role, kind (of the task), what (see WHAT), start_ns, end_ns.
+    """
+    if steps is not None:
+        tasks = tasks.filter(pl.col("step").is_in(list(steps)))
+    if not tasks.height:
+        return pl.DataFrame(schema=_COLUMNS)
+    tasks = tasks.sort("step", "end_ns")
+    tables = _index(tasks, matched)
+    step = tasks["step"].to_numpy()
+    lasts = np.flatnonzero(np.append(step[1:] != step[:-1], True))
+    firsts = tasks.group_by("step").agg(pl.col("ready_ns").min()).sort("step")["ready_ns"].to_list()
+    rows: list[_Row] = []
+    for last, first_ns in zip(lasts.tolist(), firsts, strict=True):
+        rows.extend(reversed(_walk(tables, last, first_ns)))
+    return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+
+
+def _index(tasks: pl.DataFrame, matched: pl.DataFrame) -> _Tables:
+    names = ("rank", "worker", "role", "kind", "ready_ns", "start_ns", "end_ns", "step")
+    columns = {name: tasks[name].to_list() for name in (*names, "id", "released_by", "object")}
+    identities = zip(columns["rank"], columns["id"], strict=True)
+    position = dict(zip(identities, range(tasks.height), strict=True))
+    where: npt.NDArray[np.int64] = np.flatnonzero(tasks["role"].to_numpy() == events.ROLE_SEND)
+    send_of = {}
+    for row in where.tolist():
+        peer, sequence = columns["object"][row] >> 32, columns["object"][row] & 0xFFFFFFFF
+        send_of[columns["rank"][row] << 32 | peer, sequence] = row
+    keys = zip(matched["source"], matched["destination"], matched["sequence"], strict=True)
+    arrived = {
+        (source << 32 | destination, sequence): time
+        for (source, destination, sequence), time in zip(keys, matched["arrived_ns"], strict=True)
+    }
+    return _Tables(columns, position, send_of, arrived, _previous_on_worker(tasks).tolist())
+
+
+def _previous_on_worker(tasks: pl.DataFrame) -> npt.NDArray[np.int64]:
+    columns = ("start_ns", "worker", "rank", "role")
+    start, worker, rank, role = (tasks[name].to_numpy() for name in columns)
+    ran = np.flatnonzero(role == events.ROLE_TASK)
+    order = ran[np.lexsort((start[ran], worker[ran], rank[ran]))]
+    same = (worker[order[1:]] == worker[order[:-1]]) & (rank[order[1:]] == rank[order[:-1]])
+    previous = np.full(tasks.height, -1, dtype=np.int64)
+    previous[order[1:]] = np.where(same, order[:-1], -1)
+    return previous
+
+
+def _walk(tables: _Tables, last: int, first_ns: int) -> list[_Row]:
+    """From the last task of a step back to its start; latest first, without gaps or overlaps."""
+    get = tables.columns
+    path: list[_Row] = []
+    row: int | None = last
+    until = get["end_ns"][last]
+    seen: set[int] = set()
+    step = get["step"][last]
+
+    def add(at: int, what: int, begin: int) -> None:
+        """The stretch from `begin` to where the path has come; nothing when it has no length."""
+        nonlocal until
+        begin = max(begin, first_ns)
+        if begin < until:
+            who = (get["rank"][at], get["worker"][at], get["role"][at], get["kind"][at])
+            path.append((step, *who, what, begin, until))
+            until = begin
+
+    at = last
+    while row is not None and row not in seen and get["step"][row] == step:
+        seen.add(row)
+        at = row
+        rank = get["rank"][row]
+        sender = _limiting_send(tables, row)
+        if sender is not None:
+            add(row, TRANSFER, get["start_ns"][sender])
+            row = sender
+            at = row
+            rank = get["rank"][row]
+        elif get["role"][row] == events.ROLE_TASK:
+            add(row, RUN, get["start_ns"][row])
+        else:
+            add(row, TRANSFER, get["start_ns"][row])
+        previous = tables.previous[row]
+        if previous >= 0 and get["ready_ns"][row] < get["end_ns"][previous] <= until:
+            add(row, WORKER_WAIT, get["end_ns"][previous])
+            row = previous
+            continue
+        add(row, WORKER_WAIT, get["ready_ns"][row])
+        released_by = get["released_by"][row]
+        before = tables.position.get((rank, released_by)) if released_by else None
+        if before is not None and get["step"][before] == step:
+            add(row, RELEASE, get["end_ns"][before])
+        row = before
+    add(at, START, first_ns)
+    return path
+
+
+def _limiting_send(tables: _Tables, row: int) -> int | None:
+    """The send that a receive task waited for; None when the receive itself was posted late."""
+    get = tables.columns
+    if get["role"][row] != events.ROLE_RECEIVE:
+        return None
+    source, sequence = get["object"][row] >> 32, get["object"][row] & 0xFFFFFFFF
+    key = (source << 32 | get["rank"][row], sequence)
+    sender = tables.send_of.get(key)
+    if sender is None or get["step"][sender] != get["step"][row]:
+        return None
+    posted = get["start_ns"][row]
+    arrived = tables.arrived.get(key, get["end_ns"][row])
+    late = posted >= max(arrived, get["start_ns"][sender])
+    return None if late else sender
+
+
+def path_shares(paths: pl.DataFrame, kinds: tuple[str, ...]) -> pl.DataFrame:
+    """Time on the paths by name (task kind, or kind of wait): name, what, count, time_ns, share."""
+    names = pl.DataFrame(
+        {"kind": pl.Series(range(len(kinds)), dtype=pl.Int32), "task": list(kinds)},
+        schema={"kind": pl.Int32, "task": pl.String},
+    )
+    whole = int((paths["end_ns"] - paths["start_ns"]).sum()) if paths.height else 0
+    label = pl.lit(_MESSAGE_NAME)
+    for what in (WORKER_WAIT, RELEASE, START):
+        label = pl.when(pl.col("what") == what).then(pl.lit(WHAT[what])).otherwise(label)
+    return (
+        paths.join(names, on="kind", how="left")
+        .with_columns(
+            pl.when(pl.col("what") == RUN).then(pl.col("task")).otherwise(label).alias("name"),
+            (pl.col("end_ns") - pl.col("start_ns")).alias("time_ns"),
+        )
+        .group_by("name", "what")
+        .agg(pl.len().alias("count"), pl.col("time_ns").sum())
+        .with_columns((pl.col("time_ns") / max(1, whole)).alias("share"))
+        .sort("time_ns", descending=True)
+    )

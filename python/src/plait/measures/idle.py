@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long each worker had no task."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from plait import _events as events
+
+Times = npt.NDArray[np.int64]
+
+
+def covered_ns(start_ns: Times, end_ns: Times) -> int:
+    """Length of the union of the intervals: nested and overlapping ones count once."""
+    if start_ns.size == 0:
+        return 0
+    order = np.argsort(start_ns, kind="stable")
+    start, end = start_ns[order], end_ns[order]
+    reached = np.maximum.accumulate(end)
+    before = np.concatenate((start[:1], reached[:-1]))
+    return int(np.maximum(end - np.maximum(start, before), 0).sum())
+
+
+def idle_by_lane(tasks: pl.DataFrame, window_ns: tuple[int, int]) -> pl.DataFrame:
+    """One row for each (rank, worker) that ran a task: busy_ns, idle_ns, idle_share of the window.
+
+    Send and receive tasks occupy no worker and do not count.
+    """
+    whole = window_ns[1] - window_ns[0]
+    rows = []
+    ran = tasks.filter(pl.col("role") == events.ROLE_TASK)
+    for (rank, worker), lane in ran.group_by(["rank", "worker"]):
+        start = np.maximum(lane["start_ns"].to_numpy(), window_ns[0])
+        end = np.minimum(lane["end_ns"].to_numpy(), window_ns[1])
+        busy = covered_ns(start, np.maximum(start, end))
+        share = (whole - busy) / whole if whole > 0 else 0.0
+        rows.append((rank, worker, busy, whole - busy, share))
+    schema = {
+        "rank": pl.Int32(),
+        "worker": pl.Int32(),
+        "busy_ns": pl.Int64(),
+        "idle_ns": pl.Int64(),
+        "idle_share": pl.Float64(),
+    }
+    return pl.DataFrame(rows, schema=schema, orient="row").sort("rank", "worker")
+
+
+def idle_by_rank(lanes: pl.DataFrame) -> pl.DataFrame:
+    """Mean over the workers of each rank; threads that are no workers do not count."""
+    return (
+        lanes.filter(pl.col("worker") != events.NO_WORKER)
+        .group_by("rank")
+        .agg(
+            pl.col("idle_share").mean(),
+            pl.col("busy_ns").sum(),
+            pl.col("idle_ns").sum(),
+            pl.len().alias("workers"),
+        )
+        .sort("rank")
+    )

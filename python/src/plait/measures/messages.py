@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Both sides of each message joined; data in flight and data rate over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+_KEY = ["source", "destination", "communicator", "sequence"]
+
+
+def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
+    """One row for each message that has both sides, in order of posting.
+
+    sent_ns: posted by the sender; left_ns: free on the sender; expected_ns: posted by the receiver;
+    arrived_ns: all bytes at the receiver; received_ns: the receiver was told.
+    """
+    sends = (
+        messages.filter(~pl.col("received"))
+        .unique(_KEY, keep="first", maintain_order=True)
+        .select(
+            *_KEY,
+            "size_bytes",
+            "protocol",
+            "tag",
+            pl.col("posted_ns").alias("sent_ns"),
+            pl.col("arrived_ns").alias("left_ns"),
+        )
+    )
+    receives = (
+        messages.filter(pl.col("received"))
+        .unique(_KEY, keep="first", maintain_order=True)
+        .select(
+            *_KEY,
+            pl.col("posted_ns").alias("expected_ns"),
+            "arrived_ns",
+            pl.col("completed_ns").alias("received_ns"),
+        )
+    )
+    return sends.join(receives, on=_KEY, how="inner").sort("sent_ns")
+
+
+@dataclass(frozen=True)
+class Unmatched:
+    sends: int
+    receives: int
+
+
+def count_unmatched(messages: pl.DataFrame, matched: pl.DataFrame) -> Unmatched:
+    received = int(messages["received"].sum())
+    return Unmatched(messages.height - received - matched.height, received - matched.height)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A value that changes in steps: `value[i]` from `time_ns[i]` until `time_ns[i + 1]`."""
+
+    time_ns: npt.NDArray[np.int64]
+    value: npt.NDArray[np.float64]
+
+    def peak(self) -> float:
+        return float(self.value.max()) if self.value.size else 0.0
+
+    def mean(self) -> float:
+        """Over time, from the first to the last change."""
+        lengths = np.diff(self.time_ns)
+        whole = float(lengths.sum())
+        return float((self.value[:-1] * lengths).sum()) / whole if whole > 0 else 0.0
+
+
+def in_flight(matched: pl.DataFrame) -> dict[int, Curve]:
+    """For each sending rank: bytes that it has posted and that were not yet received."""
+    curves = {}
+    for (rank,), part in matched.group_by(["source"]):
+        begin, end = part["sent_ns"].to_numpy(), part["received_ns"].to_numpy()
+        size = part["size_bytes"].to_numpy().astype(np.float64)
+        end = np.maximum(begin, end)
+        times = np.concatenate((begin, end))
+        change = np.concatenate((size, -size))
+        order = np.argsort(times, kind="stable")
+        curves[int(str(rank))] = Curve(times[order], np.maximum(np.cumsum(change[order]), 0.0))
+    return dict(sorted(curves.items()))
+
+
+def data_rate(
+    matched: pl.DataFrame, window_ns: tuple[int, int], bins: int
+) -> tuple[npt.NDArray[np.float64], dict[int, npt.NDArray[np.float64]]]:
+    """Bin edges, and for each receiving rank the bytes that arrived per second in each bin.
+
+    The bytes of a message are spread evenly over the time from its posting, on whichever side was
+    later, to its arrival.
+    """
+    low, high = window_ns
+    edges = np.linspace(low, max(high, low + 1), bins + 1)
+    rates = {}
+    width_s = (edges[1] - edges[0]) * 1e-9
+    for (rank,), part in matched.group_by(["destination"]):
+        rates[int(str(rank))] = _spread(part, edges) / width_s
+    return edges, dict(sorted(rates.items()))
+
+
+def _spread(part: pl.DataFrame, edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Bytes in each bin: the difference at its edges of the bytes arrived until then."""
+    end = part["arrived_ns"].to_numpy().astype(np.float64)
+    begin = np.maximum(part["sent_ns"].to_numpy(), part["expected_ns"].to_numpy())
+    begin = np.minimum(begin.astype(np.float64), end - 1.0)
+    slope = part["size_bytes"].to_numpy() / (end - begin)
+    # Arrived until t = sum of slope * (clamp(t, begin, end) - begin): piecewise linear in t.
+    knots = np.concatenate((begin, end))
+    order = np.argsort(knots, kind="stable")
+    knots = knots[order]
+    slopes = np.cumsum(np.concatenate((slope, -slope))[order])
+    until = np.concatenate(([0.0], np.cumsum(slopes[:-1] * np.diff(knots))))
+    return np.maximum(np.diff(np.interp(edges, knots, until)), 0.0)
+
+
+def since_step_start(
+    times_ns: npt.NDArray[np.int64],
+    reference_ns: npt.NDArray[np.int64],
+    step_starts_ns: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """`times_ns` counted from the start of the step in which `reference_ns` falls."""
+    if step_starts_ns.size == 0:
+        return times_ns - (times_ns.min() if times_ns.size else 0)
+    which = np.searchsorted(step_starts_ns, reference_ns, side="right") - 1
+    result: npt.NDArray[np.int64] = times_ns - step_starts_ns[np.maximum(which, 0)]
+    return result

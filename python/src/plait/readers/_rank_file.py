@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rank's file: finds the valid records, leaves out the impossible ones and says which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plait import _events as events
+from plait.readers import _layout as layout
+
+Records = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+Index = npt.NDArray[np.int64]
+
+#: A time further than this from the start of the run is taken for a damaged record.
+TIME_MAX_NS = 366 * 86400 * 10**9
+#: A rank with more workers than this is taken for a damaged record.
+WORKERS_MAX = 4096
+SIZE_MAX_BYTES = 1 << 50
+#: Ranks that a header may claim; guards against a damaged header.
+RANKS_MAX = 1 << 22
+
+
+class UnusableFileError(Exception):
+    """The file as a whole cannot be read; the text says why."""
+
+
+@dataclass
+class RankFile:
+    rank: int
+    ranks: int
+    wall_ns: int
+    tasks: Records
+    messages: Records
+    spans: Records
+    gaps: Records
+    counters: Records
+    clocks: Records
+    names: dict[tuple[int, int], str]  # (role, number) -> text
+    notices: list[str] = field(default_factory=list)
+
+
+def read_rank_file(path: Path) -> RankFile:
+    """Reads what is valid. Raises UnusableFileError where not even the header is."""
+    try:
+        raw = np.fromfile(path, dtype=np.uint8)
+    except OSError as error:
+        raise UnusableFileError(f"cannot be read ({error.strerror})") from error
+    header = _read_header(raw)
+    notices: list[str] = []
+    records = raw[layout.HEADER_BYTES :]
+    records = records[: records.size // layout.RECORD_BYTES * layout.RECORD_BYTES]
+    table = records.reshape(-1, layout.RECORD_BYTES)
+    kinds = _valid_kinds(table[:, 0], int(header["chunk_bytes"]) // layout.RECORD_BYTES)
+    if kinds.bad_chunks:
+        notices.append(
+            f"{path.name}: event {kinds.first_bad}: {kinds.bad_chunks} chunk(s) do not begin with "
+            "a chunk record and were left out"
+        )
+
+    def take(kind: int, dtype: np.dtype[Any], checks: Callable[[Records], list[Check]]) -> Records:
+        where = np.flatnonzero(kinds.of_record == kind)
+        found: Records = np.ascontiguousarray(table[where]).view(dtype).reshape(-1)
+        return _keep_possible(found, where, checks(found), path.name, notices)
+
+    ranks = int(header["ranks"])
+    result = RankFile(
+        rank=int(header["rank"]),
+        ranks=ranks,
+        wall_ns=int(header["wall_ns"]),
+        tasks=take(layout.KIND_TASK, layout.TASK, lambda found: _check_tasks(found, ranks)),
+        messages=take(layout.KIND_MESSAGE, layout.MESSAGE, lambda f: _check_messages(f, ranks)),
+        spans=take(layout.KIND_SPAN, layout.SPAN, lambda f: _check_interval(f, "span")),
+        gaps=take(layout.KIND_GAP, layout.GAP, lambda f: _check_interval(f, "poll gap")),
+        counters=take(layout.KIND_COUNTER, layout.COUNTER, _check_counters),
+        clocks=take(layout.KIND_CLOCK, layout.CLOCK, _check_clocks),
+        names={},
+        notices=notices,
+    )
+    names = take(layout.KIND_NAME, layout.NAME, lambda found: [])
+    for name in names:
+        text = bytes(name["text"])[: min(int(name["length"]), layout.NAME_BYTES)]
+        key = (int(name["role"]), int(name["number"]))
+        result.names[key] = text.decode("utf-8", "replace").rstrip("\0")
+    return result
+
+
+def _read_header(raw: npt.NDArray[np.uint8]) -> Any:
+    if raw.size < layout.HEADER_BYTES:
+        raise UnusableFileError(f"is only {raw.size} bytes long, shorter than its header")
+    header = raw[: layout.HEADER_BYTES].view(layout.HEADER)[0]
+    if raw[:8].tobytes() != layout.MAGIC:
+        raise UnusableFileError("is no plait trace (it does not begin with PLAITTRC)")
+    if header["version"] != layout.VERSION:
+        raise UnusableFileError(
+            f"has format version {header['version']}, this plait reads version {layout.VERSION}"
+        )
+    if header["record_bytes"] != layout.RECORD_BYTES:
+        raise UnusableFileError(f"has records of {header['record_bytes']} bytes instead of 64")
+    chunk_bytes = int(header["chunk_bytes"])
+    if chunk_bytes < 128 or chunk_bytes % 64:
+        raise UnusableFileError(f"has chunks of {chunk_bytes} bytes, which is no multiple of 64")
+    if not 0 < int(header["ranks"]) <= RANKS_MAX or header["rank"] >= header["ranks"]:
+        raise UnusableFileError(f"says it is rank {header['rank']} of {header['ranks']}")
+    return header
+
+
+@dataclass
+class _Kinds:
+    of_record: npt.NDArray[np.uint8]  # 0 for every record that is not valid
+    bad_chunks: int
+    first_bad: int
+
+
+def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
+    """The kind of each record, 0 from the first 0 of its chunk on and in chunks without a head."""
+    chunks = -(-kinds.size // chunk_records)
+    # A damaged chunk size may exceed the file by far: then there is one chunk, cut short.
+    if chunks <= 1:
+        chunk_records = max(1, kinds.size)
+    grid = np.zeros(max(1, chunks) * chunk_records, dtype=np.uint8)
+    grid[: kinds.size] = kinds
+    grid = grid.reshape(-1, chunk_records)
+    headless = (grid[:, 0] != layout.KIND_CHUNK) & (grid[:, 0] != layout.KIND_NONE)
+    alive = np.logical_and.accumulate(grid != layout.KIND_NONE, axis=1)
+    alive &= (grid[:, 0] == layout.KIND_CHUNK)[:, None]
+    valid = np.where(alive, grid, np.uint8(0)).reshape(-1)[: kinds.size]
+    first_bad = int(np.flatnonzero(headless)[0]) * chunk_records if headless.any() else 0
+    return _Kinds(valid, int(headless.sum()), first_bad)
+
+
+@dataclass(frozen=True)
+class Check:
+    """Records for which `bad` holds cannot be true; `what` says why."""
+
+    bad: Mask
+    what: str
+
+
+def _outside(times: npt.NDArray[np.int64]) -> Mask:
+    return (times > TIME_MAX_NS) | (times < -TIME_MAX_NS)
+
+
+def _bad_worker(worker: npt.NDArray[np.uint16]) -> Mask:
+    return (worker >= WORKERS_MAX) & (worker != events.NO_WORKER)
+
+
+def _check_interval(found: Records, noun: str) -> list[Check]:
+    start, end = found["start"], found["end"]
+    return [
+        Check(_outside(start) | _outside(end), f"{noun} with an impossible time"),
+        Check(end < start, f"{noun} ends before it starts"),
+        Check(_bad_worker(found["worker"]), f"{noun} of an impossible worker"),
+    ]
+
+
+def _check_tasks(found: Records, ranks: int) -> list[Check]:
+    peer = found["object"] >> np.uint64(32)
+    message = (found["flags"] & 3) != 0
+    return [
+        *_check_interval(found, "task"),
+        Check(_outside(found["ready"]), "task with an impossible time"),
+        Check((found["flags"] & 3) == 3, "task is both a send and a receive"),
+        Check(message & (peer >= ranks), "send or receive task of a rank that is not in the run"),
+    ]
+
+
+def _check_messages(found: Records, ranks: int) -> list[Check]:
+    times = ("posted", "handed", "arrived", "completed")
+    late = np.zeros(found.size, dtype=np.bool_)
+    for name in times:
+        late |= _outside(found[name])
+    return [
+        Check(late, "message with an impossible time"),
+        Check(found["peer"] >= ranks, "message of a rank that is not in the run"),
+        Check(found["bytes"] > SIZE_MAX_BYTES, "message of an impossible size"),
+        Check(found["direction"] > 1, "message that was neither sent nor received"),
+        Check(found["protocol"] >= len(events.PROTOCOLS), "message of an unknown protocol"),
+        Check(
+            (found["completed"] != 0) & (found["completed"] < found["posted"]),
+            "message ends before it starts",
+        ),
+    ]
+
+
+def _check_counters(found: Records) -> list[Check]:
+    return [
+        Check(_outside(found["time"]), "counter with an impossible time"),
+        Check(~np.isfinite(found["value"]), "counter whose value is not finite"),
+    ]
+
+
+def _check_clocks(found: Records) -> list[Check]:
+    bad = _outside(found["time"]) | _outside(found["offset"]) | (found["round_trip"] < 0)
+    return [Check(bad, "clock exchange with an impossible time")]
+
+
+def _keep_possible(
+    found: Records, where: Index, checks: list[Check], name: str, notices: list[str]
+) -> Records:
+    keep = np.ones(found.size, dtype=np.bool_)
+    for check in checks:
+        bad = check.bad & keep
+        if bad.any():
+            more = int(bad.sum()) - 1
+            also = f" (and {more:,} more such)" if more else ""
+            event = int(where[np.flatnonzero(bad)[0]])
+            notices.append(f"{name}: event {event}: {check.what}; left out{also}")
+            keep &= ~bad
+    return found[keep]

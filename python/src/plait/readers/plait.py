@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads a run's folder (docs/trace-format.md) into event tables."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from plait import _events as events
+from plait._errors import PlaitError
+from plait._events import Run
+from plait.readers._clocks import ClockMap, fit_clock
+from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
+
+_ROLES = {0: "kind", 1: "span", 2: "counter"}
+_MISSING_SHOWN_MAX = 8
+
+
+def read_run(folder: Path) -> Run:
+    """Everything readable of a run, with notices about what is not.
+
+    Raises PlaitError, a sentence for the user, when there is nothing usable at all.
+    """
+    if not folder.is_dir():
+        raise PlaitError(
+            f"{folder} is no folder; give the run's folder, as printed by `plait run` (it holds "
+            "meta.json and rank-0000.plt)"
+        )
+    notices: list[str] = []
+    meta = _read_meta(folder / "meta.json", notices)
+    files = _read_files(folder, notices)
+    if not files:
+        why = f" ({notices[-1]})" if notices and ".plt" in notices[-1] else ""
+        raise PlaitError(
+            f"{folder} holds no readable rank-NNNN.plt{why}; was the program started with "
+            "`plait run`, and does it use plait?"
+        )
+    ranks = max(file.ranks for file in files)
+    _note_missing(files, ranks, meta, notices)
+    for file in files:
+        notices.extend(file.notices)
+    return _assemble(meta, ranks, files, notices)
+
+
+def _read_meta(path: Path, notices: list[str]) -> dict[str, Any]:
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        notices.append("meta.json is missing: the run ended before rank 0 could write it")
+        return {}
+    except (OSError, ValueError, RecursionError) as error:
+        notices.append(f"meta.json cannot be read ({error}); what ran is not known")
+        return {}
+    if not isinstance(meta, dict):
+        notices.append("meta.json is no JSON object; what ran is not known")
+        return {}
+    if meta.get("ended") is None:
+        notices.append(
+            "The run did not end in good order, or still runs: this shows what had been written"
+        )
+    return meta
+
+
+def _read_files(folder: Path, notices: list[str]) -> list[RankFile]:
+    files: dict[int, RankFile] = {}
+    for path in sorted(folder.glob("rank-*.plt")):
+        if not path.is_file() or not re.fullmatch(r"rank-\d+\.plt", path.name):
+            continue
+        try:
+            file = read_rank_file(path)
+        except UnusableFileError as error:
+            notices.append(f"{path.name} {error}; it was left out")
+            continue
+        if file.rank in files:
+            notices.append(f"{path.name} says it is rank {file.rank} as well; it was left out")
+            continue
+        files[file.rank] = file
+    return [files[rank] for rank in sorted(files)]
+
+
+def _note_missing(
+    files: list[RankFile], ranks: int, meta: dict[str, Any], notices: list[str]
+) -> None:
+    missing = ranks - len(files)
+    if missing:
+        present = {file.rank for file in files}
+        some = [
+            str(rank)
+            for rank in range(min(ranks, len(files) + _MISSING_SHOWN_MAX))
+            if rank not in present
+        ]
+        more = " ..." if len(some) < missing else ""
+        notices.append(
+            f"The files of {missing} of {ranks} ranks are missing or unreadable (rank "
+            f"{', '.join(some)}{more}): figures show the others"
+        )
+    told = meta.get("ranks")
+    if isinstance(told, int) and told != ranks:
+        notices.append(f"meta.json tells of {told} ranks, the files of {ranks}")
+
+
+def _assemble(meta: dict[str, Any], ranks: int, files: list[RankFile], notices: list[str]) -> Run:
+    numbering = _Numbering()
+    tables: dict[str, list[pl.DataFrame]] = {}
+    reference_ns = files[0].wall_ns
+    error_ns = 0
+    for file in files:
+        clock = fit_clock(file.clocks, _last_ns(file), file.wall_ns - reference_ns)
+        if file.rank == 0:
+            clock = ClockMap(0)
+        error_ns = max(error_ns, clock.error_ns)
+        for name, table in _tables(file, clock, numbering).items():
+            tables.setdefault(name, []).append(table)
+    if len(files) > 1 and not any(file.clocks.size for file in files):
+        notices.append(
+            "The ranks' clocks were not compared in this run: they are aligned by the hosts' wall "
+            "clocks, so times of different ranks may be off by milliseconds"
+        )
+    whole = {name: pl.concat(parts) for name, parts in tables.items()}
+    return Run(
+        meta=meta,
+        ranks=ranks,
+        ranks_present=tuple(file.rank for file in files),
+        kinds=numbering.names(0),
+        span_kinds=numbering.names(1),
+        counter_kinds=numbering.names(2),
+        clock_error_ns=error_ns,
+        notices=tuple(notices),
+        **whole,
+    )
+
+
+def _last_ns(file: RankFile) -> int:
+    lasts = [int(file.clocks["time"].max())] if file.clocks.size else []
+    for records, column in ((file.tasks, "end"), (file.messages, "completed"), (file.spans, "end")):
+        if records.size:
+            lasts.append(int(records[column].max()))
+    return max(lasts, default=0)
+
+
+class _Numbering:
+    """One number for each name over all ranks; names keep the order in which they turn up."""
+
+    def __init__(self) -> None:
+        self._of: dict[int, dict[str, int]] = {role: {} for role in _ROLES}
+
+    def renumber(
+        self, numbers: npt.NDArray[np.uint32], names: dict[tuple[int, int], str], role: int
+    ) -> npt.NDArray[np.int32]:
+        found, inverse = np.unique(numbers, return_inverse=True)
+        known = self._of[role]
+        mapped = [
+            known.setdefault(
+                names.get((role, int(number))) or f"{_ROLES[role]} {number}", len(known)
+            )
+            for number in found
+        ]
+        return np.asarray(mapped, dtype=np.int32)[inverse]
+
+    def names(self, role: int) -> tuple[str, ...]:
+        return tuple(self._of[role])
+
+
+def _frame(columns: dict[str, Any], schema: dict[str, pl.DataType]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            name: pl.Series(name, np.ascontiguousarray(columns[name])).cast(kind)
+            for name, kind in schema.items()
+        }
+    )
+
+
+def _tables(file: RankFile, clock: ClockMap, numbering: _Numbering) -> dict[str, pl.DataFrame]:
+    return {
+        "tasks": _task_table(file, clock, numbering),
+        "messages": _message_table(file, clock),
+        "spans": _span_table(file, clock, numbering),
+        "gaps": _gap_table(file, clock),
+        "counters": _counter_table(file, clock, numbering),
+    }
+
+
+def _rank_column(file: RankFile, records: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
+    return np.full(records.size, file.rank, dtype=np.int32)
+
+
+def _task_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
+    found = file.tasks
+    ready = np.where(found["ready"] == 0, found["start"], found["ready"])
+    return _frame(
+        {
+            "rank": _rank_column(file, found),
+            "worker": found["worker"],
+            "kind": numbering.renumber(found["name"], file.names, 0),
+            "role": found["flags"] & 3,
+            "object": found["object"],
+            "ready_ns": clock.apply(np.minimum(ready, found["start"])),
+            "start_ns": clock.apply(found["start"]),
+            "end_ns": clock.apply(found["end"]),
+            "id": found["id"],
+            "released_by": found["released_by"],
+            "step": found["step"],
+        },
+        events.TASKS,
+    )
+
+
+def _message_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
+    found = file.messages
+    posted, handed, arrived, completed = (
+        found[name] for name in ("posted", "handed", "arrived", "completed")
+    )
+    posted = np.where(posted == 0, handed, posted)
+    handed = np.where(handed == 0, posted, handed)
+    completed = np.where(completed == 0, np.maximum(handed, arrived), completed)
+    arrived = np.where(arrived == 0, completed, arrived)
+    received = found["direction"] == 1
+    return _frame(
+        {
+            "rank": _rank_column(file, found),
+            "received": received,
+            "protocol": found["protocol"],
+            "source": np.where(received, found["peer"], file.rank),
+            "destination": np.where(received, file.rank, found["peer"]),
+            "communicator": found["communicator"],
+            "sequence": found["sequence"],
+            "tag": found["tag"],
+            "size_bytes": found["bytes"],
+            "posted_ns": clock.apply(posted),
+            "handed_ns": clock.apply(handed),
+            "arrived_ns": clock.apply(arrived),
+            "completed_ns": clock.apply(completed),
+        },
+        events.MESSAGES,
+    )
+
+
+def _span_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
+    found = file.spans
+    return _frame(
+        {
+            "rank": _rank_column(file, found),
+            "worker": found["worker"],
+            "kind": numbering.renumber(found["name"], file.names, 1),
+            "object": found["object"],
+            "start_ns": clock.apply(found["start"]),
+            "end_ns": clock.apply(found["end"]),
+            "step": found["step"],
+        },
+        events.SPANS,
+    )
+
+
+def _gap_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
+    found = file.gaps
+    return _frame(
+        {
+            "rank": _rank_column(file, found),
+            "worker": found["worker"],
+            "start_ns": clock.apply(found["start"]),
+            "end_ns": clock.apply(found["end"]),
+        },
+        events.GAPS,
+    )
+
+
+def _counter_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
+    found = file.counters
+    return _frame(
+        {
+            "rank": _rank_column(file, found),
+            "kind": numbering.renumber(found["name"], file.names, 2),
+            "time_ns": clock.apply(found["time"]),
+            "value": found["value"],
+            "step": found["step"],
+        },
+        events.COUNTERS,
+    )

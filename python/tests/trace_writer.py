@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes run folders from docs/trace-format.md alone, with struct: a check on the reader's dtypes."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+HEADER_BYTES = 4096
+OTHER_THREAD = 65535
+
+
+def task(
+    name: int,
+    start: int,
+    end: int,
+    *,
+    flags: int = 0,
+    worker: int = 0,
+    object_: int = 0,
+    ready: int = 0,
+    id_: int = 1,
+    released_by: int = 0,
+    step: int = 0,
+) -> bytes:
+    head = struct.pack("<BBHIQqqq", 3, flags, worker, name, object_, ready, start, end)
+    return head + struct.pack("<QQII", id_, released_by, step, 0)
+
+
+def message(
+    direction: int,
+    peer: int,
+    sequence: int,
+    size: int,
+    times: tuple[int, int, int, int],
+    *,
+    protocol: int = 0,
+    communicator: int = 0,
+    tag: int = 7,
+) -> bytes:
+    head = struct.pack("<BBBBIII", 4, direction, protocol, 0, peer, communicator, sequence)
+    return head + struct.pack("<QQqqqq", tag, size, *times)
+
+
+def span(name: int, start: int, end: int, *, worker: int = 0, step: int = 0) -> bytes:
+    return struct.pack("<BBHIQqqI", 5, 0, worker, name, 0, start, end, step).ljust(64, b"\0")
+
+
+def gap(start: int, end: int, *, worker: int = 0) -> bytes:
+    return struct.pack("<BBHIqq", 6, 0, worker, 0, start, end).ljust(64, b"\0")
+
+
+def counter(name: int, time: int, value: float, *, step: int = 0) -> bytes:
+    return struct.pack("<BBHIqdI", 7, 0, 0, name, time, value, step).ljust(64, b"\0")
+
+
+def clock(time: int, offset: int, round_trip: int) -> bytes:
+    return struct.pack("<BBHIqqq", 8, 0, 0, 0, time, offset, round_trip).ljust(64, b"\0")
+
+
+def name(role: int, number: int, text: str) -> bytes:
+    raw = text.encode()[:56]
+    return struct.pack("<BBHI", 2, role, len(raw), number) + raw.ljust(56, b"\0")
+
+
+def header(rank: int, ranks: int, *, chunk_bytes: int = 65536, wall_ns: int = 10**18) -> bytes:
+    head = b"PLAITTRC" + struct.pack("<IIIIII", 1, rank, ranks, 64, chunk_bytes, 0)
+    return (head + struct.pack("<qq", wall_ns, 12345)).ljust(HEADER_BYTES, b"\0")
+
+
+def chunks(records: bytes, *, thread: int = 0, chunk_bytes: int = 65536) -> bytes:
+    """The records of one thread, cut into chunks with their heads and zero tails."""
+    room = chunk_bytes - 64
+    parts = []
+    for number, first in enumerate(range(0, max(1, len(records)), room)):
+        text = b"worker" if thread != OTHER_THREAD else b"main"
+        head = struct.pack("<BBHI", 1, 0, thread, number) + text.ljust(56, b"\0")
+        parts.append((head + records[first : first + room]).ljust(chunk_bytes, b"\0"))
+    return b"".join(parts)
+
+
+def write_rank(
+    folder: Path, rank: int, ranks: int, threads: Mapping[int, bytes], **head: Any
+) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"rank-{rank:04d}.plt"
+    chunk_bytes = head.get("chunk_bytes", 65536)
+    body = b"".join(chunks(r, thread=t, chunk_bytes=chunk_bytes) for t, r in threads.items())
+    path.write_bytes(header(rank, ranks, **head) + body)
+    return path
+
+
+def write_meta(folder: Path, ranks: int, workers: int = 1, **changes: Any) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    meta = {
+        "format": "plait-trace",
+        "version": 1,
+        "program": "ring",
+        "command": ["ring", "--bodies", "100000"],
+        "ranks": ranks,
+        "workers": workers,
+        "hosts": ["node"] * ranks,
+        "started": "2026-11-21T12:00:00Z",
+        "ended": "2026-11-21T12:00:09Z",
+        "mpi": "Open MPI 4.1.4",
+        "revision": "0123abc",
+        "options": {"PLAIT_WORKERS": str(workers)},
+        **changes,
+    }
+    (folder / "meta.json").write_text(json.dumps(meta))
+
+
+def shift(records: bytes, time_ns: int, step: int, ids: int, messages: int) -> bytes:
+    """The same records later: how a long run is made from a short one."""
+    table = np.frombuffer(records, dtype=np.uint8).reshape(-1, 64).copy()
+
+    def move(rows: np.ndarray[Any, Any], offset: int, kind: str, by: int) -> None:
+        width = np.dtype(kind).itemsize
+        values = np.ascontiguousarray(table[rows, offset : offset + width]).view(kind)
+        values[values != 0] += np.dtype(kind).type(by)
+        table[rows, offset : offset + width] = values.view(np.uint8).reshape(-1, width)
+
+    def rows(kind: int) -> np.ndarray[Any, Any]:
+        return np.flatnonzero(table[:, 0] == kind)
+
+    layout = (
+        (3, (16, 24, 32), 56),
+        (4, (32, 40, 48, 56), None),
+        (5, (16, 24), 32),
+        (6, (8, 16), None),
+        (7, (8,), 24),
+    )
+    for kind, times, step_at in layout:
+        for offset in times:
+            move(rows(kind), offset, "<i8", time_ns)
+        if step_at is not None:
+            values = np.ascontiguousarray(table[rows(kind), step_at : step_at + 4]).view("<u4")
+            table[rows(kind), step_at : step_at + 4] = (values + step).view(np.uint8).reshape(-1, 4)
+    move(rows(3), 40, "<u8", ids)
+    move(rows(3), 48, "<u8", ids)
+    comm = np.flatnonzero((table[:, 0] == 3) & (table[:, 1] != 0))
+    move(comm, 8, "<u8", messages)
+    move(rows(4), 12, "<u4", messages)
+    return table.tobytes()
