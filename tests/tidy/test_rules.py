@@ -56,6 +56,7 @@ def test_refused(rule: rules.Rule, path: str, text: str, remedy: str) -> None:
         (rules.includes_point_down, "src/plait/replay/a.cpp", '#include "plait/net/sim/driver.hpp"\n'),
         (rules.umbrella_is_for_applications, "apps/ring/a.cpp", '#include "plait/plait.hpp"\n#include "ring/a.hpp"\n'),
         (rules.includes_name_the_whole_path, CPP, '#include "plait/comm/engine.hpp"\n#include <vector>\n'),
+        (rules.includes_name_the_whole_path, "apps/ring/box.cpp", '#include "box.hpp"\n'),
         (rules.mpi_stays_in_its_corner, "src/plait/net/mpi/driver.cpp", "#include <mpi.h>\nMPI_Test(r);\n"),
         (rules.mpi_stays_in_its_corner, "apps/ring/main.cpp", "#include <mpi.h>\n"),
         (rules.mpi_stays_in_its_corner, CPP, '// as MPI_Send does\nauto s = "MPI_Send";\n#if PLAIT_WITH_MPI\n#endif\n'),
