@@ -108,7 +108,7 @@ def includes_name_the_whole_path(path: str, text: str) -> list[str]:
     found = []
     for line, kind, name in includes(text):
         if name.startswith(("./", "../")) or "/../" in name:
-            found.append(f'{path}:{line}: relative include: write "plait/<folder>/<name>.hpp"')
+            found.append(f'{path}:{line}: relative include: write "plait/<folder>/<name>.hpp", in apps/ the path from the program')
         elif kind == '"' and "/" not in name and not path.startswith("apps/"):  # a program is one folder
             found.append(f'{path}:{line}: include "{name}" without a folder: write its path from the include root')
         elif kind == "<" and name.startswith("plait/"):

@@ -178,9 +178,9 @@ def compiler() -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def compile_text(text: str) -> str:
+def compile_text(text: str, *flags: str) -> str:
     """The compiler's complaint about a program; empty when there is none."""
-    done = subprocess.run(compiler(), input=text, capture_output=True, text=True, cwd=ROOT, check=False)
+    done = subprocess.run([*compiler(), *flags], input=text, capture_output=True, text=True, cwd=ROOT, check=False)
     return "" if done.returncode == 0 else done.stderr
 
 
@@ -197,7 +197,8 @@ def include_root(path: str) -> str:
 @pytest.fixture(scope="session")
 def header_complaints() -> dict[str, str]:
     def compile_alone(path: str) -> str:
-        return compile_text(f'#include "{include_root(path)}"\n#include "{include_root(path)}"\n')
+        own_folder = ["-I" + "/".join(path.split("/")[:2])] if path.startswith("apps/") else []
+        return compile_text(f'#include "{include_root(path)}"\n#include "{include_root(path)}"\n', *own_folder)
 
     return in_parallel(compile_alone, headers())
 
