@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace plait {
+
+/// An allocator whose elements are not set when a container grows: buffers that are about to be overwritten need not be cleared.
+template <class T>
+struct UninitializedAllocator {
+  using value_type = T;
+
+  UninitializedAllocator() = default;
+  template <class U>
+  explicit UninitializedAllocator(const UninitializedAllocator<U>&) noexcept {}
+
+  [[nodiscard]] T* allocate(std::size_t count) { return std::allocator<T>{}.allocate(count); }
+  void deallocate(T* first, std::size_t count) noexcept { std::allocator<T>{}.deallocate(first, count); }
+
+  template <class U, class... Arguments>
+  void construct(U* place, Arguments&&... arguments) {
+    if constexpr (sizeof...(Arguments) == 0 && std::is_trivially_default_constructible_v<U>) {
+      ::new (static_cast<void*>(place)) U;
+    } else {
+      ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+    }
+  }
+
+  friend bool operator==(const UninitializedAllocator&, const UninitializedAllocator&) = default;
+};
+
+/// A buffer of bytes. `resize` does not set what it adds.
+using Bytes = std::vector<std::byte, UninitializedAllocator<std::byte>>;
+
+}  // namespace plait

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "plait/comm/status.hpp"
+
+namespace plait::comm {
+
+/// What a message and a receive are matched by. In a receive, source and tag may be wild.
+struct Envelope {
+  CommId comm = world;
+  Rank source;
+  Tag tag;
+
+  friend bool operator==(const Envelope&, const Envelope&) = default;
+};
+
+namespace detail {
+
+/// A doubly linked list through links that stand inside its elements; no memory of its own.
+template <class Node>
+struct Link {
+  Node* previous = nullptr;
+  Node* next = nullptr;
+};
+
+struct Bin;
+
+}  // namespace detail
+
+/// A receive that waits for its message. Owned by whoever posted it; must stay until matched or cancelled.
+struct PostedReceive {
+  Envelope envelope;
+
+  std::uint64_t order = 0;
+  detail::Bin* bin = nullptr;
+  detail::Link<PostedReceive> link;
+};
+
+/// A message that has come before its receive. Owned by whoever handed it in; must stay until taken.
+struct UnexpectedMessage {
+  Envelope envelope;  ///< Neither source nor tag wild.
+
+  std::array<detail::Bin*, 4> bins{};
+  std::array<detail::Link<UnexpectedMessage>, 4> links;
+};
+
+/// Brings messages and receives together, in constant time whatever is outstanding.
+///
+/// There are four classes of receive: (source, tag), (source, any tag), (any source, tag), any of both. A
+/// receive stands in the one bin of its class and envelope; an unexpected message is linked into one bin of each
+/// class and unlinked from all four when it is taken. Of several receives that fit a message, the one posted first gets
+/// it; of several messages that fit a receive, the one that arrived first. Empty bins are freed.
+///
+/// Expects that messages of one (source, communicator) arrive in the order in which they were sent.
+/// Threads: one at a time. Cost: at most four hash look-ups an operation; O(1) in what is outstanding.
+class Matcher {
+ public:
+  Matcher();
+  Matcher(const Matcher&) = delete;
+  Matcher& operator=(const Matcher&) = delete;
+  Matcher(Matcher&&) = delete;
+  Matcher& operator=(Matcher&&) = delete;
+  ~Matcher();
+
+  /// The unexpected message that `receive` gets, taken out; or null, and then `receive` is posted.
+  [[nodiscard]] UnexpectedMessage* post(PostedReceive& receive);
+
+  /// The posted receive that `message` goes to, taken out; or null, and then `message` is kept as unexpected.
+  [[nodiscard]] PostedReceive* arrive(UnexpectedMessage& message);
+  /// As `arrive`, but keeps nothing when it answers null.
+  [[nodiscard]] PostedReceive* match(const Envelope& message);
+  /// Keeps a message for which `match` has just answered null.
+  void keep(UnexpectedMessage& message);
+
+  /// The unexpected message that a receive with this envelope would get, left in place; or null.
+  [[nodiscard]] UnexpectedMessage* probe(const Envelope& receive) const;
+  /// As `probe`, but taken out: no other receive can get it.
+  [[nodiscard]] UnexpectedMessage* claim(const Envelope& receive);
+
+  /// Takes a receive out. False when it is not posted (any more).
+  bool cancel(PostedReceive& receive);
+
+  [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
+  [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_count_; }
+  /// Bins in use; 0 when nothing is outstanding.
+  [[nodiscard]] std::size_t bin_count() const noexcept;
+
+  /// Calls `visit` with each outstanding receive, then returns; in no order. `visit` may free it, if the matcher is
+  /// not used any more.
+  template <class Visit>
+  void for_each_posted(Visit&& visit) const;
+  template <class Visit>
+  void for_each_unexpected(Visit&& visit) const;
+
+ private:
+  struct KeyHash {
+    std::size_t operator()(const Envelope& key) const noexcept;
+  };
+  using Table = boost::unordered_flat_map<Envelope, detail::Bin*, KeyHash>;
+
+  detail::Bin* find(std::size_t which, const Envelope& message) const;
+  detail::Bin& find_or_make(std::size_t which, const Envelope& key);
+  void free_if_empty(detail::Bin& bin);
+  void take(UnexpectedMessage& message);
+  void take(PostedReceive& receive);
+
+  std::array<Table, 4> tables_;
+  std::array<std::size_t, 4> posted_in_class_{};
+  std::vector<std::unique_ptr<detail::Bin>> free_bins_;
+  std::uint64_t next_order_ = 0;
+  std::size_t posted_count_ = 0;
+  std::size_t unexpected_count_ = 0;
+};
+
+namespace detail {
+
+/// First and last element of a list linked through `Node`s.
+template <class Node>
+struct Ends {
+  Node* first = nullptr;
+  Node* last = nullptr;
+};
+
+/// All that is outstanding for one key of one class.
+struct Bin {
+  std::size_t which = 0;
+  Envelope key;
+  Ends<PostedReceive> posted;
+  Ends<UnexpectedMessage> unexpected;
+};
+
+}  // namespace detail
+
+template <class Visit>
+void Matcher::for_each_posted(Visit&& visit) const {
+  for (const Table& table : tables_) {
+    for (const auto& [key, bin] : table) {
+      for (const PostedReceive* receive = bin->posted.first; receive != nullptr;) {
+        visit(*std::exchange(receive, receive->link.next));
+      }
+    }
+  }
+}
+
+template <class Visit>
+void Matcher::for_each_unexpected(Visit&& visit) const {
+  for (const auto& [key, bin] : tables_[0]) {
+    for (const UnexpectedMessage* message = bin->unexpected.first; message != nullptr;) {
+      visit(*std::exchange(message, message->links[0].next));
+    }
+  }
+}
+
+}  // namespace plait::comm

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "plait/comm/status.hpp"
+
+namespace plait::comm {
+
+class Endpoint;
+
+namespace detail {
+struct Operation;
+void acquire(Operation& operation) noexcept;
+void release(Operation* operation) noexcept;
+}  // namespace detail
+
+/// Told when an operation completes. Called once, by whichever thread made the progress, with no lock held; it must
+/// be short, must not wait, and may post further operations.
+class Completion {
+ public:
+  Completion() = default;
+  Completion(const Completion&) = delete;
+  Completion& operator=(const Completion&) = delete;
+  Completion(Completion&&) = delete;
+  Completion& operator=(Completion&&) = delete;
+  virtual ~Completion() = default;
+
+  virtual void completed(const Status& status) noexcept = 0;
+};
+
+/// A send or receive under way. A handle: copies name the same operation, and dropping all of them abandons
+/// nothing: the operation goes on, and its buffer must stay until it is complete.
+///
+/// Threads: any; one handle by one thread at a time.
+class [[nodiscard]] Request {
+ public:
+  Request() = default;
+  /// Takes over one count of `operation`.
+  Request(Endpoint& endpoint, detail::Operation& operation) noexcept : endpoint_{&endpoint}, operation_{&operation} {}
+  Request(const Request& other) noexcept;
+  Request(Request&& other) noexcept
+      : endpoint_{other.endpoint_}, operation_{std::exchange(other.operation_, nullptr)} {}
+  Request& operator=(Request other) noexcept {
+    std::swap(endpoint_, other.endpoint_);
+    std::swap(operation_, other.operation_);
+    return *this;
+  }
+  ~Request();
+
+  /// True when the data may be read (receive) or the buffer reused (send). Makes no progress by itself.
+  [[nodiscard]] bool is_complete() const noexcept;
+
+  /// Makes some progress; true when complete.
+  [[nodiscard]] bool test();
+
+  /// Makes progress until complete.
+  ///
+  /// Throws: `Error` when the message was truncated, the network failed or the run was stopped. Not to be called from a handler.
+  Status wait();
+
+  /// Has `callback` called once with the status when the operation completes, or at once when it is complete.
+  /// At most once a request. The same rules as for `Completion::completed`.
+  void then(std::function<void(const Status&)> callback);
+
+  /// Takes a receive back that has not been matched. False when it is too late: it will complete.
+  bool cancel();
+
+ private:
+  friend class Endpoint;
+
+  Endpoint* endpoint_ = nullptr;
+  detail::Operation* operation_ = nullptr;
+};
+
+}  // namespace plait::comm

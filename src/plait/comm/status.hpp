@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "plait/base/error.hpp"
+#include "plait/base/id.hpp"
+
+namespace plait::comm {
+
+/// A space of messages of its own: tags and orders of different communicators never meet.
+using CommId = Id<struct CommTag>;
+
+/// The communicator of the program's messages, unless it says otherwise.
+inline constexpr CommId world{0};
+/// Reserved for the runtime's own messages.
+inline constexpr CommId internal{0xffff'fff0};
+
+/// What came of an operation. For sends `source` is this rank.
+struct Status {
+  Rank source;
+  Tag tag;
+  std::size_t bytes = 0;  ///< Length of the message, also when it was truncated.
+  std::optional<ErrorCode> error;  ///< Nothing when all went well.
+};
+
+}  // namespace plait::comm

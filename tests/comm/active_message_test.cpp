@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/active_message.hpp"
+
+#include <gtest/gtest.h>
+
+#include "comm/loopback_ranks.hpp"
+
+namespace plait::comm {
+namespace {
+
+using test::LoopbackRanks;
+using test::pattern;
+
+struct Migrant {
+  static constexpr HandlerId handler{3};
+  std::uint64_t number;
+  double mass;
+};
+
+TEST(ActiveMessage, calls_the_handler_with_source_and_value_in_the_order_posted) {
+  LoopbackRanks ranks{2};
+  std::vector<std::uint64_t> numbers;
+  on<Migrant>(ranks[1], [&](Rank source, const Migrant& migrant) {
+    EXPECT_EQ(source, Rank{0});
+    EXPECT_EQ(migrant.mass, 0.5);
+    numbers.push_back(migrant.number);
+  });
+  constexpr std::uint64_t count = 1000;
+  for (std::uint64_t number = 0; number < count; ++number) {
+    post(ranks[0], Rank{1}, Migrant{number, 0.5});
+  }
+  ranks.until([&] { return numbers.size() == count; });
+  EXPECT_TRUE(std::ranges::is_sorted(numbers));
+}
+
+TEST(ActiveMessage, carries_payloads_longer_than_a_packet) {
+  LoopbackRanks ranks{2};
+  Bytes received;
+  ranks[1].on(HandlerId{0}, [&](const ActiveMessage& message) {
+    received.assign(message.payload.begin(), message.payload.end());
+  });
+  {
+    const Bytes sent = pattern(200'000, 1);
+    ranks[0].post(Rank{1}, HandlerId{0}, sent);  // copied: `sent` may go
+  }
+  ranks.until([&] { return !received.empty(); });
+  EXPECT_EQ(received, pattern(200'000, 1));
+}
+
+TEST(ActiveMessage, handlers_may_post) {
+  LoopbackRanks ranks{2};
+  std::uint64_t last = 0;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    on<Migrant>(ranks[rank], [&ranks, &last, rank](Rank source, const Migrant& migrant) {
+      last = migrant.number;
+      if (migrant.number < 100) {
+        post(ranks[rank], source, Migrant{migrant.number + 1, 0});
+      }
+    });
+  }
+  post(ranks[0], Rank{1}, Migrant{0, 0});
+  ranks.until([&] { return last == 100; });
+}
+
+TEST(ActiveMessage, without_a_handler_stops_the_run_and_says_which) {
+  LoopbackRanks ranks{2};
+  post(ranks[0], Rank{1}, Migrant{0, 0});
+  ranks.until([&] { return ranks[0].failure() && ranks[1].failure(); });
+  EXPECT_NE(std::string{ranks[1].failure()->what()}.find("handler 3"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace plait::comm
