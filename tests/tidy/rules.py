@@ -8,18 +8,24 @@ made-up bad input; test_tidy.py runs them all on the project.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 # Bottom to top; a folder may include itself and those before it.
 LAYERS = ["base", "trace", "net", "comm", "task", "data", "runtime"]
 # Beside the stack: what each may include apart from itself.
 BESIDE = {"replay": ["base", "trace", "net"], "record": ["base", "trace"]}
 
+# The programs in apps/, whose tests are in tests/ under the same name.
+APPS = ["ring", "pic", "dns", "cholesky"]
+APPLICATION = re.compile(rf"apps/|examples/|tests/({'|'.join(APPS)})/")
+
 HEADER_LINES_MAX = 250
 SOURCE_LINES_MAX = 600
+FUNCTION_LINES_MAX = 70
+PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
     r"src/plait/(net/mpi|record|runtime)/|apps/[^/]+/(main|snapshot)[^/]*$"
-    r"|examples/|bench/|tests/(net/mpi|record|runtime|apps|mpi)"
+    r"|examples/|bench/|tests/(net/mpi|net/conformance|record|runtime|ring|mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -95,7 +101,7 @@ def umbrella_is_for_applications(path: str, text: str) -> list[str]:
             for line, name in names
             if name == "plait/plait.hpp"
         ]
-    if path.startswith(("apps/", "examples/", "tests/apps/")):
+    if APPLICATION.match(path):
         return [
             f"{path}:{line}: {name} is internal here: applications include plait/plait.hpp only"
             for line, name in names
@@ -174,6 +180,27 @@ def files_stay_small(path: str, text: str, exceptions: Mapping[str, Mapping[str,
     ]
 
 
+def functions_stay_small(
+    path: str, functions: Iterable[tuple[str, int, int, int]], exceptions: Mapping[str, str]
+) -> list[str]:
+    """Of functions as (name, first line, lines, parameters); `exceptions` maps `path:name` to a reason."""
+    found = []
+    for name, line, lines, parameters in functions:
+        if f"{path}:{name}" in exceptions:
+            continue
+        exception = f'or give "{path}:{name}" a reason in tests/tidy/exceptions.toml'
+        if lines > FUNCTION_LINES_MAX:
+            found.append(
+                f"{path}:{line}: {name} has {lines} lines, limit {FUNCTION_LINES_MAX}: split it by steps, {exception}"
+            )
+        if parameters > PARAMETERS_MAX and is_cpp(path):
+            found.append(
+                f"{path}:{line}: {name} has {parameters} parameters, limit {PARAMETERS_MAX}: "
+                f"gather them in a struct, {exception}"
+            )
+    return found
+
+
 def todos_have_reasons(path: str, text: str) -> list[str]:
     found = []
     for match in re.finditer(r"\b(?:TODO|FIXME|XXX)\b[^\n]*", text):
@@ -198,7 +225,7 @@ BANNED: list[tuple[re.Pattern[str], re.Pattern[str], str]] = [
     (
         re.compile(r"\b(?:std::)?s?rand\s*\("),
         re.compile(r"."),
-        "use a std::mt19937_64 with a seed handed in through the constructor",
+        "use base/random.hpp with a seed handed in through the constructor",
     ),
     (re.compile(r"\bstd::random_device\b"), re.compile(r"src/|tests/"), "take a seed through the constructor"),
     (

@@ -20,6 +20,7 @@ CPP = "src/plait/comm/engine.cpp"
         (rules.includes_point_down, "src/plait/misc/a.cpp", "", "not in the list of layers"),
         (rules.umbrella_is_for_applications, CPP, '#include "plait/plait.hpp"\n', "nothing in src/"),
         (rules.umbrella_is_for_applications, "apps/ring/a.cpp", '#include "plait/task/graph.hpp"\n', "plait.hpp only"),
+        (rules.umbrella_is_for_applications, "tests/ring/a_test.cpp", '#include "plait/net/a.hpp"\n', "plait.hpp only"),
         (rules.umbrella_is_for_applications, "examples/01_a.cpp", '#include "plait/net/a.hpp"\n', "plait.hpp only"),
         (rules.includes_name_the_whole_path, CPP, '#include "../net/driver.hpp"\n', "relative include"),
         (rules.includes_name_the_whole_path, CPP, '#include "engine.hpp"\n', "without a folder"),
@@ -33,7 +34,7 @@ CPP = "src/plait/comm/engine.cpp"
         (rules.todos_have_reasons, CPP, "// TODO: faster\n", "TODO needs its reason"),
         (rules.todos_have_reasons, CPP, "// FIXME\n", "TODO needs its reason"),
         (rules.no_code_in_comments, CPP, "// a = f(b);\n// g(a);\n", "commented-out code"),
-        (rules.banned_words, CPP, "int a = std::rand();\n", "std::mt19937_64"),
+        (rules.banned_words, CPP, "int a = std::rand();\n", "base/random.hpp"),
         (rules.banned_words, CPP, "std::cout << 1;\n", "programs print"),
         (rules.banned_words, "tests/comm/a_test.cpp", "std::this_thread::sleep_for(1ms);\n", "simulated clock"),
         (rules.banned_words, "tests/comm/a_test.cpp", "TEST(A, DISABLED_b) {}\n", "mend the test or delete it"),
@@ -92,6 +93,14 @@ def test_budget_and_its_exceptions() -> None:
     assert "limit 250" in rules.files_stay_small(HPP, long, {})[0]
     assert rules.files_stay_small(CPP, long, {}) == []
     assert rules.files_stay_small(HPP, long, {HPP: {"lines": 251, "why": "one table"}}) == []
+
+
+def test_function_limits() -> None:
+    long, wide = ("f", 3, 71, 5), ("g", 9, 70, 6)
+    assert "split it by steps" in rules.functions_stay_small(CPP, [long], {})[0]
+    assert "gather them in a struct" in rules.functions_stay_small(CPP, [wide], {})[0]
+    assert rules.functions_stay_small(CPP, [long, wide], {f"{CPP}:f": "a table", f"{CPP}:g": "a kernel"}) == []
+    assert rules.functions_stay_small("python/a.py", [wide], {}) == []
 
 
 def test_header_without_test() -> None:

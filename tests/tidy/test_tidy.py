@@ -12,6 +12,7 @@ import subprocess
 import tomllib
 from collections.abc import Callable
 
+import lizard
 import pytest
 import rules
 
@@ -98,6 +99,19 @@ def test_files_stay_small() -> None:
     require(complaints_about(cpp_files() + python_files(), lambda p, t: rules.files_stay_small(p, t, budget)))
 
 
+def test_functions_stay_small() -> None:
+    found = []
+    for path in cpp_files() + python_files():
+        if path.startswith(("src/", "apps/", "python/", "tools/")):
+            functions = [(f.name, f.start_line, f.length, f.parameter_count) for f in functions_of(path)]
+            found += rules.functions_stay_small(path, functions, exceptions()["function"])
+    require(found)
+
+
+def functions_of(path: str) -> list[lizard.FunctionInfo]:
+    return lizard.analyze_file.analyze_source_code(path, read(path)).function_list
+
+
 def test_exceptions_are_needed_and_explained() -> None:
     found = []
     for path, entry in exceptions()["budget"].items():
@@ -109,6 +123,10 @@ def test_exceptions_are_needed_and_explained() -> None:
             found.append(f"{place}: within the ordinary budget, or gone: delete its line")
         elif lines < entry["lines"] - 40:
             found.append(f"{place}: has shrunk to {lines} lines: lower its limit")
+    for key in exceptions()["function"]:
+        path, _, name = key.partition(":")
+        if path not in project_files() or name not in {f.name for f in functions_of(path)}:
+            found.append(f"tests/tidy/exceptions.toml:1: {key}: there is no such function: delete its line")
     headers_there = {p.removeprefix("src/plait/").removesuffix(".hpp") for p in headers()}
     found += [
         f"tests/tidy/exceptions.toml:1: {name}: there is no such header: delete its line"
