@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/tree.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "ring/detail/moments.hpp"
+#include "plait/base/error.hpp"
+
+namespace ring {
+namespace {
+
+using detail::Branch;
+
+/// Where the children of a cell begin among its bodies; the last entry is the end.
+struct Partition {
+  std::array<std::uint32_t, 9> begins{};
+};
+
+/// Builds nodes over sorted keys, depth first; the children of a node stand together.
+class Builder {
+ public:
+  Builder(std::span<const KeyedIndex> keys,
+          std::span<const Source> sources,
+          const TreeOptions& options,
+          Branch& out)
+      : keys_{keys}, sources_{sources}, options_{options}, out_{out} {}
+
+  void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, bool grouped) {
+    const int level = common_levels(keys_[first].key, keys_[last - 1].key);
+    const bool leaf = last - first <= options_.leaf_bodies_max || level == morton_levels;
+    const bool new_group = !grouped && (leaf || last - first <= options_.group_bodies_max);
+    const std::size_t group = out_.groups.size();
+    if (new_group) {
+      out_.groups.push_back({{}, first, last - first});
+    }
+    out_.extents[node].first_body = first;
+    out_.extents[node].body_count = last - first;
+    if (leaf) {
+      out_.nodes[node].set_content(NodeKind::leaf, first, last - first);
+      detail::sum_bodies(sources_.subspan(first, last - first), out_.nodes[node], out_.extents[node]);
+    } else {
+      build_children(node, divide(first, last, level), grouped || new_group);
+    }
+    detail::set_opening(options_, out_.extents[node].box, out_.nodes[node]);
+    if (new_group) {
+      out_.groups[group].box = out_.extents[node].box;
+    }
+  }
+
+  /// The top of a tree: cells of more than `bodies` bodies; the others are left to `branches`.
+  void build_top(std::uint32_t node,
+                 std::uint32_t first,
+                 std::uint32_t last,
+                 std::uint32_t bodies,
+                 std::vector<Branch>& branches) {
+    const int level = common_levels(keys_[first].key, keys_[last - 1].key);
+    out_.extents[node].first_body = first;
+    out_.extents[node].body_count = last - first;
+    if (last - first <= bodies || level == morton_levels) {
+      Branch& branch = branches.emplace_back();
+      branch.node = node;
+      branch.first_body = first;
+      branch.last_body = last;
+      return;
+    }
+    const Partition parts = divide(first, last, level);
+    std::uint32_t child = add_children(node, parts);
+    for (int i = 0; i < 8; ++i) {
+      if (parts.begins[i] < parts.begins[i + 1]) {
+        build_top(child++, parts.begins[i], parts.begins[i + 1], bodies, branches);
+      }
+    }
+  }
+
+ private:
+  void build_children(std::uint32_t node, const Partition& parts, bool grouped) {
+    const std::uint32_t begin = add_children(node, parts);
+    std::uint32_t child = begin;
+    for (int i = 0; i < 8; ++i) {
+      if (parts.begins[i] < parts.begins[i + 1]) {
+        build(child++, parts.begins[i], parts.begins[i + 1], grouped);
+      }
+    }
+    detail::sum_children(std::span{out_.nodes}.subspan(begin, child - begin),
+                         std::span{out_.extents}.subspan(begin, child - begin), out_.nodes[node],
+                         out_.extents[node]);
+  }
+
+  std::uint32_t add_children(std::uint32_t node, const Partition& parts) {
+    const auto begin = static_cast<std::uint32_t>(out_.nodes.size());
+    std::uint32_t count = 0;
+    for (int i = 0; i < 8; ++i) {
+      count += parts.begins[i] < parts.begins[i + 1] ? 1 : 0;
+    }
+    out_.nodes.resize(begin + count);
+    out_.extents.resize(begin + count);
+    out_.nodes[node].set_content(NodeKind::cell, begin, count);
+    return begin;
+  }
+
+  [[nodiscard]] Partition divide(std::uint32_t first, std::uint32_t last, int level) const {
+    const int shift = 3 * (morton_levels - 1 - level);
+    const auto octant = [&](std::uint32_t i) { return keys_[i].key >> shift & 7U; };
+    Partition parts;
+    parts.begins[0] = first;
+    std::uint32_t begin = first;
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      if (last - first > linear_search_max) {
+        const auto end = std::partition_point(
+            keys_.begin() + begin, keys_.begin() + last,
+            [&](const KeyedIndex& item) { return (item.key >> shift & 7U) <= i; });
+        begin = static_cast<std::uint32_t>(end - keys_.begin());
+      } else {
+        while (begin < last && octant(begin) <= i) {
+          ++begin;
+        }
+      }
+      parts.begins[i + 1] = begin;
+    }
+    return parts;
+  }
+
+  static constexpr std::uint32_t linear_search_max = 128;
+
+  std::span<const KeyedIndex> keys_;
+  std::span<const Source> sources_;
+  const TreeOptions& options_;
+  Branch& out_;
+};
+
+void shift_children(Node& node, std::uint32_t offset) {
+  if (node.kind() == NodeKind::cell) {
+    node.first += offset;
+  }
+}
+
+}  // namespace
+
+TreeOptions::TreeOptions(const Parameters& parameters)
+    : theta{parameters.theta},
+      contact_radius{parameters.collision_radius},
+      leaf_bodies_max{parameters.leaf_bodies_max},
+      group_bodies_max{parameters.group_bodies_max},
+      prediction_time{parameters.time_step / 2} {}
+
+void Tree::build(std::vector<Body>& bodies, const TreeOptions& options) {
+  begin(bodies, options, bounding_box(bodies), 1);
+  sort_chunk(0);
+  order_piece(0);
+  plan_subtrees();
+  for (std::uint32_t i = 0; i < subtrees(); ++i) {
+    build_subtree(i);
+  }
+  finish();
+}
+
+void Tree::begin(std::vector<Body>& bodies,
+                 const TreeOptions& options,
+                 const Box& box,
+                 std::uint32_t pieces) {
+  plait::expect(pieces > 0, "a tree is built in at least one piece");
+  plait::expect(bodies.size() < bodies_max, "a node counts its bodies in 30 bits");
+  options_ = options;
+  pieces_ = pieces;
+  cube_ = KeyCube{box};
+  bodies_ = &bodies;
+  const std::size_t n = bodies.size();
+  ordered_.resize(n);
+  keys_.resize(n);
+  keys_scratch_.resize(n);
+  sources_.resize(n);
+  velocities_.resize(options.contact_radius > 0 ? n : 0);
+  sort_.clear();
+  sort_.emplace_back(keys_, keys_scratch_, pieces);
+}
+
+void Tree::sort_chunk(std::uint32_t piece) {
+  const std::size_t n = keys_.size();
+  for (std::size_t i = n * piece / pieces_; i < n * (piece + 1) / pieces_; ++i) {
+    keys_[i] = {cube_.key_of((*bodies_)[i].position), static_cast<std::uint32_t>(i)};
+  }
+  sort_.front().sort_chunk(piece);
+}
+
+void Tree::split_sort() { sort_.front().split(); }
+
+void Tree::merge_piece(std::uint32_t piece) { sort_.front().merge_piece(piece); }
+
+void Tree::order_piece(std::uint32_t piece) {
+  // After a merge the sorted keys are in the scratch space.
+  const std::vector<KeyedIndex>& sorted = pieces_ > 1 ? keys_scratch_ : keys_;
+  const std::size_t n = keys_.size();
+  for (std::size_t i = n * piece / pieces_; i < n * (piece + 1) / pieces_; ++i) {
+    const Body& body = (*bodies_)[sorted[i].index];
+    ordered_[i] = body;
+    sources_[i] = {body.position, body.mass};
+    if (!velocities_.empty()) {
+      velocities_[i] = body.velocity + options_.prediction_time * body.acceleration;
+    }
+  }
+}
+
+void Tree::plan_subtrees() {
+  if (pieces_ > 1) {
+    keys_.swap(keys_scratch_);
+  }
+  bodies_->swap(ordered_);
+  nodes_.clear();
+  extents_.clear();
+  groups_.clear();
+  branches_.clear();
+  const auto n = static_cast<std::uint32_t>(keys_.size());
+  if (n == 0) {
+    return;
+  }
+  Branch top;
+  top.nodes.resize(1);
+  top.extents.resize(1);
+  const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
+  Builder builder{keys_, sources_, options_, top};
+  builder.build_top(0, 0, n, std::max(share, options_.group_bodies_max), branches_);
+  nodes_.swap(top.nodes);
+  extents_.swap(top.extents);
+}
+
+std::uint32_t Tree::subtrees() const noexcept { return static_cast<std::uint32_t>(branches_.size()); }
+
+void Tree::build_subtree(std::uint32_t subtree) {
+  Branch& branch = branches_[subtree];
+  branch.nodes.reserve((branch.last_body - branch.first_body) / 2 + 1);
+  branch.extents.reserve((branch.last_body - branch.first_body) / 2 + 1);
+  branch.nodes.resize(1);
+  branch.extents.resize(1);
+  Builder{keys_, sources_, options_, branch}.build(0, branch.first_body, branch.last_body, false);
+}
+
+void Tree::finish() {
+  const std::size_t top_nodes = nodes_.size();
+  for (Branch& branch : branches_) {
+    // The branch's node 1 comes to stand at the end; its root takes the place kept for it.
+    const auto offset = static_cast<std::uint32_t>(nodes_.size()) - 1;
+    for (Node& node : branch.nodes) {
+      shift_children(node, offset);
+    }
+    nodes_[branch.node] = branch.nodes.front();
+    extents_[branch.node] = branch.extents.front();
+    nodes_.insert(nodes_.end(), branch.nodes.begin() + 1, branch.nodes.end());
+    extents_.insert(extents_.end(), branch.extents.begin() + 1, branch.extents.end());
+    groups_.insert(groups_.end(), branch.groups.begin(), branch.groups.end());
+  }
+  std::vector<bool> done(top_nodes, false);
+  for (const Branch& branch : branches_) {
+    done[branch.node] = true;
+  }
+  for (std::size_t i = top_nodes; i-- > 0;) {  // children stand after their parents
+    if (!done[i]) {
+      Node& node = nodes_[i];
+      detail::sum_children(std::span{nodes_}.subspan(node.first, node.count()),
+                           std::span{extents_}.subspan(node.first, node.count()), node, extents_[i]);
+      detail::set_opening(options_, extents_[i].box, node);
+    }
+  }
+  branches_.clear();
+}
+
+TreeView Tree::view() const noexcept {
+  return {nodes_, nodes_.empty() ? 0U : 1U, sources_, velocities_};
+}
+
+}  // namespace ring
