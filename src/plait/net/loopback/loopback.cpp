@@ -13,27 +13,13 @@
 
 #include "plait/base/error.hpp"
 #include "plait/net/detail/packet_pool.hpp"
+#include "plait/net/detail/take.hpp"
 
 namespace plait::net {
 namespace {
 
 constexpr std::size_t pool_spare_max = 64;
 constexpr std::size_t depot_batch = pool_spare_max / 2;
-
-/// Takes up to `out.size()` elements from `from`, starting at `next`; rewinds an emptied list.
-template <class T>
-std::size_t take(std::vector<T>& from, std::size_t& next, std::span<T> out) {
-  const std::size_t count = std::min(out.size(), from.size() - next);
-  std::move(from.begin() + static_cast<std::ptrdiff_t>(next),
-            from.begin() + static_cast<std::ptrdiff_t>(next + count),
-            out.begin());
-  next += count;
-  if (next == from.size()) {
-    from.clear();
-    next = 0;
-  }
-  return count;
-}
 
 void copy_bulk(std::span<const std::byte> data, std::span<std::byte> buffer) {
   expect(data.size() == buffer.size(), "a bulk receive is exactly as long as the data");
@@ -276,8 +262,8 @@ Polled LoopbackDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bul
     collect_mail();
   }
   Polled polled;
-  polled.arrivals = take(arrivals_, next_arrival_, arrivals);
-  polled.bulk = take(bulk_, next_bulk_, bulk);
+  polled.arrivals = detail::take(arrivals_, next_arrival_, arrivals);
+  polled.bulk = detail::take(bulk_, next_bulk_, bulk);
   bulk_sends_in_flight_ -=
       static_cast<std::size_t>(std::ranges::count(bulk.first(polled.bulk), Direction::sent, &BulkDone::direction));
   return polled;
