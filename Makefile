@@ -24,7 +24,7 @@ test: ## every test: dev build, sanitizer builds, Python, rules of the project
 bench: ## build and list the benchmarks; run one with: make bench NAME=...
 	@bash tools/bench $(NAME)
 
-format: ## format all C++ files
+format: ## format all C++ and Python files
 	@bash tools/format
 
 lint: ## clang-tidy on the files changed since the last commit; all with: make lint ALL=1

@@ -30,7 +30,8 @@ MPI_ALLOWED = re.compile(
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _COMMENT_OR_STRING = re.compile(
-    r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])*'", re.DOTALL
+    r"//[^\n]*|/\*.*?\*/|R\"(\w*)\(.*?\)\1\"|\"(?:\\.|[^\"\\\n])*\"|(?<!\w)'(?:\\.|[^'\\\n])*'",
+    re.DOTALL,
 )
 
 Rule = Callable[[str, str], list[str]]
@@ -114,7 +115,9 @@ def includes_name_the_whole_path(path: str, text: str) -> list[str]:
     found = []
     for line, kind, name in includes(text):
         if name.startswith(("./", "../")) or "/../" in name:
-            found.append(f'{path}:{line}: relative include: write "plait/<folder>/<name>.hpp", in apps/ the path from the program')
+            found.append(
+                f'{path}:{line}: relative include: write "plait/<folder>/<name>.hpp", or the path from the program'
+            )
         elif kind == '"' and "/" not in name and not path.startswith("apps/"):  # a program is one folder
             found.append(f'{path}:{line}: include "{name}" without a folder: write its path from the include root')
         elif kind == "<" and name.startswith("plait/"):
@@ -227,7 +230,11 @@ BANNED: list[tuple[re.Pattern[str], re.Pattern[str], str]] = [
         re.compile(r"."),
         "use base/random.hpp with a seed handed in through the constructor",
     ),
-    (re.compile(r"\bstd::random_device\b"), re.compile(r"src/|tests/"), "take a seed through the constructor"),
+    (
+        re.compile(r"\bstd::random_device\b"),
+        re.compile(r"src/|tests/"),
+        "take a seed through the constructor",
+    ),
     (
         re.compile(r"\bstd::cout\b"),
         re.compile(r"src/plait/"),
@@ -240,7 +247,11 @@ BANNED: list[tuple[re.Pattern[str], re.Pattern[str], str]] = [
     ),
     (re.compile(r"\bDISABLED_\w*"), re.compile(r"."), "mend the test or delete it"),
     (re.compile(r"\busing\s+namespace\s+std\b"), re.compile(r"."), "write std:: where it is used"),
-    (re.compile(r"\breinterpret_cast<\s*(?:std::)?u?intptr_t"), re.compile(r"src/"), "use std::bit_cast"),
+    (
+        re.compile(r"\breinterpret_cast<\s*(?:std::)?u?intptr_t"),
+        re.compile(r"src/"),
+        "use std::bit_cast",
+    ),
     (
         re.compile(r"\bstd::(?:system|high_resolution)_clock\b"),
         re.compile(r"src/plait/(?:net|comm|task|data)/"),

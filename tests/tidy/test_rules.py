@@ -13,20 +13,70 @@ CPP = "src/plait/comm/engine.cpp"
 @pytest.mark.parametrize(
     ("rule", "path", "text", "remedy"),
     [
-        (rules.includes_point_down, HPP, '#include "plait/task/graph.hpp"\n', "comm/ must not include task/"),
-        (rules.includes_point_down, "src/plait/trace/a.cpp", '#include "plait/net/driver.hpp"\n', "trace/ must not"),
-        (rules.includes_point_down, "src/plait/replay/a.cpp", '#include "plait/comm/b.hpp"\n', "replay/ must not"),
-        (rules.includes_point_down, "src/plait/record/a.cpp", '#include "plait/net/b.hpp"\n', "record/ must not"),
+        (
+            rules.includes_point_down,
+            HPP,
+            '#include "plait/task/graph.hpp"\n',
+            "comm/ must not include task/",
+        ),
+        (
+            rules.includes_point_down,
+            "src/plait/trace/a.cpp",
+            '#include "plait/net/driver.hpp"\n',
+            "trace/ must not",
+        ),
+        (
+            rules.includes_point_down,
+            "src/plait/replay/a.cpp",
+            '#include "plait/comm/b.hpp"\n',
+            "replay/ must not",
+        ),
+        (
+            rules.includes_point_down,
+            "src/plait/record/a.cpp",
+            '#include "plait/net/b.hpp"\n',
+            "record/ must not",
+        ),
         (rules.includes_point_down, "src/plait/misc/a.cpp", "", "not in the list of layers"),
-        (rules.umbrella_is_for_applications, CPP, '#include "plait/plait.hpp"\n', "nothing in src/"),
-        (rules.umbrella_is_for_applications, "apps/ring/a.cpp", '#include "plait/task/graph.hpp"\n', "plait.hpp only"),
-        (rules.umbrella_is_for_applications, "tests/ring/a_test.cpp", '#include "plait/net/a.hpp"\n', "plait.hpp only"),
-        (rules.umbrella_is_for_applications, "examples/01_a.cpp", '#include "plait/net/a.hpp"\n', "plait.hpp only"),
-        (rules.includes_name_the_whole_path, CPP, '#include "../net/driver.hpp"\n', "relative include"),
+        (
+            rules.umbrella_is_for_applications,
+            CPP,
+            '#include "plait/plait.hpp"\n',
+            "nothing in src/",
+        ),
+        (
+            rules.umbrella_is_for_applications,
+            "apps/ring/a.cpp",
+            '#include "plait/task/graph.hpp"\n',
+            "plait.hpp only",
+        ),
+        (
+            rules.umbrella_is_for_applications,
+            "tests/ring/a_test.cpp",
+            '#include "plait/net/a.hpp"\n',
+            "plait.hpp only",
+        ),
+        (
+            rules.umbrella_is_for_applications,
+            "examples/01_a.cpp",
+            '#include "plait/net/a.hpp"\n',
+            "plait.hpp only",
+        ),
+        (
+            rules.includes_name_the_whole_path,
+            CPP,
+            '#include "../net/driver.hpp"\n',
+            "relative include",
+        ),
         (rules.includes_name_the_whole_path, CPP, '#include "engine.hpp"\n', "without a folder"),
         (rules.includes_name_the_whole_path, CPP, "#include <plait/net/driver.hpp>\n", "in quotes"),
         (rules.mpi_stays_in_its_corner, CPP, "#include <mpi.h>\n", "use net::Driver"),
-        (rules.mpi_stays_in_its_corner, CPP, "int f() { return MPI_Barrier(c); }\n", "use net::Driver"),
+        (
+            rules.mpi_stays_in_its_corner,
+            CPP,
+            "int f() { return MPI_Barrier(c); }\n",
+            "use net::Driver",
+        ),
         (rules.headers_define_no_macros, HPP, "#pragma once\n#  define MAX 3\n", "constexpr"),
         (rules.headers_are_included_once, HPP, "// nothing\n", "#pragma once"),
         (rules.licence_comes_first, HPP, "#pragma once\n", "first line must be"),
@@ -36,10 +86,25 @@ CPP = "src/plait/comm/engine.cpp"
         (rules.no_code_in_comments, CPP, "// a = f(b);\n// g(a);\n", "commented-out code"),
         (rules.banned_words, CPP, "int a = std::rand();\n", "base/random.hpp"),
         (rules.banned_words, CPP, "std::cout << 1;\n", "programs print"),
-        (rules.banned_words, "tests/comm/a_test.cpp", "std::this_thread::sleep_for(1ms);\n", "simulated clock"),
-        (rules.banned_words, "tests/comm/a_test.cpp", "TEST(A, DISABLED_b) {}\n", "mend the test or delete it"),
+        (
+            rules.banned_words,
+            "tests/comm/a_test.cpp",
+            "std::this_thread::sleep_for(1ms);\n",
+            "simulated clock",
+        ),
+        (
+            rules.banned_words,
+            "tests/comm/a_test.cpp",
+            "TEST(A, DISABLED_b) {}\n",
+            "mend the test or delete it",
+        ),
         (rules.banned_words, CPP, "using namespace std;\n", "write std::"),
-        (rules.no_traces_of_a_machine, CPP, 'auto p = "/' + 'home/somebody/data";\n', "relative or configurable"),
+        (
+            rules.no_traces_of_a_machine,
+            CPP,
+            'auto p = "/' + 'home/somebody/data";\n',
+            "relative or configurable",
+        ),
     ],
 )
 def test_refused(rule: rules.Rule, path: str, text: str, remedy: str) -> None:
@@ -52,21 +117,61 @@ def test_refused(rule: rules.Rule, path: str, text: str, remedy: str) -> None:
 @pytest.mark.parametrize(
     ("rule", "path", "text"),
     [
-        (rules.includes_point_down, HPP, '#include "plait/comm/tag.hpp"\n#include "plait/base/id.hpp"\n#include <vector>\n'),
-        (rules.includes_point_down, "src/plait/plait.hpp", '#include "plait/runtime/runtime.hpp"\n'),
-        (rules.includes_point_down, "src/plait/replay/a.cpp", '#include "plait/net/sim/driver.hpp"\n'),
-        (rules.umbrella_is_for_applications, "apps/ring/a.cpp", '#include "plait/plait.hpp"\n#include "ring/a.hpp"\n'),
-        (rules.includes_name_the_whole_path, CPP, '#include "plait/comm/engine.hpp"\n#include <vector>\n'),
+        (
+            rules.includes_point_down,
+            HPP,
+            '#include "plait/comm/tag.hpp"\n#include "plait/base/id.hpp"\n#include <vector>\n',
+        ),
+        (
+            rules.includes_point_down,
+            "src/plait/plait.hpp",
+            '#include "plait/runtime/runtime.hpp"\n',
+        ),
+        (
+            rules.includes_point_down,
+            "src/plait/replay/a.cpp",
+            '#include "plait/net/sim/driver.hpp"\n',
+        ),
+        (
+            rules.umbrella_is_for_applications,
+            "apps/ring/a.cpp",
+            '#include "plait/plait.hpp"\n#include "ring/a.hpp"\n',
+        ),
+        (
+            rules.includes_name_the_whole_path,
+            CPP,
+            '#include "plait/comm/engine.hpp"\n#include <vector>\n',
+        ),
         (rules.includes_name_the_whole_path, "apps/ring/box.cpp", '#include "box.hpp"\n'),
-        (rules.mpi_stays_in_its_corner, "src/plait/net/mpi/driver.cpp", "#include <mpi.h>\nMPI_Test(r);\n"),
+        (
+            rules.mpi_stays_in_its_corner,
+            "src/plait/net/mpi/driver.cpp",
+            "#include <mpi.h>\nMPI_Test(r);\n",
+        ),
         (rules.mpi_stays_in_its_corner, "apps/ring/main.cpp", "#include <mpi.h>\n"),
-        (rules.mpi_stays_in_its_corner, CPP, '// as MPI_Send does\nauto s = "MPI_Send";\n#if PLAIT_WITH_MPI\n#endif\n'),
+        (
+            rules.mpi_stays_in_its_corner,
+            CPP,
+            '// as MPI_Send does\nauto s = "MPI_Send";\n#if PLAIT_WITH_MPI\n#endif\n',
+        ),
         (rules.headers_define_no_macros, CPP, "#define LOCAL 1\n"),
         (rules.headers_are_included_once, HPP, "// SPDX\n#pragma once\n"),
         (rules.licence_comes_first, HPP, "// SPDX-License-Identifier: Apache-2.0\n#pragma once\n"),
-        (rules.todos_have_reasons, CPP, "// TODO(a second NIC to test on): choose the nearest one\n"),
-        (rules.no_code_in_comments, CPP, "// first the halo (it is late);\nint a;\n/// f();\n/// g();\n"),
-        (rules.banned_words, CPP, "// std::rand() is not used here\nauto text = \"std::cout\";\nint operand(int);\n"),
+        (
+            rules.todos_have_reasons,
+            CPP,
+            "// TODO(a second NIC to test on): choose the nearest one\n",
+        ),
+        (
+            rules.no_code_in_comments,
+            CPP,
+            "// first the halo (it is late);\nint a;\n/// f();\n/// g();\n",
+        ),
+        (
+            rules.banned_words,
+            CPP,
+            '// std::rand() is not used here\nauto text = "std::cout";\nint operand(int);\n',
+        ),
         (rules.banned_words, "apps/ring/main.cpp", "std::cout << 1;\n"),
         (rules.banned_words, "src/plait/task/worker.cpp", "std::this_thread::sleep_for(wait);\n"),
         (rules.no_traces_of_a_machine, "README.md", "see docs/home/page and /tmp/x and ~/work/y\n"),
@@ -119,12 +224,19 @@ def test_header_covered_by_another_test() -> None:
 
 def test_test_that_nobody_builds() -> None:
     paths = ["tests/comm/engine_test.cpp"]
-    assert "no CMakeLists.txt" in rules.tests_without_build(paths, {"tests/comm/CMakeLists.txt": "plait_test(comm/eng)"})[0]
+    assert (
+        "no CMakeLists.txt"
+        in rules.tests_without_build(paths, {"tests/comm/CMakeLists.txt": "plait_test(comm/eng)"})[0]
+    )
     assert rules.tests_without_build(paths, {"tests/comm/CMakeLists.txt": "plait_test(comm/engine NP 2)"}) == []
 
 
 def test_folder_off_the_map() -> None:
-    paths = ["src/plait/net/mpi/driver.cpp", "src/plait/net/driver.hpp", "src/plait/net/detail/x.hpp"]
+    paths = [
+        "src/plait/net/mpi/driver.cpp",
+        "src/plait/net/driver.hpp",
+        "src/plait/net/detail/x.hpp",
+    ]
     assert rules.unmapped_folders(paths, "### `net/` and `net/mpi/`") == []
     assert "mention net/mpi/" in rules.unmapped_folders(paths, "### `net/`")[0]
 

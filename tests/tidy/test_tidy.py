@@ -7,6 +7,7 @@ import concurrent.futures
 import functools
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tomllib
@@ -24,8 +25,11 @@ def project_files() -> tuple[str, ...]:
     """What git tracks, or would if it were added."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return tuple(sorted(p for p in set(listed.stdout.split("\0")) if p and (ROOT / p).is_file()))
 
 
@@ -187,13 +191,28 @@ def compiler() -> tuple[str, ...]:
     """The compiler, with the flags that any file of the project may need; nothing is written."""
     cxx = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++") or "clang++"
     wrapper = [f for f in output_of("mpicxx", "-show")[1:] if f.startswith(("-I", "-D"))]
-    libraries = [f for name in ("hdf5-openmpi", "hdf5-mpich", "hwloc") for f in output_of("pkg-config", "--cflags", name)]
+    libraries = [
+        f for name in ("hdf5-openmpi", "hdf5-mpich", "hwloc") for f in output_of("pkg-config", "--cflags", name)
+    ]
     return (
-        cxx, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-O0",
-        "-DPLAIT_CHECKS=1", "-DPLAIT_WITH_MPI=1",
-        f"-I{ROOT}/src", f"-I{ROOT}/apps", f"-I{ROOT}/tests", *wrapper, *libraries,
-        "-x", "c++", "-",
-    )  # fmt: skip
+        cxx,
+        "-std=c++20",
+        "-fsyntax-only",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+        "-O0",
+        "-DPLAIT_CHECKS=1",
+        "-DPLAIT_WITH_MPI=1",
+        f"-I{ROOT}/src",
+        f"-I{ROOT}/apps",
+        f"-I{ROOT}/tests",
+        *wrapper,
+        *libraries,
+        "-x",
+        "c++",
+        "-",
+    )
 
 
 def compile_text(text: str, *flags: str) -> str:
@@ -204,12 +223,21 @@ def compile_text(text: str, *flags: str) -> str:
 
 def in_parallel(work: Callable[[str], str], items: list[str]) -> dict[str, str]:
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 2) as pool:
-        return dict(zip(items, pool.map(work, items)))
+        return dict(zip(items, pool.map(work, items), strict=True))
 
 
 def include_root(path: str) -> str:
     """How the header is named in an include."""
     return path.partition("/")[2] if path.startswith(("src/", "apps/", "tests/")) else path
+
+
+def compiles_with_its_source(path: str) -> bool:
+    """Whether a source of the same name includes the header first: then the build is the proof."""
+    source = re.sub(r"\.hpp$", ".cpp", path)
+    if source not in project_files():
+        return False
+    first = rules.includes(read(source))[:1]
+    return bool(first) and first[0][2] in (include_root(path), pathlib.PurePath(path).name)
 
 
 @pytest.fixture(scope="session")
@@ -218,13 +246,16 @@ def header_complaints() -> dict[str, str]:
         own_folder = ["-I" + "/".join(path.split("/")[:2])] if path.startswith("apps/") else []
         return compile_text(f'#include "{include_root(path)}"\n#include "{include_root(path)}"\n', *own_folder)
 
-    return in_parallel(compile_alone, headers())
+    return in_parallel(compile_alone, [path for path in headers() if not compiles_with_its_source(path)])
 
 
 @pytest.mark.parametrize("path", headers())
 def test_header_compiles_alone(path: str, header_complaints: dict[str, str]) -> None:
     if header_complaints[path]:
-        pytest.fail(f"{path} does not compile alone: include what it uses\n{header_complaints[path]}", pytrace=False)
+        pytest.fail(
+            f"{path} does not compile alone: include what it uses\n{header_complaints[path]}",
+            pytrace=False,
+        )
 
 
 def test_programs_in_documents_compile() -> None:
@@ -235,22 +266,38 @@ def test_programs_in_documents_compile() -> None:
         for line, text in rules.programs_in(read(path)):
             blocks[f"{path}:{line}"] = f'{umbrella}#line {line} "{path}"\n{text}'
     results = in_parallel(compile_text, list(blocks.values()))
-    found = [f"{place}: does not compile; a fragment is marked ```cpp sketch\n{results[text]}"
-             for place, text in blocks.items() if results[text]]  # fmt: skip
+    found = [
+        f"{place}: does not compile; a fragment is marked ```cpp sketch\n{results[text]}"
+        for place, text in blocks.items()
+        if results[text]
+    ]
     require(found)
 
 
-def test_formatted() -> None:
-    beside = ROOT / ".venv/bin/clang-format"
-    tool = str(beside) if beside.exists() else shutil.which("clang-format")
-    if tool is None:
-        pytest.skip("there is no clang-format: run tools/setup")
-    if not cpp_files():
-        return
+def installed(tool: str) -> str:
+    """The tool of the project's environment, else the machine's; without either the test is named as not run."""
+    beside = ROOT / ".venv/bin" / tool
+    found = str(beside) if beside.exists() else shutil.which(tool)
+    if found is None:
+        pytest.skip(f"there is no {tool}: run tools/setup")
+    return found
+
+
+def test_cpp_is_formatted() -> None:
+    clang_format = installed("clang-format")
 
     def complaint(path: str) -> str:
-        done = subprocess.run([tool, "--dry-run", "-Werror", path], cwd=ROOT, capture_output=True, text=True, check=False)
-        return done.stderr
+        done = subprocess.run([clang_format, "--dry-run", "-Werror", path], cwd=ROOT, capture_output=True, check=False)
+        return "" if done.returncode == 0 else f"{path}:1: not formatted: run tools/format {path}"
 
-    results = in_parallel(complaint, cpp_files())
-    require([f"{path}: not formatted: run tools/format {path}" for path, text in results.items() if text])
+    require([line for line in in_parallel(complaint, cpp_files()).values() if line])
+
+
+@pytest.mark.parametrize("command", [["check"], ["format", "--check"]], ids=["check", "format"])
+def test_python_is_clean(command: list[str]) -> None:
+    ruff = installed("ruff")
+    done = subprocess.run(
+        [ruff, *command, "--output-format=concise", "."], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        pytest.fail(f"\n{done.stdout}{done.stderr}\nmost of it mends itself: run tools/format", pytrace=False)
