@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -26,27 +27,32 @@ class Backoff {
 
   void reset() noexcept {
     looks_ = 0;
+    is_spent_ = false;
     sleep_ = policy_.sleep_min;
   }
 
-  /// Returns at once while spinning, else after a sleep. True when it slept.
-  bool pause() {
-    if (policy_.spin > nanoseconds::zero()) {
-      if (looks_ == 0) {
-        start_ = std::chrono::steady_clock::now();
-      }
-      if (++looks_ % looks_between_readings != 0) {
-        return false;
-      }
-      if (std::chrono::steady_clock::now() - start_ < policy_.spin) {
-        return false;
-      }
+  /// Notes a look that found nothing. While `is_spinning()`, look again at once; else sleep for `next_sleep()` first.
+  void count_look() noexcept {
+    if (!is_spinning()) {
+      sleep_ = std::min(sleep_ * 2, policy_.sleep_max);
+    } else if (looks_++ == 0) {
+      start_ = std::chrono::steady_clock::now();
+    } else if (looks_ % looks_between_readings == 0) {
+      is_spent_ = std::chrono::steady_clock::now() - start_ >= policy_.spin;
     }
-    std::this_thread::sleep_for(sleep_);
-    sleep_ = std::min(sleep_ * 2, policy_.sleep_max);
-    return true;
   }
 
+  /// Notes a look that found nothing; returns at once while spinning, else after a sleep. True when it slept.
+  bool pause() {
+    const bool sleeps = !is_spinning();
+    if (sleeps) {
+      std::this_thread::sleep_for(sleep_);
+    }
+    count_look();
+    return sleeps;
+  }
+
+  [[nodiscard]] bool is_spinning() const noexcept { return !is_spent_ && policy_.spin > nanoseconds::zero(); }
   /// What the next sleep would last.
   [[nodiscard]] nanoseconds next_sleep() const noexcept { return sleep_; }
 
@@ -56,6 +62,7 @@ class Backoff {
   WaitPolicy policy_;
   nanoseconds sleep_;
   unsigned looks_ = 0;
+  bool is_spent_ = false;
   std::chrono::steady_clock::time_point start_;
 };
 

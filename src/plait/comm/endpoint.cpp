@@ -141,6 +141,7 @@ std::optional<Status> Endpoint::probe(const Address& from) {
   }
   return Status{message->envelope.source, message->envelope.tag,
                 static_cast<std::size_t>(static_cast<const detail::Unexpected*>(message)->header.bytes),
+                static_cast<const detail::Unexpected*>(message)->header.sequence,
                 {}};
 }
 

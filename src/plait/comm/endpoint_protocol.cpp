@@ -419,7 +419,8 @@ void Endpoint::bulk_done(const net::BulkDone& done) {
 // ---- completion ----
 
 void Endpoint::complete(Operation& operation, std::size_t bytes, std::optional<ErrorCode> error) {
-  operation.status = {operation.direction == net::Direction::sent ? self() : operation.peer, operation.tag, bytes, error};
+  operation.status = {operation.direction == net::Direction::sent ? self() : operation.peer, operation.tag, bytes,
+                      operation.sequence, error};
   outstanding_.fetch_sub(1, std::memory_order_relaxed);  // a count; orders nothing
   if (is_tracing_) {
     record(operation);

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "plait/base/bytes.hpp"
+#include "plait/base/clock.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/task/graph.hpp"
+
+namespace plait::task {
+class Scheduler;
+}
+
+namespace plait::task::detail {
+
+enum class Role : std::uint8_t { compute, join, send, receive };
+
+/// A task: what the graph's builder said of it, and its state in the present run.
+struct Node final : comm::Completion {
+  explicit Node(TaskKind its_kind) : kind{its_kind} {}
+  /// A message of this task is complete: notes it, for a worker to act on.
+  void completed(const comm::Status& status) noexcept override;
+
+  Graph* owner = nullptr;  ///< Nothing for a spawned task.
+  TaskKind kind;
+  Role role = Role::compute;
+  bool is_spawned = false;
+  Body body;
+  std::vector<Node*> successors;
+  std::vector<Resource*> resources;
+  std::uint64_t object = 0;
+
+  // Of send and receive tasks.
+  comm::Address address;
+  std::function<std::span<const std::byte>()> data;
+  Bytes* growing = nullptr;
+  std::span<std::byte> buffer;
+
+  // What earlier runs have taught.
+  double cost_ns = 0;    ///< Moving average; the estimate until it has run.
+  double weight_ns = 0;  ///< Longest way to the end, this task included.
+  WorkerId last_worker;
+
+  // This run.
+  std::uint32_t epoch = 0;                   ///< Of the last run in which it was active.
+  std::atomic<std::uint32_t> waits = 0;      ///< What must still end before it is ready, and 1 while the run is being activated.
+  std::atomic<std::uint32_t> unfinished = 0;  ///< Itself, and the tasks that it has spawned.
+  Node* parent = nullptr;                    ///< Of a spawned task.
+  std::uint64_t id = 0;
+  std::uint64_t caused_by = 0;
+  nanoseconds ready{};
+  nanoseconds posted{};
+  comm::Status status;
+  Scheduler* scheduler = nullptr;
+  Node* next_noted = nullptr;
+};
+
+}  // namespace plait::task::detail

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/task/scheduler.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "plait/task/detail/node.hpp"
+#include "plait/task/ready_queue.hpp"
+
+namespace plait::task {
+
+namespace detail {
+
+/// One worker: its queue, and what only its own thread touches.
+struct Worker {
+  Worker(WorkerId its_id, trace::ThreadRecorder& its_trace) : id{its_id}, trace{its_trace} {}
+
+  WorkerId id;
+  trace::ThreadRecorder& trace;
+  ReadyQueue queue;
+
+  nanoseconds now{};        ///< The last reading of the clock.
+  nanoseconds last_poll{};
+  nanoseconds last_move{};  ///< When it last saw something happen; see check_stall().
+  std::size_t remaining_seen = 0;
+  std::uint32_t random = 1;
+  bool is_now_fresh = false;  ///< No wait since that reading.
+  std::vector<Node*> finishing;
+  bool is_finishing = false;
+  std::vector<std::unique_ptr<Node>> spawned;
+  WorkerTimes times;
+};
+
+void Node::completed(const comm::Status& its_status) noexcept {
+  status = its_status;
+  scheduler->note(*this);
+}
+
+}  // namespace detail
+
+namespace {
+
+constexpr double cost_smoothing = 0.25;
+constexpr int waiting_described_max = 20;
+
+}  // namespace
+
+WorkerId TaskContext::worker() const noexcept { return worker_.id; }
+
+Scheduler::Scheduler(comm::Endpoint& endpoint, trace::Recorder& recorder, SchedulerOptions options)
+    : endpoint_{endpoint}, recorder_{recorder}, options_{std::move(options)} {
+  if (options_.worker_count == 0) {
+    throw Error{ErrorCode::bad_argument, "a run needs at least one worker: set workers to 1 or more"};
+  }
+  for (std::uint32_t index = 0; index < options_.worker_count; ++index) {
+    const WorkerId id{static_cast<std::uint16_t>(index)};
+    workers_.push_back(std::make_unique<Worker>(id, recorder.thread(id, fmt::format("worker {}", index))));
+    workers_.back()->random = index * 2654435761U + 1;
+  }
+  for (std::uint32_t index = 1; index < options_.worker_count; ++index) {
+    threads_.emplace_back([this, index] { serve(*workers_[index]); });
+  }
+}
+
+Scheduler::~Scheduler() {
+  {
+    const std::lock_guard lock{mutex_};
+    is_ending_ = true;
+  }
+  wake_.notify_all();
+}
+
+std::vector<WorkerTimes> Scheduler::worker_times() const {
+  std::vector<WorkerTimes> times;
+  for (const auto& worker : workers_) {
+    times.push_back(worker->times);
+  }
+  return times;
+}
+
+void Scheduler::reset_worker_times() {
+  for (const auto& worker : workers_) {
+    worker->times = {};
+  }
+}
+
+// ---- a run ----
+
+void Scheduler::run(Graph& graph, std::span<const Task> active) {
+  graph.prepare();
+  if (graph_ != &graph || names_.size() != graph.kinds().size()) {
+    names_.clear();
+    for (const std::string& kind : graph.kinds()) {
+      names_.push_back(recorder_.name(trace::Role::task, kind));
+    }
+  }
+  graph_ = &graph;
+  active_ = active;
+  if (const auto failure = endpoint_.failure()) {
+    throw *failure;
+  }
+  activate(active);
+  {
+    const std::lock_guard lock{mutex_};
+    ++generation_;
+    is_open_ = true;
+    workers_inside_ = 1;
+  }
+  if (options_.worker_count > 1) {
+    wake_.notify_all();
+  }
+  Worker& self = *workers_.front();
+  self.now = recorder_.now();
+  for (const Task& task : active) {
+    if (task.node().waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with finish()
+      make_ready(self, task.node());
+    }
+  }
+  work(self);
+  std::unique_lock lock{mutex_};
+  is_open_ = false;  // a worker that has slept through the run stays out
+  wake_.wait(lock, [this] { return workers_inside_ == 0; });
+  for (const auto& worker : workers_) {
+    worker->spawned.clear();
+  }
+  if (failure_) {
+    throw *failure_;
+  }
+  if (remaining_.load(std::memory_order_relaxed) > 0) {  // the others have gone: nobody writes it
+    throw endpoint_.failure().value();
+  }
+}
+
+/// Each count starts one too high, so that nothing starts while the counting is under way.
+void Scheduler::activate(std::span<const Task> active) {
+  ++epoch_;
+  for (const Task& task : active) {
+    Node& node = task.node();
+    expect(node.epoch != epoch_, "a task is active once in a run");
+    node.epoch = epoch_;
+    node.scheduler = this;
+    node.waits.store(1, std::memory_order_relaxed);  // published to the workers by the mutex in run()
+    node.unfinished.store(1, std::memory_order_relaxed);
+    node.id = next_id_.fetch_add(1, std::memory_order_relaxed);
+    node.caused_by = 0;
+  }
+  for (const Task& task : active) {
+    for (Node* const successor : task.node().successors) {
+      if (successor->epoch == epoch_) {
+        successor->waits.fetch_add(1, std::memory_order_relaxed);
+      }
+    }
+  }
+  remaining_.store(active.size(), std::memory_order_relaxed);
+}
+
+/// The life of a worker's thread.
+void Scheduler::serve(Worker& worker) {
+  if (options_.on_worker_start) {
+    options_.on_worker_start(worker.id);
+  }
+  std::uint64_t seen = 0;
+  while (true) {
+    {
+      std::unique_lock lock{mutex_};
+      wake_.wait(lock, [&] { return is_ending_ || generation_ != seen; });
+      if (generation_ == seen) {
+        return;
+      }
+      seen = generation_;
+      if (!is_open_) {
+        continue;
+      }
+      ++workers_inside_;
+    }
+    worker.now = recorder_.now();
+    work(worker);
+  }
+}
+
+bool Scheduler::is_over() const noexcept {
+  return remaining_.load(std::memory_order_acquire) == 0 ||  // with release in finish()
+         has_failed_.load(std::memory_order_acquire);        // with release in fail()
+}
+
+void Scheduler::work(Worker& worker) {
+  const nanoseconds start = worker.now;
+  worker.last_move = start;
+  worker.last_poll = start;
+  worker.remaining_seen = 0;
+  Backoff backoff{options_.wait};
+  while (!is_over()) {
+    if (noted_.load(std::memory_order_relaxed) != nullptr) {  // a hint; finish_noted() acquires
+      finish_noted(worker);
+    }
+    if (Node* const node = find_task(worker)) {
+      execute(worker, *node);
+      backoff.reset();
+      if (worker.now - worker.last_poll > options_.poll_interval) {
+        worker.last_poll = worker.now;
+        worker.is_now_fresh = false;
+        endpoint_.progress();
+      }
+      continue;
+    }
+    worker.is_now_fresh = false;
+    if (endpoint_.progress() > 0) {
+      backoff.reset();
+      worker.now = recorder_.now();
+      worker.last_poll = worker.now;
+    } else {
+      idle(worker, backoff);
+    }
+  }
+  worker.now = recorder_.now();
+  worker.times.total += worker.now - start;
+  const std::lock_guard lock{mutex_};
+  if (--workers_inside_ == 0) {
+    wake_.notify_all();
+  }
+}
+
+Scheduler::Node* Scheduler::find_task(Worker& worker) {
+  if (Node* const own = worker.queue.pop()) {
+    return own;
+  }
+  const auto count = static_cast<std::uint32_t>(workers_.size());
+  if (count == 1) {
+    return nullptr;
+  }
+  worker.random = worker.random * 1664525U + 1013904223U;  // Numerical Recipes' generator: any start will do
+  const std::uint32_t first = (worker.random >> 16U) % count;
+  for (std::uint32_t step = 0; step < count; ++step) {
+    Worker& victim = *workers_[(first + step) % count];
+    if (&victim == &worker) {
+      continue;
+    }
+    if (Node* const stolen = victim.queue.steal()) {
+      return stolen;
+    }
+  }
+  return nullptr;
+}
+
+void Scheduler::execute(Worker& worker, Node& node) {
+  executing_.fetch_add(1, std::memory_order_relaxed);  // for check_stall(): a hint
+  const nanoseconds start = worker.is_now_fresh ? worker.now : recorder_.now();
+  try {
+    TaskContext context{*this, worker, node};
+    node.body(context);
+  } catch (const Error& error) {
+    fail(error);
+  } catch (const std::exception& error) {
+    fail(Error{ErrorCode::user_task, fmt::format("task '{}' on rank {} threw: {}", graph_->kinds()[node.kind.value()],
+                                                 endpoint_.self().value(), error.what())});
+  } catch (...) {
+    fail(Error{ErrorCode::user_task, fmt::format("task '{}' on rank {} threw something that is no exception",
+                                                 graph_->kinds()[node.kind.value()], endpoint_.self().value())});
+  }
+  worker.now = recorder_.now();
+  worker.is_now_fresh = true;
+  executing_.fetch_sub(1, std::memory_order_relaxed);
+  if (!node.resources.empty()) {
+    unlock_all(node.resources);
+    wake_one();  // what has waited for them may run now
+  }
+  const auto took = static_cast<double>((worker.now - start).count());
+  node.cost_ns = node.last_worker ? node.cost_ns + cost_smoothing * (took - node.cost_ns) : took;
+  node.last_worker = worker.id;
+  worker.times.busy += worker.now - start;
+  ++worker.times.tasks;
+  worker.trace.task({.kind = names_[node.kind.value()],
+                     .object = node.object,
+                     .ready = node.ready,
+                     .start = start,
+                     .end = worker.now,
+                     .task = node.id,
+                     .caused_by = node.caused_by,
+                     .step = epoch_ - 1});
+  finish(worker, node);
+}
+
+/// Counts an ended task off: its parent, what waits for it, the run. Iterative, as a long chain of joins may end at once.
+void Scheduler::finish(Worker& worker, Node& ended) {
+  worker.finishing.push_back(&ended);
+  if (std::exchange(worker.is_finishing, true)) {
+    return;
+  }
+  while (!worker.finishing.empty()) {
+    Node& node = *worker.finishing.back();
+    worker.finishing.pop_back();
+    // Acquires what the children wrote, or releases what this task wrote to the last of them.
+    if (node.unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+      continue;
+    }
+    for (Node* const successor : node.successors) {
+      // Acquires what all predecessors wrote for whoever runs the successor.
+      if (successor->epoch == epoch_ && successor->waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        successor->caused_by = node.id;
+        make_ready(worker, *successor);
+      }
+    }
+    if (node.parent != nullptr) {
+      worker.finishing.push_back(node.parent);
+    }
+    if (remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with is_over()
+      wake_.notify_all();
+    }
+  }
+  worker.is_finishing = false;
+}
+
+void Scheduler::make_ready(Worker& worker, Node& node) {
+  node.ready = worker.now;
+  switch (node.role) {
+    case detail::Role::join:
+      finish(worker, node);
+      break;
+    case detail::Role::send:
+    case detail::Role::receive:
+      post_message(worker, node);
+      break;
+    case detail::Role::compute: {
+      const bool has_home = node.last_worker && node.last_worker.value() < workers_.size();
+      (has_home ? *workers_[node.last_worker.value()] : worker).queue.push(node);
+      wake_one();
+      break;
+    }
+  }
+}
+
+void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
+  auto& node = *worker.spawned.emplace_back(std::make_unique<Node>(wish.kind));
+  node.is_spawned = true;
+  node.body = std::move(wish.body);
+  node.resources = std::move(wish.resources);
+  node.object = wish.object;
+  node.cost_ns = static_cast<double>(wish.cost.count());
+  // What waits for the parent waits for this one, too.
+  node.weight_ns = node.cost_ns + parent.weight_ns;
+  node.parent = &parent;
+  node.epoch = epoch_;
+  node.unfinished.store(1, std::memory_order_relaxed);  // published by the queue's lock
+  node.id = next_id_.fetch_add(1, std::memory_order_relaxed);
+  node.caused_by = parent.id;
+  parent.unfinished.fetch_add(1, std::memory_order_relaxed);  // the parent itself still counts
+  remaining_.fetch_add(1, std::memory_order_relaxed);
+  worker.now = recorder_.now();
+  make_ready(worker, node);
+}
+
+// ---- messages ----
+
+void Scheduler::post_message(Worker& worker, Node& node) {
+  node.posted = worker.now;
+  try {
+    if (node.role == detail::Role::send) {
+      (void)endpoint_.send(node.address, node.data(), &node);
+    } else if (node.growing != nullptr) {
+      (void)endpoint_.receive(node.address, *node.growing, &node);
+    } else {
+      (void)endpoint_.receive(node.address, node.buffer, &node);
+    }
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
+void Scheduler::note(Node& node) noexcept {
+  node.next_noted = noted_.load(std::memory_order_relaxed);
+  while (!noted_.compare_exchange_weak(node.next_noted, &node, std::memory_order_release)) {  // with finish_noted()
+  }
+  if (sleeping_.load(std::memory_order_relaxed) > 0) {  // a hint: sleeps are short
+    wake_.notify_one();
+  }
+}
+
+void Scheduler::finish_noted(Worker& worker) {
+  Node* node = noted_.exchange(nullptr, std::memory_order_acquire);  // with note()
+  if (node == nullptr) {
+    return;
+  }
+  worker.now = recorder_.now();
+  while (node != nullptr) {
+    Node* const next = node->next_noted;
+    const bool is_send = node->role == detail::Role::send;
+    worker.trace.task(
+        {.kind = names_[node->kind.value()],
+         .part = is_send ? trace::TaskPart::send : trace::TaskPart::receive,
+         .object = trace::message_object(is_send ? node->address.rank : node->status.source, node->status.sequence),
+         .ready = node->ready,
+         .start = node->posted,
+         .end = worker.now,
+         .task = node->id,
+         .caused_by = node->caused_by,
+         .step = epoch_ - 1});
+    if (node->status.error) {
+      fail(Error{*node->status.error,
+                 fmt::format("task '{}' on rank {} received {} bytes from rank {} with tag {}, more than its buffer of {}",
+                             graph_->kinds()[node->kind.value()], endpoint_.self().value(), node->status.bytes,
+                             node->status.source.value(), node->status.tag.value(), node->buffer.size()),
+                 node->status.source});
+    }
+    finish(worker, *node);
+    node = next;
+  }
+}
+
+// ---- waiting, trouble ----
+
+void Scheduler::idle(Worker& worker, Backoff& backoff) {
+  if (endpoint_.failure()) {
+    has_failed_.store(true, std::memory_order_release);  // with is_over(); run() throws what the endpoint knows
+    return;
+  }
+  // The only worker has nobody to be woken by: it looks at the network again after a short sleep.
+  if (workers_.size() == 1) {
+    if (backoff.pause()) {
+      check_stall(worker);
+    }
+    return;
+  }
+  if (!backoff.is_spinning()) {
+    check_stall(worker);
+    std::unique_lock lock{mutex_};
+    sleeping_.fetch_add(1, std::memory_order_relaxed);  // a hint for wake_one()
+    if (!is_over()) {
+      wake_.wait_for(lock, backoff.next_sleep());
+    }
+    sleeping_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  backoff.count_look();
+}
+
+void Scheduler::wake_one() {
+  if (sleeping_.load(std::memory_order_relaxed) > 0) {  // a hint: sleeps are short
+    wake_.notify_one();
+  }
+}
+
+void Scheduler::fail(const Error& error) noexcept {
+  {
+    const std::lock_guard lock{mutex_};
+    if (!failure_) {
+      failure_ = error;
+    }
+  }
+  endpoint_.stop_all(error);
+  has_failed_.store(true, std::memory_order_release);  // with is_over()
+}
+
+/// Only worker 0 watches, and only when it has slept.
+void Scheduler::check_stall(Worker& worker) {
+  if (worker.id != WorkerId{0} || options_.stall_max == nanoseconds::zero()) {
+    return;
+  }
+  worker.now = recorder_.now();
+  const std::size_t remaining = remaining_.load(std::memory_order_relaxed);
+  if (remaining != worker.remaining_seen || executing_.load(std::memory_order_relaxed) > 0 ||
+      worker.last_poll > worker.last_move) {
+    worker.remaining_seen = remaining;
+    worker.last_move = worker.now;
+  } else if (worker.now - worker.last_move > options_.stall_max) {
+    fail(Error{ErrorCode::timeout,
+               fmt::format("nothing has moved for {} s on rank {}; waiting are {}. Does each message have its partner?",
+                           std::chrono::duration_cast<std::chrono::seconds>(options_.stall_max).count(),
+                           endpoint_.self().value(), describe_waiting())});
+  }
+}
+
+std::string Scheduler::describe_waiting() const {
+  std::string text;
+  int count = 0;
+  for (const Task& task : active_) {
+    const Node& node = task.node();
+    if (node.unfinished.load(std::memory_order_relaxed) == 0) {
+      continue;
+    }
+    if (++count > waiting_described_max) {
+      return text + ", ...";
+    }
+    text += count > 1 ? ", " : "";
+    text += graph_->kinds()[node.kind.value()];
+    const std::uint32_t waits = node.waits.load(std::memory_order_relaxed);
+    if (waits > 0) {
+      text += fmt::format(" (for {} others)", waits);
+    } else if (node.role == detail::Role::send || node.role == detail::Role::receive) {
+      text += fmt::format(" ({} rank {}, tag {})", node.role == detail::Role::send ? "to" : "from",
+                          static_cast<std::int32_t>(node.address.rank.value()),
+                          static_cast<std::int64_t>(node.address.tag.value()));
+    }
+  }
+  return text;
+}
+
+}  // namespace plait::task

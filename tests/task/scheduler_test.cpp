@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/task/scheduler.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "plait/net/loopback/loopback.hpp"
+
+namespace plait::task {
+namespace {
+
+/// One rank: an endpoint on a loopback network, and workers.
+struct OneRank {
+  OneRank(net::LoopbackNetwork& network, std::uint32_t rank, SchedulerOptions options)
+      : driver{network.driver(Rank{rank})}, scheduler{endpoint, recorder, std::move(options)} {}
+
+  SteadyClock clock;
+  trace::Recorder recorder{clock};
+  std::unique_ptr<net::Driver> driver;
+  comm::Endpoint endpoint{*driver, recorder};
+  Scheduler scheduler;
+};
+
+class Workers : public testing::TestWithParam<std::uint32_t> {
+ protected:
+  net::LoopbackNetwork network_{1};
+  OneRank rank_{network_, 0, {.worker_count = GetParam()}};
+  Scheduler& scheduler_ = rank_.scheduler;
+};
+
+TEST_P(Workers, run_each_task_after_all_that_it_depends_on) {
+  std::mt19937 random{GetParam()};
+  for (int graph_number = 0; graph_number < 20; ++graph_number) {
+    constexpr std::size_t count = 200;
+    Graph graph;
+    std::vector<Task> tasks;
+    std::vector<std::vector<std::size_t>> earlier(count);
+    std::vector<std::atomic<int>> ended(count);
+    std::atomic<int> wrong = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      tasks.push_back(graph.task("node", [&, i] {
+        for (const std::size_t before : earlier[i]) {
+          wrong += ended[before].load() != ended[i].load() + 1 ? 1 : 0;
+        }
+        ++ended[i];
+      }));
+      for (std::size_t links = i == 0 ? 0 : random() % 4; links > 0; --links) {
+        earlier[i].push_back(random() % i);
+        tasks[i].after(tasks[earlier[i].back()]);
+      }
+    }
+    for (int run = 1; run <= 3; ++run) {
+      scheduler_.run(graph);
+      ASSERT_TRUE(std::ranges::all_of(ended, [&](const auto& n) { return n == run; }));
+    }
+    ASSERT_EQ(wrong, 0);
+  }
+}
+
+TEST_P(Workers, count_dependencies_among_active_tasks_only) {
+  Graph graph;
+  std::mutex mutex;
+  std::vector<std::string> order;
+  const auto note = [&](const char* name) {
+    return [&, name] {
+      const std::lock_guard lock{mutex};
+      order.emplace_back(name);
+    };
+  };
+  Task a = graph.task("a", note("a"));
+  Task b = graph.task("b", note("b"));
+  Task c = graph.task("c", note("c"));
+  b.after(a);
+  c.after(b);
+  scheduler_.run(graph, std::array{c, a});
+  EXPECT_EQ(std::set(order.begin(), order.end()), (std::set<std::string>{"a", "c"}));
+  order.clear();
+  scheduler_.run(graph, std::array{c, b});
+  EXPECT_EQ(order, (std::vector<std::string>{"b", "c"}));
+  scheduler_.run(graph, {});
+}
+
+TEST_P(Workers, never_run_two_tasks_that_lock_the_same_branch) {
+  Graph graph;
+  Resource root;
+  Resource left{&root};
+  Resource right{&root};
+  int left_count = 0;  // unprotected but by the locks
+  int right_count = 0;
+  for (int i = 0; i < 300; ++i) {
+    graph.task("left", [&] { ++left_count; }).locks(left);
+    graph.task("right", [&] { ++right_count; }).locks(right);
+    graph
+        .task("both",
+              [&] {
+                ++left_count;
+                ++right_count;
+              })
+        .locks(root);
+    graph.task("pair", [&] { ++left_count, ++right_count; }).locks(left).locks(right);
+  }
+  scheduler_.run(graph);
+  EXPECT_EQ(left_count, 900);
+  EXPECT_EQ(right_count, 900);
+}
+
+TEST_P(Workers, what_is_after_a_task_waits_for_all_that_it_spawned) {
+  Graph graph;
+  std::atomic<int> leaves = 0;
+  int seen = -1;
+  const TaskKind kind = graph.kind("leaf");
+  Task parent = graph.task("parent", [&](TaskContext& context) {
+    for (int i = 0; i < 100; ++i) {
+      context.spawn({.kind = kind, .body = [&](TaskContext& inner) {
+                       inner.spawn({.kind = kind, .body = [&](TaskContext&) { ++leaves; }});
+                     }});
+    }
+  });
+  graph.task("end", [&] { seen = leaves; }).after(parent);
+  for (int run = 1; run <= 5; ++run) {
+    scheduler_.run(graph);
+    EXPECT_EQ(seen, run * 100);
+  }
+}
+
+TEST_P(Workers, pass_through_long_chains_of_joins) {
+  Graph graph;
+  bool is_reached = false;
+  Task last = graph.task("start", [] {});
+  for (int i = 0; i < 100'000; ++i) {
+    last = graph.join("join").after(last);
+  }
+  graph.task("end", [&] { is_reached = true; }).after(last);
+  scheduler_.run(graph);
+  EXPECT_TRUE(is_reached);
+}
+
+TEST_P(Workers, end_the_run_with_the_first_exception) {
+  Graph graph;
+  bool is_reached = false;
+  Task bad = graph.task("bad", [] { throw std::runtime_error{"division by cucumber"}; });
+  graph.task("later", [&] { is_reached = true; }).after(bad);
+  try {
+    scheduler_.run(graph);
+    FAIL() << "the exception comes out of run";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::user_task);
+    EXPECT_STREQ(error.what(), "task 'bad' on rank 0 threw: division by cucumber");
+  }
+  EXPECT_FALSE(is_reached);
+  EXPECT_THROW(scheduler_.run(graph), Error) << "what has failed stays failed";
+}
+
+TEST_P(Workers, count_where_their_time_went) {
+  Graph graph;
+  graph.task("work", [] {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds{2};
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  });
+  scheduler_.run(graph);
+  nanoseconds busy{};
+  std::uint64_t tasks = 0;
+  for (const WorkerTimes& times : scheduler_.worker_times()) {
+    busy += times.busy;
+    tasks += times.tasks;
+    EXPECT_LE(times.busy, times.total);
+  }
+  EXPECT_GE(busy, std::chrono::milliseconds{2});
+  EXPECT_EQ(tasks, 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, Workers, testing::Values(1U, 2U, 4U));
+
+/// Ranks that each run one graph in their own thread, as processes would.
+class Ranks : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Ranks, pass_a_growing_message_around_a_ring_through_tasks) {
+  constexpr std::uint32_t rank_count = 3;
+  net::LoopbackNetwork network{rank_count};
+  std::vector<std::size_t> sizes(rank_count);
+  const auto body = [&](std::uint32_t self) {
+    OneRank rank{network, self, {.worker_count = GetParam()}};
+    Graph graph;
+    Bytes incoming;
+    Bytes outgoing;
+    const Rank next{(self + 1) % rank_count};
+    const Rank previous{(self + rank_count - 1) % rank_count};
+    Task make = graph.task("make", [&] {
+      outgoing = incoming;
+      outgoing.resize(incoming.size() + 1000);
+    });
+    Task send = graph.send("send", {next, Tag{1}}, [&] { return std::span<const std::byte>{outgoing}; });
+    Task receive = graph.receive("receive", {previous, Tag{1}}, incoming);
+    send.after(make);
+    // Rank 0 starts; the others pass on. The receive of rank 0 comes last: it must not overwrite what it reads.
+    self == 0 ? receive.after(make) : make.after(receive);
+    for (int round = 0; round < 20; ++round) {
+      rank.scheduler.run(graph);
+    }
+    sizes[self] = incoming.size();
+    rank.endpoint.drain();
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t self = 0; self < rank_count; ++self) {
+      threads.emplace_back(body, self);
+    }
+  }
+  EXPECT_EQ(sizes[0], 20U * rank_count * 1000);
+}
+
+TEST_P(Ranks, all_stop_when_a_task_of_one_throws) {
+  net::LoopbackNetwork network{2};
+  std::array<std::string, 2> messages;
+  const auto body = [&](std::uint32_t self) {
+    Bytes buffer;
+    OneRank rank{network, self, {.worker_count = GetParam()}};
+    Graph graph;
+    if (self == 0) {
+      graph.task("bad", [] { throw std::runtime_error{"no"}; });
+    } else {
+      graph.receive("never", {Rank{0}, Tag{0}}, buffer);
+    }
+    try {
+      rank.scheduler.run(graph);
+    } catch (const Error& error) {
+      messages[self] = error.what();
+    }
+  };
+  {
+    std::jthread other{body, 1};
+    body(0);
+  }
+  EXPECT_EQ(messages[0], "task 'bad' on rank 0 threw: no");
+  EXPECT_EQ(messages[1], "rank 0 stopped the run: task 'bad' on rank 0 threw: no");
+}
+
+TEST_P(Ranks, say_what_waits_when_nothing_moves) {
+  net::LoopbackNetwork network{1};
+  Bytes buffer;
+  OneRank rank{network, 0, {.worker_count = GetParam(), .stall_max = std::chrono::milliseconds{50}}};
+  Graph graph;
+  Task receive = graph.receive("ghosts", {Rank{0}, Tag{7}}, buffer);
+  graph.task("force", [] {}).after(receive);
+  try {
+    rank.scheduler.run(graph);
+    FAIL() << "a message that never comes ends the run";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::timeout);
+    const std::string sentence = error.what();
+    EXPECT_NE(sentence.find("ghosts (from rank 0, tag 7), force (for 1 others)"), std::string::npos) << sentence;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, Ranks, testing::Values(1U, 3U));
+
+}  // namespace
+}  // namespace plait::task
