@@ -183,7 +183,7 @@ plait::Result<TreeView> open_let(std::span<const std::byte> buffer, bool with_co
                   {velocities, header.velocity_count}};
 }
 
-FarField::FarField(std::span<const Boundary> boundaries, double theta) {
+FarField::FarField(std::span<const Boundary> boundaries, const TreeOptions& options) {
   // A tree of ranks: their roots in order along the curve, joined by eight until one is left.
   struct Place {
     MortonKey key;
@@ -208,8 +208,6 @@ FarField::FarField(std::span<const Boundary> boundaries, double theta) {
     place.key = cube.key_of(place.node.center);
   }
   std::ranges::stable_sort(level, {}, &Place::key);
-  TreeOptions options;
-  options.theta = theta;
   constexpr std::size_t arity = 4;
   std::vector<std::vector<Place>> levels;
   while (!level.empty()) {

@@ -47,7 +47,7 @@ void make_let(const Tree& tree, const Boundary& receiver, Bytes& buffer);
 class FarField {
  public:
   FarField() = default;
-  FarField(std::span<const Boundary> boundaries, double theta);
+  FarField(std::span<const Boundary> boundaries, const TreeOptions& options);
   [[nodiscard]] TreeView view() const noexcept;
 
  private:
