@@ -1,1 +1,67 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Run, record and explain asynchronous MPI programs.
+
+`read_run(folder)` gives the event tables of a run (docs/trace-format.md); the functions below take
+them. Names are loaded on first use, so that `import plait` and `plait --help` stay quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from plait._errors import PlaitError
+    from plait._events import Run
+    from plait.export.perfetto import write_perfetto
+    from plait.measures.critical_path import critical_paths, path_shares
+    from plait.measures.idle import idle_by_lane, idle_by_rank
+    from plait.measures.messages import data_rate, in_flight, match_messages
+    from plait.measures.phases import phase_times
+    from plait.measures.steps import only_step, steps_of_run
+    from plait.readers.plait import read_run
+    from plait.report.write import write_report
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "PlaitError": "plait._errors",
+    "Run": "plait._events",
+    "critical_paths": "plait.measures.critical_path",
+    "data_rate": "plait.measures.messages",
+    "idle_by_lane": "plait.measures.idle",
+    "idle_by_rank": "plait.measures.idle",
+    "in_flight": "plait.measures.messages",
+    "match_messages": "plait.measures.messages",
+    "only_step": "plait.measures.steps",
+    "path_shares": "plait.measures.critical_path",
+    "phase_times": "plait.measures.phases",
+    "read_run": "plait.readers.plait",
+    "steps_of_run": "plait.measures.steps",
+    "write_perfetto": "plait.export.perfetto",
+    "write_report": "plait.report.write",
+}
+
+__all__ = [
+    "PlaitError",
+    "Run",
+    "critical_paths",
+    "data_rate",
+    "idle_by_lane",
+    "idle_by_rank",
+    "in_flight",
+    "match_messages",
+    "only_step",
+    "path_shares",
+    "phase_times",
+    "read_run",
+    "steps_of_run",
+    "write_perfetto",
+    "write_report",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'plait' has no attribute {name!r}")

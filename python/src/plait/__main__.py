@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. Each command's work stands in its own module of `commands`, loaded when called."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from plait import __version__
+from plait._errors import PlaitError
+
+_RUN_OPTIONS = """
+The program sees these variables. Options given here win over what the shell has set; `plait run`
+passes all PLAIT_ variables on.
+
+PLAIT_TRACE     folder to write the trace to (set by plait run, unless --no-trace)
+
+PLAIT_WORKERS   computing threads a rank (set by --workers; default 1)
+
+PLAIT_MPIEXEC   launcher to use when --mpiexec is not given (default: mpiexec on the path)
+
+PLAIT_BUILD     folder of the built programs for `bench` and `doctor` (default build/release)
+"""
+
+app = typer.Typer(
+    name="plait",
+    help="Run asynchronous MPI programs, and see where their time went.\n\n"
+    "Typical use:\n\n"
+    "  plait doctor                          is everything here?\n\n"
+    "  plait run -n 2 --name first ./ring    run on two ranks, with a trace in runs/first\n\n"
+    "  plait report runs/first --open        a page with task plots, messages, the critical path",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _load(command: str) -> Any:
+    """The module of a command: what it needs takes long to import, and --help must be quick."""
+    return import_module(f"plait.commands.{command}")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"plait {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(
+    context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False},
+    epilog=_RUN_OPTIONS,
+)
+def run(
+    program: Annotated[str, typer.Argument(help="The program: a path, or a name on the PATH.")],
+    args: Annotated[
+        list[str] | None, typer.Argument(help="Its own arguments; nothing here is read by plait.")
+    ] = None,
+    ranks: Annotated[
+        int, typer.Option("--ranks", "-n", min=1, max=1_000_000, help="Number of MPI ranks.")
+    ] = 1,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, max=4096, help="Computing threads a rank (PLAIT_WORKERS)."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Trace into runs/NAME. [default: the program's name and the time]"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Trace into this folder instead.")
+    ] = None,
+    trace: Annotated[bool, typer.Option("--trace/--no-trace", help="Record, or only run.")] = True,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the trace of an earlier run there.")
+    ] = False,
+    mpiexec: Annotated[
+        str | None, typer.Option(metavar="PATH", help="MPI launcher. [default: mpiexec]")
+    ] = None,
+    bind: Annotated[
+        str,
+        typer.Option(help="auto, none or core: tie each rank to cores; auto does when they suffice."),
+    ] = "auto",
+) -> None:
+    """Run a program under MPI and record where its time goes.
+
+    Options for plait come before the program, everything after it is the program's.
+
+    Examples:
+
+      plait run -n 2 build/release/apps/ring --bodies 100000
+
+      plait run -n 4 --workers 2 --name test --force ./my_program input.yml
+
+      plait run -n 2 --no-trace ./my_program     (only start it)
+    """
+    status = _load("run").run_program(
+        _load("run").Job(
+            program=program,
+            arguments=tuple(args or ()),
+            ranks=ranks,
+            workers=workers,
+            name=name,
+            output=output,
+            trace=trace,
+            force=force,
+            mpiexec=mpiexec,
+            bind=bind,
+        )
+    )
+    raise typer.Exit(status)
+
+
+@app.command()
+def report(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The run's folder, as `plait run` names it.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where to write. [default: RUN/report]"),
+    ] = None,
+    perfetto: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also write the trace for ui.perfetto.dev."),
+    ] = None,
+    step: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Report on this step only.")
+    ] = None,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+) -> None:
+    """Write a page and pictures that show where a run's time went.
+
+    The page, report.html, is one file that needs no network: task plots of each rank, data in
+    flight, data rate, send against receive times, phases, the critical path of each step. The
+    same figures stand beside it as PNG files. Unfinished and killed runs can be reported too.
+
+    Examples:
+
+      plait report runs/first --open
+
+      plait report runs/first --step 12 --output step-12
+
+      plait report runs/first --perfetto first.pftrace
+    """
+    _load("report").report(folder, output=output, perfetto=perfetto, step=step, open_page=open_page)
+
+
+@app.command()
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Leave out the message test between two ranks.")
+    ] = False,
+) -> None:
+    """Check what is installed here, and whether two ranks can talk.
+
+    Names what is missing, what it would be good for, and how to install it. The exit status is 0
+    when all that plait needs is here; optional parts may be missing.
+
+    Examples:
+
+      plait doctor
+
+      plait doctor --json > machine.json
+    """
+    raise typer.Exit(_load("doctor").doctor(as_json=as_json, quick=quick))
+
+
+@app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
+def bench(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(help="The benchmark; see --list.")] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="Name all benchmarks built.")] = False,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
+    ] = None,
+    ranks: Annotated[
+        int | None, typer.Option("--ranks", "-n", min=1, help="Start it under MPI on so many ranks.")
+    ] = None,
+) -> None:
+    """Run one of the benchmarks, with its peers.
+
+    Arguments that plait does not know go to the benchmark.
+
+    Examples:
+
+      plait bench --list
+
+      plait bench pingpong --json pingpong.json
+    """
+    module = _load("bench")
+    if list_all or name is None:
+        module.list_benches()
+        return
+    raise typer.Exit(module.run_bench(name, tuple(context.args), json_file=json_file, ranks=ranks))
+
+
+def main() -> NoReturn:
+    """Runs a command; what the user can mend is one sentence on stderr and a status that is not 0."""
+    try:
+        app(standalone_mode=True)
+    except PlaitError as error:
+        typer.secho("plait: ", err=True, nl=False, fg=typer.colors.RED, bold=True)
+        typer.echo(str(error), err=True)
+        sys.exit(error.status)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output has gone (head, less): nothing is wrong.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The biggest losers of time, in plain sentences."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plait._events import Run
+from plait._units import format_bytes, format_count, format_share, format_time
+from plait.measures import critical_path
+from plait.measures.messages import Unmatched
+
+_FINDINGS_MAX = 7
+
+
+def find_losses(
+    run: Run,
+    ranks: pl.DataFrame,
+    phases: pl.DataFrame,
+    shares: pl.DataFrame,
+    matched: pl.DataFrame,
+    unmatched: Unmatched,
+) -> list[str]:
+    """Sentences, the most important first. Each names a number that a figure shows."""
+    return [
+        *_idle(ranks),
+        *_path(shares),
+        *_imbalance(phases),
+        *_late_completion(matched),
+        *_gaps(run.gaps),
+        *_unmatched(unmatched),
+    ][:_FINDINGS_MAX]
+
+
+def _idle(ranks: pl.DataFrame) -> list[str]:
+    if not ranks.height:
+        return []
+    mean = float(ranks["idle_share"].to_numpy().mean())
+    if mean < 0.02:
+        return [f"Workers were busy nearly all the time: only {100 * mean:.1f} % was idle."]
+    ordered = ranks.sort("idle_share", descending=True)
+    most, least = ordered.row(0, named=True), ordered.row(-1, named=True)
+    text = f"Workers had no task for {100 * mean:.1f} % of the run"
+    if ordered.height > 1 and most["idle_share"] - least["idle_share"] > 0.03:
+        return [
+            f"{text}: rank {most['rank']} waited most ({100 * most['idle_share']:.1f} %), rank "
+            f"{least['rank']} least ({100 * least['idle_share']:.1f} %), so the load is uneven."
+        ]
+    return [f"{text}, much the same on every rank."]
+
+
+def _path(shares: pl.DataFrame) -> list[str]:
+    if not shares.height:
+        return []
+    whole = int(shares["time_ns"].sum())
+    top = shares.filter(pl.col("what") == critical_path.RUN).head(3)
+    told = [
+        f"{name} {format_share(time, whole)}"
+        for name, time in top.select("name", "time_ns").iter_rows()
+    ]
+    found = []
+    if told:
+        found.append(f"The critical path was mostly computing: {', '.join(told)} of its length.")
+    waits = {
+        critical_path.TRANSFER: "messages under way",
+        critical_path.WORKER_WAIT: "tasks that were ready but had not started, though their worker "
+        "ran nothing (a lock, or the scheduler's own time)",
+        critical_path.RELEASE: "the time between a task's end and its successors being ready",
+    }
+    for what, text in waits.items():
+        time = int(shares.filter(pl.col("what") == what)["time_ns"].sum())
+        if time > 0.05 * whole:
+            found.append(
+                f"{format_share(time, whole)} of the critical path ({format_time(time)}) was "
+                f"{text}: work that does not depend on it could fill this time."
+            )
+    computing = int(shares.filter(pl.col("what") == critical_path.RUN)["time_ns"].sum())
+    if told and computing < 0.5 * whole:
+        found[0] = f"Computing made up only {format_share(computing, whole)} of the critical path."
+    return found
+
+
+def _imbalance(phases: pl.DataFrame) -> list[str]:
+    if not phases.height:
+        return []
+    lost = phases.with_columns((pl.col("max_ns") - pl.col("mean_ns")).alias("lost_ns"))
+    worst = lost.sort("lost_ns", descending=True).row(0, named=True)
+    whole = float(phases["mean_ns"].sum())
+    if worst["imbalance"] < 1.05 or worst["lost_ns"] < 0.01 * whole:
+        return []
+    return [
+        f"{worst['phase']} is the least balanced phase: the slowest rank spent "
+        f"{worst['imbalance']:.2f} times the mean, {format_time(worst['lost_ns'])} more."
+    ]
+
+
+def _late_completion(matched: pl.DataFrame) -> list[str]:
+    """How long messages lay at the receiver before its program was told."""
+    if not matched.height:
+        return []
+    ready = pl.max_horizontal("arrived_ns", "expected_ns")
+    late = matched.select((pl.col("received_ns") - ready).clip(0).alias("late_ns"))["late_ns"]
+    under_way = (matched["received_ns"] - matched["sent_ns"]).to_numpy()
+    total, whole = int(late.sum()), int(under_way.sum())
+    if whole <= 0 or total < 0.1 * whole:
+        return []
+    return [
+        f"Messages lay {format_share(total, whole)} of their time at the receiver before it was "
+        f"told (mean {format_time(total / matched.height)}): nobody was looking at the network."
+    ]
+
+
+def _gaps(gaps: pl.DataFrame) -> list[str]:
+    if not gaps.height:
+        return []
+    length = (gaps["end_ns"] - gaps["start_ns"]).to_numpy()
+    return [
+        f"In {format_count(gaps.height, 'gap')} nobody looked at the network although something was "
+        f"in flight: {format_time(float(length.sum()))} in all, the longest "
+        f"{format_time(float(length.max()))}."
+    ]
+
+
+def _unmatched(unmatched: Unmatched) -> list[str]:
+    if unmatched.sends + unmatched.receives == 0:
+        return []
+    return [
+        f"{format_count(unmatched.sends, 'send')} and "
+        f"{format_count(unmatched.receives, 'receive')} have no partner in the trace: the other "
+        "side's record is missing (a killed run, or a missing rank)."
+    ]
+
+
+def message_totals(run: Run) -> tuple[int, int]:
+    """Messages and bytes sent; where no send was recorded, received."""
+    side = run.messages.filter(~pl.col("received"))
+    if not side.height:
+        side = run.messages
+    return side.height, int(side["size_bytes"].sum())
+
+
+def describe_messages(run: Run) -> str:
+    count, size = message_totals(run)
+    return f"{format_count(count, 'message')}, {format_bytes(size)}"

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data in flight, data rate, and when messages were sent against when they were received."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from plait._units import bytes_unit, time_unit
+from plait.measures.messages import data_rate, in_flight, since_step_start
+from plait.plots import palette, style
+from plait.report.analysis import Analysis
+
+_POINTS_MAX = 60_000
+_BINS = 500
+_LEGEND_MAX = 16
+_RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
+
+
+def plot_in_flight(analysis: Analysis) -> Figure | None:
+    if not analysis.matched.height:
+        return None
+    curves = in_flight(analysis.matched)
+    scale, unit = time_unit(analysis.total_ns)
+    size, name = bytes_unit(max(curve.peak() for curve in curves.values()))
+    figure = style.new_figure(13, 3.6)
+    axes = style.add_axes(figure)[0]
+    for rank, curve in curves.items():
+        time = (curve.time_ns - analysis.window_ns[0]) / scale
+        colour = palette.rank_colour(rank)
+        label = f"rank {rank}" if len(curves) <= _LEGEND_MAX else None
+        axes.step(time, curve.value / size, where="post", color=colour, linewidth=0.9, label=label)
+    axes.set_xlim(0, analysis.total_ns / scale)
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    axes.set_xlabel(f"time since the start of the run [{unit}]")
+    axes.set_ylabel(f"data in flight [{name}]")
+    style.title(axes, "Data in flight: sent by each rank and not yet received")
+    _legend(figure, len(curves))
+    return figure
+
+
+def plot_rate(analysis: Analysis) -> Figure | None:
+    if not analysis.matched.height:
+        return None
+    edges, rates = data_rate(analysis.matched, analysis.window_ns, _BINS)
+    scale, unit = time_unit(analysis.total_ns)
+    high = max(float(rate.max()) for rate in rates.values())
+    size, name = next(((s, n) for s, n in _RATES if high >= s), (1.0, "B/s"))
+    figure = style.new_figure(13, 3.6)
+    axes = style.add_axes(figure)[0]
+    for rank, rate in rates.items():
+        time = (edges - analysis.window_ns[0]) / scale
+        label = f"rank {rank}" if len(rates) <= _LEGEND_MAX else None
+        colour = palette.rank_colour(rank)
+        axes.stairs(rate / size, time, color=colour, linewidth=0.9, label=label)
+    axes.set_xlim(0, analysis.total_ns / scale)
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="y")
+    axes.set_xlabel(f"time since the start of the run [{unit}]")
+    axes.set_ylabel(f"data rate [{name}]")
+    style.title(axes, "Data rate into each rank")
+    _legend(figure, len(rates))
+    return figure
+
+
+def plot_scatter(analysis: Analysis) -> Figure | None:
+    matched = analysis.matched
+    if not matched.height:
+        return None
+    if matched.height > _POINTS_MAX:
+        matched = matched[np.linspace(0, matched.height - 1, _POINTS_MAX).astype(np.int64)]
+    starts = analysis.steps["start_ns"].to_numpy()
+    sent_ns = matched["sent_ns"].to_numpy()
+    sent = since_step_start(sent_ns, sent_ns, starts).astype(np.float64)
+    received = since_step_start(matched["received_ns"].to_numpy(), sent_ns, starts)
+    # The few slowest must not squeeze the rest into a corner.
+    high = float(np.quantile(received, 0.999)) * 1.03
+    scale, unit = time_unit(high)
+    figure = style.new_figure(8, 6.4)
+    axes = style.add_axes(figure)[0]
+    axes.plot([0, high / scale], [0, high / scale], color=style.SOFT, linewidth=1, linestyle="--")
+    source = matched["source"].to_numpy()
+    for rank in np.unique(source):
+        own = source == rank
+        label = f"rank {rank}" if np.unique(source).size <= _LEGEND_MAX else None
+        colour = palette.rank_colour(int(rank))
+        size = 12 if matched.height < 2000 else 3
+        axes.scatter(
+            sent[own] / scale,
+            received[own] / scale,
+            s=size,
+            color=colour,
+            alpha=0.5,
+            linewidths=0,
+            label=label,
+        )
+    axes.set_xlim(0, high / scale)
+    axes.set_ylim(0, high / scale)
+    axes.grid()
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"sent, since the start of its step [{unit}]")
+    axes.set_ylabel(f"received, since the start of its step [{unit}]")
+    style.title(axes, "When messages were sent, and when received")
+    _legend(figure, np.unique(source).size)
+    return figure
+
+
+def _legend(figure: Figure, count: int) -> None:
+    if count <= _LEGEND_MAX:
+        legend = figure.axes[0].legend(loc="upper right", ncols=min(8, count), markerscale=2)
+        for handle in legend.legend_handles:
+            if handle is not None:
+                handle.set_alpha(1.0)

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The look of all pictures: light ground, quiet axes, DejaVu Sans, 150 dots per inch."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+INK, SOFT, LINE = "#1b2430", "#5d6b7a", "#dfe4ea"
+
+_STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.edgecolor": "#9aa5b1",
+    "axes.labelcolor": SOFT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 12,
+    "axes.titleweight": "bold",
+    "text.color": INK,
+    "xtick.color": SOFT,
+    "ytick.color": SOFT,
+    "grid.color": "#e6eaef",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "path.simplify": True,
+    "agg.path.chunksize": 20000,
+}
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """A figure in inches, without pyplot: no window, no global state."""
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+        FigureCanvasAgg(figure)
+    return figure
+
+
+def add_axes(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> list[Axes]:
+    with mpl.rc_context(_STYLE):
+        axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return list(axes.flat)
+
+
+def title(axes: Axes, text: str) -> None:
+    axes.set_title(text, loc="left", fontsize=12, fontweight="bold", color=INK)
+
+
+def save(figure: Figure, file: IO[bytes]) -> None:
+    with mpl.rc_context(_STYLE):
+        figure.savefig(file, format="png", dpi=150)

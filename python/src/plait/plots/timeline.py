@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The task plot of one rank as a picture, on the time axis that all ranks share."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from plait._events import Run
+from plait._units import time_unit
+from plait.plots import palette, style
+from plait.report.analysis import Analysis
+from plait.report.lanes import Lane, Lanes
+
+#: Ranks that get a picture of their own; the page shows all.
+RANKS_MAX = 16
+#: More bars than this in a lane are drawn as shares of each pixel column.
+BARS_MAX = 20_000
+_COLUMNS = 1600
+_ROWS = 40
+_HEIGHTS = {"worker": 1.0, "spans": 0.35, "gaps": 0.3, "messages": 0.22}
+
+
+def plot_rank(run: Run, lanes: Lanes, analysis: Analysis, rank: int) -> Figure | None:
+    own = [lane for lane in lanes.lanes if lane.rank == rank]
+    if not own:
+        return None
+    scale, unit = time_unit(analysis.total_ns)
+    height = sum(_HEIGHTS[lane.what] + 0.15 for lane in own)
+    figure = style.new_figure(13, max(2.6, min(16.0, 1.7 + 0.55 * height)))
+    axes = style.add_axes(figure)[0]
+    names, colours = kind_table(run)
+    shown: set[int] = set()
+    top = 0.0
+    ticks: list[tuple[float, str]] = []
+    for lane in own:
+        size = _HEIGHTS[lane.what]
+        shown |= draw_lane(axes, lanes, lane, (top, size), colours, analysis.window_ns, scale)
+        label = lane_label(lane, analysis)
+        if label:
+            ticks.append((top + size / 2, label))
+        top += size + 0.15
+    _axis(axes, ticks, top, analysis, scale, unit)
+    mean = analysis.ranks.filter(analysis.ranks["rank"] == rank)["idle_share"]
+    idle = f" – {100 * float(mean.item()):.1f} % idle" if mean.len() else ""
+    style.title(axes, f"What each worker of rank {rank} did{idle}")
+    handles = [Patch(color=colours[kind], label=names[kind]) for kind in sorted(shown)]
+    axes.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.55 / (0.4 + 0.3 * top)), ncols=8
+    )
+    return figure
+
+
+def kind_table(run: Run) -> tuple[list[str], list[str]]:
+    """Names and colours of all kinds of bars, in the order in which make_lanes numbers them."""
+    names = [*run.kinds, *run.span_kinds, "nobody looked at the network"]
+    spans = [palette.span_colour(i) for i in range(len(run.span_kinds))]
+    return names, [*palette.kind_colours(run), *spans, palette.GAP]
+
+
+def lane_label(lane: Lane, analysis: Analysis) -> str:
+    if lane.what != "worker":
+        return lane.label
+    table = analysis.lanes
+    found = table.filter((table["rank"] == lane.rank) & (table["worker"] == lane.worker))
+    return f"{lane.label}\n{100 * float(found['idle_share'].item()):.1f} % idle"
+
+
+def _axis(
+    axes: Axes,
+    ticks: list[tuple[float, str]],
+    bottom: float,
+    analysis: Analysis,
+    scale: float,
+    unit: str,
+) -> None:
+    axes.set_yticks([y for y, _ in ticks], [label for _, label in ticks], fontsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(bottom, -0.15)
+    axes.set_xlim(0, analysis.total_ns / scale)
+    axes.set_xlabel(f"time since the start of the run [{unit}]")
+    starts = (analysis.steps["start_ns"].to_numpy() - analysis.window_ns[0]) / scale
+    if starts.size <= 60:
+        axes.vlines(starts, -0.15, bottom, color=style.SOFT, linewidth=0.7, linestyle=(0, (4, 3)))
+
+
+def draw_lane(
+    axes: Axes,
+    lanes: Lanes,
+    lane: Lane,
+    place: tuple[float, float],
+    colours: list[str],
+    window_ns: tuple[int, int],
+    scale: float,
+    alpha: float = 1.0,
+) -> set[int]:
+    """Draws one lane at `place`, (top, height); returns the kinds that are in it."""
+    bars = lanes.bars[lane.first : lane.first + lane.count]
+    start = (bars["start_ns"].to_numpy() - window_ns[0]) / scale
+    end = (bars["end_ns"].to_numpy() - window_ns[0]) / scale
+    kind = bars["kind"].to_numpy()
+    top, size = place
+    if lane.what == "worker":
+        width = (window_ns[1] - window_ns[0]) / scale
+        axes.fill_between([0, width], top, top + size, color="#f4f6f8", linewidth=0, zorder=0)
+    if start.size > BARS_MAX:
+        image = _shares_image(start, end, kind, colours, (window_ns[1] - window_ns[0]) / scale)
+        extent = (0.0, (window_ns[1] - window_ns[0]) / scale, top + size, top)
+        axes.imshow(image, extent=extent, aspect="auto", interpolation="nearest", zorder=1)
+    else:
+        corners = np.stack(
+            [
+                np.stack([start, np.full(start.size, top)], axis=1),
+                np.stack([start, np.full(start.size, top + size)], axis=1),
+                np.stack([end, np.full(start.size, top + size)], axis=1),
+                np.stack([end, np.full(start.size, top)], axis=1),
+            ],
+            axis=1,
+        )
+        table = np.asarray([to_rgb(colour) for colour in colours])
+        axes.add_collection(
+            PolyCollection(list(corners), facecolors=table[kind], linewidths=0, alpha=alpha)
+        )
+    return set(np.unique(kind).tolist())
+
+
+def _shares_image(
+    start: npt.NDArray[np.float64],
+    end: npt.NDArray[np.float64],
+    kind: npt.NDArray[np.int32],
+    colours: list[str],
+    width: float,
+) -> npt.NDArray[np.uint8]:
+    """Each pixel column shows its time by kind, stacked from below; white is idle."""
+    edges = np.linspace(0.0, width, _COLUMNS + 1)
+    shares = np.zeros((len(colours), _COLUMNS))
+    for index in np.unique(kind):
+        own = kind == index
+        shares[index] = np.diff(_covered_until(start[own], end[own], edges)) / (width / _COLUMNS)
+    tops = np.minimum(np.cumsum(shares, axis=0), 1.0) * _ROWS
+    image = np.full((_ROWS, _COLUMNS, 4), 0, dtype=np.uint8)
+    rows = np.arange(_ROWS)[::-1, None] + 0.5
+    which = (rows[:, :, None] > tops.T[None, :, :]).sum(axis=2)
+    table = np.zeros((len(colours) + 1, 4), dtype=np.uint8)
+    for index, colour in enumerate(colours):
+        table[index] = [*(int(255 * part) for part in to_rgb(colour)), 255]
+    image[:] = table[which]
+    return image
+
+
+def _covered_until(
+    start: npt.NDArray[np.float64],
+    end: npt.NDArray[np.float64],
+    edges: npt.NDArray[np.float64],
+) -> npt.NDArray[np.float64]:
+    """Summed time of the intervals before each edge."""
+    knots = np.concatenate((start, end))
+    order = np.argsort(knots, kind="stable")
+    slope = np.cumsum(np.concatenate((np.ones(start.size), -np.ones(end.size)))[order])
+    knots = knots[order]
+    until = np.concatenate(([0.0], np.cumsum(slope[:-1] * np.diff(knots))))
+    result: npt.NDArray[np.float64] = np.interp(edges, knots, until)
+    return result

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All measures of a run, taken once, for the page and the pictures alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from plait import _events as events
+from plait._errors import PlaitError
+from plait._events import Run
+from plait.measures.critical_path import critical_paths, path_shares
+from plait.measures.idle import idle_by_lane, idle_by_rank
+from plait.measures.messages import Unmatched, count_unmatched, match_messages
+from plait.measures.phases import phase_times
+from plait.measures.steps import only_step, steps_of_run
+
+
+@dataclass(frozen=True)
+class Analysis:
+    folder: Path
+    run: Run
+    window_ns: tuple[int, int]
+    steps: pl.DataFrame
+    lanes: pl.DataFrame  # idle_by_lane
+    ranks: pl.DataFrame  # idle_by_rank
+    matched: pl.DataFrame
+    unmatched: Unmatched
+    task_phases: pl.DataFrame
+    message_phases: pl.DataFrame  # sends and receives
+    span_phases: pl.DataFrame
+    paths: pl.DataFrame
+    shares: pl.DataFrame
+    only_step: int | None
+
+    @property
+    def total_ns(self) -> int:
+        return self.window_ns[1] - self.window_ns[0]
+
+    def typical_step(self) -> int | None:
+        """The step of median length."""
+        if not self.steps.height:
+            return None
+        ordered = self.steps.sort("length_ns")
+        return int(ordered["step"].item((ordered.height - 1) // 2))
+
+    def slowest_step(self) -> int | None:
+        if not self.steps.height:
+            return None
+        return int(self.steps["step"].item(int(np.argmax(self.steps["length_ns"].to_numpy()))))
+
+
+def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
+    if step is not None:
+        run = only_step(run, step)
+    if run.event_count == 0:
+        raise PlaitError(
+            f"{folder} holds no events: the run was empty, or was killed before it recorded any; "
+            "run it again with `plait run`"
+        )
+    matched = match_messages(run.messages)
+    window_ns = run.window_ns()
+    lanes = idle_by_lane(run.tasks, window_ns)
+    ran = pl.col("role") == events.ROLE_TASK
+    paths = critical_paths(run.tasks, matched)
+    return Analysis(
+        folder=folder,
+        run=run,
+        window_ns=window_ns,
+        steps=steps_of_run(run),
+        lanes=lanes,
+        ranks=idle_by_rank(lanes),
+        matched=matched,
+        unmatched=count_unmatched(run.messages, matched),
+        task_phases=phase_times(run.tasks.filter(ran), run.kinds, run.ranks_present),
+        message_phases=phase_times(run.tasks.filter(~ran), run.kinds, run.ranks_present),
+        span_phases=phase_times(run.spans, run.span_kinds, run.ranks_present),
+        paths=paths,
+        shares=path_shares(paths, run.kinds),
+        only_step=step,
+    )

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The task plot. Where bars are narrower than a pixel, each pixel column shows the shares of its time
+// by kind, stacked; what stays white is idle.
+"use strict";
+
+plait.HEIGHTS = { worker: 26, spans: 9, gaps: 7, messages: 5 };
+
+plait.layoutLanes = function (lanes, top, scale) {
+  let y = top, rank = null;
+  const places = [], headings = [];
+  for (const lane of lanes) {
+    if (lane.rank !== rank) {
+      if (rank !== null) y += 12;
+      headings.push({ rank: lane.rank, y });
+      y += 18;
+      rank = lane.rank;
+    }
+    const last = places[places.length - 1];
+    const tight = last && lane.what === "messages" && last.lane.what === "messages" && last.lane.rank === lane.rank;
+    if (tight) y -= 2;
+    const height = Math.max(3, Math.round(plait.HEIGHTS[lane.what] * scale));
+    places.push({ lane, y, height });
+    y += height + 3;
+  }
+  return { places, headings, bottom: y };
+};
+
+plait.LanesPanel = class extends plait.Panel {
+  constructor(figure, view, bars, options) {
+    const lanes = plait.data.lanes;
+    const workers = lanes.filter((lane) => lane.what === "worker").length;
+    const layout = plait.layoutLanes(lanes, 8, workers > 64 ? 0.4 : workers > 24 ? 0.65 : 1);
+    super(figure, view, layout.bottom + 44, { left: 128 });
+    this.bars = bars; this.layout = layout;
+    this.options = Object.assign({ fade: false, overlay: null }, options);
+    this.highlight = null;
+  }
+  draw(ctx) {
+    const { places, headings } = this.layout;
+    const width = this.right - this.left;
+    ctx.fillStyle = "#f4f6f8";
+    for (const place of places) if (place.lane.what === "worker") ctx.fillRect(this.left, place.y, width, place.height);
+    for (const place of places) this.drawLane(ctx, place);
+    this.drawLabels(ctx, places, headings);
+    this.stepLines(this.top, this.bottom);
+    this.timeAxis();
+    if (this.options.overlay) this.options.overlay(this, ctx);
+    this.drawSelection(ctx);
+  }
+  drawLabels(ctx, places, headings) {
+    ctx.textBaseline = "middle";
+    for (const heading of headings) {
+      ctx.font = "600 " + plait.font; ctx.textAlign = "left"; ctx.fillStyle = plait.ink;
+      const idle = plait.data.lanes.filter((l) => l.rank === heading.rank && l.idle !== null && l.idle !== undefined);
+      const mean = idle.reduce((sum, l) => sum + l.idle, 0) / Math.max(1, idle.length);
+      ctx.fillText("Rank " + heading.rank + (idle.length > 1 ? "   " + (100 * mean).toFixed(1) + " % idle on average" : ""), this.left, heading.y + 8);
+    }
+    ctx.font = plait.font; ctx.textAlign = "right";
+    for (const place of places) {
+      if (!place.lane.label || (place.height < 9 && place.lane.what === "worker")) continue;
+      const small = place.height < 12;
+      ctx.font = small ? plait.font.replace("12px", "10px") : plait.font;
+      const y = place.lane.what === "messages" ? place.y + place.height : place.y + place.height / 2;
+      if (place.lane.what === "worker" && place.lane.idle !== null) {
+        ctx.fillStyle = plait.ink; ctx.fillText(place.lane.label, this.left - 8, y - (small ? 0 : 6));
+        ctx.fillStyle = plait.soft;
+        if (!small) { ctx.font = plait.font.replace("12px", "11px"); ctx.fillText((100 * place.lane.idle).toFixed(1) + " % idle", this.left - 8, y + 7); }
+      } else { ctx.fillStyle = plait.soft; ctx.fillText(place.lane.label, this.left - 8, y); }
+    }
+    ctx.font = plait.font;
+  }
+  visible(lane) {
+    const b = this.bars, end = lane.first + lane.count;
+    const from = plait.upper(b.reached, this.view.t0, lane.first, end);
+    return [from, Math.max(from, plait.upper(b.start, this.view.t1, from, end))];
+  }
+  drawLane(ctx, place) {
+    const [from, to] = this.visible(place.lane);
+    if (from >= to) return;
+    const b = this.bars, kinds = plait.data.kinds, view = this.view;
+    const width = Math.round(this.right - this.left), scale = width / (view.t1 - view.t0);
+    const many = to - from > width;
+    let shares = null, K = kinds.length;
+    if (many) { shares = new Float32Array(width * K); }
+    const large = [];
+    for (let i = from; i < to; i++) {
+      const pixels = b.length[i] * scale;
+      if (!many || pixels >= 1.5) { large.push(i); continue; }
+      const x = (b.start[i] - view.t0) * scale, column = x | 0, kind = b.kind[i];
+      if (x < 0 || column >= width) continue;
+      const over = x + pixels - (column + 1);
+      if (over > 0 && column + 1 < width) { shares[column * K + kind] += pixels - over; shares[(column + 1) * K + kind] += over; }
+      else shares[column * K + kind] += pixels;
+    }
+    if (this.options.fade) ctx.globalAlpha = 0.28;
+    if (many) this.drawShares(ctx, place, shares, width, large, scale);
+    this.drawBars(ctx, place, large);
+    ctx.globalAlpha = 1;
+  }
+  drawShares(ctx, place, shares, width, large, scale) {
+    const kinds = plait.data.kinds, K = kinds.length, h = place.height;
+    // Columns of one pixel each, kinds stacked from the lane's bottom in a fixed order.
+    for (let kind = 0; kind < K; kind++) {
+      let any = false;
+      for (let c = kind; c < shares.length; c += K) if (shares[c] > 0) { any = true; break; }
+      if (!any) continue;
+      ctx.fillStyle = this.colour(kind);
+      ctx.beginPath();
+      for (let x = 0; x < width; x++) {
+        const share = shares[x * K + kind];
+        if (share <= 0) continue;
+        let below = 0;
+        for (let k = 0; k < kind; k++) below += shares[x * K + k];
+        const y1 = place.y + h - Math.min(1, below) * h, y0 = Math.max(place.y, place.y + h - Math.min(1, below + share) * h);
+        ctx.rect(this.left + x, y0, 1, y1 - y0);
+      }
+      ctx.fill();
+    }
+  }
+  colour(kind) {
+    const found = plait.data.kinds[kind];
+    return this.highlight !== null && this.highlight !== kind ? "#d9dee4" : found ? found.colour : "#777777";
+  }
+  drawBars(ctx, place, list) {
+    const b = this.bars, kinds = plait.data.kinds;
+    const labels = [];
+    let colour = null;
+    for (const i of list) {
+      const x0 = Math.max(this.left, this.x(b.start[i])), x1 = Math.min(this.right, this.x(b.start[i] + b.length[i]));
+      const next = this.colour(b.kind[i]);
+      if (next !== colour) { colour = next; ctx.fillStyle = next; }
+      const w = Math.max(0.6, x1 - x0);
+      ctx.fillRect(x0, place.y, w > 5 ? w - 0.7 : w, place.height);
+      if (w > 44 && place.height >= 9) labels.push([i, x0, w]);
+    }
+    if (this.options.fade) return;
+    ctx.textAlign = "left"; ctx.textBaseline = "middle";
+    if (place.height < 14) ctx.font = plait.font.replace("12px", "8.5px");
+    for (const [i, x0, w] of labels) {
+      const name = kinds[b.kind[i]].name;
+      if (ctx.measureText(name).width > w - 8) continue;
+      ctx.fillStyle = plait.inkOn(this.colour(b.kind[i]));
+      ctx.fillText(name, x0 + 4, place.y + place.height / 2 + 0.5);
+    }
+    ctx.font = plait.font;
+  }
+  find(x, y) {
+    if (x < this.left || x > this.right) return null;
+    const place = this.layout.places.find((p) => y >= p.y - 1 && y <= p.y + p.height + 1);
+    if (!place) return null;
+    const b = this.bars, t = this.t(x), slack = 2 * (this.view.t1 - this.view.t0) / (this.right - this.left);
+    const [from, to] = this.visible(place.lane);
+    let best = -1;
+    for (let i = plait.upper(b.start, t + slack, from, to) - 1, tries = 0; i >= from && tries < 200; i--, tries++) {
+      if (b.start[i] + b.length[i] >= t - slack && (best < 0 || (b.start[best] > t || b.start[best] + b.length[best] < t) && b.start[i] <= t && b.start[i] + b.length[i] >= t)) best = i;
+      if (best >= 0 && b.start[best] <= t && b.start[best] + b.length[best] >= t) break;
+    }
+    return best < 0 ? { place } : { place, bar: best };
+  }
+  hover(x, y, event) {
+    const found = this.find(x, y);
+    if (!found) return plait.hideTip();
+    const { lane } = found.place, b = this.bars, q = plait.data.quantum_ns;
+    const who = "rank " + lane.rank + ", " + (lane.what === "worker" ? lane.label : { spans: "spans", gaps: "network", messages: "messages" }[lane.what]);
+    if (found.bar === undefined) {
+      return lane.what === "worker" ? plait.showTip(event, "<b>idle</b><br>" + who) : plait.hideTip();
+    }
+    const i = found.bar, kind = plait.data.kinds[b.kind[i]];
+    const rows = [["took", plait.time(b.length[i] * q)], ["from", plait.time(b.start[i] * q)]];
+    if (lane.what !== "gaps") rows.push(["step", b.step[i]]);
+    if (b.ready && lane.what === "worker") rows.push(["was ready for", plait.time(b.ready[i] * q)]);
+    if (b.low && lane.what === "messages") rows.push(["peer", "rank " + b.high[i]], ["sequence number", b.low[i]]);
+    else if (b.low && lane.what === "worker") rows.push(["object", b.high[i] ? "0x" + (BigInt(b.high[i]) * 4294967296n + BigInt(b.low[i])).toString(16) : b.low[i]]);
+    plait.showTip(event, "<b><i style='background:" + kind.colour + "'></i>" + plait.escape(kind.name) + "</b><br>" + who +
+      "<table>" + rows.map(([k, v]) => "<tr><td>" + k + "</td><td>" + plait.escape(v) + "</td></tr>").join("") + "</table>");
+  }
+};

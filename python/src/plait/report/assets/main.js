@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Puts the page together: each figure on its own, so that one that fails does not take the rest with it.
+"use strict";
+
+plait.loadBars = async function () {
+  const bars = { start: await plait.unpackIncreasing("bar_start"), length: await plait.unpack("bar_length") };
+  bars.kind = await plait.unpack("bar_kind");
+  bars.step = Int32Array.from(await plait.unpackIncreasing("bar_step"));
+  bars.ready = await plait.unpack("bar_ready");
+  bars.low = await plait.unpack("bar_object_low");
+  bars.high = await plait.unpack("bar_object_high");
+  // The latest end so far in each lane: rises, so what is in view is found by bisection.
+  bars.reached = new Float64Array(bars.start.length);
+  for (const lane of plait.data.lanes) {
+    let reached = -Infinity;
+    for (let i = lane.first; i < lane.first + lane.count; i++) {
+      reached = Math.max(reached, bars.start[i] + bars.length[i]);
+      bars.reached[i] = reached;
+    }
+  }
+  return bars;
+};
+
+plait.loadMessages = async function () {
+  const sent = await plait.unpackIncreasing("message_sent");
+  if (!sent) return null;
+  const get = (name) => plait.unpack("message_" + name);
+  return {
+    sent, received: plait.sum(sent, await get("received")), arrived: plait.sum(sent, await get("arrived")), begun: await get("begun"),
+    source: await get("source"), destination: await get("destination"), bytes: await get("bytes"), since: await get("since_step"),
+  };
+};
+
+plait.legend = function (holder, panels) {
+  plait.data.kinds.forEach((kind, index) => {
+    if (!kind.shown) return;
+    const item = document.createElement("button");
+    item.type = "button";
+    item.innerHTML = "<i style='background:" + kind.colour + "'></i>" + plait.escape(kind.name);
+    item.title = "click to show only this";
+    item.addEventListener("click", () => {
+      const next = panels[0].highlight === index ? null : index;
+      for (const panel of panels) panel.highlight = next;
+      holder.querySelectorAll("button").forEach((b) => b.classList.toggle("faint", next !== null && b !== item));
+      panels[0].view.redraw();
+    });
+    holder.appendChild(item);
+  });
+};
+
+plait.rankLegends = function () {
+  const items = plait.data.ranks.slice(0, 24).map((r) => "<span><i style='background:" + r.colour + "'></i>rank " + r.rank + "</span>").join("");
+  document.querySelectorAll(".rank-legend").forEach((holder) => { holder.innerHTML = items; });
+};
+
+plait.tools = function (holder, view) {
+  const steps = plait.data.steps;
+  let at = -1;
+  const show = (i) => {
+    if (i < 0 || i >= steps.start.length) return;
+    at = i;
+    const room = (steps.end[i] - steps.start[i]) * 0.03;
+    view.set(steps.start[i] - room, steps.end[i] + room);
+    holder.querySelector(".which").textContent = "step " + steps.number[i];
+  };
+  const current = () => Math.max(0, plait.upper(steps.start, (view.t0 + view.t1) / 2, 0, steps.start.length) - 1);
+  const acts = { whole: () => view.reset(), in: () => view.zoom(0.5), out: () => view.zoom(2), left: () => view.pan(-0.3), right: () => view.pan(0.3),
+    before: () => show(at < 0 ? current() : at - 1), after: () => show(at < 0 ? current() : at + 1) };
+  holder.querySelectorAll("[data-act]").forEach((b) => b.addEventListener("click", acts[b.dataset.act]));
+  view.listeners.push(() => {
+    const inside = at >= 0 && view.t0 <= steps.start[at] && view.t1 >= steps.end[at] && view.t1 - view.t0 < 1.2 * (steps.end[at] - steps.start[at]);
+    if (!inside) { at = -1; holder.querySelector(".which").textContent = "showing " + plait.time((view.t1 - view.t0) * plait.data.quantum_ns); }
+  });
+};
+
+plait.attempt = function (id, make) {
+  const figure = document.getElementById(id);
+  if (!figure) return null;
+  try { return make(figure); } catch (error) {
+    figure.querySelector(".plot").textContent = "This figure could not be drawn: " + error.message;
+    console.error(error);
+    return null;
+  }
+};
+
+plait.start = async function () {
+  plait.data = JSON.parse(document.getElementById("plait-data").textContent);
+  const [bars, messages] = [await plait.loadBars(), await plait.loadMessages()];
+  const view = new plait.View(0, Math.max(1, plait.data.total_ns / plait.data.quantum_ns));
+  plait.view = view;
+  plait.rankLegends();
+  const lanes = plait.attempt("tasks", (figure) => {
+    const panel = new plait.LanesPanel(figure, view, bars);
+    plait.legend(figure.querySelector(".legend"), [panel]);
+    plait.tools(figure.querySelector(".tools"), view);
+    return panel;
+  });
+  if (messages) {
+    plait.attempt("in-flight", (figure) => {
+      const curves = plait.flightCurves(messages);
+      return new plait.CurvesPanel(figure, view, { curves: (panel) => plait.cornersInView(panel, curves), ticks: (high) => plait.byteTicks(high, 4), label: plait.bytes, name: "data in flight" });
+    });
+    plait.attempt("rate", (figure) => new plait.CurvesPanel(figure, view, { curves: (panel) => plait.ratesInView(panel, messages), ticks: (high) => plait.ticks(0, high, 4), label: plait.rate, name: "data rate" }));
+    plait.attempt("scatter", (figure) => { const panel = new plait.ScatterPanel(figure, messages); panel.paint(); return panel; });
+  }
+  if (plait.data.gaps) plait.attempt("gaps", (figure) => { const panel = new plait.HistogramPanel(figure, plait.data.gaps); panel.paint(); return panel; });
+  plait.data.counters.forEach((counter, i) => plait.attempt("counter-" + i, (figure) => new plait.CounterPanel(figure, view, counter)));
+  view.redraw();
+  const step = await plait.unpackIncreasing("path_step");
+  if (step && document.getElementById("path")) {
+    const path = { step, lane: await plait.unpack("path_lane"), what: await plait.unpack("path_what"), kind: await plait.unpack("path_kind"),
+      start: await plait.unpackIncreasing("path_start"), length: await plait.unpack("path_length") };
+    plait.attempt("path", (figure) => new plait.PathFigure(figure, bars, path));
+  }
+  // Figures of HTML and pictures are drawn when they take up room.
+  document.querySelectorAll("figure[data-plain]").forEach((figure) => {
+    const images = [...figure.querySelectorAll("img")];
+    Promise.all(images.map((image) => image.decode())).then(() => {
+      if (figure.getBoundingClientRect().height > 40) figure.dataset.drawn = "true";
+    });
+  });
+};
+plait.start();

@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds report.html: one file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Sequence
+from html import escape
+from importlib import resources
+from string import Template
+
+import polars as pl
+
+from plait import _events as events
+from plait._units import format_bytes, format_count, format_share, format_time
+from plait.measures import critical_path
+from plait.measures.findings import find_losses, message_totals
+from plait.plots import palette
+from plait.report.analysis import Analysis
+from plait.report.payload import Payload
+
+_SCRIPTS = ("data.js", "view.js", "lanes.js", "messages.js", "charts.js", "path.js", "main.js")
+_NOTICES_MAX = 40
+_HINT = (
+    "click a plot, then: wheel or W/S zooms, drag or A/D pans, shift + drag selects, double click "
+    "shows all"
+)
+
+
+def build_page(analysis: Analysis, payload: Payload, bodies_png: bytes | None) -> str:
+    assets = resources.files("plait.report") / "assets"
+
+    def read(name: str) -> str:
+        return (assets / name).read_text(encoding="utf-8")
+
+    # "</" would end the script element, whatever stands around it.
+    data = json.dumps(payload.data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
+    columns = "\n".join(
+        f'<script type="text/plain" id="column-{name}">{text}</script>'
+        for name, text in payload.columns.items()
+    )
+    return Template(read("page.html")).substitute(
+        title=f"{escape(_program(analysis))} – plait report",
+        style=read("style.css"),
+        body="\n".join(_body(analysis, payload, bodies_png)),
+        data=data,
+        columns=columns,
+        script="\n".join(read(name) for name in _SCRIPTS),
+    )
+
+
+def _body(analysis: Analysis, payload: Payload, bodies_png: bytes | None) -> list[str]:
+    sections = [
+        _head(analysis),
+        _tiles(analysis),
+        _notices(analysis, payload),
+        _findings(analysis),
+        _tasks(analysis, payload),
+        *_messages(analysis, payload),
+        _phases(analysis),
+        _path(analysis),
+        _gaps(payload),
+        *_counters(payload),
+        _bodies(bodies_png),
+        _foot(analysis),
+    ]
+    return [section for section in sections if section]
+
+
+def _program(analysis: Analysis) -> str:
+    return str(analysis.run.meta.get("program") or analysis.folder.name)
+
+
+def _head(analysis: Analysis) -> str:
+    command = analysis.run.meta.get("command")
+    words = [str(word) for word in command] if isinstance(command, list) else []
+    step = f", step {analysis.only_step}" if analysis.only_step is not None else ""
+    return (
+        f"<h1>Where the time of {escape(_program(analysis))} went{step}</h1>"
+        f'<div class="command">{escape(" ".join(words))}</div>'
+    )
+
+
+def _tiles(analysis: Analysis) -> str:
+    run = analysis.run
+    count, size = message_totals(run)
+    tiles = [(format_time(analysis.total_ns), "traced time")]
+    workers = run.meta.get("workers")
+    each = format_count(workers, "worker") + " each" if isinstance(workers, int) else ""
+    tiles.append((format_count(run.ranks, "rank"), each or "in the run"))
+    if analysis.ranks.height:
+        shares = analysis.ranks["idle_share"].to_list()
+        ranks = f"idle, of {len(shares)} ranks: {min(shares):.1%} to {max(shares):.1%}"
+        only = "of the worker time was idle"
+        mean = sum(shares) / len(shares)
+        tiles.append((f"{100 * mean:.1f} %", ranks if len(shares) > 1 else only))
+    if analysis.steps.height:
+        typical = format_time(float(analysis.steps["length_ns"].to_numpy().mean()))
+        tiles.append((format_count(analysis.steps.height, "step"), f"{typical} each on average"))
+    if run.tasks.height:
+        own = run.tasks.filter(pl.col("role") == events.ROLE_TASK).height
+        tiles.append((f"{own:,}", "tasks ran on workers"))
+    if count:
+        tiles.append((f"{count:,}", "messages"))
+        rate = size / max(1e-9, analysis.total_ns * 1e-9)
+        tiles.append((format_bytes(size), f"sent, {format_bytes(rate)}/s on average"))
+    cells = "".join(f'<div class="tile"><b>{b}</b><span>{escape(t)}</span></div>' for b, t in tiles)
+    return f'<div class="tiles">{cells}</div>'
+
+
+def _notices(analysis: Analysis, payload: Payload) -> str:
+    notices = list(analysis.run.notices)
+    if payload.data["merged"] > 0:
+        notices.append(
+            f"This run is long: the {format_count(payload.data['merged'], 'shortest bar')} of the task "
+            "plot are shown merged with their neighbours of the same kind; `plait report --step N` "
+            "shows one step whole"
+        )
+    if payload.data["messages_left_out"] > 0:
+        notices.append(
+            f"{payload.data['messages_left_out']:,} of the messages are left out of the message plots"
+        )
+    if payload.data["lanes_left_out"] > 0:
+        notices.append(f"{payload.data['lanes_left_out']} lanes are left out of the task plot")
+    if not notices:
+        return ""
+    more = len(notices) - _NOTICES_MAX
+    shown = [escape(notice) for notice in notices[:_NOTICES_MAX]]
+    if more > 0:
+        shown.append(f"and {more} more")
+    items = "".join(f"<li>{notice}</li>" for notice in shown)
+    return f'<div class="notice" id="notices"><b>Read this first</b><ul>{items}</ul></div>'
+
+
+def _findings(analysis: Analysis) -> str:
+    found = find_losses(
+        analysis.run,
+        analysis.ranks,
+        analysis.task_phases,
+        analysis.shares,
+        analysis.matched,
+        analysis.unmatched,
+    )
+    if not found:
+        return ""
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in found)
+    return f'<div class="findings"><h2>What cost most time</h2><ul>{items}</ul></div>'
+
+
+def _figure(name: str, title: str, text: str, inside: str, *, plain: bool = False) -> str:
+    mark = " data-plain" if plain else ""
+    return (
+        f'<figure id="{name}"{mark}><h2>{title}</h2><p>{text}</p>{inside}</figure>'
+    )
+
+
+def _tasks(analysis: Analysis, payload: Payload) -> str:
+    if not payload.data["bars"]:
+        return ""
+    tools = (
+        '<div class="tools"><button data-act="whole">Whole run</button>'
+        '<button data-act="before">‹ Step</button><button data-act="after">Step ›</button>'
+        '<button data-act="in">Zoom in</button><button data-act="out">Zoom out</button>'
+        '<button data-act="left">‹</button><button data-act="right">›</button>'
+        f'<span class="which"></span><span class="hint">{_HINT}</span></div>'
+    )
+    quantum = payload.data["quantum_ns"]
+    rounded = f" Times are rounded to {format_time(quantum)}." if quantum > 1 else ""
+    return _figure(
+        "tasks",
+        "What each worker did",
+        "One lane for each worker; white is idle. Sends and receives occupy no worker and stand in the "
+        "thin rows below, from posting to completion. Zoomed out, each column shows the shares of its "
+        "time by kind. Dashed lines are the starts of steps; the plots of data in flight, data rate "
+        f"and counters follow this one's zoom.{rounded}",
+        f'{tools}<div class="legend"></div><div class="plot"></div>',
+    )
+
+
+def _messages(analysis: Analysis, payload: Payload) -> list[str]:
+    if not payload.data["messages"]:
+        return []
+    legend = '<div class="rank-legend"></div><div class="plot"></div>'
+    return [
+        _figure(
+            "in-flight",
+            "Data in flight",
+            "Bytes that a rank has posted for sending and whose receiver has not yet been told.",
+            legend,
+        ),
+        _figure(
+            "rate",
+            "Data rate into each rank",
+            "Each message's bytes are spread evenly over the time from when both sides had posted it "
+            "until all of it had arrived.",
+            legend,
+        ),
+        _figure(
+            "scatter",
+            "When messages were sent, and when received",
+            "A dot for each message, coloured by its sender. The further above the line, the longer it "
+            "was under way; dots side by side at one height were all noticed at once.",
+            legend,
+        ),
+    ]
+
+
+def _phases(analysis: Analysis) -> str:
+    tables = []
+    colours = palette.kind_colours(analysis.run)
+    if analysis.task_phases.height:
+        tables.append(_phase_table("Tasks", analysis.task_phases, colours))
+    if analysis.message_phases.height:
+        tables.append(
+            _phase_table("Messages (overlapping, no worker)", analysis.message_phases, colours)
+        )
+    if analysis.span_phases.height:
+        spans = [palette.span_colour(i) for i in range(len(analysis.run.span_kinds))]
+        tables.append(_phase_table("Spans", analysis.span_phases, spans))
+    if not tables:
+        return ""
+    return _figure(
+        "phases",
+        "Time in each phase",
+        "The bar is the mean over ranks, the black line reaches from the rank that spent least to the "
+        "one that spent most. Imbalance is the most over the mean.",
+        f'<div class="plot">{"".join(tables)}</div>',
+        plain=True,
+    )
+
+
+def _phase_table(title: str, phases: pl.DataFrame, colours: Sequence[str]) -> str:
+    longest = max(1.0, float(phases["max_ns"].to_numpy().max()))
+    rows = []
+    for row in phases.iter_rows(named=True):
+        colour = colours[row["kind"]]
+        mean, low, high = (100 * row[name] / longest for name in ("mean_ns", "min_ns", "max_ns"))
+        bar = (
+            f'<div class="track"><div style="left:0;width:{mean:.2f}%;background:{colour}"></div>'
+            f'<div class="range" style="left:{low:.2f}%;width:{max(0.3, high - low):.2f}%"></div></div>'
+        )
+        cells = (
+            f"{row['count']:,}",
+            *(format_time(row[name]) for name in ("total_ns", "mean_ns", "max_ns")),
+            f"{row['imbalance']:.2f}",
+        )
+        rows.append(
+            f'<tr><td><i style="background:{colour}"></i>{escape(row["phase"])}</td>'
+            f'<td class="bar">{bar}</td>{"".join(f"<td>{cell}</td>" for cell in cells)}</tr>'
+        )
+    return (
+        f"<table><caption>{escape(title)}</caption><thead><tr><th>phase</th><th></th><th>count</th>"
+        "<th>sum over ranks</th><th>mean</th><th>most</th><th>imbalance</th></tr></thead>"
+        f"{''.join(rows)}</table><br>"
+    )
+
+
+def _path(analysis: Analysis) -> str:
+    if not analysis.shares.height:
+        return ""
+    whole = int(analysis.shares["time_ns"].sum())
+    colours = dict(zip(analysis.run.kinds, palette.kind_colours(analysis.run), strict=True))
+    rows = []
+    for row in analysis.shares.iter_rows(named=True):
+        running = row["what"] == critical_path.RUN
+        colour = colours.get(row["name"], "#777") if running else palette.WAITS[row["what"]]
+        rows.append(
+            f'<tr><td><i style="background:{colour}"></i>{escape(str(row["name"]))}</td>'
+            f"<td>{row['count']:,}</td><td>{format_time(row['time_ns'])}</td>"
+            f"<td>{format_share(row['time_ns'], whole)}</td></tr>"
+        )
+    tools = (
+        '<div class="tools"><button data-act="typical">Typical step</button>'
+        '<button data-act="slowest">Slowest step</button><button data-act="before">‹ Step</button>'
+        '<button data-act="after">Step ›</button><span class="which"></span></div>'
+    )
+    overall = (
+        f"<table><caption>All {format_count(analysis.steps.height, 'step')}</caption><thead><tr>"
+        "<th>on the path</th><th>times</th><th>time</th><th>share</th></tr></thead>"
+        f"{''.join(rows)}</table>"
+    )
+    return _figure(
+        "path",
+        "Why a step took as long as it did",
+        "The critical path: from the task that ended last back to what each task waited for last, the "
+        "task before it on its worker, the one that released it, or a message (red). Making anything "
+        "outside it faster does not shorten the step.",
+        f'{tools}<div class="plot"></div><div class="tables"><table class="path-table"></table>'
+        f"{overall}</div>",
+    )
+
+
+def _gaps(payload: Payload) -> str:
+    if not payload.data["gaps"]:
+        return ""
+    return _figure(
+        "gaps",
+        "How long nobody looked at the network",
+        "Time spent in poll gaps, by length of the gap, while something was in flight. Messages that "
+        "complete in a gap are noticed only at its end.",
+        '<div class="plot"></div>',
+    )
+
+
+def _counters(payload: Payload) -> list[str]:
+    return [
+        _figure(
+            f"counter-{index}",
+            escape(counter["name"]).capitalize() + " over time",
+            "As the program recorded it.",
+            '<div class="rank-legend"></div><div class="plot"></div>',
+        )
+        for index, counter in enumerate(payload.data["counters"])
+    ]
+
+
+def _bodies(png: bytes | None) -> str:
+    if png is None:
+        return ""
+    picture = base64.b64encode(png).decode()
+    return _figure(
+        "bodies",
+        "The bodies at the first and the last snapshot",
+        "Left: all bodies seen from above. Right: the same unrolled, distance from the centre against "
+        "the angle around it, so that the structure of a ring is visible.",
+        f'<div class="plot"><img alt="bodies" src="data:image/png;base64,{picture}"></div>',
+        plain=True,
+    )
+
+
+def _foot(analysis: Analysis) -> str:
+    meta = analysis.run.meta
+    facts = [f"trace: {analysis.folder}"]
+    for key, label in (("mpi", ""), ("revision", "revision "), ("started", "started ")):
+        if meta.get(key):
+            facts.append(f"{label}{meta[key]}")
+    hosts = meta.get("hosts")
+    if isinstance(hosts, list):
+        facts.append("on " + ", ".join(sorted({str(host) for host in hosts})[:8]))
+    if analysis.run.clock_error_ns:
+        facts.append(f"clocks of ranks agree within {format_time(analysis.run.clock_error_ns)}")
+    return f"<footer>{escape(' · '.join(facts))}</footer>"

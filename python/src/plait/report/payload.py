@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the page's scripts draw: a JSON object, and columns packed as text."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from plait import _events as events
+from plait.measures import critical_path
+from plait.measures.messages import since_step_start
+from plait.plots import palette
+from plait.report.analysis import Analysis
+from plait.report.columns import pack_increasing, pack_u32, time_quantum
+from plait.report.lanes import Lanes, make_lanes, merge_shortest
+
+#: Bars on the page; in a longer run the shortest are merged.
+BARS_MAX = 900_000
+#: Above this, what only the hover text shows (object, waiting time) is left out to keep the page small.
+DETAILED_BARS_MAX = 250_000
+MESSAGES_MAX = 300_000
+PATH_STRETCHES_MAX = 60_000
+COUNTER_POINTS_MAX = 20_000
+
+
+@dataclass(frozen=True)
+class Payload:
+    data: dict[str, Any]
+    columns: dict[str, str]
+
+
+def make_payload(analysis: Analysis) -> Payload:
+    run = analysis.run
+    lanes = make_lanes(run)
+    merged = merge_shortest(lanes, BARS_MAX, analysis.window_ns)
+    low = analysis.window_ns[0]
+    durations = (merged.bars["end_ns"] - merged.bars["start_ns"]).to_numpy()
+    quantum = time_quantum(durations, analysis.total_ns)
+    columns = _bar_columns(merged, low, quantum)
+    columns |= _message_columns(analysis, quantum)
+    columns |= _path_columns(analysis, merged, quantum)
+    kinds = [
+        *zip(run.kinds, palette.kind_colours(run), strict=True),
+        *((name, palette.span_colour(i)) for i, name in enumerate(run.span_kinds)),
+        ("nobody looked at the network", palette.GAP),
+    ]
+    shown = set(merged.bars["kind"].unique().to_list())
+    data = {
+        "quantum_ns": quantum,
+        "total_ns": analysis.total_ns,
+        "bars": merged.bars.height,
+        "merged": lanes.bars.height - merged.bars.height,
+        "detailed": "bar_ready" in columns,
+        "lanes_left_out": merged.lanes_left_out,
+        "lanes": _lanes(analysis, merged),
+        "kinds": [
+            {"name": name, "colour": colour, "shown": index in shown}
+            for index, (name, colour) in enumerate(kinds)
+        ],
+        "ranks": [
+            {"rank": rank, "colour": palette.rank_colour(rank)} for rank in run.ranks_present
+        ],
+        "steps": {
+            "number": analysis.steps["step"].to_list(),
+            "start": ((analysis.steps["start_ns"] - low) // quantum).to_list(),
+            "end": ((analysis.steps["end_ns"] - low) // quantum).to_list(),
+            "slowest": analysis.slowest_step(),
+            "typical": analysis.typical_step(),
+        },
+        "messages": min(analysis.matched.height, MESSAGES_MAX),
+        "messages_left_out": max(0, analysis.matched.height - MESSAGES_MAX),
+        "path": {
+            "what": list(critical_path.WHAT),
+            "colour": list(palette.WAITS),
+            "run": critical_path.RUN,
+            "transfer": critical_path.TRANSFER,
+        },
+        "gaps": _histogram(run.gaps),
+        "counters": _counters(analysis),
+    }
+    return Payload(data, columns)
+
+
+def _lanes(analysis: Analysis, lanes: Lanes) -> list[dict[str, Any]]:
+    idle = {
+        (rank, worker): share
+        for rank, worker, share in analysis.lanes.select("rank", "worker", "idle_share").iter_rows()
+    }
+    return [
+        {
+            "rank": lane.rank,
+            "worker": lane.worker,
+            "what": lane.what,
+            "label": lane.label,
+            "first": lane.first,
+            "count": lane.count,
+            "idle": idle.get((lane.rank, lane.worker)) if lane.what == "worker" else None,
+        }
+        for lane in lanes.lanes
+    ]
+
+
+def _quanta(times: pl.Series, low_ns: int, quantum: int) -> npt.NDArray[np.int64]:
+    result: npt.NDArray[np.int64] = (times.to_numpy() - low_ns) // quantum
+    return result
+
+
+def _bar_columns(lanes: Lanes, low_ns: int, quantum: int) -> dict[str, str]:
+    bars = lanes.bars
+    start = _quanta(bars["start_ns"], low_ns, quantum)
+    end = _quanta(bars["end_ns"], low_ns, quantum)
+    columns = {
+        "bar_start": pack_increasing(start),
+        "bar_length": pack_u32(end - start),
+        "bar_kind": pack_u32(bars["kind"].to_numpy()),
+        "bar_step": pack_increasing(bars["step"].to_numpy()),
+    }
+    if bars.height <= DETAILED_BARS_MAX:
+        waited = start - _quanta(bars["ready_ns"], low_ns, quantum)
+        objects = bars["object"].to_numpy()
+        columns["bar_ready"] = pack_u32(waited)
+        columns["bar_object_low"] = pack_u32(objects & np.uint64(0xFFFFFFFF))
+        columns["bar_object_high"] = pack_u32(objects >> np.uint64(32))
+    return columns
+
+
+def _message_columns(analysis: Analysis, quantum: int) -> dict[str, str]:
+    low = analysis.window_ns[0]
+    matched = analysis.matched
+    if matched.height > MESSAGES_MAX:
+        chosen = np.linspace(0, matched.height - 1, MESSAGES_MAX).astype(np.int64)
+        matched = matched[chosen]
+    if not matched.height:
+        return {}
+    sent = _quanta(matched["sent_ns"], low, quantum)
+    received = _quanta(matched["received_ns"], low, quantum)
+    arrived = _quanta(matched["arrived_ns"], low, quantum)
+    expected = _quanta(matched["expected_ns"], low, quantum)
+    step_starts = analysis.steps["start_ns"].to_numpy()
+    since = since_step_start(matched["sent_ns"].to_numpy(), matched["sent_ns"].to_numpy(), step_starts)
+    return {
+        "message_sent": pack_increasing(sent),
+        "message_received": pack_u32(np.maximum(received - sent, 0)),
+        "message_begun": pack_u32(np.maximum(np.maximum(expected, sent) - sent, 0)),
+        "message_arrived": pack_u32(np.maximum(arrived - sent, 0)),
+        "message_source": pack_u32(matched["source"].to_numpy()),
+        "message_destination": pack_u32(matched["destination"].to_numpy()),
+        "message_bytes": pack_u32(matched["size_bytes"].to_numpy()),
+        "message_since_step": pack_u32(np.maximum(since, 0) // quantum),
+    }
+
+
+def _path_columns(analysis: Analysis, lanes: Lanes, quantum: int) -> dict[str, str]:
+    """As many steps as the page can hold, evenly spread, the slowest and a typical one among them."""
+    paths = analysis.paths
+    if not paths.height:
+        return {}
+    if paths.height > PATH_STRETCHES_MAX:
+        numbers = analysis.steps["step"].to_numpy()
+        count = max(1, int(numbers.size * PATH_STRETCHES_MAX / paths.height))
+        spread = numbers[np.linspace(0, numbers.size - 1, count).astype(np.int64)].tolist()
+        chosen = {*spread, analysis.slowest_step(), analysis.typical_step()}
+        paths = paths.filter(pl.col("step").is_in(sorted(s for s in chosen if s is not None)))
+    lane_of = {
+        (lane.rank, lane.worker): index
+        for index, lane in enumerate(lanes.lanes)
+        if lane.what == "worker"
+    }
+    message_lane = {
+        lane.rank: index
+        for index, lane in reversed(list(enumerate(lanes.lanes)))
+        if lane.what == "messages"
+    }
+    lane = [
+        message_lane.get(rank, 0)
+        if role != events.ROLE_TASK
+        else lane_of.get((rank, worker), 0)
+        for rank, worker, role in paths.select("rank", "worker", "role").iter_rows()
+    ]
+    start = _quanta(paths["start_ns"], analysis.window_ns[0], quantum)
+    end = _quanta(paths["end_ns"], analysis.window_ns[0], quantum)
+    return {
+        "path_step": pack_increasing(paths["step"].to_numpy()),
+        "path_lane": pack_u32(np.asarray(lane)),
+        "path_what": pack_u32(paths["what"].to_numpy()),
+        "path_kind": pack_u32(paths["kind"].to_numpy()),
+        "path_start": pack_increasing(start),
+        "path_length": pack_u32(end - start),
+    }
+
+
+def _histogram(gaps: pl.DataFrame) -> dict[str, Any] | None:
+    """Counts and summed time of poll gaps in bins of equal ratio, five a decade."""
+    if not gaps.height:
+        return None
+    length = np.maximum((gaps["end_ns"] - gaps["start_ns"]).to_numpy(), 1).astype(np.float64)
+    low = np.floor(np.log10(length.min()) * 5) / 5
+    high = np.ceil(np.log10(length.max()) * 5 + 1e-9) / 5
+    edges = 10.0 ** np.linspace(low, max(high, low + 0.2), max(1, round((high - low) * 5)) + 1)
+    edges[-1] = max(edges[-1], length.max())
+    counts, _ = np.histogram(length, edges)
+    times, _ = np.histogram(length, edges, weights=length)
+    return {"edges_ns": edges.tolist(), "count": counts.tolist(), "time_ns": times.tolist()}
+
+
+def _counters(analysis: Analysis) -> list[dict[str, Any]]:
+    shown = []
+    counters = analysis.run.counters.sort("time_ns")
+    for index, name in enumerate(analysis.run.counter_kinds):
+        lines = []
+        for rank in analysis.run.ranks_present:
+            own = counters.filter((pl.col("kind") == index) & (pl.col("rank") == rank))
+            every = -(-own.height // COUNTER_POINTS_MAX)
+            if every > 1:
+                own = own.gather_every(every)
+            if own.height:
+                time = (own["time_ns"] - analysis.window_ns[0]).to_list()
+                lines.append({"rank": rank, "time_ns": time, "value": own["value"].to_list()})
+        if lines:
+            shown.append({"name": name, "lines": lines})
+    return shown
