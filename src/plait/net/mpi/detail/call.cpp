@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/net/mpi/detail/call.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+
+namespace plait::net::detail {
+
+void mpi_failed(int code, const char* call, Rank peer) {
+  std::array<char, MPI_MAX_ERROR_STRING> text{};
+  int length = 0;
+  MPI_Error_string(code, text.data(), &length);
+  const std::string_view words{text.data(), static_cast<std::size_t>(length)};
+  if (peer) {
+    throw Error{ErrorCode::network, fmt::format("{} with rank {} failed: {}", call, peer.value(), words), peer};
+  }
+  throw Error{ErrorCode::network, fmt::format("{} failed: {}", call, words)};
+}
+
+bool is_mpi_usable() noexcept {
+  int is_initialized = 0;
+  int is_finalized = 0;
+  MPI_Initialized(&is_initialized);
+  MPI_Finalized(&is_finalized);
+  return is_initialized != 0 && is_finalized == 0;
+}
+
+}  // namespace plait::net::detail

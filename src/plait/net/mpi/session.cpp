@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/net/mpi/session.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+#include <mpi.h>
+
+#include "plait/base/error.hpp"
+#include "plait/net/mpi/detail/call.hpp"
+
+namespace plait::net {
+
+MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_{std::uncaught_exceptions()} {
+  int is_finalized = 0;
+  MPI_Finalized(&is_finalized);
+  if (is_finalized != 0) {
+    throw Error{ErrorCode::network, "MPI was finalised before and cannot be started again"};
+  }
+  int is_initialized = 0;
+  MPI_Initialized(&is_initialized);
+  if (is_initialized != 0) {
+    return;
+  }
+  int provided = MPI_THREAD_SINGLE;
+  detail::check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  is_owner_ = true;
+  if (provided < MPI_THREAD_SERIALIZED) {
+    throw Error{ErrorCode::network, "this MPI can be called by one thread only; plait needs MPI_THREAD_SERIALIZED"};
+  }
+}
+
+MpiSession::~MpiSession() {
+  if (!is_owner_ || std::uncaught_exceptions() > exceptions_at_start_) {
+    return;
+  }
+  if (detail::is_mpi_usable()) {
+    MPI_Finalize();
+  }
+}
+
+void MpiSession::abort(int exit_code) const noexcept {
+  std::fflush(nullptr);
+  if (detail::is_mpi_usable()) {
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+  }
+  std::_Exit(exit_code);
+}
+
+}  // namespace plait::net

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace plait::net {
+
+/// MPI for the length of a scope: for programs that do not call MPI_Init themselves.
+///
+/// Keep one in `main`, outside of everything that uses MPI:
+///
+///     plait::net::MpiSession session{argc, argv};
+///     try { ... } catch (const plait::Error& error) { ...; session.abort(1); }
+///
+/// Threads: made and ended by the same one.
+class MpiSession {
+ public:
+  /// Calls MPI_Init_thread for MPI_THREAD_SERIALIZED, unless MPI is initialised already.
+  /// Throws: `Error` with `network` when MPI refuses, or was finalised before.
+  MpiSession(int& argc, char**& argv);
+  MpiSession(const MpiSession&) = delete;
+  MpiSession& operator=(const MpiSession&) = delete;
+  MpiSession(MpiSession&&) = delete;
+  MpiSession& operator=(MpiSession&&) = delete;
+  /// Calls MPI_Finalize if the constructor called MPI_Init_thread. Not while an exception leaves
+  /// the scope: it would wait for ranks that wait for this one. The launcher takes the job down
+  /// when the process ends without MPI_Finalize and with an exit code that is not 0.
+  ~MpiSession();
+
+  /// Ends all ranks at once; the launcher reports `exit_code`.
+  [[noreturn]] void abort(int exit_code) const noexcept;
+
+ private:
+  bool is_owner_ = false;
+  int exceptions_at_start_ = 0;
+};
+
+}  // namespace plait::net
