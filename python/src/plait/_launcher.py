@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI launcher: which it is, and the command line that starts ranks under it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from plait._errors import PlaitError
+
+BINDINGS = ("auto", "none", "core")
+
+
+@dataclass(frozen=True)
+class Launcher:
+    path: str
+    family: str  # "Open MPI", "MPICH", or "unknown"
+    version: str
+
+
+@dataclass(frozen=True)
+class Placement:
+    ranks: int
+    workers: int
+    cores: int
+    bind: str  # one of BINDINGS
+
+    @property
+    def threads(self) -> int:
+        return self.ranks * self.workers
+
+    @property
+    def binds_to_core(self) -> bool:
+        """`auto` binds where every rank is one thread with a core of its own."""
+        if self.bind == "auto":
+            return self.workers == 1 and 1 < self.ranks <= self.cores
+        return self.bind == "core"
+
+
+def available_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def find_launcher(told: str | None) -> Launcher:
+    wanted = told or os.environ.get("PLAIT_MPIEXEC") or "mpiexec"
+    path = shutil.which(wanted)
+    if path is None and told is None and wanted == "mpiexec":
+        path = shutil.which("mpirun")
+    if path is None:
+        raise PlaitError(
+            f"no MPI launcher {wanted} found; install one (apt-get install openmpi-bin, or mpich), or "
+            "name it with --mpiexec"
+        )
+    return _identify(path)
+
+
+def _identify(path: str) -> Launcher:
+    try:
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise PlaitError(
+            f"the launcher {path} does not answer to --version ({error}); name another with --mpiexec"
+        ) from error
+    text = done.stdout + done.stderr
+    version = re.search(r"(\d+\.\d+(?:\.\d+)?\w*)", text)
+    number = version.group(1) if version else ""
+    if re.search(r"open.?mpi|openrte|prte|prrte", text, re.IGNORECASE):
+        return Launcher(path, "Open MPI", number)
+    if re.search(r"hydra|mpich|intel", text, re.IGNORECASE):
+        return Launcher(path, "MPICH", number)
+    return Launcher(path, "unknown", number)
+
+
+def launch_command(
+    launcher: Launcher, place: Placement, program: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
+    """The argument vector, and what the environment needs besides."""
+    command, environment = [launcher.path], {}
+    crowded = place.threads > place.cores
+    if launcher.family == "Open MPI":
+        if os.geteuid() == 0:
+            environment |= {
+                "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            }
+        if crowded:
+            command += ["--oversubscribe"]
+            environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
+        command += ["--bind-to", "core" if place.binds_to_core else "none"]
+    elif launcher.family == "MPICH":
+        command += ["-bind-to", "core" if place.binds_to_core else "none"]
+    return [*command, "-n", str(place.ranks), *program], environment
+
+
+def name_signals(status: int) -> int | None:
+    """The signal that an exit status tells of: negative from the system, or 128 + signal."""
+    if status < 0:
+        return -status
+    if 128 < status < 128 + 65:
+        return status - 128
+    return None

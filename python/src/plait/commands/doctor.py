@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait doctor`: what is installed, what is missing and what for, and whether two ranks can talk."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from plait import _launcher as launcher
+from plait._errors import PlaitError
+from plait._pingpong import Pingpong, measure_pingpong
+from plait._units import format_bytes, format_time
+
+_GOOD, _MISSING = "good", "missing"
+
+
+@dataclass(frozen=True)
+class Finding:
+    part: str
+    state: str  # good or missing
+    detail: str
+    required: bool
+    enables: str  # what it is good for
+    install: str  # how to get it
+
+
+def doctor(*, as_json: bool, quick: bool) -> int:
+    """Prints the findings; 0 when the required parts are here and two ranks could talk."""
+    findings = examine()
+    pingpong = None if quick else _try_pingpong()
+    good = all(f.state == _GOOD for f in findings if f.required)
+    if pingpong is not None and pingpong.error:
+        good = False
+    if as_json:
+        result = {
+            "ok": good,
+            "findings": [asdict(finding) for finding in findings],
+            "pingpong": asdict(pingpong) if pingpong is not None else None,
+        }
+        print(json.dumps(result, indent=2))
+    else:
+        _print(findings, pingpong, good)
+    return 0 if good else 1
+
+
+def examine() -> list[Finding]:
+    return [
+        _machine(),
+        _tool("C++ compiler", ("g++", "c++", "clang++"), True, "building plait", "g++"),
+        _tool("CMake", ("cmake",), True, "building plait (3.25 or newer)", "cmake"),
+        _tool("Ninja", ("ninja",), True, "building plait", "ninja-build"),
+        _launcher_finding(),
+        _tool("MPI compiler wrapper", ("mpicc",), True, "building the mpi driver", "libopenmpi-dev"),
+        _library("hwloc", True, "placing workers on cores", "libhwloc-dev"),
+        _hdf5(),
+        _library("libfabric", False, "the ofi driver (one-sided transport)", "libfabric-dev"),
+        _library("fftw3", False, "the turbulence application", "libfftw3-dev"),
+        _tool(
+            "Chromium", ("chromium", "chromium-browser", "google-chrome"), False,
+            "testing report pages", "chromium",
+        ),  # fmt: skip
+        *_packages(),
+    ]
+
+
+def _machine() -> Finding:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    cores = launcher.available_cores()
+    detail = f"{cores} cores usable, {format_bytes(memory)} memory, {_processor()}"
+    return Finding("machine", _GOOD, detail, True, "", "")
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return platform.machine()
+    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return found.group(1).strip() if found else platform.machine()
+
+
+def _output(command: list[str]) -> str | None:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return (done.stdout or done.stderr).strip() if done.returncode == 0 else None
+
+
+def _tool(
+    part: str, names: tuple[str, ...], required: bool, enables: str, package: str
+) -> Finding:
+    install = f"apt-get install {package}"
+    for name in names:
+        path = shutil.which(name)
+        text = _output([path, "--version"]) if path else None
+        if path and text is not None:
+            line = text.splitlines()[0] if text else path
+            return Finding(part, _GOOD, line, required, enables, install)
+    return Finding(part, _MISSING, "", required, enables, install)
+
+
+def _launcher_finding() -> Finding:
+    enables, install = "running on more than one rank", "apt-get install openmpi-bin (or mpich)"
+    try:
+        found = launcher.find_launcher(None)
+    except PlaitError as error:
+        return Finding("MPI launcher", _MISSING, str(error), True, enables, install)
+    detail = f"{found.family} {found.version} ({found.path})"
+    return Finding("MPI launcher", _GOOD, detail, True, enables, install)
+
+
+def _library(name: str, required: bool, enables: str, package: str) -> Finding:
+    version = _output(["pkg-config", "--modversion", name])
+    state = _GOOD if version else _MISSING
+    return Finding(name, state, version or "", required, enables, f"apt-get install {package}")
+
+
+def _hdf5() -> Finding:
+    enables = "snapshots written by all ranks together"
+    install = "apt-get install libhdf5-openmpi-dev (or libhdf5-mpich-dev)"
+    for name in ("hdf5-openmpi", "hdf5-mpich"):
+        version = _output(["pkg-config", "--modversion", name])
+        if version:
+            return Finding("HDF5, parallel", _GOOD, f"{version} ({name})", False, enables, install)
+    serial = _output(["pkg-config", "--modversion", "hdf5"])
+    detail = f"only serial {serial}" if serial else ""
+    return Finding("HDF5, parallel", _MISSING, detail, False, enables, install)
+
+
+def _packages() -> list[Finding]:
+    needed = {
+        "numpy": "reading traces",
+        "polars": "measures",
+        "matplotlib": "pictures",
+        "h5py": "pictures of bodies",
+        "perfetto": "report --perfetto",
+    }
+    found = []
+    for name, enables in needed.items():
+        try:
+            version, state = importlib.metadata.version(name), _GOOD
+        except importlib.metadata.PackageNotFoundError:
+            version, state = "", _MISSING
+        install = f"pip install {name}"
+        found.append(Finding(f"Python {name}", state, version, True, enables, install))
+    return found
+
+
+def _try_pingpong() -> Pingpong:
+    try:
+        return measure_pingpong()
+    except PlaitError as error:
+        return Pingpong(program="", error=str(error))
+
+
+def _print(findings: list[Finding], pingpong: Pingpong | None, good: bool) -> None:
+    console = Console(highlight=False)
+    for finding in findings:
+        part = f"{escape(finding.part):<22}"
+        if finding.state == _GOOD:
+            console.print(f"[green]ok     [/] {part} {escape(finding.detail)}", soft_wrap=True)
+            continue
+        word = "[red]missing[/]" if finding.required else "[yellow]absent [/]"
+        need = "needed for" if finding.required else "would enable"
+        detail = f"{escape(finding.detail)}; " if finding.detail else ""
+        console.print(
+            f"{word} {part} {detail}{need} {escape(finding.enables)}: {escape(finding.install)}",
+            soft_wrap=True,
+        )
+    if pingpong is not None:
+        _print_pingpong(console, pingpong)
+    if good:
+        console.print("All that plait needs is here.")
+    else:
+        console.print("[red]Something that plait needs is missing; see above.[/]")
+
+
+def _print_pingpong(console: Console, pingpong: Pingpong) -> None:
+    part = f"{'two ranks':<22}"
+    if pingpong.error:
+        console.print(f"[red]failed [/] {part} {escape(pingpong.error)}", soft_wrap=True)
+        return
+    latency = format_time(pingpong.latency_ns or 0.0)
+    rate = (pingpong.bytes_per_s or 0.0) / 1e9
+    console.print(
+        f"[green]ok     [/] {part} 8 bytes in {latency}, 1 MiB at {rate:.3g} GB/s "
+        f"({escape(pingpong.program)})",
+        soft_wrap=True,
+    )

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait run`: starts a program under MPI, with a trace, and says clearly how it ended."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import FrameType
+
+from plait import _launcher as launcher
+from plait._errors import PlaitError
+
+#: How long a job may go on after a rank of it has died.
+GRACE_S = 10.0
+_POLL_S = 0.2
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Files of a trace: what --force may remove, and nothing else.
+_OWN_FILES = ("meta.json", "rank-*.plt")
+
+
+@dataclass(frozen=True)
+class Job:
+    program: str
+    arguments: tuple[str, ...]
+    ranks: int
+    workers: int | None
+    name: str | None
+    output: Path | None
+    trace: bool
+    force: bool
+    mpiexec: str | None
+    bind: str
+
+
+def run_program(job: Job) -> int:
+    """Returns the exit status for the shell: 0 only when every rank ended well."""
+    if job.bind not in launcher.BINDINGS:
+        raise PlaitError(f"--bind {job.bind} is unknown; use {', '.join(launcher.BINDINGS)}", status=2)
+    if job.name is not None and job.output is not None:
+        raise PlaitError("--name and --output both say where the trace goes; give one", status=2)
+    program = _find_program(job.program)
+    found = launcher.find_launcher(job.mpiexec)
+    place = launcher.Placement(
+        job.ranks, job.workers or _workers_of_shell(), launcher.available_cores(), job.bind
+    )
+    folder = _make_run_folder(job) if job.trace else None
+    command, environment = launcher.launch_command(found, place, [program, *job.arguments])
+    environment |= _plait_environment(job, folder)
+    started = time.monotonic()
+    status, stopped_by = _supervise(command, {**os.environ, **environment}, not job.trace)
+    took = time.monotonic() - started
+    return _tell(job, folder, status, stopped_by, took)
+
+
+def _workers_of_shell() -> int:
+    text = os.environ.get("PLAIT_WORKERS", "")
+    return int(text) if text.isdigit() and 0 < int(text) <= 4096 else 1
+
+
+def _find_program(program: str) -> str:
+    path = shutil.which(program)
+    if path is not None:
+        return str(Path(path).resolve()) if os.sep in program else path
+    here = Path(program)
+    if here.is_dir():
+        raise PlaitError(f"{program} is a folder; give the program in it", status=2)
+    if here.is_file() and os.access(here, os.X_OK):
+        return str(here.resolve())
+    if here.is_file():
+        raise PlaitError(f"{program} is not executable; chmod +x {program}", status=2)
+    raise PlaitError(
+        f"there is no program {program}; build it first (make build puts programs into "
+        "build/release), or give its path",
+        status=2,
+    )
+
+
+def _make_run_folder(job: Job) -> Path:
+    if job.output is not None:
+        folder = job.output
+    else:
+        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+        name = job.name if job.name is not None else f"{Path(job.program).name}-{stamp}"
+        if not re.fullmatch(r"[\w.+=,@-][\w.+=,@ -]*", name) or name in (".", ".."):
+            raise PlaitError(
+                f"{name!r} is no name for a run; use letters, digits, - and _, or give a folder with "
+                "--output",
+                status=2,
+            )
+        folder = Path("runs") / name
+    folder = folder.absolute()
+    try:
+        if folder.exists() and not folder.is_dir():
+            raise PlaitError(f"{folder} is a file; choose another --output")
+        if folder.is_dir() and any(folder.iterdir()):
+            if not job.force:
+                raise PlaitError(
+                    f"{folder} already holds a run; choose another --name, or replace it with --force"
+                )
+            for pattern in _OWN_FILES:
+                for old in folder.glob(pattern):
+                    old.unlink()
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PlaitError(
+            f"{folder} cannot be made ({error.strerror}); choose another with --output"
+        ) from error
+    return folder
+
+
+def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
+    environment = {"PLAIT_TRACE": str(folder) if folder is not None else ""}
+    if job.workers is not None:
+        environment["PLAIT_WORKERS"] = str(job.workers)
+    return environment
+
+
+def _supervise(
+    command: list[str], environment: dict[str, str], untraced: bool
+) -> tuple[int, signal.Signals | None]:
+    """Runs the launcher in a process group of its own; its status, and the signal passed on."""
+    if untraced:
+        environment.pop("PLAIT_TRACE", None)
+    # In its own group the terminal's ctrl-C comes to us alone, and is passed on once. Output stays
+    # on the terminal; the keyboard it cannot have, as only the foreground group may read it.
+    stdin = subprocess.DEVNULL if sys.stdin is None or sys.stdin.isatty() else None
+    try:
+        process = subprocess.Popen(command, env=environment, process_group=0, stdin=stdin)
+    except OSError as error:
+        raise PlaitError(f"{command[0]} cannot be started ({error.strerror})") from error
+    received: list[signal.Signals] = []
+    with _signals_to(process, received):
+        status = _wait(process, received)
+    _signal_group(process.pid, signal.SIGKILL)
+    return status, received[0] if received else None
+
+
+@contextmanager
+def _signals_to(
+    process: subprocess.Popen[bytes], received: list[signal.Signals]
+) -> Iterator[None]:
+    def pass_on(number: int, _: FrameType | None) -> None:
+        received.append(signal.Signals(number))
+        _signal_group(process.pid, number)
+
+    before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _wait(process: subprocess.Popen[bytes], received: list[signal.Signals]) -> int:
+    """Until the launcher ends; kills the group GRACE_S after a rank died or a signal was passed on."""
+    deadline: float | None = None
+    while True:
+        try:
+            return process.wait(_POLL_S)
+        except subprocess.TimeoutExpired:
+            pass
+        now = time.monotonic()
+        below = _descendants(process.pid)
+        dead = any(state in "ZX" for _, state in below)
+        if deadline is None and (received or dead):
+            deadline = now + GRACE_S
+        elif deadline is not None and not (received or dead):
+            deadline = None  # a rank that ended had just not been collected yet
+        if deadline is not None and now > deadline:
+            _say(f"the job still ran {GRACE_S:.0f} s after it should have ended; killing it")
+            # Launchers give ranks groups of their own: the launcher's is not enough.
+            _signal_group(process.pid, signal.SIGKILL)
+            for child, _ in below:
+                _signal_process(child)
+            return process.wait()
+
+
+def _descendants(parent: int) -> list[tuple[int, str]]:
+    """(process, state letter) of the three levels below a process, from /proc."""
+    found: list[tuple[int, str]] = []
+    level = [parent]
+    for _ in range(3):
+        below: list[int] = []
+        for process in level:
+            below += _children(process)
+        for child in below:
+            try:
+                state = Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0]
+            except (OSError, IndexError):
+                continue
+            found.append((child, state))
+        level = below
+    return found
+
+
+def _children(process: int) -> list[int]:
+    children: list[int] = []
+    for listed in Path(f"/proc/{process}/task").glob("*/children"):
+        with suppress(OSError):
+            children += [int(child) for child in listed.read_text().split()]
+    return children
+
+
+def _signal_group(group: int, number: int) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(group, number)
+
+
+def _signal_process(process: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.kill(process, signal.SIGKILL)
+
+
+def _say(text: str) -> None:
+    sys.stdout.flush()
+    print(f"plait: {text}", file=sys.stderr, flush=True)
+
+
+def _tell(
+    job: Job, folder: Path | None, status: int, stopped_by: signal.Signals | None, took_s: float
+) -> int:
+    traced = folder is not None and any(folder.glob("rank-*.plt"))
+    shown = _shown(folder) if folder is not None else ""
+    if status == 0 and stopped_by is None:
+        if folder is None:
+            return 0
+        if traced:
+            _say(f"done in {took_s:.3g} s; see where the time went with: plait report {shown}")
+        else:
+            _say(
+                f"done in {took_s:.3g} s, but {shown} holds no trace: the program does not use plait's "
+                "runtime, or was built without tracing"
+            )
+        return 0
+    name = Path(job.program).name
+    number = launcher.name_signals(status)
+    if stopped_by is not None:
+        how = f"was stopped by {stopped_by.name}"
+        status = 128 + stopped_by.value
+    elif number is not None:
+        how = f"failed: a rank was killed by {_signal_name(number)} (exit status {128 + number})"
+        status = 128 + number
+    else:
+        how = f"failed with exit status {status}"
+    hint = ""
+    if traced:
+        hint = f"; the trace written until then can be reported with: plait report {shown}"
+    _say(f"{name} {how} after {took_s:.3g} s{hint}")
+    return status if 0 < status < 256 else 1
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def _shown(folder: Path) -> str:
+    try:
+        text = str(folder.relative_to(Path.cwd()))
+    except ValueError:
+        text = str(folder)
+    return f"'{text}'" if " " in text else text
