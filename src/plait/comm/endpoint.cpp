@@ -30,6 +30,7 @@ Endpoint::Endpoint(net::Driver& driver, trace::Recorder& recorder, const Endpoin
       recorder_{recorder},
       trace_{recorder.thread(WorkerId{}, "network")},
       options_{options},
+      wait_{options.wait},
       eager_bytes_max_{std::min(options.eager_bytes_max, driver.packet_bytes_max() - sizeof(wire::Header))},
       credits_of_a_peer_{credits_of_a_peer(options, driver)},
       is_tracing_{recorder.is_on()},
@@ -203,7 +204,7 @@ std::size_t Endpoint::progress() noexcept {
 }
 
 void Endpoint::progress_until(const std::function<bool()>& is_done) {
-  Backoff backoff{options_.wait};
+  Backoff backoff{wait_};
   while (!is_done()) {
     if (progress() > 0) {
       backoff.reset();
@@ -263,6 +264,9 @@ std::vector<std::string> Endpoint::never_received() const {
   const Lock lock{mutex_};
   std::vector<std::string> lines;
   matcher_.for_each_unexpected([&](const UnexpectedMessage& message) {
+    if (message.envelope.comm == internal) {
+      return;
+    }
     const auto& full = static_cast<const detail::Unexpected&>(message);
     lines.push_back(fmt::format("{} bytes from rank {} with tag {}", full.header.bytes, message.envelope.source.value(),
                                 message.envelope.tag.value()));

@@ -104,10 +104,11 @@ class Endpoint {
   [[nodiscard]] std::size_t outstanding_count() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);  // a hint; orders nothing
   }
-  /// One line for each message that has come and was never received, with source and tag; for reports at the end.
+  /// One line for each of the program's messages that has come and was never received, with source and tag; for reports at the end.
   [[nodiscard]] std::vector<std::string> never_received() const;
 
-  [[nodiscard]] const EndpointOptions& options() const noexcept { return options_; }
+  /// Waits by `policy` from the next wait on. Not while another thread waits.
+  void set_wait(const WaitPolicy& policy) noexcept { wait_ = policy; }
 
  private:
   friend class Request;
@@ -159,6 +160,7 @@ class Endpoint {
   trace::Recorder& recorder_;
   trace::ThreadRecorder& trace_;
   const EndpointOptions options_;
+  WaitPolicy wait_;
   const std::size_t eager_bytes_max_;
   const std::uint32_t credits_of_a_peer_;
   const bool is_tracing_;

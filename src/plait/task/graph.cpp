@@ -164,14 +164,21 @@ std::string Graph::cycle() const {
 }
 
 void Graph::weigh() {
-  for (std::size_t i = order_.size(); i-- > 0;) {
-    detail::Node& node = *order_[i];
-    double longest = 0;
-    for (const detail::Node* const successor : node.successors) {
-      longest = std::max(longest, successor->weight_ns);
+  const auto pass = [this](double cost_of_send) {
+    double most = 0;
+    for (std::size_t i = order_.size(); i-- > 0;) {
+      detail::Node& node = *order_[i];
+      double longest = 0;
+      for (const detail::Node* const successor : node.successors) {
+        longest = std::max(longest, successor->weight_ns);
+      }
+      node.weight_ns = (node.role == detail::Role::send ? cost_of_send : node.cost_ns) + longest;
+      most = std::max(most, node.weight_ns);
     }
-    node.weight_ns = node.cost_ns + longest;
-  }
+    return most;
+  };
+  // Another rank waits for what is sent, and what waits there is not seen here: as much as the longest way here, say.
+  pass(pass(0));
 }
 
 }  // namespace plait::task

@@ -89,7 +89,8 @@ class Graph {
   [[nodiscard]] std::size_t task_count() const noexcept { return nodes_.size(); }
   [[nodiscard]] const std::vector<std::string>& kinds() const noexcept { return kinds_; }
 
-  /// Finds an order in which the tasks can run, and refreshes their priorities: the longest way to the end, by measured cost.
+  /// Finds an order in which the tasks can run, and refreshes their priorities: the longest way to the end, by
+  /// measured cost, where what leads to a send comes before what does not.
   ///
   /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies), nothing when it is not due.
   void prepare();

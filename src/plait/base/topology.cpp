@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/base/topology.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <thread>
+
+namespace plait {
+
+std::uint32_t usable_core_count() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    return static_cast<std::uint32_t>(std::max(1, CPU_COUNT(&set)));
+  }
+  return std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::uint32_t machine_core_count() {
+  const long count = sysconf(_SC_NPROCESSORS_ONLN);
+  return count > 0 ? static_cast<std::uint32_t>(count) : 1;
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0 || name[0] == '\0') {
+    return "unknown";
+  }
+  return name.data();
+}
+
+bool is_oversubscribed(std::uint32_t ranks_here, std::uint32_t threads) {
+  const std::uint32_t usable = usable_core_count();
+  const bool is_bound = usable < machine_core_count();
+  return (is_bound ? threads : ranks_here * threads) > usable;
+}
+
+}  // namespace plait

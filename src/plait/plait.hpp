@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// All that an application needs. Nothing inside src/ includes this.
+
+#include "plait/base/bytes.hpp"
+#include "plait/base/clock.hpp"
+#include "plait/base/error.hpp"
+#include "plait/base/id.hpp"
+#include "plait/base/topology.hpp"
+#include "plait/comm/active_message.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/net/loopback/loopback.hpp"
+#include "plait/runtime/gather.hpp"
+#include "plait/runtime/options.hpp"
+#include "plait/runtime/runtime.hpp"
+#include "plait/task/graph.hpp"
+#include "plait/task/resource.hpp"
+#include "plait/task/scheduler.hpp"
+#ifdef PLAIT_WITH_MPI
+#include "plait/net/mpi/session.hpp"
+#endif
+
+namespace plait {
+
+using comm::Address;
+using comm::CommId;
+using comm::HandlerId;
+using comm::on;
+using comm::post;
+using comm::Request;
+using comm::Status;
+using task::Graph;
+using task::Resource;
+using task::Spawn;
+using task::Task;
+using task::TaskContext;
+using task::TaskKind;
+using task::WorkerTimes;
+#ifdef PLAIT_WITH_MPI
+using net::MpiSession;
+#endif
+
+}  // namespace plait

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/runtime/options.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string_view>
+
+#include "plait/base/error.hpp"
+
+namespace plait {
+
+namespace {
+
+struct Range {
+  std::uint64_t min;
+  std::uint64_t max;
+};
+
+std::optional<std::uint64_t> number_from(const char* variable, const Range& range) {
+  const char* const text = std::getenv(variable);
+  if (text == nullptr || *text == '\0') {
+    return {};
+  }
+  const std::string_view view{text};
+  std::uint64_t value = 0;
+  const auto [end, trouble] = std::from_chars(view.begin(), view.end(), value);
+  if (trouble != std::errc{} || end != view.end() || value < range.min || value > range.max) {
+    throw Error{ErrorCode::bad_input, fmt::format("the environment variable {} is '{}': it must be a whole number from {} to {}",
+                                                  variable, view, range.min, range.max)};
+  }
+  return value;
+}
+
+}  // namespace
+
+Options Options::from_environment() {
+  Options options;
+  if (const auto count = number_from("PLAIT_WORKERS", {1, 1024})) {
+    options.worker_count = static_cast<std::uint32_t>(*count);
+  }
+  if (const char* const folder = std::getenv("PLAIT_TRACE")) {
+    options.trace_folder = folder;
+  }
+  if (const auto seconds = number_from("PLAIT_STALL_SECONDS", {0, 1'000'000'000})) {
+    options.stall_max = std::chrono::seconds{*seconds};
+  }
+  if (const auto bytes = number_from("PLAIT_EAGER_BYTES", {0, 1U << 30U})) {
+    options.messages.eager_bytes_max = *bytes;
+  }
+  if (const auto microseconds = number_from("PLAIT_SPIN_MICROSECONDS", {0, 1'000'000})) {
+    options.messages.wait.spin = std::chrono::microseconds{*microseconds};
+  }
+  return options;
+}
+
+std::map<std::string, std::string> Options::described() const {
+  using std::chrono::duration_cast;
+  return {{"workers", fmt::to_string(worker_count)},
+          {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
+          {"eager_bytes", messages.eager_bytes_max == static_cast<std::size_t>(-1)
+                              ? "what fits a packet"
+                              : fmt::to_string(messages.eager_bytes_max)},
+          {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}};
+}
+
+}  // namespace plait

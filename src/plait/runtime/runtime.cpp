@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/runtime/runtime.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include "plait/base/error.hpp"
+#include "plait/base/topology.hpp"
+#include "plait/runtime/clock_sync.hpp"
+#include "plait/runtime/gather.hpp"
+
+#ifdef PLAIT_WITH_MPI
+#include "plait/net/mpi/mpi_driver.hpp"
+#endif
+
+namespace plait {
+
+namespace {
+
+constexpr std::size_t unreceived_named_max = 10;
+
+/// A trace when a folder is given, else none.
+struct RecorderMaker {
+  const Options& options;
+  const net::Driver& driver;
+
+  // Returned in place: a recorder does not move.
+  [[nodiscard]] trace::Recorder operator()() const {
+    if (options.trace_folder.empty()) {
+      return trace::Recorder{driver.clock()};
+    }
+    return trace::Recorder{
+        driver.clock(),
+        {.folder = options.trace_folder, .rank = driver.self(), .rank_count = driver.rank_count()}};
+  }
+};
+
+std::vector<std::string> gather_hosts(comm::Endpoint& endpoint) {
+  const std::string mine = host_name();
+  std::vector<std::string> hosts;
+  for (const Bytes& name : all_gather(endpoint, std::as_bytes(std::span{mine}))) {
+    hosts.emplace_back(reinterpret_cast<const char*>(name.data()), name.size());
+  }
+  return hosts;
+}
+
+WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& hosts) {
+  WaitPolicy wait = options.messages.wait;
+  const auto ranks_here = static_cast<std::uint32_t>(std::ranges::count(hosts, host_name()));
+  if (is_oversubscribed(ranks_here, options.worker_count)) {
+    wait.spin = nanoseconds::zero();  // it would steal from those that work
+  }
+  return wait;
+}
+
+}  // namespace
+
+Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
+    : options_{options},
+      driver_{std::move(driver)},
+      recorder_{RecorderMaker{options_, *driver_}()},
+      endpoint_{*driver_, recorder_, options_.messages},
+      hosts_{gather_hosts(endpoint_)},
+      wait_{choose_wait(options_, hosts_)},
+      scheduler_{endpoint_,
+                 recorder_,
+                 {.worker_count = options_.worker_count, .wait = wait_, .stall_max = options_.stall_max}},
+      exceptions_at_start_{std::uncaught_exceptions()} {
+  endpoint_.set_wait(wait_);
+  if (recorder_.is_on()) {
+    record_clock_offset(endpoint_, recorder_);
+  }
+}
+
+#ifdef PLAIT_WITH_MPI
+Runtime::Runtime(MPI_Comm communicator, const Options& options)
+    : Runtime{std::make_unique<net::MpiDriver>(communicator), options} {}
+#endif
+
+Runtime::~Runtime() {
+  if (std::uncaught_exceptions() > exceptions_at_start_ || endpoint_.failure()) {
+    return;
+  }
+  try {
+    end();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plait: rank %u: the run did not end in good order: %s\n", self().value(), error.what());
+  }
+}
+
+void Runtime::end() {
+  endpoint_.drain();
+  barrier(endpoint_);
+  if (recorder_.is_on()) {
+    record_clock_offset(endpoint_, recorder_);
+  }
+  const std::vector<std::string> unreceived = endpoint_.never_received();
+  for (std::size_t i = 0; i < std::min(unreceived.size(), unreceived_named_max); ++i) {
+    std::fprintf(stderr, "plait: rank %u: never received: %s\n", self().value(), unreceived[i].c_str());
+  }
+  if (unreceived.size() > unreceived_named_max) {
+    std::fprintf(stderr, "plait: rank %u: ... and %zu more\n", self().value(), unreceived.size() - unreceived_named_max);
+  }
+  barrier(endpoint_);  // nobody closes the network while another still talks
+  endpoint_.drain();
+}
+
+}  // namespace plait

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plait/base/clock.hpp"
+#include "plait/base/id.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/net/driver.hpp"
+#include "plait/runtime/options.hpp"
+#include "plait/task/graph.hpp"
+#include "plait/task/scheduler.hpp"
+#include "plait/trace/recorder.hpp"
+
+#ifdef PLAIT_WITH_MPI
+#include <mpi.h>
+#endif
+
+namespace plait {
+
+/// One rank of a parallel program: its network, its workers, its trace. The only place that puts the parts together.
+///
+/// Every rank makes one, over the same ranks; several in one process work. Making and ending one are collective. All is passed on
+/// explicitly: there is no global runtime.
+/// Threads: the one that made it, but for `messages()`, which any may use.
+class Runtime {
+ public:
+  /// Takes the network as it is given: `loopback` and `sim` for tests, or any other.
+  ///
+  /// Throws: `Error` with `bad_argument` or `bad_input` for options that make no sense, `io` when the trace cannot be written.
+  Runtime(std::unique_ptr<net::Driver> driver, const Options& options);
+#ifdef PLAIT_WITH_MPI
+  /// Over the ranks of `communicator`, which is borrowed: MPI must be initialised, with at least MPI_THREAD_FUNNELED for one worker and
+  /// MPI_THREAD_SERIALIZED for more, and must not be finalised before this runtime has ended.
+  explicit Runtime(MPI_Comm communicator, const Options& options = Options::from_environment());
+#endif
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  Runtime(Runtime&&) = delete;
+  Runtime& operator=(Runtime&&) = delete;
+  /// Waits until all that was sent has left and all ranks have come here, then closes the network; at once when the run has
+  /// failed or an exception is on its way. Names on stderr the messages that nobody received.
+  ~Runtime();
+
+  [[nodiscard]] Rank self() const noexcept { return endpoint_.self(); }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return endpoint_.rank_count(); }
+  [[nodiscard]] std::uint32_t worker_count() const noexcept { return scheduler_.worker_count(); }
+
+  [[nodiscard]] comm::Endpoint& messages() noexcept { return endpoint_; }
+  [[nodiscard]] task::Scheduler& scheduler() noexcept { return scheduler_; }
+  [[nodiscard]] trace::Recorder& trace() noexcept { return recorder_; }
+
+  /// Runs the active tasks of a graph; see `task::Scheduler::run`.
+  void run(task::Graph& graph, std::span<const task::Task> active) { scheduler_.run(graph, active); }
+  void run(task::Graph& graph) { scheduler_.run(graph); }
+
+ private:
+  void end();
+
+  const Options options_;
+  std::unique_ptr<net::Driver> driver_;
+  trace::Recorder recorder_;
+  comm::Endpoint endpoint_;
+  std::vector<std::string> hosts_;  ///< Of every rank, on rank 0; elsewhere only this rank's count is kept.
+  WaitPolicy wait_;
+  task::Scheduler scheduler_;
+  int exceptions_at_start_;
+};
+
+}  // namespace plait

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/runtime/gather.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "runtime/loopback_run.hpp"
+
+namespace plait {
+namespace {
+
+/// The rank's number, as often as the number says.
+Bytes bytes_of(std::uint32_t rank) {
+  Bytes bytes(rank);
+  std::memset(bytes.data(), static_cast<int>(rank), bytes.size());
+  return bytes;
+}
+
+class Gather : public testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(Gather, brings_the_bytes_of_each_rank_to_the_root) {
+  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
+    const Rank root{runtime.rank_count() - 1};
+    const std::vector<Bytes> all = gather(runtime.messages(), root, bytes_of(runtime.self().value()));
+    ASSERT_EQ(all.size(), runtime.self() == root ? runtime.rank_count() : 0);
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+      EXPECT_EQ(all[rank], bytes_of(rank));
+    }
+  });
+}
+
+TEST_P(Gather, broadcast_brings_those_of_the_root_to_each_rank) {
+  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
+    const bool is_root = runtime.self() == Rank{0};
+    EXPECT_EQ(broadcast(runtime.messages(), Rank{0}, is_root ? bytes_of(77) : Bytes{}), bytes_of(77));
+  });
+}
+
+TEST_P(Gather, all_gather_keeps_calls_apart_that_follow_one_another) {
+  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
+    for (std::uint32_t round = 0; round < 10; ++round) {
+      const std::vector<Bytes> all = all_gather(runtime.messages(), bytes_of(runtime.self().value() + round));
+      for (std::uint32_t rank = 0; rank < runtime.rank_count(); ++rank) {
+        EXPECT_EQ(all[rank], bytes_of(rank + round));
+      }
+    }
+  });
+}
+
+TEST_P(Gather, barrier_waits_for_every_rank) {
+  std::atomic<std::uint32_t> arrived = 0;
+  test::run_on_loopback(GetParam(), {}, [&](Runtime& runtime) {
+    ++arrived;
+    barrier(runtime.messages());
+    EXPECT_EQ(arrived, runtime.rank_count());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Gather, testing::Values(1U, 2U, 5U));
+
+}  // namespace
+}  // namespace plait
