@@ -140,7 +140,7 @@ void shift_children(Node& node, std::uint32_t offset) {
 // What a monopole neglects falls off one power slower than what a quadrupole does; the same theta would give
 // ten times the error.
 TreeOptions::TreeOptions(const Parameters& parameters)
-    : theta{parameters.order == Order::monopole ? parameters.theta / 1.3 : parameters.theta},
+    : theta{parameters.order == Order::monopole ? parameters.theta / 1.15 : parameters.theta},
       contact_radius{parameters.collision_radius},
       leaf_bodies_max{parameters.leaf_bodies_max},
       group_bodies_max{parameters.group_bodies_max},
