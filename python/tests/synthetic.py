@@ -215,9 +215,7 @@ class Ring:
     def _close_step(self, begun: int) -> None:
         for rank in range(self.ranks):
             skew = rank * 1500
-            self.records[rank][0].append(
-                w.span(1, begun + skew, self.now + skew, step=self.step)
-            )
+            self.records[rank][0].append(w.span(1, begun + skew, self.now + skew, step=self.step))
         drift = 1e-7 * (self.step**0.5) * (1 + 0.1 * self._random.random())
         self.records[0][0].append(w.counter(1, self.now, drift, step=self.step))
         self.step += 1

@@ -84,9 +84,7 @@ def chunks(records: bytes, *, thread: int = 0, chunk_bytes: int = 65536) -> byte
     return b"".join(parts)
 
 
-def write_rank(
-    folder: Path, rank: int, ranks: int, threads: Mapping[int, bytes], **head: Any
-) -> Path:
+def write_rank(folder: Path, rank: int, ranks: int, threads: Mapping[int, bytes], **head: Any) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"rank-{rank:04d}.plt"
     chunk_bytes = head.get("chunk_bytes", 65536)

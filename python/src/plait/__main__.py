@@ -191,7 +191,8 @@ def bench(
         Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
     ] = None,
     ranks: Annotated[
-        int | None, typer.Option("--ranks", "-n", min=1, help="Start it under MPI on so many ranks.")
+        int | None,
+        typer.Option("--ranks", "-n", min=1, help="Start it under MPI on so many ranks."),
     ] = None,
 ) -> None:
     """Run one of the benchmarks, with its peers.

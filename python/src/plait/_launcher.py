@@ -81,7 +81,8 @@ def launch_command(
     launcher: Launcher, place: Placement, program: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
     """The argument vector, and what the environment needs besides."""
-    command, environment = [launcher.path], {}
+    command = [launcher.path]
+    environment: dict[str, str] = {}
     crowded = place.threads > place.cores
     if launcher.family == "Open MPI":
         if os.geteuid() == 0:

@@ -66,9 +66,12 @@ def examine() -> list[Finding]:
         _library("libfabric", False, "the ofi driver (one-sided transport)", "libfabric-dev"),
         _library("fftw3", False, "the turbulence application", "libfftw3-dev"),
         _tool(
-            "Chromium", ("chromium", "chromium-browser", "google-chrome"), False,
-            "testing report pages", "chromium",
-        ),  # fmt: skip
+            "Chromium",
+            ("chromium", "chromium-browser", "google-chrome"),
+            False,
+            "testing report pages",
+            "chromium",
+        ),
         *_packages(),
     ]
 
@@ -97,9 +100,7 @@ def _output(command: list[str]) -> str | None:
     return (done.stdout or done.stderr).strip() if done.returncode == 0 else None
 
 
-def _tool(
-    part: str, names: tuple[str, ...], required: bool, enables: str, package: str
-) -> Finding:
+def _tool(part: str, names: tuple[str, ...], required: bool, enables: str, package: str) -> Finding:
     install = f"apt-get install {package}"
     for name in names:
         path = shutil.which(name)

@@ -146,9 +146,7 @@ def _supervise(
 
 
 @contextmanager
-def _signals_to(
-    process: subprocess.Popen[bytes], received: list[signal.Signals]
-) -> Iterator[None]:
+def _signals_to(process: subprocess.Popen[bytes], received: list[signal.Signals]) -> Iterator[None]:
     def pass_on(number: int, _: FrameType | None) -> None:
         received.append(signal.Signals(number))
         _signal_group(process.pid, number)

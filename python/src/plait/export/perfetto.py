@@ -97,27 +97,15 @@ def _slices(
             yield _end(track, open_ends.pop() - low_ns)
         if open_ends:
             end = min(end, open_ends[-1])
-        packet = pb.TracePacket()
-        packet.timestamp = start - low_ns
-        packet.trusted_packet_sequence_id = _SEQUENCE
-        event = packet.track_event
-        event.type = pb.TrackEvent.TYPE_SLICE_BEGIN
-        event.track_uuid = track
-        event.name = names[kind]
-        if step >= 0:
-            _annotate(event, "step", step)
-        if start > ready:
-            _annotate(event, "waited_ns", start - ready)
-        if object_:
-            _annotate(event, "object", object_)
+        facts = {"step": step, "waited_ns": start - ready, "object": object_}
+        packet = _begin(track, start - low_ns, names[kind], facts)
         if flows:
             peer, sequence = object_ >> 32, object_ & 0xFFFFFFFF
             sent = roles.get(kind) == events.ROLE_SEND
             flow = flows.get((rank, peer, sequence) if sent else (peer, rank, sequence))
-            if flow is not None and sent:
-                event.flow_ids.append(flow)
-            elif flow is not None:
-                event.terminating_flow_ids.append(flow)
+            if flow is not None:
+                event = packet.track_event
+                (event.flow_ids if sent else event.terminating_flow_ids).append(flow)
         yield packet
         open_ends.append(end)
     while open_ends:
@@ -129,6 +117,23 @@ def _roles(run: Run) -> dict[int, int]:
     return dict(zip(pairs["kind"], pairs["role"], strict=True))
 
 
+def _begin(track: int, time: int, name: str, facts: dict[str, int]) -> Any:
+    """Facts that are 0, and the step -1 of what belongs to none, are left out."""
+    packet = pb.TracePacket()
+    packet.timestamp = time
+    packet.trusted_packet_sequence_id = _SEQUENCE
+    event = packet.track_event
+    event.type = pb.TrackEvent.TYPE_SLICE_BEGIN
+    event.track_uuid = track
+    event.name = name
+    for key, value in facts.items():
+        if value > 0:
+            annotation = event.debug_annotations.add()
+            annotation.name = key
+            annotation.uint_value = value
+    return packet
+
+
 def _end(track: int, time: int) -> Any:
     packet = pb.TracePacket()
     packet.timestamp = time
@@ -136,12 +141,6 @@ def _end(track: int, time: int) -> Any:
     packet.track_event.type = pb.TrackEvent.TYPE_SLICE_END
     packet.track_event.track_uuid = track
     return packet
-
-
-def _annotate(event: Any, name: str, value: int) -> None:
-    annotation = event.debug_annotations.add()
-    annotation.name = name
-    annotation.uint_value = value
 
 
 def _counter_packets(run: Run, low_ns: int) -> Iterator[Any]:

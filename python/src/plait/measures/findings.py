@@ -55,8 +55,7 @@ def _path(shares: pl.DataFrame) -> list[str]:
     whole = int(shares["time_ns"].sum())
     top = shares.filter(pl.col("what") == critical_path.RUN).head(3)
     told = [
-        f"{name} {format_share(time, whole)}"
-        for name, time in top.select("name", "time_ns").iter_rows()
+        f"{name} {format_share(time, whole)}" for name, time in top.select("name", "time_ns").iter_rows()
     ]
     found = []
     if told:

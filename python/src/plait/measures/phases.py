@@ -30,10 +30,7 @@ def phase_times(table: pl.DataFrame, names: Sequence[str], ranks: Sequence[int])
             pl.col("count").sum(),
             pl.col("time_ns").sum().alias("total_ns"),
             pl.col("time_ns").max().alias("max_ns"),
-            pl.when(pl.len() < everywhere)
-            .then(0)
-            .otherwise(pl.col("time_ns").min())
-            .alias("min_ns"),
+            pl.when(pl.len() < everywhere).then(0).otherwise(pl.col("time_ns").min()).alias("min_ns"),
         )
         .with_columns((pl.col("total_ns") / everywhere).alias("mean_ns"))
         .with_columns(

@@ -46,7 +46,8 @@ def only_step(run: Run, step: int) -> Run:
     low, high = found["start_ns"].item(), found["end_ns"].item()
 
     def meanwhile(first: str, last: str) -> pl.Expr:
-        return (pl.col(last) >= low) & (pl.col(first) <= high)
+        overlaps: pl.Expr = (pl.col(last) >= low) & (pl.col(first) <= high)
+        return overlaps
 
     return replace(
         run,

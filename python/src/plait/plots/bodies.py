@@ -13,6 +13,7 @@ from plait.plots import style
 from plait.readers.snapshots import Snapshot
 
 _DOTS_MAX = 8_000
+Positions = npt.NDArray[np.float64]
 _MAP = LinearSegmentedColormap.from_list(
     "plait", ["#dbe7f3", "#8fb8dc", "#3f7fb8", "#1f4e86", "#0d2344"]
 )
@@ -52,11 +53,13 @@ def _centred(snapshot: Snapshot) -> npt.NDArray[np.float64]:
     total = float(masses.sum())
     heaviest = int(np.argmax(masses))
     if masses.size > 1 and total > 0 and masses[heaviest] > 0.5 * total:
-        return np.delete(positions, heaviest, axis=0) - positions[heaviest]
+        others: Positions = np.delete(positions, heaviest, axis=0) - positions[heaviest]
+        return others
     centre = np.average(positions, axis=0, weights=masses) if total > 0 else positions.mean(axis=0)
     spread = float(np.abs(positions - centre).max()) or 1.0
     near = bool(np.abs(centre).max() < 0.05 * spread)
-    return positions if near else positions - centre
+    moved: Positions = positions if near else positions - centre
+    return moved
 
 
 def _radius_range(snapshots: list[Snapshot]) -> tuple[float, float]:

@@ -51,7 +51,11 @@ def plot_path(analysis: Analysis, lanes: Lanes) -> Figure | None:
     handles = [Patch(color=colours[kind], label=analysis.run.kinds[kind]) for kind in used]
     handles.append(Patch(color=palette.WAITS[measure.TRANSFER], label="message under way"))
     axes.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.75 / (0.9 + 0.4 * len(workers))), ncols=8
+        handles=handles,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.75 / (0.9 + 0.4 * len(workers))),
+        ncols=8,
+        frameon=False,
     )
     return figure
 

@@ -58,7 +58,7 @@ def plot_gaps(analysis: Analysis) -> Figure | None:
     low, high = length.min() / scale * 0.9, length.max() / scale * 1.1
     figure = style.new_figure(8, 4)
     axes = style.add_axes(figure)[0]
-    bins = np.geomspace(low, high, 30)
+    bins = np.geomspace(low, high, 30).tolist()
     axes.hist(length / scale, bins=bins, weights=length / scale, color=palette.GAP, rwidth=0.92)
     axes.set_xscale("log")
     axes.grid(axis="y")
@@ -78,8 +78,10 @@ def plot_counters(analysis: Analysis) -> Figure | None:
     figure = style.new_figure(10, 0.6 + 2.6 * len(kinds))
     for axes, kind in zip(style.add_axes(figure, len(kinds)), kinds, strict=True):
         name = analysis.run.counter_kinds[kind]
-        for (rank,), own in counters.filter(pl.col("kind") == kind).sort("time_ns").group_by(
-            ["rank"], maintain_order=True
+        for (rank,), own in (
+            counters.filter(pl.col("kind") == kind)
+            .sort("time_ns")
+            .group_by(["rank"], maintain_order=True)
         ):
             time = (own["time_ns"].to_numpy() - analysis.window_ns[0]) / scale
             colour = palette.rank_colour(int(str(rank)))

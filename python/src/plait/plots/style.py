@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -35,14 +35,14 @@ _STYLE: dict[str, Any] = {
 
 def new_figure(width: float, height: float) -> Figure:
     """A figure in inches, without pyplot: no window, no global state."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(cast(Any, _STYLE)):
         figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
     return figure
 
 
 def add_axes(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> list[Axes]:
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(cast(Any, _STYLE)):
         axes = figure.subplots(rows, columns, squeeze=False, **options)
     return list(axes.flat)
 
@@ -52,5 +52,5 @@ def title(axes: Axes, text: str) -> None:
 
 
 def save(figure: Figure, file: IO[bytes]) -> None:
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(cast(Any, _STYLE)):
         figure.savefig(file, format="png", dpi=150)

@@ -20,7 +20,8 @@ from plait.report.lanes import Lane, Lanes
 #: Ranks that get a picture of their own; the page shows all.
 RANKS_MAX = 16
 #: More bars than this in a lane are drawn as shares of each pixel column.
-BARS_MAX = 20_000
+BARS_MAX = 1_500
+_GAP = 0.15
 _COLUMNS = 1600
 _ROWS = 40
 _HEIGHTS = {"worker": 1.0, "spans": 0.35, "gaps": 0.3, "messages": 0.22}
@@ -30,30 +31,62 @@ def plot_rank(run: Run, lanes: Lanes, analysis: Analysis, rank: int) -> Figure |
     own = [lane for lane in lanes.lanes if lane.rank == rank]
     if not own:
         return None
-    scale, unit = time_unit(analysis.total_ns)
-    height = sum(_HEIGHTS[lane.what] + 0.15 for lane in own)
-    figure = style.new_figure(13, max(2.6, min(16.0, 1.7 + 0.55 * height)))
-    axes = style.add_axes(figure)[0]
+    close = _close_window(analysis)
+    panels = 1 if close is None else 2
+    height = sum(_HEIGHTS[lane.what] + _GAP for lane in own)
+    figure = style.new_figure(13, min(24.0, panels * max(1.6, 0.9 + 0.5 * height) + 0.7))
+    axes = style.add_axes(figure, panels)
     names, colours = kind_table(run)
+    shown = _draw_panel(axes[0], own, lanes, analysis, analysis.window_ns)
+    mean = analysis.ranks.filter(analysis.ranks["rank"] == rank)["idle_share"]
+    idle = f": {100 * float(mean.item()):.1f} % idle" if mean.len() else ""
+    style.title(axes[0], f"What each worker of rank {rank} did{idle}")
+    if close is not None:
+        shown |= _draw_panel(axes[1], own, lanes, analysis, close)
+        style.title(axes[1], f"The same, close up: around step {analysis.typical_step()}")
+    handles = [Patch(color=colours[kind], label=names[kind]) for kind in sorted(shown)]
+    figure.legend(handles=handles, loc="outside lower center", ncols=8, frameon=False, fontsize=8.5)
+    return figure
+
+
+def _close_window(analysis: Analysis) -> tuple[int, int] | None:
+    """Two steps from the typical one on, where the whole run has too many to see one."""
+    if analysis.steps.height <= 6:
+        return None
+    numbers = analysis.steps["step"].to_list()
+    first = min(numbers.index(analysis.typical_step()), len(numbers) - 2)
+    low = int(analysis.steps["start_ns"].item(first))
+    high = int(analysis.steps["end_ns"].item(first + 1))
+    room = (high - low) // 50
+    return low - room, high + room
+
+
+def _draw_panel(
+    axes: Axes, own: list[Lane], lanes: Lanes, analysis: Analysis, window_ns: tuple[int, int]
+) -> set[int]:
+    _, colours = kind_table(analysis.run)
+    scale, unit = time_unit(window_ns[1] - window_ns[0])
     shown: set[int] = set()
-    top = 0.0
     ticks: list[tuple[float, str]] = []
+    top = 0.0
     for lane in own:
         size = _HEIGHTS[lane.what]
-        shown |= draw_lane(axes, lanes, lane, (top, size), colours, analysis.window_ns, scale)
+        shown |= draw_lane(axes, lanes, lane, (top, size), colours, window_ns, scale)
         label = lane_label(lane, analysis)
         if label:
             ticks.append((top + size / 2, label))
-        top += size + 0.15
-    _axis(axes, ticks, top, analysis, scale, unit)
-    mean = analysis.ranks.filter(analysis.ranks["rank"] == rank)["idle_share"]
-    idle = f" – {100 * float(mean.item()):.1f} % idle" if mean.len() else ""
-    style.title(axes, f"What each worker of rank {rank} did{idle}")
-    handles = [Patch(color=colours[kind], label=names[kind]) for kind in sorted(shown)]
-    axes.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.55 / (0.4 + 0.3 * top)), ncols=8
-    )
-    return figure
+        top += size + _GAP
+    axes.set_yticks([y for y, _ in ticks], [label for _, label in ticks], fontsize=8)
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylim(top, -_GAP)
+    axes.set_xlim(0, (window_ns[1] - window_ns[0]) / scale)
+    since = "the run" if window_ns == analysis.window_ns else "this stretch"
+    axes.set_xlabel(f"time since the start of {since} [{unit}]")
+    starts = (analysis.steps["start_ns"].to_numpy() - window_ns[0]) / scale
+    starts = starts[(starts >= 0) & (starts <= (window_ns[1] - window_ns[0]) / scale)]
+    if starts.size <= 40:
+        axes.vlines(starts, -_GAP, top, color=style.SOFT, linewidth=0.7, linestyle=(0, (4, 3)))
+    return shown
 
 
 def kind_table(run: Run) -> tuple[list[str], list[str]]:
@@ -71,24 +104,6 @@ def lane_label(lane: Lane, analysis: Analysis) -> str:
     return f"{lane.label}\n{100 * float(found['idle_share'].item()):.1f} % idle"
 
 
-def _axis(
-    axes: Axes,
-    ticks: list[tuple[float, str]],
-    bottom: float,
-    analysis: Analysis,
-    scale: float,
-    unit: str,
-) -> None:
-    axes.set_yticks([y for y, _ in ticks], [label for _, label in ticks], fontsize=8)
-    axes.tick_params(axis="y", length=0)
-    axes.set_ylim(bottom, -0.15)
-    axes.set_xlim(0, analysis.total_ns / scale)
-    axes.set_xlabel(f"time since the start of the run [{unit}]")
-    starts = (analysis.steps["start_ns"].to_numpy() - analysis.window_ns[0]) / scale
-    if starts.size <= 60:
-        axes.vlines(starts, -0.15, bottom, color=style.SOFT, linewidth=0.7, linestyle=(0, (4, 3)))
-
-
 def draw_lane(
     axes: Axes,
     lanes: Lanes,
@@ -101,6 +116,8 @@ def draw_lane(
 ) -> set[int]:
     """Draws one lane at `place`, (top, height); returns the kinds that are in it."""
     bars = lanes.bars[lane.first : lane.first + lane.count]
+    inside = (bars["end_ns"] >= window_ns[0]) & (bars["start_ns"] <= window_ns[1])
+    bars = bars.filter(inside)
     start = (bars["start_ns"].to_numpy() - window_ns[0]) / scale
     end = (bars["end_ns"].to_numpy() - window_ns[0]) / scale
     kind = bars["kind"].to_numpy()
@@ -108,7 +125,7 @@ def draw_lane(
     if lane.what == "worker":
         width = (window_ns[1] - window_ns[0]) / scale
         axes.fill_between([0, width], top, top + size, color="#f4f6f8", linewidth=0, zorder=0)
-    if start.size > BARS_MAX:
+    if start.size > BARS_MAX and lane.what != "messages":
         image = _shares_image(start, end, kind, colours, (window_ns[1] - window_ns[0]) / scale)
         extent = (0.0, (window_ns[1] - window_ns[0]) / scale, top + size, top)
         axes.imshow(image, extent=extent, aspect="auto", interpolation="nearest", zorder=1)

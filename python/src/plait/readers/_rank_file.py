@@ -124,9 +124,9 @@ def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
     # A damaged chunk size may exceed the file by far: then there is one chunk, cut short.
     if chunks <= 1:
         chunk_records = max(1, kinds.size)
-    grid = np.zeros(max(1, chunks) * chunk_records, dtype=np.uint8)
-    grid[: kinds.size] = kinds
-    grid = grid.reshape(-1, chunk_records)
+    padded = np.zeros(max(1, chunks) * chunk_records, dtype=np.uint8)
+    padded[: kinds.size] = kinds
+    grid = padded.reshape(-1, chunk_records)
     headless = (grid[:, 0] != layout.KIND_CHUNK) & (grid[:, 0] != layout.KIND_NONE)
     alive = np.logical_and.accumulate(grid != layout.KIND_NONE, axis=1)
     alive &= (grid[:, 0] == layout.KIND_CHUNK)[:, None]
@@ -144,11 +144,14 @@ class Check:
 
 
 def _outside(times: npt.NDArray[np.int64]) -> Mask:
-    return (times > TIME_MAX_NS) | (times < -TIME_MAX_NS)
+    far: Mask = np.abs(times) > TIME_MAX_NS
+    outside: Mask = far | (times == np.iinfo(np.int64).min)
+    return outside
 
 
 def _bad_worker(worker: npt.NDArray[np.uint16]) -> Mask:
-    return (worker >= WORKERS_MAX) & (worker != events.NO_WORKER)
+    bad: Mask = (worker >= WORKERS_MAX) & (worker != events.NO_WORKER)
+    return bad
 
 
 def _check_interval(found: Records, noun: str) -> list[Check]:

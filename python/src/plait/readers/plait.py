@@ -84,9 +84,7 @@ def _read_files(folder: Path, notices: list[str]) -> list[RankFile]:
     return [files[rank] for rank in sorted(files)]
 
 
-def _note_missing(
-    files: list[RankFile], ranks: int, meta: dict[str, Any], notices: list[str]
-) -> None:
+def _note_missing(files: list[RankFile], ranks: int, meta: dict[str, Any], notices: list[str]) -> None:
     missing = ranks - len(files)
     if missing:
         present = {file.rank for file in files}
@@ -156,9 +154,7 @@ class _Numbering:
         found, inverse = np.unique(numbers, return_inverse=True)
         known = self._of[role]
         mapped = [
-            known.setdefault(
-                names.get((role, int(number))) or f"{_ROLES[role]} {number}", len(known)
-            )
+            known.setdefault(names.get((role, int(number))) or f"{_ROLES[role]} {number}", len(known))
             for number in found
         ]
         return np.asarray(mapped, dtype=np.int32)[inverse]

@@ -95,9 +95,7 @@ def _rows(messages: pl.DataFrame) -> list[pl.DataFrame]:
         return []
     free = [-(1 << 62)] * MESSAGE_ROWS_MAX
     chosen = []
-    for start, end in zip(
-        messages["start_ns"].to_list(), messages["end_ns"].to_list(), strict=True
-    ):
+    for start, end in zip(messages["start_ns"].to_list(), messages["end_ns"].to_list(), strict=True):
         row = next((r for r, until in enumerate(free) if until <= start), MESSAGE_ROWS_MAX - 1)
         free[row] = max(free[row], end)
         chosen.append(row)
@@ -127,9 +125,7 @@ def merge_shortest(lanes: Lanes, bars_max: int, window_ns: tuple[int, int]) -> L
         short = _gather(part.filter(~is_long), width, window_ns[0])
         whole = pl.concat([part.filter(is_long), short]).sort("start_ns")
         tables.append(whole)
-        merged.append(
-            Lane(lane.rank, lane.worker, lane.what, lane.label, first, whole.height)
-        )
+        merged.append(Lane(lane.rank, lane.worker, lane.what, lane.label, first, whole.height))
         first += whole.height
     return Lanes(merged, pl.concat(tables), lanes.lanes_left_out)
 

@@ -150,9 +150,7 @@ def _findings(analysis: Analysis) -> str:
 
 def _figure(name: str, title: str, text: str, inside: str, *, plain: bool = False) -> str:
     mark = " data-plain" if plain else ""
-    return (
-        f'<figure id="{name}"{mark}><h2>{title}</h2><p>{text}</p>{inside}</figure>'
-    )
+    return f'<figure id="{name}"{mark}><h2>{title}</h2><p>{text}</p>{inside}</figure>'
 
 
 def _tasks(analysis: Analysis, payload: Payload) -> str:

@@ -61,9 +61,7 @@ def make_payload(analysis: Analysis) -> Payload:
             {"name": name, "colour": colour, "shown": index in shown}
             for index, (name, colour) in enumerate(kinds)
         ],
-        "ranks": [
-            {"rank": rank, "colour": palette.rank_colour(rank)} for rank in run.ranks_present
-        ],
+        "ranks": [{"rank": rank, "colour": palette.rank_colour(rank)} for rank in run.ranks_present],
         "steps": {
             "number": analysis.steps["step"].to_list(),
             "start": ((analysis.steps["start_ns"] - low) // quantum).to_list(),
@@ -176,9 +174,7 @@ def _path_columns(analysis: Analysis, lanes: Lanes, quantum: int) -> dict[str, s
         if lane.what == "messages"
     }
     lane = [
-        message_lane.get(rank, 0)
-        if role != events.ROLE_TASK
-        else lane_of.get((rank, worker), 0)
+        message_lane.get(rank, 0) if role != events.ROLE_TASK else lane_of.get((rank, worker), 0)
         for rank, worker, role in paths.select("rank", "worker", "role").iter_rows()
     ]
     start = _quanta(paths["start_ns"], analysis.window_ns[0], quantum)

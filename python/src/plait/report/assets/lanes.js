@@ -29,8 +29,9 @@ plait.LanesPanel = class extends plait.Panel {
   constructor(figure, view, bars, options) {
     const lanes = plait.data.lanes;
     const workers = lanes.filter((lane) => lane.what === "worker").length;
-    const layout = plait.layoutLanes(lanes, 8, workers > 64 ? 0.4 : workers > 24 ? 0.65 : 1);
-    super(figure, view, layout.bottom + 44, { left: 128 });
+    const layout = plait.layoutLanes(lanes, 16, workers > 64 ? 0.4 : workers > 24 ? 0.65 : 1);
+    super(figure, view, layout.bottom + 44, { left: 128, top: 8 });
+    this.namesSteps = true;
     this.bars = bars; this.layout = layout;
     this.options = Object.assign({ fade: false, overlay: null }, options);
     this.highlight = null;
@@ -50,10 +51,8 @@ plait.LanesPanel = class extends plait.Panel {
   drawLabels(ctx, places, headings) {
     ctx.textBaseline = "middle";
     for (const heading of headings) {
-      ctx.font = "600 " + plait.font; ctx.textAlign = "left"; ctx.fillStyle = plait.ink;
-      const idle = plait.data.lanes.filter((l) => l.rank === heading.rank && l.idle !== null && l.idle !== undefined);
-      const mean = idle.reduce((sum, l) => sum + l.idle, 0) / Math.max(1, idle.length);
-      ctx.fillText("Rank " + heading.rank + (idle.length > 1 ? "   " + (100 * mean).toFixed(1) + " % idle on average" : ""), this.left, heading.y + 8);
+      ctx.font = "600 " + plait.font; ctx.textAlign = "right"; ctx.fillStyle = plait.ink;
+      ctx.fillText("Rank " + heading.rank, this.left - 8, heading.y + 8);
     }
     ctx.font = plait.font; ctx.textAlign = "right";
     for (const place of places) {
@@ -173,5 +172,65 @@ plait.LanesPanel = class extends plait.Panel {
     else if (b.low && lane.what === "worker") rows.push(["object", b.high[i] ? "0x" + (BigInt(b.high[i]) * 4294967296n + BigInt(b.low[i])).toString(16) : b.low[i]]);
     plait.showTip(event, "<b><i style='background:" + kind.colour + "'></i>" + plait.escape(kind.name) + "</b><br>" + who +
       "<table>" + rows.map(([k, v]) => "<tr><td>" + k + "</td><td>" + plait.escape(v) + "</td></tr>").join("") + "</table>");
+  }
+};
+
+// The whole run in one strip, all workers together, with the stretch in view marked: drag it along.
+plait.OverviewPanel = class extends plait.Canvas {
+  constructor(figure, view, bars) {
+    super(figure, 54, { left: 128, top: 4, bottom: 6 });
+    this.view = view; this.bars = bars;
+    view.listeners.push(() => this.paint());
+    const at = (event) => {
+      const x = event.clientX - this.element.getBoundingClientRect().left;
+      return view.low + (x - this.left) / (this.right - this.left) * (view.high - view.low);
+    };
+    let held = false;
+    const move = (event) => { const half = (view.t1 - view.t0) / 2; view.set(at(event) - half, at(event) + half); };
+    this.element.style.cursor = "grab";
+    this.element.addEventListener("pointerdown", (event) => { held = true; try { this.element.setPointerCapture(event.pointerId); } catch (error) { /* a synthetic pointer */ } move(event); });
+    this.element.addEventListener("pointermove", (event) => { if (held) move(event); });
+    this.element.addEventListener("pointerup", () => { held = false; });
+  }
+  shares(width) {
+    const b = this.bars, kinds = plait.data.kinds.length, view = this.view, scale = width / (view.high - view.low);
+    const shares = new Float32Array(width * kinds);
+    const lanes = plait.data.lanes.filter((lane) => lane.what === "worker");
+    for (const lane of lanes) {
+      for (let i = lane.first; i < lane.first + lane.count; i++) {
+        const x0 = (b.start[i] - view.low) * scale, x1 = x0 + b.length[i] * scale;
+        for (let c = Math.max(0, x0 | 0); c < width && c < x1; c++) shares[c * kinds + b.kind[i]] += (Math.min(x1, c + 1) - Math.max(x0, c)) / lanes.length;
+      }
+    }
+    return shares;
+  }
+  draw(ctx) {
+    const width = Math.round(this.right - this.left), h = this.bottom - this.top, K = plait.data.kinds.length;
+    if (!this.image || this.image.width !== width) {
+      // Drawn once for each width, then only copied.
+      const shares = this.shares(width);
+      this.image = new OffscreenCanvas(width, h);
+      const to = this.image.getContext("2d");
+      to.fillStyle = "#f4f6f8"; to.fillRect(0, 0, width, h);
+      for (let x = 0; x < width; x++) {
+        let below = 0;
+        for (let k = 0; k < K; k++) {
+          const part = shares[x * K + k];
+          if (part <= 0) continue;
+          to.fillStyle = plait.data.kinds[k].colour;
+          to.fillRect(x, h - Math.min(1, below + part) * h, 1, part * h);
+          below += part;
+        }
+      }
+    }
+    ctx.drawImage(this.image, this.left, this.top);
+    ctx.textAlign = "right"; ctx.textBaseline = "middle"; ctx.fillStyle = plait.ink;
+    ctx.fillText("whole run,", this.left - 8, this.top + h / 2 - 7);
+    ctx.fillText("all workers", this.left - 8, this.top + h / 2 + 7);
+    const view = this.view, x = (t) => this.left + (t - view.low) / (view.high - view.low) * width;
+    const a = x(view.t0), b = Math.max(x(view.t1), a + 3);
+    ctx.fillStyle = "rgba(255, 255, 255, 0.62)";
+    ctx.fillRect(this.left, this.top, a - this.left, h); ctx.fillRect(b, this.top, this.left + width - b, h);
+    ctx.strokeStyle = "#0077bb"; ctx.lineWidth = 2; ctx.strokeRect(a, this.top - 1, b - a, h + 2); ctx.lineWidth = 1;
   }
 };

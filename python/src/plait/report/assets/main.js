@@ -73,6 +73,15 @@ plait.tools = function (holder, view) {
   });
 };
 
+// A long run opens on a few of its steps; the strip above shows where they are.
+plait.openAt = function (view) {
+  const steps = plait.data.steps, n = steps.start.length, shown = 4;
+  if (n <= 8) return view.redraw();
+  const first = Math.max(0, Math.min(n - shown, steps.number.indexOf(steps.typical) - 1));
+  const length = steps.end[first + shown - 1] - steps.start[first];
+  view.set(steps.start[first] - 0.01 * length, steps.end[first + shown - 1] + 0.01 * length);
+};
+
 plait.attempt = function (id, make) {
   const figure = document.getElementById(id);
   if (!figure) return null;
@@ -90,6 +99,7 @@ plait.start = async function () {
   plait.view = view;
   plait.rankLegends();
   const lanes = plait.attempt("tasks", (figure) => {
+    if (plait.data.steps.start.length > 4 && plait.data.lanes.some((lane) => lane.what === "worker")) plait.attempt("tasks", () => new plait.OverviewPanel(figure, view, bars));
     const panel = new plait.LanesPanel(figure, view, bars);
     plait.legend(figure.querySelector(".legend"), [panel]);
     plait.tools(figure.querySelector(".tools"), view);
@@ -105,7 +115,7 @@ plait.start = async function () {
   }
   if (plait.data.gaps) plait.attempt("gaps", (figure) => { const panel = new plait.HistogramPanel(figure, plait.data.gaps); panel.paint(); return panel; });
   plait.data.counters.forEach((counter, i) => plait.attempt("counter-" + i, (figure) => new plait.CounterPanel(figure, view, counter)));
-  view.redraw();
+  plait.openAt(view);
   const step = await plait.unpackIncreasing("path_step");
   if (step && document.getElementById("path")) {
     const path = { step, lane: await plait.unpack("path_lane"), what: await plait.unpack("path_what"), kind: await plait.unpack("path_kind"),

@@ -144,11 +144,21 @@ plait.Panel = class extends plait.Canvas {
     const steps = plait.data.steps, ctx = this.ctx, view = this.view;
     const first = plait.upper(steps.start, view.t0 - 1, 0, steps.start.length);
     const last = plait.upper(steps.start, view.t1, 0, steps.start.length);
-    if ((this.right - this.left) / Math.max(1, last - first) < 7) return;
+    if ((this.right - this.left) / Math.max(1, last - first) < 24) return;
     ctx.strokeStyle = "#5d6b7a"; ctx.setLineDash([3, 3]); ctx.globalAlpha = 0.55;
     ctx.beginPath();
     for (let i = first; i < last; i++) { const x = Math.round(this.x(steps.start[i])) + 0.5; ctx.moveTo(x, from); ctx.lineTo(x, to); }
     ctx.stroke(); ctx.setLineDash([]); ctx.globalAlpha = 1;
+    if (!this.namesSteps) return;
+    ctx.font = plait.font.replace("12px", "11px"); ctx.fillStyle = plait.soft; ctx.textAlign = "left"; ctx.textBaseline = "middle";
+    let free = this.left;
+    for (let i = first; i < last; i++) {
+      const x = this.x(steps.start[i]) + 4, name = "step " + steps.number[i], w = ctx.measureText(name).width;
+      if (x < free || x + w > this.right) continue;
+      ctx.fillText(name, x, from + 2);
+      free = x + w + 8;
+    }
+    ctx.font = plait.font;
   }
   listen() {
     const e = this.element, view = this.view;
