@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run folders that tests read. Made once a session: tests must not write into them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from synthetic import Ring
+
+
+@pytest.fixture(scope="session")
+def ring_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two ranks of two workers, 30 steps."""
+    ring = Ring(ranks=2, workers=2, seed=3)
+    ring.run(30)
+    return ring.write(tmp_path_factory.mktemp("runs") / "ring")
+
+
+@pytest.fixture
+def ring_copy(ring_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(ring_folder, tmp_path / "ring"))
+
+
+@pytest.fixture(scope="session")
+def small_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two ranks of one worker, 2 steps: quick to read thousands of times."""
+    ring = Ring(ranks=2, workers=1, seed=5)
+    ring.run(2)
+    return ring.write(tmp_path_factory.mktemp("runs") / "small")
