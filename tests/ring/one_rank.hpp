@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ class OneRank {
     force(first);
     dissipation_.rate = sums_.dissipation_rate;
   }
+
+  /// Goes on from a snapshot: its forces are those of the end of its last step.
+  OneRank(std::vector<Body> bodies, const Parameters& parameters, const Dissipation& dissipation)
+      : bodies_{std::move(bodies)}, parameters_{parameters}, options_{parameters}, dissipation_{dissipation} {}
 
   void step() {
     kick_and_drift(bodies_, parameters_.time_step);
