@@ -241,7 +241,8 @@ NameId Recorder::name(Role role, std::string_view text) {
 
 ThreadRecorder& Recorder::thread(WorkerId worker, std::string_view name) {
   const std::lock_guard lock{state_->mutex};
-  auto& thread = state_->threads[{worker, worker ? std::string{} : std::string{name}}];
+  // A thread that is no worker is known in the file by its name as it is stored there.
+  auto& thread = state_->threads[{worker, worker ? std::string{} : detail::storable_text(name, text_bytes_max)}];
   if (thread == nullptr) {
     thread = state_->make_thread(worker, name);
   }

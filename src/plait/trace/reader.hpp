@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plait/base/clock.hpp"
+#include "plait/base/error.hpp"
+#include "plait/base/id.hpp"
+#include "plait/trace/clock_alignment.hpp"
+#include "plait/trace/event.hpp"
+#include "plait/trace/meta.hpp"
+
+namespace plait::trace {
+
+/// An event as read, with the thread that recorded it.
+template <class Event>
+struct Recorded {
+  std::uint32_t thread = 0;  ///< Index into `RankTrace::threads`.
+  Event event;
+};
+
+struct TracedThread {
+  WorkerId worker;  ///< Names nothing for a thread that is no worker.
+  std::string name;
+};
+
+/// What is in one rank's file. Times are the rank's own; `ClockLine` compares them.
+///
+/// Events of one thread are in the order in which they were recorded.
+struct RankTrace {
+  using Names = std::map<NameId, std::string>;
+
+  Rank rank;
+  std::uint32_t rank_count = 0;
+  nanoseconds wall_clock{};  ///< At time 0, since the Unix epoch.
+  nanoseconds clock{};       ///< The rank's monotonic clock at time 0.
+  std::vector<TracedThread> threads;
+  std::array<Names, role_count> names;
+  std::vector<Recorded<TaskEvent>> tasks;
+  std::vector<Recorded<MessageEvent>> messages;
+  std::vector<Recorded<SpanEvent>> spans;
+  std::vector<Recorded<PollGapEvent>> poll_gaps;
+  std::vector<Recorded<CounterEvent>> counters;
+  std::vector<ClockEvent> clocks;
+  nanoseconds last_event{};  ///< The latest time that any event tells.
+  /// What was left out because it cannot be true, in sentences that name the file.
+  std::vector<std::string> notices;
+
+  /// The text of a name; "#7" for one that the file does not tell.
+  [[nodiscard]] std::string name(Role role, NameId id) const;
+};
+
+/// Reads a rank's file. What a killed run leaves is valid as far as it goes; events that cannot be
+/// true are left out, with a notice. Error: `bad_input` or `io`, with the file's name, when not even
+/// the header can be. Cost: memory for all events, about what the file takes.
+[[nodiscard]] Result<RankTrace> read_rank_trace(const std::filesystem::path& file);
+
+/// A whole run.
+struct RunTrace {
+  Meta meta;
+  std::vector<RankTrace> ranks;  ///< Index is rank.
+
+  /// How to compare times of `rank` with those of others.
+  [[nodiscard]] ClockLine clock_line(Rank rank) const;
+};
+
+/// Reads a run's folder. Error: as above, also when a rank's file is missing or belongs to another
+/// run's number of ranks. A missing meta.json (rank 0 was killed at once) leaves `meta` empty.
+[[nodiscard]] Result<RunTrace> read_run(const std::filesystem::path& folder);
+
+}  // namespace plait::trace
