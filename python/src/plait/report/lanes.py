@@ -135,11 +135,10 @@ def _gather(short: pl.DataFrame, width_ns: int, low_ns: int) -> pl.DataFrame:
     length = (pl.col("end_ns") - pl.col("start_ns")).sum()
     gathered = (
         short.with_columns(((pl.col("start_ns") - low_ns) // width_ns).alias("bin"))
-        .group_by("bin", "kind")
+        .group_by("bin", "step", "kind")
         .agg(
             pl.col("start_ns").min().alias("first"),
             length.alias("length"),
-            pl.col("step").min(),
         )
         .sort("bin", "first")
         .with_columns(

@@ -25,15 +25,17 @@ plait.View = class {
     this.set(t - part * length, t - part * length + length);
   }
   pan(part) { const d = part * (this.t1 - this.t0); this.set(this.t0 + d, this.t1 + d); }
+  // The first time at once, then at most once a frame.
   redraw() {
     if (this.waiting) return;
     this.waiting = true;
     const go = () => {
       this.waiting = false;
+      this.painted = true;
       for (const panel of this.panels) panel.paint();
       for (const listener of this.listeners) listener(this);
     };
-    if (document.visibilityState === "hidden") setTimeout(go); else requestAnimationFrame(go);
+    if (this.painted) requestAnimationFrame(go); else go();
   }
 };
 

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command as a user meets it: a process, its output, its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trace_writer as w
+
+import plait
+from plait.report.analysis import analyse
+
+
+def run_plait(*arguments: object, cwd: Path | None = None, **environment: str) -> Any:
+    return subprocess.run(
+        [sys.executable, "-m", "plait", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "100", **environment},
+        timeout=240,
+        check=False,
+    )
+
+
+def assert_one_sentence(done: Any, words: str, status: int = 1) -> None:
+    assert done.returncode == status, done.stderr
+    assert done.stderr.startswith("plait: ")
+    assert done.stderr.count("\n") == 1
+    assert words in done.stderr
+
+
+def test_every_public_name_is_there() -> None:
+    assert sorted(plait.__all__) == plait.__all__
+    for name in plait.__all__:
+        assert getattr(plait, name) is not None
+
+
+@pytest.mark.parametrize("command", ["run", "report", "doctor", "bench"])
+def test_help_teaches_with_examples(command: str) -> None:
+    done = run_plait(command, "--help")
+    assert done.returncode == 0
+    assert "Examples" in done.stdout
+
+
+def test_help_needs_none_of_the_heavy_packages() -> None:
+    code = "import sys; sys.argv = ['plait', '--help']; import plait.__main__ as m\n"
+    code += "try: m.main()\nexcept SystemExit: pass\n"
+    code += "print(sorted({'numpy', 'polars', 'matplotlib', 'h5py'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_report_writes_only_into_its_folder(ring_copy: Path, tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in ring_copy.iterdir()}
+    done = run_plait("report", ring_copy, "--output", tmp_path / "out" / "deep", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "% idle" in done.stdout
+    assert {path: path.read_bytes() for path in ring_copy.iterdir()} == before
+    assert (tmp_path / "out" / "deep" / "report.html").stat().st_size > 50_000
+    assert not list((tmp_path / "out").rglob(".*"))
+
+
+def test_report_of_one_step(ring_copy: Path) -> None:
+    done = run_plait("report", ring_copy, "--step", 7)
+    assert done.returncode == 0, done.stderr
+    assert "1 step," in done.stdout
+    assert_one_sentence(run_plait("report", ring_copy, "--step", 700), "steps 0 to 29")
+
+
+def test_report_of_nothing_is_one_sentence(tmp_path: Path) -> None:
+    assert_one_sentence(run_plait("report", tmp_path / "no"), "is no folder")
+    assert_one_sentence(run_plait("report", tmp_path), "no readable rank-NNNN.plt")
+    w.write_rank(tmp_path, 0, 1, {0: b""})
+    assert_one_sentence(run_plait("report", tmp_path), "no events")
+
+
+def test_report_into_a_file_is_one_sentence(ring_copy: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    done = run_plait("report", ring_copy, "--output", tmp_path / "file")
+    assert_one_sentence(done, "cannot be made")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_reports_of_damaged_runs_end_well_or_in_one_sentence(small_folder: Path, tmp_path: Path) -> None:
+    reported = 0
+    for seed in range(10):
+        random_ = random.Random(seed)
+        run = Path(shutil.copytree(small_folder, tmp_path / f"run{seed}"))
+        path = run / f"rank-{random_.randrange(2):04d}.plt"
+        content = bytearray(path.read_bytes())
+        for _ in range(20):
+            content[4096 + random_.randrange(64 * 100)] = random_.randrange(256)
+        path.write_bytes(content)
+        try:
+            plait.write_report(analyse(plait.read_run(run), run, None), run / "report")
+            reported += 1
+        except plait.PlaitError as error:
+            assert "\n" not in str(error)
+    assert reported > 0
+
+
+@pytest.fixture
+def fake_mpi(tmp_path: Path) -> Path:
+    """A launcher that calls itself MPICH, and starts the program once."""
+    path = tmp_path / "mpiexec"
+    path.write_text(
+        '#!/bin/sh\n[ "$1" = --version ] && { echo "HYDRA build details: Version: 4.2"; exit 0; }\n'
+        'while [ "$1" != -n ]; do shift; done\nshift 2\nexec "$@"\n'
+    )
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
+
+
+def script(folder: Path, text: str) -> Path:
+    path = folder / "program"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def test_run_sets_the_environment_and_passes_arguments_on(tmp_path: Path, fake_mpi: Path) -> None:
+    program = script(
+        tmp_path, 'echo "$PLAIT_TRACE|$PLAIT_WORKERS|$*"; touch "$PLAIT_TRACE/rank-0000.plt"'
+    )
+    done = run_plait(
+        *("run", "--mpiexec", fake_mpi, "--workers", 3, "--name", "one", program, "--name", "x", "-n"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"{tmp_path}/runs/one|3|--name x -n\n"
+    assert "plait report runs/one" in done.stderr
+
+
+def test_run_keeps_what_is_in_a_folder_unless_forced(tmp_path: Path, fake_mpi: Path) -> None:
+    program = script(tmp_path, "true")
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    (folder / "rank-0000.plt").write_text("old")
+    (folder / "thesis.txt").write_text("mine")
+    options = ("run", "--mpiexec", fake_mpi, "--output", folder)
+    assert_one_sentence(run_plait(*options, program), "already holds a run")
+    assert (folder / "rank-0000.plt").read_text() == "old"
+    assert run_plait(*options, "--force", program).returncode == 0
+    assert not (folder / "rank-0000.plt").exists()
+    assert (folder / "thesis.txt").read_text() == "mine"
+
+
+def test_run_tells_how_a_program_failed(tmp_path: Path, fake_mpi: Path) -> None:
+    program = script(tmp_path, 'touch "$PLAIT_TRACE/rank-0000.plt"; exit 5')
+    done = run_plait("run", "--mpiexec", fake_mpi, "--name", "a", program, cwd=tmp_path)
+    assert done.returncode == 5
+    assert "failed with exit status 5" in done.stderr
+    assert "can be reported with: plait report runs/a" in done.stderr
+    done = run_plait("run", "--mpiexec", fake_mpi, "--no-trace", script(tmp_path, "kill -SEGV $$"))
+    assert done.returncode == 139
+    assert "killed by SIGSEGV" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_run_passes_signals_on(tmp_path: Path, fake_mpi: Path, number: signal.Signals) -> None:
+    program = script(
+        tmp_path, f"trap 'echo told; exit 0' {number.name[3:]}; echo up; while :; do sleep 0.1; done"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-m", "plait", "run", "--mpiexec", fake_mpi, "--no-trace", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=60)
+    assert out == "told\n"
+    assert f"was stopped by {number.name}" in errors
+    assert process.returncode == 128 + number
+
+
+def test_run_kills_what_outlives_its_signal(
+    tmp_path: Path, fake_mpi: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = script(tmp_path, "trap '' INT TERM; echo $$ > pid; while :; do sleep 0.1; done")
+    code = (
+        "import sys, plait.commands.run as r; r.GRACE_S = 0.5\n"
+        f"sys.argv = ['plait', 'run', '--mpiexec', '{fake_mpi}', '--no-trace', '{program}']\n"
+        "import plait.__main__ as m; m.main()"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, text=True, cwd=tmp_path
+    )
+    while not (tmp_path / "pid").exists() or not (tmp_path / "pid").read_text().strip():
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert "killing it" in errors
+    assert process.returncode == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words", "status"),
+    [
+        (("nowhere",), "there is no program nowhere", 2),
+        (("--bind", "socket", "true"), "--bind socket is unknown", 2),
+        (("--name", "../x", "true"), "is no name for a run", 2),
+        (("--name", "a", "--output", "b", "true"), "give one", 2),
+        (("--mpiexec", "/no/mpi", "true"), "no MPI launcher", 1),
+    ],
+)
+def test_run_refuses_in_one_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], words: str, status: int
+) -> None:
+    assert_one_sentence(run_plait("run", *arguments, cwd=tmp_path), words, status)
+
+
+def test_doctor_tells_as_json_what_is_here() -> None:
+    done = run_plait("doctor", "--json", "--quick")
+    result = json.loads(done.stdout)
+    assert done.returncode == (0 if result["ok"] else 1)
+    assert {"machine", "CMake", "MPI launcher"} <= {f["part"] for f in result["findings"]}
+    assert all(f["install"] for f in result["findings"] if f["state"] == "missing")
+
+
+@pytest.fixture
+def built(tmp_path: Path) -> Path:
+    bench = tmp_path / "bench"
+    bench.mkdir()
+    result = {"bench": "copy", "commit": "", "machine": {}, "command": [], "seconds": 1, "results": []}
+    program = script(bench, f'echo "args $*"\n[ "$2" ] && echo \'{json.dumps(result)}\' > "$2"; exit 0')
+    program.rename(bench / "bench_copy")
+    script(bench, "exit 3").rename(bench / "bench_broken")
+    return tmp_path
+
+
+def test_bench_lists_and_runs(built: Path, tmp_path: Path) -> None:
+    listed = run_plait("bench", "--list", PLAIT_BUILD=str(built))
+    assert listed.stdout.split()[:2] == ["broken", "copy"]
+    done = run_plait("bench", "copy", "--json", tmp_path / "r.json", PLAIT_BUILD=str(built))
+    assert done.returncode == 0, done.stderr
+    assert json.loads((tmp_path / "r.json").read_text())["bench"] == "copy"
+    assert "args --full" in run_plait("bench", "copy", "--full", PLAIT_BUILD=str(built)).stdout
+
+
+def test_bench_fails_in_one_sentence(built: Path) -> None:
+    assert_one_sentence(run_plait("bench", "none", PLAIT_BUILD=str(built)), "known are broken, copy")
+    assert_one_sentence(run_plait("bench", "broken", PLAIT_BUILD=str(built)), "exit status 3", 3)
+    assert_one_sentence(run_plait("bench", "--list", PLAIT_BUILD="/nowhere"), "no benchmarks")
