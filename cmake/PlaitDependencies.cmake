@@ -10,6 +10,8 @@ find_package(CLI11 REQUIRED)
 
 if(PLAIT_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
+  # mpi.h without the C++ bindings, which MPI itself has dropped: half the text to compile, and no library of theirs.
+  set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 endif()
 
 # HDF5: parallel where MPI is there, else serial; the ring's snapshots need either.

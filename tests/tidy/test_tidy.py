@@ -188,31 +188,17 @@ def output_of(*command: str) -> list[str]:
 
 @functools.cache
 def compiler() -> tuple[str, ...]:
-    """The compiler, with the flags that any file of the project may need; nothing is written."""
+    """The compiler, with the flags that any file of the project may need. Warnings are the build's affair."""
     cxx = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++") or "clang++"
-    wrapper = [f for f in output_of("mpicxx", "-show")[1:] if f.startswith(("-I", "-D"))]
-    libraries = [
-        f for name in ("hdf5-openmpi", "hdf5-mpich", "hwloc") for f in output_of("pkg-config", "--cflags", name)
-    ]
-    return (
-        cxx,
-        "-std=c++20",
-        "-fsyntax-only",
-        "-Wall",
-        "-Wextra",
-        "-Werror",
-        "-O0",
+    own = [
         "-DPLAIT_CHECKS=1",
         "-DPLAIT_WITH_MPI=1",
-        f"-I{ROOT}/src",
-        f"-I{ROOT}/apps",
-        f"-I{ROOT}/tests",
-        *wrapper,
-        *libraries,
-        "-x",
-        "c++",
-        "-",
-    )
+        *(f"-I{ROOT}/{folder}" for folder in ("src", "apps", "tests", "bench")),
+    ]
+    mpi = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+    mpi += [f for f in output_of("mpicxx", "-show")[1:] if f.startswith(("-I", "-D"))]
+    hdf5 = [f for name in ("hdf5-openmpi", "hdf5-mpich") for f in output_of("pkg-config", "--cflags", name)]
+    return (cxx, "-std=c++20", "-fsyntax-only", "-O0", *own, *mpi, *hdf5, "-x", "c++", "-")
 
 
 def compile_text(text: str, *flags: str) -> str:
@@ -228,7 +214,7 @@ def in_parallel(work: Callable[[str], str], items: list[str]) -> dict[str, str]:
 
 def include_root(path: str) -> str:
     """How the header is named in an include."""
-    return path.partition("/")[2] if path.startswith(("src/", "apps/", "tests/")) else path
+    return path.partition("/")[2] if path.startswith(("src/", "apps/", "tests/", "bench/")) else path
 
 
 def compiles_with_its_source(path: str) -> bool:
@@ -272,6 +258,18 @@ def test_programs_in_documents_compile() -> None:
         if results[text]
     ]
     require(found)
+
+
+def test_the_readme_shows_examples() -> None:
+    """What a newcomer copies is what is built and run."""
+    examples = [read(path) for path in project_files() if path.startswith("examples/") and path.endswith(".cpp")]
+    require(
+        [
+            f"README.md:{line}: not the text of any examples/NN_name.cpp: copy it from there"
+            for line, text in rules.programs_in(read("README.md"))
+            if not any(text in example for example in examples)
+        ]
+    )
 
 
 def installed(tool: str) -> str:
