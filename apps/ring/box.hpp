@@ -37,17 +37,19 @@ struct Box {
 ///
 /// Rounds monotonically: for a box within `box` the result is never smaller.
 [[nodiscard]] constexpr double distance2(const Box& box, const Vector& p) {
-  const double dx = std::max({box.low.x - p.x, p.x - box.high.x, 0.0});
-  const double dy = std::max({box.low.y - p.y, p.y - box.high.y, 0.0});
-  const double dz = std::max({box.low.z - p.z, p.z - box.high.z, 0.0});
+  const auto larger = [](double a, double b) { return a > b ? a : b; };  // one instruction where std::max may branch
+  const double dx = larger(larger(box.low.x - p.x, p.x - box.high.x), 0.0);
+  const double dy = larger(larger(box.low.y - p.y, p.y - box.high.y), 0.0);
+  const double dz = larger(larger(box.low.z - p.z, p.z - box.high.z), 0.0);
   return dx * dx + dy * dy + dz * dz;
 }
 
 /// Squared distance from `p` to the farthest corner of `box`.
 [[nodiscard]] constexpr double distance2_max(const Box& box, const Vector& p) {
-  const double dx = std::max(p.x - box.low.x, box.high.x - p.x);
-  const double dy = std::max(p.y - box.low.y, box.high.y - p.y);
-  const double dz = std::max(p.z - box.low.z, box.high.z - p.z);
+  const auto larger = [](double a, double b) { return a > b ? a : b; };
+  const double dx = larger(p.x - box.low.x, box.high.x - p.x);
+  const double dy = larger(p.y - box.low.y, box.high.y - p.y);
+  const double dz = larger(p.z - box.low.z, box.high.z - p.z);
   return dx * dx + dy * dy + dz * dz;
 }
 

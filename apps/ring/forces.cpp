@@ -9,20 +9,23 @@
 
 namespace ring {
 
+/// The lists are those of a batch, followed by those of one of its groups.
 struct ForceWorkspace::Lists {
-  std::vector<std::uint32_t> stack;
-  std::vector<std::uint32_t> cell_nodes;
   struct Range {
     std::uint32_t first;
     std::uint32_t count;
   };
+  std::vector<std::uint32_t> stack;
+  std::vector<std::uint32_t> frontier;    // nodes that each group of the batch must judge for itself
+  std::vector<std::uint32_t> cell_nodes;  // found by a walk, not yet gathered
   std::vector<Range> ranges;
-  std::size_t range_bodies = 0;
+  std::size_t cell_count = 0;
+  std::size_t body_count = 0;
 
   CellList cells;
   BodyList bodies;
-  LineVector<double> x, y, z;                   // targets
-  LineVector<float> x_near, y_near, z_near;     // relative to the group's origin
+  LineVector<double> x, y, z;                // targets
+  LineVector<float> x_near, y_near, z_near;  // relative to the batch's origin
   std::vector<Pull> pulls;
   std::vector<std::uint32_t> near;
 };
@@ -32,31 +35,31 @@ namespace {
 using Lists = ForceWorkspace::Lists;
 using SteadyClock = std::chrono::steady_clock;
 
-/// Sorts the tree's nodes into cells that act as moments on everything in `box`, and bodies that act directly.
-void walk(const TreeView& tree, const Box& box, Lists& lists, ForceSums& sums) {
-  lists.cell_nodes.clear();
-  lists.ranges.clear();
-  lists.range_bodies = 0;
+/// Sorts the tree's nodes into cells that act as moments on everything in the batch, bodies that act directly on all of
+/// it, and the frontier. Each group finds from there what it would have found from the root.
+void walk_batch(const TreeView& tree, const Box& box, Lists& lists, ForceSums& sums) {
   lists.stack.clear();
+  lists.frontier.clear();
   const double guard2 = detail::guard2(box);
   const Node* const nodes = tree.nodes.data();
   const auto visit = [&](std::uint32_t index) {
     const Node& node = nodes[index];
     const NodeKind kind = node.kind();
-    const bool open = detail::opens(node, box, guard2);
-    if (kind == NodeKind::leaf && (open || node.count() == 1)) {
-      lists.ranges.push_back({node.first, node.count()});
-      lists.range_bodies += node.count();
-    } else if (kind == NodeKind::cell && open) {
-      lists.stack.push_back(index);
-    } else {
+    if (kind == NodeKind::leaf && node.count() == 1) {
+      lists.ranges.push_back({node.first, 1});
+    } else if (kind == NodeKind::sealed || !detail::opens(node, box, guard2)) {
       lists.cell_nodes.push_back(index);
+    } else if (!detail::opens_everywhere(node, box)) {
+      lists.frontier.push_back(index);
+    } else if (kind == NodeKind::leaf) {
+      lists.ranges.push_back({node.first, node.count()});
+    } else {
+      lists.stack.push_back(index);
     }
   };
   for (std::uint32_t root = 0; root < tree.root_count; ++root) {
     visit(root);
   }
-  sums.nodes_visited += tree.root_count;
   while (!lists.stack.empty()) {
     const Node& node = nodes[lists.stack.back()];
     lists.stack.pop_back();
@@ -68,32 +71,79 @@ void walk(const TreeView& tree, const Box& box, Lists& lists, ForceSums& sums) {
   }
 }
 
-/// Copies what the walk found into the kernels' lists.
-void gather(const TreeView& tree, const Vector& origin, Lists& lists) {
-  lists.cells.resize(std::max(lists.cells.x.size(), lists.cell_nodes.size()));
-  for (std::size_t i = 0; i < lists.cell_nodes.size(); ++i) {
-    const Node& node = tree.nodes[lists.cell_nodes[i]];
-    lists.cells.x[i] = static_cast<float>(node.center.x - origin.x);
-    lists.cells.y[i] = static_cast<float>(node.center.y - origin.y);
-    lists.cells.z[i] = static_cast<float>(node.center.z - origin.z);
-    lists.cells.mass[i] = node.mass;
-    lists.cells.xx[i] = node.quadrupole.xx;
-    lists.cells.xy[i] = node.quadrupole.xy;
-    lists.cells.xz[i] = node.quadrupole.xz;
-    lists.cells.yy[i] = node.quadrupole.yy;
-    lists.cells.yz[i] = node.quadrupole.yz;
+/// From the frontier, the cells and bodies for one group.
+void walk_group(const TreeView& tree, const Box& box, double guard2, Lists& lists, ForceSums& sums) {
+  lists.stack.clear();
+  const Node* const nodes = tree.nodes.data();
+  const auto visit = [&](std::uint32_t index) {
+    const Node& node = nodes[index];
+    const NodeKind kind = node.kind();
+    const bool open = detail::opens(node, box, guard2);
+    if (kind == NodeKind::leaf && (open || node.count() == 1)) {
+      lists.ranges.push_back({node.first, node.count()});
+    } else if (kind == NodeKind::cell && open) {
+      lists.stack.push_back(index);
+    } else {
+      lists.cell_nodes.push_back(index);
+    }
+  };
+  for (const std::uint32_t index : lists.frontier) {
+    visit(index);
   }
-  lists.bodies.resize(std::max(lists.bodies.x.size(), lists.range_bodies));
-  std::size_t i = 0;
-  for (const Lists::Range& range : lists.ranges) {
+  sums.nodes_visited += lists.frontier.size();
+  while (!lists.stack.empty()) {
+    const Node& node = nodes[lists.stack.back()];
+    lists.stack.pop_back();
+    const std::uint32_t end = node.first + node.count();
+    for (std::uint32_t child = node.first; child < end; ++child) {
+      visit(child);
+    }
+    sums.nodes_visited += node.count();
+  }
+}
+
+/// Appends the cells that a walk found to the kernels' list.
+void gather_cells(const TreeView& tree, const Vector& origin, Lists& lists) {
+  const std::size_t begin = lists.cell_count;
+  const std::size_t end = begin + lists.cell_nodes.size();
+  lists.cells.reserve(end);
+  CellList& to = lists.cells;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Node& node = tree.nodes[lists.cell_nodes[i - begin]];
+    to.x[i] = static_cast<float>(node.center.x - origin.x);
+    to.y[i] = static_cast<float>(node.center.y - origin.y);
+    to.z[i] = static_cast<float>(node.center.z - origin.z);
+    to.mass[i] = node.mass;
+    to.xx[i] = node.quadrupole.xx;
+    to.xy[i] = node.quadrupole.xy;
+    to.xz[i] = node.quadrupole.xz;
+    to.yy[i] = node.quadrupole.yy;
+    to.yz[i] = node.quadrupole.yz;
+  }
+  lists.cell_count = end;
+  lists.cell_nodes.clear();
+}
+
+/// Appends the bodies of the ranges from `first_range` on.
+void gather_bodies(const TreeView& tree, std::size_t first_range, Lists& lists) {
+  const std::span ranges = std::span{lists.ranges}.subspan(first_range);
+  std::size_t count = lists.body_count;
+  for (const Lists::Range& range : ranges) {
+    count += range.count;
+  }
+  lists.bodies.reserve(count);
+  BodyList& to = lists.bodies;
+  std::size_t i = lists.body_count;
+  for (const Lists::Range& range : ranges) {
     for (const Source& source : tree.sources.subspan(range.first, range.count)) {
-      lists.bodies.x[i] = source.position.x;
-      lists.bodies.y[i] = source.position.y;
-      lists.bodies.z[i] = source.position.z;
-      lists.bodies.mass[i] = source.mass;
+      to.x[i] = source.position.x;
+      to.y[i] = source.position.y;
+      to.z[i] = source.position.z;
+      to.mass[i] = source.mass;
       ++i;
     }
   }
+  lists.body_count = count;
 }
 
 void load_targets(std::span<const Body> bodies, const Vector& origin, Lists& lists) {
@@ -172,54 +222,88 @@ ForceWorkspace::ForceWorkspace(ForceWorkspace&&) noexcept = default;
 ForceWorkspace& ForceWorkspace::operator=(ForceWorkspace&&) noexcept = default;
 ForceWorkspace::~ForceWorkspace() = default;
 
+namespace {
+
+/// What stays the same for all batches.
+struct Job {
+  const TreeView& tree;
+  const Targets& targets;
+  const ForceOptions& options;
+  KernelOptions kernel_options;
+  double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per mass.
+  std::uint32_t near_self = 0;  ///< How often a body meets itself.
+};
+
+/// Runs the kernels over the lists, for the targets of one group.
+void act(const Job& job, const Group& group, Lists& lists, ForceSums& sums) {
+  const std::span<Body> bodies = job.targets.bodies.subspan(group.first_body, group.body_count);
+  const Kernels& kernels = *job.options.kernels;
+  const auto cell_kernel = job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles;
+  kernels.bodies(lists.x.data(), lists.y.data(), lists.z.data(), bodies.size(), lists.bodies.pad(lists.body_count),
+                 job.kernel_options, lists.pulls.data(), lists.near.data());
+  cell_kernel(lists.x_near.data(), lists.y_near.data(), lists.z_near.data(), bodies.size(),
+              lists.cells.pad(lists.cell_count), job.kernel_options, lists.pulls.data());
+  const std::size_t interactions = lists.body_count + lists.cell_count;
+  for (std::size_t i = 0; i < bodies.size(); ++i) {
+    const Pull& pull = lists.pulls[i];
+    bodies[i].acceleration += Vector{pull.x, pull.y, pull.z};
+    bodies[i].potential += pull.potential + job.self_potential * bodies[i].mass;
+    bodies[i].cost += static_cast<double>(interactions);
+    if (lists.near[i] > job.near_self) {
+      add_contacts(job.tree, job.targets, group.first_body + i, job.options.contact, lists, sums);
+    }
+  }
+  sums.body_body += bodies.size() * lists.body_count;
+  sums.body_cell += bodies.size() * lists.cell_count;
+}
+
+}  // namespace
+
 void add_forces(const TreeView& tree,
                 Origin origin,
                 const Targets& targets,
-                std::span<const Group> groups,
+                std::span<const Batch> batches,
                 const ForceOptions& options,
                 ForceWorkspace& workspace,
                 ForceSums& sums) {
   Lists& lists = workspace.lists();
-  const Kernels& kernels = *options.kernels;
-  const auto cell_kernel = options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles;
-  const KernelOptions kernel_options{options.softening * options.softening,
-                                     options.contact.radius * options.contact.radius};
-  // What a body's own entry in the list adds to its potential, per mass.
-  const double core = std::sqrt(kernel_options.softening2 + kernel_options.contact2);
-  const double self = origin == Origin::own_tree && core > 0 ? 1 / core : 0;
-  const std::uint32_t near_self = origin == Origin::own_tree ? 1 : 0;
-  auto before = SteadyClock::now();
-  for (const Group& group : groups) {
-    const std::span<Body> bodies = targets.bodies.subspan(group.first_body, group.body_count);
-    const Vector center = 0.5 * (group.box.low + group.box.high);
-    walk(tree, group.box, lists, sums);
-    gather(tree, center, lists);
-    load_targets(bodies, center, lists);
-    const BodySpan body_list = lists.bodies.pad(lists.range_bodies);
-    const CellSpan cell_list = lists.cells.pad(lists.cell_nodes.size());
-    const auto between = SteadyClock::now();
-    kernels.bodies(lists.x.data(), lists.y.data(), lists.z.data(), bodies.size(), body_list,
-                   kernel_options, lists.pulls.data(), lists.near.data());
-    cell_kernel(lists.x_near.data(), lists.y_near.data(), lists.z_near.data(), bodies.size(), cell_list,
-                kernel_options, lists.pulls.data());
-    const std::size_t interactions = lists.range_bodies + lists.cell_nodes.size();
-    for (std::size_t i = 0; i < bodies.size(); ++i) {
-      const Pull& pull = lists.pulls[i];
-      bodies[i].acceleration += Vector{pull.x, pull.y, pull.z};
-      bodies[i].potential += pull.potential + self * bodies[i].mass;
-      bodies[i].cost += static_cast<double>(interactions);
-      if (lists.near[i] > near_self) {
-        add_contacts(tree, targets, group.first_body + i, options.contact, lists, sums);
-      }
-    }
-    sums.body_body += bodies.size() * lists.range_bodies;
-    sums.body_cell += bodies.size() * lists.cell_nodes.size();
-    const auto after = SteadyClock::now();
-    sums.walk += between - before;
-    sums.kernel += after - between;
-    before = after;
+  Job job{tree, targets, options, {options.softening * options.softening, 0}};
+  job.kernel_options.contact2 = options.contact.radius * options.contact.radius;
+  const double core = std::sqrt(job.kernel_options.softening2 + job.kernel_options.contact2);
+  if (origin == Origin::own_tree) {
+    job.self_potential = core > 0 ? 1 / core : 0;
+    job.near_self = 1;
   }
-  sums.groups += groups.size();
+  auto before = SteadyClock::now();
+  for (const Batch& batch : batches) {
+    const Vector center = 0.5 * (batch.box.low + batch.box.high);
+    lists.ranges.clear();
+    lists.cell_nodes.clear();
+    lists.cell_count = lists.body_count = 0;
+    walk_batch(tree, batch.box, lists, sums);
+    gather_cells(tree, center, lists);
+    gather_bodies(tree, 0, lists);
+    const double guard2 = detail::guard2(batch.box);
+    const std::size_t shared_cells = lists.cell_count;
+    const std::size_t shared_bodies = lists.body_count;
+    const std::size_t shared_ranges = lists.ranges.size();
+    for (const Group& group : targets.groups.subspan(batch.first_group, batch.group_count)) {
+      lists.cell_count = shared_cells;
+      lists.body_count = shared_bodies;
+      lists.ranges.resize(shared_ranges);
+      walk_group(tree, group.box, guard2, lists, sums);
+      gather_cells(tree, center, lists);
+      gather_bodies(tree, shared_ranges, lists);
+      load_targets(targets.bodies.subspan(group.first_body, group.body_count), center, lists);
+      const auto between = SteadyClock::now();
+      act(job, group, lists, sums);
+      const auto after = SteadyClock::now();
+      sums.walk += between - before;
+      sums.kernel += after - between;
+      before = after;
+    }
+    sums.groups += batch.group_count;
+  }
 }
 
 void begin_forces(std::span<Body> bodies, double central_mass) {

@@ -41,10 +41,14 @@ struct ForceSums {
   ForceSums& operator+=(const ForceSums& other);
 };
 
-/// Bodies that feel a force, in the order of their tree, whose groups they form.
+/// Bodies that feel a force, in the order of their tree.
 struct Targets {
   std::span<Body> bodies;
   std::span<const Vector> velocities;  ///< Predicted, as in the tree; empty without contacts.
+  std::span<const Group> groups;       ///< All of the tree.
+
+  /// Expects: `all` are the bodies that `tree` was built over, as it left them.
+  Targets(std::span<Body> all, const Tree& tree) : bodies{all}, velocities{tree.velocities()}, groups{tree.groups()} {}
 };
 
 /// Memory for lists, one for each thread that computes forces; reused.
@@ -67,14 +71,14 @@ class ForceWorkspace {
 /// Whether the sources are the targets' own tree, in which every body meets itself.
 enum class Origin : std::uint8_t { own_tree, received };
 
-/// Adds what `tree` does to the targets of `groups`: acceleration, potential, cost.
+/// Adds what `tree` does to the targets in `batches`, some of their tree's: acceleration, potential, cost.
 ///
-/// Threads: at the same time for disjoint groups, each with its workspace. The tree must have been made with the
+/// Threads: at the same time for disjoint batches, each with its workspace. The tree must have been made with the
 /// same contact radius. Sums into a target depend on the order in which trees are added, by rounding only.
 void add_forces(const TreeView& tree,
                 Origin origin,
                 const Targets& targets,
-                std::span<const Group> groups,
+                std::span<const Batch> batches,
                 const ForceOptions& options,
                 ForceWorkspace& workspace,
                 ForceSums& sums);

@@ -22,9 +22,11 @@ void fill(V& values, std::size_t begin, std::size_t end, double value) {
 
 }  // namespace
 
-void BodyList::resize(std::size_t n) {
-  for (auto* values : {&x, &y, &z, &mass}) {
-    values->resize(padded(n));
+void BodyList::reserve(std::size_t n) {
+  if (padded(n) > x.size()) {
+    for (auto* values : {&x, &y, &z, &mass}) {
+      values->resize(padded(n + n / 2));
+    }
   }
 }
 
@@ -37,9 +39,11 @@ BodySpan BodyList::pad(std::size_t count) {
   return {x.data(), y.data(), z.data(), mass.data(), end};
 }
 
-void CellList::resize(std::size_t n) {
-  for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz}) {
-    values->resize(padded(n));
+void CellList::reserve(std::size_t n) {
+  if (padded(n) > x.size()) {
+    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz}) {
+      values->resize(padded(n + n / 2));
+    }
   }
 }
 

@@ -42,8 +42,9 @@ struct CellSpan {
 struct BodyList {
   LineVector<double> x, y, z, mass;
 
-  void resize(std::size_t n);
-  /// Fills the padding after the first `count` entries. Expects: `resize` was for as many.
+  /// Makes room for `n` entries, keeping those that are there. Never shrinks.
+  void reserve(std::size_t n);
+  /// Fills the padding after the first `count` entries. Expects: there is room for them.
   [[nodiscard]] BodySpan pad(std::size_t count);
 };
 
@@ -52,7 +53,7 @@ struct BodyList {
 struct CellList {
   LineVector<float> x, y, z, mass, xx, xy, xz, yy, yz;
 
-  void resize(std::size_t n);
+  void reserve(std::size_t n);
   [[nodiscard]] CellSpan pad(std::size_t count);
 };
 

@@ -17,6 +17,9 @@ struct Partition {
   std::array<std::uint32_t, 9> begins{};
 };
 
+/// What a node under construction lies in.
+enum class Within : std::uint8_t { none, batch, group };
+
 /// Builds nodes over sorted keys, depth first; the children of a node stand together.
 class Builder {
  public:
@@ -26,11 +29,16 @@ class Builder {
           Branch& out)
       : keys_{keys}, sources_{sources}, options_{options}, out_{out} {}
 
-  void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, bool grouped) {
+  void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
     const int level = common_levels(keys_[first].key, keys_[last - 1].key);
     const bool leaf = last - first <= options_.leaf_bodies_max || level == morton_levels;
-    const bool new_group = !grouped && (leaf || last - first <= options_.group_bodies_max);
+    const bool new_batch = within == Within::none && (leaf || last - first <= options_.batch_bodies_max);
+    const bool new_group = within != Within::group && (leaf || last - first <= options_.group_bodies_max);
+    const std::size_t batch = out_.batches.size();
     const std::size_t group = out_.groups.size();
+    if (new_batch) {
+      out_.batches.push_back({{}, static_cast<std::uint32_t>(group), 0});
+    }
     if (new_group) {
       out_.groups.push_back({{}, first, last - first});
     }
@@ -40,11 +48,16 @@ class Builder {
       out_.nodes[node].set_content(NodeKind::leaf, first, last - first);
       detail::sum_bodies(sources_.subspan(first, last - first), out_.nodes[node], out_.extents[node]);
     } else {
-      build_children(node, divide(first, last, level), grouped || new_group);
+      const Within inner = new_group ? Within::group : new_batch ? Within::batch : within;
+      build_children(node, divide(first, last, level), inner);
     }
     detail::set_opening(options_, out_.extents[node].box, out_.nodes[node]);
     if (new_group) {
       out_.groups[group].box = out_.extents[node].box;
+    }
+    if (new_batch) {
+      out_.batches[batch].box = out_.extents[node].box;
+      out_.batches[batch].group_count = static_cast<std::uint32_t>(out_.groups.size() - group);
     }
   }
 
@@ -53,12 +66,16 @@ class Builder {
                  std::uint32_t first,
                  std::uint32_t last,
                  std::uint32_t bodies,
-                 std::vector<Branch>& branches) {
+                 std::vector<Branch>& branches,
+                 std::size_t& branch_count) {
     const int level = common_levels(keys_[first].key, keys_[last - 1].key);
     out_.extents[node].first_body = first;
     out_.extents[node].body_count = last - first;
     if (last - first <= bodies || level == morton_levels) {
-      Branch& branch = branches.emplace_back();
+      if (branch_count == branches.size()) {
+        branches.emplace_back();
+      }
+      Branch& branch = branches[branch_count++];
       branch.node = node;
       branch.first_body = first;
       branch.last_body = last;
@@ -68,18 +85,18 @@ class Builder {
     std::uint32_t child = add_children(node, parts);
     for (int i = 0; i < 8; ++i) {
       if (parts.begins[i] < parts.begins[i + 1]) {
-        build_top(child++, parts.begins[i], parts.begins[i + 1], bodies, branches);
+        build_top(child++, parts.begins[i], parts.begins[i + 1], bodies, branches, branch_count);
       }
     }
   }
 
  private:
-  void build_children(std::uint32_t node, const Partition& parts, bool grouped) {
+  void build_children(std::uint32_t node, const Partition& parts, Within within) {
     const std::uint32_t begin = add_children(node, parts);
     std::uint32_t child = begin;
     for (int i = 0; i < 8; ++i) {
       if (parts.begins[i] < parts.begins[i + 1]) {
-        build(child++, parts.begins[i], parts.begins[i + 1], grouped);
+        build(child++, parts.begins[i], parts.begins[i + 1], within);
       }
     }
     detail::sum_children(std::span{out_.nodes}.subspan(begin, child - begin),
@@ -211,35 +228,46 @@ void Tree::plan_subtrees() {
   nodes_.clear();
   extents_.clear();
   groups_.clear();
-  branches_.clear();
+  batches_.clear();
+  branch_count_ = 0;
   const auto n = static_cast<std::uint32_t>(keys_.size());
   if (n == 0) {
     return;
   }
   Branch top;
+  top.nodes.swap(nodes_);
+  top.extents.swap(extents_);
   top.nodes.resize(1);
   top.extents.resize(1);
   const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
   Builder builder{keys_, sources_, options_, top};
-  builder.build_top(0, 0, n, std::max(share, options_.group_bodies_max), branches_);
+  builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_, branch_count_);
   nodes_.swap(top.nodes);
   extents_.swap(top.extents);
 }
 
-std::uint32_t Tree::subtrees() const noexcept { return static_cast<std::uint32_t>(branches_.size()); }
+std::uint32_t Tree::subtrees() const noexcept { return static_cast<std::uint32_t>(branch_count_); }
 
 void Tree::build_subtree(std::uint32_t subtree) {
   Branch& branch = branches_[subtree];
-  branch.nodes.reserve((branch.last_body - branch.first_body) / 2 + 1);
-  branch.extents.reserve((branch.last_body - branch.first_body) / 2 + 1);
+  branch.groups.clear();
+  branch.batches.clear();
   branch.nodes.resize(1);
   branch.extents.resize(1);
-  Builder{keys_, sources_, options_, branch}.build(0, branch.first_body, branch.last_body, false);
+  Builder{keys_, sources_, options_, branch}.build(0, branch.first_body, branch.last_body, Within::none);
 }
 
 void Tree::finish() {
+  const std::span<Branch> branches{branches_.data(), branch_count_};
+  if (branches.size() == 1) {
+    nodes_.swap(branches[0].nodes);
+    extents_.swap(branches[0].extents);
+    groups_.swap(branches[0].groups);
+    batches_.swap(branches[0].batches);
+    return;
+  }
   const std::size_t top_nodes = nodes_.size();
-  for (Branch& branch : branches_) {
+  for (Branch& branch : branches) {
     // The branch's node 1 comes to stand at the end; its root takes the place kept for it.
     const auto offset = static_cast<std::uint32_t>(nodes_.size()) - 1;
     for (Node& node : branch.nodes) {
@@ -249,10 +277,14 @@ void Tree::finish() {
     extents_[branch.node] = branch.extents.front();
     nodes_.insert(nodes_.end(), branch.nodes.begin() + 1, branch.nodes.end());
     extents_.insert(extents_.end(), branch.extents.begin() + 1, branch.extents.end());
+    for (Batch& batch : branch.batches) {
+      batch.first_group += static_cast<std::uint32_t>(groups_.size());
+    }
+    batches_.insert(batches_.end(), branch.batches.begin(), branch.batches.end());
     groups_.insert(groups_.end(), branch.groups.begin(), branch.groups.end());
   }
   std::vector<bool> done(top_nodes, false);
-  for (const Branch& branch : branches_) {
+  for (const Branch& branch : branches) {
     done[branch.node] = true;
   }
   for (std::size_t i = top_nodes; i-- > 0;) {  // children stand after their parents
@@ -263,7 +295,6 @@ void Tree::finish() {
       detail::set_opening(options_, extents_[i].box, node);
     }
   }
-  branches_.clear();
 }
 
 TreeView Tree::view() const noexcept {

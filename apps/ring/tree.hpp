@@ -66,6 +66,13 @@ struct Group {
   std::uint32_t body_count = 0;
 };
 
+/// Consecutive groups that lie close together and share most of their walk. Work is divided between threads by these.
+struct Batch {
+  Box box;
+  std::uint32_t first_group = 0;
+  std::uint32_t group_count = 0;
+};
+
 /// Something to walk: a local tree, or one received. Node 0 to `root_count` - 1 are the roots.
 struct TreeView {
   std::span<const Node> nodes;
@@ -79,6 +86,7 @@ struct TreeOptions {
   double contact_radius = 0;  ///< Cells with bodies so near are opened whatever their size.
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
+  std::uint32_t batch_bodies_max = 1024;
   /// Velocities of contacts are predicted so far ahead, with the acceleration that the bodies still hold.
   double prediction_time = 0;
 
@@ -96,6 +104,7 @@ struct Branch {
   std::vector<Node> nodes;
   std::vector<NodeExtent> extents;
   std::vector<Group> groups;
+  std::vector<Batch> batches;  ///< `first_group` counts from the branch's first.
 };
 
 }  // namespace detail
@@ -129,6 +138,8 @@ class Tree {
   [[nodiscard]] std::span<const Vector> velocities() const noexcept { return velocities_; }
   /// In the order of the bodies, which they partition.
   [[nodiscard]] std::span<const Group> groups() const noexcept { return groups_; }
+  /// In the order of the groups, which they partition.
+  [[nodiscard]] std::span<const Batch> batches() const noexcept { return batches_; }
   [[nodiscard]] const TreeOptions& options() const noexcept { return options_; }
 
  private:
@@ -145,7 +156,9 @@ class Tree {
   std::vector<Node> nodes_;
   std::vector<NodeExtent> extents_;
   std::vector<Group> groups_;
-  std::vector<detail::Branch> branches_;
+  std::vector<Batch> batches_;
+  std::vector<detail::Branch> branches_;  ///< The first `branch_count_` are of this tree; the rest keep memory.
+  std::size_t branch_count_ = 0;
 };
 
 }  // namespace ring

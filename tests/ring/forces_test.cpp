@@ -26,7 +26,7 @@ ForceSums self_gravity(std::vector<Body>& bodies, const Parameters& parameters, 
   options.kernels = &kernels;
   ForceWorkspace workspace;
   ForceSums sums;
-  add_forces(tree.view(), Origin::own_tree, {bodies, tree.velocities()}, tree.groups(), options, workspace, sums);
+  add_forces(tree.view(), Origin::own_tree, {bodies, tree}, tree.batches(), options, workspace, sums);
   return sums;
 }
 

@@ -78,7 +78,7 @@ class Ranks {
 
  private:
   void add(std::uint32_t rank, const TreeView& view, Origin origin) {
-    add_forces(view, origin, {bodies_[rank], trees_[rank].velocities()}, trees_[rank].groups(),
+    add_forces(view, origin, {bodies_[rank], trees_[rank]}, trees_[rank].batches(),
                ForceOptions{parameters_}, workspace_, sums);
   }
 

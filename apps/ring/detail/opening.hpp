@@ -22,6 +22,10 @@ inline constexpr double guard_edges = 1e-3;
 [[nodiscard]] inline bool opens(const Node& node, const Box& box, double guard2_of_box) {
   return distance2(box, node.center) <= std::max(static_cast<double>(node.opening2), guard2_of_box);
 }
+/// Whether `node` must be opened for every box within `box`.
+[[nodiscard]] inline bool opens_everywhere(const Node& node, const Box& box) {
+  return distance2_max(box, node.center) <= static_cast<double>(node.opening2);
+}
 [[nodiscard]] inline bool opens(const Node& node, const Box& box) { return opens(node, box, guard2(box)); }
 
 }  // namespace ring::detail

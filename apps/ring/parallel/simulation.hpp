@@ -11,7 +11,7 @@
 #include "ring/domain.hpp"
 #include "ring/forces.hpp"
 #include "ring/parameters.hpp"
-#include "ring/phase.hpp"
+#include "ring/parallel/phase.hpp"
 
 namespace ring {
 
@@ -47,6 +47,7 @@ class Simulation {
     double time = 0;
     Dissipation dissipation;  ///< Of all ranks together.
     double spring = 0;        ///< Energy; of all ranks together. Counts when `has_forces`.
+    std::vector<double> domain_bounds;  ///< As `Domains::bounds` of the same grid; empty: cut by the bodies.
     bool has_forces = false;  ///< The bodies bear accelerations and potentials of this time: none need be computed first.
   };
   /// Cuts domains and brings each body to the rank of its domain.
@@ -65,6 +66,8 @@ class Simulation {
   [[nodiscard]] double time() const noexcept;
   /// Energy and angular momentum now, of all ranks; the same on each. Collective.
   [[nodiscard]] Diagnostics diagnose();
+  /// The same on every rank.
+  [[nodiscard]] const Domains& domains() const noexcept;
   /// This rank's part. Not of all ranks.
   [[nodiscard]] Dissipation dissipation() const noexcept;
   [[nodiscard]] double spring() const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The step of the ring as tasks and messages. Numerics are elsewhere; here is who does what when.
-#include "ring/simulation.hpp"
+#include "ring/parallel/simulation.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -27,6 +27,7 @@ using plait::TaskKind;
 
 constexpr double share_of_old_domains = 0.5;
 constexpr std::uint32_t pieces_a_worker = 2;
+constexpr std::uint32_t samples_of_a_rank_min = 100;
 
 // One tag for each kind of message; messages of one source keep their order.
 constexpr plait::Tag samples_tag{1};
@@ -78,6 +79,7 @@ class Simulation::Impl {
   double time_ = 0;
   Dissipation dissipation_;
   double spring_ = 0;
+  Domains domains_;
 
  private:
   // The graph, in the order of a step.
@@ -100,10 +102,14 @@ class Simulation::Impl {
   void walk_far(TaskContext& context);
   void end_step(TaskContext& context);
 
-  void distribute(const Domains& domains);
+  [[nodiscard]] Domains cut_first_domains();
+  void distribute();
   void count_bodies();
   void run(std::span<const Task> active, bool is_step);
   void for_pieces(TaskContext& context, TaskKind kind, const std::function<void(std::span<Body>)>& work);
+  [[nodiscard]] std::uint32_t sample_count() const {
+    return std::max(samples_of_a_rank_min, options_.samples / runtime_.rank_count());
+  }
   [[nodiscard]] PhaseTimes& phases(TaskContext& context) { return workers_[context.worker().value()].phases; }
 
   plait::Runtime& runtime_;
@@ -113,7 +119,6 @@ class Simulation::Impl {
   const ForceOptions force_options_;
   std::vector<WorkerState> workers_;
   std::vector<Peer> peers_;
-  Domains domains_;
   std::vector<Sample> samples_;
   Tree tree_;
   Boundary boundary_;
@@ -135,13 +140,13 @@ Simulation::Impl::Impl(plait::Runtime& runtime, const Parameters& parameters, co
     : bodies_{std::move(start.bodies)},
       steps_{start.step},
       time_{start.time},
+      domains_{options.grid},
       runtime_{runtime},
       parameters_{parameters},
       options_{options},
       tree_options_{parameters},
       force_options_{parameters},
       workers_(runtime.worker_count()),
-      domains_{options.grid},
       boundaries_(runtime.rank_count()) {
   if (options.grid.ranks() != runtime.rank_count()) {
     throw plait::Error{plait::ErrorCode::bad_argument,
@@ -189,11 +194,21 @@ void Simulation::Impl::count_bodies() {
   }
 }
 
+Domains Simulation::Impl::cut_first_domains() {
+  samples_ = choose_samples(bodies_, sample_count());
+  std::vector<Sample> all;
+  for (const plait::Bytes& bytes : plait::all_gather(runtime_.messages(), std::as_bytes(std::span{samples_}))) {
+    const auto samples = view_as<Sample>(bytes, "samples");
+    all.insert(all.end(), samples.begin(), samples.end());
+  }
+  return Domains{options_.grid, std::move(all)};
+}
+
 /// Brings each body to its domain, from anywhere: at the start, when all may be everywhere.
-void Simulation::Impl::distribute(const Domains& domains) {
+void Simulation::Impl::distribute() {
   std::vector<std::vector<Body>> out(runtime_.rank_count());
   for (const Body& body : bodies_) {
-    out[domains.rank_of(body.position)].push_back(body);
+    out[domains_.rank_of(body.position)].push_back(body);
   }
   std::vector<plait::Bytes> in(runtime_.rank_count());
   std::vector<plait::Request> requests;
@@ -229,7 +244,7 @@ void Simulation::Impl::build_graph() {
 void Simulation::Impl::add_decomposition() {
   Task choose = graph_.task("choose samples", [this](TaskContext& context) {
     const PhaseTimer timer{phases(context), Phase::decompose};
-    samples_ = choose_samples(bodies_, std::max(100U, options_.samples / runtime_.rank_count()));
+    samples_ = choose_samples(bodies_, sample_count());
   });
   Task cut = graph_.task("cut domains", [this](TaskContext& context) {
     const PhaseTimer timer{phases(context), Phase::decompose};
@@ -578,6 +593,7 @@ const std::vector<Body>& Simulation::bodies() const noexcept { return impl_->bod
 std::uint64_t Simulation::steps_done() const noexcept { return impl_->steps_; }
 double Simulation::time() const noexcept { return impl_->time_; }
 Diagnostics Simulation::diagnose() { return impl_->diagnose(); }
+const Domains& Simulation::domains() const noexcept { return impl_->domains_; }
 Dissipation Simulation::dissipation() const noexcept { return impl_->dissipation_; }
 double Simulation::spring() const noexcept { return impl_->spring_; }
 Profile Simulation::take_profile() { return impl_->take_profile(); }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/program/progress_bar.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+namespace ring {
+
+namespace {
+
+constexpr std::size_t width = 30;
+constexpr auto interval = std::chrono::milliseconds{100};
+
+}  // namespace
+
+std::string describe_duration(std::chrono::duration<double> duration) {
+  const auto seconds = static_cast<std::uint64_t>(std::max(0.0, duration.count()) + 0.5);
+  if (seconds < 60) {
+    return fmt::format("{} s", seconds);
+  }
+  if (seconds < 3600) {
+    return fmt::format("{} min {:02} s", seconds / 60, seconds % 60);
+  }
+  return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
+}
+
+ProgressBar::ProgressBar(std::uint64_t total, bool is_shown)
+    : total_{total}, is_shown_{is_shown && total > 0 && isatty(STDOUT_FILENO) != 0} {}
+
+void ProgressBar::update(std::uint64_t done) {
+  const auto now = Clock::now();
+  if (!is_shown_ || done == 0 || (now - last_ < interval && done < total_)) {
+    return;
+  }
+  last_ = now;
+  is_drawn_ = true;
+  const std::chrono::duration<double> spent = now - start_;
+  const double rate = static_cast<double>(done) / spent.count();
+  const std::size_t filled = width * done / total_;
+  fmt::print("\r[{}{}] {}/{} steps, {:.3g} steps/s, {} left\033[K", std::string(filled, '#'),
+             std::string(width - filled, '.'), done, total_, rate,
+             describe_duration(std::chrono::duration<double>{static_cast<double>(total_ - done) / rate}));
+  std::fflush(stdout);
+}
+
+void ProgressBar::clear() {
+  if (is_drawn_) {
+    fmt::print("\r\033[K");
+    std::fflush(stdout);
+    is_drawn_ = false;
+  }
+}
+
+}  // namespace ring
