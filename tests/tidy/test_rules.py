@@ -229,6 +229,9 @@ def test_test_that_nobody_builds() -> None:
         in rules.tests_without_build(paths, {"tests/comm/CMakeLists.txt": "plait_test(comm/eng)"})[0]
     )
     assert rules.tests_without_build(paths, {"tests/comm/CMakeLists.txt": "plait_test(comm/engine NP 2)"}) == []
+    loop = "foreach(name IN ITEMS engine)\nplait_test(comm/${name} LIBRARIES a)\nendforeach()"
+    assert rules.tests_without_build(paths, {"tests/comm/CMakeLists.txt": loop}) == []
+    assert rules.tests_without_build(["tests/comm/other_test.cpp"], {"tests/comm/CMakeLists.txt": loop}) != []
 
 
 def test_folder_off_the_map() -> None:
