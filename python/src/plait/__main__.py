@@ -20,11 +20,21 @@ passes all PLAIT_ variables on.
 
 PLAIT_TRACE     folder to write the trace to (set by plait run, unless --no-trace)
 
-PLAIT_WORKERS   computing threads a rank (set by --workers; default 1)
+PLAIT_WORKERS   computing threads a rank, 1 to 1024 (set by --workers; default 1)
+
+PLAIT_STALL_SECONDS   a run in which nothing moves for so long ends with an error that names what
+waits; 0 = never (default 300)
+
+PLAIT_EAGER_BYTES   messages up to this size are sent without asking the receiver first (default:
+what fits a packet)
+
+PLAIT_SPIN_MICROSECONDS   how long a waiting thread spins before it sleeps (default 10)
+
+These are read by plait itself:
 
 PLAIT_MPIEXEC   launcher to use when --mpiexec is not given (default: mpiexec on the path)
 
-PLAIT_BUILD     folder of the built programs for `bench` and `doctor` (default build/release)
+PLAIT_BUILD   folder of the built programs for `bench` and `doctor` (default: build/release)
 """
 
 app = typer.Typer(
@@ -76,7 +86,7 @@ def run(
     ] = 1,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=4096, help="Computing threads a rank (PLAIT_WORKERS)."),
+        typer.Option(min=1, max=1024, help="Computing threads a rank (PLAIT_WORKERS)."),
     ] = None,
     name: Annotated[
         str | None,

@@ -16,6 +16,8 @@ import polars as pl
 
 #: What a task record is; the values of the `role` column of the task table.
 ROLE_TASK, ROLE_SEND, ROLE_RECEIVE = 0, 1, 2
+#: Communicators from this on are the runtime's own: clock exchange, gathering.
+OWN_COMMUNICATORS = 0xFFFFFFF0
 #: The worker number of a thread that is no worker.
 NO_WORKER = 65535
 PROTOCOLS = ("eager", "rendezvous", "active message")
@@ -94,6 +96,8 @@ class Run:
     counter_kinds: tuple[str, ...] = ()
     #: Largest half round trip of the clock exchanges used: times of two ranks differ by this much.
     clock_error_ns: int = 0
+    #: Messages of the runtime itself, which are in none of the tables: sent or received, each counts.
+    own_messages: int = 0
     #: What the reader of a report must know first: missing files, records left out, a killed run.
     notices: tuple[str, ...] = ()
 

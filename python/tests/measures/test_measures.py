@@ -216,7 +216,41 @@ def test_the_path_stays_with_a_receive_that_was_posted_late() -> None:
             message(True, 0, 1, 8, 28, 28, 15, 30, number=7),
         )
     )
-    assert path_of(crossing(posted=28), matched)[:2] == [(1, cp.RUN, 0, 28), (1, cp.TRANSFER, 28, 30)]
+    assert path_of(crossing(posted=28), matched)[:2] == [(1, cp.RUN, 0, 28), (1, cp.NOTICE, 28, 30)]
+
+
+def test_the_path_tells_when_a_message_was_through_but_not_noticed() -> None:
+    matched = match_messages(
+        messages(
+            message(False, 0, 1, 8, 10, 11, 12, 13, number=7),
+            message(True, 0, 1, 8, 2, 15, 18, 30, number=7),
+        )
+    )
+    path = path_of(crossing(posted=2), matched)
+    assert path[1:3] == [(1, cp.TRANSFER, 10, 18), (1, cp.NOTICE, 18, 30)]
+
+
+def test_by_rendezvous_the_path_goes_to_the_side_that_posted_later() -> None:
+    table = messages(
+        message(False, 0, 1, 8, 10, 11, 29, 30, number=7),
+        message(True, 0, 1, 8, 20, 21, 30, 30, number=7),
+    ).with_columns(pl.lit(1, dtype=pl.Int8).alias("protocol"))
+    path = path_of(crossing(posted=20), match_messages(table))
+    assert path[:2] == [(1, cp.RUN, 0, 20), (1, cp.TRANSFER, 20, 30)]
+
+
+def test_of_two_messages_of_one_number_the_tasks_own_counts() -> None:
+    other = (
+        message(False, 0, 1, 8, 900, 901, 902, 903, number=7),
+        message(True, 0, 1, 8, 900, 901, 990, 991, number=7),
+    )
+    own = (
+        message(False, 0, 1, 8, 10, 11, 12, 13, number=7),
+        message(True, 0, 1, 8, 2, 15, 18, 30, number=7),
+    )
+    table = messages(*({**m, "communicator": 5} for m in other), *own)
+    path = path_of(crossing(posted=2), match_messages(table))
+    assert (1, cp.NOTICE, 18, 30) in path
 
 
 def test_a_path_covers_its_step_without_gaps() -> None:

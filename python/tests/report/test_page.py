@@ -85,7 +85,7 @@ def test_a_program_with_spans_only_is_shown(tmp_path: Path) -> None:
     run = tmp_path / "spans"
     w.write_meta(run, 1)
     records = [w.span(1, i * 1000, i * 1000 + 600, step=i) for i in range(1, 20)]
-    w.write_rank(run, 0, 1, {0: w.name(1, 1, "phase </script> <b>") + b"".join(records)})
+    w.write_rank(run, 0, 1, {0: w.name(1, 1, "phase </script> <b> $\\x_{") + b"".join(records)})
     page = open_page(report_of(run, tmp_path / "out"))
     assert page.console == []
     assert page.figures() == {"tasks": True, "phases": True}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -13,19 +14,20 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
 from plait import _launcher as launcher
 from plait._errors import PlaitError
+from plait._files import write_text
 
 #: How long a job may go on after a rank of it has died.
 GRACE_S = 10.0
 _POLL_S = 0.2
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Files of a trace: what --force may remove, and nothing else.
-_OWN_FILES = ("meta.json", "rank-*.plt")
+_OWN_FILES = ("meta.json", "rank-*.plt", "run.json")
 
 
 @dataclass(frozen=True)
@@ -56,15 +58,20 @@ def run_program(job: Job) -> int:
     folder = _make_run_folder(job) if job.trace else None
     command, environment = launcher.launch_command(found, place, [program, *job.arguments])
     environment |= _plait_environment(job, folder)
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
     started = time.monotonic()
     status, stopped_by = _supervise(command, {**os.environ, **environment}, not job.trace)
     took = time.monotonic() - started
+    if folder is not None and any(folder.glob("rank-*.plt")):
+        facts = {"command": [job.program, *job.arguments], "launched": command, "started": begun}
+        ending = {"seconds": round(took, 3), "status": -stopped_by if stopped_by else status}
+        write_text(folder / "run.json", json.dumps({**facts, **ending}, indent=2) + "\n")
     return _tell(job, folder, status, stopped_by, took)
 
 
 def _workers_of_shell() -> int:
     text = os.environ.get("PLAIT_WORKERS", "")
-    return int(text) if text.isdigit() and 0 < int(text) <= 4096 else 1
+    return int(text) if text.isdigit() and 0 < int(text) <= 1024 else 1
 
 
 def _find_program(program: str) -> str:

@@ -5,7 +5,9 @@ Walks backwards from the task that ended last, at each task to what it had to wa
 task that ran before it on its worker, when that ended after the task was ready, else the task that
 released it. The time in which it was ready and its worker had nothing to do is a wait for a lock or
 for the scheduler. A receive task leads to its sender's send task when the message was what it
-waited for, and to the task that posted it when it was posted late.
+waited for, and to the task that posted it when it was posted late; a send task by rendezvous leads
+likewise to a late receiver. The time from when a message was through until its task ended is told
+apart: nobody was looking at the network.
 """
 
 from __future__ import annotations
@@ -21,15 +23,15 @@ import polars as pl
 from plait import _events as events
 
 #: What a stretch of the path is; the values of the `what` column.
-RUN, WORKER_WAIT, TRANSFER, RELEASE, START = range(5)
+RUN, WORKER_WAIT, TRANSFER, RELEASE, START, NOTICE = range(6)
 WHAT = (
     "computing",
     "ready, but not started",
     "message under way",
     "released, not yet noticed",
     "before the first task",
+    "message through, not yet noticed",
 )
-_MESSAGE_NAME = "message under way"
 
 _COLUMNS = {
     "step": pl.Int64(),
@@ -44,13 +46,32 @@ _COLUMNS = {
 _Row = tuple[int, int, int, int, int, int, int, int]
 
 
+_Key = tuple[int, int]  # (source << 32 | destination, sequence)
+
+
+@dataclass(frozen=True)
+class _Message:
+    sent_ns: int
+    left_ns: int
+    arrived_ns: int
+    rendezvous: bool
+
+
 @dataclass(frozen=True)
 class _Tables:
     columns: dict[str, list[Any]]
     position: dict[tuple[int, int], int]  # (rank, task id) -> row
-    send_of: dict[tuple[int, int], int]  # (source << 32 | destination, sequence) -> row
-    arrived: dict[tuple[int, int], int]  # the same key -> time all bytes were at the receiver
+    send_of: dict[_Key, int]  # row of the send task
+    receive_of: dict[_Key, int]
+    messages: dict[_Key, _Message]
     previous: list[int]  # the row that ran before on the same worker; -1 where there is none
+
+    def key(self, row: int) -> _Key:
+        """Of the message of a send or receive task."""
+        peer, sequence = self.columns["object"][row] >> 32, self.columns["object"][row] & 0xFFFFFFFF
+        rank = self.columns["rank"][row]
+        sends = self.columns["role"][row] == events.ROLE_SEND
+        return (rank << 32 | peer if sends else peer << 32 | rank), sequence
 
 
 def critical_paths(
@@ -80,17 +101,27 @@ def _index(tasks: pl.DataFrame, matched: pl.DataFrame) -> _Tables:
     columns = {name: tasks[name].to_list() for name in (*names, "id", "released_by", "object")}
     identities = zip(columns["rank"], columns["id"], strict=True)
     position = dict(zip(identities, range(tasks.height), strict=True))
-    where: npt.NDArray[np.int64] = np.flatnonzero(tasks["role"].to_numpy() == events.ROLE_SEND)
-    send_of = {}
-    for row in where.tolist():
-        peer, sequence = columns["object"][row] >> 32, columns["object"][row] & 0xFFFFFFFF
-        send_of[columns["rank"][row] << 32 | peer, sequence] = row
-    keys = zip(matched["source"], matched["destination"], matched["sequence"], strict=True)
-    arrived = {
-        (source << 32 | destination, sequence): time
-        for (source, destination, sequence), time in zip(keys, matched["arrived_ns"], strict=True)
-    }
-    return _Tables(columns, position, send_of, arrived, _previous_on_worker(tasks).tolist())
+    tables = _Tables(columns, position, {}, {}, {}, _previous_on_worker(tasks).tolist())
+    roles = tasks["role"].to_numpy()
+    for role, found in ((events.ROLE_SEND, tables.send_of), (events.ROLE_RECEIVE, tables.receive_of)):
+        where: list[int] = np.flatnonzero(roles == role).tolist()
+        found.update((tables.key(row), row) for row in where)
+    _add_messages(tables, matched)
+    return tables
+
+
+def _add_messages(tables: _Tables, matched: pl.DataFrame) -> None:
+    """Tasks do not tell their communicator: of two messages of one number, the one posted nearer."""
+    wanted = ("source", "destination", "sequence", "sent_ns", "left_ns", "arrived_ns", "protocol")
+    for source, to, sequence, sent, left, arrived, protocol in matched.select(wanted).iter_rows():
+        key = (source << 32 | to, sequence)
+        row = tables.send_of.get(key)
+        known = tables.messages.get(key)
+        if known is not None and row is not None:
+            start = tables.columns["start_ns"][row]
+            if abs(known.sent_ns - start) <= abs(sent - start):
+                continue
+        tables.messages[key] = _Message(sent, left, arrived, protocol == 1)
 
 
 def _previous_on_worker(tasks: pl.DataFrame) -> npt.NDArray[np.int64]:
@@ -127,16 +158,14 @@ def _walk(tables: _Tables, last: int, first_ns: int) -> list[_Row]:
         seen.add(row)
         at = row
         rank = get["rank"][row]
-        sender = _limiting_send(tables, row)
-        if sender is not None:
-            add(row, TRANSFER, get["start_ns"][sender])
-            row = sender
-            at = row
-            rank = get["rank"][row]
-        elif get["role"][row] == events.ROLE_TASK:
+        if get["role"][row] == events.ROLE_TASK:
             add(row, RUN, get["start_ns"][row])
         else:
-            add(row, TRANSFER, get["start_ns"][row])
+            add(row, NOTICE, _through_ns(tables, row))
+            poster = _late_side(tables, row)
+            add(row, TRANSFER, get["start_ns"][poster])
+            at = row = poster
+            rank = get["rank"][row]
         previous = tables.previous[row]
         if previous >= 0 and get["ready_ns"][row] < get["end_ns"][previous] <= until:
             add(row, WORKER_WAIT, get["end_ns"][previous])
@@ -152,20 +181,34 @@ def _walk(tables: _Tables, last: int, first_ns: int) -> list[_Row]:
     return path
 
 
-def _limiting_send(tables: _Tables, row: int) -> int | None:
-    """The send that a receive task waited for; None when the receive itself was posted late."""
+def _through_ns(tables: _Tables, row: int) -> int:
+    """When the message of a task needed nothing any more; its task's end where that is not known."""
     get = tables.columns
-    if get["role"][row] != events.ROLE_RECEIVE:
-        return None
-    source, sequence = get["object"][row] >> 32, get["object"][row] & 0xFFFFFFFF
-    key = (source << 32 | get["rank"][row], sequence)
-    sender = tables.send_of.get(key)
-    if sender is None or get["step"][sender] != get["step"][row]:
-        return None
-    posted = get["start_ns"][row]
-    arrived = tables.arrived.get(key, get["end_ns"][row])
-    late = posted >= max(arrived, get["start_ns"][sender])
-    return None if late else sender
+    message = tables.messages.get(tables.key(row))
+    if message is None:
+        return int(get["end_ns"][row])
+    through = message.arrived_ns
+    if get["role"][row] == events.ROLE_SEND:
+        # What has arrived has left, even when the sender noticed only later.
+        through = min(message.left_ns, message.arrived_ns)
+    return max(through, int(get["start_ns"][row]))
+
+
+def _late_side(tables: _Tables, row: int) -> int:
+    """The row of the send or receive task whose posting the message waited for: `row` or its partner."""
+    get = tables.columns
+    key = tables.key(row)
+    sends = get["role"][row] == events.ROLE_SEND
+    partner = (tables.receive_of if sends else tables.send_of).get(key)
+    if partner is None or get["step"][partner] != get["step"][row]:
+        return row
+    own, other = get["start_ns"][row], get["start_ns"][partner]
+    message = tables.messages.get(key)
+    if sends or (message is not None and message.rendezvous):
+        # An eager send waits for nobody; by rendezvous the later of the two decides.
+        return partner if other > own and message is not None and message.rendezvous else row
+    arrived = message.arrived_ns if message is not None else get["end_ns"][row]
+    return row if own >= max(arrived, other) else partner
 
 
 def path_shares(paths: pl.DataFrame, kinds: tuple[str, ...]) -> pl.DataFrame:
@@ -175,8 +218,8 @@ def path_shares(paths: pl.DataFrame, kinds: tuple[str, ...]) -> pl.DataFrame:
         schema={"kind": pl.Int32, "task": pl.String},
     )
     whole = int((paths["end_ns"] - paths["start_ns"]).sum()) if paths.height else 0
-    label = pl.lit(_MESSAGE_NAME)
-    for what in (WORKER_WAIT, RELEASE, START):
+    label = pl.lit(WHAT[TRANSFER])
+    for what in (WORKER_WAIT, RELEASE, START, NOTICE):
         label = pl.when(pl.col("what") == what).then(pl.lit(WHAT[what])).otherwise(label)
     return (
         paths.join(names, on="kind", how="left")

@@ -15,6 +15,8 @@ _FINDINGS_MAX = 7
 
 def find_losses(
     run: Run,
+    total_ns: int,
+    working_ns: int,
     ranks: pl.DataFrame,
     phases: pl.DataFrame,
     shares: pl.DataFrame,
@@ -24,6 +26,7 @@ def find_losses(
     """Sentences, the most important first. Each names a number that a figure shows."""
     return [
         *_idle(ranks),
+        *_outside(total_ns, working_ns),
         *_path(shares),
         *_imbalance(phases),
         *_late_completion(matched),
@@ -37,16 +40,30 @@ def _idle(ranks: pl.DataFrame) -> list[str]:
         return []
     mean = float(ranks["idle_share"].to_numpy().mean())
     if mean < 0.02:
-        return [f"Workers were busy nearly all the time: only {100 * mean:.1f} % was idle."]
+        return [
+            "Workers were busy nearly all the time from the first task to the last: only "
+            f"{100 * mean:.1f} % was idle."
+        ]
     ordered = ranks.sort("idle_share", descending=True)
     most, least = ordered.row(0, named=True), ordered.row(-1, named=True)
-    text = f"Workers had no task for {100 * mean:.1f} % of the run"
+    text = f"Workers had no task for {100 * mean:.1f} % of the time between the first and the last"
     if ordered.height > 1 and most["idle_share"] - least["idle_share"] > 0.03:
         return [
             f"{text}: rank {most['rank']} waited most ({100 * most['idle_share']:.1f} %), rank "
             f"{least['rank']} least ({100 * least['idle_share']:.1f} %), so the load is uneven."
         ]
     return [f"{text}, much the same on every rank."]
+
+
+def _outside(total_ns: int, working_ns: int) -> list[str]:
+    """Time before the first task and after the last."""
+    outside = total_ns - working_ns
+    if outside < 0.1 * total_ns:
+        return []
+    return [
+        f"{format_share(outside, total_ns)} of the traced time ({format_time(outside)}) lay before "
+        "the first task and after the last: start, end, and work outside tasks."
+    ]
 
 
 def _path(shares: pl.DataFrame) -> list[str]:
@@ -61,7 +78,9 @@ def _path(shares: pl.DataFrame) -> list[str]:
     if told:
         found.append(f"The critical path was mostly computing: {', '.join(told)} of its length.")
     waits = {
-        critical_path.TRANSFER: "messages under way",
+        critical_path.TRANSFER: "messages under way, which work that does not depend on them could hide",
+        critical_path.NOTICE: "messages that were through but that nobody had noticed: the network was "
+        "not looked at often enough",
         critical_path.WORKER_WAIT: "tasks that were ready but had not started, though their worker "
         "ran nothing (a lock, or the scheduler's own time)",
         critical_path.RELEASE: "the time between a task's end and its successors being ready",
@@ -70,8 +89,7 @@ def _path(shares: pl.DataFrame) -> list[str]:
         time = int(shares.filter(pl.col("what") == what)["time_ns"].sum())
         if time > 0.05 * whole:
             found.append(
-                f"{format_share(time, whole)} of the critical path ({format_time(time)}) was "
-                f"{text}: work that does not depend on it could fill this time."
+                f"{format_share(time, whole)} of the critical path ({format_time(time)}) was {text}."
             )
     computing = int(shares.filter(pl.col("what") == critical_path.RUN)["time_ns"].sum())
     if told and computing < 0.5 * whole:
@@ -85,7 +103,7 @@ def _imbalance(phases: pl.DataFrame) -> list[str]:
     lost = phases.with_columns((pl.col("max_ns") - pl.col("mean_ns")).alias("lost_ns"))
     worst = lost.sort("lost_ns", descending=True).row(0, named=True)
     whole = float(phases["mean_ns"].sum())
-    if worst["imbalance"] < 1.05 or worst["lost_ns"] < 0.01 * whole:
+    if worst["imbalance"] < 1.05 or worst["lost_ns"] < 0.02 * whole:
         return []
     return [
         f"{worst['phase']} is the least balanced phase: the slowest rank spent "

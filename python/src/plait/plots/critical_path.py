@@ -21,6 +21,8 @@ _LANES_MAX = 64
 
 def plot_path(analysis: Analysis, lanes: Lanes) -> Figure | None:
     step = analysis.typical_step()
+    if step is None:
+        return None
     path = analysis.paths.filter(pl.col("step") == step)
     workers = [lane for lane in lanes.lanes if lane.what == "worker"][:_LANES_MAX]
     if not path.height or not workers:
@@ -88,7 +90,7 @@ def _draw_path(
     for row in path.iter_rows(named=True):
         where = place.get((row["rank"], row["worker"]))
         if row["what"] != measure.RUN or row["role"] != events.ROLE_TASK or where is None:
-            transfer = transfer or row["what"] == measure.TRANSFER
+            transfer = transfer or row["what"] in (measure.TRANSFER, measure.NOTICE)
             continue
         begin, end = ((row[name] - low_ns) / scale for name in ("start_ns", "end_ns"))
         axes.barh(

@@ -21,7 +21,7 @@ _RECEIVES = ("#009988", "#00665C", "#66C9BF")
 _RANKS = (*("#0077BB", "#EE7733", "#009988", "#CC3311", "#33BBEE", "#EE3377", "#997700", "#555555"),)
 _SPANS = ("#B8C4D6", "#D6C8B8", "#B8D6C0", "#D3B8D6", "#D6D3A8", "#A8D0D6")
 #: Stretches of a critical path that are waits, by their number in measures.critical_path.WHAT.
-WAITS = ("#222222", "#BBBBBB", "#CC3377", "#888888", "#DDDDDD")
+WAITS = ("#222222", "#BBBBBB", "#CC3377", "#888888", "#DDDDDD", "#F0A3C2")
 GAP = "#AA3377"
 
 

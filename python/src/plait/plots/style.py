@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from typing import IO, Any, cast
 
 import matplotlib as mpl
@@ -28,21 +29,27 @@ _STYLE: dict[str, Any] = {
     "grid.color": "#e6eaef",
     "legend.frameon": False,
     "legend.fontsize": 9,
+    "text.parse_math": False,  # a dollar in a name is a dollar
     "path.simplify": True,
     "agg.path.chunksize": 20000,
 }
 
 
+def context() -> AbstractContextManager[None]:
+    """Everything drawn within has this look."""
+    return mpl.rc_context(cast(Any, _STYLE))
+
+
 def new_figure(width: float, height: float) -> Figure:
     """A figure in inches, without pyplot: no window, no global state."""
-    with mpl.rc_context(cast(Any, _STYLE)):
+    with context():
         figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
     return figure
 
 
 def add_axes(figure: Figure, rows: int = 1, columns: int = 1, **options: Any) -> list[Axes]:
-    with mpl.rc_context(cast(Any, _STYLE)):
+    with context():
         axes = figure.subplots(rows, columns, squeeze=False, **options)
     return list(axes.flat)
 
@@ -52,5 +59,5 @@ def title(axes: Axes, text: str) -> None:
 
 
 def save(figure: Figure, file: IO[bytes]) -> None:
-    with mpl.rc_context(cast(Any, _STYLE)):
+    with context():
         figure.savefig(file, format="png", dpi=150)

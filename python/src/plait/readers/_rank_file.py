@@ -87,7 +87,8 @@ def read_rank_file(path: Path) -> RankFile:
     for name in names:
         text = bytes(name["text"])[: min(int(name["length"]), layout.NAME_BYTES)]
         key = (int(name["role"]), int(name["number"]))
-        result.names[key] = text.decode("utf-8", "replace").rstrip("\0")
+        shown = text.decode("utf-8", "replace").rstrip("\0")
+        result.names[key] = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
     return result
 
 

@@ -15,6 +15,7 @@ import polars as pl
 from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
+from plait._launcher import name_signals
 from plait.readers._clocks import ClockMap, fit_clock
 from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
 
@@ -34,6 +35,7 @@ def read_run(folder: Path) -> Run:
         )
     notices: list[str] = []
     meta = _read_meta(folder / "meta.json", notices)
+    meta = _add_launch(meta, folder / "run.json", notices)
     files = _read_files(folder, notices)
     if not files:
         why = f" ({notices[-1]})" if notices and ".plt" in notices[-1] else ""
@@ -64,6 +66,27 @@ def _read_meta(path: Path, notices: list[str]) -> dict[str, Any]:
         notices.append(
             "The run did not end in good order, or still runs: this shows what had been written"
         )
+    return meta
+
+
+def _add_launch(meta: dict[str, Any], path: Path, notices: list[str]) -> dict[str, Any]:
+    """What `plait run` noted: the command, where the program did not tell it, and how it ended."""
+    try:
+        launch = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return meta
+    if not isinstance(launch, dict) or not isinstance(launch.get("command"), list):
+        return meta
+    command = [str(word) for word in launch["command"]]
+    if not meta.get("command"):
+        meta = {**meta, "command": command}
+    if not meta.get("program") and command:
+        meta = {**meta, "program": Path(command[0]).name}
+    status = launch.get("status")
+    if isinstance(status, int) and status != 0:
+        number = name_signals(status)
+        how = f"by signal {number}" if number is not None else f"with exit status {status}"
+        notices.append(f"The program was ended {how}")
     return meta
 
 
@@ -121,6 +144,9 @@ def _assemble(meta: dict[str, Any], ranks: int, files: list[RankFile], notices: 
             "clocks, so times of different ranks may be off by milliseconds"
         )
     whole = {name: pl.concat(parts) for name, parts in tables.items()}
+    is_own = pl.col("communicator") >= events.OWN_COMMUNICATORS
+    own_messages = whole["messages"].filter(is_own).height
+    whole["messages"] = whole["messages"].filter(~is_own)
     return Run(
         meta=meta,
         ranks=ranks,
@@ -129,6 +155,7 @@ def _assemble(meta: dict[str, Any], ranks: int, files: list[RankFile], notices: 
         span_kinds=numbering.names(1),
         counter_kinds=numbering.names(2),
         clock_error_ns=error_ns,
+        own_messages=own_messages,
         notices=tuple(notices),
         **whole,
     )

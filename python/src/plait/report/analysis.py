@@ -23,7 +23,10 @@ from plait.measures.steps import only_step, steps_of_run
 class Analysis:
     folder: Path
     run: Run
-    window_ns: tuple[int, int]
+    window_ns: tuple[int, int]  # of everything recorded
+    working_ns: tuple[
+        int, int
+    ]  # from the first task being ready to the end of the last; idle counts here
     steps: pl.DataFrame
     lanes: pl.DataFrame  # idle_by_lane
     ranks: pl.DataFrame  # idle_by_rank
@@ -63,14 +66,19 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         )
     matched = match_messages(run.messages)
     window_ns = run.window_ns()
-    lanes = idle_by_lane(run.tasks, window_ns)
+    steps = steps_of_run(run)
+    working_ns = window_ns
+    if run.tasks.height:
+        working_ns = (int(steps["start_ns"].to_numpy().min()), int(steps["end_ns"].to_numpy().max()))
+    lanes = idle_by_lane(run.tasks, working_ns)
     ran = pl.col("role") == events.ROLE_TASK
     paths = critical_paths(run.tasks, matched)
     return Analysis(
         folder=folder,
         run=run,
         window_ns=window_ns,
-        steps=steps_of_run(run),
+        working_ns=working_ns,
+        steps=steps,
         lanes=lanes,
         ranks=idle_by_rank(lanes),
         matched=matched,

@@ -136,6 +136,8 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
 def _findings(analysis: Analysis) -> str:
     found = find_losses(
         analysis.run,
+        analysis.total_ns,
+        analysis.working_ns[1] - analysis.working_ns[0],
         analysis.ranks,
         analysis.task_phases,
         analysis.shares,
@@ -168,10 +170,10 @@ def _tasks(analysis: Analysis, payload: Payload) -> str:
     return _figure(
         "tasks",
         "What each worker did",
-        "One lane for each worker; white is idle. Sends and receives occupy no worker and stand in the "
-        "thin rows below, from posting to completion. Zoomed out, each column shows the shares of its "
-        "time by kind. Dashed lines are the starts of steps; the plots of data in flight, data rate "
-        f"and counters follow this one's zoom.{rounded}",
+        "One lane for each worker; white is idle, counted from the first task to the last. Sends and "
+        "receives occupy no worker and stand in the thin rows below, from posting to completion. Zoomed "
+        "out, each column shows the shares of its time by kind. Dashed lines are the starts of steps; "
+        f"the plots of data in flight, data rate and counters follow this one's zoom.{rounded}",
         f'{tools}<div class="legend"></div><div class="plot"></div>',
     )
 
@@ -274,7 +276,7 @@ def _path(analysis: Analysis) -> str:
         '<button data-act="after">Step ›</button><span class="which"></span></div>'
     )
     overall = (
-        f"<table><caption>All {format_count(analysis.steps.height, 'step')}</caption><thead><tr>"
+        f"<table><caption>All steps ({analysis.steps.height:,})</caption><thead><tr>"
         "<th>on the path</th><th>times</th><th>time</th><th>share</th></tr></thead>"
         f"{''.join(rows)}</table>"
     )
@@ -336,6 +338,8 @@ def _foot(analysis: Analysis) -> str:
     hosts = meta.get("hosts")
     if isinstance(hosts, list):
         facts.append("on " + ", ".join(sorted({str(host) for host in hosts})[:8]))
+    if analysis.run.own_messages:
+        facts.append(f"{analysis.run.own_messages:,} records of plait's own messages are not shown")
     if analysis.run.clock_error_ns:
         facts.append(f"clocks of ranks agree within {format_time(analysis.run.clock_error_ns)}")
     return f"<footer>{escape(' · '.join(facts))}</footer>"

@@ -76,6 +76,7 @@ def make_payload(analysis: Analysis) -> Payload:
             "colour": list(palette.WAITS),
             "run": critical_path.RUN,
             "transfer": critical_path.TRANSFER,
+            "notice": critical_path.NOTICE,
         },
         "gaps": _histogram(run.gaps),
         "counters": _counters(analysis),

@@ -35,7 +35,8 @@ def write_report(analysis: Analysis, output: Path) -> Written:
     write_text(page, build_page(analysis, make_payload(analysis), bodies_png))
     pictures = []
     for name, draw in _figures(analysis).items():
-        figure = draw()
+        with style.context():
+            figure = draw()
         if figure is not None:
             pictures.append(_save(output / f"{name}.png", figure))
     if bodies_png is not None:
@@ -69,7 +70,8 @@ def _bodies(analysis: Analysis) -> bytes | None:
     if not snapshots:
         return None
     buffer = BytesIO()
-    style.save(bodies.plot_bodies(snapshots), buffer)
+    with style.context():
+        style.save(bodies.plot_bodies(snapshots), buffer)
     return buffer.getvalue()
 
 

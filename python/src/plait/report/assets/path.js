@@ -32,9 +32,9 @@ plait.drawPath = function (panel, ctx, p, range) {
     if (ctx.measureText(name).width < w - 8) { ctx.fillStyle = plait.inkOn(colour); ctx.fillText(name, x0 + 4, middle(i) + 0.5); }
   }
   for (const [a, b, between] of links) {
-    const transfer = between && between.what === info.transfer;
+    const transfer = between && (between.what === info.transfer || between.what === info.notice);
     if (!transfer && p.lane[a] === p.lane[b] && !between) continue;
-    ctx.strokeStyle = transfer ? "#CC3377" : "#1b2430"; ctx.lineWidth = transfer ? 2.5 : 1.4;
+    ctx.strokeStyle = transfer ? info.colour[info.transfer] : "#1b2430"; ctx.lineWidth = transfer ? 2.5 : 1.4;
     const x0 = panel.x(p.start[a] + p.length[a]), x1 = panel.x(p.start[b]), y0 = middle(a), y1 = middle(b);
     ctx.beginPath(); ctx.moveTo(x0, y0); ctx.lineTo(x1, y1); ctx.stroke();
     if (transfer || p.lane[a] !== p.lane[b]) {
@@ -43,6 +43,16 @@ plait.drawPath = function (panel, ctx, p, range) {
       ctx.beginPath(); ctx.moveTo(x1, y1); ctx.lineTo(x1 - 8 * Math.cos(angle - 0.4), y1 - 8 * Math.sin(angle - 0.4));
       ctx.lineTo(x1 - 8 * Math.cos(angle + 0.4), y1 - 8 * Math.sin(angle + 0.4)); ctx.fill();
     }
+  }
+  // Messages before the first task of the path and after its last have no tasks to stand between.
+  const isRun = (i) => p.what[i] === info.run;
+  let first = range[0], end = range[1];
+  while (first < range[1] && !isRun(first)) first++;
+  while (end > first && !isRun(end - 1)) end--;
+  for (let i = range[0]; i < range[1]; i++) {
+    if (i >= first && i < end || p.what[i] !== info.transfer && p.what[i] !== info.notice) continue;
+    ctx.fillStyle = info.colour[p.what[i]];
+    ctx.fillRect(panel.x(p.start[i]), middle(i) - 2.5, Math.max(1.5, panel.x(p.start[i] + p.length[i]) - panel.x(p.start[i])), 5);
   }
   ctx.restore();
 };
