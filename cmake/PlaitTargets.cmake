@@ -6,7 +6,9 @@ function(plait_compile_settings target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
-    -Wno-missing-field-initializers -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>
+    -Wno-missing-field-initializers
+    -Wno-restrict  # GCC 12 warns of std::string + std::string (its bug 105651)
+    -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>
     $<$<CONFIG:Debug>:-O1>)
   target_compile_definitions(${target} PRIVATE $<$<NOT:$<CONFIG:Release>>:PLAIT_CHECKS=1>)
   if(PLAIT_SANITIZE)

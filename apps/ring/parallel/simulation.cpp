@@ -124,7 +124,7 @@ class Simulation::Impl {
   Boundary boundary_;
   std::vector<Boundary> boundaries_;  ///< By rank.
   FarField far_;
-  std::vector<std::unique_ptr<plait::Resource>> batches_;
+  std::vector<std::unique_ptr<plait::Resource>> parts_;  ///< Of the bodies, as force tasks take them.
   bool is_stepping_ = true;  ///< Not so for the forces before the first step.
 
   Graph graph_;
@@ -163,14 +163,8 @@ Simulation::Impl::Impl(plait::Runtime& runtime, const Parameters& parameters, co
       peers_.emplace_back().rank = Rank{rank};
     }
   }
-  samples_ = choose_samples(bodies_, std::max(100U, options_.samples / runtime.rank_count()));
-  std::vector<Sample> all;
-  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{samples_}))) {
-    const auto samples = view_as<Sample>(bytes, "samples");
-    all.insert(all.end(), samples.begin(), samples.end());
-  }
-  domains_ = Domains{options_.grid, std::move(all)};
-  distribute(domains_);
+  domains_ = start.domain_bounds.empty() ? cut_first_domains() : Domains{options_.grid, start.domain_bounds};
+  distribute();
   build_graph();
   if (!start.has_forces) {
     run(forces_only_, false);
@@ -335,9 +329,8 @@ Task Simulation::Impl::add_tree(Task after) {
     timed(context, [&] {
       tree_.finish();
       begin_forces(bodies_, parameters_.central_mass);
-      const std::size_t groups = tree_.groups().size();
-      while (batches_.size() * options_.batch_groups < groups) {
-        batches_.push_back(std::make_unique<plait::Resource>());
+      while (parts_.size() * options_.task_batches < tree_.batches().size()) {
+        parts_.push_back(std::make_unique<plait::Resource>());
       }
     });
   });
@@ -486,21 +479,20 @@ void Simulation::Impl::make_let_for(Peer& peer) {
   }
 }
 
-/// Spawns the walks over one tree: a task for each batch of groups. Batches are locked, as several trees pull the same bodies.
+/// Spawns the walks over one tree: a task for each few batches of groups. These are locked, as several trees pull the same bodies.
 void Simulation::Impl::walk(TaskContext& context, const TreeView& view, Origin origin, TaskKind kind) {
-  const std::span<const Group> groups = tree_.groups();
-  for (std::size_t first = 0; first < groups.size(); first += options_.batch_groups) {
-    const auto batch = groups.subspan(first, std::min<std::size_t>(options_.batch_groups, groups.size() - first));
-    const std::size_t number = first / options_.batch_groups;
+  const std::span<const Batch> batches = tree_.batches();
+  const std::size_t size = options_.task_batches;
+  for (std::size_t first = 0; first < batches.size(); first += size) {
+    const auto part = batches.subspan(first, std::min(size, batches.size() - first));
     context.spawn({.kind = kind,
                    .body =
-                       [this, view, origin, batch](TaskContext& inner) {
+                       [this, view, origin, part](TaskContext& inner) {
                          WorkerState& worker = workers_[inner.worker().value()];
-                         add_forces(view, origin, {bodies_, tree_.velocities()}, batch, force_options_, worker.workspace,
-                                    worker.sums);
+                         add_forces(view, origin, {bodies_, tree_}, part, force_options_, worker.workspace, worker.sums);
                        },
-                   .object = number,
-                   .resources = {batches_[number].get()}});
+                   .object = first / size,
+                   .resources = {parts_[first / size].get()}});
   }
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/program/progress_bar.hpp"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,6 +17,16 @@ namespace {
 
 constexpr std::size_t width = 30;
 constexpr auto interval = std::chrono::milliseconds{100};
+
+/// MPI launchers put a terminal of their own, of no size, between a program and the user: only `plait run` knows what stands at
+/// the end, and says so in PLAIT_PROGRESS.
+bool is_seen_by_a_person() {
+  if (const char* const said = std::getenv("PLAIT_PROGRESS")) {
+    return std::string_view{said} == "1";
+  }
+  winsize size{};
+  return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+}
 
 }  // namespace
 
@@ -29,7 +42,7 @@ std::string describe_duration(std::chrono::duration<double> duration) {
 }
 
 ProgressBar::ProgressBar(std::uint64_t total, bool is_shown)
-    : total_{total}, is_shown_{is_shown && total > 0 && isatty(STDOUT_FILENO) != 0} {}
+    : total_{total}, is_shown_{is_shown && total > 0 && is_seen_by_a_person()} {}
 
 void ProgressBar::update(std::uint64_t done) {
   const auto now = Clock::now();

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "plait/base/backoff.hpp"
 #include "plait/comm/detail/operation.hpp"
@@ -210,6 +211,8 @@ void Endpoint::progress_until(const std::function<bool()>& is_done) {
       backoff.reset();
     } else if (has_failed_.load(std::memory_order_acquire)) {  // with release in set_failure()
       throw *failure_;
+    } else if (is_moving_bulk()) {
+      std::this_thread::yield();
     } else if (!is_done()) {
       backoff.pause();
     }

@@ -104,6 +104,10 @@ class Endpoint {
   [[nodiscard]] std::size_t outstanding_count() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);  // a hint; orders nothing
   }
+  /// Whether bulk data is on its way. It moves only while somebody looks: who waits should then look again at once, giving way to others.
+  [[nodiscard]] bool is_moving_bulk() const noexcept {
+    return bulk_count_.load(std::memory_order_relaxed) > 0;  // a hint; orders nothing
+  }
   /// One line for each of the program's messages that has come and was never received, with source and tag; for reports at the end.
   [[nodiscard]] std::vector<std::string> never_received() const;
 
@@ -186,6 +190,7 @@ class Endpoint {
   std::mutex handler_mutex_;  ///< Held while handlers run, so that they keep their order.
   std::atomic<std::size_t> active_count_ = 0;
   std::atomic<std::size_t> outstanding_ = 0;
+  std::atomic<std::size_t> bulk_count_ = 0;  ///< Transfers posted to the driver.
   std::atomic<bool> has_failed_ = false;
   std::optional<Error> failure_;
 };

@@ -358,8 +358,12 @@ void Endpoint::start_bulk_receive(Operation& operation, const wire::Header& head
 /// Posts the bulk transfer of a matched receive, or of a send whose receiver is ready. False when a slot or the driver is busy.
 bool Endpoint::try_bulk(Operation& operation) {
   if (operation.direction == net::Direction::sent) {
-    return driver_.send_bulk({operation.peer, net::BulkSlot{operation.slot}, operation.data, operation.announced}) !=
-           net::Post::retry;
+    if (driver_.send_bulk({operation.peer, net::BulkSlot{operation.slot}, operation.data, operation.announced}) ==
+        net::Post::retry) {
+      return false;
+    }
+    bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
+    return true;
   }
   if (free_slots_.empty()) {
     return false;
@@ -368,6 +372,7 @@ bool Endpoint::try_bulk(Operation& operation) {
   if (driver_.receive_bulk({operation.peer, net::BulkSlot{slot}, operation.buffer, slot}) == net::Post::retry) {
     return false;
   }
+  bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
   free_slots_.pop_back();
   slots_[slot] = &operation;
   operation.slot = slot;
@@ -397,6 +402,7 @@ void Endpoint::handle_ready(Rank source, const wire::Header& header) {
 }
 
 void Endpoint::bulk_done(const net::BulkDone& done) {
+  bulk_count_.fetch_sub(1, std::memory_order_relaxed);  // a hint
   Operation* operation = nullptr;
   if (done.direction == net::Direction::sent) {
     operation = std::exchange(announced_.at(done.cookie), nullptr);

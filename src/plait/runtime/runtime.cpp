@@ -9,6 +9,7 @@
 #include "plait/base/topology.hpp"
 #include "plait/runtime/clock_sync.hpp"
 #include "plait/runtime/gather.hpp"
+#include "plait/trace/meta.hpp"
 
 #ifdef PLAIT_WITH_MPI
 #include "plait/net/mpi/mpi_driver.hpp"
@@ -45,6 +46,20 @@ std::vector<std::string> gather_hosts(comm::Endpoint& endpoint) {
   return hosts;
 }
 
+trace::Meta describe(const Options& options, const net::Driver& driver, std::vector<std::string> hosts) {
+  trace::Meta meta;
+  meta.command = options.command;
+  meta.program = options.command.empty() ? "" : std::filesystem::path{options.command.front()}.filename().string();
+  meta.ranks = driver.rank_count();
+  meta.workers = options.worker_count;
+  meta.hosts = std::move(hosts);
+  meta.started = std::chrono::system_clock::now();
+  meta.mpi = driver.name();
+  meta.revision = options.revision;
+  meta.options = options.described();
+  return meta;
+}
+
 WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& hosts) {
   WaitPolicy wait = options.messages.wait;
   const auto ranks_here = static_cast<std::uint32_t>(std::ranges::count(hosts, host_name()));
@@ -61,14 +76,17 @@ Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
       driver_{std::move(driver)},
       recorder_{RecorderMaker{options_, *driver_}()},
       endpoint_{*driver_, recorder_, options_.messages},
-      hosts_{gather_hosts(endpoint_)},
-      wait_{choose_wait(options_, hosts_)},
+      meta_{describe(options_, *driver_, gather_hosts(endpoint_))},
+      wait_{choose_wait(options_, meta_.hosts)},
       scheduler_{endpoint_,
                  recorder_,
                  {.worker_count = options_.worker_count, .wait = wait_, .stall_max = options_.stall_max}},
       exceptions_at_start_{std::uncaught_exceptions()} {
   endpoint_.set_wait(wait_);
   if (recorder_.is_on()) {
+    if (self() == Rank{0}) {
+      write_meta(options_.trace_folder, meta_);
+    }
     record_clock_offset(endpoint_, recorder_);
   }
 }
@@ -94,6 +112,10 @@ void Runtime::end() {
   barrier(endpoint_);
   if (recorder_.is_on()) {
     record_clock_offset(endpoint_, recorder_);
+    meta_.ended = std::chrono::system_clock::now();
+    if (self() == Rank{0}) {
+      write_meta(options_.trace_folder, meta_);
+    }
   }
   const std::vector<std::string> unreceived = endpoint_.never_received();
   for (std::size_t i = 0; i < std::min(unreceived.size(), unreceived_named_max); ++i) {

@@ -3,8 +3,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
@@ -13,6 +11,7 @@
 #include "plait/runtime/options.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/task/scheduler.hpp"
+#include "plait/trace/meta.hpp"
 #include "plait/trace/recorder.hpp"
 
 #ifdef PLAIT_WITH_MPI
@@ -64,7 +63,7 @@ class Runtime {
   std::unique_ptr<net::Driver> driver_;
   trace::Recorder recorder_;
   comm::Endpoint endpoint_;
-  std::vector<std::string> hosts_;  ///< Of every rank, on rank 0; elsewhere only this rank's count is kept.
+  trace::Meta meta_;
   WaitPolicy wait_;
   task::Scheduler scheduler_;
   int exceptions_at_start_;

@@ -414,6 +414,10 @@ void Scheduler::idle(Worker& worker, Backoff& backoff) {
     has_failed_.store(true, std::memory_order_release);  // with is_over(); run() throws what the endpoint knows
     return;
   }
+  if (endpoint_.is_moving_bulk()) {
+    std::this_thread::yield();
+    return;
+  }
   // The only worker has nobody to be woken by: it looks at the network again after a short sleep.
   if (workers_.size() == 1) {
     if (backoff.pause()) {

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/report.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "plait/base/topology.hpp"
+#ifdef PLAIT_WITH_MPI
+#include <mpi.h>
+#endif
+
+namespace bench {
+
+namespace {
+
+/// The first line that a command prints; empty when it cannot be run.
+std::string output_of(const char* command) {
+  std::string line;
+  if (FILE* const pipe = popen(command, "r")) {
+    char buffer[256];
+    if (std::fgets(buffer, sizeof buffer, pipe) != nullptr) {
+      line = buffer;
+    }
+    pclose(pipe);
+  }
+  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) {
+    line.pop_back();
+  }
+  return line;
+}
+
+std::string mpi_version() {
+#ifdef PLAIT_WITH_MPI
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string all{text, static_cast<std::size_t>(length)};
+  return all.substr(0, all.find_first_of(",\n"));
+#else
+  return "none";
+#endif
+}
+
+nlohmann::json machine() {
+  return {{"cores", plait::machine_core_count()},
+          {"processor", output_of("sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1")},
+          {"mpi", mpi_version()}};
+}
+
+template <class T>
+nlohmann::json or_null(const T& value, bool is_there) {
+  return is_there ? nlohmann::json(value) : nlohmann::json(nullptr);
+}
+
+}  // namespace
+
+Spread spread_of(std::vector<double> values) {
+  if (values.empty()) {
+    return {};
+  }
+  std::ranges::sort(values);
+  const auto at = [&](double part) { return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)]; };
+  return {at(0.5), at(0.25), at(0.75)};
+}
+
+Report::Report(std::string name, std::string claim, unsigned ranks, int argc, char** argv)
+    : name_{std::move(name)}, claim_{std::move(claim)} {
+  for (int i = 0; i < argc; ++i) {
+    command_ += (i > 0 ? " " : "") + std::string{argv[i]};
+    const std::string_view argument{argv[i]};
+    if (i == 0) {
+      command_ = command_.substr(command_.rfind('/') + 1);
+    } else if (argument == "--full") {
+      is_full_ = true;
+    } else if (argument == "--json" && i + 1 < argc) {
+      json_file_ = argv[++i];
+    } else if (argument == "--describe") {
+      fmt::print("{}\n", nlohmann::json{{"bench", name_}, {"claim", claim_}, {"ranks", ranks}}.dump());
+      std::exit(0);
+    } else {
+      const bool is_help = argument == "--help";
+      fmt::print(is_help ? stdout : stderr,
+                 "{}{}: {}\nUsage: plait bench {} [--full] [--json FILE]\n  --full  more sizes and repetitions\n  --json  also "
+                 "write the results to FILE\n",
+                 is_help ? "" : fmt::format("unknown option {}\n", argument), name_, claim_, name_);
+      std::exit(is_help ? 0 : 2);
+    }
+  }
+}
+
+void Report::finish() const {
+  fmt::print("{}: {}\n", name_, claim_);
+  fmt::print("{:<34} {:>12} {:>25}  {:<8} {:>12}  {}\n", "", "median", "quartiles", "", "peer", "");
+  nlohmann::json results = nlohmann::json::array();
+  for (const Row& row : rows_) {
+    std::string label = row.name;
+    for (const auto& [key, value] : row.params) {
+      label += fmt::format(" {}={}", key, value);
+    }
+    fmt::print("{:<34} {:>12.5g} {:>12.5g} {:>12.5g}  {:<8} {:>12}  {}\n", label, row.value.median, row.value.low,
+               row.value.high, row.unit, row.peer_value ? fmt::format("{:.5g}", *row.peer_value) : "", row.peer);
+    results.push_back({{"name", row.name},
+                       {"params", row.params},
+                       {"value", row.value.median},
+                       {"unit", row.unit},
+                       {"low", row.value.low},
+                       {"high", row.value.high},
+                       {"peer", or_null(row.peer, !row.peer.empty())},
+                       {"peer_value", or_null(row.peer_value.value_or(0), row.peer_value.has_value())},
+                       {"bound", or_null(row.bound, !row.bound.empty())},
+                       {"bound_value", or_null(row.bound_value.value_or(0), row.bound_value.has_value())}});
+  }
+  if (json_file_.empty()) {
+    return;
+  }
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  std::ofstream file{json_file_};
+  file << nlohmann::json{{"bench", name_},
+                         {"commit", output_of("git rev-parse --short HEAD 2>/dev/null")},
+                         {"machine", machine()},
+                         {"command", command_},
+                         {"seconds", seconds},
+                         {"results", results}}
+              .dump(2)
+       << '\n';
+  if (!file) {
+    fmt::print(stderr, "cannot write {}\n", json_file_);
+    std::exit(1);
+  }
+}
+
+}  // namespace bench
