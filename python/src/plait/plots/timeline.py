@@ -125,7 +125,7 @@ def draw_lane(
     if lane.what == "worker":
         width = (window_ns[1] - window_ns[0]) / scale
         axes.fill_between([0, width], top, top + size, color="#f4f6f8", linewidth=0, zorder=0)
-    if start.size > BARS_MAX and lane.what != "messages":
+    if start.size > BARS_MAX:
         image = _shares_image(start, end, kind, colours, (window_ns[1] - window_ns[0]) / scale)
         extent = (0.0, (window_ns[1] - window_ns[0]) / scale, top + size, top)
         axes.imshow(image, extent=extent, aspect="auto", interpolation="nearest", zorder=1)

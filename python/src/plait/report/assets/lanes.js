@@ -92,29 +92,29 @@ plait.LanesPanel = class extends plait.Panel {
       else shares[column * K + kind] += pixels;
     }
     if (this.options.fade) ctx.globalAlpha = 0.28;
-    if (many) this.drawShares(ctx, place, shares, width, large, scale);
+    if (many) this.drawShares(ctx, place, shares, width);
     this.drawBars(ctx, place, large);
     ctx.globalAlpha = 1;
   }
-  drawShares(ctx, place, shares, width, large, scale) {
-    const kinds = plait.data.kinds, K = kinds.length, h = place.height;
-    // Columns of one pixel each, kinds stacked from the lane's bottom in a fixed order.
-    for (let kind = 0; kind < K; kind++) {
-      let any = false;
-      for (let c = kind; c < shares.length; c += K) if (shares[c] > 0) { any = true; break; }
-      if (!any) continue;
-      ctx.fillStyle = this.colour(kind);
-      ctx.beginPath();
-      for (let x = 0; x < width; x++) {
-        const share = shares[x * K + kind];
+  // Columns of one pixel each, kinds stacked from the lane's bottom in a fixed order.
+  drawShares(ctx, place, shares, width) {
+    const K = plait.data.kinds.length, H = 2 * place.height;
+    const image = new ImageData(width, H), pixels = new Uint32Array(image.data.buffer);
+    const colours = Uint32Array.from({ length: K }, (_, k) => { const [r, g, b] = plait.rgb(this.colour(k)); return (255 << 24 | b << 16 | g << 8 | r) >>> 0; });
+    for (let x = 0; x < width; x++) {
+      let sum = 0, y = H;
+      for (let k = 0; k < K && y > 0; k++) {
+        const share = shares[x * K + k];
         if (share <= 0) continue;
-        let below = 0;
-        for (let k = 0; k < kind; k++) below += shares[x * K + k];
-        const y1 = place.y + h - Math.min(1, below) * h, y0 = Math.max(place.y, place.y + h - Math.min(1, below + share) * h);
-        ctx.rect(this.left + x, y0, 1, y1 - y0);
+        sum += share;
+        const top = Math.max(0, Math.round(H * (1 - sum)));
+        for (let row = top; row < y; row++) pixels[row * width + x] = colours[k];
+        y = Math.min(y, top);
       }
-      ctx.fill();
     }
+    const canvas = new OffscreenCanvas(width, H);
+    canvas.getContext("2d").putImageData(image, 0, 0);
+    ctx.drawImage(canvas, this.left, place.y, width, place.height);
   }
   colour(kind) {
     const found = plait.data.kinds[kind];

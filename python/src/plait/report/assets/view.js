@@ -31,8 +31,8 @@ plait.View = class {
     this.waiting = true;
     const go = () => {
       this.waiting = false;
+      for (const panel of this.panels) if (this.painted && !panel.isNear()) panel.stale = true; else panel.paint();
       this.painted = true;
-      for (const panel of this.panels) panel.paint();
       for (const listener of this.listeners) listener(this);
     };
     if (this.painted) requestAnimationFrame(go); else go();
@@ -53,6 +53,7 @@ plait.Canvas = class {
     figure.querySelector(".plot").appendChild(holder);
     this.ctx = this.element.getContext("2d");
     this.resize();
+    new IntersectionObserver(() => { if (this.stale) this.paint(); }, { rootMargin: "200px" }).observe(this.element);
     new ResizeObserver(() => { if (this.resize()) this.paint(); }).observe(holder);
   }
   resize() {
@@ -70,7 +71,12 @@ plait.Canvas = class {
   get right() { return this.width - this.margin.right; }
   get top() { return this.margin.top; }
   get bottom() { return this.height - this.margin.bottom; }
+  isNear() {
+    const box = this.element.getBoundingClientRect();
+    return box.bottom > -200 && box.top < window.innerHeight + 200;
+  }
   paint() {
+    this.stale = false;
     const ctx = this.ctx;
     ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     ctx.clearRect(0, 0, this.width, this.height);
