@@ -104,14 +104,16 @@ class Player {
   std::vector<BulkDone> bulk_room_ = std::vector<BulkDone>(16);
 };
 
-/// What the network promises beyond the minimum.
-struct Promises {
+/// What a case may expect of the network, and how much it should do.
+struct Terms {
   bool keeps_order = true;
+  /// Longest bulk transfer; longer than the driver's chunks, whatever they are.
+  std::size_t bulk_bytes_max = std::size_t{9} * 1024 * 1024 + 5;
 };
 
 struct Case {
   std::string name;
-  std::function<Part(Player&, const Promises&)> play;
+  std::function<Part(Player&, const Terms&)> play;
 };
 
 /// For gtest's messages.

@@ -50,7 +50,7 @@ enum class Threads : std::uint8_t { one, one_a_rank };
 struct Setting {
   std::string name;
   std::function<std::unique_ptr<World>(std::uint32_t ranks)> make;
-  Promises promises;
+  Terms terms;
   Threads threads = Threads::one;
 };
 
@@ -64,15 +64,16 @@ std::vector<Setting> settings() {
     return
         [options](std::uint32_t ranks) -> std::unique_ptr<World> { return std::make_unique<SimWorld>(ranks, options); };
   };
+  const Terms small{.bulk_bytes_max = 700'001};
   return {
       {"loopback", loopback({}), {}},
-      {"loopback_small", loopback({.packet_bytes_max = 1024, .mailbox_packets_max = 3}), {}},
+      {"loopback_small", loopback({.packet_bytes_max = 1024, .mailbox_packets_max = 3}), small},
       {"loopback_threads", loopback({}), {}, Threads::one_a_rank},
       {"sim", sim({}), {}},
-      {"sim_late", sim({.seed = 7, .delay_max = nanoseconds{50000}}), {}},
+      {"sim_late", sim({.seed = 7, .delay_max = nanoseconds{50000}}), small},
       {"sim_disorder",
        sim({.seed = 8, .delay_max = nanoseconds{50000}, .order = SimOrder::free}),
-       {.keeps_order = false}},
+       {.keeps_order = false, .bulk_bytes_max = small.bulk_bytes_max}},
       {"sim_full",
        sim({.seed = 9,
             .delay_max = nanoseconds{3000},
@@ -80,7 +81,7 @@ std::vector<Setting> settings() {
             .send_queue_packets_max = 2,
             .bulk_slot_count = 3,
             .bulk_chunk_bytes = 5000}),
-       {}},
+       small},
   };
 }
 
@@ -93,11 +94,11 @@ using Parameter = std::tuple<Setting, std::uint32_t, Case>;
 
 class Conformance : public testing::TestWithParam<Parameter> {};
 
-void play_in_turns(World& world, std::deque<Player>& players, const Case& played, const Promises& promises) {
+void play_in_turns(World& world, std::deque<Player>& players, const Case& played, const Terms& terms) {
   std::vector<Part> parts;
   parts.reserve(players.size());
   for (Player& player : players) {
-    parts.push_back(played.play(player, promises));
+    parts.push_back(played.play(player, terms));
   }
   std::size_t over = 0;
   for (std::uint64_t turn = 0; over < players.size(); ++turn) {
@@ -114,12 +115,12 @@ void play_in_turns(World& world, std::deque<Player>& players, const Case& played
   }
 }
 
-void play_at_once(std::deque<Player>& players, const Case& played, const Promises& promises) {
+void play_at_once(std::deque<Player>& players, const Case& played, const Terms& terms) {
   std::vector<std::jthread> threads;
   threads.reserve(players.size());
   for (Player& player : players) {
-    threads.emplace_back([&player, &played, &promises] {
-      Part part = played.play(player, promises);
+    threads.emplace_back([&player, &played, &terms] {
+      Part part = played.play(player, terms);
       for (std::uint64_t turn = 0; !part.is_over() || !player.driver().is_idle(); ++turn) {
         ASSERT_LT(turn, turns_max) << "the case hangs";
         player.poll();
@@ -146,9 +147,9 @@ TEST_P(Conformance, holds) {
     EXPECT_EQ(players.back().rank_count(), rank_count);
   }
   if (setting.threads == Threads::one) {
-    play_in_turns(*world, players, played, setting.promises);
+    play_in_turns(*world, players, played, setting.terms);
   } else {
-    play_at_once(players, played, setting.promises);
+    play_at_once(players, played, setting.terms);
   }
   for (Player& player : players) {
     player.set_poll_room(1, 1);
