@@ -210,6 +210,30 @@ def test_run_kills_what_outlives_its_signal(
         os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
+_RANK_1_DIES = r"""
+#include <mpi.h>
+#include <signal.h>
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 1) raise(SIGKILL);
+  MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+
+
+def test_run_ends_a_real_job_of_which_a_rank_was_killed(tmp_path: Path) -> None:
+    if not shutil.which("mpicc") or not shutil.which("mpiexec"):
+        pytest.skip("no MPI here: apt-get install libopenmpi-dev openmpi-bin")
+    (tmp_path / "dies.c").write_text(_RANK_1_DIES)
+    subprocess.run(["mpicc", "-o", "dies", "dies.c"], cwd=tmp_path, check=True)
+    done = run_plait("run", "-n", 2, "--name", "x", "./dies", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "plait: dies failed" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words", "status"),
     [

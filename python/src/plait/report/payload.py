@@ -195,9 +195,9 @@ def _histogram(gaps: pl.DataFrame) -> dict[str, Any] | None:
     if not gaps.height:
         return None
     length = np.maximum((gaps["end_ns"] - gaps["start_ns"]).to_numpy(), 1).astype(np.float64)
-    low = np.floor(np.log10(length.min()) * 5) / 5
-    high = np.ceil(np.log10(length.max()) * 5 + 1e-9) / 5
-    edges = 10.0 ** np.linspace(low, max(high, low + 0.2), max(1, round((high - low) * 5)) + 1)
+    low = np.floor(np.log10(length.min()))
+    high = max(low + 1, np.ceil(np.log10(length.max())))
+    edges = 10.0 ** np.linspace(low, high, round((high - low) * 5) + 1)
     edges[-1] = max(edges[-1], length.max())
     counts, _ = np.histogram(length, edges)
     times, _ = np.histogram(length, edges, weights=length)

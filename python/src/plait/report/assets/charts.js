@@ -4,7 +4,7 @@
 
 plait.HistogramPanel = class extends plait.Canvas {
   constructor(figure, gaps) {
-    super(figure, 280, { left: 84, top: 14, right: 20, bottom: 46 });
+    super(figure, 280, { left: 84, top: 14, right: 40, bottom: 46 });
     this.gaps = gaps;
     this.element.addEventListener("pointermove", (event) => this.hover(event));
     this.element.addEventListener("pointerleave", () => plait.hideTip());
@@ -23,9 +23,10 @@ plait.HistogramPanel = class extends plait.Canvas {
       ctx.fillRect(a + 1, y(time), Math.max(1, b - a - 2), this.bottom - y(time));
     });
     const ticks = [];
-    for (let e = Math.ceil(low); e <= high; e++) ticks.push(Math.pow(10, e));
-    if (ticks.length < 2) ticks.splice(0, ticks.length, edges[0], edges[edges.length - 1]);
-    this.xAxis(ticks, x, plait.time, "length of a gap");
+    const parts = high - low < 3.5 ? [1, 2, 5] : [1];
+    for (let e = Math.floor(low); e <= high + 1e-6; e++) for (const m of parts) ticks.push(m * Math.pow(10, e));
+    const shown = ticks.filter((t) => t >= edges[0] * 0.999 && t <= edges[edges.length - 1] * 1.001);
+    this.xAxis(shown, x, plait.time, "length of a gap");
   }
   hover(event) {
     const px = event.clientX - this.element.getBoundingClientRect().left, e = this.gaps.edges_ns;
