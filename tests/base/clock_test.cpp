@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/base/clock.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+TEST(SteadyClock, never_goes_back) {
+  const SteadyClock clock;
+  nanoseconds before = clock.now();
+  for (int i = 0; i < 1000; ++i) {
+    const nanoseconds now = clock.now();
+    EXPECT_GE(now, before);
+    before = now;
+  }
+}
+
+TEST(ManualClock, stands_still_until_it_is_advanced) {
+  ManualClock clock;
+  EXPECT_EQ(clock.now(), nanoseconds{0});
+  clock.advance_to(nanoseconds{5});
+  EXPECT_EQ(clock.now(), nanoseconds{5});
+  EXPECT_EQ(clock.now(), nanoseconds{5});
+}
+
+}  // namespace
+}  // namespace plait

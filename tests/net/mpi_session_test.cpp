@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a program with an MpiSession ends. Each way is a run of its own: `mpi_session_test WAY`.
+#include <array>
+#include <chrono>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <mpi.h>
+
+#include "plait/base/error.hpp"
+#include "plait/net/mpi/mpi_driver.hpp"
+#include "plait/net/mpi/session.hpp"
+
+namespace {
+
+using plait::net::MpiDriver;
+using plait::net::MpiSession;
+
+/// Waits for a message that nobody sends, as the others do when one rank fails.
+void wait_for_ever(MpiDriver& driver) {
+  std::array<plait::net::Arrival, 1> arrivals;
+  while (driver.poll(arrivals, {}).arrivals == 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+}
+
+int clean_end(int argc, char** argv) {
+  {
+    const MpiSession session{argc, argv};
+    const MpiSession inner{argc, argv};  // finds MPI initialised, and leaves it so
+    const MpiDriver driver{MPI_COMM_WORLD};
+  }
+  int is_finalized = 0;
+  MPI_Finalized(&is_finalized);
+  try {
+    const MpiSession again{argc, argv};
+  } catch (const plait::Error&) {
+    return is_finalized != 0 ? 0 : 1;
+  }
+  return 1;
+}
+
+/// A driver that outlives MPI: a mistake, but not one that may crash.
+int late_driver(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  const MpiDriver driver{MPI_COMM_WORLD};
+  MPI_Finalize();
+  return 0;
+}
+
+int exception(int argc, char** argv) {
+  try {
+    const MpiSession session{argc, argv};
+    MpiDriver driver{MPI_COMM_WORLD};
+    if (driver.self() == plait::Rank{0}) {
+      throw std::runtime_error{"rank 0 has had enough"};
+    }
+    wait_for_ever(driver);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s\n", error.what());
+    return 3;
+  }
+  return 0;
+}
+
+int abort_all(int argc, char** argv) {
+  const MpiSession session{argc, argv};
+  MpiDriver driver{MPI_COMM_WORLD};
+  if (driver.self() == plait::Rank{0}) {
+    session.abort(4);
+  }
+  wait_for_ever(driver);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string way = argc > 1 ? argv[1] : "";
+  if (way == "clean_end") {
+    return clean_end(argc, argv);
+  }
+  if (way == "late_driver") {
+    return late_driver(argc, argv);
+  }
+  if (way == "exception") {
+    return exception(argc, argv);
+  }
+  if (way == "abort") {
+    return abort_all(argc, argv);
+  }
+  std::fprintf(stderr, "usage: mpi_session_test clean_end | late_driver | exception | abort\n");
+  return 2;
+}
