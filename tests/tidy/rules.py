@@ -24,7 +24,7 @@ SOURCE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
-    r"src/plait/(net/mpi|record|runtime)/|apps/[^/]+/(main|snapshot)[^/]*$"
+    r"src/plait/(net/mpi|record|runtime)/|apps/[^/]+/(program/|main|snapshot)"
     r"|examples/|bench/|tests/(net/mpi|net/conformance|record|runtime|ring|mpi)"
 )
 
