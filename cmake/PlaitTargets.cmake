@@ -9,10 +9,10 @@ function(plait_compile_settings target)
     -Wno-missing-field-initializers
     -Wno-restrict  # GCC 12 warns of std::string + std::string (its bug 105651)
     -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>
-    $<$<CONFIG:Debug>:$<IF:$<BOOL:${PLAIT_SANITIZE}>,-O2,-O1>>)
+    $<$<CONFIG:Debug>:-O1>)
   target_compile_definitions(${target} PRIVATE $<$<NOT:$<CONFIG:Release>>:PLAIT_CHECKS=1>)
   if(PLAIT_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${PLAIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_compile_options(${target} PRIVATE -O2 -fsanitize=${PLAIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${PLAIT_SANITIZE})
   endif()
 endfunction()
