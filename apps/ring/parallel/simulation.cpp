@@ -311,7 +311,11 @@ Task Simulation::Impl::add_tree(Task after) {
     work();
   };
   phase("tree: sort", [this, timed, pieces](TaskContext& context, auto spawn) {
-    timed(context, [&] { tree_.begin(bodies_, tree_options_, bounding_box(bodies_), pieces); });
+    timed(context, [&] {
+      TreeOptions now = tree_options_;
+      now.prediction_time = is_stepping_ ? now.prediction_time : 0;  // at the start, velocities are of the positions' time
+      tree_.begin(bodies_, now, bounding_box(bodies_), pieces);
+    });
     spawn(tree_.pieces(), &Tree::sort_chunk);
   });
   if (pieces > 1) {
