@@ -18,6 +18,13 @@ using plait::Error;
 using plait::ErrorCode;
 using Samples = std::span<Sample>;
 
+/// A number in [0, 1) that looks random in `k`: multiples of the golden section, scrambled.
+double fraction(std::uint32_t k) {
+  std::uint64_t z = (k + 1) * std::uint64_t{0x9e3779b97f4a7c15};
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+  return static_cast<double>(z >> 11) * 0x1p-53;
+}
+
 /// Sorts `samples` along `axis` and cuts them into parts of equal weight: writes the inner bounds, calls
 /// `visit(part, samples of it)`.
 template <class Visit>
@@ -104,15 +111,21 @@ std::vector<Sample> choose_samples(std::span<const Body> bodies, std::uint32_t c
   const double otherwise = measured > 0 ? total / static_cast<double>(measured) : 1;
   total += otherwise * static_cast<double>(bodies.size() - measured);
   std::vector<Sample> samples;
+  // One sample somewhere in each share: evenly spaced ones would fall in step with the rows of a regular ring.
   const double share = total / count;
-  double next = share / 2;  // the middle of each share: a body stands for as much before it as after
+  std::uint32_t k = 0;
+  double next = share * fraction(k);
   double sum = 0;
   for (const Body& body : bodies) {
     sum += body.cost > 0 ? body.cost : otherwise;
-    if (sum >= next && samples.size() < count) {
-      const double shares = std::floor((sum - next) / share) + 1;
-      samples.push_back({place_of(body.position), shares * share});
-      next += shares * share;
+    double weight = 0;
+    while (k < count && sum >= next) {
+      weight += share;
+      ++k;
+      next = share * (k + fraction(k));
+    }
+    if (weight > 0) {
+      samples.push_back({place_of(body.position), weight});
     }
   }
   return samples;

@@ -17,8 +17,10 @@ struct ForceWorkspace::Lists {
   };
   std::vector<std::uint32_t> stack;
   std::vector<std::uint32_t> frontier;    // nodes that each group of the batch must judge for itself
-  std::vector<std::uint32_t> cell_nodes;  // found by a walk, not yet gathered
-  std::vector<Range> ranges;
+  std::vector<std::uint32_t> cell_nodes;  // the first `found` were found by a walk and are not yet gathered
+  std::size_t found = 0;
+  std::vector<Range> ranges;  // the first `range_count`
+  std::size_t range_count = 0;
   std::size_t cell_count = 0;
   std::size_t body_count = 0;
 
@@ -40,6 +42,8 @@ using SteadyClock = std::chrono::steady_clock;
 void walk_batch(const TreeView& tree, const Box& box, Lists& lists, ForceSums& sums) {
   lists.stack.clear();
   lists.frontier.clear();
+  lists.cell_nodes.clear();
+  lists.ranges.clear();
   const double guard2 = detail::guard2(box);
   const Node* const nodes = tree.nodes.data();
   const auto visit = [&](std::uint32_t index) {
@@ -69,43 +73,76 @@ void walk_batch(const TreeView& tree, const Box& box, Lists& lists, ForceSums& s
     }
     sums.nodes_visited += node.count();
   }
+  lists.found = lists.cell_nodes.size();
+  lists.range_count = lists.ranges.size();
 }
 
-/// From the frontier, the cells and bodies for one group.
+/// A stack-like array that takes an entry without a branch: it is written always and kept if wanted.
+template <class T>
+class Appender {
+ public:
+  explicit Appender(std::vector<T>& to, std::size_t begin) : to_{to}, size_{begin} {}
+  void make_room(std::size_t more) {
+    if (size_ + more > to_.size()) {
+      to_.resize(2 * (size_ + more));
+    }
+  }
+  void add_if(bool wanted, const T& value) {
+    to_[size_] = value;
+    size_ += wanted ? 1 : 0;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  T pop() { return to_[--size_]; }
+
+ private:
+  std::vector<T>& to_;
+  std::size_t size_;
+};
+
+/// From the frontier, the cells and bodies for one group. No branch on what a node turns out to be: it is hard to
+/// predict, and there are some hundred nodes for each group.
 void walk_group(const TreeView& tree, const Box& box, double guard2, Lists& lists, ForceSums& sums) {
-  lists.stack.clear();
+  Appender stack{lists.stack, 0};
+  Appender cells{lists.cell_nodes, 0};
+  Appender ranges{lists.ranges, lists.range_count};
   const Node* const nodes = tree.nodes.data();
+  const auto make_room = [&](std::size_t more) {
+    stack.make_room(more);
+    cells.make_room(more);
+    ranges.make_room(more);
+  };
   const auto visit = [&](std::uint32_t index) {
     const Node& node = nodes[index];
-    const NodeKind kind = node.kind();
     const bool open = detail::opens(node, box, guard2);
-    if (kind == NodeKind::leaf && (open || node.count() == 1)) {
-      lists.ranges.push_back({node.first, node.count()});
-    } else if (kind == NodeKind::cell && open) {
-      lists.stack.push_back(index);
-    } else {
-      lists.cell_nodes.push_back(index);
-    }
+    const bool leaf = node.kind() == NodeKind::leaf;
+    const bool direct = leaf & (open | (node.count() == 1));
+    const bool divide = (node.kind() == NodeKind::cell) & open;
+    ranges.add_if(direct, {node.first, node.count()});
+    stack.add_if(divide, index);
+    cells.add_if(!(direct | divide), index);
   };
+  make_room(lists.frontier.size());
   for (const std::uint32_t index : lists.frontier) {
     visit(index);
   }
   sums.nodes_visited += lists.frontier.size();
-  while (!lists.stack.empty()) {
-    const Node& node = nodes[lists.stack.back()];
-    lists.stack.pop_back();
+  while (stack.size() > 0) {
+    const Node& node = nodes[stack.pop()];
     const std::uint32_t end = node.first + node.count();
+    make_room(node.count());
     for (std::uint32_t child = node.first; child < end; ++child) {
       visit(child);
     }
     sums.nodes_visited += node.count();
   }
+  lists.found = cells.size();
+  lists.range_count = ranges.size();
 }
 
 /// Appends the cells that a walk found to the kernels' list.
 void gather_cells(const TreeView& tree, const Vector& origin, Lists& lists) {
   const std::size_t begin = lists.cell_count;
-  const std::size_t end = begin + lists.cell_nodes.size();
+  const std::size_t end = begin + lists.found;
   lists.cells.reserve(end);
   CellList& to = lists.cells;
   for (std::size_t i = begin; i < end; ++i) {
@@ -121,12 +158,11 @@ void gather_cells(const TreeView& tree, const Vector& origin, Lists& lists) {
     to.yz[i] = node.quadrupole.yz;
   }
   lists.cell_count = end;
-  lists.cell_nodes.clear();
 }
 
 /// Appends the bodies of the ranges from `first_range` on.
 void gather_bodies(const TreeView& tree, std::size_t first_range, Lists& lists) {
-  const std::span ranges = std::span{lists.ranges}.subspan(first_range);
+  const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
   std::size_t count = lists.body_count;
   for (const Lists::Range& range : ranges) {
     count += range.count;
@@ -178,7 +214,7 @@ void add_contacts(const TreeView& tree,
                   ForceSums& sums) {
   Body& body = targets.bodies[i];
   const double radius2 = law.radius * law.radius;
-  for (const Lists::Range& range : lists.ranges) {
+  for (const Lists::Range& range : std::span{lists.ranges}.first(lists.range_count)) {
     for (std::uint32_t j = range.first; j < range.first + range.count; ++j) {
       const Source& other = tree.sources[j];
       const Vector offset = other.position - body.position;
@@ -277,8 +313,6 @@ void add_forces(const TreeView& tree,
   auto before = SteadyClock::now();
   for (const Batch& batch : batches) {
     const Vector center = 0.5 * (batch.box.low + batch.box.high);
-    lists.ranges.clear();
-    lists.cell_nodes.clear();
     lists.cell_count = lists.body_count = 0;
     walk_batch(tree, batch.box, lists, sums);
     gather_cells(tree, center, lists);
@@ -286,11 +320,11 @@ void add_forces(const TreeView& tree,
     const double guard2 = detail::guard2(batch.box);
     const std::size_t shared_cells = lists.cell_count;
     const std::size_t shared_bodies = lists.body_count;
-    const std::size_t shared_ranges = lists.ranges.size();
+    const std::size_t shared_ranges = lists.range_count;
     for (const Group& group : targets.groups.subspan(batch.first_group, batch.group_count)) {
       lists.cell_count = shared_cells;
       lists.body_count = shared_bodies;
-      lists.ranges.resize(shared_ranges);
+      lists.range_count = shared_ranges;
       walk_group(tree, group.box, guard2, lists, sums);
       gather_cells(tree, center, lists);
       gather_bodies(tree, shared_ranges, lists);

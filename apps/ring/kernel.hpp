@@ -62,6 +62,7 @@ struct Pull {
   double x = 0, y = 0, z = 0;
   double potential = 0;
 };
+static_assert(sizeof(Pull) == 4 * sizeof(double), "kernels store it as one vector");
 
 /// Softening and contact radius as the kernels need them, squared.
 struct KernelOptions {

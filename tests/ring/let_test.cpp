@@ -123,7 +123,7 @@ TEST_P(LetForces, of_quadrupoles_are_within_1e_3_for_a_sphere) {
   EXPECT_LT(error_of(make_sphere(10000, 1, 1, 7), {}, "sphere"), 1e-3);
 }
 TEST_P(LetForces, are_direct_for_theta_0) {
-  EXPECT_LT(error_of(make_sphere(2000, 1, 1, 7), {.theta = 0}, "small sphere"), 1e-14);
+  EXPECT_LT(error_of(make_sphere(2000, 1, 1, 7), {.theta = 0}, "small sphere"), 1e-12);  // the inverse root of the fastest kernel: 6e-13
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, LetForces, testing::Values(1, 2, 3, 4, 7, 24));
 

@@ -13,14 +13,23 @@ struct Avx2 {
   using Float = __m256;
   static constexpr std::size_t double_lanes = 4;
   static constexpr std::size_t float_lanes = 8;
+  static constexpr std::size_t targets_together = 1;
 
   static Double load(const double* p) { return _mm256_load_pd(p); }
   static Float load(const float* p) { return _mm256_load_ps(p); }
   static Double all(double v) { return _mm256_set1_pd(v); }
   static Float all(float v) { return _mm256_set1_ps(v); }
   static double sum(Double v) { return (v[0] + v[1]) + (v[2] + v[3]); }
-  static float sum(Float v) {
-    return ((v[0] + v[1]) + (v[2] + v[3])) + ((v[4] + v[5]) + (v[6] + v[7]));
+  static void add_sums(Double x, Double y, Double z, Double potential, Pull& pull) {
+    const Double xy = _mm256_hadd_pd(x, y);  // x01 y01 x23 y23
+    const Double zp = _mm256_hadd_pd(z, potential);
+    const Double sums = _mm256_permute2f128_pd(xy, zp, 0x20) + _mm256_permute2f128_pd(xy, zp, 0x31);
+    _mm256_storeu_pd(&pull.x, _mm256_loadu_pd(&pull.x) + sums);
+  }
+  static void add_sums(Float x, Float y, Float z, Float potential, Pull& pull) {
+    const Float sums = _mm256_hadd_ps(_mm256_hadd_ps(x, y), _mm256_hadd_ps(z, potential));
+    const __m128 four = _mm256_castps256_ps128(sums) + _mm256_extractf128_ps(sums, 1);
+    _mm256_storeu_pd(&pull.x, _mm256_loadu_pd(&pull.x) + _mm256_cvtps_pd(four));
   }
   static Double max(Double a, Double b) { return _mm256_max_pd(a, b); }
   static Double one_where_less(Double a, Double b) {

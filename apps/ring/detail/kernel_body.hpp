@@ -11,11 +11,12 @@
 
 namespace ring::detail {
 
-/// Body-body, in double precision, one target against vectors of sources.
+/// Body-body, in double precision: a few targets at once against vectors of sources.
 template <class Set>
 struct BodyKernel {
   using D = typename Set::Double;
   static constexpr std::size_t lanes = Set::double_lanes;
+  static constexpr std::size_t together = Set::targets_together;
 
   static void run(const double* x,
                   const double* y,
@@ -26,62 +27,88 @@ struct BodyKernel {
                   Pull* pulls,
                   std::uint32_t* near) {
     if (options.contact2 > 0) {
-      for (std::size_t i = 0; i < n; ++i) {
-        near[i] += one<true>(x[i], y[i], z[i], list, options, pulls[i]);
-      }
+      all<true>(x, y, z, n, list, options, pulls, near);
     } else {
-      for (std::size_t i = 0; i < n; ++i) {
-        one<false>(x[i], y[i], z[i], list, options, pulls[i]);
-      }
+      all<false>(x, y, z, n, list, options, pulls, near);
     }
   }
 
  private:
   template <bool contacts>
-  static std::uint32_t one(double xi,
-                           double yi,
-                           double zi,
-                           const BodySpan& list,
-                           const KernelOptions& options,
-                           Pull& pull) {
-    const D softening2 = Set::all(options.softening2);
-    const D contact2 = Set::all(options.contact2);
+  static void all(const double* x,
+                  const double* y,
+                  const double* z,
+                  std::size_t n,
+                  const BodySpan& list,
+                  const KernelOptions& options,
+                  Pull* pulls,
+                  std::uint32_t* near) {
+    std::size_t i = 0;
+    for (; i + together <= n; i += together) {
+      some<contacts, together>(x + i, y + i, z + i, list, options, pulls + i, near + i);
+    }
+    for (; i < n; ++i) {
+      some<contacts, 1>(x + i, y + i, z + i, list, options, pulls + i, near + i);
+    }
+  }
+
+  struct Sums {
     D ax = Set::all(0.0);
     D ay = Set::all(0.0);
     D az = Set::all(0.0);
     D potential = Set::all(0.0);
     D near = Set::all(0.0);
+  };
+
+  template <bool contacts, std::size_t targets>
+  static void some(const double* x,
+                   const double* y,
+                   const double* z,
+                   const BodySpan& list,
+                   const KernelOptions& options,
+                   Pull* pulls,
+                   std::uint32_t* near) {
+    const D softening2 = Set::all(options.softening2);
+    const D contact2 = Set::all(options.contact2);
+    Sums sums[targets];
     for (std::size_t j = 0; j < list.length; j += lanes) {
-      const D dx = Set::load(list.x + j) - Set::all(xi);
-      const D dy = Set::load(list.y + j) - Set::all(yi);
-      const D dz = Set::load(list.z + j) - Set::all(zi);
+      const D xj = Set::load(list.x + j);
+      const D yj = Set::load(list.y + j);
+      const D zj = Set::load(list.z + j);
       const D mass = Set::load(list.mass + j);
-      D r2 = dx * dx + dy * dy + dz * dz;
-      if constexpr (contacts) {
-        near = near + Set::one_where_less(r2, contact2);
-        r2 = Set::max(r2, contact2);
+      for (std::size_t t = 0; t < targets; ++t) {
+        const D dx = xj - Set::all(x[t]);
+        const D dy = yj - Set::all(y[t]);
+        const D dz = zj - Set::all(z[t]);
+        D r2 = dx * dx + dy * dy + dz * dz;
+        if constexpr (contacts) {
+          sums[t].near = sums[t].near + Set::one_where_less(r2, contact2);
+          r2 = Set::max(r2, contact2);
+        }
+        const D inverse = Set::inverse_root_or_zero(r2 + softening2);
+        const D pull_over_r = mass * inverse;
+        const D pull_over_r3 = pull_over_r * inverse * inverse;
+        sums[t].ax = sums[t].ax + pull_over_r3 * dx;
+        sums[t].ay = sums[t].ay + pull_over_r3 * dy;
+        sums[t].az = sums[t].az + pull_over_r3 * dz;
+        sums[t].potential = sums[t].potential - pull_over_r;
       }
-      const D inverse = Set::inverse_root_or_zero(r2 + softening2);
-      const D pull_over_r = mass * inverse;
-      const D pull_over_r3 = pull_over_r * inverse * inverse;
-      ax = ax + pull_over_r3 * dx;
-      ay = ay + pull_over_r3 * dy;
-      az = az + pull_over_r3 * dz;
-      potential = potential - pull_over_r;
     }
-    pull.x += Set::sum(ax);
-    pull.y += Set::sum(ay);
-    pull.z += Set::sum(az);
-    pull.potential += Set::sum(potential);
-    return contacts ? static_cast<std::uint32_t>(Set::sum(near)) : 0;
+    for (std::size_t t = 0; t < targets; ++t) {
+      Set::add_sums(sums[t].ax, sums[t].ay, sums[t].az, sums[t].potential, pulls[t]);
+      if constexpr (contacts) {
+        near[t] += static_cast<std::uint32_t>(Set::sum(sums[t].near));
+      }
+    }
   }
 };
 
-/// Body-cell, in single precision, two targets against vectors of cells. Sums go to double after each block.
+/// Body-cell, in single precision: a few targets at once against vectors of cells. Sums go to double after each block.
 template <class Set, bool quadrupole>
 struct CellKernel {
   using F = typename Set::Float;
   static constexpr std::size_t lanes = Set::float_lanes;
+  static constexpr std::size_t together = Set::targets_together;
   static constexpr std::size_t block = 1024;
 
   static void run(const float* x,
@@ -95,28 +122,37 @@ struct CellKernel {
     for (std::size_t begin = 0; begin < list.length; begin += block) {
       const std::size_t end = list.length - begin < block ? list.length : begin + block;
       std::size_t i = 0;
-      for (; i + 2 <= n; i += 2) {
-        Sums a;
-        Sums b;
-        for (std::size_t j = begin; j < end; j += lanes) {
-          const Cells cells{list, j};
-          a.add(cells, x[i], y[i], z[i], softening2);
-          b.add(cells, x[i + 1], y[i + 1], z[i + 1], softening2);
-        }
-        a.flush(pulls[i]);
-        b.flush(pulls[i + 1]);
+      for (; i + together <= n; i += together) {
+        some<together>(x + i, y + i, z + i, list, begin, end, softening2, pulls + i);
       }
       for (; i < n; ++i) {
-        Sums a;
-        for (std::size_t j = begin; j < end; j += lanes) {
-          a.add(Cells{list, j}, x[i], y[i], z[i], softening2);
-        }
-        a.flush(pulls[i]);
+        some<1>(x + i, y + i, z + i, list, begin, end, softening2, pulls + i);
       }
     }
   }
 
  private:
+  template <std::size_t targets>
+  static void some(const float* x,
+                   const float* y,
+                   const float* z,
+                   const CellSpan& list,
+                   std::size_t begin,
+                   std::size_t end,
+                   float softening2,
+                   Pull* pulls) {
+    Sums sums[targets];
+    for (std::size_t j = begin; j < end; j += lanes) {
+      const Cells cells{list, j};
+      for (std::size_t t = 0; t < targets; ++t) {
+        sums[t].add(cells, x[t], y[t], z[t], softening2);
+      }
+    }
+    for (std::size_t t = 0; t < targets; ++t) {
+      Set::add_sums(sums[t].ax, sums[t].ay, sums[t].az, sums[t].potential, pulls[t]);
+    }
+  }
+
   struct Cells {
     Cells(const CellSpan& list, std::size_t j)
         : x{Set::load(list.x + j)},
@@ -166,12 +202,6 @@ struct CellKernel {
       ax = ax + radial * dx;
       ay = ay + radial * dy;
       az = az + radial * dz;
-    }
-    void flush(Pull& pull) const {
-      pull.x += static_cast<double>(Set::sum(ax));
-      pull.y += static_cast<double>(Set::sum(ay));
-      pull.z += static_cast<double>(Set::sum(az));
-      pull.potential += static_cast<double>(Set::sum(potential));
     }
   };
 };
