@@ -202,7 +202,7 @@ def bench(
     ] = None,
     ranks: Annotated[
         int | None,
-        typer.Option("--ranks", "-n", min=1, help="Start it under MPI on so many ranks."),
+        typer.Option("--ranks", "-n", min=1, help="Ranks to start it on. [default: its own number]"),
     ] = None,
 ) -> None:
     """Run one of the benchmarks, with its peers.

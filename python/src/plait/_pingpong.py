@@ -105,25 +105,23 @@ def _with_bench(found: launcher.Launcher, built: Path, folder: Path) -> Pingpong
     try:
         _start(found, [str(built), "--json", str(result)], folder)
         results = json.loads(result.read_text(encoding="utf-8"))["results"]
-        latency = _pick(results, 8, ("ns", "us", "µs", "s"))
-        rate = _pick(results, 1 << 20, ("B/s", "MB/s", "GB/s", "MiB/s", "GiB/s"))
+        small_ns, large_ns = _half_round_trip_ns(results, 8), _half_round_trip_ns(results, _LARGE)
     except (PlaitError, OSError, ValueError, KeyError, TypeError):
         return None
-    if latency is None or rate is None:
+    if small_ns is None or large_ns is None:
         return None
-    return Pingpong(str(built), latency, rate)
+    return Pingpong("plait, bench_pingpong", small_ns, _LARGE / (large_ns * 1e-9))
 
 
-_SCALE = {
-    **{"ns": 1.0, "us": 1e3, "µs": 1e3, "s": 1e9},
-    **{"B/s": 1.0, "MB/s": 1e6, "GB/s": 1e9, "MiB/s": 2.0**20, "GiB/s": 2.0**30},
-}
+_LARGE = 1 << 20
+_UNITS_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def _pick(results: list[dict[str, Any]], size: int, units: tuple[str, ...]) -> float | None:
+def _half_round_trip_ns(results: list[dict[str, Any]], size: int) -> float | None:
     for entry in results:
-        if entry.get("params", {}).get("bytes") == size and entry.get("unit") in units:
-            return float(entry["value"]) * _SCALE[entry["unit"]]
+        same = str(entry.get("params", {}).get("bytes")) == str(size)
+        if same and entry.get("name") == "half round trip" and entry.get("unit") in _UNITS_NS:
+            return float(entry["value"]) * _UNITS_NS[entry["unit"]]
     return None
 
 

@@ -266,12 +266,14 @@ def built(tmp_path: Path) -> Path:
     program = script(bench, f'echo "args $*"\n[ "$2" ] && echo \'{json.dumps(result)}\' > "$2"; exit 0')
     program.rename(bench / "bench_copy")
     script(bench, "exit 3").rename(bench / "bench_broken")
+    script(bench, 'echo \'{"claim": "quick [as] can be", "ranks": 1}\'').rename(bench / "bench_quick")
     return tmp_path
 
 
 def test_bench_lists_and_runs(built: Path, tmp_path: Path) -> None:
     listed = run_plait("bench", "--list", PLAIT_BUILD=str(built))
-    assert listed.stdout.split()[:2] == ["broken", "copy"]
+    assert [line.split()[0] for line in listed.stdout.splitlines()[:3]] == ["broken", "copy", "quick"]
+    assert "quick [as] can be" in listed.stdout
     done = run_plait("bench", "copy", "--json", tmp_path / "r.json", PLAIT_BUILD=str(built))
     assert done.returncode == 0, done.stderr
     assert json.loads((tmp_path / "r.json").read_text())["bench"] == "copy"
@@ -279,6 +281,8 @@ def test_bench_lists_and_runs(built: Path, tmp_path: Path) -> None:
 
 
 def test_bench_fails_in_one_sentence(built: Path) -> None:
-    assert_one_sentence(run_plait("bench", "none", PLAIT_BUILD=str(built)), "known are broken, copy")
+    assert_one_sentence(
+        run_plait("bench", "none", PLAIT_BUILD=str(built)), "known are broken, copy, quick"
+    )
     assert_one_sentence(run_plait("bench", "broken", PLAIT_BUILD=str(built)), "exit status 3", 3)
     assert_one_sentence(run_plait("bench", "--list", PLAIT_BUILD="/nowhere"), "no benchmarks")

@@ -11,7 +11,7 @@ import pytest
 
 from plait import _events as events
 from plait.measures import critical_path as cp
-from plait.measures.idle import covered_ns, idle_by_lane, idle_by_rank
+from plait.measures.idle import covered_ns, idle_by_lane, idle_by_rank, overlap_ns
 from plait.measures.messages import (
     count_unmatched,
     data_rate,
@@ -64,6 +64,12 @@ def messages(*rows: dict[str, Any]) -> pl.DataFrame:
 def test_covered_time_counts_overlap_once() -> None:
     start, end = np.array([0, 5, 20, 21]), np.array([10, 8, 30, 25])
     assert covered_ns(start, end) == 20
+
+
+def test_overlap_counts_what_both_cover() -> None:
+    start, end = np.array([0, 50, 0]), np.array([10, 60, 100])
+    gaps = np.array([5, 7, 55]), np.array([20, 9, 58])
+    assert overlap_ns(start, end, *gaps) == 5 + 3 + 18
 
 
 def test_idle_is_what_no_task_covers() -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from plait import _launcher as launcher
 from plait._build import build_folder
@@ -40,9 +41,23 @@ def list_benches() -> None:
             "cmake --build --preset release"
         )
     console = Console(highlight=False)
-    for name in benches:
-        console.print(f"  {name}")
+    width = max(map(len, benches))
+    for name, path in benches.items():
+        claim = str(_describe(path).get("claim", ""))
+        console.print(f"  {name:<{width}}  {escape(claim)}", soft_wrap=True)
     console.print("run one with: plait bench NAME [--json FILE]")
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    """What the benchmark says of itself: its claim, and how many ranks it wants."""
+    try:
+        done = subprocess.run(
+            [path, "--describe"], capture_output=True, text=True, timeout=20, check=False
+        )
+        told = json.loads(done.stdout)
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return {}
+    return told if isinstance(told, dict) else {}
 
 
 def run_bench(
@@ -58,6 +73,9 @@ def run_bench(
         result = Path(scratch) / "result.json"
         if json_file is not None:
             command += ["--json", str(result)]
+        if ranks is None:
+            wanted = _describe(benches[name]).get("ranks")
+            ranks = wanted if isinstance(wanted, int) and wanted > 1 else None
         if ranks is not None:
             place = launcher.Placement(ranks, 1, launcher.available_cores(), "auto")
             found = launcher.find_launcher(None)

@@ -8,6 +8,7 @@ import polars as pl
 from plait._events import Run
 from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures import critical_path
+from plait.measures.idle import overlap_ns
 from plait.measures.messages import Unmatched
 
 _FINDINGS_MAX = 7
@@ -20,6 +21,7 @@ def find_losses(
     ranks: pl.DataFrame,
     phases: pl.DataFrame,
     shares: pl.DataFrame,
+    paths: pl.DataFrame,
     matched: pl.DataFrame,
     unmatched: Unmatched,
 ) -> list[str]:
@@ -28,6 +30,7 @@ def find_losses(
         *_idle(ranks),
         *_outside(total_ns, working_ns),
         *_path(shares),
+        *_unwatched(paths, run.gaps),
         *_imbalance(phases),
         *_late_completion(matched),
         *_gaps(run.gaps),
@@ -47,7 +50,7 @@ def _idle(ranks: pl.DataFrame) -> list[str]:
     ordered = ranks.sort("idle_share", descending=True)
     most, least = ordered.row(0, named=True), ordered.row(-1, named=True)
     text = f"Workers had no task for {100 * mean:.1f} % of the time between the first and the last"
-    if ordered.height > 1 and most["idle_share"] - least["idle_share"] > 0.03:
+    if ordered.height > 1 and most["idle_share"] - least["idle_share"] > max(0.03, 0.3 * mean):
         return [
             f"{text}: rank {most['rank']} waited most ({100 * most['idle_share']:.1f} %), rank "
             f"{least['rank']} least ({100 * least['idle_share']:.1f} %), so the load is uneven."
@@ -95,6 +98,26 @@ def _path(shares: pl.DataFrame) -> list[str]:
     if told and computing < 0.5 * whole:
         found[0] = f"Computing made up only {format_share(computing, whole)} of the critical path."
     return found
+
+
+def _unwatched(paths: pl.DataFrame, gaps: pl.DataFrame) -> list[str]:
+    """How much of the messages' time on the path fell into poll gaps of the rank that waited."""
+    waits = paths.filter(pl.col("what").is_in([critical_path.TRANSFER, critical_path.NOTICE]))
+    whole = int((waits["end_ns"] - waits["start_ns"]).sum()) if waits.height else 0
+    unseen = 0
+    for (rank,), own in waits.group_by(["rank"]):
+        there = gaps.filter(pl.col("rank") == rank)
+        unseen += overlap_ns(
+            *(own[name].to_numpy() for name in ("start_ns", "end_ns")),
+            *(there[name].to_numpy() for name in ("start_ns", "end_ns")),
+        )
+    length = int((paths["end_ns"] - paths["start_ns"]).sum()) if paths.height else 0
+    if unseen < 0.05 * length or whole == 0:
+        return []
+    return [
+        f"For {format_share(unseen, whole)} of the time that messages took on the critical path, nobody "
+        "on the waiting rank looked at the network: they may have arrived long before they were noticed."
+    ]
 
 
 def _imbalance(phases: pl.DataFrame) -> list[str]:

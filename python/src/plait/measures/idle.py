@@ -23,6 +23,23 @@ def covered_ns(start_ns: Times, end_ns: Times) -> int:
     return int(np.maximum(end - np.maximum(start, before), 0).sum())
 
 
+def overlap_ns(start_ns: Times, end_ns: Times, gap_start_ns: Times, gap_end_ns: Times) -> int:
+    """Summed length of the first intervals that the union of the second covers."""
+    if start_ns.size == 0 or gap_start_ns.size == 0:
+        return 0
+    order = np.argsort(gap_start_ns, kind="stable")
+    begin, end = gap_start_ns[order], gap_end_ns[order]
+    reached = np.maximum.accumulate(end)
+    begin = np.maximum(begin, np.concatenate((begin[:1], reached[:-1])))
+    length = np.maximum(end - begin, 0)
+    knots = np.stack([begin, begin + length], axis=1).reshape(-1).astype(np.float64)
+    until = np.stack([np.cumsum(length) - length, np.cumsum(length)], axis=1).reshape(-1)
+    covered = np.interp(end_ns.astype(np.float64), knots, until) - np.interp(
+        start_ns.astype(np.float64), knots, until
+    )
+    return int(np.rint(covered).sum())
+
+
 def idle_by_lane(tasks: pl.DataFrame, window_ns: tuple[int, int]) -> pl.DataFrame:
     """One row for each (rank, worker) that ran a task: busy_ns, idle_ns, idle_share of the window.
 

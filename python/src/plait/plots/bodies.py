@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from plait.plots import style
 from plait.readers.snapshots import Snapshot
 
-_DOTS_MAX = 8_000
+_DOTS_MAX = 40_000
 Positions = npt.NDArray[np.float64]
 _MAP = LinearSegmentedColormap.from_list(
     "plait", ["#dbe7f3", "#8fb8dc", "#3f7fb8", "#1f4e86", "#0d2344"]
@@ -77,7 +77,7 @@ def _draw(
     box: tuple[tuple[float, float], tuple[float, float]],
 ) -> None:
     if x.size <= _DOTS_MAX:
-        size = float(np.clip(9000.0 / max(1, x.size), 0.6, 12.0))
+        size = float(np.clip(12000.0 / max(1, x.size), 0.5, 12.0))
         axes.scatter(x, y, s=size, color="#1f4e86", alpha=0.6, linewidths=0)
     else:
         bins = int(np.clip(np.sqrt(x.size) * 0.9, 80, 420))

@@ -141,6 +141,7 @@ def _findings(analysis: Analysis) -> str:
         analysis.ranks,
         analysis.task_phases,
         analysis.shares,
+        analysis.paths,
         analysis.matched,
         analysis.unmatched,
     )
@@ -173,7 +174,7 @@ def _tasks(analysis: Analysis, payload: Payload) -> str:
         "One lane for each worker; white is idle, counted from the first task to the last. Sends and "
         "receives occupy no worker and stand in the thin rows below, from posting to completion. Zoomed "
         "out, each column shows the shares of its time by kind. Dashed lines are the starts of steps; "
-        f"the plots of data in flight, data rate and counters follow this one's zoom.{rounded}",
+        f"the plots of data in flight and data rate follow this one's zoom.{rounded}",
         f'{tools}<div class="legend"></div><div class="plot"></div>',
     )
 

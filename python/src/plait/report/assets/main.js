@@ -114,7 +114,12 @@ plait.start = async function () {
     plait.attempt("scatter", (figure) => { const panel = new plait.ScatterPanel(figure, messages); panel.paint(); return panel; });
   }
   if (plait.data.gaps) plait.attempt("gaps", (figure) => { const panel = new plait.HistogramPanel(figure, plait.data.gaps); panel.paint(); return panel; });
-  plait.data.counters.forEach((counter, i) => plait.attempt("counter-" + i, (figure) => new plait.CounterPanel(figure, view, counter)));
+  plait.data.counters.forEach((counter, i) => plait.attempt("counter-" + i, (figure) => {
+    const whole = new plait.View(view.low, view.high);
+    const panel = new plait.CounterPanel(figure, whole, counter);
+    whole.redraw();
+    return panel;
+  }));
   plait.openAt(view);
   const step = await plait.unpackIncreasing("path_step");
   if (step && document.getElementById("path")) {
