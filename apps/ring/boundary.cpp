@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+
 #include "ring/detail/opening.hpp"
 
 namespace ring {
@@ -16,7 +17,9 @@ float rounded_down(double v) {
   const auto near = static_cast<float>(v);
   return static_cast<double>(near) <= v ? near : std::nextafter(near, -std::numeric_limits<float>::infinity());
 }
-float rounded_up(double v) { return -rounded_down(-v); }
+float rounded_up(double v) {
+  return -rounded_down(-v);
+}
 
 }  // namespace
 
@@ -24,7 +27,9 @@ SmallBox::SmallBox(const Box& box)
     : low{rounded_down(box.low.x), rounded_down(box.low.y), rounded_down(box.low.z)},
       high{rounded_up(box.high.x), rounded_up(box.high.y), rounded_up(box.high.z)} {}
 
-Box SmallBox::box() const { return {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}}; }
+Box SmallBox::box() const {
+  return {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}};
+}
 
 Boundary make_boundary(const Tree& tree, std::uint32_t boxes) {
   plait::expect(boxes > 0 && boxes <= Boundary::boxes_max, "a boundary has room for so many boxes");

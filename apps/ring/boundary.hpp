@@ -28,7 +28,7 @@ struct SmallBox {
 struct Boundary {
   static constexpr std::uint32_t boxes_max = 64;
 
-  Node root;                     ///< Sealed; meaningless when there are no bodies.
+  Node root;  ///< Sealed; meaningless when there are no bodies.
   std::uint64_t body_count = 0;
   std::uint32_t box_count = 0;
   std::uint32_t unused = 0;

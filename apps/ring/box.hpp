@@ -24,12 +24,10 @@ struct Box {
   }
   [[nodiscard]] constexpr bool is_empty() const { return low.x > high.x; }
   /// The longest edge; meaningless for an empty box.
-  [[nodiscard]] constexpr double edge_max() const {
-    return std::max({high.x - low.x, high.y - low.y, high.z - low.z});
-  }
+  [[nodiscard]] constexpr double edge_max() const { return std::max({high.x - low.x, high.y - low.y, high.z - low.z}); }
   [[nodiscard]] constexpr bool contains(const Box& b) const {
-    return low.x <= b.low.x && low.y <= b.low.y && low.z <= b.low.z && b.high.x <= high.x &&
-           b.high.y <= high.y && b.high.z <= high.z;
+    return low.x <= b.low.x && low.y <= b.low.y && low.z <= b.low.z && b.high.x <= high.x && b.high.y <= high.y &&
+           b.high.z <= high.z;
   }
 };
 

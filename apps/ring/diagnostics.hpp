@@ -15,7 +15,7 @@ struct Diagnostics {
   double central_potential = 0;
   double self_potential = 0;  ///< Each pair once.
   double spring = 0;
-  double dissipated = 0;      ///< Lost in contacts since the beginning.
+  double dissipated = 0;  ///< Lost in contacts since the beginning.
   double mass = 0;
   Vector angular_momentum;
   Vector momentum;

@@ -90,15 +90,17 @@ DomainGrid make_grid(std::uint32_t ranks, std::uint32_t radial, std::uint32_t ve
   if (ranks == 0 || sector == 0 || ranks % sector != 0) {
     throw Error{ErrorCode::bad_argument,
                 fmt::format("{} ranks cannot be sectors of {} parts in radius times {} in height; choose divisors",
-                            ranks, radial, vertical)};
+                            ranks,
+                            radial,
+                            vertical)};
   }
   return {static_cast<std::uint32_t>(ranks / sector), radial, vertical};
 }
 
 std::array<double, 3> place_of(const Vector& position) {
   const double r2 = position.x * position.x + position.y * position.y;
-  return {std::atan2(position.y, position.x), 0.5 * std::log(std::max(r2, std::numeric_limits<double>::min())),
-          position.z};
+  return {
+      std::atan2(position.y, position.x), 0.5 * std::log(std::max(r2, std::numeric_limits<double>::min())), position.z};
 }
 
 std::vector<Sample> choose_samples(std::span<const Body> bodies, std::uint32_t count) {
@@ -170,9 +172,14 @@ Domains::Domains(const DomainGrid& grid, std::span<const double> bounds) : Domai
     }
   }
   if (!good) {
-    throw Error{ErrorCode::bad_input,
-                fmt::format("{} bounds do not describe domains of {} x {} x {} ranks, which takes {} in ascending order",
-                            bounds.size(), grid.phi, grid.r, grid.z, bounds_.size())};
+    throw Error{
+        ErrorCode::bad_input,
+        fmt::format("{} bounds do not describe domains of {} x {} x {} ranks, which takes {} in ascending order",
+                    bounds.size(),
+                    grid.phi,
+                    grid.r,
+                    grid.z,
+                    bounds_.size())};
   }
   bounds_.assign(bounds.begin(), bounds.end());
 }

@@ -34,8 +34,8 @@ static_assert(std::is_trivially_copyable_v<Sample>, "travels in messages");
 
 [[nodiscard]] std::array<double, 3> place_of(const Vector& position);
 
-/// About `count` bodies, each standing for an equal part of their cost; their weights sum to that cost, to a share. A body without
-/// a measured cost counts as the mean, or as 1. Deterministic. Cost: O(n).
+/// About `count` bodies, each standing for an equal part of their cost; their weights sum to that cost, to a share. A
+/// body without a measured cost counts as the mean, or as 1. Deterministic. Cost: O(n).
 [[nodiscard]] std::vector<Sample> choose_samples(std::span<const Body> bodies, std::uint32_t count);
 
 /// Which rank should hold which place: sectors of azimuth, each divided in radius, each part in height.

@@ -222,8 +222,8 @@ void add_contacts(const TreeView& tree,
       if (r2 >= radius2 || r2 == 0) {  // at the same place there is no line to push along; the body itself
         continue;
       }
-      const ContactForce force = contact_force(
-          law, {offset, tree.velocities[j] - targets.velocities[i], body.mass, other.mass});
+      const ContactForce force =
+          contact_force(law, {offset, tree.velocities[j] - targets.velocities[i], body.mass, other.mass});
       body.acceleration += force.acceleration;
       body.potential += force.potential;
       sums.spring_energy += force.spring_energy;
@@ -275,10 +275,21 @@ void act(const Job& job, const Group& group, Lists& lists, ForceSums& sums) {
   const std::span<Body> bodies = job.targets.bodies.subspan(group.first_body, group.body_count);
   const Kernels& kernels = *job.options.kernels;
   const auto cell_kernel = job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles;
-  kernels.bodies(lists.x.data(), lists.y.data(), lists.z.data(), bodies.size(), lists.bodies.pad(lists.body_count),
-                 job.kernel_options, lists.pulls.data(), lists.near.data());
-  cell_kernel(lists.x_near.data(), lists.y_near.data(), lists.z_near.data(), bodies.size(),
-              lists.cells.pad(lists.cell_count), job.kernel_options, lists.pulls.data());
+  kernels.bodies(lists.x.data(),
+                 lists.y.data(),
+                 lists.z.data(),
+                 bodies.size(),
+                 lists.bodies.pad(lists.body_count),
+                 job.kernel_options,
+                 lists.pulls.data(),
+                 lists.near.data());
+  cell_kernel(lists.x_near.data(),
+              lists.y_near.data(),
+              lists.z_near.data(),
+              bodies.size(),
+              lists.cells.pad(lists.cell_count),
+              job.kernel_options,
+              lists.pulls.data());
   const std::size_t interactions = lists.body_count + lists.cell_count;
   for (std::size_t i = 0; i < bodies.size(); ++i) {
     const Pull& pull = lists.pulls[i];

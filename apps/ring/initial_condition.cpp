@@ -44,17 +44,17 @@ double fraction(std::uint64_t i, std::uint32_t n) {
 
 void check(const RingShape& shape) {
   const bool counts = shape.azimuthal > 0 && shape.radial > 0 && shape.layers > 0;
-  const bool sizes = shape.inner > 0 && shape.width >= 0 && shape.thickness >= 0 &&
-                     shape.total_mass > 0 && shape.central_mass > 0 && shape.velocity_scatter >= 0;
+  const bool sizes = shape.inner > 0 && shape.width >= 0 && shape.thickness >= 0 && shape.total_mass > 0 &&
+                     shape.central_mass > 0 && shape.velocity_scatter >= 0;
   if (!counts || !sizes) {
     throw plait::Error{plait::ErrorCode::bad_argument,
                        "a ring needs at least one body in azimuth, radius and height, a positive inner radius and "
                        "masses, and no negative width, thickness or velocity scatter"};
   }
   if (shape.layers > 1 && shape.thickness == 0) {
-    throw plait::Error{plait::ErrorCode::bad_argument,
-                       fmt::format("{} layers of thickness 0 would lie upon each other; give a thickness",
-                                   shape.layers)};
+    throw plait::Error{
+        plait::ErrorCode::bad_argument,
+        fmt::format("{} layers of thickness 0 would lie upon each other; give a thickness", shape.layers)};
   }
 }
 
@@ -75,8 +75,7 @@ std::vector<Body> make_ring(const RingShape& shape, std::uint64_t first, std::ui
     const std::uint64_t circle = i / shape.layers % shape.radial;
     const std::uint64_t azimuth = i / shape.layers / shape.radial;
     const double phi = 2 * std::numbers::pi * static_cast<double>(azimuth) / shape.azimuthal;
-    const double r = shape.radial > 1 ? shape.inner + shape.width * fraction(circle, shape.radial)
-                                      : shape.inner;
+    const double r = shape.radial > 1 ? shape.inner + shape.width * fraction(circle, shape.radial) : shape.inner;
     const double z = shape.thickness * (fraction(layer, shape.layers) - 0.5);
     const double speed = std::sqrt(shape.central_mass / r);
     Body body;
@@ -96,7 +95,9 @@ std::vector<Body> make_ring(const RingShape& shape, std::uint64_t first, std::ui
   return bodies;
 }
 
-std::vector<Body> make_ring(const RingShape& shape) { return make_ring(shape, 0, body_count(shape)); }
+std::vector<Body> make_ring(const RingShape& shape) {
+  return make_ring(shape, 0, body_count(shape));
+}
 
 std::vector<Body> make_sphere(std::uint32_t n, double radius, double total_mass, std::uint64_t seed) {
   std::vector<Body> bodies(n);

@@ -11,7 +11,9 @@ namespace {
 
 constexpr double far_away = 1e10;
 
-std::size_t padded(std::size_t count) { return (count + list_padding - 1) / list_padding * list_padding; }
+std::size_t padded(std::size_t count) {
+  return (count + list_padding - 1) / list_padding * list_padding;
+}
 
 template <class V>
 void fill(V& values, std::size_t begin, std::size_t end, double value) {
@@ -55,8 +57,7 @@ CellSpan CellList::pad(std::size_t count) {
   for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz}) {
     fill(*values, count, end, 0);
   }
-  return {x.data(),  y.data(),  z.data(),  mass.data(), xx.data(),
-          xy.data(), xz.data(), yy.data(), yz.data(),   end};
+  return {x.data(), y.data(), z.data(), mass.data(), xx.data(), xy.data(), xz.data(), yy.data(), yz.data(), end};
 }
 
 const std::vector<const Kernels*>& available_kernels() {
@@ -75,6 +76,8 @@ const std::vector<const Kernels*>& available_kernels() {
   return sets;
 }
 
-const Kernels& best_kernels() { return *available_kernels().back(); }
+const Kernels& best_kernels() {
+  return *available_kernels().back();
+}
 
 }  // namespace ring

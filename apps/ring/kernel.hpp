@@ -72,17 +72,34 @@ struct KernelOptions {
 
 /// A set of force kernels for one kind of processor.
 ///
-/// Each adds to `pulls`, one for each of `n` targets whose coordinates stand in `x`, `y`, `z`. A pair at distance 0 without softening and contact radius exerts nothing, rather than NaN.
+/// Each adds to `pulls`, one for each of `n` targets whose coordinates stand in `x`, `y`, `z`. A pair at distance 0
+/// without softening and contact radius exerts nothing, rather than NaN.
 struct Kernels {
   const char* name;
   /// Also adds to `near` the number of list entries closer than the contact radius, when there is one.
-  void (*bodies)(const double* x, const double* y, const double* z, std::size_t n, const BodySpan& list,
-                 const KernelOptions& options, Pull* pulls, std::uint32_t* near);
+  void (*bodies)(const double* x,
+                 const double* y,
+                 const double* z,
+                 std::size_t n,
+                 const BodySpan& list,
+                 const KernelOptions& options,
+                 Pull* pulls,
+                 std::uint32_t* near);
   /// `x`, `y`, `z` relative to the list's origin.
-  void (*monopoles)(const float* x, const float* y, const float* z, std::size_t n, const CellSpan& list,
-                    const KernelOptions& options, Pull* pulls);
-  void (*quadrupoles)(const float* x, const float* y, const float* z, std::size_t n, const CellSpan& list,
-                      const KernelOptions& options, Pull* pulls);
+  void (*monopoles)(const float* x,
+                    const float* y,
+                    const float* z,
+                    std::size_t n,
+                    const CellSpan& list,
+                    const KernelOptions& options,
+                    Pull* pulls);
+  void (*quadrupoles)(const float* x,
+                      const float* y,
+                      const float* z,
+                      std::size_t n,
+                      const CellSpan& list,
+                      const KernelOptions& options,
+                      Pull* pulls);
 };
 
 /// The sets that this processor can run, slowest first; at least the portable one.

@@ -15,7 +15,9 @@ constexpr int digit_bits = 11;
 constexpr std::size_t digit_values = std::size_t{1} << digit_bits;
 constexpr std::size_t radix_count_min = 512;  // below, a comparison sort is faster
 
-std::size_t digit_of(MortonKey key, int shift) { return key >> shift & (digit_values - 1); }
+std::size_t digit_of(MortonKey key, int shift) {
+  return key >> shift & (digit_values - 1);
+}
 
 /// Stable; from `from` to `to`, by the digit at `shift`. Returns false, having moved nothing, when all are equal.
 bool radix_pass(std::span<const KeyedIndex> from, std::span<KeyedIndex> to, int shift) {
@@ -44,8 +46,7 @@ void sort_runs(std::span<KeyedIndex> items, int shift) {
       ++end;
     }
     if (end - i > 1) {
-      std::sort(items.begin() + static_cast<std::ptrdiff_t>(i),
-                items.begin() + static_cast<std::ptrdiff_t>(end));
+      std::sort(items.begin() + static_cast<std::ptrdiff_t>(i), items.begin() + static_cast<std::ptrdiff_t>(end));
     }
     i = end;
   }
@@ -78,9 +79,7 @@ void sort_keys(std::span<KeyedIndex> items, std::span<KeyedIndex> scratch) {
   }
 }
 
-PiecewiseSort::PiecewiseSort(std::span<KeyedIndex> items,
-                             std::span<KeyedIndex> scratch,
-                             std::uint32_t pieces)
+PiecewiseSort::PiecewiseSort(std::span<KeyedIndex> items, std::span<KeyedIndex> scratch, std::uint32_t pieces)
     : items_{items}, scratch_{scratch}, pieces_{pieces} {
   plait::expect(pieces > 0, "there is at least one piece");
   plait::expect(scratch.size() == items.size(), "the scratch space is as long as the items");
@@ -130,8 +129,8 @@ void PiecewiseSort::merge_piece(std::uint32_t piece) {
     const std::size_t first = cuts_[std::size_t{piece} * pieces_ + chunk];
     const std::size_t last = cuts_[(std::size_t{piece} + 1) * pieces_ + chunk];
     const auto middle = end;
-    end = std::copy(items_.begin() + static_cast<std::ptrdiff_t>(first),
-                    items_.begin() + static_cast<std::ptrdiff_t>(last), end);
+    end = std::copy(
+        items_.begin() + static_cast<std::ptrdiff_t>(first), items_.begin() + static_cast<std::ptrdiff_t>(last), end);
     std::inplace_merge(begin, middle, end);
   }
 }

@@ -103,7 +103,9 @@ class Pruner {
   std::vector<Vector> velocities_;
 };
 
-bool is_finite(const Vector& v) { return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z); }
+bool is_finite(const Vector& v) {
+  return std::isfinite(v.x) && std::isfinite(v.y) && std::isfinite(v.z);
+}
 
 /// Why `node`, at `index`, cannot be in a tree of that size; null when it can.
 const char* fault_of(const Node& node, std::uint64_t index, const LetHeader& header) {
@@ -155,8 +157,8 @@ plait::Result<TreeView> open_let(std::span<const std::byte> buffer, bool with_co
   if (header.magic != LetHeader::magic_value) {
     return fault("it does not begin like one");
   }
-  const std::size_t expected = sizeof header + header.node_count * sizeof(Node) +
-                               header.source_count * sizeof(Source) + header.velocity_count * sizeof(Vector);
+  const std::size_t expected = sizeof header + header.node_count * sizeof(Node) + header.source_count * sizeof(Source) +
+                               header.velocity_count * sizeof(Vector);
   if (buffer.size() != expected) {
     return fault(fmt::format("{} bytes came where its header tells of {}", buffer.size(), expected));
   }
@@ -243,6 +245,8 @@ FarField::FarField(std::span<const Boundary> boundaries, const TreeOptions& opti
   }
 }
 
-TreeView FarField::view() const noexcept { return {nodes_, nodes_.empty() ? 0U : 1U, {}, {}}; }
+TreeView FarField::view() const noexcept {
+  return {nodes_, nodes_.empty() ? 0U : 1U, {}, {}};
+}
 
 }  // namespace ring

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+
 #include "ring/boundary.hpp"
 #include "ring/tree.hpp"
 

@@ -45,8 +45,7 @@ KeyCube::KeyCube(const Box& box) {
 }
 
 MortonKey KeyCube::key_of(const Vector& p) const {
-  return spread(cell_of(p.x - low.x, cells_per_length)) << 2 |
-         spread(cell_of(p.y - low.y, cells_per_length)) << 1 |
+  return spread(cell_of(p.x - low.x, cells_per_length)) << 2 | spread(cell_of(p.y - low.y, cells_per_length)) << 1 |
          spread(cell_of(p.z - low.z, cells_per_length));
 }
 
@@ -58,13 +57,15 @@ Box bounding_box(std::span<const Body> bodies) {
     poison += 0 * (body.position.x + body.position.y + body.position.z);
   }
   if (poison != 0) {
-    const auto bad = std::ranges::find_if(bodies, [](const Body& body) {
-      return !std::isfinite(body.position.x + body.position.y + body.position.z);
-    });
+    const auto bad = std::ranges::find_if(
+        bodies, [](const Body& body) { return !std::isfinite(body.position.x + body.position.y + body.position.z); });
     throw plait::Error{plait::ErrorCode::bad_input,
                        fmt::format("body {} is at ({}, {}, {}): the run has become unstable; a shorter time "
                                    "step or a softening may help",
-                                   bad->id, bad->position.x, bad->position.y, bad->position.z)};
+                                   bad->id,
+                                   bad->position.x,
+                                   bad->position.y,
+                                   bad->position.z)};
   }
   return box;
 }

@@ -10,10 +10,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "plait/base/error.hpp"
+
 #include "ring/forces.hpp"
 #include "ring/initial_condition.hpp"
 #include "ring/leapfrog.hpp"
-#include "plait/base/error.hpp"
 #include "ring/tree.hpp"
 
 namespace {
@@ -31,7 +32,9 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-double ms(std::chrono::nanoseconds t) { return static_cast<double>(t.count()) * 1e-6; }
+double ms(std::chrono::nanoseconds t) {
+  return static_cast<double>(t.count()) * 1e-6;
+}
 
 void run(const std::vector<std::string>& arguments) {
   const auto number = [&](std::size_t i, double otherwise) {
@@ -72,8 +75,8 @@ void run(const std::vector<std::string>& arguments) {
     ring::begin_forces(bodies, parameters.central_mass);
     kick += watch.lap_ms();
     ring::ForceSums sums;
-    ring::add_forces(tree.view(), ring::Origin::own_tree, {bodies, tree}, tree.batches(), force_options,
-                     workspace, sums);
+    ring::add_forces(
+        tree.view(), ring::Origin::own_tree, {bodies, tree}, tree.batches(), force_options, workspace, sums);
     watch.lap_ms();
     ring::kick(bodies, parameters.time_step / 2);
     kick += watch.lap_ms();
@@ -84,11 +87,17 @@ void run(const std::vector<std::string>& arguments) {
     if (step == steps - 1) {
       fmt::print("{:10.2f}  fastest of {} steps, each column by itself\n", fmt::join(best, " "), steps);
       const double n = static_cast<double>(bodies.size());
-      fmt::print("{} bodies, {} nodes, {} groups ({:.1f} bodies each), interactions {:.3e} body-body {:.3e} "
-                 "body-cell, {:.1f} nodes visited a group, {} contacts\n",
-                 bodies.size(), tree.nodes().size(), sums.groups, n / static_cast<double>(sums.groups),
-                 static_cast<double>(sums.body_body), static_cast<double>(sums.body_cell),
-                 static_cast<double>(sums.nodes_visited) / static_cast<double>(sums.groups), sums.contacts);
+      fmt::print(
+          "{} bodies, {} nodes, {} groups ({:.1f} bodies each), interactions {:.3e} body-body {:.3e} "
+          "body-cell, {:.1f} nodes visited a group, {} contacts\n",
+          bodies.size(),
+          tree.nodes().size(),
+          sums.groups,
+          n / static_cast<double>(sums.groups),
+          static_cast<double>(sums.body_body),
+          static_cast<double>(sums.body_cell),
+          static_cast<double>(sums.nodes_visited) / static_cast<double>(sums.groups),
+          sums.contacts);
     }
   }
 }

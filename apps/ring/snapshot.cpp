@@ -32,8 +32,8 @@ class Reader {
     }
     file_ = {H5Fopen(name_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
     if (!file_) {
-      throw Error{ErrorCode::bad_input, fmt::format("{}: not an HDF5 file, or cut short, or not readable: {}", name_,
-                                                    detail::hdf5_reason())};
+      throw Error{ErrorCode::bad_input,
+                  fmt::format("{}: not an HDF5 file, or cut short, or not readable: {}", name_, detail::hdf5_reason())};
     }
   }
 
@@ -82,8 +82,8 @@ class Reader {
     const int rank = H5Sget_simple_extent_dims(space.id(), shape.data(), nullptr);
     const bool fits = column.width == 1 ? rank == 1 : rank == 2 && shape[1] == column.width;
     if (!fits) {
-      fail(fmt::format("data set {} has the wrong shape; one row of {} for each body is wanted", column.path,
-                       column.width));
+      fail(fmt::format(
+          "data set {} has the wrong shape; one row of {} for each body is wanted", column.path, column.width));
     }
     return shape[0];
   }
@@ -123,8 +123,17 @@ class Reader {
 const char* fault_of(const RunState& state) {
   const Parameters& p = state.parameters;
   const auto finite = [](auto... values) { return (std::isfinite(values) && ...); };
-  if (!finite(state.time, state.energy_begin, state.dissipation.energy, state.dissipation.rate, p.central_mass,
-              p.time_step, p.theta, p.softening, p.collision_radius, p.restitution, p.contact_steps)) {
+  if (!finite(state.time,
+              state.energy_begin,
+              state.dissipation.energy,
+              state.dissipation.rate,
+              p.central_mass,
+              p.time_step,
+              p.theta,
+              p.softening,
+              p.collision_radius,
+              p.restitution,
+              p.contact_steps)) {
     return "holds a number that is not finite";
   }
   if (p.time_step <= 0 || p.theta < 0 || p.central_mass < 0 || p.softening < 0 || p.collision_radius < 0) {
@@ -158,14 +167,17 @@ Snapshot read_all(const std::filesystem::path& file, std::uint32_t rank, std::ui
   snapshot.total = in.rows(detail::id_column);
   for (const detail::RealColumn& column : detail::real_columns) {
     if (in.rows(column) != snapshot.total) {
-      in.fail(fmt::format("data set {} has {} rows where {} has {}", column.path, in.rows(column),
-                          detail::id_column.path, snapshot.total));
+      in.fail(fmt::format("data set {} has {} rows where {} has {}",
+                          column.path,
+                          in.rows(column),
+                          detail::id_column.path,
+                          snapshot.total));
     }
   }
   const auto& held = snapshot.state.rank_bodies;
   if (!held.empty() && std::accumulate(held.begin(), held.end(), std::uint64_t{0}) != snapshot.total) {
-    in.fail(fmt::format("{} says that its ranks held another number of bodies than the {} here", detail::state_group,
-                        snapshot.total));
+    in.fail(fmt::format(
+        "{} says that its ranks held another number of bodies than the {} here", detail::state_group, snapshot.total));
   }
   snapshot.slab = slab_of(snapshot.state, snapshot.total, rank, ranks);
   snapshot.bodies.resize(snapshot.slab.count);
@@ -194,19 +206,20 @@ Snapshot read_all(const std::filesystem::path& file, std::uint32_t rank, std::ui
 std::uint64_t write_all(const std::filesystem::path& partial, const RunState& state, std::span<const Body> bodies) {
   Hdf5Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
   if (!file) {
-    throw Error{ErrorCode::io, fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write "
-                                           "there?",
-                                           partial.string(), detail::hdf5_reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write "
+                            "there?",
+                            partial.string(),
+                            detail::hdf5_reason())};
   }
   RunState complete = state;
   if (complete.rank_bodies.empty()) {
     complete.rank_bodies = {bodies.size()};
   }
-  detail::write_contents(file.id(), partial.string(), complete, bodies.size(), {0, bodies.size()}, bodies,
-                         H5P_DEFAULT);
+  detail::write_contents(file.id(), partial.string(), complete, bodies.size(), {0, bodies.size()}, bodies, H5P_DEFAULT);
   if (!file.close()) {
-    throw Error{ErrorCode::io, fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(),
-                                           detail::hdf5_reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), detail::hdf5_reason())};
   }
   return std::filesystem::file_size(partial);
 }
@@ -230,12 +243,12 @@ plait::Result<std::uint64_t> check_bodies(std::span<const Body> bodies, const st
     const Vector& p = body.position;
     const Vector& v = body.velocity;
     if (!std::isfinite(p.x + p.y + p.z + v.x + v.y + v.z)) {
-      return Error{ErrorCode::bad_input, fmt::format("{}: the position or velocity of body {} is not finite", source,
-                                                     body.id)};
+      return Error{ErrorCode::bad_input,
+                   fmt::format("{}: the position or velocity of body {} is not finite", source, body.id)};
     }
     if (!(body.mass > 0) || !std::isfinite(body.mass)) {
-      return Error{ErrorCode::bad_input, fmt::format("{}: body {} has mass {}; masses must be positive", source,
-                                                     body.id, body.mass)};
+      return Error{ErrorCode::bad_input,
+                   fmt::format("{}: body {} has mass {}; masses must be positive", source, body.id, body.mass)};
     }
     ids.push_back(body.id);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+
 #include "ring/body.hpp"
 #include "ring/diagnostics.hpp"
 #include "ring/domain.hpp"
@@ -21,10 +22,10 @@ struct RunState {
   std::uint64_t step = 0;
   Parameters parameters;
   Dissipation dissipation;
-  double energy_begin = 0;                   ///< Total at the beginning, for the energy check.
+  double energy_begin = 0;  ///< Total at the beginning, for the energy check.
   DomainGrid grid;
-  std::vector<double> domain_bounds;         ///< `Domains::bounds`; empty when there are none.
-  std::vector<std::uint64_t> rank_bodies;    ///< How many each rank held; they stand in the order of ranks.
+  std::vector<double> domain_bounds;       ///< `Domains::bounds`; empty when there are none.
+  std::vector<std::uint64_t> rank_bodies;  ///< How many each rank held; they stand in the order of ranks.
 };
 
 /// Consecutive bodies of a snapshot.

@@ -47,22 +47,25 @@ void write_all(const std::filesystem::path& partial,
   H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE);
   detail::Hdf5Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose};
   if (!file) {
-    throw Error{ErrorCode::io, fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write "
-                                           "there?",
-                                           partial.string(), detail::hdf5_reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write "
+                            "there?",
+                            partial.string(),
+                            detail::hdf5_reason())};
   }
   const std::uint64_t total = std::accumulate(state.rank_bodies.begin(), state.rank_bodies.end(), std::uint64_t{0});
   detail::write_contents(file.id(), partial.string(), state, total, slab, bodies, transfer.id());
   if (!file.close()) {
-    throw Error{ErrorCode::io, fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(),
-                                           detail::hdf5_reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), detail::hdf5_reason())};
   }
 }
 #else
 void write_all(const std::filesystem::path& partial, const RunState&, Slab, std::span<const Body>, MPI_Comm) {
-  throw Error{ErrorCode::io, fmt::format("{}: this HDF5 has no parallel I/O; build with one that has "
-                                         "(Debian: libhdf5-openmpi-dev) or run on one rank",
-                                         partial.string())};
+  throw Error{ErrorCode::io,
+              fmt::format("{}: this HDF5 has no parallel I/O; build with one that has "
+                          "(Debian: libhdf5-openmpi-dev) or run on one rank",
+                          partial.string())};
 }
 #endif
 

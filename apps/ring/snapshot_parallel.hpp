@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
-
 #include <filesystem>
 #include <span>
+
+#include <mpi.h>
 
 #include "ring/snapshot.hpp"
 

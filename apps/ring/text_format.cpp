@@ -113,15 +113,13 @@ plait::Result<TextBodies> read_text(const std::filesystem::path& file) {
   }
 }
 
-plait::Result<std::uint64_t> write_text(const std::filesystem::path& file,
-                                        double time,
-                                        std::span<const Body> bodies) {
+plait::Result<std::uint64_t> write_text(const std::filesystem::path& file, double time, std::span<const Body> bodies) {
   std::string text = fmt::format("{}\n{}\n", time, bodies.size());
   for (const Body& body : bodies) {
     const Vector& p = body.position;
     const Vector& v = body.velocity;
-    fmt::format_to(std::back_inserter(text), "{} {} {} {} {} {} {} {}\n", body.id, body.mass, p.x, p.y, p.z, v.x, v.y,
-                   v.z);
+    fmt::format_to(
+        std::back_inserter(text), "{} {} {} {} {} {} {} {}\n", body.id, body.mass, p.x, p.y, p.z, v.x, v.y, v.z);
   }
   const std::filesystem::path partial = file.string() + ".partial";
   std::ofstream stream{partial, std::ios::binary};
@@ -134,8 +132,8 @@ plait::Result<std::uint64_t> write_text(const std::filesystem::path& file,
   if (!stream || trouble) {
     std::error_code ignored;
     std::filesystem::remove(partial, ignored);
-    return Error{ErrorCode::io, fmt::format("{}: cannot be written; does its folder exist, and may one write there?",
-                                            file.string())};
+    return Error{ErrorCode::io,
+                 fmt::format("{}: cannot be written; does its folder exist, and may one write there?", file.string())};
   }
   return std::uint64_t{text.size()};
 }

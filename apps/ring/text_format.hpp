@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+
 #include "ring/body.hpp"
 
 namespace ring {

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "ring/detail/moments.hpp"
 #include "plait/base/error.hpp"
+
+#include "ring/detail/moments.hpp"
 
 namespace ring {
 namespace {
@@ -23,10 +24,7 @@ enum class Within : std::uint8_t { none, batch, group };
 /// Builds nodes over sorted keys, depth first; the children of a node stand together.
 class Builder {
  public:
-  Builder(std::span<const KeyedIndex> keys,
-          std::span<const Source> sources,
-          const TreeOptions& options,
-          Branch& out)
+  Builder(std::span<const KeyedIndex> keys, std::span<const Source> sources, const TreeOptions& options, Branch& out)
       : keys_{keys}, sources_{sources}, options_{options}, out_{out} {}
 
   void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
@@ -100,7 +98,8 @@ class Builder {
       }
     }
     detail::sum_children(std::span{out_.nodes}.subspan(begin, child - begin),
-                         std::span{out_.extents}.subspan(begin, child - begin), out_.nodes[node],
+                         std::span{out_.extents}.subspan(begin, child - begin),
+                         out_.nodes[node],
                          out_.extents[node]);
   }
 
@@ -124,9 +123,9 @@ class Builder {
     std::uint32_t begin = first;
     for (std::uint64_t i = 0; i < 8; ++i) {
       if (last - first > linear_search_max) {
-        const auto end = std::partition_point(
-            keys_.begin() + begin, keys_.begin() + last,
-            [&](const KeyedIndex& item) { return (item.key >> shift & 7U) <= i; });
+        const auto end = std::partition_point(keys_.begin() + begin, keys_.begin() + last, [&](const KeyedIndex& item) {
+          return (item.key >> shift & 7U) <= i;
+        });
         begin = static_cast<std::uint32_t>(end - keys_.begin());
       } else {
         while (begin < last && octant(begin) <= i) {
@@ -174,10 +173,7 @@ void Tree::build(std::vector<Body>& bodies, const TreeOptions& options) {
   finish();
 }
 
-void Tree::begin(std::vector<Body>& bodies,
-                 const TreeOptions& options,
-                 const Box& box,
-                 std::uint32_t pieces) {
+void Tree::begin(std::vector<Body>& bodies, const TreeOptions& options, const Box& box, std::uint32_t pieces) {
   plait::expect(pieces > 0, "a tree is built in at least one piece");
   plait::expect(bodies.size() < bodies_max, "a node counts its bodies in 30 bits");
   options_ = options;
@@ -202,9 +198,13 @@ void Tree::sort_chunk(std::uint32_t piece) {
   sort_.front().sort_chunk(piece);
 }
 
-void Tree::split_sort() { sort_.front().split(); }
+void Tree::split_sort() {
+  sort_.front().split();
+}
 
-void Tree::merge_piece(std::uint32_t piece) { sort_.front().merge_piece(piece); }
+void Tree::merge_piece(std::uint32_t piece) {
+  sort_.front().merge_piece(piece);
+}
 
 void Tree::order_piece(std::uint32_t piece) {
   // After a merge the sorted keys are in the scratch space.
@@ -246,7 +246,9 @@ void Tree::plan_subtrees() {
   extents_.swap(top.extents);
 }
 
-std::uint32_t Tree::subtrees() const noexcept { return static_cast<std::uint32_t>(branch_count_); }
+std::uint32_t Tree::subtrees() const noexcept {
+  return static_cast<std::uint32_t>(branch_count_);
+}
 
 void Tree::build_subtree(std::uint32_t subtree) {
   Branch& branch = branches_[subtree];
@@ -291,7 +293,9 @@ void Tree::finish() {
     if (!done[i]) {
       Node& node = nodes_[i];
       detail::sum_children(std::span{nodes_}.subspan(node.first, node.count()),
-                           std::span{extents_}.subspan(node.first, node.count()), node, extents_[i]);
+                           std::span{extents_}.subspan(node.first, node.count()),
+                           node,
+                           extents_[i]);
       detail::set_opening(options_, extents_[i].box, node);
     }
   }

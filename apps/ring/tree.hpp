@@ -27,8 +27,8 @@ enum class NodeKind : std::uint32_t {
 
 /// A cell of the tree as the walk sees it: one cache line, the same in local trees and in those received.
 struct alignas(64) Node {
-  Vector center;                  ///< Of mass.
-  float opening2 = 0;             ///< Opened when its centre is at most this near (squared).
+  Vector center;       ///< Of mass.
+  float opening2 = 0;  ///< Opened when its centre is at most this near (squared).
   float mass = 0;
   Quadrupole quadrupole;
   std::uint32_t first = 0;
@@ -129,7 +129,7 @@ class Tree {
   void plan_subtrees();                   ///< Not a piece. Makes the top of the tree, swaps the bodies.
   [[nodiscard]] std::uint32_t subtrees() const noexcept;
   void build_subtree(std::uint32_t subtree);
-  void finish();                          ///< Not a piece. Joins the subtrees.
+  void finish();  ///< Not a piece. Joins the subtrees.
 
   [[nodiscard]] TreeView view() const noexcept;
   [[nodiscard]] std::span<const Node> nodes() const noexcept { return nodes_; }

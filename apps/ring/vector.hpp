@@ -36,7 +36,9 @@ struct Vector {
 [[nodiscard]] constexpr Vector cross(const Vector& a, const Vector& b) {
   return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
-[[nodiscard]] inline double length(const Vector& a) { return std::sqrt(dot(a, a)); }
+[[nodiscard]] inline double length(const Vector& a) {
+  return std::sqrt(dot(a, a));
+}
 
 static_assert(sizeof(Vector) == 24 && std::is_trivially_copyable_v<Vector>, "travels in messages");
 

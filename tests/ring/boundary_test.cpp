@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/boundary.hpp"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ring/initial_condition.hpp"
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/contact.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ring/one_rank.hpp"
 
@@ -65,8 +65,12 @@ Scatter scatter_of(double restitution, double contact_steps) {
     scatter.worst = std::max(scatter.worst, std::abs(rebound.restitution - restitution));
     scatter.energy_worst = std::max(scatter.energy_worst, std::abs(rebound.energy_error));
   }
-  std::printf("S = %g, K = %g: mean %.4f, worst difference %.4f, worst energy error %.4f\n", restitution, contact_steps,
-              scatter.mean, scatter.worst, scatter.energy_worst);
+  std::printf("S = %g, K = %g: mean %.4f, worst difference %.4f, worst energy error %.4f\n",
+              restitution,
+              contact_steps,
+              scatter.mean,
+              scatter.worst,
+              scatter.energy_worst);
   return scatter;
 }
 
@@ -96,7 +100,9 @@ TEST(Contact, is_the_same_for_both_partners) {
   EXPECT_DOUBLE_EQ(a.dissipation_rate, b.dissipation_rate);
 }
 
-TEST(Contact, without_loss_has_no_damper) { EXPECT_EQ(ContactLaw{head_on(1, 32)}.eta, 0); }
+TEST(Contact, without_loss_has_no_damper) {
+  EXPECT_EQ(ContactLaw{head_on(1, 32)}.eta, 0);
+}
 
 }  // namespace
 }  // namespace ring

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/diagnostics.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstdio>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ring/initial_condition.hpp"
 #include "ring/one_rank.hpp"

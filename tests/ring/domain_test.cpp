@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/domain.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "plait/base/error.hpp"
+
 #include "ring/initial_condition.hpp"
 
 namespace ring {
@@ -32,7 +33,7 @@ TEST(Domains, hold_equal_parts_of_the_cost) {
     body.cost = body.position.x > 0 ? 300 : 100;
   }
   for (const DomainGrid grid : {DomainGrid{7, 1, 1}, DomainGrid{4, 3, 1}, DomainGrid{3, 2, 2}}) {
-    const Domains domains{grid, choose_samples(bodies, 4000)};
+    const Domains domains{grid, choose_samples(bodies, 20000)};
     std::vector<double> cost(grid.ranks());
     for (const Body& body : bodies) {
       cost[domains.rank_of(body.position)] += body.cost;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/forces.hpp"
 
-#include <gtest/gtest.h>
-
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ring/direct_sum.hpp"
 #include "ring/initial_condition.hpp"
@@ -34,7 +34,9 @@ double error_of(std::vector<Body> bodies, const Parameters& parameters, const ch
   const ForceSums sums = self_gravity(bodies, parameters, best_kernels());
   const auto reference = test::direct_accelerations(bodies);
   const double error = test::rms_error(bodies, reference);
-  std::printf("%s: rms error %.2e, %.0f interactions a body\n", what, error,
+  std::printf("%s: rms error %.2e, %.0f interactions a body\n",
+              what,
+              error,
               static_cast<double>(sums.body_body + sums.body_cell) / static_cast<double>(bodies.size()));
   return error;
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/initial_condition.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
+
+#include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
 

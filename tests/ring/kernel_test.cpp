@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/kernel.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <random>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace ring {
 namespace {
@@ -32,7 +32,8 @@ class EveryKernel : public testing::TestWithParam<const Kernels*> {
       bodies_.mass[i] = 1 + random();
     }
     for (std::size_t i = 0; i < cell_count; ++i) {
-      for (auto* values : {&cells_.x, &cells_.y, &cells_.z, &cells_.xx, &cells_.xy, &cells_.xz, &cells_.yy, &cells_.yz}) {
+      for (auto* values :
+           {&cells_.x, &cells_.y, &cells_.z, &cells_.xx, &cells_.xy, &cells_.xz, &cells_.yy, &cells_.yz}) {
         (*values)[i] = static_cast<float>(random());
       }
       cells_.z[i] += 4;
@@ -49,8 +50,8 @@ class EveryKernel : public testing::TestWithParam<const Kernels*> {
   std::vector<Pull> run_bodies(const KernelOptions& options) {
     std::vector<Pull> pulls(target_count);
     near_.assign(target_count, 0);
-    GetParam()->bodies(x_.data(), y_.data(), z_.data(), target_count, bodies_.pad(body_count), options, pulls.data(),
-                       near_.data());
+    GetParam()->bodies(
+        x_.data(), y_.data(), z_.data(), target_count, bodies_.pad(body_count), options, pulls.data(), near_.data());
     return pulls;
   }
   std::vector<Pull> run_cells(bool quadrupole) {
@@ -151,10 +152,9 @@ TEST_P(EveryKernel, does_nothing_with_empty_lists) {
   EXPECT_EQ(pull.potential, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Processors,
-                         EveryKernel,
-                         testing::ValuesIn(available_kernels()),
-                         [](const auto& set) { return std::string{set.param->name}; });
+INSTANTIATE_TEST_SUITE_P(Processors, EveryKernel, testing::ValuesIn(available_kernels()), [](const auto& set) {
+  return std::string{set.param->name};
+});
 
 }  // namespace
 }  // namespace ring

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/key_sort.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <random>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace ring {
 namespace {

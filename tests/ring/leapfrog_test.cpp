@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/leapfrog.hpp"
 
-#include <gtest/gtest.h>
-
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numbers>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ring/initial_condition.hpp"
 #include "ring/one_rank.hpp"
@@ -19,9 +20,9 @@ struct Drift {
   double momentum = 0;
 };
 
-Drift drift_over_an_orbit(const Parameters& parameters) {
+Drift drift_over_an_orbit(const Parameters& parameters, std::uint32_t azimuthal) {
   RingShape shape;
-  shape.azimuthal = 50;
+  shape.azimuthal = azimuthal;
   test::OneRank run{make_ring(shape), parameters};
   const Diagnostics before = run.diagnostics();
   const int steps = static_cast<int>(2 * std::numbers::pi / parameters.time_step);
@@ -30,19 +31,21 @@ Drift drift_over_an_orbit(const Parameters& parameters) {
     run.step();
     drift.energy_max = std::max(drift.energy_max, std::abs(run.diagnostics().total() / before.total() - 1));
   }
-  drift.momentum = length(run.diagnostics().angular_momentum - before.angular_momentum) /
-                   length(before.angular_momentum);
+  drift.momentum =
+      length(run.diagnostics().angular_momentum - before.angular_momentum) / length(before.angular_momentum);
   std::printf("theta %g: largest relative energy error %.2e, angular momentum %.2e, over an orbit\n",
-              parameters.theta, drift.energy_max, drift.momentum);
+              parameters.theta,
+              drift.energy_max,
+              drift.momentum);
   return drift;
 }
 
 TEST(Leapfrog, keeps_the_energy_of_a_ring_to_1e_8_over_an_orbit) {
-  EXPECT_LT(drift_over_an_orbit({}).energy_max, 1e-8);
+  EXPECT_LT(drift_over_an_orbit({}, 50).energy_max, 1e-8);
 }
 
 TEST(Leapfrog, keeps_angular_momentum_to_rounding_with_exact_forces) {
-  EXPECT_LT(drift_over_an_orbit({.theta = 0}).momentum, 1e-13);
+  EXPECT_LT(drift_over_an_orbit({.theta = 0}, 15).momentum, 1e-13);
 }
 
 TEST(Leapfrog, closes_the_orbit_of_two_bodies) {

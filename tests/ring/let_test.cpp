@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/let.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -10,6 +8,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ring/direct_sum.hpp"
 #include "ring/domain.hpp"
@@ -78,8 +78,13 @@ class Ranks {
 
  private:
   void add(std::uint32_t rank, const TreeView& view, Origin origin) {
-    add_forces(view, origin, {bodies_[rank], trees_[rank]}, trees_[rank].batches(),
-               ForceOptions{parameters_}, workspace_, sums);
+    add_forces(view,
+               origin,
+               {bodies_[rank], trees_[rank]},
+               trees_[rank].batches(),
+               ForceOptions{parameters_},
+               workspace_,
+               sums);
   }
 
   Parameters parameters_;
@@ -103,9 +108,15 @@ class LetForces : public testing::TestWithParam<std::uint32_t> {
     }
     const double error = test::rms_error(all, reference);
     const char* order = parameters.order == Order::monopole ? "monopole" : "quadrupole";
-    std::printf("%s, %s, %u ranks: rms error %.2e, %zu bytes of trees a rank, %zu far pairs, %.0f interactions a body\n",
-                bodies_name, order, GetParam(), error, ranks.let_bytes / GetParam(), ranks.far_ranks,
-                static_cast<double>(ranks.sums.body_body + ranks.sums.body_cell) / static_cast<double>(all.size()));
+    std::printf(
+        "%s, %s, %u ranks: rms error %.2e, %zu bytes of trees a rank, %zu far pairs, %.0f interactions a body\n",
+        bodies_name,
+        order,
+        GetParam(),
+        error,
+        ranks.let_bytes / GetParam(),
+        ranks.far_ranks,
+        static_cast<double>(ranks.sums.body_body + ranks.sums.body_cell) / static_cast<double>(all.size()));
     return error;
   }
 };
@@ -123,7 +134,8 @@ TEST_P(LetForces, of_quadrupoles_are_within_1e_3_for_a_sphere) {
   EXPECT_LT(error_of(make_sphere(10000, 1, 1, 7), {}, "sphere"), 1e-3);
 }
 TEST_P(LetForces, are_direct_for_theta_0) {
-  EXPECT_LT(error_of(make_sphere(2000, 1, 1, 7), {.theta = 0}, "small sphere"), 1e-12);  // the inverse root of the fastest kernel: 6e-13
+  EXPECT_LT(error_of(make_sphere(2000, 1, 1, 7), {.theta = 0}, "small sphere"),
+            1e-12);  // the inverse root of the fastest kernel: 6e-13
 }
 INSTANTIATE_TEST_SUITE_P(Ranks, LetForces, testing::Values(1, 2, 3, 4, 7, 24));
 
@@ -194,7 +206,9 @@ TEST_F(DamagedLet, is_refused_when_a_number_is_not_finite) {
   node(0).center.x = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(trouble().find("not finite"), std::string::npos) << trouble();
 }
-TEST_F(DamagedLet, is_refused_when_contacts_need_velocities) { EXPECT_FALSE(open_let(let_, true)); }
+TEST_F(DamagedLet, is_refused_when_contacts_need_velocities) {
+  EXPECT_FALSE(open_let(let_, true));
+}
 
 TEST_F(DamagedLet, never_crashes_the_check_whatever_byte_is_wrong) {
   const Bytes good = let_;

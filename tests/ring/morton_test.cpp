@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/morton.hpp"
 
-#include <gtest/gtest.h>
-
 #include <limits>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
 

@@ -57,8 +57,7 @@ class OneRank {
     tree_.build(bodies_, options);
     begin_forces(bodies_, parameters_.central_mass);
     sums_ = {};
-    add_forces(tree_.view(), Origin::own_tree, {bodies_, tree_}, tree_.batches(), options_, workspace_,
-               sums_);
+    add_forces(tree_.view(), Origin::own_tree, {bodies_, tree_}, tree_.batches(), options_, workspace_, sums_);
   }
 
   std::vector<Body> bodies_;

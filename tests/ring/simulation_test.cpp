@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/parallel/simulation.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <mutex>
 #include <set>
 #include <tuple>
+
+#include <gtest/gtest.h>
 
 #include "ring/direct_sum.hpp"
 #include "ring/initial_condition.hpp"
@@ -45,10 +45,11 @@ Outcome compute(const Job& job) {
     const auto at = [&](std::size_t index) {
       return job.bodies.begin() + static_cast<std::ptrdiff_t>(job.bodies.size() * index / job.ranks);
     };
-    Simulation simulation{runtime,
-                          job.parameters,
-                          {.grid = make_grid(job.ranks, job.radial), .task_batches = 1},
-                          {.bodies = {at(rank), at(rank + 1)}, .dissipation = job.dissipation, .has_forces = job.has_forces}};
+    Simulation simulation{
+        runtime,
+        job.parameters,
+        {.grid = make_grid(job.ranks, job.radial), .task_batches = 1},
+        {.bodies = {at(rank), at(rank + 1)}, .dissipation = job.dissipation, .has_forces = job.has_forces}};
     for (std::uint64_t step = 0; step < job.steps; ++step) {
       simulation.step();
     }
@@ -105,7 +106,9 @@ TEST_P(OnRanks, forces_of_a_ring_are_within_5e_3_with_monopoles) {
   EXPECT_LT(force_error(ring), 5e-3);
 }
 
-TEST_P(OnRanks, forces_of_a_ring_are_within_1e_3_with_quadrupoles) { EXPECT_LT(force_error(job(ring_of(500))), 1e-3); }
+TEST_P(OnRanks, forces_of_a_ring_are_within_1e_3_with_quadrupoles) {
+  EXPECT_LT(force_error(job(ring_of(500))), 1e-3);
+}
 
 TEST_P(OnRanks, forces_of_a_sphere_are_within_5e_3_with_monopoles) {
   Job sphere = job(make_sphere(10'000, 1, 1, 1));
@@ -178,8 +181,12 @@ TEST_P(OnRanks, a_run_goes_on_from_where_it_stopped) {
 
 INSTANTIATE_TEST_SUITE_P(RanksAndWorkers,
                          OnRanks,
-                         testing::Values(std::tuple{1U, 1U}, std::tuple{2U, 1U}, std::tuple{3U, 2U}, std::tuple{4U, 1U},
-                                         std::tuple{7U, 1U}, std::tuple{1U, 3U}));
+                         testing::Values(std::tuple{1U, 1U},
+                                         std::tuple{2U, 1U},
+                                         std::tuple{3U, 2U},
+                                         std::tuple{4U, 1U},
+                                         std::tuple{7U, 1U},
+                                         std::tuple{1U, 3U}));
 
 TEST(Simulation, divides_the_ring_in_radius_too) {
   Job ring{.bodies = ring_of(50), .steps = 8, .ranks = 4, .radial = 2};

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/snapshot.hpp"
 
-#include <gtest/gtest.h>
-#include <hdf5.h>
-
 #include <cmath>
 #include <cstring>
 #include <fstream>
 #include <limits>
 #include <vector>
+
+#include <gtest/gtest.h>
+#include <hdf5.h>
 
 #include "ring/initial_condition.hpp"
 #include "ring/one_rank.hpp"
@@ -40,7 +40,9 @@ RunState some_state() {
   return state;
 }
 
-bool same_bits(const Body& a, const Body& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
+bool same_bits(const Body& a, const Body& b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
 
 class SnapshotFile : public testing::Test {
  protected:

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/text_format.hpp"
 
-#include <gtest/gtest.h>
-
 #include <fstream>
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "ring/initial_condition.hpp"
 #include "ring/temporary_folder.hpp"
@@ -59,8 +59,12 @@ TEST_F(TextFormat, refuses_bodies_that_cannot_be) {
   expect_trouble("0\n1\n1 1 nan 0 0 0 1 0\n", "not finite");
   expect_trouble("0\n2\n1 1 1 0 0 0 1 0\n1 1 2 0 0 0 1 0\n", "id 1 occurs twice");
 }
-TEST_F(TextFormat, without_bodies_is_good) { EXPECT_EQ(trouble_with("0\n0\n"), "none"); }
-TEST_F(TextFormat, into_a_folder_that_is_not_there_is_an_error) { EXPECT_FALSE(write_text(folder_ / "no/x", 0, {})); }
+TEST_F(TextFormat, without_bodies_is_good) {
+  EXPECT_EQ(trouble_with("0\n0\n"), "none");
+}
+TEST_F(TextFormat, into_a_folder_that_is_not_there_is_an_error) {
+  EXPECT_FALSE(write_text(folder_ / "no/x", 0, {}));
+}
 
 }  // namespace
 }  // namespace ring

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/tree.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "ring/forces.hpp"
 #include "ring/initial_condition.hpp"
@@ -142,7 +142,8 @@ TEST(Tree, of_bodies_at_one_place_ends_and_gives_no_nan) {
   begin_forces(bodies, 0);
   ForceWorkspace workspace;
   ForceSums sums;
-  add_forces(tree.view(), Origin::own_tree, {bodies, tree}, tree.batches(), ForceOptions{Parameters{}}, workspace, sums);
+  add_forces(
+      tree.view(), Origin::own_tree, {bodies, tree}, tree.batches(), ForceOptions{Parameters{}}, workspace, sums);
   for (const Body& body : bodies) {
     ASSERT_EQ(length(body.acceleration), 0);
     ASSERT_EQ(body.potential, 0);

@@ -34,7 +34,8 @@ constexpr RealColumn vector_column(const Column& column) {
 }
 template <double Body::* member>
 constexpr RealColumn scalar_column(const Column& column) {
-  return {column, [](const Body& body, double* row) { *row = body.*member; },
+  return {column,
+          [](const Body& body, double* row) { *row = body.*member; },
           [](Body& body, const double* row) { body.*member = *row; }};
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+
 #include "ring/detail/fields.hpp"
 
 namespace ring::detail {
@@ -31,11 +32,15 @@ class Writer {
     return group;
   }
 
-  void attribute(const Hdf5Handle& at, const char* key, double value) const { put(at, key, one(), H5T_NATIVE_DOUBLE, &value); }
+  void attribute(const Hdf5Handle& at, const char* key, double value) const {
+    put(at, key, one(), H5T_NATIVE_DOUBLE, &value);
+  }
   void attribute(const Hdf5Handle& at, const char* key, std::uint64_t value) const {
     put(at, key, one(), H5T_NATIVE_UINT64, &value);
   }
-  void attribute(const Hdf5Handle& at, const char* key, int value) const { put(at, key, one(), H5T_NATIVE_INT, &value); }
+  void attribute(const Hdf5Handle& at, const char* key, int value) const {
+    put(at, key, one(), H5T_NATIVE_INT, &value);
+  }
   void attribute(const Hdf5Handle& at, const char* key, std::span<const double> values) const {
     put(at, key, many(values.size()), H5T_NATIVE_DOUBLE, values.data());
   }
@@ -190,8 +195,8 @@ std::string unit_expression(const Column& column) {
 }
 
 void write_column_attributes(const Writer& out, const Hdf5Handle& set, const Column& column) {
-  const double factor = std::pow(unit_mass_g, column.mass) * std::pow(unit_length_cm, column.length) *
-                        std::pow(unit_time_s, column.time);
+  const double factor =
+      std::pow(unit_mass_g, column.mass) * std::pow(unit_length_cm, column.length) * std::pow(unit_time_s, column.time);
   out.attribute(set, "Description", std::string{column.description});
   out.attribute(set, "Expression for physical CGS units", unit_expression(column));
   out.attribute(set, "Conversion factor to CGS (not including cosmological corrections)", factor);

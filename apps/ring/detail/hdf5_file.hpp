@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <hdf5.h>
-
 #include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <hdf5.h>
 
 #include "ring/snapshot.hpp"
 
@@ -60,7 +60,12 @@ class Hdf5Silence {
 
 /// Writes all of a snapshot into `file`, which is open, empty, and open on all writers alike; the bodies are those of
 /// `slab` among `total`. `transfer` is a data transfer property list. Throws: `plait::Error`; `name` is for it.
-void write_contents(hid_t file, const std::string& name, const RunState& state, std::uint64_t total, Slab slab,
-                    std::span<const Body> bodies, hid_t transfer);
+void write_contents(hid_t file,
+                    const std::string& name,
+                    const RunState& state,
+                    std::uint64_t total,
+                    Slab slab,
+                    std::span<const Body> bodies,
+                    hid_t transfer);
 
 }  // namespace ring::detail

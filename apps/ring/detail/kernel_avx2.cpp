@@ -32,9 +32,7 @@ struct Avx2 {
     _mm256_storeu_pd(&pull.x, _mm256_loadu_pd(&pull.x) + _mm256_cvtps_pd(four));
   }
   static Double max(Double a, Double b) { return _mm256_max_pd(a, b); }
-  static Double one_where_less(Double a, Double b) {
-    return _mm256_and_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ), all(1.0));
-  }
+  static Double one_where_less(Double a, Double b) { return _mm256_and_pd(_mm256_cmp_pd(a, b, _CMP_LT_OQ), all(1.0)); }
   static Float inverse_root(Float v) {
     const Float y = _mm256_rsqrt_ps(v);  // 11 bits; one Newton step makes 22
     return y * (all(1.5F) - all(0.5F) * v * y * y);

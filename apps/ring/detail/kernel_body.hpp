@@ -155,10 +155,7 @@ struct CellKernel {
 
   struct Cells {
     Cells(const CellSpan& list, std::size_t j)
-        : x{Set::load(list.x + j)},
-          y{Set::load(list.y + j)},
-          z{Set::load(list.z + j)},
-          mass{Set::load(list.mass + j)} {
+        : x{Set::load(list.x + j)}, y{Set::load(list.y + j)}, z{Set::load(list.z + j)}, mass{Set::load(list.mass + j)} {
       if constexpr (quadrupole) {
         xx = Set::load(list.xx + j);
         xy = Set::load(list.xy + j);

@@ -27,7 +27,10 @@ struct MomentSum {
     yz += q.yz;
   }
   [[nodiscard]] Quadrupole rounded() const {
-    return {static_cast<float>(xx), static_cast<float>(xy), static_cast<float>(xz), static_cast<float>(yy),
+    return {static_cast<float>(xx),
+            static_cast<float>(xy),
+            static_cast<float>(xz),
+            static_cast<float>(yy),
             static_cast<float>(yz)};
   }
 };
@@ -59,10 +62,7 @@ void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent)
   extent.mass = mass;
 }
 
-void sum_children(std::span<const Node> children,
-                  std::span<const NodeExtent> extents,
-                  Node& node,
-                  NodeExtent& extent) {
+void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent) {
   Box box;
   double mass = 0;
   Vector weighted;

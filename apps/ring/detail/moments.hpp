@@ -11,10 +11,7 @@ namespace ring::detail {
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
 /// The same from child nodes. Expects: there are some.
-void sum_children(std::span<const Node> children,
-                  std::span<const NodeExtent> extents,
-                  Node& node,
-                  NodeExtent& extent);
+void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent);
 
 /// Sets how near a group may come before `node` is opened; its moments and box are known.
 void set_opening(const TreeOptions& options, const Box& box, Node& node);

@@ -26,6 +26,8 @@ inline constexpr double guard_edges = 1e-3;
 [[nodiscard]] inline bool opens_everywhere(const Node& node, const Box& box) {
   return distance2_max(box, node.center) <= static_cast<double>(node.opening2);
 }
-[[nodiscard]] inline bool opens(const Node& node, const Box& box) { return opens(node, box, guard2(box)); }
+[[nodiscard]] inline bool opens(const Node& node, const Box& box) {
+  return opens(node, box, guard2(box));
+}
 
 }  // namespace ring::detail
