@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/trace/meta.hpp"
 
-#include <array>
-#include <cstdio>
+#include <cerrno>
+#include <charconv>
 #include <ctime>
 #include <fstream>
 #include <string_view>
@@ -40,32 +40,22 @@ std::string to_text(Meta::Time time) {
 
 std::optional<Meta::Time> to_time(const std::string& text) {
   std::tm utc{};
-  int year = 0;
-  int fraction = 0;
-  std::array<char, 2> zone{};
-  if (std::sscanf(text.c_str(),
-                  "%4d-%2d-%2dT%2d:%2d:%2d.%3d%1[Z]",
-                  &year,
-                  &utc.tm_mon,
-                  &utc.tm_mday,
-                  &utc.tm_hour,
-                  &utc.tm_min,
-                  &utc.tm_sec,
-                  &fraction,
-                  zone.data()) != 8 &&
-      std::sscanf(text.c_str(),
-                  "%4d-%2d-%2dT%2d:%2d:%2d%1[Z]",
-                  &year,
-                  &utc.tm_mon,
-                  &utc.tm_mday,
-                  &utc.tm_hour,
-                  &utc.tm_min,
-                  &utc.tm_sec,
-                  zone.data()) != 7) {
+  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &utc);
+  if (rest == nullptr) {
     return std::nullopt;
   }
-  utc.tm_year = year - 1900;
-  utc.tm_mon -= 1;
+  const char* end = text.c_str() + text.size();
+  unsigned fraction = 0;
+  if (*rest == '.') {
+    const auto parsed = std::from_chars(rest + 1, end, fraction);
+    if (parsed.ptr != rest + 4) {
+      return std::nullopt;
+    }
+    rest = parsed.ptr;
+  }
+  if (std::string_view{rest, end} != "Z") {
+    return std::nullopt;
+  }
   return std::chrono::system_clock::from_time_t(::timegm(&utc)) + milliseconds{fraction};
 }
 

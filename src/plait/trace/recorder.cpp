@@ -30,7 +30,7 @@ constexpr std::string_view names_thread = "names";
 
 std::array<char, text_bytes_max> padded(std::string_view text) noexcept {
   std::array<char, text_bytes_max> bytes{};
-  std::copy_n(text.data(), std::min(text.size(), bytes.size()), bytes.data());
+  std::ranges::copy(text.substr(0, bytes.size()), bytes.begin());
   return bytes;
 }
 

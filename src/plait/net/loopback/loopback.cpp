@@ -89,6 +89,10 @@ class LoopbackDriver final : public Driver {
         self_{self},
         mine_{state_->of(self)},
         pool_{state_->options.packet_bytes_max, pool_spare_max} {}
+  LoopbackDriver(const LoopbackDriver&) = delete;
+  LoopbackDriver& operator=(const LoopbackDriver&) = delete;
+  LoopbackDriver(LoopbackDriver&&) = delete;
+  LoopbackDriver& operator=(LoopbackDriver&&) = delete;
   ~LoopbackDriver() override;
 
   const char* name() const noexcept override { return "loopback"; }
@@ -112,6 +116,7 @@ class LoopbackDriver final : public Driver {
  private:
   void tell(Rank rank, const BulkDone& done);
   void collect_mail();
+  void withdraw(Slot& slot, const RankState& receiver);
 
   std::shared_ptr<LoopbackNetwork::State> state_;
   Rank self_;
@@ -134,13 +139,18 @@ LoopbackDriver::~LoopbackDriver() {
   }
   for (const auto& rank : state_->ranks) {
     for (Slot& slot : rank->slots) {
-      const std::lock_guard lock{slot.mutex};
-      const bool is_my_receive = rank.get() == &mine_ && slot.waiting == Slot::Waiting::for_sender;
-      const bool is_my_send = slot.waiting == Slot::Waiting::for_receiver && slot.sender == self_;
-      if (is_my_receive || is_my_send) {
-        slot.waiting = Slot::Waiting::nothing;
-      }
+      withdraw(slot, *rank);
     }
+  }
+}
+
+/// Forgets what this rank has posted in a slot of `receiver`, once no copy is under way.
+void LoopbackDriver::withdraw(Slot& slot, const RankState& receiver) {
+  const std::lock_guard lock{slot.mutex};
+  const bool is_my_receive = &receiver == &mine_ && slot.waiting == Slot::Waiting::for_sender;
+  const bool is_my_send = slot.sender == self_ && slot.waiting == Slot::Waiting::for_receiver;
+  if (is_my_receive || is_my_send) {
+    slot.waiting = Slot::Waiting::nothing;
   }
 }
 

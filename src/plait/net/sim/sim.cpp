@@ -142,6 +142,8 @@ struct SimNetwork::State {
   }
   Transfer* transfer_of(const Event& event);
   void happen(Event&& event);
+  void packet_comes_in(Event&& event);
+  void give_up(Transfer& transfer, Rank to, Rank rank);
   void chunk_left(const Event& event);
   void chunk_is_here(const Event& event);
   void rank_dies(Rank rank);
@@ -201,18 +203,9 @@ void SimNetwork::State::advance_to(nanoseconds time) {
 
 void SimNetwork::State::happen(Event&& event) {
   switch (event.what) {
-    case What::packet_comes_in: {
-      --of(event.from).packets_on_wire;
-      // What a rank sent before it died is lost with it, like what is sent to it afterwards.
-      if (!of(event.from).is_alive || !of(event.to).is_alive) {
-        pool.recycle(std::move(event.packet));
-        return;
-      }
-      event.what = What::packet_is_here;
-      const nanoseconds here = come_in(event.from, event.to, event.packet.size());
-      schedule(here, std::move(event));
+    case What::packet_comes_in:
+      packet_comes_in(std::move(event));
       return;
-    }
     case What::packet_is_here:
       of(event.to).arrivals.push_back({event.from, std::move(event.packet)});
       return;
@@ -235,6 +228,18 @@ void SimNetwork::State::happen(Event&& event) {
       death_is_noticed(event.from);
       return;
   }
+}
+
+void SimNetwork::State::packet_comes_in(Event&& event) {
+  --of(event.from).packets_on_wire;
+  // What a rank sent before it died is lost with it, like what is sent to it afterwards.
+  if (!of(event.from).is_alive || !of(event.to).is_alive) {
+    pool.recycle(std::move(event.packet));
+    return;
+  }
+  event.what = What::packet_is_here;
+  const nanoseconds here = come_in(event.from, event.to, event.packet.size());
+  schedule(here, std::move(event));
 }
 
 SimNetwork::State::Departure SimNetwork::State::depart(Rank from, Rank to, std::size_t bytes) {
@@ -354,19 +359,22 @@ void SimNetwork::State::rank_dies(Rank rank) {
 
 void SimNetwork::State::give_up_transfers(Rank rank) {
   for (std::uint32_t index = 0; index < ranks.size(); ++index) {
-    const Rank to{index};
     for (Transfer& transfer : ranks[index].slots) {
-      const bool is_used = !transfer.data.empty() || !transfer.buffer.empty();
-      if (!is_used || (to != rank && transfer.from != rank)) {
-        continue;
-      }
-      if (transfer.bytes_left_sender < transfer.data.size()) {
-        --of(transfer.from).bulk_sends;
-      }
-      note_broken(to == rank ? transfer.from : to, rank);
-      transfer = Transfer{};
+      give_up(transfer, Rank{index}, rank);
     }
   }
+}
+
+void SimNetwork::State::give_up(Transfer& transfer, Rank to, Rank rank) {
+  const bool is_used = !transfer.data.empty() || !transfer.buffer.empty();
+  if (!is_used || (to != rank && transfer.from != rank)) {
+    return;
+  }
+  if (transfer.bytes_left_sender < transfer.data.size()) {
+    --of(transfer.from).bulk_sends;
+  }
+  note_broken(to == rank ? transfer.from : to, rank);
+  transfer = Transfer{};
 }
 
 void SimNetwork::State::note_broken(Rank survivor, Rank dead) {
@@ -386,6 +394,10 @@ class SimDriver final : public Driver {
  public:
   SimDriver(std::shared_ptr<SimNetwork::State> state, Rank self)
       : state_{std::move(state)}, self_{self}, mine_{state_->of(self)} {}
+  SimDriver(const SimDriver&) = delete;
+  SimDriver& operator=(const SimDriver&) = delete;
+  SimDriver(SimDriver&&) = delete;
+  SimDriver& operator=(SimDriver&&) = delete;
   ~SimDriver() override { state_->give_up_transfers(self_); }
 
   const char* name() const noexcept override { return "sim"; }

@@ -51,7 +51,7 @@ struct SimOptions {
   std::uint32_t send_queue_packets_max = 64;
   std::uint32_t bulk_slot_count = 16;
   /// Packets take turns with chunks of this size on their way out of a rank.
-  std::size_t bulk_chunk_bytes = 256 * 1024;
+  std::size_t bulk_chunk_bytes = std::size_t{256} * 1024;
 };
 
 /// N ranks as N drivers in one process, on a virtual clock: same options, same calls, same run.

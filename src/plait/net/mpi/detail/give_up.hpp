@@ -2,8 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <utility>
 
 #include <mpi.h>
+
+#include "plait/net/packet.hpp"
 
 namespace plait::net::detail {
 
@@ -24,6 +27,11 @@ using GiveUpTime = std::chrono::steady_clock::time_point;
     MPI_Request_free(&request);
   }
   return is_over != 0;
+}
+
+/// Keeps a packet that MPI may still use until the process ends.
+inline void leave_behind(Packet&& packet) noexcept {
+  new Packet{std::move(packet)};  // NOLINT(bugprone-unhandled-exception-at-new): nothing to mend
 }
 
 }  // namespace plait::net::detail

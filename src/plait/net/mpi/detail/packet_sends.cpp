@@ -20,6 +20,7 @@ PacketSends::PacketSends(MPI_Comm communicator, PacketPool& pool, std::uint32_t 
   packets_.reserve(count_max_);
 }
 
+// NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): what has not left here ends in reap() or close()
 Post PacketSends::send(Rank to, Packet&& packet) {
   if (requests_.size() == count_max_) {
     return Post::retry;
@@ -45,6 +46,7 @@ Post PacketSends::send(Rank to, Packet&& packet) {
   check_mpi(code, "MPI_Test (packet sent)", to);
   return Post::posted;
 }
+// NOLINTEND(clang-analyzer-optin.mpi.MPI-Checker)
 
 void PacketSends::reap() {
   int over_count = 0;
@@ -70,7 +72,7 @@ void PacketSends::reap() {
 void PacketSends::close(GiveUpTime deadline) noexcept {
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     if (requests_[i] != MPI_REQUEST_NULL && !ends_before(requests_[i], deadline)) {
-      new Packet{std::move(packets_[i])};  // MPI may still read it: it is left behind
+      leave_behind(std::move(packets_[i]));
     }
   }
 }
