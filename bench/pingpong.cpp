@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half the round trip of a message between two ranks by the mpi driver, beside MPI_Send and MPI_Recv, alternating in one run.
-#include <mpi.h>
-
+// Half the round trip of a message between two ranks by the mpi driver, beside MPI_Send and MPI_Recv, alternating in
+// one run.
 #include <chrono>
 #include <functional>
 
+#include <mpi.h>
+
 #include "plait/plait.hpp"
+
 #include "support/report.hpp"
 
 namespace {
@@ -47,8 +49,11 @@ void plait_round_trip(plait::comm::Endpoint& net, Bytes& buffer) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report{"pingpong", "an 8-byte message costs at most what raw MPI costs + 0.3 us; long ones run at its bandwidth", 2,
-                       argc, argv};
+  bench::Report report{"pingpong",
+                       "an 8-byte message costs at most what raw MPI costs + 0.3 us; long ones run at its bandwidth",
+                       2,
+                       argc,
+                       argv};
   plait::MpiSession session{argc, argv};
   plait::Runtime runtime{MPI_COMM_WORLD};
   if (runtime.rank_count() != 2) {
@@ -78,7 +83,14 @@ int main(int argc, char** argv) {
       }
     }
     const double raw_median = bench::spread_of(raw).median;
-    report.add({"half round trip", {{"bytes", std::to_string(size)}}, bench::spread_of(ours), "us", "raw MPI", raw_median, "", {}});
+    report.add({"half round trip",
+                {{"bytes", std::to_string(size)}},
+                bench::spread_of(ours),
+                "us",
+                "raw MPI",
+                raw_median,
+                "",
+                {}});
     report.add({"over raw MPI", {{"bytes", std::to_string(size)}}, bench::spread_of(over), "us", "", {}, "", {}});
   }
   if (rank == 0) {

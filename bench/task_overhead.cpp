@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "plait/plait.hpp"
+
 #include "support/report.hpp"
 
 namespace {

@@ -64,7 +64,9 @@ Spread spread_of(std::vector<double> values) {
     return {};
   }
   std::ranges::sort(values);
-  const auto at = [&](double part) { return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)]; };
+  const auto at = [&](double part) {
+    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
+  };
   return {at(0.5), at(0.25), at(0.75)};
 }
 
@@ -85,9 +87,13 @@ Report::Report(std::string name, std::string claim, unsigned ranks, int argc, ch
     } else {
       const bool is_help = argument == "--help";
       fmt::print(is_help ? stdout : stderr,
-                 "{}{}: {}\nUsage: plait bench {} [--full] [--json FILE]\n  --full  more sizes and repetitions\n  --json  also "
+                 "{}{}: {}\nUsage: plait bench {} [--full] [--json FILE]\n  --full  more sizes and repetitions\n  "
+                 "--json  also "
                  "write the results to FILE\n",
-                 is_help ? "" : fmt::format("unknown option {}\n", argument), name_, claim_, name_);
+                 is_help ? "" : fmt::format("unknown option {}\n", argument),
+                 name_,
+                 claim_,
+                 name_);
       std::exit(is_help ? 0 : 2);
     }
   }
@@ -102,8 +108,14 @@ void Report::finish() const {
     for (const auto& [key, value] : row.params) {
       label += fmt::format(" {}={}", key, value);
     }
-    fmt::print("{:<34} {:>12.5g} {:>12.5g} {:>12.5g}  {:<8} {:>12}  {}\n", label, row.value.median, row.value.low,
-               row.value.high, row.unit, row.peer_value ? fmt::format("{:.5g}", *row.peer_value) : "", row.peer);
+    fmt::print("{:<34} {:>12.5g} {:>12.5g} {:>12.5g}  {:<8} {:>12}  {}\n",
+               label,
+               row.value.median,
+               row.value.low,
+               row.value.high,
+               row.unit,
+               row.peer_value ? fmt::format("{:.5g}", *row.peer_value) : "",
+               row.peer);
     results.push_back({{"name", row.name},
                        {"params", row.params},
                        {"value", row.value.median},

@@ -34,8 +34,8 @@ struct Row {
 /// What a benchmark is and how it was called. Every benchmark takes `--full`, `--json FILE`, `--describe` and `--help`.
 class Report {
  public:
-  /// `claim`: what the benchmark shows, in a sentence. Handles `--describe` and `--help`, and ends the program for them.
-  /// Ends it with status 2 when an option is unknown.
+  /// `claim`: what the benchmark shows, in a sentence. Handles `--describe` and `--help`, and ends the program for
+  /// them. Ends it with status 2 when an option is unknown.
   Report(std::string name, std::string claim, unsigned ranks, int argc, char** argv);
 
   [[nodiscard]] bool is_full() const noexcept { return is_full_; }

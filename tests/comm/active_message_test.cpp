@@ -36,9 +36,8 @@ TEST(ActiveMessage, calls_the_handler_with_source_and_value_in_the_order_posted)
 TEST(ActiveMessage, carries_payloads_longer_than_a_packet) {
   LoopbackRanks ranks{2};
   Bytes received;
-  ranks[1].on(HandlerId{0}, [&](const ActiveMessage& message) {
-    received.assign(message.payload.begin(), message.payload.end());
-  });
+  ranks[1].on(HandlerId{0},
+              [&](const ActiveMessage& message) { received.assign(message.payload.begin(), message.payload.end()); });
   {
     const Bytes sent = pattern(200'000, 1);
     ranks[0].post(Rank{1}, HandlerId{0}, sent);  // copied: `sent` may go

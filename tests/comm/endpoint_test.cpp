@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/endpoint.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <deque>
 #include <random>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "comm/loopback_ranks.hpp"
 

@@ -17,7 +17,9 @@ namespace plait::comm::test {
 /// The endpoints of several ranks in this process, driven by one thread.
 class LoopbackRanks {
  public:
-  explicit LoopbackRanks(std::uint32_t count, const EndpointOptions& options = {}, const net::LoopbackOptions& network = {})
+  explicit LoopbackRanks(std::uint32_t count,
+                         const EndpointOptions& options = {},
+                         const net::LoopbackOptions& network = {})
       : network_{count, network} {
     for (std::uint32_t rank = 0; rank < count; ++rank) {
       drivers_.push_back(network_.driver(Rank{rank}));
@@ -32,7 +34,8 @@ class LoopbackRanks {
   void until(Done is_done) {
     for (int rounds = 0; !is_done(); ++rounds) {
       if (rounds > 1'000'000) {
-        throw std::runtime_error{"no end: " + std::to_string(endpoints_[0]->outstanding_count()) + " operations left on rank 0"};
+        throw std::runtime_error{"no end: " + std::to_string(endpoints_[0]->outstanding_count()) +
+                                 " operations left on rank 0"};
       }
       progress();
     }

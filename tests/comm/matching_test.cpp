@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/matching.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <deque>
 #include <list>
@@ -10,6 +8,8 @@
 #include <random>
 #include <unordered_map>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace plait::comm {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/gather.hpp"
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <cstring>
+
+#include <gtest/gtest.h>
 
 #include "runtime/loopback_run.hpp"
 

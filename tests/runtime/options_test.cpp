@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/options.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+
+#include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
 

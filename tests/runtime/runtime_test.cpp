@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/runtime.hpp"
 
-#include <gtest/gtest.h>
-
 #include <cstring>
 #include <stdexcept>
+
+#include <gtest/gtest.h>
 
 #include "runtime/loopback_run.hpp"
 
@@ -42,7 +42,8 @@ TEST(Runtime, ends_only_when_what_was_sent_has_been_taken) {
 }
 
 TEST(Runtime, does_not_wait_for_others_when_an_exception_leaves) {
-  EXPECT_THROW(test::run_on_loopback(2, {},
+  EXPECT_THROW(test::run_on_loopback(2,
+                                     {},
                                      [](Runtime& runtime) {
                                        if (runtime.self() == Rank{0}) {
                                          runtime.messages().stop_all(Error{ErrorCode::bad_input, "no such file"});

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/resource.hpp"
 
-#include <gtest/gtest.h>
-
 #include <array>
 #include <memory>
 #include <random>
 #include <thread>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 namespace plait::task {
 namespace {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/scheduler.hpp"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -10,6 +8,8 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+
+#include <gtest/gtest.h>
 
 #include "plait/net/loopback/loopback.hpp"
 

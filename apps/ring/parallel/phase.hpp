@@ -10,8 +10,8 @@ namespace ring {
 
 /// Where a step's time goes: the rows of the table at the end of a run.
 enum class Phase : std::uint8_t {
-  decompose,      ///< Domain decomposition.
-  exchange,       ///< Bodies that change their rank.
+  decompose,  ///< Domain decomposition.
+  exchange,   ///< Bodies that change their rank.
   make_tree,
   make_lets,      ///< Boundaries and locally essential trees for others.
   exchange_lets,  ///< Opening those of others, and all the time that workers have nothing to do.

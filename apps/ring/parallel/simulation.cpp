@@ -125,7 +125,7 @@ class Simulation::Impl {
   std::vector<Boundary> boundaries_;  ///< By rank.
   FarField far_;
   std::vector<std::unique_ptr<plait::Resource>> parts_;  ///< Of the bodies, as force tasks take them.
-  bool is_stepping_ = true;  ///< Not so for the forces before the first step.
+  bool is_stepping_ = true;                              ///< Not so for the forces before the first step.
 
   Graph graph_;
   std::vector<Task> forces_only_;
@@ -136,7 +136,10 @@ class Simulation::Impl {
 
 // ---- construction ----
 
-Simulation::Impl::Impl(plait::Runtime& runtime, const Parameters& parameters, const ParallelOptions& options, Start start)
+Simulation::Impl::Impl(plait::Runtime& runtime,
+                       const Parameters& parameters,
+                       const ParallelOptions& options,
+                       Start start)
     : bodies_{std::move(start.bodies)},
       steps_{start.step},
       time_{start.time},
@@ -150,8 +153,11 @@ Simulation::Impl::Impl(plait::Runtime& runtime, const Parameters& parameters, co
       boundaries_(runtime.rank_count()) {
   if (options.grid.ranks() != runtime.rank_count()) {
     throw plait::Error{plait::ErrorCode::bad_argument,
-                       fmt::format("a grid of {} x {} x {} domains does not fit {} ranks", options.grid.phi,
-                                   options.grid.r, options.grid.z, runtime.rank_count())};
+                       fmt::format("a grid of {} x {} x {} domains does not fit {} ranks",
+                                   options.grid.phi,
+                                   options.grid.r,
+                                   options.grid.z,
+                                   runtime.rank_count())};
   }
   if (runtime.self() == Rank{0}) {
     dissipation_ = start.dissipation;
@@ -182,9 +188,11 @@ void Simulation::Impl::count_bodies() {
     count += view_as<std::uint64_t>(bytes, "a count").front();
   }
   if (count < 2 || count < runtime_.rank_count()) {
-    throw plait::Error{plait::ErrorCode::bad_input,
-                       fmt::format("{} bodies are too few for {} ranks: a ring needs 2 bodies at least, and one for each rank",
-                                   count, runtime_.rank_count())};
+    throw plait::Error{
+        plait::ErrorCode::bad_input,
+        fmt::format("{} bodies are too few for {} ranks: a ring needs 2 bodies at least, and one for each rank",
+                    count,
+                    runtime_.rank_count())};
   }
 }
 
@@ -234,7 +242,8 @@ void Simulation::Impl::build_graph() {
   add_boundaries_and_forces(tree);
 }
 
-/// Samples go to every rank, and each computes the domains by itself. They serve from the next exchange on: nobody waits for them here.
+/// Samples go to every rank, and each computes the domains by itself. They serve from the next exchange on: nobody
+/// waits for them here.
 void Simulation::Impl::add_decomposition() {
   Task choose = graph_.task("choose samples", [this](TaskContext& context) {
     const PhaseTimer timer{phases(context), Phase::decompose};
@@ -248,7 +257,8 @@ void Simulation::Impl::add_decomposition() {
   cut.after(choose);
   step_with_decomposition_ = {choose, cut};
   for (Peer& peer : peers_) {
-    Task send = graph_.send("send samples", {peer.rank, samples_tag}, [this] { return std::as_bytes(std::span{samples_}); });
+    Task send =
+        graph_.send("send samples", {peer.rank, samples_tag}, [this] { return std::as_bytes(std::span{samples_}); });
     Task receive = graph_.receive("receive samples", {peer.rank, samples_tag}, peer.samples);
     send.after(choose);
     cut.after(receive);
@@ -313,7 +323,8 @@ Task Simulation::Impl::add_tree(Task after) {
   phase("tree: sort", [this, timed, pieces](TaskContext& context, auto spawn) {
     timed(context, [&] {
       TreeOptions now = tree_options_;
-      now.prediction_time = is_stepping_ ? now.prediction_time : 0;  // at the start, velocities are of the positions' time
+      now.prediction_time =
+          is_stepping_ ? now.prediction_time : 0;  // at the start, velocities are of the positions' time
       tree_.begin(bodies_, now, bounding_box(bodies_), pieces);
     });
     spawn(tree_.pieces(), &Tree::sort_chunk);
@@ -360,7 +371,8 @@ void Simulation::Impl::add_boundaries_and_forces(Task tree) {
   end.after(local).after(far);
   std::vector<Task> tasks{boundary, local, far, end};
   for (Peer& peer : peers_) {
-    Task send = graph_.send("send boundary", {peer.rank, boundary_tag}, [this] { return std::as_bytes(std::span{&boundary_, 1}); });
+    Task send = graph_.send(
+        "send boundary", {peer.rank, boundary_tag}, [this] { return std::as_bytes(std::span{&boundary_, 1}); });
     Task receive = graph_.receive("receive boundary", {peer.rank, boundary_tag}, peer.boundary_bytes);
     Task take = graph_.task("take boundary", [this, &peer](TaskContext& context) {
       const PhaseTimer timer{phases(context), Phase::exchange_lets};
@@ -370,7 +382,8 @@ void Simulation::Impl::add_boundaries_and_forces(Task tree) {
       const PhaseTimer timer{phases(context), Phase::make_lets};
       make_let_for(peer);
     });
-    Task send_let = graph_.send("send LET", {peer.rank, let_tag}, [&peer] { return std::span<const std::byte>{peer.let_out}; });
+    Task send_let =
+        graph_.send("send LET", {peer.rank, let_tag}, [&peer] { return std::span<const std::byte>{peer.let_out}; });
     Task receive_let = graph_.receive("receive LET", {peer.rank, let_tag}, peer.let_in);
     Task remote = graph_.task("force: received tree", [this, &peer, remote_kind](TaskContext& context) {
       if (peer.let_in.empty()) {
@@ -402,7 +415,9 @@ void Simulation::Impl::add_boundaries_and_forces(Task tree) {
 
 // ---- what tasks do ----
 
-void Simulation::Impl::for_pieces(TaskContext& context, TaskKind kind, const std::function<void(std::span<Body>)>& work) {
+void Simulation::Impl::for_pieces(TaskContext& context,
+                                  TaskKind kind,
+                                  const std::function<void(std::span<Body>)>& work) {
   const auto timed = [this, work](TaskContext& inner, std::span<Body> part) {
     const PhaseTimer timer{phases(inner), Phase::other};
     work(part);
@@ -427,8 +442,8 @@ void Simulation::Impl::decompose() {
   std::vector<Sample> all;
   auto next_peer = peers_.begin();
   for (std::uint32_t rank = 0; rank < runtime_.rank_count(); ++rank) {
-    const auto samples =
-        Rank{rank} == runtime_.self() ? std::span<const Sample>{samples_} : view_as<Sample>((next_peer++)->samples, "samples");
+    const auto samples = Rank{rank} == runtime_.self() ? std::span<const Sample>{samples_}
+                                                       : view_as<Sample>((next_peer++)->samples, "samples");
     all.insert(all.end(), samples.begin(), samples.end());
   }
   Domains fresh{options_.grid, std::move(all)};
@@ -472,7 +487,8 @@ void Simulation::Impl::take_boundary(Peer& peer) {
   }
   if (!has_size || !is_valid(boundary)) {
     throw plait::Error{plait::ErrorCode::network,
-                       fmt::format("rank {} sent a boundary that makes no sense", peer.rank.value()), peer.rank};
+                       fmt::format("rank {} sent a boundary that makes no sense", peer.rank.value()),
+                       peer.rank};
   }
 }
 
@@ -483,7 +499,8 @@ void Simulation::Impl::make_let_for(Peer& peer) {
   }
 }
 
-/// Spawns the walks over one tree: a task for each few batches of groups. These are locked, as several trees pull the same bodies.
+/// Spawns the walks over one tree: a task for each few batches of groups. These are locked, as several trees pull the
+/// same bodies.
 void Simulation::Impl::walk(TaskContext& context, const TreeView& view, Origin origin, TaskKind kind) {
   const std::span<const Batch> batches = tree_.batches();
   const std::size_t size = options_.task_batches;
@@ -493,7 +510,8 @@ void Simulation::Impl::walk(TaskContext& context, const TreeView& view, Origin o
                    .body =
                        [this, view, origin, part](TaskContext& inner) {
                          WorkerState& worker = workers_[inner.worker().value()];
-                         add_forces(view, origin, {bodies_, tree_}, part, force_options_, worker.workspace, worker.sums);
+                         add_forces(
+                             view, origin, {bodies_, tree_}, part, force_options_, worker.workspace, worker.sums);
                        },
                    .object = first / size,
                    .resources = {parts_[first / size].get()}});
@@ -579,19 +597,40 @@ Diagnostics Simulation::Impl::diagnose() {
 
 // ---- the handle ----
 
-Simulation::Simulation(plait::Runtime& runtime, const Parameters& parameters, const ParallelOptions& options, Start start)
+Simulation::Simulation(plait::Runtime& runtime,
+                       const Parameters& parameters,
+                       const ParallelOptions& options,
+                       Start start)
     : impl_{std::make_unique<Impl>(runtime, parameters, options, std::move(start))} {}
 
 Simulation::~Simulation() = default;
 
-void Simulation::step() { impl_->step(); }
-const std::vector<Body>& Simulation::bodies() const noexcept { return impl_->bodies_; }
-std::uint64_t Simulation::steps_done() const noexcept { return impl_->steps_; }
-double Simulation::time() const noexcept { return impl_->time_; }
-Diagnostics Simulation::diagnose() { return impl_->diagnose(); }
-const Domains& Simulation::domains() const noexcept { return impl_->domains_; }
-Dissipation Simulation::dissipation() const noexcept { return impl_->dissipation_; }
-double Simulation::spring() const noexcept { return impl_->spring_; }
-Profile Simulation::take_profile() { return impl_->take_profile(); }
+void Simulation::step() {
+  impl_->step();
+}
+const std::vector<Body>& Simulation::bodies() const noexcept {
+  return impl_->bodies_;
+}
+std::uint64_t Simulation::steps_done() const noexcept {
+  return impl_->steps_;
+}
+double Simulation::time() const noexcept {
+  return impl_->time_;
+}
+Diagnostics Simulation::diagnose() {
+  return impl_->diagnose();
+}
+const Domains& Simulation::domains() const noexcept {
+  return impl_->domains_;
+}
+Dissipation Simulation::dissipation() const noexcept {
+  return impl_->dissipation_;
+}
+double Simulation::spring() const noexcept {
+  return impl_->spring_;
+}
+Profile Simulation::take_profile() {
+  return impl_->take_profile();
+}
 
 }  // namespace ring

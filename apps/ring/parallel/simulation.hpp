@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "plait/plait.hpp"
+
 #include "ring/body.hpp"
 #include "ring/diagnostics.hpp"
 #include "ring/domain.hpp"
 #include "ring/forces.hpp"
-#include "ring/parameters.hpp"
 #include "ring/parallel/phase.hpp"
+#include "ring/parameters.hpp"
 
 namespace ring {
 
@@ -19,8 +20,8 @@ namespace ring {
 struct ParallelOptions {
   DomainGrid grid;
   std::uint32_t steps_between_decompositions = 4;
-  std::uint32_t samples = 2000;     ///< Of all ranks together, for a decomposition.
-  std::size_t task_batches = 4;     ///< Batches of groups that one force task takes.
+  std::uint32_t samples = 2000;  ///< Of all ranks together, for a decomposition.
+  std::size_t task_batches = 4;  ///< Batches of groups that one force task takes.
 };
 
 /// What steps have cost on one rank, summed since the start or `take_profile`.
@@ -34,10 +35,10 @@ struct Profile {
 
 /// A ring on the ranks of a runtime: its bodies, and one graph of tasks that is a step.
 ///
-/// Each step drifts the bodies, hands those that have left this rank's domain to a neighbour, builds a tree, sends to each other rank what it needs
-/// of that tree, and computes forces: from its own tree at once, from each other rank's as it arrives. Every fourth step, domains are
-/// cut anew by measured cost. No phase waits for all ranks.
-/// All ranks call the same functions in the same order. Throw `plait::Error` as `plait::Runtime::run`.
+/// Each step drifts the bodies, hands those that have left this rank's domain to a neighbour, builds a tree, sends to
+/// each other rank what it needs of that tree, and computes forces: from its own tree at once, from each other rank's
+/// as it arrives. Every fourth step, domains are cut anew by measured cost. No phase waits for all ranks. All ranks
+/// call the same functions in the same order. Throw `plait::Error` as `plait::Runtime::run`.
 class Simulation {
  public:
   /// Where a run begins: any bodies on any rank.
@@ -45,10 +46,11 @@ class Simulation {
     std::vector<Body> bodies;
     std::uint64_t step = 0;
     double time = 0;
-    Dissipation dissipation;  ///< Of all ranks together.
-    double spring = 0;        ///< Energy; of all ranks together. Counts when `has_forces`.
+    Dissipation dissipation;            ///< Of all ranks together.
+    double spring = 0;                  ///< Energy; of all ranks together. Counts when `has_forces`.
     std::vector<double> domain_bounds;  ///< As `Domains::bounds` of the same grid; empty: cut by the bodies.
-    bool has_forces = false;  ///< The bodies bear accelerations and potentials of this time: none need be computed first.
+    bool has_forces =
+        false;  ///< The bodies bear accelerations and potentials of this time: none need be computed first.
   };
   /// Cuts domains and brings each body to the rank of its domain.
   /// Throws: `plait::Error` when there are fewer bodies than ranks, or fewer than 2.

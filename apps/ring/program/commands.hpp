@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plait/plait.hpp"
+
 #include "ring/program/settings.hpp"
 
 namespace ring {
@@ -14,7 +15,8 @@ void make_initial_condition(const InitSettings& settings);
 /// Reads one format and writes the other.
 void convert(const ConvertSettings& settings);
 
-/// Integrates a ring on all ranks of the runtime, writing snapshots. Collective; trouble with input and output is thrown alike on every rank.
+/// Integrates a ring on all ranks of the runtime, writing snapshots. Collective; trouble with input and output is
+/// thrown alike on every rank.
 void run_ring(plait::Runtime& runtime, const RunSettings& settings);
 
 }  // namespace ring

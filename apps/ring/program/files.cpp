@@ -10,11 +10,13 @@ namespace ring {
 
 namespace {
 
-bool is_text(const std::filesystem::path& file) { return file.extension() == ".txt"; }
+bool is_text(const std::filesystem::path& file) {
+  return file.extension() == ".txt";
+}
 
 void write(const std::filesystem::path& file, const RunState& state, std::span<const Body> bodies) {
-  const std::uint64_t bytes = is_text(file) ? write_text(file, state.time, bodies).value()
-                                            : write_snapshot(file, state, bodies).value();
+  const std::uint64_t bytes =
+      is_text(file) ? write_text(file, state.time, bodies).value() : write_snapshot(file, state, bodies).value();
   fmt::print("{}: {} bodies, {:.1f} MB\n", file.string(), bodies.size(), static_cast<double>(bytes) * 1e-6);
 }
 
@@ -29,9 +31,10 @@ void make_initial_condition(const InitSettings& settings) {
 
 void convert(const ConvertSettings& settings) {
   if (is_text(settings.input) == is_text(settings.output)) {
-    throw plait::Error{plait::ErrorCode::bad_argument,
-                       fmt::format("{} and {} have the same format: one must end in .txt", settings.input.string(),
-                                   settings.output.string())};
+    throw plait::Error{
+        plait::ErrorCode::bad_argument,
+        fmt::format(
+            "{} and {} have the same format: one must end in .txt", settings.input.string(), settings.output.string())};
   }
   if (is_text(settings.input)) {
     const TextBodies text = read_text(settings.input).value();

@@ -21,10 +21,13 @@ CLI::App* add_init(CLI::App& app, InitSettings& settings) {
   init->add_option("--layers", settings.shape.layers, "Copies above each other")->capture_default_str();
   init->add_option("--inner", settings.shape.inner, "Radius of the inner circle")->capture_default_str();
   init->add_option("--width", settings.shape.width, "From the inner circle to the outer")->capture_default_str();
-  init->add_option("--thickness", settings.shape.thickness, "From the lowest layer to the highest")->capture_default_str();
-  init->add_option("--total-mass", settings.shape.total_mass, "Of all bodies; the centre's is 1")->capture_default_str();
+  init->add_option("--thickness", settings.shape.thickness, "From the lowest layer to the highest")
+      ->capture_default_str();
+  init->add_option("--total-mass", settings.shape.total_mass, "Of all bodies; the centre's is 1")
+      ->capture_default_str();
   init->add_option("--central-mass", settings.shape.central_mass, "Of the centre")->capture_default_str();
-  init->add_option("--velocity-scatter", settings.shape.velocity_scatter,
+  init->add_option("--velocity-scatter",
+                   settings.shape.velocity_scatter,
                    "Standard deviation of each component, in circular velocities")
       ->capture_default_str();
   init->add_option("--seed", settings.shape.seed, "Of the random velocities")->capture_default_str();
@@ -32,15 +35,18 @@ CLI::App* add_init(CLI::App& app, InitSettings& settings) {
 }
 
 CLI::App* add_run(CLI::App& app, RunSettings& settings) {
-  CLI::App* const run = app.add_subcommand("run", "Integrate a ring; start it on several ranks with `plait run -n RANKS`");
+  CLI::App* const run =
+      app.add_subcommand("run", "Integrate a ring; start it on several ranks with `plait run -n RANKS`");
   run->add_option("snapshot", settings.input, "File to start from, HDF5 or .txt")->required();
-  run->add_option("--output", settings.output, "Folder for snapshots [the run's folder under `plait run`, else ring-output]");
+  run->add_option(
+      "--output", settings.output, "Folder for snapshots [the run's folder under `plait run`, else ring-output]");
   run->add_flag("--overwrite", settings.overwrites, "Replace the snapshots of another run");
   auto* const steps = run->add_option("--steps", settings.steps, "Steps to make [one orbit of radius 1]");
   run->add_option("--until", settings.until, "Time to reach")->excludes(steps);
   run->add_option("--snapshot-every", settings.snapshot_steps, "Steps between snapshots; 0: at begin and end only")
       ->capture_default_str();
-  run->add_option("--diagnose-every", settings.diagnose_steps, "Steps between lines of energy; 0: at begin and end only")
+  run->add_option(
+         "--diagnose-every", settings.diagnose_steps, "Steps between lines of energy; 0: at begin and end only")
       ->capture_default_str();
 
   const char* const physics = "Physics (what is not given comes from the snapshot)";
@@ -50,7 +56,8 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
       ->check(CLI::IsMember({"monopole", "quadrupole"}))
       ->group(physics);
   run->add_option("--softening", settings.softening, "Plummer length [0]")->group(physics);
-  run->add_option("--collision-radius", settings.collision_radius, "Bodies nearer than this are in contact; 0: none [0]")
+  run->add_option(
+         "--collision-radius", settings.collision_radius, "Bodies nearer than this are in contact; 0: none [0]")
       ->group(physics);
   run->add_option("--restitution", settings.restitution, "Normal velocity after a contact over that before [0.5]")
       ->group(physics);
@@ -59,11 +66,14 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
 
   const char* const tuning = "Parallel computing";
   run->add_option("--leaf-bodies", settings.leaf_bodies_max, "Bodies in a leaf of the tree at most")->group(tuning);
-  run->add_option("--group-bodies", settings.group_bodies_max, "Bodies that share a list of interactions at most")->group(tuning);
+  run->add_option("--group-bodies", settings.group_bodies_max, "Bodies that share a list of interactions at most")
+      ->group(tuning);
   run->add_option("--radial-divisions", settings.radial_divisions, "Domains in radius; the rest is in azimuth")
       ->capture_default_str()
       ->group(tuning);
-  run->add_option("--vertical-divisions", settings.vertical_divisions, "Domains in height")->capture_default_str()->group(tuning);
+  run->add_option("--vertical-divisions", settings.vertical_divisions, "Domains in height")
+      ->capture_default_str()
+      ->group(tuning);
   run->add_option("--decompose-every", settings.decompose_steps, "Steps between domain decompositions; 0: never")
       ->capture_default_str()
       ->group(tuning);
@@ -71,7 +81,8 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
 }
 
 CLI::App* add_convert(CLI::App& app, ConvertSettings& settings) {
-  CLI::App* const convert = app.add_subcommand("convert", "Turn an HDF5 snapshot into the seed code's text format, or back");
+  CLI::App* const convert =
+      app.add_subcommand("convert", "Turn an HDF5 snapshot into the seed code's text format, or back");
   convert->add_option("input", settings.input, "File to read")->required();
   convert->add_option("output", settings.output, "File to write; one of both ends in .txt")->required();
   return convert;

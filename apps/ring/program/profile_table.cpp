@@ -23,7 +23,9 @@ std::string profile_table(std::span<const Profile> profiles, std::uint32_t worke
     return "no steps were made\n";
   }
   const auto steps = static_cast<double>(profiles.front().steps);
-  const auto of_step = [steps](std::chrono::nanoseconds time) { return static_cast<double>(time.count()) * 1e-6 / steps; };
+  const auto of_step = [steps](std::chrono::nanoseconds time) {
+    return static_cast<double>(time.count()) * 1e-6 / steps;
+  };
   const auto sum = [of_step, workers](std::vector<Phase> phases) {
     return [of_step, workers, phases = std::move(phases)](const Profile& profile) {
       double total = 0;
@@ -70,8 +72,12 @@ std::string profile_table(std::span<const Profile> profiles, std::uint32_t worke
     worked += std::chrono::duration<double>(profile.wall).count() * workers;
   }
   const double cores = static_cast<double>(profiles.size()) * workers;
-  table += fmt::format("{:.3e} interactions a step; {:.3e} a second, {:.3e} a second and core; workers idle {:.1f} % of the time\n",
-                       interactions / steps, interactions / slowest, interactions / slowest / cores, 100 * idle / worked);
+  table += fmt::format(
+      "{:.3e} interactions a step; {:.3e} a second, {:.3e} a second and core; workers idle {:.1f} % of the time\n",
+      interactions / steps,
+      interactions / slowest,
+      interactions / slowest / cores,
+      100 * idle / worked);
   return table;
 }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ring/program/progress_bar.hpp"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -18,8 +17,8 @@ namespace {
 constexpr std::size_t width = 30;
 constexpr auto interval = std::chrono::milliseconds{100};
 
-/// MPI launchers put a terminal of their own, of no size, between a program and the user: only `plait run` knows what stands at
-/// the end, and says so in PLAIT_PROGRESS.
+/// MPI launchers put a terminal of their own, of no size, between a program and the user: only `plait run` knows what
+/// stands at the end, and says so in PLAIT_PROGRESS.
 bool is_seen_by_a_person() {
   if (const char* const said = std::getenv("PLAIT_PROGRESS")) {
     return std::string_view{said} == "1";
@@ -54,8 +53,12 @@ void ProgressBar::update(std::uint64_t done) {
   const std::chrono::duration<double> spent = now - start_;
   const double rate = static_cast<double>(done) / spent.count();
   const std::size_t filled = width * done / total_;
-  fmt::print("\r[{}{}] {}/{} steps, {:.3g} steps/s, {} left\033[K", std::string(filled, '#'),
-             std::string(width - filled, '.'), done, total_, rate,
+  fmt::print("\r[{}{}] {}/{} steps, {:.3g} steps/s, {} left\033[K",
+             std::string(filled, '#'),
+             std::string(width - filled, '.'),
+             done,
+             total_,
+             rate,
              describe_duration(std::chrono::duration<double>{static_cast<double>(total_ - done) / rate}));
   std::fflush(stdout);
 }

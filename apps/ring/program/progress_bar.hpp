@@ -7,7 +7,8 @@
 
 namespace ring {
 
-/// A line on a terminal that tells how far a run is, how fast it goes and how long it will take. Nothing when the output is no terminal.
+/// A line on a terminal that tells how far a run is, how fast it goes and how long it will take. Nothing when the
+/// output is no terminal.
 class ProgressBar {
  public:
   /// Of `total` steps; this process shows them if `is_shown` and standard output is a terminal.

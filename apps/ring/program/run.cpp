@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <mpi.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
 
 #include <fmt/format.h>
+#include <mpi.h>
 
 #include "ring/parallel/simulation.hpp"
 #include "ring/program/commands.hpp"
@@ -68,13 +67,15 @@ void prepare_output(const std::filesystem::path& folder, bool overwrites) {
   const bool is_writable = !trouble && static_cast<bool>(std::ofstream{probe} << "probe" << std::flush);
   std::filesystem::remove(probe, trouble);
   if (!is_writable) {
-    throw Error{ErrorCode::io, fmt::format("cannot write into the folder {}: choose another with --output", folder.string())};
+    throw Error{ErrorCode::io,
+                fmt::format("cannot write into the folder {}: choose another with --output", folder.string())};
   }
   for (const auto& entry : std::filesystem::directory_iterator{folder}) {
     if (!overwrites && entry.path().filename().string().starts_with("ring-") && entry.path().extension() == ".hdf5") {
-      throw Error{ErrorCode::bad_argument,
-                  fmt::format("{} holds the snapshots of another run: choose another folder with --output, or --overwrite",
-                              folder.string())};
+      throw Error{
+          ErrorCode::bad_argument,
+          fmt::format("{} holds the snapshots of another run: choose another folder with --output, or --overwrite",
+                      folder.string())};
     }
   }
 }
@@ -118,7 +119,8 @@ std::uint64_t Run::steps_wanted(const RunState& state) const {
   const double until = settings_.until.value_or(state.time + 2 * M_PI);
   const double steps = std::ceil((until - state.time) / state.parameters.time_step - 1e-9);
   if (!(steps >= 0) || steps > 1e15) {
-    throw Error{ErrorCode::bad_argument, fmt::format("--until {} is not after the time {} of the snapshot", until, state.time)};
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("--until {} is not after the time {} of the snapshot", until, state.time)};
   }
   return static_cast<std::uint64_t>(steps);
 }
@@ -180,8 +182,9 @@ void Run::diagnose(Simulation& simulation) {
   const double energy = (now.total() - state_.energy_begin) / std::abs(state_.energy_begin);
   const double momentum = (now.angular_momentum.z - angular_momentum_begin_) / std::abs(angular_momentum_begin_);
   if (!std::isfinite(energy) || !std::isfinite(momentum)) {
-    throw Error{ErrorCode::bad_input, fmt::format("the energy is not finite any more at step {}: is the time step too long?",
-                                                  simulation.steps_done())};
+    throw Error{ErrorCode::bad_input,
+                fmt::format("the energy is not finite any more at step {}: is the time step too long?",
+                            simulation.steps_done())};
   }
   if (!is_first_) {
     return;
@@ -191,7 +194,12 @@ void Run::diagnose(Simulation& simulation) {
   trace.counter({.name = energy_drift_, .time = runtime_.trace().now(), .value = energy, .step = step});
   trace.counter({.name = momentum_drift_, .time = runtime_.trace().now(), .value = momentum, .step = step});
   fmt::print("step {:>8}  time {:>10.5f}  energy {:+.10e} (drift {:+.2e})  angular momentum {:+.10e} (drift {:+.2e})\n",
-             simulation.steps_done(), simulation.time(), now.total(), energy, now.angular_momentum.z, momentum);
+             simulation.steps_done(),
+             simulation.time(),
+             now.total(),
+             energy,
+             now.angular_momentum.z,
+             momentum);
   std::fflush(stdout);
 }
 
@@ -232,6 +240,8 @@ void Run::operator()() {
 
 }  // namespace
 
-void run_ring(plait::Runtime& runtime, const RunSettings& settings) { Run{runtime, settings}(); }
+void run_ring(plait::Runtime& runtime, const RunSettings& settings) {
+  Run{runtime, settings}();
+}
 
 }  // namespace ring

@@ -18,7 +18,8 @@ struct WaitPolicy {
   nanoseconds sleep_max = std::chrono::microseconds{100};
 };
 
-/// One wait under a policy: call `pause()` after each look that found nothing, `reset()` after one that found something.
+/// One wait under a policy: call `pause()` after each look that found nothing, `reset()` after one that found
+/// something.
 ///
 /// Sleeps follow the machine's clock: a wait never costs more than `spin` of processor time before the first sleep.
 class Backoff {

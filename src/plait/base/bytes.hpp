@@ -10,7 +10,8 @@
 
 namespace plait {
 
-/// An allocator whose elements are not set when a container grows: buffers that are about to be overwritten need not be cleared.
+/// An allocator whose elements are not set when a container grows: buffers that are about to be overwritten need not be
+/// cleared.
 template <class T>
 struct UninitializedAllocator {
   using value_type = T;

@@ -31,7 +31,11 @@ const char* to_string(ErrorCode code) noexcept {
 namespace detail {
 
 void expectation_failed(const char* why, const std::source_location& where) noexcept {
-  std::fprintf(stderr, "plait: expectation failed: %s (%s:%u, %s)\n", why, where.file_name(), where.line(),
+  std::fprintf(stderr,
+               "plait: expectation failed: %s (%s:%u, %s)\n",
+               why,
+               where.file_name(),
+               where.line(),
                where.function_name());
   std::abort();
 }

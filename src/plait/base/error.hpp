@@ -47,8 +47,8 @@ class Error : public std::runtime_error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_{std::move(value)} {}        // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_{std::move(error)} {}    // NOLINT(google-explicit-constructor)
+  Result(T value) : state_{std::move(value)} {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : state_{std::move(error)} {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const noexcept { return std::holds_alternative<T>(state_); }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/base/topology.hpp"
 
-#include <sched.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
+#include <sched.h>
 #include <thread>
+#include <unistd.h>
 
 namespace plait {
 

@@ -15,8 +15,8 @@ namespace plait {
 /// The name of this machine; "unknown" when the system does not tell.
 [[nodiscard]] std::string host_name();
 
-/// Whether `ranks_here` ranks on this machine with `threads` threads each have fewer cores than threads. A process that is
-/// bound to a part of the machine is taken to have that part for itself.
+/// Whether `ranks_here` ranks on this machine with `threads` threads each have fewer cores than threads. A process that
+/// is bound to a part of the machine is taken to have that part for itself.
 [[nodiscard]] bool is_oversubscribed(std::uint32_t ranks_here, std::uint32_t threads);
 
 }  // namespace plait

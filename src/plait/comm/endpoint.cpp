@@ -2,11 +2,11 @@
 // The part of the endpoint that its users call. endpoint_protocol.cpp has what happens when packets come and go.
 #include "plait/comm/endpoint.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "plait/base/backoff.hpp"
 #include "plait/comm/detail/operation.hpp"
@@ -141,7 +141,8 @@ std::optional<Status> Endpoint::probe(const Address& from) {
   if (message == nullptr) {
     return {};
   }
-  return Status{message->envelope.source, message->envelope.tag,
+  return Status{message->envelope.source,
+                message->envelope.tag,
                 static_cast<std::size_t>(static_cast<const detail::Unexpected*>(message)->header.bytes),
                 static_cast<const detail::Unexpected*>(message)->header.sequence,
                 {}};
@@ -271,7 +272,9 @@ std::vector<std::string> Endpoint::never_received() const {
       return;
     }
     const auto& full = static_cast<const detail::Unexpected&>(message);
-    lines.push_back(fmt::format("{} bytes from rank {} with tag {}", full.header.bytes, message.envelope.source.value(),
+    lines.push_back(fmt::format("{} bytes from rank {} with tag {}",
+                                full.header.bytes,
+                                message.envelope.source.value(),
                                 message.envelope.tag.value()));
   });
   return lines;
@@ -305,7 +308,8 @@ void Endpoint::run_handlers() noexcept {
   if (!one_at_a_time.owns_lock()) {
     return;
   }
-  for (std::size_t count = active_count_.load(std::memory_order_acquire); count > 0; --count) {  // with deliver_active()
+  for (std::size_t count = active_count_.load(std::memory_order_acquire); count > 0;
+       --count) {  // with deliver_active()
     Lock lock{mutex_};
     ArrivedActive message = std::move(active_.front());
     active_.pop_front();
@@ -315,10 +319,14 @@ void Endpoint::run_handlers() noexcept {
     lock.unlock();
     try {
       if (handler == nullptr) {
-        throw Error{ErrorCode::bad_argument,
-                    fmt::format("rank {} sent an active message for handler {}, which rank {} has not set: call on() before the "
-                                "first message can come",
-                                message.source.value(), message.handler.value(), self().value())};
+        throw Error{
+            ErrorCode::bad_argument,
+            fmt::format(
+                "rank {} sent an active message for handler {}, which rank {} has not set: call on() before the "
+                "first message can come",
+                message.source.value(),
+                message.handler.value(),
+                self().value())};
       }
       (*handler)({message.source, message.payload});
     } catch (const Error& error) {
@@ -329,6 +337,8 @@ void Endpoint::run_handlers() noexcept {
   }
 }
 
-nanoseconds Endpoint::now_if_tracing() const { return is_tracing_ ? recorder_.now() : nanoseconds{}; }
+nanoseconds Endpoint::now_if_tracing() const {
+  return is_tracing_ ? recorder_.now() : nanoseconds{};
+}
 
 }  // namespace plait::comm

@@ -46,10 +46,10 @@ using HandlerId = Id<struct HandlerTag>;
 ///
 /// Short messages travel with their announcement; long ones wait for their receive and move without a copy. What a peer
 /// may have under way is bounded by credits, what has come unasked by `unexpected_bytes_max`.
-/// Order: messages of one (source, communicator) match in the order in which they were sent, active messages are handled in that order
-/// (except that one too long for a packet is handled when its data has come).
-/// Progress is made by whoever calls `progress`, `wait` or `test`; the endpoint has no thread.
-/// Threads: any, for every call, unless said otherwise. One thread polls at a time; others leave at once.
+/// Order: messages of one (source, communicator) match in the order in which they were sent, active messages are
+/// handled in that order (except that one too long for a packet is handled when its data has come). Progress is made by
+/// whoever calls `progress`, `wait` or `test`; the endpoint has no thread. Threads: any, for every call, unless said
+/// otherwise. One thread polls at a time; others leave at once.
 class Endpoint {
  public:
   Endpoint(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options = {});
@@ -65,7 +65,8 @@ class Endpoint {
 
   /// Sends `data`, which must stay unchanged until the request is complete.
   ///
-  /// Throws: `Error` when the run has failed or the address is no rank of this run. Cost: one copy when short; returns at once.
+  /// Throws: `Error` when the run has failed or the address is no rank of this run. Cost: one copy when short; returns
+  /// at once.
   Request send(const Address& to, std::span<const std::byte> data, Completion* completion = nullptr);
 
   /// Receives into `buffer`, which must stay until the request is complete. A longer message completes it with
@@ -83,8 +84,8 @@ class Endpoint {
   /// Sends an active message. `payload` is copied; returns at once.
   void post(Rank to, HandlerId id, std::span<const std::byte> payload);
 
-  /// Moves what can be moved: a bounded amount of work. Returns what has happened, 0 for nothing; returns 0 at once while another thread polls.
-  /// Throws nothing: trouble is told by `failure()`.
+  /// Moves what can be moved: a bounded amount of work. Returns what has happened, 0 for nothing; returns 0 at once
+  /// while another thread polls. Throws nothing: trouble is told by `failure()`.
   std::size_t progress() noexcept;
 
   /// Makes progress until `is_done()`, waiting by the policy of the options.
@@ -104,11 +105,13 @@ class Endpoint {
   [[nodiscard]] std::size_t outstanding_count() const noexcept {
     return outstanding_.load(std::memory_order_relaxed);  // a hint; orders nothing
   }
-  /// Whether bulk data is on its way. It moves only while somebody looks: who waits should then look again at once, giving way to others.
+  /// Whether bulk data is on its way. It moves only while somebody looks: who waits should then look again at once,
+  /// giving way to others.
   [[nodiscard]] bool is_moving_bulk() const noexcept {
     return bulk_count_.load(std::memory_order_relaxed) > 0;  // a hint; orders nothing
   }
-  /// One line for each of the program's messages that has come and was never received, with source and tag; for reports at the end.
+  /// One line for each of the program's messages that has come and was never received, with source and tag; for reports
+  /// at the end.
   [[nodiscard]] std::vector<std::string> never_received() const;
 
   /// Waits by `policy` from the next wait on. Not while another thread waits.
@@ -134,6 +137,7 @@ class Endpoint {
   bool try_leave(Operation& operation);
   [[nodiscard]] bool leaves_with_its_data(const Operation& operation, const detail::Peer& peer) const;
   void leave(Operation& operation);
+  [[nodiscard]] net::Post try_send(Rank to, net::Packet& packet);
   void leave_from_backlog();
   void send_control(Rank to, const wire::Header& header, std::span<const std::byte> data = {});
   void return_credits();
@@ -175,11 +179,11 @@ class Endpoint {
   std::vector<Rank> with_backlog_;
   std::vector<Rank> with_credits_to_return_;
   std::vector<std::uint32_t> free_slots_;
-  std::vector<Operation*> slots_;         ///< The receive that uses each bulk slot, or null.
-  std::vector<Operation*> announced_;     ///< Sends that wait for the receiver, by the number it was told; or null.
+  std::vector<Operation*> slots_;      ///< The receive that uses each bulk slot, or null.
+  std::vector<Operation*> announced_;  ///< Sends that wait for the receiver, by the number it was told; or null.
   std::vector<std::uint32_t> free_announced_;
-  std::deque<Operation*> waiting_bulk_;   ///< Bulk transfers that wait for a slot or for the driver.
-  Operation* completed_ = nullptr;        ///< Complete, but not yet told: first and last of a list, oldest first.
+  std::deque<Operation*> waiting_bulk_;  ///< Bulk transfers that wait for a slot or for the driver.
+  Operation* completed_ = nullptr;       ///< Complete, but not yet told: first and last of a list, oldest first.
   Operation* completed_last_ = nullptr;
   std::vector<net::Arrival> arrivals_;
   std::vector<net::BulkDone> bulk_done_;

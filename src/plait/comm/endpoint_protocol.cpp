@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What happens in an endpoint when packets come and go: credits, eager and announced messages, bulk transfers. All with the lock held.
-#include <fmt/format.h>
-
+// What happens in an endpoint when packets come and go: credits, eager and announced messages, bulk transfers. All with
+// the lock held.
 #include <cstring>
+
+#include <fmt/format.h>
 
 #include "plait/comm/detail/operation.hpp"
 #include "plait/comm/detail/peer.hpp"
@@ -18,7 +19,9 @@ wire::Header header_of(const net::Packet& packet) {
   return header;
 }
 
-std::span<const std::byte> data_of(const net::Packet& packet) { return packet.bytes().subspan(sizeof(wire::Header)); }
+std::span<const std::byte> data_of(const net::Packet& packet) {
+  return packet.bytes().subspan(sizeof(wire::Header));
+}
 
 void fill(net::Packet& packet, const wire::Header& header, std::span<const std::byte> data) {
   packet.resize(sizeof header + data.size());
@@ -73,7 +76,7 @@ bool Endpoint::try_leave(Operation& operation) {
   }
   net::Packet packet = driver_.acquire();
   fill(packet, header, is_eager ? operation.data : std::span<const std::byte>{});
-  if (driver_.send(operation.peer, std::move(packet)) == net::Post::retry) {
+  if (try_send(operation.peer, packet) == net::Post::retry) {
     driver_.recycle(std::move(packet));
     return false;
   }
@@ -100,11 +103,19 @@ bool Endpoint::try_leave(Operation& operation) {
   return true;
 }
 
+/// As the driver's `send`; a network that fails leaves the packet with its holder, for whoever looks at `failure()`.
+net::Post Endpoint::try_send(Rank to, net::Packet& packet) try {
+  return driver_.send(to, std::move(packet));
+} catch (const Error& error) {
+  set_failure(error);
+  return net::Post::retry;
+}
+
 void Endpoint::leave_from_backlog() {
   std::erase_if(with_backlog_, [this](Rank rank) {
     detail::Peer& peer = *peers_[rank.value()];
     while (!peer.control_backlog.empty()) {
-      if (driver_.send(rank, std::move(peer.control_backlog.front())) == net::Post::retry) {
+      if (try_send(rank, peer.control_backlog.front()) == net::Post::retry) {
         return false;
       }
       peer.control_backlog.pop_front();
@@ -126,7 +137,7 @@ void Endpoint::send_control(Rank to, const wire::Header& header, std::span<const
   with_credits.credits = static_cast<std::uint16_t>(std::exchange(peer.credits_to_return, 0));
   net::Packet packet = driver_.acquire();
   fill(packet, with_credits, data);
-  if (peer.control_backlog.empty() && driver_.send(to, std::move(packet)) != net::Post::retry) {
+  if (peer.control_backlog.empty() && try_send(to, packet) != net::Post::retry) {
     return;
   }
   peer.control_backlog.push_back(std::move(packet));
@@ -176,7 +187,8 @@ void Endpoint::handle(net::Arrival arrival) {
   if (arrival.packet.size() < sizeof(wire::Header)) {
     throw Error{ErrorCode::network,
                 fmt::format("a packet of {} bytes came from rank {}: do all ranks run the same version of plait?",
-                            arrival.packet.size(), arrival.peer.value()),
+                            arrival.packet.size(),
+                            arrival.peer.value()),
                 arrival.peer};
   }
   const wire::Header header = header_of(arrival.packet);
@@ -207,7 +219,8 @@ void Endpoint::handle(net::Arrival arrival) {
     case wire::Kind::failed: {
       const auto text = data_of(arrival.packet);
       set_failure(Error{ErrorCode::peer_failed,
-                        fmt::format("rank {} stopped the run: {}", arrival.peer.value(),
+                        fmt::format("rank {} stopped the run: {}",
+                                    arrival.peer.value(),
                                     std::string_view{reinterpret_cast<const char*>(text.data()), text.size()}),
                         arrival.peer});
       break;
@@ -260,7 +273,8 @@ void Endpoint::deliver_message(Rank source, const wire::Header& header, net::Pac
 void Endpoint::deliver_active(Rank source, const wire::Header& header, net::Packet packet) {
   if (header.kind == wire::Kind::active) {
     const auto payload = data_of(packet);
-    active_.push_back({HandlerId{static_cast<std::uint32_t>(header.tag)}, source, Bytes{payload.begin(), payload.end()}});
+    active_.push_back(
+        {HandlerId{static_cast<std::uint32_t>(header.tag)}, source, Bytes{payload.begin(), payload.end()}});
     active_count_.fetch_add(1, std::memory_order_release);  // with acquire in progress()
   } else {
     auto* const operation = new Operation;
@@ -355,11 +369,14 @@ void Endpoint::start_bulk_receive(Operation& operation, const wire::Header& head
   }
 }
 
-/// Posts the bulk transfer of a matched receive, or of a send whose receiver is ready. False when a slot or the driver is busy.
-bool Endpoint::try_bulk(Operation& operation) {
+/// Posts the bulk transfer of a matched receive, or of a send whose receiver is ready. False when a slot or the driver
+/// is busy.
+bool Endpoint::try_bulk(Operation& operation) try {
   if (operation.direction == net::Direction::sent) {
-    if (driver_.send_bulk({operation.peer, net::BulkSlot{operation.slot}, operation.data, operation.announced}) ==
-        net::Post::retry) {
+    if (driver_.send_bulk({operation.peer,
+                           net::BulkSlot{operation.slot},
+                           operation.data,
+                           operation.announced}) == net::Post::retry) {
       return false;
     }
     bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
@@ -369,15 +386,21 @@ bool Endpoint::try_bulk(Operation& operation) {
     return false;
   }
   const std::uint32_t slot = free_slots_.back();
-  if (driver_.receive_bulk({operation.peer, net::BulkSlot{slot}, operation.buffer, slot}) == net::Post::retry) {
+  if (driver_.receive_bulk({operation.peer, net::BulkSlot{slot}, operation.buffer, slot}) ==
+      net::Post::retry) {
     return false;
   }
   bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
   free_slots_.pop_back();
   slots_[slot] = &operation;
   operation.slot = slot;
-  send_control(operation.peer, {.kind = wire::Kind::ready, .slot = slot, .operation = operation.announced});
+  send_control(
+      operation.peer,
+      {.kind = wire::Kind::ready, .slot = slot, .operation = operation.announced});
   return true;
+} catch (const Error& error) {
+  set_failure(error);
+  return false;
 }
 
 /// Sends do not wait behind receives: a flood of receives must never keep a send from being posted.
@@ -425,8 +448,11 @@ void Endpoint::bulk_done(const net::BulkDone& done) {
 // ---- completion ----
 
 void Endpoint::complete(Operation& operation, std::size_t bytes, std::optional<ErrorCode> error) {
-  operation.status = {operation.direction == net::Direction::sent ? self() : operation.peer, operation.tag, bytes,
-                      operation.sequence, error};
+  operation.status = {operation.direction == net::Direction::sent ? self() : operation.peer,
+                      operation.tag,
+                      bytes,
+                      operation.sequence,
+                      error};
   outstanding_.fetch_sub(1, std::memory_order_relaxed);  // a count; orders nothing
   if (is_tracing_) {
     record(operation);
@@ -442,20 +468,20 @@ void Endpoint::complete(Operation& operation, std::size_t bytes, std::optional<E
 void Endpoint::record(const Operation& operation) {
   using trace::MessageDirection;
   using trace::Protocol;
-  trace_.message({.direction = operation.direction == net::Direction::sent ? MessageDirection::sent
-                                                                           : MessageDirection::received,
-                  .protocol = operation.is_active_message ? Protocol::active_message
-                              : operation.was_announced   ? Protocol::rendezvous
-                                                          : Protocol::eager,
-                  .peer = operation.peer,
-                  .communicator = operation.comm.value(),
-                  .sequence = operation.sequence,
-                  .tag = operation.tag,
-                  .bytes = operation.status.bytes,
-                  .posted = operation.posted,
-                  .handed = operation.handed,
-                  .moved = operation.moved,
-                  .completed = recorder_.now()});
+  trace_.message(
+      {.direction = operation.direction == net::Direction::sent ? MessageDirection::sent : MessageDirection::received,
+       .protocol = operation.is_active_message ? Protocol::active_message
+                   : operation.was_announced   ? Protocol::rendezvous
+                                               : Protocol::eager,
+       .peer = operation.peer,
+       .communicator = operation.comm.value(),
+       .sequence = operation.sequence,
+       .tag = operation.tag,
+       .bytes = operation.status.bytes,
+       .posted = operation.posted,
+       .handed = operation.handed,
+       .moved = operation.moved,
+       .completed = recorder_.now()});
 }
 
 void Endpoint::record_poll_gap() {

@@ -9,10 +9,11 @@ namespace plait::comm {
 
 /// How an endpoint behaves. The defaults are right unless a measurement says otherwise. All ranks must use the same.
 struct EndpointOptions {
-  /// Longest message that is sent with its announcement; a longer one waits until its receive is known, and is then moved without a copy.
-  /// Bounded by the driver's packet; 0 announces every message.
+  /// Longest message that is sent with its announcement; a longer one waits until its receive is known, and is then
+  /// moved without a copy. Bounded by the driver's packet; 0 announces every message.
   std::size_t eager_bytes_max = static_cast<std::size_t>(-1);
-  /// Memory of one rank for packets that peers may have under way to it; divided among the peers, it gives the credits of each, 2 to 32 packets.
+  /// Memory of one rank for packets that peers may have under way to it; divided among the peers, it gives the credits
+  /// of each, 2 to 32 packets.
   std::size_t packet_memory_bytes_max = std::size_t{64} << 20U;
   /// Data from one peer that has come before its receives, above which that peer may only announce.
   std::size_t unexpected_bytes_max = std::size_t{16} << 20U;

@@ -31,7 +31,9 @@ Request::Request(const Request& other) noexcept : endpoint_{other.endpoint_}, op
   }
 }
 
-Request::~Request() { detail::release(operation_); }
+Request::~Request() {
+  detail::release(operation_);
+}
 
 bool Request::is_complete() const noexcept {
   return operation_ == nullptr || operation_->state.load(std::memory_order_acquire) == State::complete;  // with tell()
@@ -52,10 +54,15 @@ Status Request::wait() {
   }
   const Status& status = operation_->status;
   if (status.error) {
-    throw Error{*status.error,
-                fmt::format("the message from rank {} with tag {} has {} bytes, more than its receive's buffer of {}: it is lost",
-                            status.source.value(), status.tag.value(), status.bytes, operation_->buffer.size()),
-                status.source};
+    throw Error{
+        *status.error,
+        fmt::format(
+            "the message from rank {} with tag {} has {} bytes, more than its receive's buffer of {}: it is lost",
+            status.source.value(),
+            status.tag.value(),
+            status.bytes,
+            operation_->buffer.size()),
+        status.source};
   }
   return status;
 }
@@ -70,6 +77,8 @@ void Request::then(std::function<void(const Status&)> callback) {
   }
 }
 
-bool Request::cancel() { return operation_ != nullptr && endpoint_->cancel(*operation_); }
+bool Request::cancel() {
+  return operation_ != nullptr && endpoint_->cancel(*operation_);
+}
 
 }  // namespace plait::comm

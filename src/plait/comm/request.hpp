@@ -57,7 +57,8 @@ class [[nodiscard]] Request {
 
   /// Makes progress until complete.
   ///
-  /// Throws: `Error` when the message was truncated, the network failed or the run was stopped. Not to be called from a handler.
+  /// Throws: `Error` when the message was truncated, the network failed or the run was stopped. Not to be called from a
+  /// handler.
   Status wait();
 
   /// Has `callback` called once with the status when the operation completes, or at once when it is complete.

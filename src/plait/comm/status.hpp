@@ -22,8 +22,8 @@ inline constexpr CommId internal{0xffff'fff0};
 struct Status {
   Rank source;
   Tag tag;
-  std::size_t bytes = 0;  ///< Length of the message, also when it was truncated.
-  std::uint32_t sequence = 0;  ///< Number of the message within (source, destination, communicator).
+  std::size_t bytes = 0;           ///< Length of the message, also when it was truncated.
+  std::uint32_t sequence = 0;      ///< Number of the message within (source, destination, communicator).
   std::optional<ErrorCode> error;  ///< Nothing when all went well.
 };
 

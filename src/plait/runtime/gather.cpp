@@ -12,7 +12,9 @@ constexpr Tag to_root{1};
 constexpr Tag from_root{2};
 constexpr Tag to_all{3};
 
-comm::Address address(Rank rank, Tag tag) { return {rank, tag, comm::internal}; }
+comm::Address address(Rank rank, Tag tag) {
+  return {rank, tag, comm::internal};
+}
 
 }  // namespace
 
@@ -68,6 +70,8 @@ std::vector<Bytes> all_gather(comm::Endpoint& endpoint, std::span<const std::byt
   return all;
 }
 
-void barrier(comm::Endpoint& endpoint) { (void)all_gather(endpoint, {}); }
+void barrier(comm::Endpoint& endpoint) {
+  (void)all_gather(endpoint, {});
+}
 
 }  // namespace plait

@@ -9,8 +9,9 @@
 
 namespace plait {
 
-// What a program needs all ranks for at its start and end. Every rank calls the same functions in the same order; each waits,
-// making progress. Simple exchanges with one rank: for few ranks or few calls. Throw as `Endpoint::progress_until`.
+// What a program needs all ranks for at its start and end. Every rank calls the same functions in the same order; each
+// waits, making progress. Simple exchanges with one rank: for few ranks or few calls. Throw as
+// `Endpoint::progress_until`.
 
 /// On `root`, the bytes of every rank, in order of ranks; elsewhere nothing.
 std::vector<Bytes> gather(comm::Endpoint& endpoint, Rank root, std::span<const std::byte> mine);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/options.hpp"
 
-#include <fmt/format.h>
-
 #include <charconv>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+
+#include <fmt/format.h>
 
 #include "plait/base/error.hpp"
 
@@ -28,8 +28,12 @@ std::optional<std::uint64_t> number_from(const char* variable, const Range& rang
   std::uint64_t value = 0;
   const auto [end, trouble] = std::from_chars(view.begin(), view.end(), value);
   if (trouble != std::errc{} || end != view.end() || value < range.min || value > range.max) {
-    throw Error{ErrorCode::bad_input, fmt::format("the environment variable {} is '{}': it must be a whole number from {} to {}",
-                                                  variable, view, range.min, range.max)};
+    throw Error{ErrorCode::bad_input,
+                fmt::format("the environment variable {} is '{}': it must be a whole number from {} to {}",
+                            variable,
+                            view,
+                            range.min,
+                            range.max)};
   }
   return value;
 }
@@ -60,9 +64,9 @@ std::map<std::string, std::string> Options::described() const {
   using std::chrono::duration_cast;
   return {{"workers", fmt::to_string(worker_count)},
           {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
-          {"eager_bytes", messages.eager_bytes_max == static_cast<std::size_t>(-1)
-                              ? "what fits a packet"
-                              : fmt::to_string(messages.eager_bytes_max)},
+          {"eager_bytes",
+           messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"
+                                                                    : fmt::to_string(messages.eager_bytes_max)},
           {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}};
 }
 

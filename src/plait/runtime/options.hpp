@@ -20,7 +20,8 @@ struct Options {
   std::filesystem::path trace_folder;
   /// A run in which nothing has moved for so long ends with an error that names what waits; 0 = waits for ever.
   nanoseconds stall_max = std::chrono::seconds{300};
-  /// Of the endpoint; its wait policy is the workers' too. When threads outnumber the cores that they may use, nobody spins, whatever it says.
+  /// Of the endpoint; its wait policy is the workers' too. When threads outnumber the cores that they may use, nobody
+  /// spins, whatever it says.
   comm::EndpointOptions messages;
   /// The program and its arguments, for the trace's meta.json.
   std::vector<std::string> command;

@@ -31,9 +31,8 @@ struct RecorderMaker {
     if (options.trace_folder.empty()) {
       return trace::Recorder{driver.clock()};
     }
-    return trace::Recorder{
-        driver.clock(),
-        {.folder = options.trace_folder, .rank = driver.self(), .rank_count = driver.rank_count()}};
+    return trace::Recorder{driver.clock(),
+                           {.folder = options.trace_folder, .rank = driver.self(), .rank_count = driver.rank_count()}};
   }
 };
 
@@ -122,7 +121,8 @@ void Runtime::end() {
     std::fprintf(stderr, "plait: rank %u: never received: %s\n", self().value(), unreceived[i].c_str());
   }
   if (unreceived.size() > unreceived_named_max) {
-    std::fprintf(stderr, "plait: rank %u: ... and %zu more\n", self().value(), unreceived.size() - unreceived_named_max);
+    std::fprintf(
+        stderr, "plait: rank %u: ... and %zu more\n", self().value(), unreceived.size() - unreceived_named_max);
   }
   barrier(endpoint_);  // nobody closes the network while another still talks
   endpoint_.drain();

@@ -22,26 +22,27 @@ namespace plait {
 
 /// One rank of a parallel program: its network, its workers, its trace. The only place that puts the parts together.
 ///
-/// Every rank makes one, over the same ranks; several in one process work. Making and ending one are collective. All is passed on
-/// explicitly: there is no global runtime.
-/// Threads: the one that made it, but for `messages()`, which any may use.
+/// Every rank makes one, over the same ranks; several in one process work. Making and ending one are collective. All is
+/// passed on explicitly: there is no global runtime. Threads: the one that made it, but for `messages()`, which any may
+/// use.
 class Runtime {
  public:
   /// Takes the network as it is given: `loopback` and `sim` for tests, or any other.
   ///
-  /// Throws: `Error` with `bad_argument` or `bad_input` for options that make no sense, `io` when the trace cannot be written.
+  /// Throws: `Error` with `bad_argument` or `bad_input` for options that make no sense, `io` when the trace cannot be
+  /// written.
   Runtime(std::unique_ptr<net::Driver> driver, const Options& options);
 #ifdef PLAIT_WITH_MPI
-  /// Over the ranks of `communicator`, which is borrowed: MPI must be initialised, with at least MPI_THREAD_FUNNELED for one worker and
-  /// MPI_THREAD_SERIALIZED for more, and must not be finalised before this runtime has ended.
+  /// Over the ranks of `communicator`, which is borrowed: MPI must be initialised, with at least MPI_THREAD_FUNNELED
+  /// for one worker and MPI_THREAD_SERIALIZED for more, and must not be finalised before this runtime has ended.
   explicit Runtime(MPI_Comm communicator, const Options& options = Options::from_environment());
 #endif
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
   Runtime(Runtime&&) = delete;
   Runtime& operator=(Runtime&&) = delete;
-  /// Waits until all that was sent has left and all ranks have come here, then closes the network; at once when the run has
-  /// failed or an exception is on its way. Names on stderr the messages that nobody received.
+  /// Waits until all that was sent has left and all ranks have come here, then closes the network; at once when the run
+  /// has failed or an exception is on its way. Names on stderr the messages that nobody received.
   ~Runtime();
 
   [[nodiscard]] Rank self() const noexcept { return endpoint_.self(); }

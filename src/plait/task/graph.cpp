@@ -141,14 +141,18 @@ void Graph::find_order() {
   }
 }
 
-/// The kinds on a cycle. Each task that has no place in the order waits for another such: going back from one must come round.
+/// The kinds on a cycle. Each task that has no place in the order waits for another such: going back from one must come
+/// round.
 std::string Graph::cycle() const {
   const std::unordered_set<const detail::Node*> ordered{order_.begin(), order_.end()};
   const auto is_left = [&](const auto& node) { return !ordered.contains(&*node); };
   const auto one_before = [&](const detail::Node* later) {
-    return std::ranges::find_if(nodes_, [&](const auto& node) {
-             return is_left(node) && std::ranges::find(node->successors, later) != node->successors.end();
-           })->get();
+    return std::ranges::find_if(nodes_,
+                                [&](const auto& node) {
+                                  return is_left(node) &&
+                                         std::ranges::find(node->successors, later) != node->successors.end();
+                                })
+        ->get();
   };
   std::vector<const detail::Node*> way{std::ranges::find_if(nodes_, is_left)->get()};
   const detail::Node* before = one_before(way.back());

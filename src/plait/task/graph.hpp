@@ -40,7 +40,8 @@ class Task {
   /// This task starts when `earlier` has ended, if both are active.
   Task& after(Task earlier);
   Task& before(Task later);
-  /// While this task runs, no other task that locks `resource`, or what stands above or below it, runs. Not for send and receive tasks.
+  /// While this task runs, no other task that locks `resource`, or what stands above or below it, runs. Not for send
+  /// and receive tasks.
   Task& locks(Resource& resource);
   /// What the task works on, for traces: any number.
   Task& object(std::uint64_t number);
@@ -92,7 +93,8 @@ class Graph {
   /// Finds an order in which the tasks can run, and refreshes their priorities: the longest way to the end, by
   /// measured cost, where what leads to a send comes before what does not.
   ///
-  /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies), nothing when it is not due.
+  /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies), nothing when
+  /// it is not due.
   void prepare();
   /// All tasks.
   [[nodiscard]] std::span<const Task> all() const noexcept { return all_; }

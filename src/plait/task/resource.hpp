@@ -9,8 +9,8 @@ namespace plait::task {
 
 /// Something that one task at a time may change: a cell, a list. Resources form trees: who has one has all below it.
 ///
-/// Locking a resource holds its ancestors: a held resource cannot be locked, but may be held any number of times. All is try-only:
-/// nothing waits, so nothing can deadlock. Threads: any. Cost: one atomic exchange for each level.
+/// Locking a resource holds its ancestors: a held resource cannot be locked, but may be held any number of times. All
+/// is try-only: nothing waits, so nothing can deadlock. Threads: any. Cost: one atomic exchange for each level.
 class Resource {
  public:
   /// `parent` must outlive this resource.

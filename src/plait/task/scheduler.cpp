@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/scheduler.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "plait/task/detail/node.hpp"
 #include "plait/task/ready_queue.hpp"
@@ -20,7 +20,7 @@ struct Worker {
   trace::ThreadRecorder& trace;
   ReadyQueue queue;
 
-  nanoseconds now{};        ///< The last reading of the clock.
+  nanoseconds now{};  ///< The last reading of the clock.
   nanoseconds last_poll{};
   nanoseconds last_move{};  ///< When it last saw something happen; see check_stall().
   std::size_t remaining_seen = 0;
@@ -46,7 +46,9 @@ constexpr int waiting_described_max = 20;
 
 }  // namespace
 
-WorkerId TaskContext::worker() const noexcept { return worker_.id; }
+WorkerId TaskContext::worker() const noexcept {
+  return worker_.id;
+}
 
 Scheduler::Scheduler(comm::Endpoint& endpoint, trace::Recorder& recorder, SchedulerOptions options)
     : endpoint_{endpoint}, recorder_{recorder}, options_{std::move(options)} {
@@ -252,11 +254,16 @@ void Scheduler::execute(Worker& worker, Node& node) {
   } catch (const Error& error) {
     fail(error);
   } catch (const std::exception& error) {
-    fail(Error{ErrorCode::user_task, fmt::format("task '{}' on rank {} threw: {}", graph_->kinds()[node.kind.value()],
-                                                 endpoint_.self().value(), error.what())});
+    fail(Error{ErrorCode::user_task,
+               fmt::format("task '{}' on rank {} threw: {}",
+                           graph_->kinds()[node.kind.value()],
+                           endpoint_.self().value(),
+                           error.what())});
   } catch (...) {
-    fail(Error{ErrorCode::user_task, fmt::format("task '{}' on rank {} threw something that is no exception",
-                                                 graph_->kinds()[node.kind.value()], endpoint_.self().value())});
+    fail(Error{ErrorCode::user_task,
+               fmt::format("task '{}' on rank {} threw something that is no exception",
+                           graph_->kinds()[node.kind.value()],
+                           endpoint_.self().value())});
   }
   worker.now = recorder_.now();
   worker.is_now_fresh = true;
@@ -281,7 +288,8 @@ void Scheduler::execute(Worker& worker, Node& node) {
   finish(worker, node);
 }
 
-/// Counts an ended task off: its parent, what waits for it, the run. Iterative, as a long chain of joins may end at once.
+/// Counts an ended task off: its parent, what waits for it, the run. Iterative, as a long chain of joins may end at
+/// once.
 void Scheduler::finish(Worker& worker, Node& ended) {
   worker.finishing.push_back(&ended);
   if (std::exchange(worker.is_finishing, true)) {
@@ -396,11 +404,16 @@ void Scheduler::finish_noted(Worker& worker) {
          .caused_by = node->caused_by,
          .step = epoch_ - 1});
     if (node->status.error) {
-      fail(Error{*node->status.error,
-                 fmt::format("task '{}' on rank {} received {} bytes from rank {} with tag {}, more than its buffer of {}",
-                             graph_->kinds()[node->kind.value()], endpoint_.self().value(), node->status.bytes,
-                             node->status.source.value(), node->status.tag.value(), node->buffer.size()),
-                 node->status.source});
+      fail(Error{
+          *node->status.error,
+          fmt::format("task '{}' on rank {} received {} bytes from rank {} with tag {}, more than its buffer of {}",
+                      graph_->kinds()[node->kind.value()],
+                      endpoint_.self().value(),
+                      node->status.bytes,
+                      node->status.source.value(),
+                      node->status.tag.value(),
+                      node->buffer.size()),
+          node->status.source});
     }
     finish(worker, *node);
     node = next;
@@ -469,7 +482,8 @@ void Scheduler::check_stall(Worker& worker) {
     fail(Error{ErrorCode::timeout,
                fmt::format("nothing has moved for {} s on rank {}; waiting are {}. Does each message have its partner?",
                            std::chrono::duration_cast<std::chrono::seconds>(options_.stall_max).count(),
-                           endpoint_.self().value(), describe_waiting())});
+                           endpoint_.self().value(),
+                           describe_waiting())});
   }
 }
 
@@ -490,7 +504,8 @@ std::string Scheduler::describe_waiting() const {
     if (waits > 0) {
       text += fmt::format(" (for {} others)", waits);
     } else if (node.role == detail::Role::send || node.role == detail::Role::receive) {
-      text += fmt::format(" ({} rank {}, tag {})", node.role == detail::Role::send ? "to" : "from",
+      text += fmt::format(" ({} rank {}, tag {})",
+                          node.role == detail::Role::send ? "to" : "from",
                           static_cast<std::int32_t>(node.address.rank.value()),
                           static_cast<std::int64_t>(node.address.tag.value()));
     }

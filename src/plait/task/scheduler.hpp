@@ -46,7 +46,7 @@ struct Spawn {
   TaskKind kind;
   Body body;
   std::uint64_t object = 0;
-  nanoseconds cost{};                 ///< To order it by, as nothing is measured yet.
+  nanoseconds cost{};                ///< To order it by, as nothing is measured yet.
   std::vector<Resource*> resources;  ///< As `Task::locks`.
 };
 
@@ -59,9 +59,9 @@ struct WorkerTimes {
 
 /// Runs graphs on a fixed set of workers, and moves messages while it does.
 ///
-/// Worker 0 is the thread that calls `run`. A worker takes from its own queue, then from others, then makes progress on the
-/// network, then sleeps. A task's exception ends the run on every rank, and `run` throws it.
-/// Threads: `run` from one at a time.
+/// Worker 0 is the thread that calls `run`. A worker takes from its own queue, then from others, then makes progress on
+/// the network, then sleeps. A task's exception ends the run on every rank, and `run` throws it. Threads: `run` from
+/// one at a time.
 class Scheduler {
  public:
   Scheduler(comm::Endpoint& endpoint, trace::Recorder& recorder, SchedulerOptions options);
@@ -75,8 +75,9 @@ class Scheduler {
   /// Runs the tasks of `active`, all of one graph, and returns when they and all that they spawned have ended.
   ///
   /// Cost besides the tasks': proportional to the active tasks and their dependencies.
-  /// Throws: the first `Error` of a task on any rank (what a task threw that is no `Error` comes as `user_task`), or of the network, or
-  /// `timeout` when nothing moves. Buffers of the graph's messages must then stay until the endpoint has gone.
+  /// Throws: the first `Error` of a task on any rank (what a task threw that is no `Error` comes as `user_task`), or of
+  /// the network, or `timeout` when nothing moves. Buffers of the graph's messages must then stay until the endpoint
+  /// has gone.
   void run(Graph& graph, std::span<const Task> active);
   void run(Graph& graph) { run(graph, graph.all()); }
 
@@ -128,8 +129,8 @@ class Scheduler {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::atomic<std::uint32_t> sleeping_ = 0;
-  std::uint64_t generation_ = 0;   ///< Counts runs; under the mutex.
-  bool is_open_ = false;           ///< Workers may join the present run; under the mutex, as is the next.
+  std::uint64_t generation_ = 0;  ///< Counts runs; under the mutex.
+  bool is_open_ = false;          ///< Workers may join the present run; under the mutex, as is the next.
   std::uint32_t workers_inside_ = 0;
   bool is_ending_ = false;
   std::optional<Error> failure_;

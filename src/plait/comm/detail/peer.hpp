@@ -26,16 +26,16 @@ struct Stream {
 
 /// What an endpoint knows of one peer.
 struct Peer {
-  std::uint32_t credits = 0;         ///< Sequenced packets that may still be sent to it.
+  std::uint32_t credits = 0;            ///< Sequenced packets that may still be sent to it.
   std::uint32_t credits_to_return = 0;  ///< Packets of it that were taken since it was last told.
-  bool may_only_announce = false;    ///< It asked so.
+  bool may_only_announce = false;       ///< It asked so.
   bool was_told_to_announce = false;
   bool is_in_backlog_list = false;
   bool is_in_credit_list = false;
   std::size_t unexpected_bytes = 0;
   std::deque<net::Packet> control_backlog;
-  std::deque<Operation*> backlog;    ///< Sends that wait for a credit or for the driver, in order.
-  std::vector<Stream> streams;       ///< One a communicator; few.
+  std::deque<Operation*> backlog;  ///< Sends that wait for a credit or for the driver, in order.
+  std::vector<Stream> streams;     ///< One a communicator; few.
 
   Stream& stream(CommId comm) {
     for (Stream& known : streams) {

@@ -47,10 +47,11 @@ struct Node final : comm::Completion {
   WorkerId last_worker;
 
   // This run.
-  std::uint32_t epoch = 0;                   ///< Of the last run in which it was active.
-  std::atomic<std::uint32_t> waits = 0;      ///< What must still end before it is ready, and 1 while the run is being activated.
+  std::uint32_t epoch = 0;  ///< Of the last run in which it was active.
+  std::atomic<std::uint32_t> waits =
+      0;  ///< What must still end before it is ready, and 1 while the run is being activated.
   std::atomic<std::uint32_t> unfinished = 0;  ///< Itself, and the tasks that it has spawned.
-  Node* parent = nullptr;                    ///< Of a spawned task.
+  Node* parent = nullptr;                     ///< Of a spawned task.
   std::uint64_t id = 0;
   std::uint64_t caused_by = 0;
   nanoseconds ready{};

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// The endpoint's protocols on simulated networks, a thousand of them: each seed draws delays, reordering, full queues and failures. A failing
+// seed is a complete bug report.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <deque>
+#include <random>
+
+#include "comm/loopback_ranks.hpp"
+#include "plait/net/sim/sim.hpp"
+
+namespace plait::comm {
+namespace {
+
+constexpr std::uint32_t rank_count = 3;
+constexpr unsigned message_count = 60;
+constexpr unsigned seeds_of_a_test = 50;
+
+/// Random messages among ranks on one simulated network.
+class SimulatedTraffic {
+ public:
+  SimulatedTraffic(unsigned seed, std::vector<net::SimFailure> failures) : random_{seed} {
+    net::SimOptions network{.seed = seed,
+                            .delay_max = std::chrono::microseconds{below(20)},
+                            .order = below(2) == 0 ? net::SimOrder::kept_in_pair : net::SimOrder::free,
+                            .retry_probability = below(2) == 0 ? 0.0 : 0.3,
+                            .failures = std::move(failures),
+                            .failure_noticed_after = std::chrono::microseconds{below(50)},
+                            .packet_bytes_max = 1024,
+                            .send_queue_packets_max = 1 + below(8),
+                            .bulk_slot_count = 1 + below(3),
+                            .bulk_chunk_bytes = 4096};
+    network_ = std::make_unique<net::SimNetwork>(rank_count, network);
+    const EndpointOptions options{.eager_bytes_max = below(2) == 0 ? 16U : 10'000U,
+                                  .packet_memory_bytes_max = below(100'000),
+                                  .unexpected_bytes_max = below(20'000)};
+    for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+      drivers_.push_back(network_->driver(Rank{rank}));
+      recorders_.push_back(std::make_unique<trace::Recorder>(drivers_.back()->clock()));
+      endpoints_.push_back(std::make_unique<Endpoint>(*drivers_.back(), *recorders_.back(), options));
+    }
+  }
+
+  /// Posts sends and receives at random moments, then the rest, and goes on until nothing moves any more.
+  void play() {
+    try {
+      for (unsigned number = 0; number < message_count; ++number) {
+        send(number);
+        for (unsigned turns = below(5); turns > 0; --turns) {
+          turn();
+        }
+        receive(below(rank_count));
+      }
+      for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+        while (received_[rank].size() < expected_[rank]) {
+          receive(rank);
+        }
+      }
+    } catch (const Error&) {
+      // A rank that has learnt of a failure refuses further work: fine, as long as it says so.
+    }
+    // Every turn either moves time or makes progress; 10 000 000 ns are far beyond what the traffic takes.
+    for (int turns = 0; turns < 200'000 && turn(); ++turns) {
+    }
+  }
+
+  [[nodiscard]] bool all_complete() const {
+    const auto is_complete = [](const auto& entry) { return entry.request.is_complete(); };
+    return std::ranges::all_of(sent_, is_complete) && std::ranges::all_of(received_, [&](const auto& list) {
+             return std::ranges::all_of(list, is_complete);
+           });
+  }
+
+  /// Each message that a receive has got is one that was sent, whole, and those of one source are in order.
+  void check_content() {
+    for (auto& list : received_) {
+      std::array<std::int64_t, rank_count> last;
+      last.fill(-1);
+      for (Transfer& one : list) {
+        if (!one.is_posted || !one.request.is_complete()) {
+          continue;  // left waiting by the failure
+        }
+        unsigned number = 0;
+        ASSERT_GE(one.data.size(), sizeof number);
+        std::memcpy(&number, one.data.data(), sizeof number);
+        ASSERT_LT(number, sent_.size());
+        ASSERT_EQ(one.data, sent_[number].data);
+        std::int64_t& before = last[one.request.wait().source.value()];
+        ASSERT_GT(number, before);
+        before = number;
+      }
+    }
+  }
+
+  [[nodiscard]] bool any_failure() const {
+    return std::ranges::any_of(endpoints_, [](const auto& endpoint) { return endpoint->failure().has_value(); });
+  }
+
+ private:
+  struct Transfer {
+    Bytes data;
+    Request request;
+    bool is_posted = false;
+  };
+
+  unsigned below(unsigned n) { return std::uniform_int_distribution<unsigned>{0, n - 1}(random_); }
+
+  bool turn() {
+    std::size_t happened = 0;
+    for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+      happened += network_->is_alive(Rank{rank}) ? endpoints_[rank]->progress() : 0;
+    }
+    const bool has_moved = network_->advance();
+    idle_turns_ = happened > 0 || has_moved ? 0 : idle_turns_ + 1;
+    return idle_turns_ < 100;  // a post may be refused at random many times in a row
+  }
+
+  void send(unsigned number) {
+    const Rank from{below(rank_count)};
+    const Rank to{below(rank_count)};
+    Bytes data = test::pattern(4 + (below(3) == 0 ? below(20'000) : below(100)), number);
+    std::memcpy(data.data(), &number, sizeof number);
+    Transfer& one = sent_.emplace_back(Transfer{std::move(data), {}, false});
+    if (network_->is_alive(from)) {
+      one.request = endpoints_[from.value()]->send({to, Tag{0}}, one.data);
+      ++expected_[to.value()];
+    }
+  }
+
+  void receive(std::uint32_t rank) {
+    if (received_[rank].size() < expected_[rank]) {
+      Transfer& place = received_[rank].emplace_back();
+      if (network_->is_alive(Rank{rank})) {
+        place.request = endpoints_[rank]->receive({any_source, below(2) == 0 ? any_tag : Tag{0}}, place.data);
+        place.is_posted = true;
+      }
+    }
+  }
+
+  std::mt19937 random_;
+  std::unique_ptr<net::SimNetwork> network_;
+  std::deque<Transfer> sent_;
+  std::array<std::deque<Transfer>, rank_count> received_;
+  std::array<unsigned, rank_count> expected_{};
+  unsigned idle_turns_ = 0;
+  std::vector<std::unique_ptr<net::Driver>> drivers_;
+  std::vector<std::unique_ptr<trace::Recorder>> recorders_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;  // last: gone before what they use
+};
+
+class Simulated : public testing::TestWithParam<unsigned> {};
+
+TEST_P(Simulated, traffic_arrives_whole_and_in_order_whatever_the_network_does) {
+  for (unsigned seed = GetParam() * seeds_of_a_test; seed < (GetParam() + 1) * seeds_of_a_test; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SimulatedTraffic traffic{seed, {}};
+    traffic.play();
+    ASSERT_TRUE(traffic.all_complete());
+    ASSERT_FALSE(traffic.any_failure());
+    ASSERT_NO_FATAL_FAILURE(traffic.check_content());
+  }
+}
+
+TEST_P(Simulated, traffic_ends_with_a_clean_error_or_rightly_when_a_rank_dies) {
+  for (unsigned seed = GetParam() * seeds_of_a_test; seed < (GetParam() + 1) * seeds_of_a_test; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    SimulatedTraffic traffic{seed, {{Rank{seed % rank_count}, std::chrono::microseconds{seed * 7 % 300}}}};
+    traffic.play();  // comes to an end
+    ASSERT_NO_FATAL_FAILURE(traffic.check_content());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Simulated, testing::Range(0U, 20U));
+
+}  // namespace
+}  // namespace plait::comm
