@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "ring/detail/opening.hpp"
 
@@ -26,6 +29,7 @@ struct ForceWorkspace::Lists {
 
   CellList cells;
   BodyList bodies;
+  std::vector<std::uint32_t> indices;        // of the sources in `bodies`; with contacts only
   LineVector<double> x, y, z;                // targets
   LineVector<float> x_near, y_near, z_near;  // relative to the batch's origin
   std::vector<Pull> pulls;
@@ -179,6 +183,14 @@ void gather_bodies(const TreeView& tree, std::size_t first_range, Lists& lists) 
       ++i;
     }
   }
+  if (!tree.velocities.empty()) {
+    lists.indices.resize(count);
+    std::uint32_t* to_index = lists.indices.data() + lists.body_count;
+    for (const Lists::Range& range : ranges) {
+      std::iota(to_index, to_index + range.count, range.first);
+      to_index += range.count;
+    }
+  }
   lists.body_count = count;
 }
 
@@ -205,30 +217,55 @@ void load_targets(std::span<const Body> bodies, const Vector& origin, Lists& lis
   lists.near.assign(n, 0);
 }
 
-/// The springs and dampers between target `i` and the bodies listed.
+/// Adds the spring and damper between target `i` and source `j`, if they touch.
+void add_contact(const TreeView& tree,
+                 const Targets& targets,
+                 std::size_t i,
+                 std::uint32_t j,
+                 const ContactLaw& law,
+                 ForceSums& sums) {
+  Body& body = targets.bodies[i];
+  const Source& other = tree.sources[j];
+  const Vector offset = other.position - body.position;
+  const double r2 = dot(offset, offset);
+  if (r2 >= law.radius * law.radius || r2 == 0) {  // at the same place there is no line to push along; the body itself
+    return;
+  }
+  const Vector velocity = tree.velocities[j] - targets.velocities[i];
+  const ContactForce force = contact_force(law, {offset, velocity, body.mass, other.mass});
+  body.acceleration += force.acceleration;
+  body.potential += force.potential;
+  sums.spring_energy += force.spring_energy;
+  sums.dissipation_rate += force.dissipation_rate;
+  ++sums.contacts;
+}
+
+/// The contacts of target `i` with the bodies listed. Looks at a block of the list at a time, most of which are far.
 void add_contacts(const TreeView& tree,
                   const Targets& targets,
                   std::size_t i,
                   const ContactLaw& law,
                   const Lists& lists,
                   ForceSums& sums) {
-  Body& body = targets.bodies[i];
+  const Vector at = targets.bodies[i].position;
   const double radius2 = law.radius * law.radius;
-  for (const Lists::Range& range : std::span{lists.ranges}.first(lists.range_count)) {
-    for (std::uint32_t j = range.first; j < range.first + range.count; ++j) {
-      const Source& other = tree.sources[j];
-      const Vector offset = other.position - body.position;
-      const double r2 = dot(offset, offset);
-      if (r2 >= radius2 || r2 == 0) {  // at the same place there is no line to push along; the body itself
-        continue;
+  for (std::size_t begin = 0; begin < lists.body_count; begin += list_padding) {
+    std::array<double, list_padding> r2;
+    for (std::size_t k = 0; k < list_padding; ++k) {
+      const double dx = lists.bodies.x[begin + k] - at.x;
+      const double dy = lists.bodies.y[begin + k] - at.y;
+      const double dz = lists.bodies.z[begin + k] - at.z;
+      r2[k] = dx * dx + dy * dy + dz * dz;
+    }
+    std::uint32_t near = 0;
+    for (std::size_t k = 0; k < list_padding; ++k) {
+      near |= static_cast<std::uint32_t>(r2[k] < radius2) << k;
+    }
+    for (; near != 0; near &= near - 1) {
+      const std::size_t j = begin + static_cast<std::size_t>(std::countr_zero(near));
+      if (j < lists.body_count) {
+        add_contact(tree, targets, i, lists.indices[j], law, sums);
       }
-      const ContactForce force =
-          contact_force(law, {offset, tree.velocities[j] - targets.velocities[i], body.mass, other.mass});
-      body.acceleration += force.acceleration;
-      body.potential += force.potential;
-      sums.spring_energy += force.spring_energy;
-      sums.dissipation_rate += force.dissipation_rate;
-      ++sums.contacts;
     }
   }
 }
