@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The endpoint's protocols on simulated networks, a thousand of them: each seed draws delays, reordering, full queues and failures. A failing
-// seed is a complete bug report.
-#include <gtest/gtest.h>
-
+// The endpoint's protocols on simulated networks, a thousand of them: each seed draws delays, reordering, full queues
+// and failures. A failing seed is a complete bug report.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
 #include <random>
 
-#include "comm/loopback_ranks.hpp"
+#include <gtest/gtest.h>
+
 #include "plait/net/sim/sim.hpp"
+
+#include "comm/loopback_ranks.hpp"
 
 namespace plait::comm {
 namespace {
@@ -69,9 +70,8 @@ class SimulatedTraffic {
 
   [[nodiscard]] bool all_complete() const {
     const auto is_complete = [](const auto& entry) { return entry.request.is_complete(); };
-    return std::ranges::all_of(sent_, is_complete) && std::ranges::all_of(received_, [&](const auto& list) {
-             return std::ranges::all_of(list, is_complete);
-           });
+    return std::ranges::all_of(sent_, is_complete) &&
+           std::ranges::all_of(received_, [&](const auto& list) { return std::ranges::all_of(list, is_complete); });
   }
 
   /// Each message that a receive has got is one that was sent, whole, and those of one source are in order.

@@ -210,6 +210,18 @@ TEST(Simulation, goes_on_when_a_rank_has_lost_all_its_bodies) {
   EXPECT_EQ(compute(job).bodies.size(), 3U);
 }
 
+TEST(Simulation, refuses_two_bodies_at_one_place_and_names_them) {
+  Job twins{.bodies = ring_of(10), .ranks = 2};
+  twins.bodies[150].position = twins.bodies[20].position;
+  try {
+    compute(twins);
+    FAIL() << "which of them a force would act on is not defined";
+  } catch (const plait::Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("21"), std::string::npos) << error.what();
+    EXPECT_NE(std::string{error.what()}.find("151"), std::string::npos) << error.what();
+  }
+}
+
 TEST(Simulation, refuses_fewer_bodies_than_ranks_and_fewer_than_two) {
   Job few{.bodies = ring_of(1), .ranks = 7};
   few.bodies.resize(5);

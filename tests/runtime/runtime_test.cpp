@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/runtime.hpp"
 
-#include <cstring>
+#include <algorithm>
+#include <array>
+#include <map>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
 
+#include "plait/trace/reader.hpp"
+
 #include "runtime/loopback_run.hpp"
+#include "trace/temporary_folder.hpp"
 
 namespace plait {
 namespace {
@@ -53,6 +58,43 @@ TEST(Runtime, does_not_wait_for_others_when_an_exception_leaves) {
                                        runtime.messages().receive({Rank{0}, Tag{1}}, never).wait();
                                      }),
                std::runtime_error);
+}
+
+TEST(Runtime, leaves_a_trace_of_tasks_messages_and_what_ran) {
+  const test::TemporaryFolder folder;
+  const Options options{.trace_folder = folder.path() / "run", .command = {"bin/program", "--fast"}};
+  test::run_on_loopback(2, options, [](Runtime& runtime) {
+    const Rank other{1 - runtime.self().value()};
+    const Bytes mine(100);
+    Bytes theirs;
+    task::Graph graph;
+    task::Task send = graph.send("send halo", {other, Tag{1}}, [&] { return std::span<const std::byte>{mine}; });
+    task::Task receive = graph.receive("receive halo", {other, Tag{1}}, theirs);
+    graph.task("use halo", [] {}).after(receive).object(42);
+    runtime.run(graph);
+    runtime.run(graph, std::array{send, receive});
+  });
+  const trace::RunTrace run = trace::read_run(folder.path() / "run").value();
+  EXPECT_EQ(run.meta.program, "program");
+  EXPECT_EQ(run.meta.ranks, 2U);
+  EXPECT_TRUE(run.meta.ended.has_value());
+  for (const trace::RankTrace& rank : run.ranks) {
+    EXPECT_TRUE(rank.notices.empty());
+    ASSERT_EQ(rank.tasks.size(), 5U);
+    std::map<std::uint64_t, std::string> kinds;
+    for (const auto& [thread, task] : rank.tasks) {
+      kinds[task.task] = rank.name(trace::Role::task, task.kind);
+    }
+    for (const auto& [thread, task] : rank.tasks) {
+      if (task.part == trace::TaskPart::compute) {
+        EXPECT_EQ(task.object, 42U);
+        EXPECT_EQ(kinds[task.caused_by], "receive halo");
+      } else {
+        EXPECT_EQ(task.object >> 32U, 1 - rank.rank.value()) << "the peer";
+      }
+    }
+    EXPECT_EQ(std::ranges::count_if(rank.messages, [](const auto& m) { return m.event.communicator == 0; }), 4);
+  }
 }
 
 TEST(Runtime, refuses_to_work_without_workers) {

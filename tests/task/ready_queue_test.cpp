@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/ready_queue.hpp"
 
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <random>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace plait::task {
@@ -22,6 +28,30 @@ TEST(ReadyQueue, pops_the_heaviest_first_and_equal_ones_in_order_of_arrival) {
   EXPECT_EQ(queue.pop(), &light);
   EXPECT_EQ(queue.steal(), &as_light);
   EXPECT_EQ(queue.pop(), nullptr);
+}
+
+TEST(ReadyQueue, orders_any_weights_as_a_sort_does) {
+  std::mt19937 random{1};
+  for (int round = 0; round < 100; ++round) {
+    ReadyQueue queue;
+    std::deque<Node> nodes;
+    std::vector<Node*> expected;
+    for (unsigned i = 0; i < 100; ++i) {
+      nodes.emplace_back(TaskKind{0}).weight_ns = random() % 2 == 0 ? 1000.0 - i : static_cast<double>(random() % 1000);
+      queue.push(nodes.back());
+      expected.push_back(&nodes.back());
+      if (random() % 4 == 0) {
+        std::ranges::stable_sort(expected, std::ranges::greater{}, &Node::weight_ns);
+        ASSERT_EQ(queue.pop(), expected.front());
+        expected.erase(expected.begin());
+      }
+    }
+    std::ranges::stable_sort(expected, std::ranges::greater{}, &Node::weight_ns);
+    for (Node* const node : expected) {
+      ASSERT_EQ(queue.pop(), node);
+    }
+    ASSERT_EQ(queue.size(), 0U);
+  }
 }
 
 TEST(ReadyQueue, passes_over_a_task_whose_resource_is_taken) {

@@ -104,9 +104,9 @@ def umbrella_is_for_applications(path: str, text: str) -> list[str]:
         ]
     if APPLICATION.match(path):
         return [
-            f"{path}:{line}: {name} is internal here: applications include plait/plait.hpp only"
+            f"{path}:{line}: {name} is internal here: applications include plait/plait.hpp only (or plait/base/)"
             for line, name in names
-            if name != "plait/plait.hpp"
+            if name != "plait/plait.hpp" and not name.startswith("plait/base/")
         ]
     return []
 

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "ring/parallel/agree.hpp"
 #include "ring/program/commands.hpp"
 
 namespace {
@@ -97,10 +98,7 @@ int run_on_ranks(const RunSettings& settings, int& argc, char**& argv) {
     plait::Runtime runtime{MPI_COMM_WORLD, options};
     try {
       ring::run_ring(runtime, settings);
-    } catch (const plait::Error& error) {
-      if (runtime.messages().failure()) {
-        throw;
-      }
+    } catch (const ring::AgreedError& error) {
       if (runtime.self() == plait::Rank{0}) {
         std::fprintf(stderr, "plait-ring: %s\n", error.what());
       }

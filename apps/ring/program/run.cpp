@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "ring/parallel/agree.hpp"
 #include "ring/parallel/simulation.hpp"
 #include "ring/program/commands.hpp"
 #include "ring/program/profile_table.hpp"
@@ -21,21 +22,6 @@ namespace {
 using plait::Error;
 using plait::ErrorCode;
 using plait::Rank;
-
-/// Does `work` on this rank; throws on every rank what the lowest rank met that met anything.
-void agree(plait::Runtime& runtime, const std::function<void()>& work) {
-  std::string trouble;
-  try {
-    work();
-  } catch (const std::exception& error) {
-    trouble = error.what();
-  }
-  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{trouble}))) {
-    if (!bytes.empty()) {
-      throw Error{ErrorCode::bad_input, std::string{reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
-    }
-  }
-}
 
 Snapshot read_input(const std::filesystem::path& file, Rank rank, std::uint32_t ranks) {
   if (file.extension() != ".txt") {
@@ -168,7 +154,7 @@ void Run::write(const Simulation& simulation) {
   }
   plait::barrier(runtime_.messages());  // HDF5 talks over MPI itself: the network must be quiet
   const std::filesystem::path file = output_ / fmt::format("ring-{:08}.hdf5", state_.step);
-  (void)write_snapshot(file, state_, simulation.bodies(), MPI_COMM_WORLD).value();
+  agree(runtime_, [&] { (void)write_snapshot(file, state_, simulation.bodies(), MPI_COMM_WORLD).value(); });
 }
 
 void Run::diagnose(Simulation& simulation) {

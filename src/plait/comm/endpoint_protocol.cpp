@@ -373,10 +373,8 @@ void Endpoint::start_bulk_receive(Operation& operation, const wire::Header& head
 /// is busy.
 bool Endpoint::try_bulk(Operation& operation) try {
   if (operation.direction == net::Direction::sent) {
-    if (driver_.send_bulk({operation.peer,
-                           net::BulkSlot{operation.slot},
-                           operation.data,
-                           operation.announced}) == net::Post::retry) {
+    if (driver_.send_bulk({operation.peer, net::BulkSlot{operation.slot}, operation.data, operation.announced}) ==
+        net::Post::retry) {
       return false;
     }
     bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
@@ -386,17 +384,14 @@ bool Endpoint::try_bulk(Operation& operation) try {
     return false;
   }
   const std::uint32_t slot = free_slots_.back();
-  if (driver_.receive_bulk({operation.peer, net::BulkSlot{slot}, operation.buffer, slot}) ==
-      net::Post::retry) {
+  if (driver_.receive_bulk({operation.peer, net::BulkSlot{slot}, operation.buffer, slot}) == net::Post::retry) {
     return false;
   }
   bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
   free_slots_.pop_back();
   slots_[slot] = &operation;
   operation.slot = slot;
-  send_control(
-      operation.peer,
-      {.kind = wire::Kind::ready, .slot = slot, .operation = operation.announced});
+  send_control(operation.peer, {.kind = wire::Kind::ready, .slot = slot, .operation = operation.announced});
   return true;
 } catch (const Error& error) {
   set_failure(error);

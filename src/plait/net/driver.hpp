@@ -50,7 +50,7 @@ struct BulkSend {
 };
 struct BulkReceive {
   Rank from;
-  BulkSlot slot;  ///< Below `bulk_slot_count()`, and not in use.
+  BulkSlot slot;                ///< Below `bulk_slot_count()`, and not in use.
   std::span<std::byte> buffer;  ///< Exactly as long as the data that will come.
   std::uint64_t cookie = 0;
 };
@@ -58,9 +58,9 @@ struct BulkReceive {
 /// Moves packets and bulk data between ranks, without looking inside.
 ///
 /// No tags, no matching, no thread of its own, no call upwards: what happens is told by `poll`.
-/// Threads: one at a time, `acquire` and `recycle` included. Order: packets from one peer arrive in the order in which they were
-/// sent, unless a driver says otherwise (`sim` can reorder them on purpose); bulk data has no order. Progress: only inside the calls
-/// below. All implementations pass tests/net/conformance_test.cpp.
+/// Threads: one at a time, `acquire` and `recycle` included. Order: packets from one peer arrive in the order in which
+/// they were sent, unless a driver says otherwise (`sim` can reorder them on purpose); bulk data has no order.
+/// Progress: only inside the calls below. All implementations pass tests/net/conformance_test.cpp.
 ///
 /// Throws: `Error` with `ErrorCode::network` and the peer, when a connection is gone; never for a full queue.
 class Driver {
@@ -93,8 +93,8 @@ class Driver {
   /// Takes a packet back into the pool.
   virtual void recycle(Packet&& packet) noexcept = 0;
 
-  /// Sends `packet` (at least 1 byte; to itself too) and puts it back into the pool when it has left, without a completion.
-  /// On `retry` the packet is untouched and may be offered again.
+  /// Sends `packet` (at least 1 byte; to itself too) and puts it back into the pool when it has left, without a
+  /// completion. On `retry` the packet is untouched and may be offered again.
   [[nodiscard]] virtual Post send(Rank to, Packet&& packet) = 0;
   /// The data must stay until the `BulkDone` that bears its cookie. Never answers `done`. At least 1 byte.
   [[nodiscard]] virtual Post send_bulk(const BulkSend& bulk) = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/clock_sync.hpp"
 
-#include <cstring>
+#include "plait/trace/clock_alignment.hpp"
 
 namespace plait {
 
@@ -28,10 +28,9 @@ trace::ClockEvent ask_rank_0(comm::Endpoint& endpoint, const trace::Recorder& re
     const nanoseconds before = recorder.now();
     endpoint.send({Rank{0}, ask, comm::internal}, {}).wait();
     request.wait();
-    const nanoseconds after = recorder.now();
-    if (after - before < best.round_trip) {
-      const nanoseconds middle = before + (after - before) / 2;
-      best = {.time = middle, .offset = nanoseconds{theirs} - middle, .round_trip = after - before};
+    const trace::ClockEvent told = trace::clock_exchange(before, nanoseconds{theirs}, recorder.now());
+    if (told.round_trip < best.round_trip) {
+      best = told;
     }
   }
   return best;

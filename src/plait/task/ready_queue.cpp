@@ -11,9 +11,27 @@ bool ReadyQueue::is_lighter(const Entry& left, const Entry& right) noexcept {
 
 void ReadyQueue::push(detail::Node& node) {
   const std::lock_guard lock{mutex_};
-  heap_.push_back({node.weight_ns, next_order_++, &node});
-  std::ranges::push_heap(heap_, is_lighter);
-  size_.store(heap_.size(), std::memory_order_relaxed);  // a hint; orders nothing
+  const Entry entry{node.weight_ns, next_order_++, &node};
+  if (falling_.empty() || entry.weight <= falling_.back().weight) {
+    falling_.push_back(entry);
+  } else {
+    heap_.push_back(entry);
+    std::ranges::push_heap(heap_, is_lighter);
+  }
+  size_.store(heap_.size() + falling_.size(), std::memory_order_relaxed);  // a hint; orders nothing
+}
+
+/// Expects: there is one.
+ReadyQueue::Entry ReadyQueue::take_heaviest() {
+  if (heap_.empty() || (!falling_.empty() && is_lighter(heap_.front(), falling_.front()))) {
+    const Entry entry = falling_.front();
+    falling_.pop_front();
+    return entry;
+  }
+  std::ranges::pop_heap(heap_, is_lighter);
+  const Entry entry = heap_.back();
+  heap_.pop_back();
+  return entry;
 }
 
 detail::Node* ReadyQueue::pop() {
@@ -34,14 +52,12 @@ detail::Node* ReadyQueue::steal() {
 
 detail::Node* ReadyQueue::pop_locked() {
   detail::Node* found = nullptr;
-  while (found == nullptr && !heap_.empty()) {
-    std::ranges::pop_heap(heap_, is_lighter);
-    const Entry top = heap_.back();
-    heap_.pop_back();
-    if (top.node->resources.empty() || try_lock_all(top.node->resources)) {
-      found = top.node;
+  while (found == nullptr && !is_empty()) {
+    const Entry heaviest = take_heaviest();
+    if (heaviest.node->resources.empty() || try_lock_all(heaviest.node->resources)) {
+      found = heaviest.node;
     } else {
-      set_aside_.push_back({top.weight / 2, top.order, top.node});
+      set_aside_.push_back({heaviest.weight / 2, heaviest.order, heaviest.node});
     }
   }
   for (const Entry& entry : set_aside_) {
@@ -49,7 +65,7 @@ detail::Node* ReadyQueue::pop_locked() {
     std::ranges::push_heap(heap_, is_lighter);
   }
   set_aside_.clear();
-  size_.store(heap_.size(), std::memory_order_relaxed);  // a hint; orders nothing
+  size_.store(heap_.size() + falling_.size(), std::memory_order_relaxed);  // a hint; orders nothing
   return found;
 }
 

@@ -354,7 +354,9 @@ void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
   node.caused_by = parent.id;
   parent.unfinished.fetch_add(1, std::memory_order_relaxed);  // the parent itself still counts
   remaining_.fetch_add(1, std::memory_order_relaxed);
-  worker.now = recorder_.now();
+  if (worker.trace.is_on()) {
+    worker.now = recorder_.now();
+  }
   make_ready(worker, node);
 }
 

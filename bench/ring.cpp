@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seconds a step of the planetary ring, and what tracing adds to it: traced and untraced blocks of steps alternate in
+// one run.
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "plait/plait.hpp"
+
+#include "ring/initial_condition.hpp"
+#include "ring/parallel/simulation.hpp"
+#include "support/report.hpp"
+
+namespace {
+
+using ring::Simulation;
+
+Simulation make(plait::Runtime& runtime, std::uint32_t bodies) {
+  ring::RingShape shape;
+  shape.azimuthal = bodies / shape.radial;
+  const std::uint64_t count = ring::body_count(shape);
+  const std::uint64_t rank = runtime.self().value();
+  return {runtime,
+          {},
+          {.grid = ring::make_grid(runtime.rank_count())},
+          {.bodies =
+               ring::make_ring(shape, count * rank / runtime.rank_count(), count * (rank + 1) / runtime.rank_count())}};
+}
+
+/// Seconds a step on the slowest rank, over one block.
+double seconds_a_step(plait::Runtime& runtime, Simulation& simulation, int steps) {
+  plait::barrier(runtime.messages());
+  const auto start = std::chrono::steady_clock::now();
+  for (int step = 0; step < steps; ++step) {
+    simulation.step();
+  }
+  plait::barrier(runtime.messages());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+}
+
+/// Sums over ranks of what one block cost.
+struct Costs {
+  double interactions = 0;
+  double idle = 0;
+  double worked = 0;
+};
+
+Costs take_costs(plait::Runtime& runtime, Simulation& simulation) {
+  const ring::Profile mine = simulation.take_profile();
+  Costs costs;
+  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{&mine, 1}))) {
+    ring::Profile profile;
+    std::memcpy(&profile, bytes.data(), sizeof profile);
+    costs.interactions += static_cast<double>(profile.interactions) / static_cast<double>(profile.steps);
+    costs.idle += std::chrono::duration<double>(profile.idle).count();
+    costs.worked += std::chrono::duration<double>(profile.wall).count() * runtime.worker_count();
+  }
+  return costs;
+}
+
+struct Size {
+  std::uint32_t bodies;
+  int steps;
+  int blocks;
+  double reference_seconds;  ///< Of nbody-with-center on FDPS 7.1, 2 cores, quadrupole: lower end of what was measured
+                             ///< elsewhere.
+};
+
+void measure(bench::Report& report, plait::Runtime& untraced, plait::Runtime& traced, const Size& size) {
+  Simulation without = make(untraced, size.bodies);
+  Simulation with = make(traced, size.bodies);
+  std::vector<double> seconds;
+  std::vector<double> rates;
+  std::vector<double> idle;
+  std::vector<double> tracing;
+  for (int block = 0; block <= size.blocks; ++block) {
+    const double plain = seconds_a_step(untraced, without, size.steps);
+    const Costs costs = take_costs(untraced, without);
+    const double recorded = seconds_a_step(traced, with, size.steps);
+    (void)take_costs(traced, with);
+    if (block == 0) {
+      continue;  // warms up
+    }
+    const double cores = static_cast<double>(untraced.rank_count()) * untraced.worker_count();
+    seconds.push_back(plain);
+    rates.push_back(costs.interactions / plain / cores);
+    idle.push_back(100 * costs.idle / costs.worked);
+    tracing.push_back(100 * (recorded / plain - 1));
+  }
+  const std::map<std::string, std::string> params{{"bodies", std::to_string(size.bodies)},
+                                                  {"ranks", std::to_string(untraced.rank_count())},
+                                                  {"workers", std::to_string(untraced.worker_count())}};
+  report.add({"step",
+              params,
+              bench::spread_of(seconds),
+              "s",
+              "FDPS 7.1 (quoted, did not run here)",
+              size.reference_seconds,
+              "",
+              {}});
+  report.add({"interactions/(s core)", params, bench::spread_of(rates), "1/s", "", {}, "", {}});
+  report.add({"idle", params, bench::spread_of(idle), "%", "", {}, "", {}});
+  report.add({"tracing adds", params, bench::spread_of(tracing), "%", "", {}, "", {}});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{
+      "ring", "a step of the ring is faster than the seed's on FDPS; tracing costs it below 2 %", 2, argc, argv};
+  plait::MpiSession session{argc, argv};
+  const auto folder = std::filesystem::temp_directory_path() / fmt::format("plait-bench-ring-{}", getppid());
+  {
+    plait::Options options = plait::Options::from_environment();
+    options.trace_folder.clear();
+    plait::Runtime untraced{MPI_COMM_WORLD, options};
+    options.trace_folder = folder;
+    plait::Runtime traced{MPI_COMM_WORLD, options};
+    measure(report, untraced, traced, {100'000, 10, report.is_full() ? 21 : 9, 0.104});
+    if (report.is_full()) {
+      measure(report, untraced, traced, {1'000'000, 2, 9, 0.89});
+    }
+    if (untraced.self() == plait::Rank{0}) {
+      report.finish();
+    }
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+}

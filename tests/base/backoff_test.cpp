@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/base/backoff.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+TEST(Backoff, never_spins_when_told_not_to) {
+  Backoff backoff{{.spin = nanoseconds::zero(), .sleep_min = nanoseconds{1}, .sleep_max = nanoseconds{1}}};
+  EXPECT_FALSE(backoff.is_spinning());
+  EXPECT_TRUE(backoff.pause()) << "the first pause is a sleep";
+}
+
+TEST(Backoff, spins_first_and_then_sleeps_until_it_is_reset) {
+  Backoff backoff{{.spin = std::chrono::microseconds{1}, .sleep_min = nanoseconds{1}, .sleep_max = nanoseconds{1}}};
+  EXPECT_FALSE(backoff.pause());
+  int looks = 1;
+  while (!backoff.pause()) {
+    ASSERT_LT(++looks, 1'000'000) << "spinning ends";
+  }
+  EXPECT_FALSE(backoff.is_spinning());
+  backoff.reset();
+  EXPECT_FALSE(backoff.pause());
+}
+
+TEST(Backoff, doubles_its_sleeps_up_to_the_longest) {
+  Backoff backoff{{.spin = nanoseconds::zero(), .sleep_min = nanoseconds{10}, .sleep_max = nanoseconds{35}}};
+  EXPECT_EQ(backoff.next_sleep(), nanoseconds{10});
+  backoff.count_look();
+  EXPECT_EQ(backoff.next_sleep(), nanoseconds{20});
+  backoff.count_look();
+  backoff.count_look();
+  EXPECT_EQ(backoff.next_sleep(), nanoseconds{35});
+  backoff.reset();
+  EXPECT_EQ(backoff.next_sleep(), nanoseconds{10});
+}
+
+}  // namespace
+}  // namespace plait

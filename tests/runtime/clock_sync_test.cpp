@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/runtime/clock_sync.hpp"
+
+#include <gtest/gtest.h>
+
+#include "plait/trace/reader.hpp"
+
+#include "runtime/loopback_run.hpp"
+#include "trace/temporary_folder.hpp"
+
+namespace plait {
+namespace {
+
+TEST(ClockSync, finds_by_how_much_the_times_of_ranks_differ) {
+  const test::TemporaryFolder folder;
+  test::run_on_loopback(3, {.trace_folder = folder.path() / "run"}, [](Runtime&) {});  // at start and at end
+  const trace::RunTrace run = trace::read_run(folder.path() / "run").value();
+  ASSERT_EQ(run.ranks.size(), 3U);
+  for (const trace::RankTrace& rank : run.ranks) {
+    ASSERT_EQ(rank.clocks.size(), 2U);
+    // Ranks of one process read one clock, so that the file tells the truth to compare with.
+    const nanoseconds truth = rank.clock - run.ranks[0].clock;
+    for (const trace::ClockEvent& told : rank.clocks) {
+      EXPECT_LE(std::chrono::abs(told.offset - truth), told.round_trip / 2 + nanoseconds{1});
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plait
