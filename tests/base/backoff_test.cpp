@@ -8,7 +8,7 @@ namespace {
 
 TEST(Backoff, never_spins_when_told_not_to) {
   Backoff backoff{{.spin = nanoseconds::zero(), .sleep_min = nanoseconds{1}, .sleep_max = nanoseconds{1}}};
-  EXPECT_FALSE(backoff.is_spinning());
+  EXPECT_TRUE(backoff.must_sleep());
   EXPECT_TRUE(backoff.pause()) << "the first pause is a sleep";
 }
 
@@ -19,7 +19,7 @@ TEST(Backoff, spins_first_and_then_sleeps_until_it_is_reset) {
   while (!backoff.pause()) {
     ASSERT_LT(++looks, 1'000'000) << "spinning ends";
   }
-  EXPECT_FALSE(backoff.is_spinning());
+  EXPECT_TRUE(backoff.must_sleep());
   backoff.reset();
   EXPECT_FALSE(backoff.pause());
 }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
+#include <sys/prctl.h>
 #include <thread>
 
 #include "plait/base/clock.hpp"
@@ -13,6 +15,9 @@ namespace plait {
 struct WaitPolicy {
   /// Looks without a pause this long; 0 when threads outnumber cores, where spinning would steal from the work.
   nanoseconds spin = std::chrono::microseconds{10};
+  /// Then, so many times as long, gives way between looks to any thread that wants to work. Two ranks that answer each
+  /// other would else, once one is late, find each other asleep for ever after.
+  unsigned yield_spins = 10;
   /// Then sleeps between looks, from the first to the second length, doubling.
   nanoseconds sleep_min = std::chrono::microseconds{5};
   nanoseconds sleep_max = std::chrono::microseconds{100};
@@ -21,49 +26,65 @@ struct WaitPolicy {
 /// One wait under a policy: call `pause()` after each look that found nothing, `reset()` after one that found
 /// something.
 ///
-/// Sleeps follow the machine's clock: a wait never costs more than `spin` of processor time before the first sleep.
+/// Sleeps follow the machine's clock.
 class Backoff {
  public:
-  explicit Backoff(const WaitPolicy& policy) : policy_{policy}, sleep_{policy.sleep_min} {}
+  explicit Backoff(const WaitPolicy& policy)
+      : policy_{policy},
+        phase_{policy.spin > nanoseconds::zero() ? Phase::spin : Phase::sleep},
+        sleep_{policy.sleep_min} {}
 
   void reset() noexcept {
     looks_ = 0;
-    is_spent_ = false;
+    phase_ = policy_.spin > nanoseconds::zero() ? Phase::spin : Phase::sleep;
     sleep_ = policy_.sleep_min;
   }
 
-  /// Notes a look that found nothing. While `is_spinning()`, look again at once; else sleep for `next_sleep()` first.
+  /// Notes a look that found nothing, and that the caller has slept for `next_sleep()` if `must_sleep()`.
   void count_look() noexcept {
-    if (!is_spinning()) {
+    if (phase_ == Phase::sleep) {
       sleep_ = std::min(sleep_ * 2, policy_.sleep_max);
-    } else if (looks_++ == 0) {
+    } else if (++looks_ ==
+               looks_between_readings) {  // not before: most waits are over by then, and reading takes longer
       start_ = std::chrono::steady_clock::now();
     } else if (looks_ % looks_between_readings == 0) {
-      is_spent_ = std::chrono::steady_clock::now() - start_ >= policy_.spin;
+      const auto waited = std::chrono::steady_clock::now() - start_;
+      phase_ = waited < policy_.spin                               ? Phase::spin
+               : waited < policy_.spin * (1 + policy_.yield_spins) ? Phase::yield
+                                                                   : Phase::sleep;
     }
   }
 
-  /// Notes a look that found nothing; returns at once while spinning, else after a sleep. True when it slept.
+  /// Notes a look that found nothing; returns at once while spinning, else after giving way or a sleep. True when it
+  /// slept.
   bool pause() {
-    const bool sleeps = !is_spinning();
+    const bool sleeps = must_sleep();
     if (sleeps) {
+      if (sleep_ == policy_.sleep_min) {
+        prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
+      }
       std::this_thread::sleep_for(sleep_);
+    } else if (phase_ == Phase::yield) {
+      std::this_thread::yield();
     }
     count_look();
     return sleeps;
   }
 
-  [[nodiscard]] bool is_spinning() const noexcept { return !is_spent_ && policy_.spin > nanoseconds::zero(); }
-  /// What the next sleep would last.
+  [[nodiscard]] bool must_sleep() const noexcept { return phase_ == Phase::sleep; }
+
+  /// What the next sleep should last.
   [[nodiscard]] nanoseconds next_sleep() const noexcept { return sleep_; }
 
  private:
+  enum class Phase : std::uint8_t { spin, yield, sleep };
+
   static constexpr unsigned looks_between_readings = 8;
 
   WaitPolicy policy_;
+  Phase phase_;
   nanoseconds sleep_;
   unsigned looks_ = 0;
-  bool is_spent_ = false;
   std::chrono::steady_clock::time_point start_;
 };
 

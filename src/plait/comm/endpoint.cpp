@@ -84,6 +84,14 @@ void Endpoint::throw_if_unusable(const Address& address) const {
 Request Endpoint::send(const Address& to, std::span<const std::byte> data, Completion* completion) {
   throw_if_unusable(to);
   expect(to.rank && to.tag, "a message goes to one rank with one tag");
+  Lock lock{mutex_};
+  if (const std::optional<Status> status = leave_at_once(to, wire::Kind::eager, data)) {
+    lock.unlock();
+    if (completion != nullptr) {
+      completion->completed(*status);
+    }
+    return Request{*status};
+  }
   auto* const operation = new Operation;
   operation->direction = net::Direction::sent;
   operation->completion = completion;
@@ -91,11 +99,8 @@ Request Endpoint::send(const Address& to, std::span<const std::byte> data, Compl
   operation->peer = to.rank;
   operation->tag = to.tag;
   operation->data = data;
-  operation->posted = now_if_tracing();
-  detail::acquire(*operation);
+  operation->count.store(2, std::memory_order_relaxed);  // of the handle and of the endpoint; published by the lock
   Request request{*this, *operation};
-
-  Lock lock{mutex_};
   leave(*operation);
   tell(lock);
   return request;
@@ -122,10 +127,10 @@ Request Endpoint::receive_into(const Address& from, Operation& operation) {
   operation.envelope = {from.comm, from.rank, from.tag};
   operation.comm = from.comm;
   operation.posted = now_if_tracing();
-  detail::acquire(operation);
+  operation.count.store(2, std::memory_order_relaxed);  // of the handle and of the endpoint; published by the lock
 
   Lock lock{mutex_};
-  outstanding_.fetch_add(1, std::memory_order_relaxed);  // a count; orders nothing
+  add(outstanding_, 1);
   if (UnexpectedMessage* const message = matcher_.post(operation)) {
     give_unexpected(operation, std::unique_ptr<detail::Unexpected>{static_cast<detail::Unexpected*>(message)});
   }
@@ -136,7 +141,7 @@ Request Endpoint::receive_into(const Address& from, Operation& operation) {
 std::optional<Status> Endpoint::probe(const Address& from) {
   throw_if_unusable(from);
   progress();
-  const Lock lock{mutex_};
+  const std::lock_guard lock{mutex_};
   const UnexpectedMessage* const message = matcher_.probe({from.comm, from.rank, from.tag});
   if (message == nullptr) {
     return {};
@@ -149,17 +154,17 @@ std::optional<Status> Endpoint::probe(const Address& from) {
 }
 
 bool Endpoint::cancel(Operation& operation) {
-  const Lock lock{mutex_};
+  const std::lock_guard lock{mutex_};
   if (operation.direction != net::Direction::received || !matcher_.cancel(operation)) {
     return false;
   }
-  outstanding_.fetch_sub(1, std::memory_order_relaxed);  // a count; orders nothing
+  add(outstanding_, -1);
   detail::release(&operation);
   return true;
 }
 
 void Endpoint::on(HandlerId id, Handler handler) {
-  const Lock lock{mutex_};
+  const std::lock_guard lock{mutex_};
   if (handlers_.size() <= id.value()) {
     handlers_.resize(id.value() + 1);
   }
@@ -168,17 +173,19 @@ void Endpoint::on(HandlerId id, Handler handler) {
 }
 
 void Endpoint::post(Rank to, HandlerId id, std::span<const std::byte> payload) {
-  throw_if_unusable({to, Tag{id.value()}, internal});
+  const Address address{to, Tag{id.value()}, internal};
+  throw_if_unusable(address);
+  Lock lock{mutex_};
+  if (leave_at_once(address, wire::Kind::active, payload)) {
+    return;
+  }
   auto* const operation = new Operation;
   operation->direction = net::Direction::sent;
   operation->is_active_message = true;
   operation->comm = internal;
   operation->peer = to;
-  operation->tag = Tag{id.value()};
+  operation->tag = address.tag;
   operation->data = payload;
-  operation->posted = now_if_tracing();
-
-  Lock lock{mutex_};
   leave(*operation);
   tell(lock);
 }
@@ -205,7 +212,8 @@ std::size_t Endpoint::progress() noexcept {
   return happened;
 }
 
-void Endpoint::progress_until(const std::function<bool()>& is_done) {
+template <class Done>
+void Endpoint::wait_until(Done is_done) {
   Backoff backoff{wait_};
   while (!is_done()) {
     if (progress() > 0) {
@@ -220,9 +228,17 @@ void Endpoint::progress_until(const std::function<bool()>& is_done) {
   }
 }
 
+void Endpoint::progress_until(const std::function<bool()>& is_done) {
+  wait_until([&] { return is_done(); });
+}
+
+void Endpoint::wait(const Operation& operation) {
+  wait_until([&] { return operation.state.load(std::memory_order_acquire) == Operation::State::complete; });  // tell()
+}
+
 void Endpoint::drain() {
   progress_until([this] {
-    const Lock lock{mutex_};
+    const std::lock_guard lock{mutex_};
     return with_backlog_.empty() && free_announced_.size() == announced_.size() && waiting_bulk_.empty() &&
            driver_.is_idle();
   });
@@ -241,7 +257,7 @@ void Endpoint::set_failure(const Error& reason) {
 
 void Endpoint::stop_all(const Error& reason) noexcept {
   try {
-    const Lock lock{mutex_};
+    const std::lock_guard lock{mutex_};
     if (failure_) {
       return;
     }
@@ -265,7 +281,7 @@ void Endpoint::stop_all(const Error& reason) noexcept {
 }
 
 std::vector<std::string> Endpoint::never_received() const {
-  const Lock lock{mutex_};
+  const std::lock_guard lock{mutex_};
   std::vector<std::string> lines;
   matcher_.for_each_unexpected([&](const UnexpectedMessage& message) {
     if (message.envelope.comm == internal) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "plait/base/bytes.hpp"
+#include "plait/base/spin_lock.hpp"
 #include "plait/comm/matching.hpp"
 #include "plait/comm/options.hpp"
 #include "plait/comm/request.hpp"
@@ -120,7 +121,7 @@ class Endpoint {
  private:
   friend class Request;
   using Operation = detail::Operation;
-  using Lock = std::unique_lock<std::mutex>;
+  using Lock = std::unique_lock<SpinLock>;
 
   struct ArrivedActive {
     HandlerId handler;
@@ -132,10 +133,23 @@ class Endpoint {
   void throw_if_unusable(const Address& address) const;
   std::size_t poll();
   bool cancel(Operation& operation);
+  template <class Done>
+  void wait_until(Done is_done);
+  void wait(const Operation& operation);
+
+  /// Changes a count that others only read: with the lock held it needs no atomic addition.
+  static void add(std::atomic<std::size_t>& count, int change) noexcept {
+    count.store(count.load(std::memory_order_relaxed) + static_cast<std::size_t>(change),
+                std::memory_order_relaxed);  // a hint to readers; orders nothing
+  }
 
   // With the lock held, down to `now_if_tracing`.
+  [[nodiscard]] std::optional<Status> leave_at_once(const Address& to,
+                                                    wire::Kind kind,
+                                                    std::span<const std::byte> data);
   bool try_leave(Operation& operation);
-  [[nodiscard]] bool leaves_with_its_data(const Operation& operation, const detail::Peer& peer) const;
+  [[nodiscard]] bool try_packet(Rank to, wire::Header& header, std::span<const std::byte> data);
+  [[nodiscard]] bool leaves_with_its_data(std::size_t bytes, const detail::Peer& peer) const;
   void leave(Operation& operation);
   [[nodiscard]] net::Post try_send(Rank to, net::Packet& packet);
   void leave_from_backlog();
@@ -173,7 +187,7 @@ class Endpoint {
   const std::uint32_t credits_of_a_peer_;
   const bool is_tracing_;
 
-  mutable std::mutex mutex_;
+  mutable SpinLock mutex_;
   Matcher matcher_;
   std::vector<std::unique_ptr<detail::Peer>> peers_;
   std::vector<Rank> with_backlog_;
@@ -191,7 +205,7 @@ class Endpoint {
   std::deque<ArrivedActive> active_;
   nanoseconds last_poll_{};
 
-  std::mutex handler_mutex_;  ///< Held while handlers run, so that they keep their order.
+  SpinLock handler_mutex_;  ///< Held while handlers run, so that they keep their order.
   std::atomic<std::size_t> active_count_ = 0;
   std::atomic<std::size_t> outstanding_ = 0;
   std::atomic<std::size_t> bulk_count_ = 0;  ///< Transfers posted to the driver.

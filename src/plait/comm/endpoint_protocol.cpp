@@ -35,21 +35,52 @@ void fill(net::Packet& packet, const wire::Header& header, std::span<const std::
 
 // ---- going out ----
 
-bool Endpoint::leaves_with_its_data(const Operation& operation, const detail::Peer& peer) const {
-  return operation.data.size() <= eager_bytes_max_ && (!peer.may_only_announce || operation.data.empty());
+bool Endpoint::leaves_with_its_data(std::size_t bytes, const detail::Peer& peer) const {
+  return bytes <= eager_bytes_max_ && (!peer.may_only_announce || bytes == 0);
+}
+
+/// The common case: a short message that may leave now needs no operation.
+std::optional<Status> Endpoint::leave_at_once(const Address& to, wire::Kind kind, std::span<const std::byte> data) {
+  detail::Peer& peer = *peers_[to.rank.value()];
+  if (!peer.backlog.empty() || !leaves_with_its_data(data.size(), peer)) {
+    return {};
+  }
+  const nanoseconds posted = now_if_tracing();
+  std::uint32_t& next = peer.stream(to.comm).next_sent;
+  wire::Header header{
+      .kind = kind, .comm = to.comm.value(), .sequence = next, .tag = to.tag.value(), .bytes = data.size()};
+  if (!try_packet(to.rank, header, data)) {
+    return {};
+  }
+  if (is_tracing_) {
+    const nanoseconds now = recorder_.now();
+    trace_.message({.direction = trace::MessageDirection::sent,
+                    .protocol = kind == wire::Kind::active ? trace::Protocol::active_message : trace::Protocol::eager,
+                    .peer = to.rank,
+                    .communicator = header.comm,
+                    .sequence = next,
+                    .tag = to.tag,
+                    .bytes = header.bytes,
+                    .posted = posted,
+                    .handed = now,
+                    .moved = now,
+                    .completed = now});
+  }
+  return Status{self(), to.tag, data.size(), next++, {}};
 }
 
 /// Gives the operation its place in the order, and sends it now or when it may.
 void Endpoint::leave(Operation& operation) {
   detail::Peer& peer = *peers_[operation.peer.value()];
-  outstanding_.fetch_add(1, std::memory_order_relaxed);  // a count; orders nothing
+  operation.posted = now_if_tracing();
+  add(outstanding_, 1);
   operation.sequence = peer.stream(operation.comm).next_sent++;
-  if (peer.backlog.empty() && try_leave(operation)) {
-    return;
-  }
-  if (operation.is_active_message && operation.owned.empty() && !operation.data.empty()) {
+  if (operation.is_active_message && !operation.data.empty()) {
     operation.owned.assign(operation.data.begin(), operation.data.end());
     operation.data = operation.owned;
+  }
+  if (peer.backlog.empty() && try_leave(operation)) {
+    return;
   }
   peer.backlog.push_back(&operation);
   if (!std::exchange(peer.is_in_backlog_list, true)) {
@@ -58,15 +89,10 @@ void Endpoint::leave(Operation& operation) {
 }
 
 bool Endpoint::try_leave(Operation& operation) {
-  detail::Peer& peer = *peers_[operation.peer.value()];
-  if (peer.credits == 0) {
-    return false;
-  }
-  const bool is_eager = leaves_with_its_data(operation, peer);
+  const bool is_eager = leaves_with_its_data(operation.data.size(), *peers_[operation.peer.value()]);
   using enum wire::Kind;
   wire::Header header{
       .kind = operation.is_active_message ? (is_eager ? active : active_request) : (is_eager ? eager : request),
-      .credits = static_cast<std::uint16_t>(peer.credits_to_return),
       .comm = operation.comm.value(),
       .sequence = operation.sequence,
       .tag = operation.tag.value(),
@@ -74,14 +100,9 @@ bool Endpoint::try_leave(Operation& operation) {
   if (!is_eager) {
     header.operation = free_announced_.empty() ? announced_.size() : free_announced_.back();
   }
-  net::Packet packet = driver_.acquire();
-  fill(packet, header, is_eager ? operation.data : std::span<const std::byte>{});
-  if (try_send(operation.peer, packet) == net::Post::retry) {
-    driver_.recycle(std::move(packet));
+  if (!try_packet(operation.peer, header, is_eager ? operation.data : std::span<const std::byte>{})) {
     return false;
   }
-  --peer.credits;
-  peer.credits_to_return = 0;
   operation.handed = now_if_tracing();
   operation.moved = operation.handed;
   if (is_eager) {
@@ -96,10 +117,24 @@ bool Endpoint::try_leave(Operation& operation) {
     announced_[free_announced_.back()] = &operation;
     free_announced_.pop_back();
   }
-  if (operation.is_active_message && operation.owned.empty()) {
-    operation.owned.assign(operation.data.begin(), operation.data.end());
-    operation.data = operation.owned;
+  return true;
+}
+
+/// Sends a packet that costs a credit, if there is one and the driver takes it.
+bool Endpoint::try_packet(Rank to, wire::Header& header, std::span<const std::byte> data) {
+  detail::Peer& peer = *peers_[to.value()];
+  if (peer.credits == 0) {
+    return false;
   }
+  header.credits = static_cast<std::uint16_t>(peer.credits_to_return);
+  net::Packet packet = driver_.acquire();
+  fill(packet, header, data);
+  if (try_send(to, packet) == net::Post::retry) {
+    driver_.recycle(std::move(packet));
+    return false;
+  }
+  --peer.credits;
+  peer.credits_to_return = 0;
   return true;
 }
 
@@ -285,7 +320,7 @@ void Endpoint::deliver_active(Rank source, const wire::Header& header, net::Pack
     operation->comm = CommId{header.comm};
     operation->posted = now_if_tracing();
     operation->handed = operation->posted;
-    outstanding_.fetch_add(1, std::memory_order_relaxed);  // a count; orders nothing
+    add(outstanding_, 1);
     give(*operation, header, {});
   }
   driver_.recycle(std::move(packet));
@@ -377,7 +412,7 @@ bool Endpoint::try_bulk(Operation& operation) try {
         net::Post::retry) {
       return false;
     }
-    bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
+    add(bulk_count_, 1);
     return true;
   }
   if (free_slots_.empty()) {
@@ -387,7 +422,7 @@ bool Endpoint::try_bulk(Operation& operation) try {
   if (driver_.receive_bulk({operation.peer, net::BulkSlot{slot}, operation.buffer, slot}) == net::Post::retry) {
     return false;
   }
-  bulk_count_.fetch_add(1, std::memory_order_relaxed);  // a hint
+  add(bulk_count_, 1);
   free_slots_.pop_back();
   slots_[slot] = &operation;
   operation.slot = slot;
@@ -420,7 +455,7 @@ void Endpoint::handle_ready(Rank source, const wire::Header& header) {
 }
 
 void Endpoint::bulk_done(const net::BulkDone& done) {
-  bulk_count_.fetch_sub(1, std::memory_order_relaxed);  // a hint
+  add(bulk_count_, -1);
   Operation* operation = nullptr;
   if (done.direction == net::Direction::sent) {
     operation = std::exchange(announced_.at(done.cookie), nullptr);
@@ -448,7 +483,7 @@ void Endpoint::complete(Operation& operation, std::size_t bytes, std::optional<E
                       bytes,
                       operation.sequence,
                       error};
-  outstanding_.fetch_sub(1, std::memory_order_relaxed);  // a count; orders nothing
+  add(outstanding_, -1);
   if (is_tracing_) {
     record(operation);
   }

@@ -11,7 +11,6 @@ using detail::Bin;
 using detail::Ends;
 
 constexpr std::size_t class_count = 4;
-constexpr std::size_t free_bins_max = 1024;
 
 std::size_t class_of(const Envelope& receive) noexcept {
   return (receive.tag == any_tag ? 1U : 0U) + (receive.source == any_source ? 2U : 0U);
@@ -41,6 +40,8 @@ void unlink(Ends<Node>& list, Node& node, Select select) {
   (next != nullptr ? select(*next).previous : list.last) = previous;
   select(node) = {};
 }
+
+constexpr auto bin_link = [](Bin& bin) -> auto& { return bin.link; };
 
 constexpr auto posted_link = [](PostedReceive& receive) -> auto& { return receive.link; };
 
@@ -86,25 +87,28 @@ Bin* Matcher::find(std::size_t which, const Envelope& message) const {
 Bin& Matcher::find_or_make(std::size_t which, const Envelope& key) {
   const auto [entry, is_new] = tables_[which].try_emplace(key, nullptr);
   if (is_new) {
-    if (free_bins_.empty()) {
-      entry->second = new Bin;
-    } else {
-      entry->second = free_bins_.back().release();
-      free_bins_.pop_back();
-    }
-    *entry->second = {which, key, {}, {}};
+    entry->second = new Bin{.which = which, .key = key};
   }
-  return *entry->second;
+  Bin& bin = *entry->second;
+  if (std::exchange(bin.is_retired, false)) {
+    unlink(empty_, bin, bin_link);
+    --empty_count_;
+  }
+  return bin;
 }
 
-void Matcher::free_if_empty(Bin& bin) {
-  if (bin.posted.first != nullptr || bin.unexpected.first != nullptr) {
+void Matcher::retire_if_empty(Bin& bin) {
+  if (!bin.is_empty()) {
     return;
   }
-  tables_[bin.which].erase(bin.key);
-  std::unique_ptr<Bin> freed{&bin};
-  if (free_bins_.size() < free_bins_max) {
-    free_bins_.push_back(std::move(freed));
+  bin.is_retired = true;
+  append(empty_, bin, bin_link);
+  if (++empty_count_ > empty_bins_max) {
+    Bin* const oldest = empty_.first;
+    unlink(empty_, *oldest, bin_link);
+    --empty_count_;
+    tables_[oldest->which].erase(oldest->key);
+    delete oldest;
   }
 }
 
@@ -112,7 +116,7 @@ void Matcher::take(UnexpectedMessage& message) {
   for (std::size_t which = 0; which < class_count; ++which) {
     Bin& bin = *message.bins[which];
     unlink(bin.unexpected, message, unexpected_link(which));
-    free_if_empty(bin);
+    retire_if_empty(bin);
   }
   message.bins = {};
   --unexpected_count_;
@@ -124,7 +128,7 @@ void Matcher::take(PostedReceive& receive) {
   receive.bin = nullptr;
   --posted_in_class_[bin.which];
   --posted_count_;
-  free_if_empty(bin);
+  retire_if_empty(bin);
 }
 
 UnexpectedMessage* Matcher::post(PostedReceive& receive) {

@@ -4,9 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <utility>
-#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -53,12 +51,36 @@ struct UnexpectedMessage {
   std::array<detail::Link<UnexpectedMessage>, 4> links;
 };
 
+namespace detail {
+
+/// First and last element of a list linked through `Node`s.
+template <class Node>
+struct Ends {
+  Node* first = nullptr;
+  Node* last = nullptr;
+};
+
+/// All that is outstanding for one key of one class.
+struct Bin {
+  std::size_t which = 0;
+  Envelope key;
+  Ends<PostedReceive> posted;
+  Ends<UnexpectedMessage> unexpected;
+  bool is_retired = false;  ///< Stands in the list of empty bins.
+  Link<Bin> link;
+
+  [[nodiscard]] bool is_empty() const { return posted.first == nullptr && unexpected.first == nullptr; }
+};
+
+}  // namespace detail
+
 /// Brings messages and receives together, in constant time whatever is outstanding.
 ///
 /// There are four classes of receive: (source, tag), (source, any tag), (any source, tag), any of both. A
 /// receive stands in the one bin of its class and envelope; an unexpected message is linked into one bin of each
 /// class and unlinked from all four when it is taken. Of several receives that fit a message, the one posted first gets
-/// it; of several messages that fit a receive, the one that arrived first. Empty bins are freed.
+/// it; of several messages that fit a receive, the one that arrived first. Of empty bins a few are kept, as tags come
+/// again; the others are freed.
 ///
 /// Expects that messages of one (source, communicator) arrive in the order in which they were sent.
 /// Threads: one at a time. Cost: at most four hash look-ups an operation; O(1) in what is outstanding.
@@ -91,8 +113,9 @@ class Matcher {
 
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_count_; }
-  /// Bins in use; 0 when nothing is outstanding.
+  /// Bins, with the few empty ones that are kept.
   [[nodiscard]] std::size_t bin_count() const noexcept;
+  static constexpr std::size_t empty_bins_max = 64;
 
   /// Calls `visit` with each outstanding receive, then returns; in no order. `visit` may free it, if the matcher is
   /// not used any more.
@@ -109,36 +132,18 @@ class Matcher {
 
   detail::Bin* find(std::size_t which, const Envelope& message) const;
   detail::Bin& find_or_make(std::size_t which, const Envelope& key);
-  void free_if_empty(detail::Bin& bin);
+  void retire_if_empty(detail::Bin& bin);
   void take(UnexpectedMessage& message);
   void take(PostedReceive& receive);
 
   std::array<Table, 4> tables_;
   std::array<std::size_t, 4> posted_in_class_{};
-  std::vector<std::unique_ptr<detail::Bin>> free_bins_;
+  detail::Ends<detail::Bin> empty_;  ///< Kept empty bins, the one that has been empty for longest first.
+  std::size_t empty_count_ = 0;
   std::uint64_t next_order_ = 0;
   std::size_t posted_count_ = 0;
   std::size_t unexpected_count_ = 0;
 };
-
-namespace detail {
-
-/// First and last element of a list linked through `Node`s.
-template <class Node>
-struct Ends {
-  Node* first = nullptr;
-  Node* last = nullptr;
-};
-
-/// All that is outstanding for one key of one class.
-struct Bin {
-  std::size_t which = 0;
-  Envelope key;
-  Ends<PostedReceive> posted;
-  Ends<UnexpectedMessage> unexpected;
-};
-
-}  // namespace detail
 
 template <class Visit>
 void Matcher::for_each_posted(Visit&& visit) const {

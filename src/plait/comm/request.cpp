@@ -16,7 +16,9 @@ void acquire(Operation& operation) noexcept {
 
 void release(Operation* operation) noexcept {
   // Releases what this holder wrote, and the last one acquires what all wrote, before the operation goes.
-  if (operation != nullptr && operation->count.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+  // Who finds itself the only holder needs no atomic subtraction: nobody can join it.
+  if (operation != nullptr && (operation->count.load(std::memory_order_acquire) == 1 ||
+                               operation->count.fetch_sub(1, std::memory_order_acq_rel) == 1)) {
     delete operation;
   }
 }
@@ -25,7 +27,8 @@ void release(Operation* operation) noexcept {
 
 using State = detail::Operation::State;
 
-Request::Request(const Request& other) noexcept : endpoint_{other.endpoint_}, operation_{other.operation_} {
+Request::Request(const Request& other) noexcept
+    : endpoint_{other.endpoint_}, operation_{other.operation_}, status_{other.status_} {
   if (operation_ != nullptr) {
     detail::acquire(*operation_);
   }
@@ -48,9 +51,11 @@ bool Request::test() {
 }
 
 Status Request::wait() {
-  expect(operation_ != nullptr, "only a request that names an operation can be waited for");
+  if (operation_ == nullptr) {
+    return status_;
+  }
   if (!is_complete()) {
-    endpoint_->progress_until([this] { return is_complete(); });
+    endpoint_->wait(*operation_);
   }
   const Status& status = operation_->status;
   if (status.error) {
@@ -68,7 +73,11 @@ Status Request::wait() {
 }
 
 void Request::then(std::function<void(const Status&)> callback) {
-  expect(operation_ != nullptr && !operation_->callback, "a request takes one callback");
+  if (operation_ == nullptr) {
+    callback(status_);
+    return;
+  }
+  expect(!operation_->callback, "an operation takes one callback");
   operation_->callback = std::move(callback);
   State expected = State::pending;
   // Releases the callback to tell(), or acquires the status from it.

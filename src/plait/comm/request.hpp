@@ -37,14 +37,17 @@ class Completion {
 class [[nodiscard]] Request {
  public:
   Request() = default;
+  /// Of an operation that was complete at once.
+  explicit Request(const Status& status) noexcept : status_{status} {}
   /// Takes over one count of `operation`.
   Request(Endpoint& endpoint, detail::Operation& operation) noexcept : endpoint_{&endpoint}, operation_{&operation} {}
   Request(const Request& other) noexcept;
   Request(Request&& other) noexcept
-      : endpoint_{other.endpoint_}, operation_{std::exchange(other.operation_, nullptr)} {}
+      : endpoint_{other.endpoint_}, operation_{std::exchange(other.operation_, nullptr)}, status_{other.status_} {}
   Request& operator=(Request other) noexcept {
     std::swap(endpoint_, other.endpoint_);
     std::swap(operation_, other.operation_);
+    status_ = other.status_;
     return *this;
   }
   ~Request();
@@ -62,7 +65,7 @@ class [[nodiscard]] Request {
   Status wait();
 
   /// Has `callback` called once with the status when the operation completes, or at once when it is complete.
-  /// At most once a request. The same rules as for `Completion::completed`.
+  /// At most once an operation. The same rules as for `Completion::completed`.
   void then(std::function<void(const Status&)> callback);
 
   /// Takes a receive back that has not been matched. False when it is too late: it will complete.
@@ -72,7 +75,8 @@ class [[nodiscard]] Request {
   friend class Endpoint;
 
   Endpoint* endpoint_ = nullptr;
-  detail::Operation* operation_ = nullptr;
+  detail::Operation* operation_ = nullptr;  ///< Nothing when it was complete at once: then
+  Status status_;                           ///< this tells.
 };
 
 }  // namespace plait::comm

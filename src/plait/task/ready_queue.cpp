@@ -2,6 +2,7 @@
 #include "plait/task/ready_queue.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace plait::task {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <vector>
 
+#include "plait/base/spin_lock.hpp"
 #include "plait/task/detail/node.hpp"
 
 namespace plait::task {
@@ -40,7 +40,7 @@ class ReadyQueue {
   Entry take_heaviest();
   detail::Node* pop_locked();
 
-  std::mutex mutex_;
+  SpinLock mutex_;
   std::deque<Entry> falling_;  ///< Each at most as heavy as the one before it.
   std::vector<Entry> heap_;
   std::vector<Entry> set_aside_;  ///< During a pop: tasks that could not be locked.

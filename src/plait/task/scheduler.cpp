@@ -440,7 +440,7 @@ void Scheduler::idle(Worker& worker, Backoff& backoff) {
     }
     return;
   }
-  if (!backoff.is_spinning()) {
+  if (backoff.must_sleep()) {
     check_stall(worker);
     std::unique_lock lock{mutex_};
     sleeping_.fetch_add(1, std::memory_order_relaxed);  // a hint for wake_one()
@@ -448,8 +448,10 @@ void Scheduler::idle(Worker& worker, Backoff& backoff) {
       wake_.wait_for(lock, backoff.next_sleep());
     }
     sleeping_.fetch_sub(1, std::memory_order_relaxed);
+    backoff.count_look();
+  } else {
+    backoff.pause();
   }
-  backoff.count_look();
 }
 
 void Scheduler::wake_one() {
