@@ -127,6 +127,7 @@ const char* fault_of(const RunState& state) {
               state.energy_begin,
               state.dissipation.energy,
               state.dissipation.rate,
+              state.spring,
               p.central_mass,
               p.time_step,
               p.theta,

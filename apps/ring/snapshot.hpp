@@ -22,6 +22,7 @@ struct RunState {
   std::uint64_t step = 0;
   Parameters parameters;
   Dissipation dissipation;
+  double spring = 0;        ///< Energy in contacts.
   double energy_begin = 0;  ///< Total at the beginning, for the energy check.
   DomainGrid grid;
   std::vector<double> domain_bounds;       ///< `Domains::bounds`; empty when there are none.

@@ -30,7 +30,8 @@ def check_swiftsimio(swiftsimio, file):
     assert math.isclose(float((bodies.masses.sum() / unit).to("dimensionless")), TOTAL_MASS, rel_tol=1e-6)
     radius = float((abs(bodies.coordinates).max() / data.metadata.units.length).to("dimensionless"))
     assert 1 <= radius <= 1.1 + 1e-6, radius
-    assert bodies.velocities.units.dimensions == (data.metadata.units.length / data.metadata.units.time).units.dimensions
+    speed = data.metadata.units.length / data.metadata.units.time
+    assert bodies.velocities.units.dimensions == speed.units.dimensions
     assert len(bodies.particle_ids) == BODIES
 
 

@@ -60,6 +60,7 @@ void visit_state(RunState& state, Visit visit) {
   visit("EnergyAtBegin", state.energy_begin);
   visit("DissipatedEnergy", state.dissipation.energy);
   visit("DissipationRate", state.dissipation.rate);
+  visit("SpringEnergy", state.spring);
   visit("CentralMass", state.parameters.central_mass);
   visit("TimeStep", state.parameters.time_step);
   visit("Theta", state.parameters.theta);

@@ -180,6 +180,15 @@ Diagnostics Simulation::Impl::diagnose() {
   return all;
 }
 
+double Simulation::Impl::dissipation_rate() {
+  double rate = 0;
+  for (const plait::Bytes& bytes :
+       plait::all_gather(runtime_.messages(), std::as_bytes(std::span{&dissipation_.rate, 1}))) {
+    rate += view_as<double>(bytes, "a rate").front();
+  }
+  return rate;
+}
+
 // ---- the handle ----
 
 Simulation::Simulation(plait::Runtime& runtime,
@@ -208,11 +217,8 @@ Diagnostics Simulation::diagnose() {
 const Domains& Simulation::domains() const noexcept {
   return impl_->domains_;
 }
-Dissipation Simulation::dissipation() const noexcept {
-  return impl_->dissipation_;
-}
-double Simulation::spring() const noexcept {
-  return impl_->spring_;
+double Simulation::dissipation_rate() {
+  return impl_->dissipation_rate();
 }
 Profile Simulation::take_profile() {
   return impl_->take_profile();

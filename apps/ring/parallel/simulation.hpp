@@ -71,9 +71,8 @@ class Simulation {
   [[nodiscard]] Diagnostics diagnose();
   /// The same on every rank.
   [[nodiscard]] const Domains& domains() const noexcept;
-  /// This rank's part. Not of all ranks.
-  [[nodiscard]] Dissipation dissipation() const noexcept;
-  [[nodiscard]] double spring() const noexcept;
+  /// Energy that contacts take in a unit of time, at the last force, of all ranks; the same on each. Collective.
+  [[nodiscard]] double dissipation_rate();
   /// This rank's costs since the last call.
   [[nodiscard]] Profile take_profile();
 

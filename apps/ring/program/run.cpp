@@ -82,7 +82,7 @@ class Run {
  private:
   Simulation start();
   [[nodiscard]] std::uint64_t steps_wanted(const RunState& state) const;
-  void write(const Simulation& simulation);
+  void write(Simulation& simulation);
   void diagnose(Simulation& simulation);
   void print_profile(Simulation& simulation);
 
@@ -128,6 +128,7 @@ Simulation Run::start() {
                           .step = state_.step,
                           .time = state_.time,
                           .dissipation = state_.dissipation,
+                          .spring = state_.spring,
                           .has_forces = state_.step > 0};
   if (grid == state_.grid) {
     start.domain_bounds = state_.domain_bounds;
@@ -139,19 +140,14 @@ Simulation Run::start() {
           std::move(start)};
 }
 
-void Run::write(const Simulation& simulation) {
+void Run::write(Simulation& simulation) {
   state_.step = simulation.steps_done();
   state_.time = simulation.time();
   const auto bounds = simulation.domains().bounds();
   state_.domain_bounds.assign(bounds.begin(), bounds.end());
-  const Dissipation mine = simulation.dissipation();
-  state_.dissipation = {};
-  for (const plait::Bytes& bytes : plait::all_gather(runtime_.messages(), std::as_bytes(std::span{&mine, 1}))) {
-    Dissipation theirs;
-    std::memcpy(&theirs, bytes.data(), sizeof theirs);
-    state_.dissipation.energy += theirs.energy;
-    state_.dissipation.rate += theirs.rate;
-  }
+  const Diagnostics all = simulation.diagnose();
+  state_.dissipation = {all.dissipated, simulation.dissipation_rate()};
+  state_.spring = all.spring;
   plait::barrier(runtime_.messages());  // HDF5 talks over MPI itself: the network must be quiet
   const std::filesystem::path file = output_ / fmt::format("ring-{:08}.hdf5", state_.step);
   agree(runtime_, [&] { (void)write_snapshot(file, state_, simulation.bodies(), MPI_COMM_WORLD).value(); });

@@ -71,6 +71,7 @@ class Simulation::Impl {
 
   void step();
   Diagnostics diagnose();
+  double dissipation_rate();
   Profile take_profile();
 
   std::vector<Body> bodies_;

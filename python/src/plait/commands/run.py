@@ -126,7 +126,12 @@ def _make_run_folder(job: Job) -> Path:
 
 
 def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
-    environment = {"PLAIT_TRACE": str(folder) if folder is not None else ""}
+    # Launchers put a terminal of their own before each rank: only here is it known whether a person looks.
+    seen = sys.stdout is not None and sys.stdout.isatty()
+    environment = {
+        "PLAIT_TRACE": str(folder) if folder is not None else "",
+        "PLAIT_PROGRESS": "1" if seen else "0",
+    }
     if job.workers is not None:
         environment["PLAIT_WORKERS"] = str(job.workers)
     return environment

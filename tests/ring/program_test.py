@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plait-ring as its users run it: program_test.py PLAIT_RING MPIEXEC. Runs of two ranks, restarts, bad input, a killed rank."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import h5py
+import numpy as np
+
+RING, MPIEXEC = sys.argv[1:3]
+SECONDS_MAX = 60
+
+
+def run(*command: object, ranks: int = 0, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    launcher = [MPIEXEC, str(ranks)] if ranks else []
+    return subprocess.run(
+        [*launcher, RING, *map(str, command)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        env={**os.environ, **(environment or {})},
+        check=False,
+    )
+
+
+def bodies(file: pathlib.Path) -> np.ndarray:
+    """Positions, in the order of ids."""
+    with h5py.File(file) as snapshot:
+        return snapshot["PartType1/Coordinates"][:][np.argsort(snapshot["PartType1/ParticleIDs"][:])]
+
+
+class Program(unittest.TestCase):
+    def setUp(self) -> None:
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.folder = pathlib.Path(place.name)
+        self.start = self.folder / "start.hdf5"
+        done = run("init", "--n-azimuthal", 30, "--velocity-scatter", 1e-3, "-o", self.start)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def good(self, *command: object, ranks: int = 2) -> str:
+        done = run(*command, ranks=ranks)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def refused(self, sentence: str, *command: object, ranks: int = 2) -> None:
+        done = run(*command, ranks=ranks)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        self.assertIn(sentence, done.stderr)
+        self.assertNotIn("signal", done.stderr)
+
+    def changed(self, change) -> pathlib.Path:
+        """A copy of the first snapshot, with `change(file)` done to it."""
+        copy = self.folder / "changed.hdf5"
+        copy.write_bytes(self.start.read_bytes())
+        with h5py.File(copy, "r+") as file:
+            change(file)
+        return copy
+
+    def test_a_run_prints_the_table_and_leaves_snapshots(self) -> None:
+        out = self.folder / "out"
+        text = self.good("run", self.start, "--steps", 8, "--snapshot-every", 4, "--output", out)
+        for row in ("Domain decomposition", "Exchange particles", "make LETs", "tree walk", "force kernel", "interactions"):
+            self.assertIn(row, text)
+        self.assertEqual([file.name for file in sorted(out.iterdir())], [f"ring-{step:08}.hdf5" for step in (0, 4, 8)])
+        self.assertNotIn("\r", text)  # no progress bar where nobody looks
+
+    def test_a_run_goes_on_from_its_snapshot_as_the_unbroken_one(self) -> None:
+        physics = ("--collision-radius", 2e-3)
+        whole, first, second = (self.folder / name for name in ("whole", "first", "second"))
+        self.good("run", self.start, "--steps", 20, "--output", whole, *physics)
+        self.good("run", self.start, "--steps", 12, "--output", first, *physics)
+        self.good("run", first / "ring-00000012.hdf5", "--steps", 8, "--output", second)
+        unbroken = bodies(whole / "ring-00000020.hdf5")
+        restarted = bodies(second / "ring-00000020.hdf5")
+        self.assertLess(np.abs(unbroken - restarted).max(), 1e-13)
+        with h5py.File(whole / "ring-00000020.hdf5") as a, h5py.File(second / "ring-00000020.hdf5") as b:
+            for name in ("Step", "Time"):
+                self.assertEqual(a["RunState"].attrs[name], b["RunState"].attrs[name])
+
+    def test_a_run_goes_on_with_another_number_of_ranks(self) -> None:
+        self.good("run", self.start, "--steps", 4, "--output", self.folder / "two")
+        self.good("run", self.start, "--steps", 4, "--output", self.folder / "three", ranks=3)
+        difference = bodies(self.folder / "two/ring-00000004.hdf5") - bodies(self.folder / "three/ring-00000004.hdf5")
+        self.assertLess(np.abs(difference).max(), 1e-9)
+
+    def test_the_text_format_there_and_back_keeps_every_bit(self) -> None:
+        text, back = self.folder / "ring.txt", self.folder / "back.hdf5"
+        self.good("convert", self.start, text, ranks=0)
+        self.good("convert", text, back, ranks=0)
+        self.assertTrue(np.array_equal(bodies(self.start), bodies(back)))
+        self.good("run", text, "--steps", 2, "--output", self.folder / "out")
+
+    def test_bad_snapshots_are_refused_with_a_sentence(self) -> None:
+        out = ("--steps", 1, "--output", self.folder / "out")
+        self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out)
+        cut = self.folder / "cut.hdf5"
+        cut.write_bytes(self.start.read_bytes()[:5000])
+        self.refused("cut.hdf5", "run", cut, *out)
+
+        def without_velocities(file: h5py.File) -> None:
+            del file["PartType1/Velocities"]
+
+        def with_nan(file: h5py.File) -> None:
+            file["PartType1/Coordinates"][7, 1] = np.nan
+
+        def with_twins(file: h5py.File) -> None:
+            file["PartType1/Coordinates"][500] = file["PartType1/Coordinates"][3]
+
+        self.refused("Velocities", "run", self.changed(without_velocities), *out)
+        self.refused("Coordinates", "run", self.changed(with_nan), *out)
+        self.refused("same place", "run", self.changed(with_twins), *out)
+        self.assertFalse(list((self.folder / "out").glob("*")), "nothing is written for a run that cannot be")
+
+    def test_too_few_bodies_are_refused(self) -> None:
+        for text, ranks in (("0\n0\n", 1), ("0\n1\n1 1e-9 1 0 0 0 1 0\n", 1), ("0\n2\n1 1e-9 1 0 0 0 1 0\n2 1e-9 -1 0 0 0 -1 0\n", 3)):
+            file = self.folder / "few.txt"
+            file.write_text(text)
+            self.refused("too few", "run", file, "--steps", 1, "--output", self.folder / "out", ranks=ranks)
+
+    def test_bad_options_are_refused_by_name(self) -> None:
+        self.refused("--frobnicate", "run", self.start, "--frobnicate")
+        self.refused("--theta", "run", self.start, "--theta", -1, "--output", self.folder / "out")
+        self.refused("--order", "run", self.start, "--order", "octupole")
+        done = run("run", self.start, "--output", self.folder / "o", ranks=2, environment={"PLAIT_WORKERS": "none"})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("PLAIT_WORKERS", done.stderr)
+
+    def test_output_that_cannot_be_written_is_refused_and_harms_nothing(self) -> None:
+        self.refused("--output", "run", self.start, "--steps", 1, "--output", "/proc/nowhere")
+        out = self.folder / "out"
+        self.good("run", self.start, "--steps", 1, "--output", out)
+        before = {file.name: file.read_bytes() for file in out.iterdir()}
+        self.refused("--overwrite", "run", self.start, "--steps", 2, "--output", out)
+        self.assertEqual(before, {file.name: file.read_bytes() for file in out.iterdir()})
+
+    def test_a_killed_rank_ends_the_job_within_seconds_and_leaves_a_trace(self) -> None:
+        trace = self.folder / "trace"
+        job = subprocess.Popen(
+            [MPIEXEC, "2", RING, "run", self.start, "--steps", "100000000", "--output", self.folder / "out"],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PLAIT_TRACE": str(trace)},
+            text=True,
+        )
+        deadline = time.monotonic() + SECONDS_MAX
+        while not list(trace.glob("rank-0001.plt")) or (trace / "rank-0001.plt").stat().st_size < 1 << 20:
+            self.assertLess(time.monotonic(), deadline, "the run starts")
+            self.assertIsNone(job.poll())
+            time.sleep(0.05)
+        ranks = subprocess.run(["pgrep", "-f", f"^{RING} run {self.start}"], capture_output=True, text=True, check=True)
+        os.kill(int(ranks.stdout.split()[-1]), signal.SIGKILL)
+        _, errors = job.communicate(timeout=10)
+        self.assertNotEqual(job.returncode, 0)
+        self.assertTrue(errors.strip(), "somebody says what happened")
+        self.assertEqual(sorted(file.name for file in trace.glob("*.plt")), ["rank-0000.plt", "rank-0001.plt"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1] + sys.argv[3:], verbosity=2)
