@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
 
 #include "ring/boundary.hpp"
@@ -13,7 +14,7 @@
 
 namespace ring {
 
-using Bytes = std::vector<std::byte>;
+using Bytes = plait::Bytes;
 
 /// The locally essential tree of a rank for another: a pruned copy, in one flat buffer, that its receiver walks as it
 /// walks its own tree. Where no body of the receiver can need more, a node is sealed.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plait-ring as its users run it: program_test.py PLAIT_RING MPIEXEC. Runs of two ranks, restarts, bad input, a killed rank."""
+"""plait-ring as its users run it: runs, restarts, bad input, a killed rank. Usage: program_test.py PLAIT_RING MPIEXEC"""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ RING, MPIEXEC = sys.argv[1:3]
 SECONDS_MAX = 60
 
 
-def run(*command: object, ranks: int = 0, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+Done = subprocess.CompletedProcess[str]
+
+
+def run(*command: object, ranks: int = 0, environment: dict[str, str] | None = None) -> Done:
     launcher = [MPIEXEC, str(ranks)] if ranks else []
     return subprocess.run(
         [*launcher, RING, *map(str, command)],
@@ -68,7 +71,7 @@ class Program(unittest.TestCase):
     def test_a_run_prints_the_table_and_leaves_snapshots(self) -> None:
         out = self.folder / "out"
         text = self.good("run", self.start, "--steps", 8, "--snapshot-every", 4, "--output", out)
-        for row in ("Domain decomposition", "Exchange particles", "make LETs", "tree walk", "force kernel", "interactions"):
+        for row in ("Domain decomposition", "Exchange particles", "make LETs", "tree walk", "force kernel", "interact"):
             self.assertIn(row, text)
         self.assertEqual([file.name for file in sorted(out.iterdir())], [f"ring-{step:08}.hdf5" for step in (0, 4, 8)])
         self.assertNotIn("\r", text)  # no progress bar where nobody looks
@@ -121,7 +124,9 @@ class Program(unittest.TestCase):
         self.assertFalse(list((self.folder / "out").glob("*")), "nothing is written for a run that cannot be")
 
     def test_too_few_bodies_are_refused(self) -> None:
-        for text, ranks in (("0\n0\n", 1), ("0\n1\n1 1e-9 1 0 0 0 1 0\n", 1), ("0\n2\n1 1e-9 1 0 0 0 1 0\n2 1e-9 -1 0 0 0 -1 0\n", 3)):
+        one = "1 1e-9 1 0 0 0 1 0\n"
+        two = one + "2 1e-9 -1 0 0 0 -1 0\n"
+        for text, ranks in (("0\n0\n", 1), ("0\n1\n" + one, 1), ("0\n2\n" + two, 3)):
             file = self.folder / "few.txt"
             file.write_text(text)
             self.refused("too few", "run", file, "--steps", 1, "--output", self.folder / "out", ranks=ranks)

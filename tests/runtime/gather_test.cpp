@@ -2,7 +2,7 @@
 #include "plait/runtime/gather.hpp"
 
 #include <atomic>
-#include <cstring>
+#include <cstddef>
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,7 @@ namespace {
 
 /// The rank's number, as often as the number says.
 Bytes bytes_of(std::uint32_t rank) {
-  Bytes bytes(rank);
-  std::memset(bytes.data(), static_cast<int>(rank), bytes.size());
-  return bytes;
+  return Bytes(rank, static_cast<std::byte>(rank));
 }
 
 class Gather : public testing::TestWithParam<std::uint32_t> {};

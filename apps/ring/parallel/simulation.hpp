@@ -21,7 +21,7 @@ struct ParallelOptions {
   DomainGrid grid;
   std::uint32_t steps_between_decompositions = 4;
   std::uint32_t samples = 2000;  ///< Of all ranks together, for a decomposition.
-  std::size_t task_batches = 4;  ///< Batches of groups that one force task takes.
+  std::size_t task_batches = 1;  ///< Batches of groups that one force task takes.
 };
 
 /// What steps have cost on one rank, summed since the start or `take_profile`.

@@ -113,7 +113,7 @@ def run(
 
     Examples:
 
-      plait run -n 2 build/release/apps/ring --bodies 100000
+      plait run -n 2 build/release/apps/ring/plait-ring run ring.hdf5 --steps 100
 
       plait run -n 4 --workers 2 --name test --force ./my_program input.yml
 

@@ -126,7 +126,7 @@ def _make_run_folder(job: Job) -> Path:
 
 
 def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
-    # Launchers put a terminal of their own before each rank: only here is it known whether a person looks.
+    # Launchers put a terminal of their own before each rank: only here is it known who looks.
     seen = sys.stdout is not None and sys.stdout.isatty()
     environment = {
         "PLAIT_TRACE": str(folder) if folder is not None else "",
@@ -146,22 +146,28 @@ def _supervise(
     # In its own group the terminal's ctrl-C comes to us alone, and is passed on once. Output stays
     # on the terminal; the keyboard it cannot have, as only the foreground group may read it.
     stdin = subprocess.DEVNULL if sys.stdin is None or sys.stdin.isatty() else None
-    try:
-        process = subprocess.Popen(command, env=environment, process_group=0, stdin=stdin)
-    except OSError as error:
-        raise PlaitError(f"{command[0]} cannot be started ({error.strerror})") from error
     received: list[signal.Signals] = []
-    with _signals_to(process, received):
+    groups: list[int] = []
+    # From before the start on: a signal in between would end us and leave the job without anybody.
+    with _signals_to(groups, received):
+        try:
+            process = subprocess.Popen(command, env=environment, process_group=0, stdin=stdin)
+        except OSError as error:
+            raise PlaitError(f"{command[0]} cannot be started ({error.strerror})") from error
+        groups.append(process.pid)
+        for number in received:
+            _signal_group(process.pid, number)
         status = _wait(process, received)
     _signal_group(process.pid, signal.SIGKILL)
     return status, received[0] if received else None
 
 
 @contextmanager
-def _signals_to(process: subprocess.Popen[bytes], received: list[signal.Signals]) -> Iterator[None]:
+def _signals_to(groups: list[int], received: list[signal.Signals]) -> Iterator[None]:
     def pass_on(number: int, _: FrameType | None) -> None:
         received.append(signal.Signals(number))
-        _signal_group(process.pid, number)
+        for group in groups:
+            _signal_group(group, number)
 
     before = {number: signal.signal(number, pass_on) for number in _PASSED_ON}
     try:
