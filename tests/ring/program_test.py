@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plait-ring as its users run it: runs, restarts, bad input, a killed rank. Usage: program_test.py PLAIT_RING MPIEXEC"""
+"""plait-ring as its users run it: runs, restarts, bad input, a killed rank. Called with PLAIT_RING MPIEXEC."""
 
 from __future__ import annotations
 
