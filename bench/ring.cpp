@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     plait::Runtime untraced{MPI_COMM_WORLD, options};
     options.trace_folder = folder;
     plait::Runtime traced{MPI_COMM_WORLD, options};
-    measure(report, untraced, traced, {100'000, 10, report.is_full() ? 21 : 9, 0.104});
+    measure(report, untraced, traced, {100'000, 10, report.is_full() ? 41 : 25, 0.104});
     if (report.is_full()) {
       measure(report, untraced, traced, {1'000'000, 2, 9, 0.89});
     }
