@@ -14,12 +14,8 @@ namespace plait {
 class SpinLock {
  public:
   void lock() noexcept {
-    for (unsigned looks = 1; !try_lock(); ++looks) {
-      while (is_taken_.load(std::memory_order_relaxed)) {  // a hint; try_lock() acquires
-        if (++looks % looks_between_yields == 0) {
-          std::this_thread::yield();
-        }
-      }
+    while (!try_lock()) {
+      wait_until_free();
     }
   }
 
@@ -32,6 +28,14 @@ class SpinLock {
 
  private:
   static constexpr unsigned looks_between_yields = 64;
+
+  void wait_until_free() const noexcept {
+    for (unsigned looks = 1; is_taken_.load(std::memory_order_relaxed); ++looks) {  // a hint; try_lock() acquires
+      if (looks % looks_between_yields == 0) {
+        std::this_thread::yield();
+      }
+    }
+  }
 
   std::atomic<bool> is_taken_ = false;
 };

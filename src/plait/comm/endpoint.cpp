@@ -17,6 +17,7 @@ namespace plait::comm {
 namespace {
 
 constexpr std::size_t events_of_a_poll_max = 16;
+constexpr int push_out_attempts_max = 1000;
 
 std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Driver& driver) {
   const std::size_t fit = options.packet_memory_bytes_max / (driver.packet_bytes_max() * driver.rank_count());
@@ -73,7 +74,7 @@ Endpoint::~Endpoint() {
 
 void Endpoint::throw_if_unusable(const Address& address) const {
   if (has_failed_.load(std::memory_order_acquire)) {  // with release in set_failure()
-    throw *failure_;
+    throw Error{failure_.value()};
   }
   if (address.rank && address.rank.value() >= rank_count()) {
     throw Error{ErrorCode::bad_argument,
@@ -219,7 +220,7 @@ void Endpoint::wait_until(Done is_done) {
     if (progress() > 0) {
       backoff.reset();
     } else if (has_failed_.load(std::memory_order_acquire)) {  // with release in set_failure()
-      throw *failure_;
+      throw Error{failure_.value()};
     } else if (is_moving_bulk()) {
       std::this_thread::yield();
     } else if (!is_done()) {
@@ -269,14 +270,19 @@ void Endpoint::stop_all(const Error& reason) noexcept {
         send_control(Rank{rank}, {.kind = wire::Kind::failed}, text);
       }
     }
-    for (int attempt = 0; attempt < 1000 && !driver_.is_idle(); ++attempt) {
-      const net::Polled polled = driver_.poll(arrivals_, bulk_done_);
-      for (std::size_t i = 0; i < polled.arrivals; ++i) {
-        driver_.recycle(std::move(arrivals_[i].packet));
-      }
-    }
+    push_out();
   } catch (const std::exception&) {
     // The network is gone: the peers will notice by themselves.
+  }
+}
+
+/// Looks at the network until what was sent has left, for a bounded while; what comes is dropped.
+void Endpoint::push_out() {
+  for (int attempt = 0; attempt < push_out_attempts_max && !driver_.is_idle(); ++attempt) {
+    const net::Polled polled = driver_.poll(arrivals_, bulk_done_);
+    for (std::size_t i = 0; i < polled.arrivals; ++i) {
+      driver_.recycle(std::move(arrivals_[i].packet));
+    }
   }
 }
 
@@ -301,22 +307,24 @@ void Endpoint::tell(Lock& lock) noexcept {
   completed_last_ = nullptr;
   lock.unlock();
   while (operation != nullptr) {
-    Operation* const next = operation->next_completed;
-    // Releases status and data to is_complete(), acquires the callback from then().
-    const auto before = operation->state.exchange(Operation::State::complete, std::memory_order_acq_rel);
-    if (operation->completion != nullptr) {
-      operation->completion->completed(operation->status);
-    }
-    if (before == Operation::State::pending_with_callback) {
-      try {
-        operation->callback(operation->status);
-      } catch (const std::exception& error) {
-        stop_all(Error{ErrorCode::user_task, fmt::format("a message's callback threw: {}", error.what())});
-      }
-    }
-    detail::release(operation);
-    operation = next;
+    tell(*std::exchange(operation, operation->next_completed));
   }
+}
+
+void Endpoint::tell(Operation& operation) noexcept {
+  // Releases status and data to is_complete(), acquires the callback from then().
+  const auto before = operation.state.exchange(Operation::State::complete, std::memory_order_acq_rel);
+  if (operation.completion != nullptr) {
+    operation.completion->completed(operation.status);
+  }
+  if (before == Operation::State::pending_with_callback) {
+    try {
+      operation.callback(operation.status);
+    } catch (const std::exception& error) {
+      stop_all(Error{ErrorCode::user_task, fmt::format("a message's callback threw: {}", error.what())});
+    }
+  }
+  detail::release(&operation);
 }
 
 void Endpoint::run_handlers() noexcept {
@@ -324,32 +332,34 @@ void Endpoint::run_handlers() noexcept {
   if (!one_at_a_time.owns_lock()) {
     return;
   }
-  for (std::size_t count = active_count_.load(std::memory_order_acquire); count > 0;
-       --count) {  // with deliver_active()
+  std::size_t count = active_count_.load(std::memory_order_acquire);  // with deliver_active()
+  for (; count > 0; --count) {
     Lock lock{mutex_};
-    ArrivedActive message = std::move(active_.front());
+    const ArrivedActive message = std::move(active_.front());
     active_.pop_front();
     active_count_.fetch_sub(1, std::memory_order_relaxed);  // written under the lock
-    const Handler* const handler =
-        message.handler.value() < handlers_.size() ? handlers_[message.handler.value()].get() : nullptr;
+    const bool is_known = message.handler.value() < handlers_.size();
+    const Handler* const handler = is_known ? handlers_[message.handler.value()].get() : nullptr;
     lock.unlock();
-    try {
-      if (handler == nullptr) {
-        throw Error{
-            ErrorCode::bad_argument,
-            fmt::format(
-                "rank {} sent an active message for handler {}, which rank {} has not set: call on() before the "
-                "first message can come",
-                message.source.value(),
-                message.handler.value(),
-                self().value())};
-      }
-      (*handler)({message.source, message.payload});
-    } catch (const Error& error) {
-      stop_all(error);
-    } catch (const std::exception& error) {
-      stop_all(Error{ErrorCode::user_task, fmt::format("an active message's handler threw: {}", error.what())});
+    call(handler, message);
+  }
+}
+
+void Endpoint::call(const Handler* handler, const ArrivedActive& message) noexcept {
+  try {
+    if (handler == nullptr) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("rank {} sent an active message for handler {}, which rank {} has not set: call on() "
+                              "before the first message can come",
+                              message.source.value(),
+                              message.handler.value(),
+                              self().value())};
     }
+    (*handler)({message.source, message.payload});
+  } catch (const Error& error) {
+    stop_all(error);
+  } catch (const std::exception& error) {
+    stop_all(Error{ErrorCode::user_task, fmt::format("an active message's handler threw: {}", error.what())});
   }
 }
 

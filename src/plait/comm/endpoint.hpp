@@ -153,6 +153,8 @@ class Endpoint {
   void leave(Operation& operation);
   [[nodiscard]] net::Post try_send(Rank to, net::Packet& packet);
   void leave_from_backlog();
+  bool try_leave_all(Rank rank);
+  void push_out();
   void send_control(Rank to, const wire::Header& header, std::span<const std::byte> data = {});
   void return_credits();
   void handle(net::Arrival arrival);
@@ -176,7 +178,9 @@ class Endpoint {
 
   /// Releases the lock and tells what has completed.
   void tell(Lock& lock) noexcept;
+  void tell(Operation& operation) noexcept;
   void run_handlers() noexcept;
+  void call(const Handler* handler, const ArrivedActive& message) noexcept;
 
   net::Driver& driver_;
   trace::Recorder& recorder_;

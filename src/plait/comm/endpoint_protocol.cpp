@@ -147,23 +147,26 @@ net::Post Endpoint::try_send(Rank to, net::Packet& packet) try {
 }
 
 void Endpoint::leave_from_backlog() {
-  std::erase_if(with_backlog_, [this](Rank rank) {
-    detail::Peer& peer = *peers_[rank.value()];
-    while (!peer.control_backlog.empty()) {
-      if (try_send(rank, peer.control_backlog.front()) == net::Post::retry) {
-        return false;
-      }
-      peer.control_backlog.pop_front();
+  std::erase_if(with_backlog_, [this](Rank rank) { return try_leave_all(rank); });
+}
+
+/// False when something must still wait.
+bool Endpoint::try_leave_all(Rank rank) {
+  detail::Peer& peer = *peers_[rank.value()];
+  while (!peer.control_backlog.empty()) {
+    if (try_send(rank, peer.control_backlog.front()) == net::Post::retry) {
+      return false;
     }
-    while (!peer.backlog.empty()) {
-      if (!try_leave(*peer.backlog.front())) {
-        return false;
-      }
-      peer.backlog.pop_front();
+    peer.control_backlog.pop_front();
+  }
+  while (!peer.backlog.empty()) {
+    if (!try_leave(*peer.backlog.front())) {
+      return false;
     }
-    peer.is_in_backlog_list = false;
-    return true;
-  });
+    peer.backlog.pop_front();
+  }
+  peer.is_in_backlog_list = false;
+  return true;
 }
 
 void Endpoint::send_control(Rank to, const wire::Header& header, std::span<const std::byte> data) {

@@ -147,11 +147,14 @@ class Matcher {
 
 template <class Visit>
 void Matcher::for_each_posted(Visit&& visit) const {
+  const auto visit_all_of = [&](const PostedReceive* receive) {
+    while (receive != nullptr) {
+      visit(*std::exchange(receive, receive->link.next));
+    }
+  };
   for (const Table& table : tables_) {
     for (const auto& [key, bin] : table) {
-      for (const PostedReceive* receive = bin->posted.first; receive != nullptr;) {
-        visit(*std::exchange(receive, receive->link.next));
-      }
+      visit_all_of(bin->posted.first);
     }
   }
 }

@@ -44,7 +44,8 @@ class [[nodiscard]] Request {
   Request(const Request& other) noexcept;
   Request(Request&& other) noexcept
       : endpoint_{other.endpoint_}, operation_{std::exchange(other.operation_, nullptr)}, status_{other.status_} {}
-  Request& operator=(Request other) noexcept {
+  Request& operator=(const Request& other) noexcept { return *this = Request{other}; }
+  Request& operator=(Request&& other) noexcept {
     std::swap(endpoint_, other.endpoint_);
     std::swap(operation_, other.operation_);
     status_ = other.status_;
