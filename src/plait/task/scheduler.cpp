@@ -159,9 +159,6 @@ void Scheduler::activate(std::span<const Task> active) {
 
 /// The life of a worker's thread.
 void Scheduler::serve(Worker& worker) {
-  if (options_.on_worker_start) {
-    options_.on_worker_start(worker.id);
-  }
   std::uint64_t seen = 0;
   while (true) {
     {
@@ -340,7 +337,6 @@ void Scheduler::make_ready(Worker& worker, Node& node) {
 
 void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
   auto& node = *worker.spawned.emplace_back(std::make_unique<Node>(wish.kind));
-  node.is_spawned = true;
   node.body = std::move(wish.body);
   node.resources = std::move(wish.resources);
   node.object = wish.object;

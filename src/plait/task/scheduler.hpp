@@ -4,7 +4,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -37,8 +36,6 @@ struct SchedulerOptions {
   nanoseconds poll_interval = std::chrono::microseconds{20};
   /// A run in which nothing has moved for so long ends with an error that names what waits; 0 = waits for ever.
   nanoseconds stall_max = std::chrono::seconds{300};
-  /// Called once in each new worker thread with its number, before it works: binding, naming.
-  std::function<void(WorkerId)> on_worker_start;
 };
 
 /// What a new task is made of, when a running task spawns it.

@@ -29,7 +29,6 @@ struct Node final : comm::Completion {
   Graph* owner = nullptr;  ///< Nothing for a spawned task.
   TaskKind kind;
   Role role = Role::compute;
-  bool is_spawned = false;
   Body body;
   std::vector<Node*> successors;
   std::vector<Resource*> resources;
