@@ -106,6 +106,9 @@ class Driver {
 
   /// True when nothing that this rank sent is still being moved by this driver.
   [[nodiscard]] virtual bool is_idle() const noexcept = 0;
+  /// True when a packet sent to `to` has not left yet, so that what follows had better gather into one more packet.
+  /// Learns nothing new without `poll`.
+  [[nodiscard]] virtual bool is_busy(Rank to) const noexcept = 0;
 };
 
 }  // namespace plait::net

@@ -207,4 +207,8 @@ bool MpiDriver::is_idle() const noexcept {
   return state_->sends.is_empty() && state_->bulk_sends.is_empty();
 }
 
+bool MpiDriver::is_busy(Rank to) const noexcept {
+  return state_->sends.is_busy(to);
+}
+
 }  // namespace plait::net

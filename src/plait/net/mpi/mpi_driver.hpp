@@ -72,6 +72,7 @@ class MpiDriver final : public Driver {
   /// Cost: an MPI test of one receive, and of the sends and of the bulk transfers if there are any.
   [[nodiscard]] Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
   [[nodiscard]] bool is_idle() const noexcept override;
+  [[nodiscard]] bool is_busy(Rank to) const noexcept override;
 
  private:
   struct State;

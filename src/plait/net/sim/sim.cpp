@@ -415,6 +415,7 @@ class SimDriver final : public Driver {
   Post receive_bulk(const BulkReceive& bulk) override;
   Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
   bool is_idle() const noexcept override { return mine_.packets_on_wire == 0 && mine_.bulk_sends == 0; }
+  bool is_busy(Rank to) const noexcept override { return to != self_ && state_->clock.now() < mine_.out_free; }
 
  private:
   std::shared_ptr<SimNetwork::State> state_;

@@ -18,6 +18,7 @@ PacketSends::PacketSends(MPI_Comm communicator, PacketPool& pool, std::uint32_t 
     : communicator_{communicator}, pool_{pool}, count_max_{count_max}, over_(count_max) {
   requests_.reserve(count_max_);
   packets_.reserve(count_max_);
+  peers_.reserve(count_max_);
 }
 
 // NOLINTBEGIN(clang-analyzer-optin.mpi.MPI-Checker): what has not left here ends in reap() or close()
@@ -43,6 +44,7 @@ Post PacketSends::send(Rank to, Packet&& packet) {
   }
   requests_.push_back(request);
   packets_.push_back(std::move(packet));
+  peers_.push_back(to);
   check_mpi(code, "MPI_Test (packet sent)", to);
   return Post::posted;
 }
@@ -64,8 +66,10 @@ void PacketSends::reap() {
     pool_.recycle(std::move(packets_[gap]));
     requests_[gap] = requests_.back();
     packets_[gap] = std::move(packets_.back());
+    peers_[gap] = peers_.back();
     requests_.pop_back();
     packets_.pop_back();
+    peers_.pop_back();
   }
 }
 

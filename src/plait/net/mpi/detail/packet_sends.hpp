@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +24,9 @@ class PacketSends {
   /// Recycles what has left.
   void reap();
   [[nodiscard]] bool is_empty() const noexcept { return requests_.empty(); }
+  [[nodiscard]] bool is_busy(Rank to) const noexcept {
+    return !peers_.empty() && std::ranges::find(peers_, to) != peers_.end();
+  }
 
   void close(GiveUpTime deadline) noexcept;
 
@@ -30,9 +34,10 @@ class PacketSends {
   MPI_Comm communicator_;
   PacketPool& pool_;
   std::size_t count_max_;
-  // Of equal length: each request and its packet.
+  // Of equal length: each request, its packet and where it goes.
   std::vector<MPI_Request> requests_;
   std::vector<Packet> packets_;
+  std::vector<Rank> peers_;
   std::vector<int> over_;
 };
 
