@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plait/net/mpi/mpi_driver.hpp"
+#include "plait/plait.hpp"
+
+namespace bench {
+
+/// A driver that runtimes can be made on.
+struct Network {
+  std::string name;
+  /// Collective over MPI_COMM_WORLD.
+  std::function<std::unique_ptr<plait::Runtime>(const plait::Options&)> start;
+};
+
+/// Those that join the ranks of this run.
+[[nodiscard]] inline std::vector<Network> networks() {
+  return {{"mpi", [](const plait::Options& options) {
+             return std::make_unique<plait::Runtime>(std::make_unique<plait::net::MpiDriver>(MPI_COMM_WORLD), options);
+           }}};
+}
+
+}  // namespace bench
