@@ -222,6 +222,50 @@ def bench(
     raise typer.Exit(module.run_bench(name, tuple(context.args), json_file=json_file, ranks=ranks))
 
 
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
+def lab(
+    program: Annotated[
+        str | None, typer.Argument(help="The program. [default: only measure the links]")
+    ] = None,
+    args: Annotated[
+        list[str] | None, typer.Argument(help="Its own arguments; nothing here is read by plait.")
+    ] = None,
+    hosts: Annotated[int, typer.Option(help="Hosts: two share a cable, more have a switch.")] = 2,
+    rate: Annotated[
+        str, typer.Option(help="Of each link, in each direction: 100mbit, 1gbit, 2.5gbit.")
+    ] = "1gbit",
+    ranks: Annotated[
+        int | None, typer.Option("--ranks", "-n", min=1, help="Ranks in all. [default: one a host]")
+    ] = None,
+    mpi: Annotated[
+        str | None, typer.Option(metavar="openmpi|mpich", help="[default: that of mpiexec]")
+    ] = None,
+    bind: Annotated[
+        bool, typer.Option("--bind/--no-bind", help="Give each host cores of its own, if enough.")
+    ] = True,
+) -> None:
+    """Run an MPI program on a small cluster inside this machine.
+
+    Its hosts are network namespaces, joined by links with a rate limit; messages between hosts cross
+    TCP. The links are measured first. Needs root, or a kernel that lets users make namespaces; status
+    77 says that this machine does not allow it. Everything is gone when the program ends. Programs
+    see PLAIT_LAB (what the lab is), PLAIT_HOST and PLAIT_OFI_ADDRESS (their host, and its address).
+
+    Examples:
+
+      plait lab                                           only make it, and measure its links
+
+      plait lab -- build/release/bench/bench_pingpong
+
+      plait lab --hosts 4 --rate 2.5gbit -n 8 -- ./my_program input.yml
+
+      plait lab --mpi mpich -- build/bench-mpich/bench/bench_pingpong
+    """
+    command = () if program is None else (program, *(args or ()))
+    module = _load("lab")
+    raise typer.Exit(module.run_lab(command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind))
+
+
 def main() -> NoReturn:
     """Runs a command; what the user can mend is one sentence on stderr and a status that is not 0."""
     try:

@@ -13,6 +13,13 @@ from dataclasses import dataclass
 from plait._errors import PlaitError
 
 BINDINGS = ("auto", "none", "core")
+#: What `--mpi` may say, and where that MPI's launcher is when another one is the machine's `mpiexec`.
+FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+_NAMES = {
+    "Open MPI": ("mpiexec.openmpi", "mpiexec", "mpirun"),
+    "MPICH": ("mpiexec.mpich", "mpiexec.hydra", "mpiexec"),
+}
+_PACKAGES = {"Open MPI": "openmpi-bin", "MPICH": "mpich libmpich-dev"}
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,20 @@ def find_launcher(told: str | None) -> Launcher:
             "name it with --mpiexec"
         )
     return _identify(path)
+
+
+def find_launcher_of(mpi: str | None) -> Launcher:
+    """The launcher of the MPI of this name, one of FAMILIES; of the default MPI when None is given."""
+    if mpi is None:
+        return find_launcher(None)
+    if mpi not in FAMILIES:
+        raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(FAMILIES)}", status=2)
+    family = FAMILIES[mpi]
+    for path in filter(None, map(shutil.which, _NAMES[family])):
+        found = _identify(path)
+        if found.family == family:
+            return found
+    raise PlaitError(f"no launcher of {family} found; apt-get install {_PACKAGES[family]}")
 
 
 def _identify(path: str) -> Launcher:

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first process of a lab: makes it, measures its links, runs the program, and takes all with it.
+
+Called as `python -m plait.lab.inside LIFELINE WORK` by `outside`, in namespaces of its own. LIFELINE is
+the read end of a pipe that whoever wants the lab holds open: when that process is gone, however it went,
+so is the lab.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from plait._errors import PlaitError
+from plait._units import format_bytes
+from plait.lab import transfer
+from plait.lab.mpi import job_command, job_environment
+from plait.lab.network import Host, Network
+from plait.lab.settings import Work, format_rate
+
+#: For how long a link is measured, and how often before it is believed to be slow.
+_CHECK_S = 0.2
+_TRIES = 3
+_SHARE_MIN = 0.85
+#: After Ctrl-C the launcher gets this long to end its ranks.
+_GRACE_S = 5.0
+
+
+def main() -> int:
+    work = Work.from_json(sys.argv[2])
+    threading.Thread(target=_end_with_owner, args=(int(sys.argv[1]),), daemon=True).start()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        network = Network(work.lab)
+        _say(f"{work.lab.label}; {_cores_in_words(network)}")
+        _check_links(work, network)
+        return _run(work, network) if work.launcher is not None else 0
+    except PlaitError as error:
+        print(f"plait: {error}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+
+
+def _end_with_owner(lifeline: int) -> None:
+    os.read(lifeline, 1)  # returns when the other end is closed: nobody ever writes
+    os._exit(1)
+
+
+def _say(text: str) -> None:
+    print(f"lab: {text}", file=sys.stderr, flush=True)
+
+
+def _cores_in_words(network: Network) -> str:
+    sets = [host.cores for host in network.hosts]
+    return "all on all cores" if len(set(sets)) == 1 else f"cores {' | '.join(sets)}"
+
+
+def _check_links(work: Work, network: Network) -> None:
+    """Each host sends to the next one, so that every port is tried in both directions."""
+    results = []
+    for index, host in enumerate(network.hosts):
+        to = network.hosts[(index + 1) % len(network.hosts)]
+        tries: list[tuple[float, float]] = []
+        while len(tries) < _TRIES and not _is_good(tries, work.lab.bits_per_s):
+            tries.append(_measure(network, host, to, int(work.lab.bits_per_s / 8 * _CHECK_S)))
+        results.append(max(tries))
+    rates = [rate for rate, _ in results]
+    worst = format_rate(min(rates))
+    round_trip = max(time for _, time in results)
+    _say(
+        f"measured {worst} of {format_rate(work.lab.bits_per_s)} by TCP, round trip {round_trip:.0f} us"
+    )
+    if not _is_good(results, work.lab.bits_per_s, every=True):
+        _say("this is slower than asked for: the machine is busy, or too slow for such a rate")
+
+
+def _is_good(tries: list[tuple[float, float]], wanted: float, *, every: bool = False) -> bool:
+    enough = [rate >= _SHARE_MIN * wanted for rate, _ in tries]
+    return all(enough) if every else any(enough)
+
+
+def _measure(network: Network, sender: Host, receiver: Host, count: int) -> tuple[float, float]:
+    """Bits per second of payload, and the round trip in microseconds."""
+    program = (sys.executable, "-I", "-S", str(Path(transfer.__file__)))
+    with network.start(receiver, *program, "receive", str(count), stdout=subprocess.PIPE) as far:
+        assert far.stdout is not None
+        if far.stdout.readline() != "listening\n":
+            raise PlaitError(f"{receiver.name} of the lab cannot listen; its message stands above")
+        with network.start(
+            sender, *program, "send", str(count), receiver.address, stdout=subprocess.PIPE
+        ) as near:
+            told = near.communicate()[0].split()
+    if len(told) != 2:
+        raise PlaitError(f"{sender.name} of the lab cannot send to {receiver.name}; see above")
+    return float(told[0]), float(told[1])
+
+
+def _run(work: Work, network: Network) -> int:
+    assert work.launcher is not None
+    before = [network.sent_bytes(host) for host in network.hosts]
+    command = job_command(work.launcher, work.lab, work.program)
+    environment = job_environment(work.launcher, work.lab, network)
+    job = network.start(network.hosts[0], *command, environment=environment)
+    try:
+        status = job.wait()
+    except KeyboardInterrupt:
+        # The terminal has told the launcher as well, if there is a terminal.
+        job.send_signal(signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            job.wait(_GRACE_S)
+        raise
+    sent = [network.sent_bytes(host) - b for host, b in zip(network.hosts, before, strict=True)]
+    _say(f"sent over the links: {', '.join(format_bytes(count) for count in sent)}")
+    return 128 - status if status < 0 else status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

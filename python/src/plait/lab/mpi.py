@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How each MPI is started so that one job spans the hosts of a lab, and talks over their links only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from plait._errors import PlaitError
+from plait._launcher import Launcher
+from plait.lab.network import AGENT, INTERFACE, Network
+from plait.lab.settings import Lab
+
+
+def job_command(launcher: Launcher, lab: Lab, program: Sequence[str]) -> list[str]:
+    """To be run on the first host."""
+    slots = ",".join(f"host{i}:{lab.ranks_of(i)}" for i in range(lab.hosts))
+    count = ["-n", str(lab.rank_count)]
+    if launcher.family == "Open MPI":
+        return [launcher.path, "--host", slots, "--bind-to", "none", *count, *program]
+    if launcher.family == "MPICH":
+        agent = ["-launcher", "rsh", "-launcher-exec", str(AGENT)]
+        return [launcher.path, *agent, "-hosts", slots, "-iface", INTERFACE, *count, *program]
+    raise PlaitError(f"the lab knows Open MPI and MPICH; {launcher.path} is neither")
+
+
+def job_environment(launcher: Launcher, lab: Lab, network: Network) -> dict[str, str]:
+    own = _open_mpi(lab, network) if launcher.family == "Open MPI" else _mpich(lab)
+    return {**network.environment, **own}
+
+
+def _open_mpi(lab: Lab, network: Network) -> dict[str, str]:
+    one_each = lab.rank_count == lab.hosts
+    parameters = {
+        "plm": "rsh",
+        "plm_rsh_agent": str(AGENT),
+        "pml": "ob1",
+        # Ranks of one host may share its memory; host names keep those of different hosts from it.
+        "btl": "self,tcp" if one_each else "self,vader,tcp",
+        "btl_tcp_if_include": INTERFACE,
+        "oob_tcp_if_include": INTERFACE,
+        # A host's own memory: what a killed job leaves there ends with the lab.
+        "orte_tmpdir_base": "/dev/shm",
+    }
+    cores = {core for host in network.hosts for core in host.cores.split(",")}
+    if lab.rank_count > len(cores):
+        parameters["mpi_yield_when_idle"] = "1"  # a host cannot know that others use its cores
+    as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return as_root | {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
+
+
+def _mpich(lab: Lab) -> dict[str, str]:
+    """For both of its networks, UCX and libfabric; each of them goes by what it finds on the machine."""
+    environment = {
+        "UCX_TLS": "tcp,self",
+        "UCX_NET_DEVICES": INTERFACE,
+        "FI_PROVIDER": "tcp",
+        "FI_TCP_IFACE": INTERFACE,
+    }
+    if lab.rank_count == lab.hosts:
+        environment["MPIR_CVAR_NOLOCAL"] = "1"
+    return environment

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hosts of a lab and the links between them. Runs in the lab, where all names are free."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from plait._errors import PlaitError
+from plait.lab.settings import Lab
+
+AGENT = Path(__file__).with_name("agent")
+INTERFACE = "eth0"
+#: TCP hands over pieces of about this time's worth of data, which a port lets through whole: smaller
+#: ones cost processor time, larger ones let short messages travel at the speed of memory.
+_PIECE_S = 32e-6
+_PIECE_BYTES = (4096, 65536)
+#: What a port may make up for after a late timer, and how much faster than its rate it may then be.
+_BURST_S = 512e-6
+_PEAK = 1.05
+#: How long data may wait in a port before it is dropped: a switch with about 1 MB a port at 1 Gbit/s.
+_QUEUE = "10ms"
+#: The kernel's own defaults, whatever the machine's are: a link must not depend on them.
+_TCP_BUFFERS = {"tcp_rmem": "4096 131072 6291456", "tcp_wmem": "4096 16384 4194304"}
+
+
+@dataclass(frozen=True)
+class Host:
+    name: str
+    address: str
+    process: subprocess.Popen[str]
+    cores: str  # as taskset wants them
+
+    @property
+    def location(self) -> str:
+        """What the agent needs to get there."""
+        return f"{self.process.pid} {self.cores} {self.address}"
+
+
+class Network:
+    """Hosts host0, host1, ... at 10.77.0.1, .2, ...: two share a cable, more have a switch."""
+
+    def __init__(self, lab: Lab) -> None:
+        self._lab = lab
+        cores = sorted(os.sched_getaffinity(0))
+        _run("mount", "-t", "tmpfs", "tmpfs", "/dev/shm")
+        _write_hosts_file(lab)
+        self.hosts = [_start_host(i, lab.cores_of(i, cores)) for i in range(lab.hosts)]
+        if lab.hosts == 2:
+            self._join(self.hosts[0], self.hosts[1])
+        else:
+            _run("ip", "link", "add", "switch", "type", "bridge")
+            _run("ip", "link", "set", "switch", "up")
+            for index, host in enumerate(self.hosts):
+                self._join_switch(host, f"port{index}")
+        for host in self.hosts:
+            self._set_up(host)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the agent reads, and what programs may know: PLAIT_LAB says that they are in a lab."""
+        at = {f"PLAIT_LAB_AT_{host.name}": host.location for host in self.hosts}
+        return {**os.environ, **at, "PLAIT_LAB": self._lab.label}
+
+    def start(
+        self,
+        host: Host,
+        *command: str,
+        stdout: int | None = None,
+        environment: dict[str, str] | None = None,
+    ) -> subprocess.Popen[str]:
+        """Starts a command on a host, with this network's environment or one made from that."""
+        return subprocess.Popen(
+            [str(AGENT), host.name, f"exec {shlex.join(command)}"],
+            env=environment or self.environment,
+            stdout=stdout,
+            text=True,
+        )
+
+    def sent_bytes(self, host: Host) -> int:
+        """Bytes that the host has put on its link so far, with all headers."""
+        text = Path(f"/proc/{host.process.pid}/net/dev").read_text(encoding="ascii")
+        line = next(line for line in text.splitlines() if line.strip().startswith(f"{INTERFACE}:"))
+        return int(line.split(":")[1].split()[8])
+
+    def _join(self, one: Host, other: Host) -> None:
+        ends = ("netns", str(one.process.pid), "type", "veth", "peer", "name", INTERFACE)
+        _run("ip", "link", "add", INTERFACE, *ends, "netns", str(other.process.pid))
+
+    def _join_switch(self, host: Host, port: str) -> None:
+        end = ("name", INTERFACE, "netns", str(host.process.pid))
+        _run("ip", "link", "add", port, "type", "veth", "peer", *end)
+        _run("ip", "link", "set", port, "master", "switch", *self._segments(), "up")
+        _run(*self._limit(port))
+
+    def _set_up(self, host: Host) -> None:
+        """Address and rate, set from within: interfaces are known in their own namespace only."""
+        commands = [
+            ("ip", "link", "set", "lo", "up"),
+            ("ip", "address", "add", f"{host.address}/24", "dev", INTERFACE),
+            ("ip", "link", "set", INTERFACE, *self._segments(), "up"),
+            self._limit(INTERFACE),
+        ]
+        settings = [f"echo {v} > /proc/sys/net/ipv4/{k}" for k, v in _TCP_BUFFERS.items()]
+        script = " && ".join([*(shlex.join(command) for command in commands), *settings])
+        _run("nsenter", "--target", str(host.process.pid), "--net", "sh", "-c", script)
+
+    def _piece_bytes(self) -> int:
+        low, high = _PIECE_BYTES
+        return min(high, max(low, int(self._lab.bits_per_s / 8 * _PIECE_S)))
+
+    def _segments(self) -> tuple[str, str]:
+        return "gso_max_size", str(self._piece_bytes())
+
+    def _limit(self, interface: str) -> tuple[str, ...]:
+        rate = int(self._lab.bits_per_s)
+        piece = self._piece_bytes() + 1000  # and its headers
+        burst = max(4 * piece, int(rate / 8 * _BURST_S))
+        limit = ("rate", f"{rate}bit", "burst", str(burst), "latency", _QUEUE)
+        peak = ("peakrate", f"{int(_PEAK * rate)}bit", "mtu", str(piece))
+        return ("tc", "qdisc", "add", "dev", interface, "root", "tbf", *limit, *peak)
+
+
+def _start_host(index: int, cores: list[int]) -> Host:
+    """A process that does nothing and whose namespaces are the host."""
+    name = f"host{index}"
+    script = (
+        f"hostname {name} && mount -t sysfs sysfs /sys && mount -t tmpfs tmpfs /dev/shm && echo up && "
+        "exec sleep infinity"
+    )
+    process = subprocess.Popen(
+        ["unshare", "--net", "--uts", "--mount", "sh", "-c", script],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for the program: the network stays until that has ended
+    )
+    assert process.stdout is not None
+    if process.stdout.readline() != "up\n":
+        raise PlaitError(f"{name} of the lab could not be made; the message of unshare stands above")
+    return Host(name, f"10.77.0.{index + 1}", process, ",".join(map(str, cores)))
+
+
+def _write_hosts_file(lab: Lab) -> None:
+    """Names for the hosts, in a file that stands over /etc/hosts here and nowhere else."""
+    lines = ["127.0.0.1 localhost", *(f"10.77.0.{i + 1} host{i}" for i in range(lab.hosts))]
+    file = Path("/dev/shm/hosts")
+    file.write_text("\n".join(lines) + "\n", encoding="ascii")
+    _run("mount", "--bind", str(file), "/etc/hosts")
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise PlaitError(f"making the lab failed at `{shlex.join(command)}`: {done.stderr.strip()}")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lab is to be: its hosts, the rate of their links, and what runs on them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+
+from plait._errors import PlaitError
+from plait._launcher import Launcher
+
+HOSTS_MAX = 16
+_RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)bit(?:/s)?", re.IGNORECASE)
+_SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
+
+
+@dataclass(frozen=True)
+class Lab:
+    hosts: int = 2
+    #: Of every link, in each direction.
+    bits_per_s: float = 1e9
+    #: In all; host after host is filled with consecutive ranks. None: one on each host.
+    ranks: int | None = None
+    #: Whether each host gets cores of its own, where there are enough of them.
+    binds: bool = True
+
+    def __post_init__(self) -> None:
+        if not 2 <= self.hosts <= HOSTS_MAX:
+            raise PlaitError(f"--hosts {self.hosts}: a lab has 2 to {HOSTS_MAX} hosts", status=2)
+        if self.rank_count < self.hosts:
+            raise PlaitError(
+                f"{self.rank_count} ranks do not fill {self.hosts} hosts; ask for fewer hosts", status=2
+            )
+        if not 1e6 <= self.bits_per_s <= 100e9:
+            raise PlaitError("a link's rate is 1mbit to 100gbit", status=2)
+
+    @property
+    def rank_count(self) -> int:
+        return self.hosts if self.ranks is None else self.ranks
+
+    @property
+    def label(self) -> str:
+        return f"{self.hosts} hosts, {format_rate(self.bits_per_s)}"
+
+    def ranks_of(self, host: int) -> int:
+        return self.rank_count // self.hosts + (1 if host < self.rank_count % self.hosts else 0)
+
+    def cores_of(self, host: int, cores: list[int]) -> list[int]:
+        """An equal share of the machine's cores; all of them where there are fewer cores than hosts."""
+        share = len(cores) // self.hosts
+        return cores[host * share : (host + 1) * share] if self.binds and share > 0 else cores
+
+
+@dataclass(frozen=True)
+class Work:
+    """What the first process of a lab is told: the lab, and what to run in it; no launcher: nothing."""
+
+    lab: Lab
+    launcher: Launcher | None
+    program: tuple[str, ...]
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @staticmethod
+    def from_json(text: str) -> Work:
+        told = json.loads(text)
+        launcher = Launcher(**told["launcher"]) if told["launcher"] else None
+        return Work(Lab(**told["lab"]), launcher, tuple(told["program"]))
+
+
+def parse_rate(text: str) -> float:
+    """Bits per second, written as tc does: 100mbit, 1gbit, 2.5gbit."""
+    found = _RATE.fullmatch(text.strip())
+    if found is None:
+        raise PlaitError(f"--rate {text} is no rate; write it like 100mbit, 1gbit or 2.5gbit", status=2)
+    return float(found.group(1)) * _SCALES[found.group(2).lower()]
+
+
+def format_rate(bits_per_s: float) -> str:
+    scale, unit = (1e9, "Gbit/s") if bits_per_s >= 1e9 else (1e6, "Mbit/s")
+    return f"{bits_per_s / scale:.3g} {unit}"
