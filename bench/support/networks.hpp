@@ -25,4 +25,14 @@ struct Network {
            }}};
 }
 
+/// A way in which a runtime's messages make progress while the program computes.
+struct Progression {
+  std::string name;
+  plait::Options options;
+};
+
+[[nodiscard]] inline std::vector<Progression> progressions() {
+  return {{"none", plait::Options::from_environment()}};
+}
+
 }  // namespace bench

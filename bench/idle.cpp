@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Processor time that a rank takes while its program sleeps and nothing is in flight, as a part of one core; beside
+// that of MPI alone.
+#include <chrono>
+#include <map>
+#include <sys/resource.h>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "support/networks.hpp"
+#include "support/report.hpp"
+#include "support/sides.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+/// Seconds of processor time that this process has taken, in all its threads.
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+/// Per cent of a core that a sleep of so many seconds takes, on the rank that takes most.
+double percent_asleep(double seconds) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const double before = processor_seconds();
+  const bench::Stopwatch watch;
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  double percent = 100 * (processor_seconds() - before) / watch.seconds();
+  MPI_Allreduce(MPI_IN_PLACE, &percent, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return percent;
+}
+
+/// Short and long messages to and fro.
+void exchange(const bench::Plait& side, int rank) {
+  for (const auto& [bytes, count] : {std::pair{std::size_t{8}, 2000}, std::pair{std::size_t{1} << 20U, 20}}) {
+    plait::Bytes buffer(bytes, std::byte{1});
+    for (int i = 0; i < count; ++i) {
+      if (rank == 0) {
+        side.blocking_send(1, 1, buffer);
+        side.blocking_receive(1, 1, buffer);
+      } else {
+        side.blocking_receive(0, 1, buffer);
+        side.blocking_send(0, 1, buffer);
+      }
+    }
+  }
+}
+
+/// What a runtime takes at its start, after traffic, and while a receive waits for what has not been sent.
+struct Samples {
+  std::vector<double> at_start;
+  std::vector<double> after_traffic;
+  std::vector<double> receive_posted;
+};
+
+void measure(plait::Runtime& runtime, int rank, double seconds, Samples& samples) {
+  const bench::Plait side{runtime};
+  samples.at_start.push_back(percent_asleep(seconds));
+  exchange(side, rank);
+  samples.after_traffic.push_back(percent_asleep(seconds));
+  std::byte byte{1};
+  plait::Request receive = side.receive(1 - rank, 2, std::span{&byte, 1});
+  samples.receive_posted.push_back(percent_asleep(seconds));
+  side.blocking_send(1 - rank, 2, std::span{&byte, 1});
+  receive.wait();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{"idle", "a runtime with nothing in flight takes less than 0.1 % of a core", 2, argc, argv};
+  plait::MpiSession session{argc, argv};
+  const int rank = bench::rank_of(2, 2);
+  const double seconds = report.is_full() ? 5 : 0.8;
+  std::vector<double> raw;
+  std::map<std::pair<std::string, std::string>, Samples> ours;
+  for (int repetition = 0; repetition < 3; ++repetition) {
+    raw.push_back(percent_asleep(seconds));
+    for (const bench::Network& network : bench::networks()) {
+      for (const bench::Progression& progression : bench::progressions()) {
+        const auto runtime = network.start(progression.options);
+        measure(*runtime, rank, seconds, ours[{network.name, progression.name}]);
+      }
+    }
+  }
+  const double raw_percent = bench::quantile(raw, 0.5);
+  for (const auto& [key, samples] : ours) {
+    for (const auto& [when, values] : {std::pair{"at start", &samples.at_start},
+                                       std::pair{"after traffic", &samples.after_traffic},
+                                       std::pair{"receive posted", &samples.receive_posted}}) {
+      report.add({"processor time",
+                  {{"driver", key.first}, {"progression", key.second}, {"when", when}},
+                  bench::spread_of(*values),
+                  "%",
+                  "MPI alone",
+                  raw_percent,
+                  "",
+                  {}});
+    }
+  }
+  if (rank == 0) {
+    report.finish();
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rate of messages that leave in bursts: each receiver says when its receives are posted, each sender then sends a
+// burst and waits for it. With more than two ranks, all but rank 0 send to rank 0.
+#include <cstring>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "support/networks.hpp"
+#include "support/report.hpp"
+#include "support/sides.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+struct Case {
+  std::size_t bytes = 0;
+  int burst = 0;
+  /// Who sends to whom.
+  enum class Pattern { one_to_one, both_ways, all_to_one } pattern = Pattern::one_to_one;
+
+  [[nodiscard]] int sender_count(int ranks) const {
+    return pattern == Pattern::one_to_one ? 1 : pattern == Pattern::both_ways ? 2 : ranks - 1;
+  }
+};
+
+/// What one rank does in a case.
+class Exchange {
+ public:
+  Exchange(int rank, int ranks, const Case& what) : burst_{what.burst} {
+    const bool takes_part = what.pattern == Case::Pattern::all_to_one || rank < 2;
+    const bool is_both = what.pattern == Case::Pattern::both_ways;
+    if (rank == 0 || (is_both && rank == 1)) {
+      for (int peer = 0; peer < ranks; ++peer) {
+        if (peer != rank && (peer < 2 || what.pattern == Case::Pattern::all_to_one)) {
+          from_.push_back(peer);
+        }
+      }
+    }
+    if (takes_part && (rank != 0 || is_both)) {
+      to_.push_back(rank == 0 ? 1 : 0);
+    }
+    in_.resize(what.bytes * static_cast<std::size_t>(burst_) * from_.size());
+    out_.assign(what.bytes * static_cast<std::size_t>(burst_) * to_.size(), std::byte{7});
+    bytes_ = what.bytes;
+  }
+
+  /// Seconds of `count` bursts; right on rank 0.
+  template <class Side>
+  double run(const Side& side, int count) {
+    std::vector<typename Side::Request> receives;
+    std::vector<typename Side::Request> sends;
+    MPI_Barrier(MPI_COMM_WORLD);
+    const bench::Stopwatch watch;
+    for (int i = 0; i < count; ++i) {
+      post(from_, in_, receives, [&](int peer, int tag, std::span<std::byte> part) {
+        return side.receive(peer, tag, part);
+      });
+      for (const int peer : from_) {
+        side.blocking_send(peer, burst_, {});  // ready
+      }
+      for (const int peer : to_) {
+        side.blocking_receive(peer, burst_, {});
+      }
+      post(to_, out_, sends, [&](int peer, int tag, std::span<std::byte> part) { return side.send(peer, tag, part); });
+      side.wait_all(std::span{receives});
+      side.wait_all(std::span{sends});
+    }
+    return watch.seconds();
+  }
+
+ private:
+  /// One request for each message of a burst with each of `peers`.
+  template <class Request, class Post>
+  void post(const std::vector<int>& peers, plait::Bytes& buffer, std::vector<Request>& requests, const Post& one) {
+    requests.clear();
+    std::byte* place = buffer.data();
+    for (const int peer : peers) {
+      for (int tag = 0; tag < burst_; ++tag, place += bytes_) {
+        requests.push_back(one(peer, tag, std::span{place, bytes_}));
+      }
+    }
+  }
+
+  int burst_;
+  std::size_t bytes_ = 0;
+  std::vector<int> from_;
+  std::vector<int> to_;
+  plait::Bytes in_;
+  plait::Bytes out_;
+};
+
+/// Millions of messages a second in each of some repetitions of about 10 ms; the first warms up.
+template <class Side>
+void measure_block(const Side& side, Exchange& exchange, int messages_of_a_burst, std::vector<double>& rates) {
+  constexpr double repetition_seconds = 0.01;
+  constexpr int trial_count = 20;
+  const double trial = exchange.run(side, trial_count) / trial_count;
+  const int count = bench::told_by_rank_0(1 + static_cast<int>(repetition_seconds / trial));
+  for (int repetition = 0; repetition < 8; ++repetition) {
+    const double seconds = exchange.run(side, count);
+    if (repetition > 0) {
+      rates.push_back(1e-6 * messages_of_a_burst * count / seconds);
+    }
+  }
+}
+
+void measure(bench::Report& report, int rank, int ranks, const Case& what) {
+  Exchange exchange{rank, ranks, what};
+  const int senders = what.sender_count(ranks);
+  std::vector<double> raw;
+  std::map<std::string, std::vector<double>> ours;
+  for (int block = 0; block < (report.is_full() ? 9 : 3); ++block) {
+    measure_block(bench::RawMpi{}, exchange, what.burst * senders, raw);
+    for (const bench::Network& network : bench::networks()) {
+      const auto runtime = network.start(plait::Options::from_environment());  // not there while raw MPI is measured
+      measure_block(bench::Plait{*runtime}, exchange, what.burst * senders, ours[network.name]);
+    }
+  }
+  for (const auto& [network, rates] : ours) {
+    report.add({"messages",
+                {{"bytes", std::to_string(what.bytes)},
+                 {"burst", std::to_string(what.burst)},
+                 {"senders", std::to_string(senders)},
+                 {"driver", network}},
+                bench::spread_of(rates),
+                "M/s",
+                "raw MPI",
+                bench::quantile(raw, 0.5),
+                "",
+                {}});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{"rate", "bursts of 24 messages of 64 bytes go at 3 times raw MPI's rate", 2, argc, argv};
+  plait::MpiSession session{argc, argv};
+  const int rank = bench::rank_of(2, 1024);
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  using Pattern = Case::Pattern;
+  const std::vector<int> bursts = report.is_full() ? std::vector{1, 4, 24, 64, 256} : std::vector{1, 24, 256};
+  for (const Pattern pattern : ranks == 2 ? std::vector{Pattern::one_to_one, Pattern::both_ways}
+                                          : std::vector{Pattern::one_to_one, Pattern::all_to_one}) {
+    for (const int burst : bursts) {
+      for (const std::size_t bytes : {8, 64, 512, 4096}) {
+        measure(report, rank, ranks, {bytes, burst, pattern});
+      }
+    }
+  }
+  if (rank == 0) {
+    report.finish();
+  }
+}

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Half the round trip of 1 MiB while computing threads load the machine, half of them beside each rank: how soon a rank
+// that must share its cores answers.
+#include <map>
+
+#include <fmt/format.h>
+
+#include "support/computation.hpp"
+#include "support/networks.hpp"
+#include "support/report.hpp"
+#include "support/sides.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+constexpr std::size_t message_bytes = std::size_t{1} << 20U;
+
+/// Half round trips of one side under one load, in microseconds: blocks of samples, one block for each turn.
+struct Samples {
+  std::vector<std::vector<double>> blocks;
+
+  [[nodiscard]] bench::Spread spread(double part) const {
+    std::vector<double> values;
+    for (const std::vector<double>& block : blocks) {
+      values.push_back(bench::quantile(block, part));
+    }
+    return bench::spread_of(values);
+  }
+};
+
+/// Round trips until `count` or `seconds` are reached, at least one; the first warms up. Rank 0 decides, and tells in
+/// the first byte of the message that is the last.
+template <class Side>
+std::vector<double> measure_block(const Side& side, int rank, int count, double seconds) {
+  std::vector<double> microseconds;
+  plait::Bytes buffer(message_bytes, std::byte{0});
+  const bench::Stopwatch all;
+  for (bool is_last = false; !is_last;) {
+    if (rank == 0) {
+      is_last = all.seconds() > seconds || static_cast<int>(microseconds.size()) == count;
+      buffer.front() = std::byte{is_last};
+      const bench::Stopwatch watch;
+      side.blocking_send(1, 1, buffer);
+      side.blocking_receive(1, 1, buffer);
+      microseconds.push_back(watch.microseconds() / 2);
+    } else {
+      side.blocking_receive(0, 1, buffer);
+      is_last = buffer.front() == std::byte{1};
+      side.blocking_send(0, 1, buffer);
+    }
+  }
+  if (microseconds.size() > 1) {
+    microseconds.erase(microseconds.begin());
+  }
+  return microseconds;
+}
+
+void add(bench::Report& report, const std::string& driver, int load, const Samples& ours, const Samples& raw) {
+  for (const auto& [name, part] : {std::pair{"p50", 0.5}, std::pair{"p99", 0.99}, std::pair{"longest", 1.0}}) {
+    report.add({name,
+                {{"computing", std::to_string(load)}, {"driver", driver}},
+                ours.spread(part),
+                "us",
+                "raw MPI",
+                raw.spread(part).median,
+                "",
+                {}});
+  }
+}
+
+void tell_what_was_cut(const char* side, int load, const Samples& samples, int count) {
+  std::size_t got = 0;
+  for (const std::vector<double>& block : samples.blocks) {
+    got += block.size();
+  }
+  if (const std::size_t wanted = samples.blocks.size() * static_cast<std::size_t>(count); got < wanted) {
+    fmt::print("cut short: {}, {} computing threads: {} of {} round trips\n", side, load, got, wanted);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{"reactivity",
+                       "with as many computing threads as cores, the 99th percentile of 1 MiB is at most 4 times the "
+                       "unloaded median",
+                       2,
+                       argc,
+                       argv};
+  plait::MpiSession session{argc, argv};
+  const int rank = bench::rank_of(2, 2);
+  const int count = report.is_full() ? 1000 : 200;
+  const int block_count = 3;
+  const double seconds = report.is_full() ? 5 : 0.5;
+  for (const int load : {0, 1, 2, 4, 8, 16, 32}) {
+    const bench::ComputingThreads computing{(load + 1 - rank) / 2};
+    Samples raw;
+    std::map<std::string, Samples> ours;
+    for (int block = 0; block < block_count; ++block) {
+      raw.blocks.push_back(measure_block(bench::RawMpi{}, rank, count, seconds));
+      for (const bench::Network& network : bench::networks()) {
+        const auto runtime = network.start(plait::Options::from_environment());
+        ours[network.name].blocks.push_back(measure_block(bench::Plait{*runtime}, rank, count, seconds));
+      }
+    }
+    for (const auto& [network, samples] : ours) {
+      add(report, network, load, samples, raw);
+      if (rank == 0) {
+        tell_what_was_cut(network.c_str(), load, samples, count);
+      }
+    }
+    if (rank == 0) {
+      tell_what_was_cut("raw MPI", load, raw, count);
+    }
+  }
+  if (rank == 0) {
+    report.finish();
+  }
+}
