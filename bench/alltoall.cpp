@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// All-to-alls beside work: every variant of the PSDNS test harness on today's MPI, and plait's own, in one run.
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "plait/plait.hpp"
+
+#include "alltoall/harness.hpp"
+#include "alltoall/options.hpp"
+#include "alltoall/table.hpp"
+#include "support/report.hpp"
+
+namespace {
+
+using alltoall::Direction;
+
+bench::Report make_report(alltoall::Options& options) {
+  std::vector<char*> arguments;
+  for (std::string& argument : options.report_arguments) {
+    arguments.push_back(argument.data());
+  }
+  return {"alltoall",
+          "plait hides an all-to-all behind work that makes no call; MPI's own variants beside it",
+          2,
+          static_cast<int>(arguments.size()),
+          arguments.data()};
+}
+
+void print_head(const alltoall::Harness& harness, const alltoall::Options& options) {
+  fmt::print("grid {}x{}, work: {}, {} of the blocking all-to-all{}\n",
+             harness.shape().rows,
+             harness.shape().columns,
+             options.work == alltoall::WorkKind::sincos ? "sincos" : "stream",
+             options.work_fraction,
+             options.has_barriers ? "" : ", no barriers");
+  for (const Direction direction : alltoall::directions) {
+    const alltoall::Group& group = harness.group(direction);
+    fmt::print("{}s of {}: {} on one node; of each message to all, {} of {} blocks leave the node\n",
+               to_string(direction),
+               group.size(),
+               group.on_node(),
+               group.size() - group.on_node(),
+               group.size());
+  }
+  for (const std::string& sentence : harness.left_out()) {
+    fmt::print("{}\n", sentence);
+  }
+  fmt::print("\n");
+}
+
+void run(alltoall::Options& options) {
+  bench::Report report = make_report(options);
+  plait::Options runtime_options;  // one worker: every variant has one core a rank
+  plait::Runtime runtime{MPI_COMM_WORLD, runtime_options};
+  const bool is_first = runtime.self() == plait::Rank{0};
+  alltoall::Harness harness{MPI_COMM_WORLD, options, runtime};
+  if (is_first) {
+    print_head(harness, options);
+  }
+  for (const std::size_t bytes : options.block_bytes) {
+    const alltoall::SizeMeasured measured = harness.measure(bytes);
+    if (is_first) {
+      print_table(measured);
+      std::fflush(stdout);
+      for (bench::Row& row : rows_of(measured)) {
+        report.add(std::move(row));
+      }
+    }
+  }
+  if (is_first && std::ranges::find(options.report_arguments, "--json") != options.report_arguments.end()) {
+    report.finish();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  alltoall::Options options = alltoall::parse(argc, argv);
+  if (std::ranges::find(options.report_arguments, "--describe") != options.report_arguments.end()) {
+    (void)make_report(options);
+  }
+  plait::MpiSession session{argc, argv};
+  try {
+    run(options);
+  } catch (const plait::Error& error) {
+    fmt::print(stderr, "bench_alltoall: {}\n", error.what());
+    session.abort(1);
+  }
+}

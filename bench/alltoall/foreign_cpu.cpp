@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alltoall/foreign_cpu.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "plait/base/topology.hpp"
+
+namespace alltoall {
+
+namespace {
+
+/// The same for all processes of one machine, even where they live in name spaces of their own; another on each.
+int machine_number() {
+  std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+  std::string id;
+  file >> id;
+  return static_cast<int>(std::hash<std::string>{}(id) & 0x3FFFFFFFU);
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+}  // namespace
+
+ForeignCpu::ForeignCpu(MPI_Comm world) : world_{world} {
+  MPI_Barrier(world);
+  start_ = read();
+}
+
+ForeignCpu::Reading ForeignCpu::read() {
+  Reading reading;
+  std::ifstream file{"/proc/stat"};
+  std::string word;
+  double user = 0;
+  double nice = 0;
+  double system = 0;
+  file >> word >> user >> nice >> system;
+  reading.busy = (user + nice + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  reading.own = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+  reading.at = std::chrono::steady_clock::now();
+  return reading;
+}
+
+double ForeignCpu::share() const {
+  const Reading now = read();
+  MPI_Comm machine = MPI_COMM_NULL;
+  MPI_Comm_split(world_, machine_number(), 0, &machine);
+  double own = now.own - start_.own;
+  MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_DOUBLE, MPI_SUM, machine);
+  MPI_Comm_free(&machine);
+  const double available = std::chrono::duration<double>(now.at - start_.at).count() * plait::machine_core_count();
+  double share = available > 0 ? std::max(0.0, (now.busy - start_.busy - own) / available) : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &share, 1, MPI_DOUBLE, MPI_MAX, world_);
+  return share;
+}
+
+}  // namespace alltoall

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "alltoall/overlap.hpp"
+
+#include <algorithm>
+
+namespace alltoall {
+
+double median_of(std::vector<double> values) {
+  if (values.empty()) {
+    return 0;
+  }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+Parts parts_of(const std::vector<Turn>& after) {
+  std::vector<double> communication;
+  std::vector<double> work;
+  for (const Turn& turn : after) {
+    communication.push_back(turn.total - turn.work);
+    work.push_back(turn.work);
+  }
+  return {median_of(communication), median_of(work)};
+}
+
+std::vector<double> overlaps(const std::vector<Turn>& after, const std::vector<Turn>& during) {
+  const Parts parts = parts_of(after);
+  const double hideable = std::min(parts.communication, parts.work);
+  std::vector<double> values;
+  for (std::size_t turn = 0; turn < std::min(after.size(), during.size()); ++turn) {
+    if (hideable > 0) {
+      values.push_back((after[turn].total - during[turn].total) / hideable);
+    }
+  }
+  return values;
+}
+
+}  // namespace alltoall

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+namespace alltoall {
+
+/// One variant's time on the slowest rank, in seconds: the median of the iterations of one turn.
+struct Turn {
+  double total = 0;
+  double work = 0;
+};
+
+/// What communication and work take one after the other, by the twin that does its work after the communication.
+struct Parts {
+  double communication = 0;
+  double work = 0;
+};
+
+[[nodiscard]] double median_of(std::vector<double> values);
+
+/// The medians of the twin's turns.
+[[nodiscard]] Parts parts_of(const std::vector<Turn>& after);
+
+/// The overlap of each pair of turns: (T_B - T_N) / min(communication, work), where B does the work after the
+/// communication and N during it. 1: all that could be hidden was. Below 0: N was slower. Unclamped. The turns of both
+/// stand in the order in which they alternated; a turn without its partner counts for nothing.
+[[nodiscard]] std::vector<double> overlaps(const std::vector<Turn>& after, const std::vector<Turn>& during);
+
+}  // namespace alltoall
