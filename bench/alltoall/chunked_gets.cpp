@@ -20,7 +20,7 @@ class ChunkedGets final : public Family {
       : group_{group},
         chunk_bytes_{std::min(settings.chunk_bytes, settings.block_bytes_max)},
         order_{random_order(group)},
-        window_{group, 2 * group.size() * chunk_bytes_, settings} {}
+        window_{group, 2 * group.size() * chunk_bytes_} {}
 
   void run(std::size_t member, Work& work) override {
     switch (Buffering{member}) {

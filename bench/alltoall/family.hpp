@@ -38,10 +38,9 @@ struct Settings {
   std::size_t test_count = 16;         ///< Calls of MPI_Test in one piece of work.
   std::size_t piece_bytes_min = 8192;  ///< PLT cuts blocks into pieces, not smaller than this,
   std::size_t piece_count_max = 16;    ///< and not more than these.
-  bool is_one_sided_forced = false;    ///< Tries one-sided variants where they are known to fail.
 };
 
-/// Why a family cannot run here. All ranks of a group throw it, or none.
+/// Why a family cannot run here. All ranks of a group throw it, or none; other groups may be able to.
 class Unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -49,7 +48,7 @@ class Unavailable : public std::runtime_error {
 
 /// Variants of the all-to-all that share their means (a window, requests, a graph), on one group of ranks.
 ///
-/// All calls are collective over the group. Threads: one.
+/// Making one is collective over the world, all calls over the group. Threads: one.
 class Family {
  public:
   Family() = default;
@@ -59,7 +58,7 @@ class Family {
   Family& operator=(Family&&) = delete;
   virtual ~Family() = default;
 
-  /// Makes what belongs to these buffers, which stay where they are until the next call. Throws: `Unavailable`.
+  /// Makes what belongs to these buffers, which stay where they are until the next call.
   virtual void prepare(const Buffers& buffers) { buffers_ = buffers; }
   /// One all-to-all and all the work, by the variant that stands at `member` in the family's row of the table. When it
   /// returns, the receive buffer may be read, the send buffer written and the work is done.

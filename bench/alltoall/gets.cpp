@@ -15,7 +15,7 @@ enum class Order : std::size_t { work_after, work_before, slices_after, slices_b
 class Gets final : public Family {
  public:
   Gets(const Group& group, const Settings& settings)
-      : group_{group}, order_{random_order(group)}, window_{group, group.size() * settings.block_bytes_max, settings} {}
+      : group_{group}, order_{random_order(group)}, window_{group, group.size() * settings.block_bytes_max} {}
 
   void run(std::size_t member, Work& work) override {
     const Order order{member};

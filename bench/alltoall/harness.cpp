@@ -19,8 +19,8 @@ namespace {
 
 constexpr int warm_up_rounds = 2;  // as the seed
 constexpr std::size_t turns_min = 3;
-constexpr int calibrations = 15;
-constexpr double calibration_seconds_max = 1;
+constexpr int calibrations = 40;
+constexpr double calibration_seconds_max = 3;
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 

@@ -109,8 +109,6 @@ void add_options(CLI::App& app, Raw& raw) {
   app.add_option("--seconds", options.seconds_max, "for one variant at one size, at most [1; 5 with --full]")
       ->check(CLI::PositiveNumber);
   app.add_flag("--barriers,!--no-barriers", options.has_barriers, "wait for all before each all-to-all [yes]");
-  app.add_flag(
-      "--one-sided", options.settings.is_one_sided_forced, "try one-sided variants where they are known to fail");
   app.add_flag("--full", raw.is_full, "more sizes and turns");
   app.add_flag("--model", options.is_model, "on a simulated network of 1 Gbit/s instead of MPI");
   app.add_option("--json", raw.json_file, "also write the results to this file");

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <string_view>
+#include <string>
+
+#include <fmt/format.h>
 
 #include "plait/base/random.hpp"
 
@@ -14,31 +16,32 @@ namespace alltoall {
 
 namespace {
 
-std::string_view library_version() {
-  static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+/// MPI's own words for an error, or nothing for success.
+std::string words_for(int code) {
+  if (code == MPI_SUCCESS) {
+    return {};
+  }
+  char text[MPI_MAX_ERROR_STRING];
   int length = 0;
-  MPI_Get_library_version(text, &length);
+  MPI_Error_string(code, text, &length);
   return {text, static_cast<std::size_t>(length)};
-}
-
-/// Whether all ranks of the group say so.
-bool all_agree(const Group& group, bool mine) {
-  int yes = mine ? 1 : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &yes, 1, MPI_INT, MPI_MIN, group.comm());
-  return yes != 0;
 }
 
 }  // namespace
 
-Window::Window(const Group& group, std::size_t bytes, const Settings& settings) : group_{group} {
-  // No trial can tell: where it fails, Open MPI 4 ends the job instead of returning an error.
-  const bool is_known_to_fail = library_version().starts_with("Open MPI v4.") && !group.is_on_one_node();
-  if (!all_agree(group, !is_known_to_fail) && !settings.is_one_sided_forced) {
-    throw Unavailable{"Open MPI 4 fails at one-sided windows across nodes (--one-sided tries all the same)"};
-  }
+Window::Window(const Group& group, std::size_t bytes) : group_{group} {
   void* memory = nullptr;
-  group.in_turn(
-      [&] { MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, group.comm(), &memory, &window_); });
+  int code = MPI_SUCCESS;
+  MPI_Comm_set_errhandler(group.comm(), MPI_ERRORS_RETURN);
+  group.in_turn([&] {
+    code = MPI_Win_allocate(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, group.comm(), &memory, &window_);
+  });
+  MPI_Comm_set_errhandler(group.comm(), MPI_ERRORS_ARE_FATAL);
+  int failures = code == MPI_SUCCESS ? 0 : 1;
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, group.comm());
+  if (failures > 0) {
+    throw Unavailable{fmt::format("MPI_Win_allocate fails here: {}", words_for(code))};
+  }
   memory_ = {static_cast<std::byte*>(memory), bytes};
   MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);
 }

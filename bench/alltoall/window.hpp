@@ -9,13 +9,11 @@
 
 namespace alltoall {
 
-struct Settings;
-
 /// A window of MPI-3 one-sided communication in passive mode, open to all ranks of a group for as long as it lives.
 class Window {
  public:
-  /// Collective over the group. Throws: `Unavailable` where this MPI is known to fail.
-  Window(const Group& group, std::size_t bytes, const Settings& settings);
+  /// Collective over the world. Throws: `Unavailable` where MPI cannot make one.
+  Window(const Group& group, std::size_t bytes);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
   Window(Window&&) = delete;
