@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "support/networks.hpp"
+#include "support/drivers.hpp"
 #include "support/report.hpp"
 #include "support/sides.hpp"
 #include "support/stopwatch.hpp"
@@ -82,10 +82,10 @@ int main(int argc, char** argv) {
   std::map<std::pair<std::string, std::string>, Samples> ours;
   for (int repetition = 0; repetition < 3; ++repetition) {
     raw.push_back(percent_asleep(seconds));
-    for (const bench::Network& network : bench::networks()) {
+    for (const bench::Driver& driver : bench::drivers()) {
       for (const bench::Progression& progression : bench::progressions()) {
-        const auto runtime = network.start(progression.options);
-        measure(*runtime, rank, seconds, ours[{network.name, progression.name}]);
+        const auto runtime = driver.start(progression.options);
+        measure(*runtime, rank, seconds, ours[{driver.name, progression.name}]);
       }
     }
   }

@@ -12,7 +12,7 @@
 
 #include "plait/base/random.hpp"
 
-#include "support/networks.hpp"
+#include "support/drivers.hpp"
 #include "support/report.hpp"
 #include "support/sides.hpp"
 #include "support/stopwatch.hpp"
@@ -153,26 +153,26 @@ class Match {
       if (has_raw && bench::told_by_rank_0(static_cast<int>(block == 0 || raw_watch.seconds() < 1)) != 0) {
         measure_block(bench::RawMpi{}, exchange, block_seconds, raw);
       }
-      for (const bench::Network& network : bench::networks()) {
-        const auto runtime = network.start(plait::Options::from_environment());  // not there while raw MPI is measured
-        measure_block(bench::Plait{*runtime}, exchange, block_seconds, ours[network.name]);
+      for (const bench::Driver& driver : bench::drivers()) {
+        const auto runtime = driver.start(plait::Options::from_environment());  // not there while raw MPI is measured
+        measure_block(bench::Plait{*runtime}, exchange, block_seconds, ours[driver.name]);
       }
     }
     if (has_raw) {
       raw_[{what.kind(), what.outstanding}] = bench::quantile(raw, 0.5);
     }
-    for (const auto& [network, microseconds] : ours) {
-      add(what, network, bench::spread_of(microseconds));
+    for (const auto& [driver, microseconds] : ours) {
+      add(what, driver, bench::spread_of(microseconds));
     }
   }
 
   /// How the time a message grows with the number of them.
   void add_growth(const std::string& arrival, const std::string& wildcard) {
-    for (const bench::Network& network : bench::networks()) {
-      const double few = ours_[{network.name, {{arrival, wildcard}, 128}}];
-      const double many = ours_[{network.name, {{arrival, wildcard}, 16384}}];
+    for (const bench::Driver& driver : bench::drivers()) {
+      const double few = ours_[{driver.name, {{arrival, wildcard}, 128}}];
+      const double many = ours_[{driver.name, {{arrival, wildcard}, 16384}}];
       report_.add({"16384 over 128",
-                   {{"arrival", arrival}, {"wildcard", wildcard}, {"driver", network.name}},
+                   {{"arrival", arrival}, {"wildcard", wildcard}, {"driver", driver.name}},
                    {many / few, many / few, many / few},
                    "x",
                    "raw MPI",
@@ -206,12 +206,12 @@ class Match {
     return bench::told_by_rank_0(static_cast<int>(is_worth_it)) != 0;
   }
 
-  void add(const Case& what, const std::string& network, const bench::Spread& spread) {
+  void add(const Case& what, const std::string& driver, const bench::Spread& spread) {
     const Key key{what.kind(), what.outstanding};
-    ours_[{network, key}] = spread.median;
+    ours_[{driver, key}] = spread.median;
     const auto raw = raw_.find(key);
     report_.add({what.arrival,
-                 {{"outstanding", std::to_string(what.outstanding)}, {"wildcard", what.wildcard}, {"driver", network}},
+                 {{"outstanding", std::to_string(what.outstanding)}, {"wildcard", what.wildcard}, {"driver", driver}},
                  spread,
                  "us",
                  raw == raw_.end() ? "" : "raw MPI",

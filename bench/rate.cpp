@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "support/networks.hpp"
+#include "support/drivers.hpp"
 #include "support/report.hpp"
 #include "support/sides.hpp"
 #include "support/stopwatch.hpp"
@@ -112,17 +112,17 @@ void measure(bench::Report& report, int rank, int ranks, const Case& what) {
   std::map<std::string, std::vector<double>> ours;
   for (int block = 0; block < (report.is_full() ? 9 : 3); ++block) {
     measure_block(bench::RawMpi{}, exchange, what.burst * senders, raw);
-    for (const bench::Network& network : bench::networks()) {
-      const auto runtime = network.start(plait::Options::from_environment());  // not there while raw MPI is measured
-      measure_block(bench::Plait{*runtime}, exchange, what.burst * senders, ours[network.name]);
+    for (const bench::Driver& driver : bench::drivers()) {
+      const auto runtime = driver.start(plait::Options::from_environment());  // not there while raw MPI is measured
+      measure_block(bench::Plait{*runtime}, exchange, what.burst * senders, ours[driver.name]);
     }
   }
-  for (const auto& [network, rates] : ours) {
+  for (const auto& [driver, rates] : ours) {
     report.add({"messages",
                 {{"bytes", std::to_string(what.bytes)},
                  {"burst", std::to_string(what.burst)},
                  {"senders", std::to_string(senders)},
-                 {"driver", network}},
+                 {"driver", driver}},
                 bench::spread_of(rates),
                 "M/s",
                 "raw MPI",
@@ -135,7 +135,8 @@ void measure(bench::Report& report, int rank, int ranks, const Case& what) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report{"rate", "bursts of 24 messages of 64 bytes go at 3 times raw MPI's rate", 2, argc, argv};
+  bench::Report report{
+      "rate", "bursts of 24 messages of 64 bytes go at 3 times raw MPI's rate", {.ranks = {2, 4}}, argc, argv};
   plait::MpiSession session{argc, argv};
   const int rank = bench::rank_of(2, 1024);
   int ranks = 0;

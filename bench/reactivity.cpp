@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "support/computation.hpp"
-#include "support/networks.hpp"
+#include "support/drivers.hpp"
 #include "support/report.hpp"
 #include "support/sides.hpp"
 #include "support/stopwatch.hpp"
@@ -98,15 +98,15 @@ int main(int argc, char** argv) {
     std::map<std::string, Samples> ours;
     for (int block = 0; block < block_count; ++block) {
       raw.blocks.push_back(measure_block(bench::RawMpi{}, rank, count, seconds));
-      for (const bench::Network& network : bench::networks()) {
-        const auto runtime = network.start(plait::Options::from_environment());
-        ours[network.name].blocks.push_back(measure_block(bench::Plait{*runtime}, rank, count, seconds));
+      for (const bench::Driver& driver : bench::drivers()) {
+        const auto runtime = driver.start(plait::Options::from_environment());
+        ours[driver.name].blocks.push_back(measure_block(bench::Plait{*runtime}, rank, count, seconds));
       }
     }
-    for (const auto& [network, samples] : ours) {
-      add(report, network, load, samples, raw);
+    for (const auto& [driver, samples] : ours) {
+      add(report, driver, load, samples, raw);
       if (rank == 0) {
-        tell_what_was_cut(network.c_str(), load, samples, count);
+        tell_what_was_cut(driver.c_str(), load, samples, count);
       }
     }
     if (rank == 0) {

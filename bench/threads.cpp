@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "support/networks.hpp"
+#include "support/drivers.hpp"
 #include "support/report.hpp"
 #include "support/sides.hpp"
 #include "support/stopwatch.hpp"
@@ -159,9 +159,9 @@ void measure(bench::Report& report, int rank, const std::string& pattern, int th
   std::map<std::string, Samples> ours;
   for (int block = 0; block < block_count; ++block) {
     raw.blocks.push_back(run(bench::RawMpi{}, pattern, rank, threads, bounds));
-    for (const bench::Network& network : bench::networks()) {
-      const auto runtime = network.start(plait::Options::from_environment());
-      ours[network.name].blocks.push_back(run(bench::Plait{*runtime}, pattern, rank, threads, bounds));
+    for (const bench::Driver& driver : bench::drivers()) {
+      const auto runtime = driver.start(plait::Options::from_environment());
+      ours[driver.name].blocks.push_back(run(bench::Plait{*runtime}, pattern, rank, threads, bounds));
     }
   }
   if (rank != 0) {
@@ -169,11 +169,11 @@ void measure(bench::Report& report, int rank, const std::string& pattern, int th
   }
   const int wanted = block_count * (bounds.round_trips / threads * threads);
   tell_what_was_cut("raw MPI", pattern, threads, raw, wanted);
-  for (const auto& [network, samples] : ours) {
-    tell_what_was_cut(network, pattern, threads, samples, wanted);
+  for (const auto& [driver, samples] : ours) {
+    tell_what_was_cut(driver, pattern, threads, samples, wanted);
     const auto add = [&](const char* name, const bench::Spread& mine, const bench::Spread& peer) {
       report.add({name,
-                  {{"pattern", pattern}, {"threads", std::to_string(threads)}, {"driver", network}},
+                  {{"pattern", pattern}, {"threads", std::to_string(threads)}, {"driver", driver}},
                   mine,
                   "us",
                   "raw MPI",
