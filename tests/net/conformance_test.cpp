@@ -3,28 +3,16 @@
 #include "net/conformance.hpp"
 
 #include <memory>
-#include <ostream>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/net/sim/sim.hpp"
 
+#include "net/conformance_worlds.hpp"
+
 namespace plait::net::conformance {
 namespace {
-
-/// More turns than any case takes: a case that needs them hangs.
-constexpr std::uint64_t turns_max = 50'000'000;
-
-/// A network in this process.
-class World {
- public:
-  virtual ~World() = default;
-  virtual std::unique_ptr<Driver> driver(Rank rank) = 0;
-  /// Called when each rank has had its turn.
-  virtual void let_time_pass() {}
-};
 
 class LoopbackWorld final : public World {
  public:
@@ -43,15 +31,6 @@ class SimWorld final : public World {
 
  private:
   SimNetwork network_;
-};
-
-enum class Threads : std::uint8_t { one, one_a_rank };
-
-struct Setting {
-  std::string name;
-  std::function<std::unique_ptr<World>(std::uint32_t ranks)> make;
-  Terms terms;
-  Threads threads = Threads::one;
 };
 
 std::vector<Setting> settings() {
@@ -85,80 +64,13 @@ std::vector<Setting> settings() {
   };
 }
 
-// For gtest's messages: the parameters hold functions, which it would print byte by byte.
-void PrintTo(const Setting& setting, std::ostream* out) {
-  *out << setting.name;
-}
-
 using Parameter = std::tuple<Setting, std::uint32_t, Case>;
 
 class Conformance : public testing::TestWithParam<Parameter> {};
 
-void play_in_turns(World& world, std::deque<Player>& players, const Case& played, const Terms& terms) {
-  std::vector<Part> parts;
-  parts.reserve(players.size());
-  for (Player& player : players) {
-    parts.push_back(played.play(player, terms));
-  }
-  std::size_t over = 0;
-  for (std::uint64_t turn = 0; over < players.size(); ++turn) {
-    ASSERT_LT(turn, turns_max) << "the case hangs";
-    over = 0;
-    for (std::size_t rank = 0; rank < players.size(); ++rank) {
-      players[rank].poll();
-      if (!parts[rank].is_over()) {
-        parts[rank].step();
-      }
-      over += parts[rank].is_over() && players[rank].driver().is_idle() ? 1 : 0;
-    }
-    world.let_time_pass();
-  }
-}
-
-void play_at_once(std::deque<Player>& players, const Case& played, const Terms& terms) {
-  std::vector<std::jthread> threads;
-  threads.reserve(players.size());
-  for (Player& player : players) {
-    threads.emplace_back([&player, &played, &terms] {
-      Part part = played.play(player, terms);
-      for (std::uint64_t turn = 0; !part.is_over() || !player.driver().is_idle(); ++turn) {
-        ASSERT_LT(turn, turns_max) << "the case hangs";
-        player.poll();
-        if (!part.is_over()) {
-          part.step();
-        }
-        if (player.arrivals.empty()) {
-          std::this_thread::yield();
-        }
-      }
-    });
-  }
-}
-
 TEST_P(Conformance, holds) {
   const auto& [setting, rank_count, played] = GetParam();
-  const std::unique_ptr<World> world = setting.make(rank_count);
-  std::vector<std::unique_ptr<Driver>> drivers;
-  std::deque<Player> players;
-  for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-    drivers.push_back(world->driver(Rank{rank}));
-    players.emplace_back(*drivers.back());
-    EXPECT_EQ(players.back().rank(), rank);
-    EXPECT_EQ(players.back().rank_count(), rank_count);
-  }
-  if (setting.threads == Threads::one) {
-    play_in_turns(*world, players, played, setting.terms);
-  } else {
-    play_at_once(players, played, setting.terms);
-  }
-  for (Player& player : players) {
-    player.set_poll_room(1, 1);
-    player.arrivals.clear();
-    player.done.clear();
-    player.poll();
-    EXPECT_TRUE(player.arrivals.empty()) << "rank " << player.rank() << " got too much";
-    EXPECT_TRUE(player.done.empty()) << "rank " << player.rank() << " was told too much";
-  }
+  play(setting, rank_count, played);
 }
 
 std::string name_of(const testing::TestParamInfo<Parameter>& info) {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <functional>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plait/base/id.hpp"
+
+namespace plait::net::conformance {
+
+/// How each process has ended, as `waitpid` tells it.
+using Endings = std::vector<int>;
+
+/// Runs `part` in a process for each rank, forked from this one, and waits for all. What the checks in them find, and
+/// what they throw, stands on stderr, and their exit code is not 0.
+inline Endings run_in_processes(std::uint32_t rank_count, const std::function<void(Rank)>& part) {
+  std::vector<pid_t> children;
+  std::fflush(nullptr);  // or each child would say again what is said already
+  for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      int code = 0;
+      try {
+        part(Rank{rank});
+      } catch (const std::exception& error) {
+        std::fprintf(stderr, "rank %u threw: %s\n", rank, error.what());
+        code = 2;
+      }
+      std::fflush(nullptr);
+      ::_exit(testing::Test::HasFailure() ? 1 : code);  // not what stands after the test
+    }
+    children.push_back(child);
+  }
+  Endings endings;
+  for (const pid_t child : children) {
+    int status = -1;
+    ::waitpid(child, &status, 0);
+    endings.push_back(status);
+  }
+  return endings;
+}
+
+}  // namespace plait::net::conformance
