@@ -2,6 +2,7 @@
 #include "plait/comm/endpoint.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <random>
 #include <thread>

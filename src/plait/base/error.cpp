@@ -16,6 +16,8 @@ const char* to_string(ErrorCode code) noexcept {
       return "input/output";
     case ErrorCode::truncated:
       return "truncated message";
+    case ErrorCode::out_of_memory:
+      return "out of memory";
     case ErrorCode::network:
       return "network";
     case ErrorCode::peer_failed:

@@ -14,14 +14,15 @@ namespace plait {
 
 /// What kind of trouble an `Error` reports; programs branch on this, people read the sentence.
 enum class ErrorCode : std::uint8_t {
-  bad_argument,  ///< The caller asked for something that cannot be.
-  bad_input,     ///< A file or an option is missing, malformed or contradicts another.
-  io,            ///< The system refused to read or write.
-  truncated,     ///< A message was longer than the buffer of the receive that it matched.
-  network,       ///< The network failed; `rank()` is the peer if one is known.
-  peer_failed,   ///< Another rank stopped the run; the sentence is the one that it gave.
-  timeout,       ///< Nothing moved for the time that was set.
-  user_task,     ///< A task's body threw something that is no `Error`.
+  bad_argument,   ///< The caller asked for something that cannot be.
+  bad_input,      ///< A file or an option is missing, malformed or contradicts another.
+  io,             ///< The system refused to read or write.
+  truncated,      ///< A message was longer than the buffer of the receive that it matched.
+  out_of_memory,  ///< A message was longer than the memory that is left.
+  network,        ///< The network failed; `rank()` is the peer if one is known.
+  peer_failed,    ///< Another rank stopped the run; the sentence is the one that it gave.
+  timeout,        ///< Nothing moved for the time that was set.
+  user_task,      ///< A task's body threw something that is no `Error`.
 };
 
 [[nodiscard]] const char* to_string(ErrorCode code) noexcept;

@@ -1,79 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The part of the endpoint that its users call. endpoint_protocol.cpp has what happens when packets come and go.
+// What the users of an endpoint call: the lock, handles, waiting, telling. detail/engine.hpp has the protocols.
 #include "plait/comm/endpoint.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <thread>
 
 #include <fmt/format.h>
 
-#include "plait/base/backoff.hpp"
-#include "plait/comm/detail/operation.hpp"
-#include "plait/comm/detail/peer.hpp"
+#include "plait/comm/detail/engine.hpp"
+#include "plait/comm/detail/waiters.hpp"
 
 namespace plait::comm {
 
 namespace {
 
-constexpr std::size_t events_of_a_poll_max = 16;
-constexpr int push_out_attempts_max = 1000;
+/// Looks of a waiting thread before it asks to be the one that polls while others sleep.
+constexpr int looks_before_role = 64;
 
-std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Driver& driver) {
-  const std::size_t fit = options.packet_memory_bytes_max / (driver.packet_bytes_max() * driver.rank_count());
-  const auto most = std::max<std::size_t>(2, std::min<std::size_t>(32, driver.packets_in_flight_max() / 2));
-  return static_cast<std::uint32_t>(std::clamp<std::size_t>(fit, 2, most));
+Status status_of(const detail::Unexpected& message) {
+  return {message.envelope.source,
+          message.envelope.tag,
+          static_cast<std::size_t>(message.header.bytes),
+          message.header.sequence,
+          {}};
+}
+
+Envelope envelope_of(const Address& from) {
+  return {from.comm, from.rank, from.tag};
 }
 
 }  // namespace
 
 Endpoint::Endpoint(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options)
     : driver_{driver},
-      recorder_{recorder},
-      trace_{recorder.thread(WorkerId{}, "network")},
-      options_{options},
       wait_{options.wait},
-      eager_bytes_max_{std::min(options.eager_bytes_max, driver.packet_bytes_max() - sizeof(wire::Header))},
-      credits_of_a_peer_{credits_of_a_peer(options, driver)},
-      is_tracing_{recorder.is_on()},
-      slots_(driver.bulk_slot_count()),
-      arrivals_(events_of_a_poll_max),
-      bulk_done_(events_of_a_poll_max) {
-  for (std::uint32_t rank = 0; rank < driver.rank_count(); ++rank) {
-    peers_.push_back(std::make_unique<detail::Peer>());
-    peers_.back()->credits = credits_of_a_peer_;
-  }
-  for (std::uint32_t slot = driver.bulk_slot_count(); slot-- > 0;) {
-    free_slots_.push_back(slot);
-  }
-}
+      engine_{std::make_unique<detail::Engine>(driver, recorder, options)},
+      waiters_{std::make_unique<detail::Waiters>()} {}
 
-Endpoint::~Endpoint() {
-  matcher_.for_each_posted([](const PostedReceive& receive) {
-    detail::release(const_cast<Operation*>(static_cast<const Operation*>(&receive)));
-  });
-  matcher_.for_each_unexpected(
-      [](const UnexpectedMessage& message) { delete static_cast<const detail::Unexpected*>(&message); });
-  for (const auto& peer : peers_) {
-    for (Operation* const operation : peer->backlog) {
-      detail::release(operation);
-    }
-  }
-  for (Operation* const operation : announced_) {
-    detail::release(operation);
-  }
-  for (Operation* const operation : slots_) {
-    detail::release(operation);
-  }
-  for (Operation* const operation : waiting_bulk_) {
-    if (operation->direction == net::Direction::received) {
-      detail::release(operation);  // a send that waits for the driver stands in announced_ too
-    }
-  }
-}
+Endpoint::~Endpoint() = default;
 
 void Endpoint::throw_if_unusable(const Address& address) const {
-  if (has_failed_.load(std::memory_order_acquire)) {  // with release in set_failure()
+  if (has_failed_.load(std::memory_order_acquire)) {  // with release in note_failure()
     throw Error{failure_.value()};
   }
   if (address.rank && address.rank.value() >= rank_count()) {
@@ -82,114 +49,196 @@ void Endpoint::throw_if_unusable(const Address& address) const {
   }
 }
 
-Request Endpoint::send(const Address& to, std::span<const std::byte> data, Completion* completion) {
+// ---- sending ----
+
+Request Endpoint::send(const Address& to, std::span<const std::byte> data, const SendOptions& options) {
   throw_if_unusable(to);
   expect(to.rank && to.tag, "a message goes to one rank with one tag");
-  Lock lock{mutex_};
-  if (const std::optional<Status> status = leave_at_once(to, wire::Kind::eager, data)) {
-    lock.unlock();
-    if (completion != nullptr) {
-      completion->completed(*status);
+  {
+    Lock lock{mutex_};
+    if (const std::optional<Status> status = engine_->leave_at_once(to, wire::Kind::eager, data)) {
+      unlock_and_tell(lock);
+      if (options.completion != nullptr) {
+        options.completion->completed(*status);
+        options.completion->released(*status);
+      }
+      return Request{*status};
     }
-    return Request{*status};
   }
-  auto* const operation = new Operation;
-  operation->direction = net::Direction::sent;
-  operation->completion = completion;
-  operation->comm = to.comm;
-  operation->peer = to.rank;
-  operation->tag = to.tag;
-  operation->data = data;
-  operation->count.store(2, std::memory_order_relaxed);  // of the handle and of the endpoint; published by the lock
-  Request request{*this, *operation};
-  leave(*operation);
-  tell(lock);
-  return request;
+  auto operation = std::make_unique<Operation>();
+  operation->memory = {const_cast<std::byte*>(data.data()), data.size()};  // a send only reads
+  return send_operation(to, std::move(operation), options);
 }
 
-Request Endpoint::receive(const Address& from, std::span<std::byte> buffer, Completion* completion) {
-  auto* const operation = new Operation;
-  operation->buffer = buffer;
-  operation->completion = completion;
-  return receive_into(from, *operation);
+Request Endpoint::send(const Address& to, Layout data, const SendOptions& options) {
+  throw_if_unusable(to);
+  expect(to.rank && to.tag, "a message goes to one rank with one tag");
+  auto operation = std::make_unique<Operation>();
+  operation->layout = std::make_unique<const Layout>(std::move(data));
+  return send_operation(to, std::move(operation), options);
 }
 
-Request Endpoint::receive(const Address& from, Bytes& buffer, Completion* completion) {
-  auto* const operation = new Operation;
-  operation->growing = &buffer;
-  operation->completion = completion;
-  return receive_into(from, *operation);
-}
-
-Request Endpoint::receive_into(const Address& from, Operation& operation) {
+Request Endpoint::send_operation(const Address& to, std::unique_ptr<Operation> owned, const SendOptions& options) {
+  Operation& operation = *owned.release();  // counted from here on
+  operation.direction = net::Direction::sent;
+  operation.completion = options.completion;
+  operation.priority = options.priority;
+  operation.comm = to.comm;
+  operation.peer = to.rank;
+  operation.tag = to.tag;
+  operation.bytes = operation.room();
+  operation.count.store(2, std::memory_order_relaxed);  // of the handle and of the engine; published by the lock
   Request request{*this, operation};
-  throw_if_unusable(from);
-  operation.direction = net::Direction::received;
-  operation.envelope = {from.comm, from.rank, from.tag};
-  operation.comm = from.comm;
-  operation.posted = now_if_tracing();
-  operation.count.store(2, std::memory_order_relaxed);  // of the handle and of the endpoint; published by the lock
-
   Lock lock{mutex_};
-  add(outstanding_, 1);
-  if (UnexpectedMessage* const message = matcher_.post(operation)) {
-    give_unexpected(operation, std::unique_ptr<detail::Unexpected>{static_cast<detail::Unexpected*>(message)});
-  }
-  tell(lock);
+  engine_->leave(operation);
+  unlock_and_tell(lock);
   return request;
 }
 
-std::optional<Status> Endpoint::probe(const Address& from) {
-  throw_if_unusable(from);
-  progress();
-  const std::lock_guard lock{mutex_};
-  const UnexpectedMessage* const message = matcher_.probe({from.comm, from.rank, from.tag});
-  if (message == nullptr) {
-    return {};
+Request Endpoint::multicast(
+    std::vector<Destination> to, Tag tag, std::span<const std::byte> data, const SendOptions& options, CommId comm) {
+  std::ranges::stable_sort(to, std::greater{}, &Destination::priority);
+  std::vector<wire::Stop> stops;
+  std::vector<bool> is_known(rank_count());
+  for (const Destination& destination : to) {
+    throw_if_unusable({destination.rank, tag, comm});
+    expect(static_cast<bool>(destination.rank), "a multicast goes to ranks");
+    if (!is_known[destination.rank.value()]) {
+      is_known[destination.rank.value()] = true;
+      stops.push_back({destination.rank.value(), 0});
+    }
   }
-  return Status{message->envelope.source,
-                message->envelope.tag,
-                static_cast<std::size_t>(static_cast<const detail::Unexpected*>(message)->header.bytes),
-                static_cast<const detail::Unexpected*>(message)->header.sequence,
-                {}};
-}
-
-bool Endpoint::cancel(Operation& operation) {
-  const std::lock_guard lock{mutex_};
-  if (operation.direction != net::Direction::received || !matcher_.cancel(operation)) {
-    return false;
-  }
-  add(outstanding_, -1);
-  detail::release(&operation);
-  return true;
-}
-
-void Endpoint::on(HandlerId id, Handler handler) {
-  const std::lock_guard lock{mutex_};
-  if (handlers_.size() <= id.value()) {
-    handlers_.resize(id.value() + 1);
-  }
-  expect(handlers_[id.value()] == nullptr, "an active message has one handler");
-  handlers_[id.value()] = std::make_unique<Handler>(std::move(handler));
+  auto& operation = *new Operation;
+  operation.direction = net::Direction::sent;
+  operation.completion = options.completion;
+  operation.priority = options.priority;
+  operation.comm = comm;
+  operation.tag = tag;
+  operation.memory = {const_cast<std::byte*>(data.data()), data.size()};  // a send only reads
+  operation.bytes = data.size();
+  operation.count.store(2, std::memory_order_relaxed);  // of the handle and of the engine; published by the lock
+  Request request{*this, operation};
+  Lock lock{mutex_};
+  engine_->multicast(operation, std::move(stops));
+  unlock_and_tell(lock);
+  return request;
 }
 
 void Endpoint::post(Rank to, HandlerId id, std::span<const std::byte> payload) {
   const Address address{to, Tag{id.value()}, internal};
   throw_if_unusable(address);
   Lock lock{mutex_};
-  if (leave_at_once(address, wire::Kind::active, payload)) {
-    return;
+  if (!engine_->leave_at_once(address, wire::Kind::active, payload)) {
+    auto& operation = *new Operation;
+    operation.direction = net::Direction::sent;
+    operation.is_active_message = true;
+    operation.comm = internal;
+    operation.peer = to;
+    operation.tag = address.tag;
+    operation.memory = {const_cast<std::byte*>(payload.data()), payload.size()};  // a send only reads
+    operation.bytes = payload.size();
+    engine_->leave(operation);
   }
-  auto* const operation = new Operation;
-  operation->direction = net::Direction::sent;
-  operation->is_active_message = true;
-  operation->comm = internal;
-  operation->peer = to;
-  operation->tag = address.tag;
-  operation->data = payload;
-  leave(*operation);
-  tell(lock);
+  unlock_and_tell(lock);
 }
+
+// ---- receiving ----
+
+Request Endpoint::receive(const Address& from, std::span<std::byte> buffer, Completion* completion) {
+  auto operation = std::make_unique<Operation>();
+  operation->memory = buffer;
+  return receive_operation(from, std::move(operation), completion);
+}
+
+Request Endpoint::receive(const Address& from, Layout buffer, Completion* completion) {
+  auto operation = std::make_unique<Operation>();
+  operation->layout = std::make_unique<const Layout>(std::move(buffer));
+  return receive_operation(from, std::move(operation), completion);
+}
+
+Request Endpoint::receive(const Address& from, Bytes& buffer, Completion* completion) {
+  auto operation = std::make_unique<Operation>();
+  operation->growing = &buffer;
+  return receive_operation(from, std::move(operation), completion);
+}
+
+Request Endpoint::receive_operation(const Address& from, std::unique_ptr<Operation> owned, Completion* completion) {
+  throw_if_unusable(from);
+  Operation& operation = *owned.release();  // counted from here on
+  operation.direction = net::Direction::received;
+  operation.completion = completion;
+  operation.envelope = envelope_of(from);
+  operation.comm = from.comm;
+  operation.count.store(2, std::memory_order_relaxed);  // of the handle and of the engine; published by the lock
+  Request request{*this, operation};
+  Lock lock{mutex_};
+  engine_->receive(operation);
+  unlock_and_tell(lock);
+  return request;
+}
+
+std::optional<Status> Endpoint::probe(const Address& from) {
+  throw_if_unusable(from);
+  progress();
+  const Lock lock{mutex_};
+  const detail::Unexpected* const message = engine_->probe(envelope_of(from));
+  return message == nullptr ? std::nullopt : std::optional{status_of(*message)};
+}
+
+std::optional<ClaimedMessage> Endpoint::claim(const Address& from) {
+  throw_if_unusable(from);
+  progress();
+  const Lock lock{mutex_};
+  std::unique_ptr<detail::Unexpected> message = engine_->claim(envelope_of(from));
+  if (!message) {
+    return {};
+  }
+  const Status status = status_of(*message);
+  return std::optional<ClaimedMessage>{std::in_place, *this, std::move(message), status};
+}
+
+Request Endpoint::receive(ClaimedMessage message, std::span<std::byte> buffer, Completion* completion) {
+  auto operation = std::make_unique<Operation>();
+  operation->memory = buffer;
+  return receive_claimed(std::move(message), std::move(operation), completion);
+}
+
+Request Endpoint::receive(ClaimedMessage message, Bytes& buffer, Completion* completion) {
+  auto operation = std::make_unique<Operation>();
+  operation->growing = &buffer;
+  return receive_claimed(std::move(message), std::move(operation), completion);
+}
+
+Request Endpoint::receive_claimed(ClaimedMessage message, std::unique_ptr<Operation> owned, Completion* completion) {
+  Operation& operation = *owned.release();  // counted from here on
+  operation.direction = net::Direction::received;
+  operation.completion = completion;
+  operation.comm = message.message_->envelope.comm;
+  operation.count.store(2, std::memory_order_relaxed);  // of the handle and of the engine; published by the lock
+  Request request{*this, operation};
+  Lock lock{mutex_};
+  engine_->receive_claimed(operation, std::move(message.message_));
+  unlock_and_tell(lock);
+  return request;
+}
+
+void Endpoint::drop(std::unique_ptr<detail::Unexpected> message) noexcept {
+  Lock lock{mutex_};
+  engine_->drop(std::move(message));
+  unlock_and_tell(lock);
+}
+
+bool Endpoint::cancel(Operation& operation) {
+  Lock lock{mutex_};
+  if (!engine_->cancel(operation)) {
+    return false;
+  }
+  unlock_and_tell(lock);
+  detail::release(&operation);
+  return true;
+}
+
+// ---- progress ----
 
 std::size_t Endpoint::progress() noexcept {
   std::size_t happened = 0;
@@ -198,16 +247,17 @@ std::size_t Endpoint::progress() noexcept {
     if (!lock.owns_lock() || has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
       return 0;
     }
+    poll_count_.store(poll_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // under the lock
     try {
-      happened = poll();
+      happened = engine_->poll();
     } catch (const Error& error) {
-      set_failure(error);
+      engine_->set_failure(error);
     } catch (const std::exception& error) {
-      set_failure(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
+      engine_->set_failure(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
     }
-    tell(lock);
+    unlock_and_tell(lock);
   }
-  if (active_count_.load(std::memory_order_acquire) > 0) {  // with release in deliver_active()
+  if (active_count_.load(std::memory_order_acquire) > 0) {  // with release in unlock_and_tell()
     run_handlers();
   }
   return happened;
@@ -219,7 +269,7 @@ void Endpoint::wait_until(Done is_done) {
   while (!is_done()) {
     if (progress() > 0) {
       backoff.reset();
-    } else if (has_failed_.load(std::memory_order_acquire)) {  // with release in set_failure()
+    } else if (has_failed_.load(std::memory_order_acquire)) {  // with release in note_failure()
       throw Error{failure_.value()};
     } else if (is_moving_bulk()) {
       std::this_thread::yield();
@@ -233,98 +283,167 @@ void Endpoint::progress_until(const std::function<bool()>& is_done) {
   wait_until([&] { return is_done(); });
 }
 
-void Endpoint::wait(const Operation& operation) {
-  wait_until([&] { return operation.state.load(std::memory_order_acquire) == Operation::State::complete; });  // tell()
+/// One of the waiting threads polls, the others sleep until their operation is over or it is their turn to poll.
+void Endpoint::wait(Operation& operation, bool (*is_done)(const Operation&)) {
+  for (int looks = wait_.spin > nanoseconds::zero() ? looks_before_role : 1; looks > 0; --looks) {
+    progress();
+    if (is_done(operation)) {
+      return;
+    }
+  }
+  while (!is_done(operation)) {
+    // Sequentially consistent, here and below: a thread that goes to sleep either sees that the role is free, or is
+    // seen by the one that frees it.
+    if (!has_poller_.exchange(true)) {
+      struct Role {
+        Endpoint& endpoint;
+        ~Role() {
+          endpoint.has_poller_.store(false);
+          endpoint.waiters_->wake_one();
+        }
+      } const role{*this};
+      wait_until([&] { return is_done(operation); });
+      return;
+    }
+    detail::Waiter self{operation};
+    waiters_->add(self);
+    operation.state.fetch_or(Operation::has_waiter);
+    while (!is_done(operation) && has_poller_.load() && self.signal.load() == detail::Waiter::asleep) {
+      self.signal.wait(detail::Waiter::asleep);
+    }
+    waiters_->remove(self);
+    if (self.signal.load() == detail::Waiter::please_poll && is_done(operation)) {
+      waiters_->wake_one();
+    }
+  }
 }
 
 void Endpoint::drain() {
   progress_until([this] {
-    const std::lock_guard lock{mutex_};
-    return with_backlog_.empty() && free_announced_.size() == announced_.size() && waiting_bulk_.empty() &&
-           driver_.is_idle();
+    const Lock lock{mutex_};
+    return engine_->has_left_all();
   });
 }
 
-std::optional<Error> Endpoint::failure() const {
-  return has_failed_.load(std::memory_order_acquire) ? failure_ : std::nullopt;  // with release in set_failure()
+bool Endpoint::arm(Doorbell* doorbell) {
+  const Lock lock{mutex_};
+  if (doorbell != nullptr && (engine_->needs_polls() || engine_->failure())) {
+    return false;
+  }
+  doorbell_ = doorbell;
+  return true;
 }
 
-void Endpoint::set_failure(const Error& reason) {
-  if (!failure_) {
-    failure_ = reason;
+// ---- failure ----
+
+std::optional<Error> Endpoint::failure() const {
+  return has_failed_.load(std::memory_order_acquire) ? failure_ : std::nullopt;  // with release in note_failure()
+}
+
+/// With the lock held: shows the engine's failure to those that do not hold it.
+void Endpoint::note_failure() noexcept {
+  if (engine_->failure() && !has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
+    failure_ = engine_->failure();
     has_failed_.store(true, std::memory_order_release);  // with acquire in failure() and throw_if_unusable()
   }
 }
 
 void Endpoint::stop_all(const Error& reason) noexcept {
   try {
-    const std::lock_guard lock{mutex_};
-    if (failure_) {
+    Lock lock{mutex_};
+    if (engine_->failure()) {
       return;
     }
-    set_failure(reason);
-    const std::string_view sentence{reason.what()};
-    const auto text = std::as_bytes(std::span{sentence.substr(0, driver_.packet_bytes_max() - sizeof(wire::Header))});
-    for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
-      if (Rank{rank} != self()) {
-        send_control(Rank{rank}, {.kind = wire::Kind::failed}, text);
-      }
+    try {
+      engine_->stop_all(reason);
+    } catch (const std::exception&) {
+      // The network is gone: the peers will notice by themselves.
     }
-    push_out();
+    unlock_and_tell(lock);
   } catch (const std::exception&) {
-    // The network is gone: the peers will notice by themselves.
-  }
-}
-
-/// Looks at the network until what was sent has left, for a bounded while; what comes is dropped.
-void Endpoint::push_out() {
-  for (int attempt = 0; attempt < push_out_attempts_max && !driver_.is_idle(); ++attempt) {
-    const net::Polled polled = driver_.poll(arrivals_, bulk_done_);
-    for (std::size_t i = 0; i < polled.arrivals; ++i) {
-      driver_.recycle(std::move(arrivals_[i].packet));
-    }
+    // As above.
   }
 }
 
 std::vector<std::string> Endpoint::never_received() const {
-  const std::lock_guard lock{mutex_};
-  std::vector<std::string> lines;
-  matcher_.for_each_unexpected([&](const UnexpectedMessage& message) {
-    if (message.envelope.comm == internal) {
-      return;
-    }
-    const auto& full = static_cast<const detail::Unexpected&>(message);
-    lines.push_back(fmt::format("{} bytes from rank {} with tag {}",
-                                full.header.bytes,
-                                message.envelope.source.value(),
-                                message.envelope.tag.value()));
-  });
-  return lines;
+  const Lock lock{mutex_};
+  return engine_->never_received();
 }
 
-void Endpoint::tell(Lock& lock) noexcept {
-  Operation* operation = std::exchange(completed_, nullptr);
-  completed_last_ = nullptr;
+// ---- telling ----
+
+/// Releases the lock and tells what has happened while it was held.
+void Endpoint::unlock_and_tell(Lock& lock) noexcept {
+  Operation* completed = engine_->take_completed();
+  Operation* released = engine_->take_released();
+  const bool needs_polls = engine_->needs_polls();
+  outstanding_.store(engine_->outstanding_count(), std::memory_order_relaxed);  // hints to readers, down to
+  bulk_count_.store(engine_->bulk_count(), std::memory_order_relaxed);          //
+  needs_polls_.store(needs_polls, std::memory_order_relaxed);                   // here: they order nothing
+  active_count_.store(engine_->active.size(), std::memory_order_release);       // with acquire in progress()
+  note_failure();
+  Doorbell* const doorbell = needs_polls ? std::exchange(doorbell_, nullptr) : nullptr;
   lock.unlock();
-  while (operation != nullptr) {
-    tell(*std::exchange(operation, operation->next_completed));
+  if (doorbell != nullptr) {
+    doorbell->ring();
+  }
+  while (completed != nullptr) {
+    tell(*std::exchange(completed, completed->next_completed));
+  }
+  while (released != nullptr) {
+    Operation& operation = *std::exchange(released, released->next_released);
+    // Acquires that completion was told, or leaves the rest to whoever tells it.
+    if ((operation.events.fetch_or(Operation::may_release, std::memory_order_acq_rel) & Operation::completion_told) !=
+        0) {
+      tell_released(operation);
+    }
   }
 }
 
 void Endpoint::tell(Operation& operation) noexcept {
-  // Releases status and data to is_complete(), acquires the callback from then().
-  const auto before = operation.state.exchange(Operation::State::complete, std::memory_order_acq_rel);
+  // Releases status and data to is_complete(), acquires the callback from then(). Sequentially consistent with wait().
+  const auto before = operation.state.fetch_or(Operation::complete);
+  const bool is_released = operation.is_released_at_completion;
   if (operation.completion != nullptr) {
     operation.completion->completed(operation.status);
   }
-  if (before == Operation::State::pending_with_callback) {
+  if ((before & Operation::has_callback) != 0) {
     try {
       operation.callback(operation.status);
     } catch (const std::exception& error) {
       stop_all(Error{ErrorCode::user_task, fmt::format("a message's callback threw: {}", error.what())});
     }
   }
+  if ((before & Operation::has_waiter) != 0) {
+    waiters_->wake(operation);
+  }
+  if (is_released || (operation.events.fetch_or(Operation::completion_told, std::memory_order_acq_rel) &
+                      Operation::may_release) != 0) {  // with unlock_and_tell()
+    tell_released(operation);
+  }
+}
+
+void Endpoint::tell_released(Operation& operation) noexcept {
+  operation.is_released.store(true);  // sequentially consistent with wait()
+  if (operation.completion != nullptr) {
+    operation.completion->released(operation.status);
+  }
+  if ((operation.state.load() & Operation::has_waiter) != 0) {
+    waiters_->wake(operation);
+  }
   detail::release(&operation);
+}
+
+// ---- active messages ----
+
+void Endpoint::on(HandlerId id, Handler handler) {
+  const Lock lock{mutex_};
+  if (handlers_.size() <= id.value()) {
+    handlers_.resize(id.value() + 1);
+  }
+  expect(handlers_[id.value()] == nullptr, "an active message has one handler");
+  handlers_[id.value()] = std::make_unique<Handler>(std::move(handler));
+  has_handlers_.store(true, std::memory_order_relaxed);  // a hint
 }
 
 void Endpoint::run_handlers() noexcept {
@@ -332,20 +451,19 @@ void Endpoint::run_handlers() noexcept {
   if (!one_at_a_time.owns_lock()) {
     return;
   }
-  std::size_t count = active_count_.load(std::memory_order_acquire);  // with deliver_active()
+  std::size_t count = active_count_.load(std::memory_order_acquire);  // with unlock_and_tell()
   for (; count > 0; --count) {
     Lock lock{mutex_};
-    const ArrivedActive message = std::move(active_.front());
-    active_.pop_front();
-    active_count_.fetch_sub(1, std::memory_order_relaxed);  // written under the lock
+    const detail::ArrivedActive message = std::move(engine_->active.front());
+    engine_->active.pop_front();
     const bool is_known = message.handler.value() < handlers_.size();
     const Handler* const handler = is_known ? handlers_[message.handler.value()].get() : nullptr;
-    lock.unlock();
+    unlock_and_tell(lock);
     call(handler, message);
   }
 }
 
-void Endpoint::call(const Handler* handler, const ArrivedActive& message) noexcept {
+void Endpoint::call(const Handler* handler, const detail::ArrivedActive& message) noexcept {
   try {
     if (handler == nullptr) {
       throw Error{ErrorCode::bad_argument,
@@ -361,10 +479,6 @@ void Endpoint::call(const Handler* handler, const ArrivedActive& message) noexce
   } catch (const std::exception& error) {
     stop_all(Error{ErrorCode::user_task, fmt::format("an active message's handler threw: {}", error.what())});
   }
-}
-
-nanoseconds Endpoint::now_if_tracing() const {
-  return is_tracing_ ? recorder_.now() : nanoseconds{};
 }
 
 }  // namespace plait::comm

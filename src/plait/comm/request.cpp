@@ -8,24 +8,7 @@
 
 namespace plait::comm {
 
-namespace detail {
-
-void acquire(Operation& operation) noexcept {
-  operation.count.fetch_add(1, std::memory_order_relaxed);  // the caller holds a count already
-}
-
-void release(Operation* operation) noexcept {
-  // Releases what this holder wrote, and the last one acquires what all wrote, before the operation goes.
-  // Who finds itself the only holder needs no atomic subtraction: nobody can join it.
-  if (operation != nullptr && (operation->count.load(std::memory_order_acquire) == 1 ||
-                               operation->count.fetch_sub(1, std::memory_order_acq_rel) == 1)) {
-    delete operation;
-  }
-}
-
-}  // namespace detail
-
-using State = detail::Operation::State;
+using detail::Operation;
 
 Request::Request(const Request& other) noexcept
     : endpoint_{other.endpoint_}, operation_{other.operation_}, status_{other.status_} {
@@ -39,7 +22,12 @@ Request::~Request() {
 }
 
 bool Request::is_complete() const noexcept {
-  return operation_ == nullptr || operation_->state.load(std::memory_order_acquire) == State::complete;  // with tell()
+  return operation_ == nullptr ||
+         (operation_->state.load(std::memory_order_acquire) & Operation::complete) != 0;  // tell()
+}
+
+bool Request::is_released() const noexcept {
+  return operation_ == nullptr || operation_->is_released.load(std::memory_order_acquire);  // with tell_released()
 }
 
 bool Request::test() {
@@ -51,39 +39,66 @@ bool Request::test() {
 }
 
 Status Request::wait() {
+  if (!is_complete()) {
+    endpoint_->wait(*operation_, [](const Operation& operation) {
+      return (operation.state.load(std::memory_order_acquire) & Operation::complete) != 0;  // with tell()
+    });
+  }
+  return status();
+}
+
+Status Request::wait_released() {
+  if (!is_released()) {
+    endpoint_->wait(*operation_, [](const Operation& operation) {
+      return operation.is_released.load(std::memory_order_acquire);  // with tell_released()
+    });
+  }
+  return status();
+}
+
+Status Request::status() const {
   if (operation_ == nullptr) {
     return status_;
   }
-  if (!is_complete()) {
-    endpoint_->wait(*operation_);
-  }
   const Status& status = operation_->status;
-  if (status.error) {
-    throw Error{
-        *status.error,
-        fmt::format(
-            "the message from rank {} with tag {} has {} bytes, more than its receive's buffer of {}: it is lost",
-            status.source.value(),
-            status.tag.value(),
-            status.bytes,
-            operation_->buffer.size()),
-        status.source};
+  if (!status.error) {
+    return status;
   }
-  return status;
+  const std::string message =
+      fmt::format("the message from rank {} with tag {}", status.source.value(), status.tag.value());
+  switch (*status.error) {
+    case ErrorCode::truncated:
+      throw Error{*status.error,
+                  fmt::format("{} has {} bytes, more than its receive's buffer of {}: it is lost",
+                              message,
+                              status.bytes,
+                              operation_->room()),
+                  status.source};
+    case ErrorCode::out_of_memory:
+      throw Error{*status.error,
+                  fmt::format("{} has {} bytes, more than the memory that is left: it is lost", message, status.bytes),
+                  status.source};
+    default:
+      throw Error{*status.error, fmt::format("the operation failed: {}", to_string(*status.error)), status.source};
+  }
 }
 
 void Request::then(std::function<void(const Status&)> callback) {
   if (operation_ == nullptr) {
     callback(status_);
-    return;
+  } else if (!then_unless_complete(std::move(callback))) {
+    operation_->callback(operation_->status);
+  }
+}
+
+bool Request::then_unless_complete(std::function<void(const Status&)> callback) {
+  if (operation_ == nullptr) {
+    return false;
   }
   expect(!operation_->callback, "an operation takes one callback");
   operation_->callback = std::move(callback);
-  State expected = State::pending;
   // Releases the callback to tell(), or acquires the status from it.
-  if (!operation_->state.compare_exchange_strong(expected, State::pending_with_callback, std::memory_order_acq_rel)) {
-    operation_->callback(operation_->status);
-  }
+  return (operation_->state.fetch_or(Operation::has_callback, std::memory_order_acq_rel) & Operation::complete) == 0;
 }
 
 bool Request::cancel() {

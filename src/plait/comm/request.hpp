@@ -16,24 +16,11 @@ void acquire(Operation& operation) noexcept;
 void release(Operation* operation) noexcept;
 }  // namespace detail
 
-/// Told when an operation completes. Called once, by whichever thread made the progress, with no lock held; it must
-/// be short, must not wait, and may post further operations.
-class Completion {
- public:
-  Completion() = default;
-  Completion(const Completion&) = delete;
-  Completion& operator=(const Completion&) = delete;
-  Completion(Completion&&) = delete;
-  Completion& operator=(Completion&&) = delete;
-  virtual ~Completion() = default;
-
-  virtual void completed(const Status& status) noexcept = 0;
-};
-
-/// A send or receive under way. A handle: copies name the same operation, and dropping all of them abandons
-/// nothing: the operation goes on, and its buffer must stay until it is complete.
+/// A send, receive, multicast or collective operation under way. A handle: copies name the same operation, and
+/// dropping all of them abandons nothing: the operation goes on, and its buffer must stay until it is released.
 ///
-/// Threads: any; one handle by one thread at a time.
+/// Ways to learn of the end: `wait`, `test`, `then`, `co_await` (coroutine.hpp), a `CompletionQueue`, a task's
+/// dependency; all through one interface, `Completion`. Threads: any; one handle by one thread at a time.
 class [[nodiscard]] Request {
  public:
   Request() = default;
@@ -55,19 +42,28 @@ class [[nodiscard]] Request {
 
   /// True when the data may be read (receive) or the buffer reused (send). Makes no progress by itself.
   [[nodiscard]] bool is_complete() const noexcept;
+  /// True when, besides, a receive's buffer may be written again: it is not passed on to others any more (multicast).
+  [[nodiscard]] bool is_released() const noexcept;
 
   /// Makes some progress; true when complete.
   [[nodiscard]] bool test();
 
-  /// Makes progress until complete.
+  /// Waits until complete, making progress, or sleeping while another thread does.
   ///
   /// Throws: `Error` when the message was truncated, the network failed or the run was stopped. Not to be called from a
   /// handler.
   Status wait();
+  /// As `wait`, until released.
+  Status wait_released();
+
+  /// What came of it, without waiting; throws as `wait`. Expects: complete.
+  [[nodiscard]] Status status() const;
 
   /// Has `callback` called once with the status when the operation completes, or at once when it is complete.
   /// At most once an operation. The same rules as for `Completion::completed`.
   void then(std::function<void(const Status&)> callback);
+  /// As `then`, but does nothing and answers false when the operation is complete already.
+  [[nodiscard]] bool then_unless_complete(std::function<void(const Status&)> callback);
 
   /// Takes a receive back that has not been matched. False when it is too late: it will complete.
   bool cancel();

@@ -17,6 +17,9 @@ using CommId = Id<struct CommTag>;
 inline constexpr CommId world{0};
 /// Reserved for the runtime's own messages.
 inline constexpr CommId internal{0xffff'fff0};
+[[nodiscard]] constexpr bool is_internal(CommId comm) noexcept {
+  return comm >= internal;
+}
 
 /// What came of an operation. For sends `source` is this rank.
 struct Status {

@@ -362,7 +362,7 @@ void Scheduler::post_message(Worker& worker, Node& node) {
   node.posted = worker.now;
   try {
     if (node.role == detail::Role::send) {
-      (void)endpoint_.send(node.address, node.data(), &node);
+      (void)endpoint_.send(node.address, node.data(), {.completion = &node});
     } else if (node.growing != nullptr) {
       (void)endpoint_.receive(node.address, *node.growing, &node);
     } else {

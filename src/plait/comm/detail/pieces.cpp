@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The transfer of announced messages, piece by piece: the receiver asks for each piece when it has posted a slot for
+// it.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "plait/comm/detail/engine.hpp"
+
+namespace plait::comm::detail {
+
+namespace {
+
+/// Who holds the data of a send: itself, or the operation that it passes on.
+Operation& holder_of(Operation& operation) {
+  const bool is_elsewhere = operation.forwarding && operation.forwarding->source != nullptr;
+  return is_elsewhere ? *operation.forwarding->source : operation;
+}
+
+}  // namespace
+
+// ---- the sender's numbers ----
+
+std::uint64_t Engine::announce(Operation& operation) {
+  operation.was_announced = true;
+  if (free_announced_.empty()) {
+    announced_.push_back(&operation);
+    operation.announced = announced_.size() - 1;
+  } else {
+    operation.announced = free_announced_.back();
+    announced_[operation.announced] = &operation;
+    free_announced_.pop_back();
+  }
+  return operation.announced;
+}
+
+void Engine::end_announcement(std::uint64_t number) {
+  announced_[number] = nullptr;
+  free_announced_.push_back(static_cast<std::uint32_t>(number));
+}
+
+// ---- receiving ----
+
+void Engine::start_bulk_receive(Operation& operation, std::uint64_t announced) {
+  operation.announced = announced;
+  if (operation.bytes == 0) {  // a driver moves at least a byte
+    send_control(operation.peer, {.kind = wire::Kind::refused, .operation = announced});
+    complete(operation, 0);
+    return;
+  }
+  wanting_pieces_.emplace(operation.priority, &operation);
+  ask_for_pieces();
+}
+
+/// The most urgent receive first; equally urgent ones take turns.
+void Engine::ask_for_pieces() {
+  while (!wanting_pieces_.empty() && !free_slots_.empty()) {
+    Operation& operation = *wanting_pieces_.begin()->second;
+    if (!ask_for_piece(operation)) {
+      return;
+    }
+    wanting_pieces_.erase(wanting_pieces_.begin());
+    if (operation.next_offset < operation.bytes && operation.pieces_in_flight < options_.pieces_in_flight) {
+      wanting_pieces_.emplace(operation.priority, &operation);
+    }
+  }
+}
+
+/// False when the driver is busy.
+bool Engine::ask_for_piece(Operation& operation) try {
+  const std::uint32_t slot = free_slots_.back();
+  Piece& piece = receiving_[slot];
+  const std::size_t bytes = std::min(options_.piece_bytes, operation.bytes - operation.next_offset);
+  std::span<std::byte> memory = operation.together(operation.next_offset, bytes);
+  if (memory.empty()) {
+    piece.copy.resize(bytes);
+    memory = piece.copy;
+  }
+  if (driver_.receive_bulk({operation.peer, net::BulkSlot{slot}, memory, slot}) == net::Post::retry) {
+    return false;
+  }
+  ++bulk_count_;
+  free_slots_.pop_back();
+  piece.operation = &operation;
+  piece.offset = operation.next_offset;
+  piece.bytes = bytes;
+  const wire::Ready ready{.offset = operation.next_offset, .bytes = bytes, .slot = slot};
+  operation.next_offset += bytes;
+  ++operation.pieces_in_flight;
+  send_control(operation.peer,
+               {.kind = wire::Kind::ready, .operation = operation.announced},
+               std::as_bytes(std::span{&ready, 1}));
+  return true;
+} catch (const Error& error) {
+  set_failure(error);
+  return false;
+}
+
+void Engine::piece_received(std::uint64_t slot) {
+  Piece& piece = receiving_.at(slot);
+  Operation& operation = *std::exchange(piece.operation, nullptr);
+  free_slots_.push_back(static_cast<std::uint32_t>(slot));
+  if (!piece.copy.empty()) {
+    operation.scatter(piece.offset, piece.copy);
+    piece.copy = {};
+  }
+  operation.bytes_moved += piece.bytes;
+  const bool could_ask = operation.pieces_in_flight < options_.pieces_in_flight;
+  --operation.pieces_in_flight;
+  more_is_available(operation, piece.offset, piece.bytes);
+  if (operation.bytes_moved == operation.bytes) {
+    all_pieces_are_here(operation);
+  } else if (operation.next_offset < operation.bytes && !could_ask) {
+    wanting_pieces_.emplace(operation.priority, &operation);
+  }
+}
+
+void Engine::all_pieces_are_here(Operation& operation) {
+  operation.moved = now_if_tracing();
+  complete(operation, operation.bytes);
+  Operation* const taker = operation.forwarding ? std::exchange(operation.forwarding->taker, nullptr) : nullptr;
+  if (taker != nullptr) {
+    take_from_staging(*taker, operation);
+  }
+}
+
+// ---- sending ----
+
+void Engine::handle_ready(Rank via, const wire::Header& header, const wire::Ready& ready) {
+  Operation* const operation = header.operation < announced_.size() ? announced_[header.operation] : nullptr;
+  if (operation == nullptr || operation->peer != via || ready.offset + ready.bytes > operation->bytes) {
+    throw Error{ErrorCode::network,
+                fmt::format("rank {} asks for data that was not announced to it: do all ranks run the same version of "
+                            "plait?",
+                            via.value()),
+                via};
+  }
+  Operation& holder = holder_of(*operation);
+  if (&holder != operation && holder.forwarding->available < ready.offset + ready.bytes) {
+    holder.forwarding->postponed.emplace_back(operation, ready);
+    return;
+  }
+  wanted_pieces_.emplace(operation->priority, std::pair{operation, ready});
+  send_pieces();
+}
+
+/// The most urgent first. Never waits for receives: a flood of them must not keep a send from being posted.
+void Engine::send_pieces() {
+  while (!wanted_pieces_.empty()) {
+    const auto& [operation, ready] = wanted_pieces_.begin()->second;
+    if (!send_piece(*operation, ready)) {
+      return;
+    }
+    wanted_pieces_.erase(wanted_pieces_.begin());
+  }
+}
+
+/// False when the driver is busy.
+bool Engine::send_piece(Operation& operation, const wire::Ready& ready) try {
+  if (free_cookies_.empty()) {
+    free_cookies_.push_back(static_cast<std::uint32_t>(sending_.size()));
+    sending_.emplace_back();
+  }
+  const std::uint32_t cookie = free_cookies_.back();
+  Piece& piece = sending_[cookie];
+  const Operation& holder = holder_of(operation);
+  std::span<const std::byte> memory = holder.together(ready.offset, ready.bytes);
+  if (memory.empty()) {
+    piece.copy.resize(ready.bytes);
+    holder.gather(ready.offset, piece.copy);
+    memory = piece.copy;
+  }
+  const net::BulkSlot slot{static_cast<std::uint32_t>(ready.slot)};
+  if (driver_.send_bulk({operation.peer, slot, memory, cookie}) == net::Post::retry) {
+    return false;
+  }
+  ++bulk_count_;
+  is_driver_busy_ = true;
+  free_cookies_.pop_back();
+  piece.operation = &operation;
+  piece.bytes = ready.bytes;
+  return true;
+} catch (const Error& error) {
+  set_failure(error);
+  return false;
+}
+
+void Engine::piece_sent(std::uint64_t cookie) {
+  Piece& piece = sending_.at(cookie);
+  Operation& operation = *std::exchange(piece.operation, nullptr);
+  piece.copy = {};
+  free_cookies_.push_back(static_cast<std::uint32_t>(cookie));
+  operation.bytes_moved += piece.bytes;
+  if (operation.bytes_moved == operation.bytes) {
+    end_announcement(operation.announced);
+    operation.moved = now_if_tracing();
+    complete(operation, operation.bytes);
+  }
+}
+
+void Engine::bulk_done(const net::BulkDone& done) {
+  --bulk_count_;
+  if (done.direction == net::Direction::sent) {
+    piece_sent(done.cookie);
+  } else {
+    piece_received(done.cookie);
+  }
+}
+
+}  // namespace plait::comm::detail
