@@ -91,7 +91,7 @@ CLI::App* add_convert(CLI::App& app, ConvertSettings& settings) {
 
 /// Runs on all ranks. Trouble that all ranks met alike is told by rank 0, other trouble by the rank that met it.
 int run_on_ranks(const RunSettings& settings, int& argc, char**& argv) {
-  plait::MpiSession session{argc, argv};
+  plait::MpiSession session{argc, argv, true};  // HDF5 calls MPI, too
   try {
     plait::Options options = plait::Options::from_environment();
     options.command = settings.command;

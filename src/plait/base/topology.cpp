@@ -18,6 +18,27 @@ std::uint32_t usable_core_count() {
   return std::max(1U, std::thread::hardware_concurrency());
 }
 
+std::vector<int> usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> cores;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(static_cast<unsigned>(core), &set)) {
+        cores.push_back(core);
+      }
+    }
+  }
+  return cores.empty() ? std::vector<int>{0} : cores;
+}
+
+void bind_to_core(int core) noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<unsigned>(core), &set);
+  (void)sched_setaffinity(0, sizeof set, &set);
+}
+
 std::uint32_t machine_core_count() {
   const long count = sysconf(_SC_NPROCESSORS_ONLN);
   return count > 0 ? static_cast<std::uint32_t>(count) : 1;

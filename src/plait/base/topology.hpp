@@ -3,11 +3,18 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace plait {
 
 /// Cores that this process may use: the machine's, less what it is kept from by binding.
 [[nodiscard]] std::uint32_t usable_core_count();
+
+/// The numbers of those cores, as the system counts them; not empty.
+[[nodiscard]] std::vector<int> usable_cores();
+
+/// Keeps the calling thread on one core; does nothing where the system refuses.
+void bind_to_core(int core) noexcept;
 
 /// Cores of the machine.
 [[nodiscard]] std::uint32_t machine_core_count();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/options.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/comm/packing.hpp"
 
 namespace plait {
 
@@ -57,12 +59,32 @@ Options Options::from_environment() {
   if (const auto microseconds = number_from("PLAIT_SPIN_MICROSECONDS", {0, 1'000'000})) {
     options.messages.wait.spin = std::chrono::microseconds{*microseconds};
   }
+  if (const char* const name = std::getenv("PLAIT_PACKING")) {
+    (void)comm::make_packing(name);  // throws when there is none of that name
+    options.messages.packing = name;
+  }
+  if (const char* const name = std::getenv("PLAIT_PROGRESS")) {
+    const auto mode = comm::progression_mode(name);
+    if (!mode) {
+      throw Error{
+          ErrorCode::bad_input,
+          fmt::format("the environment variable PLAIT_PROGRESS is '{}': it must be none, timer, idle or dedicated",
+                      name)};
+    }
+    options.progression.mode = *mode;
+  }
+  if (const auto microseconds = number_from("PLAIT_PROGRESS_MICROSECONDS", {10, 1'000'000})) {
+    options.progression.period_min = std::chrono::microseconds{*microseconds};
+    options.progression.period_max = std::max(options.progression.period_max, options.progression.period_min);
+  }
   return options;
 }
 
 std::map<std::string, std::string> Options::described() const {
   using std::chrono::duration_cast;
   return {{"workers", fmt::to_string(worker_count)},
+          {"packing", messages.packing},
+          {"progress", comm::to_string(progression.mode)},
           {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
           {"eager_bytes",
            messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"

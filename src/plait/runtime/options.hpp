@@ -9,6 +9,7 @@
 
 #include "plait/base/clock.hpp"
 #include "plait/comm/options.hpp"
+#include "plait/comm/progression.hpp"
 
 namespace plait {
 
@@ -23,13 +24,17 @@ struct Options {
   /// Of the endpoint; its wait policy is the workers' too. When threads outnumber the cores that they may use, nobody
   /// spins, whatever it says.
   comm::EndpointOptions messages;
+  /// Who looks at the network while the program computes. An MPI that allows calls from one thread only leaves it to
+  /// the program, whatever this says. At MPI_THREAD_SERIALIZED the program's own MPI calls need `Endpoint::hold`.
+  comm::ProgressionOptions progression;
   /// The program and its arguments, for the trace's meta.json.
   std::vector<std::string> command;
   /// The git revision of the program, for the same.
   std::string revision;
 
   /// The defaults, with what these variables say: PLAIT_WORKERS (a count), PLAIT_TRACE (a folder), PLAIT_STALL_SECONDS,
-  /// PLAIT_EAGER_BYTES, PLAIT_SPIN_MICROSECONDS.
+  /// PLAIT_EAGER_BYTES, PLAIT_SPIN_MICROSECONDS, PLAIT_PACKING (immediate, aggregate, priority), PLAIT_PROGRESS (none,
+  /// timer, idle, dedicated), PLAIT_PROGRESS_MICROSECONDS (the timer's shortest pause).
   ///
   /// Throws: `Error` with `bad_input` that names the variable, when a value is not a number in its range.
   [[nodiscard]] static Options from_environment();

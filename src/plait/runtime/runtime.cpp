@@ -80,7 +80,8 @@ Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
       scheduler_{endpoint_,
                  recorder_,
                  {.worker_count = options_.worker_count, .wait = wait_, .stall_max = options_.stall_max}},
-      exceptions_at_start_{std::uncaught_exceptions()} {
+      exceptions_at_start_{std::uncaught_exceptions()},
+      progression_{endpoint_, options_.progression} {
   endpoint_.set_wait(wait_);
   if (recorder_.is_on()) {
     if (self() == Rank{0}) {
@@ -91,8 +92,21 @@ Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
 }
 
 #ifdef PLAIT_WITH_MPI
+namespace {
+
+Options allowed_by_mpi(Options options) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  if (level < MPI_THREAD_SERIALIZED) {
+    options.progression.mode = comm::ProgressionMode::none;
+  }
+  return options;
+}
+
+}  // namespace
+
 Runtime::Runtime(MPI_Comm communicator, const Options& options)
-    : Runtime{std::make_unique<net::MpiDriver>(communicator), options} {}
+    : Runtime{std::make_unique<net::MpiDriver>(communicator), allowed_by_mpi(options)} {}
 #endif
 
 Runtime::~Runtime() {

@@ -7,6 +7,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/progression.hpp"
 #include "plait/net/driver.hpp"
 #include "plait/runtime/options.hpp"
 #include "plait/task/graph.hpp"
@@ -34,7 +35,8 @@ class Runtime {
   Runtime(std::unique_ptr<net::Driver> driver, const Options& options);
 #ifdef PLAIT_WITH_MPI
   /// Over the ranks of `communicator`, which is borrowed: MPI must be initialised, with at least MPI_THREAD_FUNNELED
-  /// for one worker and MPI_THREAD_SERIALIZED for more, and must not be finalised before this runtime has ended.
+  /// for one worker and MPI_THREAD_SERIALIZED for more or for progress in the background, and must not be finalised
+  /// before this runtime has ended.
   explicit Runtime(MPI_Comm communicator, const Options& options = Options::from_environment());
 #endif
   Runtime(const Runtime&) = delete;
@@ -68,6 +70,7 @@ class Runtime {
   WaitPolicy wait_;
   task::Scheduler scheduler_;
   int exceptions_at_start_;
+  comm::Progression progression_;  // last: its threads use the endpoint
 };
 
 }  // namespace plait

@@ -12,7 +12,7 @@
 
 namespace plait::net {
 
-MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_{std::uncaught_exceptions()} {
+MpiSession::MpiSession(int& argc, char**& argv, bool calls_mpi) : exceptions_at_start_{std::uncaught_exceptions()} {
   int is_finalized = 0;
   MPI_Finalized(&is_finalized);
   if (is_finalized != 0) {
@@ -24,10 +24,14 @@ MpiSession::MpiSession(int& argc, char**& argv) : exceptions_at_start_{std::unca
     return;
   }
   int provided = MPI_THREAD_SINGLE;
-  detail::check_mpi(MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided), "MPI_Init_thread");
+  const int wanted = calls_mpi ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;
+  detail::check_mpi(MPI_Init_thread(&argc, &argv, wanted, &provided), "MPI_Init_thread");
   is_owner_ = true;
-  if (provided < MPI_THREAD_SERIALIZED) {
-    throw Error{ErrorCode::network, "this MPI can be called by one thread only; plait needs MPI_THREAD_SERIALIZED"};
+  if (provided < wanted) {
+    throw Error{ErrorCode::network,
+                calls_mpi
+                    ? "this MPI cannot be called by several threads at once; this program needs MPI_THREAD_MULTIPLE"
+                    : "this MPI can be called by one thread only; plait needs MPI_THREAD_SERIALIZED"};
   }
 }
 

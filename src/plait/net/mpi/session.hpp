@@ -13,9 +13,10 @@ namespace plait::net {
 /// Threads: made and ended by the same one.
 class MpiSession {
  public:
-  /// Calls MPI_Init_thread for MPI_THREAD_SERIALIZED, unless MPI is initialised already.
+  /// Calls MPI_Init_thread for MPI_THREAD_SERIALIZED, unless MPI is initialised already. With `calls_mpi` for
+  /// MPI_THREAD_MULTIPLE: then the program may call MPI itself at any time, at the cost of MPI's own locks.
   /// Throws: `Error` with `network` when MPI refuses, or was finalised before.
-  MpiSession(int& argc, char**& argv);
+  MpiSession(int& argc, char**& argv, bool calls_mpi = false);
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
   MpiSession(MpiSession&&) = delete;

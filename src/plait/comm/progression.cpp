@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/progression.hpp"
+
+#include <algorithm>
+#include <array>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/prctl.h>
+
+#include "plait/base/backoff.hpp"
+#include "plait/base/error.hpp"
+#include "plait/base/topology.hpp"
+
+namespace plait::comm {
+
+namespace {
+
+using SystemClock = std::chrono::steady_clock;
+
+/// A look that took longer than this has moved data, even when nothing has completed: an MPI says nothing of that.
+constexpr nanoseconds busy_look_min{3000};
+/// Between two looks of a thread on an idle core.
+constexpr nanoseconds idle_core_pause{20'000};
+
+/// By mode.
+constexpr std::array<const char*, 4> mode_names{"none", "timer", "idle", "dedicated"};
+
+/// One look; whether it is worth looking again at once.
+bool look(Endpoint& endpoint) {
+  const auto start = SystemClock::now();
+  const std::size_t happened = endpoint.progress();
+  return happened > 0 || SystemClock::now() - start > busy_look_min;
+}
+
+}  // namespace
+
+const char* to_string(ProgressionMode mode) noexcept {
+  return mode_names[static_cast<std::size_t>(mode)];
+}
+
+std::optional<ProgressionMode> progression_mode(std::string_view name) noexcept {
+  const auto found = std::ranges::find(mode_names, name);
+  if (found == mode_names.end()) {
+    return {};
+  }
+  return static_cast<ProgressionMode>(found - mode_names.begin());
+}
+
+Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
+    : endpoint_{endpoint}, options_{options} {
+  if (options_.period_min <= nanoseconds::zero() || options_.period_max < options_.period_min) {
+    throw Error{ErrorCode::bad_argument, "the timer's periods must be above 0, the longer not below the shorter"};
+  }
+  switch (options_.mode) {
+    case ProgressionMode::none:
+      break;
+    case ProgressionMode::timer:
+      threads_.emplace_back([this] { run_timer(); });
+      break;
+    case ProgressionMode::idle_cores:
+      for (const int core : usable_cores()) {
+        threads_.emplace_back([this, core] { run_idle_core(core); });
+      }
+      break;
+    case ProgressionMode::dedicated:
+      threads_.emplace_back([this] { run_dedicated(); });
+      break;
+  }
+}
+
+Progression::~Progression() {
+  is_ending_.store(true, std::memory_order_release);
+  ring();
+  threads_.clear();
+  (void)endpoint_.arm(nullptr);
+}
+
+void Progression::ring() noexcept {
+  rings_.fetch_add(1, std::memory_order_release);  // with sleep_until_needed()
+  rings_.notify_all();
+}
+
+bool Progression::sleep_until_needed() {
+  const std::uint32_t seen = rings_.load(std::memory_order_acquire);
+  if (is_ending()) {
+    return false;
+  }
+  if (endpoint_.has_handlers() && options_.listen_period > nanoseconds::zero()) {
+    std::this_thread::sleep_for(options_.listen_period);
+    endpoint_.progress();
+  } else if (endpoint_.arm(this)) {
+    rings_.wait(seen, std::memory_order_acquire);
+  }
+  return !is_ending();
+}
+
+/// Keeps track of when something was last in flight.
+class Progression::Need {
+ public:
+  explicit Need(Progression& owner) : owner_{owner} {}
+
+  enum class Answer : std::uint8_t { needed, not_now, ending };
+
+  /// Whether to look now. When nothing has been in flight for long, sleeps until there is something.
+  [[nodiscard]] Answer ask() {
+    if (owner_.is_ending()) {
+      return Answer::ending;
+    }
+    if (owner_.endpoint_.needs_polls()) {
+      last_ = SystemClock::now();
+      return Answer::needed;
+    }
+    if (SystemClock::now() - last_ <= owner_.options_.linger) {
+      return Answer::not_now;
+    }
+    if (!owner_.sleep_until_needed()) {
+      return Answer::ending;
+    }
+    if (owner_.endpoint_.needs_polls()) {
+      last_ = SystemClock::now();
+    }
+    return Answer::not_now;
+  }
+
+ private:
+  Progression& owner_;
+  SystemClock::time_point last_ = SystemClock::now();
+};
+
+void Progression::run_timer() {
+  prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
+  nanoseconds period = options_.period_min;
+  std::uint64_t seen_polls = endpoint_.poll_count();
+  Need need{*this};
+  for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
+    if (answer == Need::Answer::not_now) {
+      period = options_.period_min;
+    }
+    std::this_thread::sleep_for(period);
+    if (endpoint_.poll_count() != seen_polls) {  // somebody else looks
+      period = options_.period_min * 2;
+    } else if (answer == Need::Answer::needed) {
+      period = look_until_still() ? options_.period_min : std::min(period * 2, options_.period_max);
+    }
+    seen_polls = endpoint_.poll_count();
+  }
+}
+
+/// Looks as long as that moves something, up to a limit. False when nothing moved.
+bool Progression::look_until_still() {
+  const auto start = SystemClock::now();
+  if (!look(endpoint_)) {
+    return false;
+  }
+  while (SystemClock::now() - start < options_.burst_max && look(endpoint_)) {
+  }
+  return true;
+}
+
+/// The system runs a thread of this class only when the core has nothing else to do.
+void Progression::run_idle_core(int core) {
+  const sched_param no_priority{};
+  pthread_setschedparam(pthread_self(), SCHED_IDLE, &no_priority);
+  bind_to_core(core);
+  prctl(PR_SET_TIMERSLACK, 1UL);
+  Need need{*this};
+  for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
+    if (answer == Need::Answer::not_now) {
+      std::this_thread::sleep_for(options_.period_min);
+    } else if (!look(endpoint_)) {
+      std::this_thread::sleep_for(idle_core_pause);
+    }
+  }
+}
+
+void Progression::run_dedicated() {
+  bind_to_core(options_.core >= 0 ? options_.core : usable_cores().back());
+  Need need{*this};
+  while (need.ask() != Need::Answer::ending) {
+    endpoint_.progress();
+  }
+}
+
+}  // namespace plait::comm
