@@ -16,17 +16,28 @@ endif()
 
 # HDF5: parallel where MPI is there, else serial; the ring's snapshots need either.
 if(PLAIT_WITH_MPI)
-  # The parallel HDF5 must be the one that was made with the MPI found above.
+  # The parallel HDF5 must be the one that was made with the MPI found above; where both MPIs are installed, the names
+  # without an MPI in them mean one of the two.
   if("${MPI_C_INCLUDE_DIRS};${MPI_C_LIBRARIES}" MATCHES "mpich")
-    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-mpich hdf5-mpi hdf5)
+    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-mpich)
+    pkg_search_module(plait_other_hdf5 QUIET hdf5-openmpi)
   else()
-    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-openmpi hdf5-mpi hdf5)
+    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-openmpi)
+    pkg_search_module(plait_other_hdf5 QUIET hdf5-mpich)
+  endif()
+  if(NOT hdf5_FOUND AND NOT plait_other_hdf5_FOUND)
+    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-mpi hdf5)
   endif()
 else()
   pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-serial hdf5)
 endif()
 if(NOT hdf5_FOUND)
   message(STATUS "plait: HDF5 not found; apps/ring is not built (Debian: libhdf5-openmpi-dev)")
+endif()
+
+pkg_check_modules(libfabric QUIET IMPORTED_TARGET libfabric>=1.14)
+if(NOT libfabric_FOUND)
+  message(STATUS "plait: libfabric not found; the ofi driver and its tests are not built (Debian: libfabric-dev)")
 endif()
 
 if(PLAIT_BUILD_TESTS)

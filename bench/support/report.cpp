@@ -70,37 +70,64 @@ Spread spread_of(std::vector<double> values) {
   return {at(0.5), at(0.25), at(0.75)};
 }
 
-Report::Report(std::string name, std::string claim, unsigned ranks, int argc, char** argv)
+Report::Report(std::string name, std::string claim, Place place, int argc, char** argv)
     : name_{std::move(name)}, claim_{std::move(claim)} {
   for (int i = 0; i < argc; ++i) {
     command_ += (i > 0 ? " " : "") + std::string{argv[i]};
-    const std::string_view argument{argv[i]};
-    if (i == 0) {
-      command_ = command_.substr(command_.rfind('/') + 1);
-    } else if (argument == "--full") {
-      is_full_ = true;
-    } else if (argument == "--json" && i + 1 < argc) {
-      json_file_ = argv[++i];
-    } else if (argument == "--describe") {
-      fmt::print("{}\n", nlohmann::json{{"bench", name_}, {"claim", claim_}, {"ranks", ranks}}.dump());
-      std::exit(0);
-    } else {
-      const bool is_help = argument == "--help";
-      fmt::print(is_help ? stdout : stderr,
-                 "{}{}: {}\nUsage: plait bench {} [--full] [--json FILE]\n  --full  more sizes and repetitions\n  "
-                 "--json  also "
-                 "write the results to FILE\n",
-                 is_help ? "" : fmt::format("unknown option {}\n", argument),
-                 name_,
-                 claim_,
-                 name_);
-      std::exit(is_help ? 0 : 2);
+  }
+  command_ = command_.substr(command_.substr(0, command_.find(' ')).rfind('/') + 1);
+  for (int i = 1; i < argc; ++i) {
+    if (!takes(i, argc, argv, place)) {
+      fmt::print(stderr, "unknown option {}\n{}", argv[i], usage(place));
+      std::exit(2);
     }
   }
 }
 
+bool Report::takes(int& index, int argc, char** argv, const Place& place) {
+  const std::string_view argument{argv[index]};
+  if (argument == "--full") {
+    is_full_ = true;
+  } else if (argument == "--model" && place.network == Network::lab) {
+    is_model_ = true;
+  } else if (argument == "--json" && index + 1 < argc) {
+    json_file_ = argv[++index];
+  } else if (argument == "--describe") {
+    const char* const network = place.network == Network::lab ? "lab" : "here";
+    const nlohmann::json told{{"bench", name_}, {"claim", claim_}, {"ranks", place.ranks}, {"network", network}};
+    fmt::print("{}\n", told.dump());
+    std::exit(0);
+  } else if (argument == "--help") {
+    fmt::print("{}", usage(place));
+    std::exit(0);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::string Report::usage(const Place& place) const {
+  const bool has_model = place.network == Network::lab;
+  return fmt::format(
+      "{}: {}\nUsage: plait bench {} [--full] [--json FILE]{}\n  --full  more sizes and repetitions\n  "
+      "--json  also write the results to FILE\n{}",
+      name_,
+      claim_,
+      name_,
+      has_model ? " [--model]" : "",
+      has_model ? "  --model  on a modelled network, where there can be no lab\n" : "");
+}
+
+std::string Report::network() const {
+  if (is_model_) {
+    return "model";
+  }
+  const char* const lab = std::getenv("PLAIT_LAB");  // set by `plait lab` for what runs in it
+  return lab != nullptr ? fmt::format("lab: {}", lab) : "this host";
+}
+
 void Report::finish() const {
-  fmt::print("{}: {}\n", name_, claim_);
+  fmt::print("{}: {} ({})\n", name_, claim_, network());
   fmt::print("{:<34} {:>12} {:>25}  {:<8} {:>12}  {}\n", "", "median", "quartiles", "", "peer", "");
   nlohmann::json results = nlohmann::json::array();
   for (const Row& row : rows_) {
@@ -135,6 +162,7 @@ void Report::finish() const {
   file << nlohmann::json{{"bench", name_},
                          {"commit", output_of("git rev-parse --short HEAD 2>/dev/null")},
                          {"machine", machine()},
+                         {"network", network()},
                          {"command", command_},
                          {"seconds", seconds},
                          {"results", results}}

@@ -204,9 +204,22 @@ def bench(
         int | None,
         typer.Option("--ranks", "-n", min=1, help="Ranks to start it on. [default: its own number]"),
     ] = None,
+    here: Annotated[
+        bool, typer.Option("--here", help="Not in a lab, even if the benchmark wants one.")
+    ] = False,
+    hosts: Annotated[
+        int | None, typer.Option(help="Hosts of the lab. [default: one for each rank]")
+    ] = None,
+    rate: Annotated[str | None, typer.Option(help="Of the lab's links. [default: 1gbit]")] = None,
+    mpi: Annotated[
+        str | None,
+        typer.Option(metavar="openmpi|mpich", help="Build and run with it. [default: that of mpiexec]"),
+    ] = None,
 ) -> None:
     """Run one of the benchmarks, with its peers.
 
+    Some want a network that is slower than memory: they run in a lab (see `plait lab --help`), or on a
+    modelled network where this machine may have none. --hosts and --rate bring any of them into one.
     Arguments that plait does not know go to the benchmark.
 
     Examples:
@@ -214,12 +227,15 @@ def bench(
       plait bench --list
 
       plait bench pingpong --json pingpong.json
+
+      plait bench pingpong --hosts 2 --rate 2.5gbit --mpi mpich
     """
     module = _load("bench")
     if list_all or name is None:
         module.list_benches()
         return
-    raise typer.Exit(module.run_bench(name, tuple(context.args), json_file=json_file, ranks=ranks))
+    wishes = module.Wishes(ranks, hosts, rate, here, mpi)
+    raise typer.Exit(module.run_bench(name, tuple(context.args), json_file=json_file, wishes=wishes))
 
 
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})

@@ -262,7 +262,15 @@ def test_doctor_tells_as_json_what_is_here() -> None:
 def built(tmp_path: Path) -> Path:
     bench = tmp_path / "bench"
     bench.mkdir()
-    result = {"bench": "copy", "commit": "", "machine": {}, "command": [], "seconds": 1, "results": []}
+    result = {
+        "bench": "copy",
+        "commit": "",
+        "machine": {},
+        "network": "this host",
+        "command": [],
+        "seconds": 1,
+        "results": [],
+    }
     program = script(bench, f'echo "args $*"\n[ "$2" ] && echo \'{json.dumps(result)}\' > "$2"; exit 0')
     program.rename(bench / "bench_copy")
     script(bench, "exit 3").rename(bench / "bench_broken")

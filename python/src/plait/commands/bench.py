@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait bench`: finds the built benchmarks and runs one."""
+"""`plait bench`: finds the built benchmarks and runs one where it wants to run: here, or in a lab."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,35 @@ from rich.console import Console
 from rich.markup import escape
 
 from plait import _launcher as launcher
-from plait._build import build_folder
+from plait._build import bench_folder_of, build_bench, build_folder
 from plait._errors import PlaitError
 from plait._files import make_folder, write_text
+from plait.lab.outside import run as run_lab
+from plait.lab.outside import why_not
+from plait.lab.settings import Lab, Work, parse_rate
 
 _PREFIX = "bench_"
-#: The object of design.md, section Measuring.
-JSON_KEYS = ("bench", "commit", "machine", "command", "seconds", "results")
+#: What a benchmark's JSON object holds; bench/support/report.cpp writes it.
+JSON_KEYS = ("bench", "commit", "machine", "network", "command", "seconds", "results")
 
 
-def _benches() -> dict[str, Path]:
-    folder = build_folder() / "bench"
-    found = sorted(folder.glob(f"{_PREFIX}*")) if folder.is_dir() else []
-    return {
-        path.name.removeprefix(_PREFIX): path
-        for path in found
-        if path.is_file() and os.access(path, os.X_OK)
-    }
+@dataclass(frozen=True)
+class Wishes:
+    """Where the command line wants a benchmark to run; None and False: where that itself wants to."""
+
+    ranks: int | None = None
+    hosts: int | None = None
+    rate: str | None = None
+    here: bool = False
+    mpi: str | None = None
+
+    @property
+    def needs_lab(self) -> bool:
+        return self.hosts is not None or self.rate is not None
 
 
 def list_benches() -> None:
-    benches = _benches()
+    benches = _benches(build_folder())
     if not benches:
         raise PlaitError(
             f"no benchmarks in {build_folder() / 'bench'}; build them with: cmake --preset release && "
@@ -48,8 +57,65 @@ def list_benches() -> None:
     console.print("run one with: plait bench NAME [--json FILE]")
 
 
+def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
+    if wishes.here and wishes.needs_lab:
+        raise PlaitError("--here is without a lab, --hosts and --rate are the lab's; give one", status=2)
+    program = _find(name, wishes.mpi)
+    told = _describe(program)
+    results = []
+    with tempfile.TemporaryDirectory(prefix="plait-bench-") as scratch:
+        for ranks in [wishes.ranks] if wishes.ranks is not None else _rank_counts(told):
+            result = Path(scratch) / f"{ranks}.json"
+            extra = () if json_file is None else ("--json", str(result))
+            status = _run_once((str(program), *arguments, *extra), ranks, told, wishes)
+            if status != 0:
+                raise PlaitError(
+                    f"the benchmark {name} failed with exit status {status}; its own message "
+                    "stands above",
+                    status=status if 0 < status < 256 else 1,
+                )
+            if json_file is not None:
+                results.append((ranks, _checked(name, result)))
+        if json_file is not None:
+            make_folder(json_file.parent)
+            write_text(json_file, json.dumps(_joined(results), indent=2) + "\n")
+    return 0
+
+
+def _benches(build: Path) -> dict[str, Path]:
+    folder = build / "bench"
+    found = sorted(folder.glob(f"{_PREFIX}*")) if folder.is_dir() else []
+    return {
+        path.name.removeprefix(_PREFIX): path
+        for path in found
+        if path.is_file() and os.access(path, os.X_OK)
+    }
+
+
+def _find(name: str, mpi: str | None) -> Path:
+    build = build_folder()
+    if mpi is not None and not _is_default(mpi):
+        build = bench_folder_of(mpi)
+        print(f"building {_PREFIX}{name} with {launcher.FAMILIES[mpi]} in {build}", flush=True)
+        build_bench(mpi, f"{_PREFIX}{name}")
+    benches = _benches(build)
+    if name not in benches:
+        known = f"known are {', '.join(benches)}" if benches else "none are built"
+        raise PlaitError(f"there is no benchmark {name} in {build / 'bench'}; {known}")
+    return benches[name]
+
+
+def _is_default(mpi: str) -> bool:
+    """Whether the ordinary build has this MPI already."""
+    wanted = launcher.find_launcher_of(mpi).family
+    try:
+        return launcher.find_launcher(None).family == wanted
+    except PlaitError:
+        return False
+
+
 def _describe(path: Path) -> dict[str, Any]:
-    """What the benchmark says of itself: its claim, and how many ranks it wants."""
+    """What the benchmark says of itself: its claim, how many ranks it wants, and where."""
     try:
         done = subprocess.run(
             [path, "--describe"], capture_output=True, text=True, timeout=20, check=False
@@ -60,36 +126,39 @@ def _describe(path: Path) -> dict[str, Any]:
     return told if isinstance(told, dict) else {}
 
 
-def run_bench(
-    name: str, arguments: tuple[str, ...], *, json_file: Path | None, ranks: int | None
-) -> int:
-    benches = _benches()
-    if name not in benches:
-        known = f"known are {', '.join(benches)}" if benches else "none are built"
-        raise PlaitError(f"there is no benchmark {name} in {build_folder() / 'bench'}; {known}")
-    command = [str(benches[name]), *arguments]
-    environment: dict[str, str] = {}
-    with tempfile.TemporaryDirectory(prefix="plait-bench-") as scratch:
-        result = Path(scratch) / "result.json"
-        if json_file is not None:
-            command += ["--json", str(result)]
-        if ranks is None:
-            wanted = _describe(benches[name]).get("ranks")
-            ranks = wanted if isinstance(wanted, int) and wanted > 1 else None
-        if ranks is not None:
-            place = launcher.Placement(ranks, 1, launcher.available_cores(), "auto")
-            found = launcher.find_launcher(None)
-            command, environment = launcher.launch_command(found, place, command)
-        status = subprocess.run(command, env={**os.environ, **environment}, check=False).returncode
-        if status != 0:
-            raise PlaitError(
-                f"the benchmark {name} failed with exit status {status}; its own message stands above",
-                status=status if 0 < status < 256 else 1,
-            )
-        if json_file is not None:
-            make_folder(json_file.parent)
-            write_text(json_file, json.dumps(_checked(name, result), indent=2) + "\n")
-    return 0
+def _rank_counts(told: dict[str, Any]) -> list[int]:
+    ranks = told.get("ranks")
+    counts = [
+        count for count in (ranks if isinstance(ranks, list) else [ranks]) if isinstance(count, int)
+    ]
+    return counts or [1]
+
+
+def _run_once(command: tuple[str, ...], ranks: int, told: dict[str, Any], wishes: Wishes) -> int:
+    wants_lab = told.get("network") == "lab" and not wishes.here
+    if "--model" in command:
+        return subprocess.run(command, check=False).returncode
+    if wants_lab or wishes.needs_lab:
+        reason = why_not()
+        if reason is None or wishes.needs_lab:
+            return _run_in_lab(command, ranks, wishes)
+        print(
+            f"no lab here: {reason}; what follows is a model's network, not a measured one", flush=True
+        )
+        return subprocess.run([*command, "--model"], check=False).returncode
+    if ranks == 1 and wishes.ranks is None:
+        return subprocess.run(command, check=False).returncode
+    place = launcher.Placement(ranks, 1, launcher.available_cores(), "auto")
+    found = launcher.find_launcher_of(wishes.mpi)
+    line, environment = launcher.launch_command(found, place, command)
+    return subprocess.run(line, env={**os.environ, **environment}, check=False).returncode
+
+
+def _run_in_lab(command: tuple[str, ...], ranks: int, wishes: Wishes) -> int:
+    hosts = wishes.hosts if wishes.hosts is not None else ranks
+    rate = Lab.bits_per_s if wishes.rate is None else parse_rate(wishes.rate)
+    total = ranks if wishes.ranks is not None else max(ranks, hosts)
+    return run_lab(Work(Lab(hosts, rate, total), launcher.find_launcher_of(wishes.mpi), command))
 
 
 def _checked(name: str, path: Path) -> dict[str, Any]:
@@ -101,3 +170,18 @@ def _checked(name: str, path: Path) -> dict[str, Any]:
     if missing:
         raise PlaitError(f"the JSON of the benchmark {name} lacks {', '.join(missing)}")
     return dict(result)
+
+
+def _joined(results: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
+    """One object of several runs, whose results then say how many ranks they had."""
+    first = results[0][1]
+    if len(results) == 1:
+        return first
+    rows = [
+        {**row, "params": {**row["params"], "ranks": str(ranks)}}
+        for ranks, result in results
+        for row in result["results"]
+    ]
+    networks = dict.fromkeys(str(result["network"]) for _, result in results)
+    seconds = sum(result["seconds"] for _, result in results)
+    return {**first, "network": "; ".join(networks), "seconds": seconds, "results": rows}

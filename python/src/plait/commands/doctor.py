@@ -20,6 +20,7 @@ from plait import _launcher as launcher
 from plait._errors import PlaitError
 from plait._pingpong import Pingpong, measure_pingpong
 from plait._units import format_bytes, format_time
+from plait.lab.outside import why_not
 
 _GOOD, _MISSING = "good", "missing"
 
@@ -61,6 +62,8 @@ def examine() -> list[Finding]:
         _tool("Ninja", ("ninja",), True, "building plait", "ninja-build"),
         _launcher_finding(),
         _tool("MPI compiler wrapper", ("mpicc",), True, "building the mpi driver", "libopenmpi-dev"),
+        _second_mpi(),
+        _lab(),
         _library("hwloc", True, "placing workers on cores", "libhwloc-dev"),
         _hdf5(),
         _library("libfabric", False, "the ofi driver (one-sided transport)", "libfabric-dev"),
@@ -119,6 +122,32 @@ def _launcher_finding() -> Finding:
         return Finding("MPI launcher", _MISSING, str(error), True, enables, install)
     detail = f"{found.family} {found.version} ({found.path})"
     return Finding("MPI launcher", _GOOD, detail, True, enables, install)
+
+
+def _second_mpi() -> Finding:
+    """An MPI beside the default one, which only `plait bench --mpi` uses."""
+    enables, install = "comparing two MPIs: bench --mpi", "apt-get install mpich libmpich-dev"
+    try:
+        default = launcher.find_launcher(None).family
+        mpi = "openmpi" if default == launcher.FAMILIES["mpich"] else "mpich"
+        found = launcher.find_launcher_of(mpi)
+    except PlaitError:
+        return Finding("second MPI", _MISSING, "", False, enables, install)
+    if shutil.which(f"mpicc.{mpi}") is None:
+        detail = f"{found.family} {found.version} without mpicc.{mpi}"
+        return Finding("second MPI", _MISSING, detail, False, enables, install)
+    detail = f"{found.family} {found.version} ({found.path}), for bench --mpi {mpi}"
+    return Finding("second MPI", _GOOD, detail, False, enables, install)
+
+
+def _lab() -> Finding:
+    enables, install = "plait lab, a cluster on this machine", "run as root, with iproute2 installed"
+    reason = why_not()
+    if reason is not None:
+        return Finding("lab", _MISSING, reason, False, enables, install)
+    return Finding(
+        "lab", _GOOD, "namespaces, links and rate limits may be made", False, enables, install
+    )
 
 
 def _library(name: str, required: bool, enables: str, package: str) -> Finding:
