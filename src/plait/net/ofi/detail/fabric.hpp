@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plait/base/bytes.hpp"
+
+namespace plait::net::detail::ofi {
+
+/// Closes what libfabric has opened.
+struct FiCloser {
+  template <class T>
+  void operator()(T* object) const noexcept {
+    fi_close(&object->fid);
+  }
+};
+template <class T>
+using FiHandle = std::unique_ptr<T, FiCloser>;
+
+struct FiInfoFreer {
+  void operator()(fi_info* info) const noexcept { fi_freeinfo(info); }
+};
+using FiInfo = std::unique_ptr<fi_info, FiInfoFreer>;
+
+/// What is wanted of a provider.
+struct Wanted {
+  std::string provider;  ///< libfabric's name; empty for any.
+  std::string node;      ///< Address, host name or network interface to use; empty for any.
+  enum class Ranks { on_one_host, on_many_hosts } ranks = Ranks::on_many_hosts;
+};
+
+/// The first provider, in libfabric's order, that can do what the driver needs: reliable packets in order, remote
+/// writes with a word for the receiver's completion queue, progress by polling only. Throws: `Error` with
+/// `bad_argument` that says what there is instead.
+[[nodiscard]] FiInfo find_provider(const Wanted& wanted);
+
+/// One endpoint with its completion queue and the addresses of its peers; closed in the right order.
+class Fabric {
+ public:
+  /// Opens all, for `completions` that wait at once and `peers` addresses.
+  Fabric(FiInfo info, std::size_t completions, std::size_t peers);
+
+  [[nodiscard]] const fi_info& info() const noexcept { return *info_; }
+  [[nodiscard]] fid_domain* domain() const noexcept { return domain_.get(); }
+  [[nodiscard]] fid_cq* queue() const noexcept { return queue_.get(); }
+  [[nodiscard]] fid_ep* endpoint() const noexcept { return endpoint_.get(); }
+
+  /// By which others can reach this endpoint, in the provider's own form.
+  [[nodiscard]] Bytes address() const;
+  /// How to name the endpoint with that address in libfabric's calls.
+  [[nodiscard]] fi_addr_t insert(std::span<const std::byte> address);
+  /// Makes memory writable for peers; `key_wanted` counts only where the provider does not choose. Nothing for
+  /// providers whose keys belong to endpoints is left to do for the caller.
+  [[nodiscard]] FiHandle<fid_mr> make_writable(std::span<std::byte> memory, std::uint64_t key_wanted);
+
+  /// Ends all operations: no buffer is touched any more.
+  void close_endpoint() noexcept { endpoint_.reset(); }
+
+ private:
+  FiInfo info_;
+  // In the order of opening: what is opened first is closed last.
+  FiHandle<fid_fabric> fabric_;
+  FiHandle<fid_domain> domain_;
+  FiHandle<fid_av> addresses_;
+  FiHandle<fid_cq> queue_;
+  FiHandle<fid_ep> endpoint_;
+};
+
+}  // namespace plait::net::detail::ofi

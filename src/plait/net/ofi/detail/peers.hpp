@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <rdma/fabric.h>
+#include <utility>
+#include <vector>
+
+#include "plait/base/id.hpp"
+#include "plait/net/ofi/detail/call.hpp"
+
+namespace plait::net::detail::ofi {
+
+/// The ranks that a driver talks to: how libfabric names them, and which are not there any more.
+class Peers {
+ public:
+  enum class State : std::uint8_t {
+    here,
+    left,  ///< Has said goodbye: what is sent to it vanishes, and its silence is no error.
+    lost,  ///< Ended without a word.
+  };
+
+  explicit Peers(std::vector<fi_addr_t> names) : names_{std::move(names)}, states_(names_.size(), State::here) {}
+
+  [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(names_.size()); }
+  [[nodiscard]] fi_addr_t name(Rank peer) const { return names_[peer.value()]; }
+  [[nodiscard]] State state(Rank peer) const { return states_[peer.value()]; }
+  /// False for one that has left. Throws: `Error` with `network` for one that is lost.
+  [[nodiscard]] bool can_reach(Rank peer) const {
+    if (state(peer) == State::lost) [[unlikely]] {
+      peer_is_lost(peer, "as told before");
+    }
+    return state(peer) == State::here;
+  }
+  void set_state(Rank peer, State state) { states_[peer.value()] = state; }
+
+ private:
+  std::vector<fi_addr_t> names_;
+  std::vector<State> states_;
+};
+
+}  // namespace plait::net::detail::ofi

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/net/ofi/ofi_driver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <rdma/fi_errno.h>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+#include "plait/net/detail/packet_pool.hpp"
+#include "plait/net/detail/take.hpp"
+#include "plait/net/ofi/detail/bulk_receives.hpp"
+#include "plait/net/ofi/detail/bulk_sends.hpp"
+#include "plait/net/ofi/detail/call.hpp"
+#include "plait/net/ofi/detail/fabric.hpp"
+#include "plait/net/ofi/detail/meeting.hpp"
+#include "plait/net/ofi/detail/operation.hpp"
+#include "plait/net/ofi/detail/packet_ring.hpp"
+#include "plait/net/ofi/detail/packet_sends.hpp"
+#include "plait/net/ofi/detail/peers.hpp"
+#include "plait/net/ofi/detail/self_link.hpp"
+
+namespace plait::net {
+namespace {
+
+namespace ofi = detail::ofi;
+
+using ofi::Operation;
+using ofi::Purpose;
+
+constexpr std::uint32_t pool_spare_max = 256;
+constexpr std::size_t packets_in_flight_least = 2;
+constexpr std::size_t packets_in_flight_most = 32;
+/// Completions looked at in one poll.
+constexpr std::size_t completions_per_poll = 16;
+/// Completions that may wait, beyond those of this rank's own operations: what peers write.
+constexpr std::size_t completions_spare = 1024;
+/// A packet of at most so many bytes is copied by libfabric, if it can.
+constexpr std::size_t inject_bytes_wanted = 4096;
+/// How long an ending driver waits for what is still in flight.
+constexpr std::chrono::seconds give_up_after{1};
+constexpr std::uint32_t slots_max = std::uint32_t{1} << 30U;
+
+void check(Rank self, std::uint32_t rank_count, const OfiOptions& options) {
+  const auto refuse = [](std::string_view why) {
+    throw Error{ErrorCode::bad_argument, fmt::format("ofi driver: {}", why)};
+  };
+  if (!self || self.value() >= rank_count || rank_count > ofi::ranks_max) {
+    refuse("this rank is none of those that take part");
+  }
+  if (options.packet_bytes_max < 1024) {
+    refuse("packets need 1024 bytes at least");
+  }
+  if (options.receives_posted == 0 || options.sends_in_flight_max == 0 || options.bulk_sends_max == 0 ||
+      options.bulk_chunks_in_flight == 0 || options.bulk_chunk_bytes == 0) {
+    refuse("no number of operations, and no size, can be 0");
+  }
+  if (options.bulk_slot_count == 0 || options.bulk_slot_count > slots_max) {
+    refuse("between 1 and 2^30 bulk slots are possible");
+  }
+}
+
+ofi::Fabric open_fabric(std::uint32_t rank_count, const Exchange& exchange, const OfiOptions& options) {
+  const std::string host = ofi::describe_host();
+  const std::vector<Bytes> hosts = ofi::meet(exchange, rank_count, std::as_bytes(std::span{host}));
+  const bool is_one_host = std::ranges::all_of(hosts, [&](const Bytes& other) { return other == hosts.front(); });
+  using Ranks = ofi::Wanted::Ranks;
+  const ofi::Wanted wanted{
+      .provider = options.provider,
+      .node = options.node.empty() && is_one_host ? "127.0.0.1" : options.node,
+      .ranks = is_one_host ? Ranks::on_one_host : Ranks::on_many_hosts,
+  };
+  const std::size_t completions = completions_spare + options.receives_posted + options.sends_in_flight_max +
+                                  std::size_t{options.bulk_sends_max} * options.bulk_chunks_in_flight;
+  return ofi::Fabric{ofi::find_provider(wanted), completions, rank_count};
+}
+
+std::string describe(const fi_info& info) {
+  const std::uint32_t version = info.fabric_attr->prov_version;
+  return fmt::format("ofi ({} {}.{})", info.fabric_attr->prov_name, FI_MAJOR(version), FI_MINOR(version));
+}
+
+/// Learns the others' addresses, which stand behind the provider's name and a zero.
+std::vector<fi_addr_t> meet_peers(ofi::Fabric& fabric, Rank self, std::uint32_t rank_count, const Exchange& exchange) {
+  const std::string name{fabric.info().fabric_attr->prov_name};
+  const Bytes address = fabric.address();
+  Bytes mine(name.size() + 1 + address.size());
+  std::memcpy(mine.data(), name.c_str(), name.size() + 1);
+  std::ranges::copy(address, mine.begin() + static_cast<std::ptrdiff_t>(name.size() + 1));
+  const std::vector<Bytes> all = ofi::meet(exchange, rank_count, mine);
+  std::vector<fi_addr_t> names(rank_count, FI_ADDR_NOTAVAIL);
+  for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
+    const auto end = std::ranges::find(all[rank], std::byte{0});
+    const std::string other{reinterpret_cast<const char*>(all[rank].data()),
+                            static_cast<std::size_t>(end - all[rank].begin())};
+    if (other != name) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("ofi driver: rank {} has the provider {}, rank {} has {}; choose one for all",
+                              self.value(),
+                              name,
+                              rank,
+                              other)};
+    }
+    if (rank != self.value()) {
+      names[rank] = fabric.insert(std::span{all[rank]}.subspan(name.size() + 1));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+struct OfiDriver::State {
+  State(Rank self, std::uint32_t rank_count, const Exchange& exchange, const OfiOptions& opts)
+      : options{opts},
+        pool{options.packet_bytes_max, pool_spare_max},
+        fabric{open_fabric(rank_count, exchange, options)},
+        ring{fabric, pool, options.receives_posted},
+        peers{meet_peers(fabric, self, rank_count, exchange)},
+        sends{fabric, pool, peers, self, {options.sends_in_flight_max, fabric.info().tx_attr->inject_size}},
+        bulk_sends{fabric, peers, {options.bulk_sends_max, options.bulk_chunks_in_flight}},
+        bulk_receives{fabric, options.bulk_slot_count, options.bulk_chunk_bytes},
+        itself{{options.sends_in_flight_max, options.bulk_sends_max, options.bulk_chunk_bytes}} {}
+
+  void look();
+  void note(const fi_cq_data_entry& entry);
+  void note_trouble();
+  bool take(Rank self, Arrival& arrival);
+  void close(Rank self) noexcept;
+
+  OfiOptions options;
+  detail::PacketPool pool;
+  ofi::Fabric fabric;
+  ofi::PacketRing ring;
+  ofi::Peers peers;
+  ofi::PacketSends sends;
+  ofi::BulkSends bulk_sends;
+  ofi::BulkReceives bulk_receives;
+  ofi::SelfLink itself;
+  std::uint32_t packets_in_flight_max = 0;
+  // Ended transfers that have not been polled yet.
+  std::vector<BulkDone> done;
+  std::size_t next_done = 0;
+};
+
+/// Takes note of what libfabric has completed.
+void OfiDriver::State::look() {
+  std::array<fi_cq_data_entry, completions_per_poll> entries;  // not set: filled by libfabric
+  const ssize_t count = fi_cq_read(fabric.queue(), entries.data(), entries.size());
+  if (count == -FI_EAGAIN) {
+    return;
+  }
+  if (count == -FI_EAVAIL) {
+    note_trouble();
+    return;
+  }
+  ofi::check_ofi(count, "fi_cq_read");
+  for (const fi_cq_data_entry& entry : std::span{entries}.first(static_cast<std::size_t>(count))) {
+    note(entry);
+  }
+}
+
+void OfiDriver::State::note(const fi_cq_data_entry& entry) {
+  if ((entry.flags & FI_REMOTE_WRITE) != 0) {
+    bulk_receives.note_chunk(entry.data, done);
+    return;
+  }
+  const Operation& operation = *static_cast<Operation*>(entry.op_context);
+  switch (operation.kind) {
+    case Operation::Kind::receive:
+      ring.note(operation, entry.len, entry.data);
+      break;
+    case Operation::Kind::send:
+      sends.note_left(operation);
+      break;
+    case Operation::Kind::chunk:
+      bulk_sends.note_written(operation, done);
+      break;
+  }
+}
+
+/// Something has failed: to send to a peer that has left is no trouble, all else is.
+void OfiDriver::State::note_trouble() {
+  fi_cq_err_entry entry{};
+  const ssize_t count = fi_cq_readerr(fabric.queue(), &entry, 0);
+  if (count == -FI_EAGAIN) {
+    return;
+  }
+  ofi::check_ofi(count, "fi_cq_readerr");
+  std::array<char, 256> room{};
+  const char* const words = fi_cq_strerror(fabric.queue(), entry.prov_errno, entry.err_data, room.data(), room.size());
+  const auto* const operation = static_cast<const Operation*>(entry.op_context);
+  Rank peer;
+  if (operation != nullptr && operation->kind == Operation::Kind::send) {
+    peer = operation->peer;
+    sends.note_left(*operation);
+  } else if (operation != nullptr && operation->kind == Operation::Kind::chunk) {
+    peer = operation->peer;
+    bulk_sends.note_failed(*operation);
+  }
+  if (!peer) {
+    throw Error{ErrorCode::network, fmt::format("libfabric failed to receive: {} ({})", fi_strerror(entry.err), words)};
+  }
+  if (peers.state(peer) == ofi::Peers::State::here) {
+    peers.set_state(peer, ofi::Peers::State::lost);
+    ofi::peer_is_lost(peer, fmt::format("{}; {}", fi_strerror(entry.err), words).c_str());
+  }
+}
+
+/// Hands over the oldest packet; the driver's own messages on the way there are dealt with.
+bool OfiDriver::State::take(Rank self, Arrival& arrival) {
+  if (itself.take(arrival.packet)) {
+    arrival.peer = self;
+    return true;
+  }
+  ofi::PacketRing::Message message;
+  while (ring.take(message)) {
+    const Rank from = message.label.from;
+    if (message.label.purpose == Purpose::packet) {
+      arrival.peer = from;
+      arrival.packet = std::move(message.packet);
+      return true;
+    }
+    if (message.label.purpose == Purpose::ready) {
+      ofi::Ready ready;
+      std::memcpy(&ready, message.packet.data(), sizeof ready);
+      bulk_sends.note_ready(from, ready);
+    } else if (message.label.purpose == Purpose::goodbye) {
+      peers.set_state(from, ofi::Peers::State::left);
+    }
+    pool.recycle(std::move(message.packet));
+  }
+  return false;
+}
+
+void OfiDriver::State::close(Rank self) noexcept {
+  const auto deadline = std::chrono::steady_clock::now() + give_up_after;
+  try {
+    while (!(sends.is_empty() && bulk_sends.is_empty()) && std::chrono::steady_clock::now() < deadline) {
+      look();
+      sends.send_waiting();
+      bulk_sends.post_refused();
+      Arrival dropped;
+      while (take(self, dropped)) {
+        pool.recycle(std::move(dropped.packet));
+      }
+      ring.post_missing(ofi::PacketRing::Few::too);
+    }
+  } catch (const std::exception&) {
+    // What cannot be moved any more is given up, as it would be after the deadline.
+  }
+  fabric.close_endpoint();
+  bulk_receives.close();
+}
+
+OfiDriver::OfiDriver(Rank self, std::uint32_t rank_count, const Exchange& exchange, const OfiOptions& options)
+    : self_{self}, rank_count_{rank_count} {
+  check(self, rank_count, options);
+  state_ = std::make_unique<State>(self, rank_count, exchange, options);
+  name_ = describe(state_->fabric.info());
+  const std::size_t share = options.unexpected_bytes_max / (std::size_t{rank_count_} * options.packet_bytes_max);
+  state_->packets_in_flight_max =
+      static_cast<std::uint32_t>(std::clamp(share, packets_in_flight_least, packets_in_flight_most));
+}
+
+OfiDriver::~OfiDriver() {
+  state_->close(self_);
+}
+
+std::size_t OfiDriver::packet_bytes_max() const noexcept {
+  return state_->options.packet_bytes_max;
+}
+
+std::uint32_t OfiDriver::packets_in_flight_max() const noexcept {
+  return state_->packets_in_flight_max;
+}
+
+std::uint32_t OfiDriver::bulk_slot_count() const noexcept {
+  return state_->options.bulk_slot_count;
+}
+
+Packet OfiDriver::acquire() {
+  return state_->pool.acquire();
+}
+
+void OfiDriver::recycle(Packet&& packet) noexcept {
+  state_->pool.recycle(std::move(packet));
+}
+
+Post OfiDriver::send(Rank to, Packet&& packet) {
+  expect(packet.size() > 0, "a packet that is sent has at least one byte");
+  expect(to.value() < rank_count_, "a rank that takes part");
+  return to == self_ ? state_->itself.send(std::move(packet)) : state_->sends.send(to, std::move(packet));
+}
+
+Post OfiDriver::send_bulk(const BulkSend& bulk) {
+  expect(!bulk.data.empty(), "a bulk transfer has at least one byte");
+  expect(bulk.slot.value() < state_->options.bulk_slot_count, "a slot that the receiver has");
+  return bulk.to == self_ ? state_->itself.send_bulk(bulk) : state_->bulk_sends.start(bulk);
+}
+
+Post OfiDriver::receive_bulk(const BulkReceive& bulk) {
+  expect(!bulk.buffer.empty(), "a bulk transfer has at least one byte");
+  expect(bulk.slot.value() < state_->options.bulk_slot_count, "a slot that this rank has");
+  if (bulk.from == self_) {
+    state_->itself.receive_bulk(bulk);
+    return Post::posted;
+  }
+  const ofi::Ready ready = state_->bulk_receives.open(bulk);
+  Packet packet = state_->pool.acquire();
+  packet.resize(sizeof ready);
+  std::memcpy(packet.data(), &ready, sizeof ready);
+  state_->sends.send_own(Purpose::ready, bulk.from, std::move(packet));
+  return Post::posted;
+}
+
+Polled OfiDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
+  State& state = *state_;
+  state.look();
+  Polled polled;
+  while (polled.arrivals < arrivals.size() && state.take(self_, arrivals[polled.arrivals])) {
+    ++polled.arrivals;
+  }
+  state.ring.post_missing(polled.arrivals == 0 ? ofi::PacketRing::Few::too : ofi::PacketRing::Few::later);
+  state.sends.send_waiting();
+  state.bulk_sends.post_refused();
+  if (!state.itself.is_empty()) {
+    state.itself.progress(state.done);
+  }
+  if (!state.done.empty()) {
+    polled.bulk = detail::take(state.done, state.next_done, bulk);
+  }
+  return polled;
+}
+
+bool OfiDriver::is_idle() const noexcept {
+  return state_->sends.is_empty() && state_->bulk_sends.is_empty() && state_->itself.is_empty();
+}
+
+bool OfiDriver::is_busy(Rank to) const noexcept {
+  return state_->sends.is_busy(to);
+}
+
+}  // namespace plait::net
