@@ -15,8 +15,9 @@ from plait.lab.settings import Lab
 AGENT = Path(__file__).with_name("agent")
 INTERFACE = "eth0"
 #: TCP hands over pieces of about this time's worth of data, which a port lets through whole: smaller
-#: ones cost processor time, larger ones let short messages travel at the speed of memory.
-_PIECE_S = 32e-6
+#: ones cost processor time and wait longer on a busy machine, larger ones let messages up to their size
+#: travel at the speed of memory.
+_PIECE_S = 131e-6
 _PIECE_BYTES = (4096, 65536)
 #: What a port may make up for after a late timer, and how much faster than its rate it may then be.
 _BURST_S = 512e-6
