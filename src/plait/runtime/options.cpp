@@ -44,6 +44,7 @@ std::optional<std::uint64_t> number_from(const char* variable, const Range& rang
 
 Options Options::from_environment() {
   Options options;
+  options.network = NetworkOptions::from_environment();
   if (const auto count = number_from("PLAIT_WORKERS", {1, 1024})) {
     options.worker_count = static_cast<std::uint32_t>(*count);
   }
@@ -82,14 +83,17 @@ Options Options::from_environment() {
 
 std::map<std::string, std::string> Options::described() const {
   using std::chrono::duration_cast;
-  return {{"workers", fmt::to_string(worker_count)},
-          {"packing", messages.packing},
-          {"progress", comm::to_string(progression.mode)},
-          {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
-          {"eager_bytes",
-           messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"
-                                                                    : fmt::to_string(messages.eager_bytes_max)},
-          {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}};
+  std::map<std::string, std::string> all = network.described();
+  all.insert(
+      {{"workers", fmt::to_string(worker_count)},
+       {"packing", messages.packing},
+       {"progress", comm::to_string(progression.mode)},
+       {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
+       {"eager_bytes",
+        messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"
+                                                                 : fmt::to_string(messages.eager_bytes_max)},
+       {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}});
+  return all;
 }
 
 }  // namespace plait

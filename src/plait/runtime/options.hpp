@@ -10,6 +10,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/comm/options.hpp"
 #include "plait/comm/progression.hpp"
+#include "plait/runtime/network_options.hpp"
 
 namespace plait {
 
@@ -27,6 +28,8 @@ struct Options {
   /// Who looks at the network while the program computes. An MPI that allows calls from one thread only leaves it to
   /// the program, whatever this says. At MPI_THREAD_SERIALIZED the program's own MPI calls need `Endpoint::hold`.
   comm::ProgressionOptions progression;
+  /// What messages travel by, for a runtime over an MPI communicator.
+  NetworkOptions network;
   /// The program and its arguments, for the trace's meta.json.
   std::vector<std::string> command;
   /// The git revision of the program, for the same.
@@ -35,6 +38,7 @@ struct Options {
   /// The defaults, with what these variables say: PLAIT_WORKERS (a count), PLAIT_TRACE (a folder), PLAIT_STALL_SECONDS,
   /// PLAIT_EAGER_BYTES, PLAIT_SPIN_MICROSECONDS, PLAIT_PACKING (immediate, aggregate, priority), PLAIT_PROGRESS (none,
   /// timer, idle, dedicated), PLAIT_PROGRESS_MICROSECONDS (the timer's shortest pause).
+  /// `NetworkOptions::from_environment` tells more.
   ///
   /// Throws: `Error` with `bad_input` that names the variable, when a value is not a number in its range.
   [[nodiscard]] static Options from_environment();

@@ -9,11 +9,8 @@
 #include "plait/base/topology.hpp"
 #include "plait/runtime/clock_sync.hpp"
 #include "plait/runtime/gather.hpp"
+#include "plait/runtime/network.hpp"
 #include "plait/trace/meta.hpp"
-
-#ifdef PLAIT_WITH_MPI
-#include "plait/net/mpi/mpi_driver.hpp"
-#endif
 
 namespace plait {
 
@@ -106,7 +103,7 @@ Options allowed_by_mpi(Options options) {
 }  // namespace
 
 Runtime::Runtime(MPI_Comm communicator, const Options& options)
-    : Runtime{std::make_unique<net::MpiDriver>(communicator), allowed_by_mpi(options)} {}
+    : Runtime{make_network(communicator, options.network), allowed_by_mpi(options)} {}
 #endif
 
 Runtime::~Runtime() {

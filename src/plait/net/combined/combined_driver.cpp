@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/net/combined/combined_driver.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+
+namespace plait::net {
+namespace {
+
+constexpr std::size_t spare_max = 64;
+
+[[noreturn]] void refuse(const char* why, Rank rank) {
+  throw Error{ErrorCode::bad_argument, fmt::format("combined driver: rank {} {}", rank.value(), why), rank};
+}
+
+}  // namespace
+
+CombinedDriver::CombinedDriver(Rank self, std::uint32_t rank_count, std::vector<CombinedPart> parts)
+    : self_{self}, links_(rank_count) {
+  if (self.value() >= rank_count) {
+    refuse("is not below the number of ranks", self);
+  }
+  spare_.reserve(spare_max);
+  connect(parts);
+  packet_bytes_max_ = std::numeric_limits<std::size_t>::max();
+  packets_in_flight_max_ = std::numeric_limits<std::uint32_t>::max();
+  bulk_slot_count_ = std::numeric_limits<std::uint32_t>::max();
+  for (const Part& part : parts_) {
+    packet_bytes_max_ = std::min(packet_bytes_max_, part.driver->packet_bytes_max());
+    packets_in_flight_max_ = std::min(packets_in_flight_max_, part.driver->packets_in_flight_max());
+    bulk_slot_count_ = std::min(bulk_slot_count_, part.driver->bulk_slot_count());
+    name_ += fmt::format("{}{}", name_.empty() ? "" : " + ", part.driver->name());
+  }
+}
+
+/// Takes the parts that serve somebody, and finds each peer's.
+void CombinedDriver::connect(std::vector<CombinedPart>& parts) {
+  std::erase_if(parts, [](const CombinedPart& part) { return part.serves.empty(); });
+  parts_.reserve(parts.size());
+  for (CombinedPart& given : parts) {
+    Part& part = parts_.emplace_back(Part{std::move(given.driver), std::move(given.called)});
+    for (const Rank rank : given.serves) {
+      const auto own = std::ranges::find(part.called, rank);
+      if (rank.value() >= links_.size() || own == part.called.end()) {
+        refuse("is not known to the driver that is to serve it", rank);
+      }
+      Link& link = links_[rank.value()];
+      if (link.part != nullptr) {
+        refuse("is served by two drivers", rank);
+      }
+      link = {&part, Rank{static_cast<std::uint32_t>(own - part.called.begin())}};
+    }
+  }
+  const auto lost = std::ranges::find(links_, nullptr, &Link::part);
+  if (lost != links_.end()) {
+    refuse("is served by no driver", Rank{static_cast<std::uint32_t>(lost - links_.begin())});
+  }
+}
+
+/// What `call` answers; what it throws names the peer as the whole network does.
+template <class Call>
+auto CombinedDriver::ask(Part& part, const Call& call) {
+  try {
+    return call(*part.driver);
+  } catch (const Error& error) {
+    if (!error.rank() || error.rank().value() >= part.called.size()) {
+      throw;
+    }
+    throw Error{error.code(), error.what(), part.called[error.rank().value()]};
+  }
+}
+
+Packet CombinedDriver::acquire() {
+  if (!spare_.empty()) {
+    Packet packet = std::move(spare_.back());
+    spare_.pop_back();
+    return packet;
+  }
+  // What has been sent rests with the part that sent it; if one sends more than it receives, it must come back.
+  Part& richest = *std::ranges::max_element(parts_, {}, &Part::packets_lent);
+  --richest.packets_lent;
+  return richest.driver->acquire();
+}
+
+void CombinedDriver::recycle(Packet&& packet) noexcept {
+  if (spare_.size() < spare_max) {
+    packet.resize(0);
+    spare_.push_back(std::move(packet));  // capacity was reserved: does not throw
+    return;
+  }
+  Part& poorest = *std::ranges::min_element(parts_, {}, &Part::packets_lent);
+  ++poorest.packets_lent;
+  poorest.driver->recycle(std::move(packet));
+}
+
+Post CombinedDriver::send(Rank to, Packet&& packet) {
+  expect(to.value() < links_.size(), "a rank of this network");
+  const Link& link = links_[to.value()];
+  const Post post = ask(*link.part, [&](Driver& driver) { return driver.send(link.rank, std::move(packet)); });
+  link.part->packets_lent += post == Post::retry ? 0 : 1;
+  return post;
+}
+
+Post CombinedDriver::send_bulk(const BulkSend& bulk) {
+  expect(bulk.to.value() < links_.size(), "a rank of this network");
+  const Link& link = links_[bulk.to.value()];
+  return ask(*link.part,
+             [&](Driver& driver) { return driver.send_bulk({link.rank, bulk.slot, bulk.data, bulk.cookie}); });
+}
+
+Post CombinedDriver::receive_bulk(const BulkReceive& bulk) {
+  expect(bulk.from.value() < links_.size(), "a rank of this network");
+  const Link& link = links_[bulk.from.value()];
+  return ask(*link.part,
+             [&](Driver& driver) { return driver.receive_bulk({link.rank, bulk.slot, bulk.buffer, bulk.cookie}); });
+}
+
+void CombinedDriver::poll_part(Part& part, Polled& polled, std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
+  const std::span<Arrival> room = arrivals.subspan(polled.arrivals);
+  const Polled now = ask(part, [&](Driver& driver) { return driver.poll(room, bulk.subspan(polled.bulk)); });
+  for (Arrival& arrival : room.first(now.arrivals)) {
+    arrival.peer = part.called[arrival.peer.value()];
+  }
+  part.packets_lent -= static_cast<std::int64_t>(now.arrivals);
+  polled.arrivals += now.arrivals;
+  polled.bulk += now.bulk;
+}
+
+Polled CombinedDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
+  Polled polled;
+  for (std::size_t polls = 0; polls < parts_.size(); ++polls) {
+    const std::size_t index = first_ + polls;
+    poll_part(parts_[index < parts_.size() ? index : index - parts_.size()], polled, arrivals, bulk);
+  }
+  first_ = first_ + 1 < parts_.size() ? first_ + 1 : 0;
+  return polled;
+}
+
+bool CombinedDriver::is_idle() const noexcept {
+  return std::ranges::all_of(parts_, [](const Part& part) { return part.driver->is_idle(); });
+}
+
+bool CombinedDriver::is_busy(Rank to) const noexcept {
+  const Link& link = links_[to.value()];
+  return link.part->driver->is_busy(link.rank);
+}
+
+}  // namespace plait::net

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The networks that a runtime chooses from, under MPI: the conformance cases on each, and what is chosen when.
+#include "plait/runtime/network.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "plait/base/error.hpp"
+#include "plait/net/mpi/exchange.hpp"
+#include "plait/net/mpi/session.hpp"
+
+#include "net/conformance.hpp"
+
+namespace plait {
+namespace {
+
+using net::conformance::Case;
+using net::conformance::Part;
+using net::conformance::Player;
+
+constexpr std::chrono::seconds case_time_max{60};
+
+int rank() {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  return rank;
+}
+
+int rank_count() {
+  int count = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  return count;
+}
+
+/// Even ranks on one host, odd ones on another.
+NetworkOptions on_two_hosts(NetworkOptions options = {}) {
+  options.host = rank() % 2 == 0 ? "even" : "odd";
+  return options;
+}
+
+/// With rings for which no machine has the memory.
+NetworkOptions without_memory(NetworkOptions options = {}) {
+  options.shm.ring_bytes_max = std::size_t{1} << 42U;
+  options.shm.ring_memory_bytes_max = std::size_t{1} << 42U;
+  return options;
+}
+
+struct Setting {
+  std::string name;
+  std::function<NetworkOptions()> options;
+};
+void PrintTo(const Setting& setting, std::ostream* out) {
+  *out << setting.name;
+}
+
+std::vector<Setting> settings() {
+  return {{"automatic", [] { return NetworkOptions{}; }},
+          {"two_hosts", [] { return on_two_hosts(); }},
+          {"two_hosts_two_copies", [] { return on_two_hosts({.shm = {.single_copy = net::SingleCopy::never}}); }}};
+}
+
+class NetworkConformance : public testing::TestWithParam<std::tuple<Setting, Case>> {};
+
+/// Whoever hangs while the others are done would do so for ever.
+void end_all_when_late(std::chrono::steady_clock::time_point start, const char* what) {
+  if (std::chrono::steady_clock::now() - start > case_time_max) {
+    std::fprintf(stderr, "the case hangs: %s\n", what);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+}
+
+TEST_P(NetworkConformance, holds) {
+  const auto& [setting, played] = GetParam();
+  const auto start = std::chrono::steady_clock::now();
+  const std::unique_ptr<net::Driver> driver = make_network(MPI_COMM_WORLD, setting.options());
+  Player player{*driver};
+  const auto poll = [&] {
+    player.poll();
+    if (player.arrivals.empty()) {
+      std::this_thread::yield();
+    }
+  };
+  Part part = played.play(player, {.bulk_bytes_max = 2'000'001});
+  while (!part.is_over() || !driver->is_idle()) {
+    end_all_when_late(start, "this rank waits for something");
+    poll();
+    if (!part.is_over()) {
+      part.step();
+    }
+  }
+  player.arrivals.clear();
+  player.done.clear();
+  MPI_Request all_are_done = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &all_are_done);
+  for (int is_over = 0; is_over == 0; MPI_Test(&all_are_done, &is_over, MPI_STATUS_IGNORE)) {
+    end_all_when_late(start, "another rank waits for something");
+    poll();
+  }
+  EXPECT_TRUE(player.arrivals.empty()) << "something came that nobody sent";
+  EXPECT_TRUE(player.done.empty()) << "something was completed twice";
+}
+
+std::string name_of(const testing::TestParamInfo<std::tuple<Setting, Case>>& info) {
+  return std::get<Setting>(info.param).name + "_" + std::get<Case>(info.param).name;
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         NetworkConformance,
+                         testing::Combine(testing::ValuesIn(settings()), testing::ValuesIn(net::conformance::cases())),
+                         name_of);
+
+std::string name_with(const NetworkOptions& options) {
+  return make_network(MPI_COMM_WORLD, options)->name();
+}
+
+TEST(Network, uses_shared_memory_alone_on_one_host) {
+  EXPECT_TRUE(name_with({}).starts_with("shm"));
+  EXPECT_EQ(name_with({}).find("mpi"), std::string::npos);
+  EXPECT_TRUE(name_with({.choice = NetworkChoice::shm}).starts_with("shm"));
+}
+
+TEST(Network, uses_mpi_alone_when_told_so) {
+  EXPECT_TRUE(name_with({.choice = NetworkChoice::mpi}).starts_with("mpi ("));
+}
+
+TEST(Network, uses_mpi_between_hosts) {
+  const std::string name = name_with(on_two_hosts());
+  EXPECT_TRUE(name.starts_with("shm")) << name;
+  EXPECT_EQ(name.find(" + mpi (") != std::string::npos, rank_count() > 1) << name;
+}
+
+TEST(Network, refuses_shared_memory_between_hosts) {
+  if (rank_count() == 1) {
+    GTEST_SKIP() << "there is one host";
+  }
+  try {
+    static_cast<void>(name_with(on_two_hosts({.choice = NetworkChoice::shm})));
+    FAIL() << "on all ranks";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_argument);
+    EXPECT_NE(std::string{error.what()}.find("PLAIT_NETWORK=automatic"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Network, falls_back_to_mpi_together_when_a_rank_lacks_memory) {
+  EXPECT_TRUE(name_with(without_memory()).starts_with("mpi ("));
+  // On one of two hosts only: the others must not take what they could have.
+  const NetworkOptions options = rank() % 2 == 0 ? without_memory(on_two_hosts()) : on_two_hosts();
+  EXPECT_TRUE(name_with(options).starts_with("mpi ("));
+}
+
+TEST(Network, does_not_fall_back_when_shared_memory_was_asked_for) {
+  try {
+    static_cast<void>(name_with(without_memory({.choice = NetworkChoice::shm})));
+    FAIL() << "on all ranks";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::io);
+  }
+}
+
+TEST(MpiExchange, brings_what_each_rank_gave_of_any_length) {
+  const std::string mine(static_cast<std::size_t>(rank()) * 1000, static_cast<char>('a' + rank()));
+  const std::vector<Bytes> all = net::mpi_exchange(MPI_COMM_WORLD)(std::as_bytes(std::span{mine}));
+  ASSERT_EQ(all.size(), static_cast<std::size_t>(rank_count()));
+  for (std::size_t peer = 0; peer < all.size(); ++peer) {
+    EXPECT_EQ(all[peer], Bytes(peer * 1000, static_cast<std::byte>('a' + peer)));
+  }
+}
+
+}  // namespace
+}  // namespace plait
+
+int main(int argc, char** argv) {
+  const plait::net::MpiSession session{argc, argv};
+  testing::InitGoogleTest(&argc, argv);
+  int failed = RUN_ALL_TESTS();
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  return failed;
+}
