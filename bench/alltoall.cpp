@@ -11,6 +11,7 @@
 #include "plait/plait.hpp"
 
 #include "alltoall/harness.hpp"
+#include "alltoall/model.hpp"
 #include "alltoall/options.hpp"
 #include "alltoall/table.hpp"
 #include "support/report.hpp"
@@ -26,7 +27,7 @@ bench::Report make_report(alltoall::Options& options) {
   }
   return {"alltoall",
           "plait hides an all-to-all behind work that makes no call; MPI's own variants beside it",
-          2,
+          bench::Place{.ranks = {2}, .network = bench::Network::lab},
           static_cast<int>(arguments.size()),
           arguments.data()};
 }
@@ -53,9 +54,26 @@ void print_head(const alltoall::Harness& harness, const alltoall::Options& optio
   fmt::print("\n");
 }
 
+void add(bench::Report& report, const alltoall::SizeMeasured& measured) {
+  print_table(measured);
+  std::fflush(stdout);
+  for (bench::Row& row : rows_of(measured)) {
+    report.add(std::move(row));
+  }
+}
+
+/// The table is printed already: the report is for its file.
+void finish(const bench::Report& report, const alltoall::Options& options) {
+  if (std::ranges::find(options.report_arguments, "--json") != options.report_arguments.end()) {
+    report.finish();
+  }
+}
+
 void run(alltoall::Options& options) {
   bench::Report report = make_report(options);
   plait::Options runtime_options;  // one worker: every variant has one core a rank
+  runtime_options.progression.mode = plait::comm::ProgressionMode::timer;
+  runtime_options.progression.period_min = options.look_period;
   plait::Runtime runtime{MPI_COMM_WORLD, runtime_options};
   const bool is_first = runtime.self() == plait::Rank{0};
   alltoall::Harness harness{MPI_COMM_WORLD, options, runtime};
@@ -65,16 +83,24 @@ void run(alltoall::Options& options) {
   for (const std::size_t bytes : options.block_bytes) {
     const alltoall::SizeMeasured measured = harness.measure(bytes);
     if (is_first) {
-      print_table(measured);
-      std::fflush(stdout);
-      for (bench::Row& row : rows_of(measured)) {
-        report.add(std::move(row));
-      }
+      add(report, measured);
     }
   }
-  if (is_first && std::ranges::find(options.report_arguments, "--json") != options.report_arguments.end()) {
-    report.finish();
+  if (is_first) {
+    finish(report, options);
   }
+}
+
+void run_model(alltoall::Options& options) {
+  bench::Report report = make_report(options);
+  const int ranks = options.grid ? options.grid->columns : 2;
+  fmt::print("model: a row of {} ranks on links of 1 Gbit/s, virtual time; work: {} of the all-to-all\n\n",
+             ranks,
+             options.work_fraction);
+  for (const std::size_t bytes : options.block_bytes) {
+    add(report, alltoall::measure_model(options, static_cast<std::uint32_t>(ranks), bytes));
+  }
+  finish(report, options);
 }
 
 /// Open MPI 4 prefers, for windows across nodes, a component that then fails over TCP, and does not try its next;
@@ -94,6 +120,10 @@ int main(int argc, char** argv) {
   alltoall::Options options = alltoall::parse(argc, argv);
   if (std::ranges::find(options.report_arguments, "--describe") != options.report_arguments.end()) {
     (void)make_report(options);
+  }
+  if (options.is_model) {
+    run_model(options);
+    return 0;
   }
   choose_components();
   plait::MpiSession session{argc, argv};

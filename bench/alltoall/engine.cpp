@@ -23,6 +23,7 @@ class Engine final : public Family {
   Engine(const Group& group, plait::Runtime& runtime)
       : group_{group}, messages_{runtime.messages()}, tag_{tag_of(group.direction())} {}
 
+  [[nodiscard]] bool uses_runtime() const noexcept override { return true; }
   void run(std::size_t member, Work& work) override {
     start();
     if (Order{member} == Order::work_before) {

@@ -40,6 +40,12 @@ struct Settings {
   std::size_t piece_count_max = 16;    ///< and not more than these.
 };
 
+/// Into how many pieces PLT cuts a block.
+[[nodiscard]] std::size_t piece_count(const Settings& settings, std::size_t block_bytes);
+/// Into how many it cuts the rank's own block, which needs no message: finer, as these fill the time in which the first
+/// messages are agreed upon, and the network is looked at between tasks.
+[[nodiscard]] std::size_t own_piece_count(std::size_t pieces);
+
 /// Why a family cannot run here. All ranks of a group throw it, or none; other groups may be able to.
 class Unavailable : public std::runtime_error {
  public:
@@ -60,6 +66,8 @@ class Family {
 
   /// Makes what belongs to these buffers, which stay where they are until the next call.
   virtual void prepare(const Buffers& buffers) { buffers_ = buffers; }
+  /// Whether the family moves its data by plait's runtime, not by calls to MPI.
+  [[nodiscard]] virtual bool uses_runtime() const noexcept { return false; }
   /// One all-to-all and all the work, by the variant that stands at `member` in the family's row of the table. When it
   /// returns, the receive buffer may be read, the send buffer written and the work is done.
   virtual void run(std::size_t member, Work& work) = 0;

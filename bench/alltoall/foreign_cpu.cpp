@@ -2,8 +2,10 @@
 #include "alltoall/foreign_cpu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <fstream>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -37,11 +39,15 @@ ForeignCpu::Reading ForeignCpu::read() {
   Reading reading;
   std::ifstream file{"/proc/stat"};
   std::string word;
-  double user = 0;
-  double nice = 0;
-  double system = 0;
-  file >> word >> user >> nice >> system;
-  reading.busy = (user + nice + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+  std::array<double, 8> ticks{};  // user, nice, system, idle, waiting for disks, interrupts, soft interrupts, stolen
+  file >> word;
+  for (double& one : ticks) {
+    file >> one;
+  }
+  constexpr std::size_t idle = 3;
+  constexpr std::size_t waiting = 4;
+  const double busy = std::accumulate(ticks.begin(), ticks.end(), 0.0) - ticks[idle] - ticks[waiting];
+  reading.busy = busy / static_cast<double>(sysconf(_SC_CLK_TCK));
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   reading.own = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);

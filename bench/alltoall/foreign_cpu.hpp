@@ -9,7 +9,7 @@ namespace alltoall {
 
 /// How much of the processors others used while this job measured. Above a few percent, medians hide it no longer.
 ///
-/// Counts the time of processes, not that of interrupts: those serve the network.
+/// Includes the interrupts that the system serves while this job's processes sleep: a few percent on a fast network.
 class ForeignCpu {
  public:
   /// Starts to measure. Collective over `world`, which must live as long.

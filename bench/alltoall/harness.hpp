@@ -5,8 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
+
+#include "plait/base/spin_lock.hpp"
 
 #include "alltoall/family.hpp"
 #include "alltoall/grid.hpp"
@@ -22,6 +25,8 @@ struct Measured {
   std::size_t iterations = 0;
   /// By direction; empty where the groups of that direction have one rank.
   std::array<std::vector<Turn>, directions.size()> turns;
+  /// By direction: the least total of all iterations, and the least work.
+  std::array<Turn, directions.size()> best{};
 };
 
 /// All that was measured at one size. The same on all ranks.
@@ -31,6 +36,7 @@ struct SizeMeasured {
   std::array<double, directions.size()> blocking{};
   std::vector<Measured> variants;
   double foreign_cpu = 0;  ///< Share of the machine's processor time that others used meanwhile.
+  std::string label;       ///< What every row says of its origin; empty for what was measured.
 };
 
 /// Runs the variants in turns, over all ranks of a communicator. All calls are collective.
@@ -98,6 +104,8 @@ class Harness {
   MPI_Comm world_ = MPI_COMM_NULL;
   const Options options_;
   plait::Runtime& runtime_;
+  /// Keeps the runtime's threads out of MPI, which this program calls itself, but while one of plait's variants runs.
+  std::unique_lock<plait::SpinLock> hold_;
   GridShape shape_;
   std::array<Lane, directions.size()> lanes_;
   Work work_;

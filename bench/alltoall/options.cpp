@@ -26,9 +26,9 @@ constexpr const char* columns =
     "both "
     "on the slowest rank, medians; overlap = (T_B - T_N) / min(communication, work) against the variant's own twin "
     "that "
-    "works after the communication: 1 = all was hidden, below 0 = it was slower; x max = t_total over "
-    "max(communication, "
-    "work), the best there can be being 1; x MPI = t_total over that of the blocking MPI.";
+    "works after the communication, median and quartiles over pairs of turns: 1 = all was hidden, below 0 = it was "
+    "slower; best = the same of the least times; x max = t_total over max(communication, work), the best there can be "
+    "being 1; x MPI = t_total over that of the blocking MPI.";
 
 std::string list_of_variants() {
   std::string text = "Variants:\n";
@@ -103,6 +103,11 @@ void add_options(CLI::App& app, Raw& raw) {
       ->check(CLI::PositiveNumber);
   app.add_option("--pieces", options.settings.piece_count_max, "pieces of a block of PLT, at most [16]")
       ->check(CLI::Range(1, 999));
+  app.add_option_function<int>(
+         "--look",
+         [&options](int microseconds) { options.look_period = std::chrono::microseconds{microseconds}; },
+         "microseconds between the looks of plait's timer while data moves [50]")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_option("--iters", options.iterations, "iterations in a turn [5]")->check(CLI::PositiveNumber);
   app.add_option("--turns", options.turns, "turns in which the variants alternate [9; 31 with --full]")
       ->check(CLI::PositiveNumber);
@@ -123,6 +128,20 @@ bool is_first_rank() {
     }
   }
   return true;
+}
+
+/// The program and its own options: what a report shows as the command, beside the options that it sees itself.
+std::string own_part(int argc, char** argv) {
+  std::string text = argv[0];
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word{argv[i]};
+    if (word == "--json") {
+      ++i;
+    } else if (word != "--full" && word != "--model" && !word.starts_with("--json=")) {
+      text += fmt::format(" {}", word);
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -154,9 +173,12 @@ Options parse(int argc, char** argv) {
   options.turns = raw.is_full && app.count("--turns") == 0 ? 31 : options.turns;
   options.seconds_max = raw.is_full && app.count("--seconds") == 0 ? 5 : options.seconds_max;
   options.settings.block_bytes_max = std::ranges::max(options.block_bytes);
-  options.report_arguments = {argv[0]};
+  options.report_arguments = {own_part(argc, argv)};
   if (raw.is_full) {
     options.report_arguments.emplace_back("--full");
+  }
+  if (options.is_model) {
+    options.report_arguments.emplace_back("--model");
   }
   if (raw.is_describe) {
     options.report_arguments.emplace_back("--describe");

@@ -24,6 +24,11 @@ Parts parts_of(const std::vector<Turn>& after) {
   return {median_of(communication), median_of(work)};
 }
 
+double best_overlap(const Turn& after, const Turn& during) {
+  const double hideable = std::min(after.total - after.work, after.work);
+  return hideable > 0 ? (after.total - during.total) / hideable : 0;
+}
+
 std::vector<double> overlaps(const std::vector<Turn>& after, const std::vector<Turn>& during) {
   const Parts parts = parts_of(after);
   const double hideable = std::min(parts.communication, parts.work);

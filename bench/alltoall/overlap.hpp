@@ -27,4 +27,8 @@ struct Parts {
 /// stand in the order in which they alternated; a turn without its partner counts for nothing.
 [[nodiscard]] std::vector<double> overlaps(const std::vector<Turn>& after, const std::vector<Turn>& during);
 
+/// The same of the best times of either: what a quiet machine would show, if there were quiet moments. 0 when there was
+/// nothing to hide.
+[[nodiscard]] double best_overlap(const Turn& after, const Turn& during);
+
 }  // namespace alltoall

@@ -37,6 +37,11 @@ TEST(Overlap, has_no_value_when_there_is_nothing_to_hide) {
   EXPECT_TRUE(overlaps(after, after).empty());
 }
 
+TEST(Overlap, of_best_times_has_its_parts_from_the_twin) {
+  EXPECT_EQ(alltoall::best_overlap({.total = 5, .work = 3}, {.total = 4, .work = 9}), 0.5);
+  EXPECT_EQ(alltoall::best_overlap({.total = 5, .work = 0}, {.total = 4, .work = 0}), 0);
+}
+
 TEST(Overlap, takes_the_parts_from_the_twin) {
   const auto parts = parts_of({{.total = 5, .work = 2}, {.total = 7, .work = 3}, {.total = 90, .work = 2}});
   EXPECT_EQ(parts.communication, 4);
