@@ -120,6 +120,12 @@ Request Endpoint::multicast(
   Request request{*this, operation};
   Lock lock{mutex_};
   engine_->multicast(operation, std::move(stops));
+  for (const Destination& destination : to) {
+    if (destination.sequence != nullptr) {
+      *destination.sequence =
+          std::ranges::find(operation.forwarding->stops, destination.rank.value(), &wire::Stop::rank)->sequence;
+    }
+  }
   unlock_and_tell(lock);
   return request;
 }
@@ -323,6 +329,11 @@ void Endpoint::drain() {
     const Lock lock{mutex_};
     return engine_->has_left_all();
   });
+}
+
+std::uint64_t Endpoint::packet_count() const {
+  const Lock lock{mutex_};
+  return engine_->packet_count();
 }
 
 bool Endpoint::arm(Doorbell* doorbell) {

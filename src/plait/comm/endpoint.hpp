@@ -44,7 +44,8 @@ struct SendOptions {
 /// One receiver of a multicast.
 struct Destination {
   Rank rank;
-  std::int16_t priority = 0;  ///< The larger, the fewer ranks stand before it.
+  std::int16_t priority = 0;          ///< The larger, the fewer ranks stand before it.
+  std::uint32_t* sequence = nullptr;  ///< Where to note the message's number in `Status::sequence`, if anywhere.
 };
 
 /// Told when something has come into flight after nothing was. Called once, with no lock held; must be short.
@@ -151,6 +152,8 @@ class Endpoint {
   [[nodiscard]] std::uint64_t poll_count() const noexcept {
     return poll_count_.load(std::memory_order_relaxed);  // a hint; orders nothing
   }
+  /// Packets that have left, of messages and of the protocol.
+  [[nodiscard]] std::uint64_t packet_count() const;
   /// Has `doorbell` rung once, when something comes into flight; false, and nothing, when something is already.
   /// One at a time; null takes it back.
   [[nodiscard]] bool arm(Doorbell* doorbell);

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/scheduler.hpp"
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
 #include <utility>
 
 #include <fmt/format.h>
@@ -26,6 +30,7 @@ struct Worker {
   std::size_t remaining_seen = 0;
   std::uint32_t random = 1;
   bool is_now_fresh = false;  ///< No wait since that reading.
+  std::vector<Node*> sends;   ///< Ready, not posted yet.
   std::vector<Node*> finishing;
   bool is_finishing = false;
   std::vector<std::unique_ptr<Node>> spawned;
@@ -40,6 +45,35 @@ void Node::completed(const comm::Status& its_status) noexcept {
 }  // namespace detail
 
 namespace {
+
+/// Sends of one datum that leave as a multicast; ends itself when all is told.
+class JoinedSends final : public comm::Completion {
+ public:
+  explicit JoinedSends(std::span<detail::Node* const> sends)
+      : sends_{sends.begin(), sends.end()}, numbers_(sends.size()) {}
+
+  /// The numbers of the messages are noted here: this must live until they are sent.
+  [[nodiscard]] std::vector<comm::Destination> destinations() {
+    std::vector<comm::Destination> to;
+    for (std::size_t index = 0; index < sends_.size(); ++index) {
+      to.push_back({.rank = sends_[index]->address.rank, .sequence = &numbers_[index]});
+    }
+    return to;
+  }
+
+  void completed(const comm::Status& status) noexcept override {
+    for (std::size_t index = 0; index < sends_.size(); ++index) {
+      comm::Status its_status = status;
+      its_status.sequence = numbers_[index];
+      sends_[index]->completed(its_status);
+    }
+  }
+  void released(const comm::Status& /*status*/) noexcept override { delete this; }
+
+ private:
+  std::vector<detail::Node*> sends_;
+  std::vector<std::uint32_t> numbers_;
+};
 
 constexpr double cost_smoothing = 0.25;
 constexpr int waiting_described_max = 20;
@@ -119,6 +153,7 @@ void Scheduler::run(Graph& graph, std::span<const Task> active) {
       make_ready(self, task.node());
     }
   }
+  post_sends(self);
   work(self);
   std::unique_lock lock{mutex_};
   is_open_ = false;  // a worker that has slept through the run stays out
@@ -314,6 +349,7 @@ void Scheduler::finish(Worker& worker, Node& ended) {
     }
   }
   worker.is_finishing = false;
+  post_sends(worker);
 }
 
 void Scheduler::make_ready(Worker& worker, Node& node) {
@@ -323,8 +359,10 @@ void Scheduler::make_ready(Worker& worker, Node& node) {
       finish(worker, node);
       break;
     case detail::Role::send:
+      worker.sends.push_back(&node);
+      break;
     case detail::Role::receive:
-      post_message(worker, node);
+      post_receive(worker, node);
       break;
     case detail::Role::compute: {
       const bool has_home = node.last_worker && node.last_worker.value() < workers_.size();
@@ -358,16 +396,65 @@ void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
 
 // ---- messages ----
 
-void Scheduler::post_message(Worker& worker, Node& node) {
+void Scheduler::post_receive(Worker& worker, Node& node) {
   node.posted = worker.now;
   try {
-    if (node.role == detail::Role::send) {
-      (void)endpoint_.send(node.address, node.data(), {.completion = &node});
-    } else if (node.growing != nullptr) {
+    if (node.growing != nullptr) {
       (void)endpoint_.receive(node.address, *node.growing, &node);
     } else {
       (void)endpoint_.receive(node.address, node.buffer, &node);
     }
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
+/// Posts the sends that have become ready together. Those of the same data with the same tag leave as one multicast.
+void Scheduler::post_sends(Worker& worker) {
+  if (worker.sends.empty()) {
+    return;
+  }
+  if (worker.sends.size() == 1) {  // the common case needs no lists
+    Node& only = *worker.sends.front();
+    worker.sends.clear();
+    only.posted = worker.now;
+    only.outgoing = only.data();
+    post_send(std::array{&only});
+    return;
+  }
+  using What = std::tuple<const std::byte*, std::size_t, Tag, comm::CommId>;
+  std::vector<std::vector<Node*>> groups;
+  std::map<What, std::size_t> known;
+  for (Node* const node : worker.sends) {
+    node->posted = worker.now;
+    node->outgoing = node->data();
+    const What what{node->outgoing.data(), node->outgoing.size(), node->address.tag, node->address.comm};
+    const auto [entry, is_new] = known.try_emplace(what, groups.size());
+    // A rank that is to get the same twice gets two messages.
+    if (is_new || std::ranges::any_of(groups[entry->second],
+                                      [&](const Node* other) { return other->address.rank == node->address.rank; })) {
+      entry->second = groups.size();
+      groups.emplace_back();
+    }
+    groups[entry->second].push_back(node);
+  }
+  worker.sends.clear();
+  for (const std::vector<Node*>& same : groups) {
+    post_send(same);
+  }
+}
+
+void Scheduler::post_send(std::span<Node* const> same) {
+  Node& first = *same.front();
+  try {
+    if (same.size() == 1) {
+      (void)endpoint_.send(first.address, first.outgoing, {.completion = &first});
+      return;
+    }
+    auto joined = std::make_unique<JoinedSends>(same);
+    (void)endpoint_.multicast(
+        joined->destinations(), first.address.tag, first.outgoing, {.completion = joined.get()}, first.address.comm);
+    (void)joined.release();  // ends itself
   } catch (const Error& error) {
     fail(error);
   }

@@ -95,7 +95,9 @@ class Scheduler {
   [[nodiscard]] Node* find_task(Worker& worker);
   void execute(Worker& worker, Node& node);
   void make_ready(Worker& worker, Node& node);
-  void post_message(Worker& worker, Node& node);
+  void post_receive(Worker& worker, Node& node);
+  void post_sends(Worker& worker);
+  void post_send(std::span<Node* const> same);
   void finish(Worker& worker, Node& node);
   void finish_noted(Worker& worker);
   void note(Node& node) noexcept;

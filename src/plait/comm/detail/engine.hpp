@@ -81,6 +81,7 @@ class Engine {
   }
   [[nodiscard]] std::size_t outstanding_count() const { return outstanding_; }
   [[nodiscard]] std::size_t bulk_count() const { return bulk_count_; }
+  [[nodiscard]] std::uint64_t packet_count() const { return packet_count_; }
   [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
   [[nodiscard]] std::vector<std::string> never_received() const;
   [[nodiscard]] nanoseconds now_if_tracing() const { return is_tracing_ ? recorder_.now() : nanoseconds{}; }
@@ -200,11 +201,11 @@ class Engine {
   std::vector<std::uint32_t> free_cookies_;
   ByUrgency wanting_pieces_;    ///< Receives that may ask for another piece.
   WantedPieces wanted_pieces_;  ///< Pieces that receivers have asked for.
-  std::size_t staged_bytes_ = 0;
   List completed_;
   List released_;
   std::size_t outstanding_ = 0;
   std::size_t bulk_count_ = 0;  ///< Transfers posted to the driver.
+  std::uint64_t packet_count_ = 0;
   bool is_driver_busy_ = false;
   std::vector<net::Arrival> arrivals_;
   std::vector<net::BulkDone> bulk_done_;

@@ -212,6 +212,7 @@ bool Engine::send_packet(Rank rank, net::Packet&& packet) {
     const net::Post post = driver_.send(rank, std::move(packet));
     if (post != net::Post::retry) {
       is_driver_busy_ = is_driver_busy_ || post == net::Post::posted;
+      ++packet_count_;
       return true;
     }
   } catch (const Error& error) {

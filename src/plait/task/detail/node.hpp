@@ -55,6 +55,7 @@ struct Node final : comm::Completion {
   std::uint64_t caused_by = 0;
   nanoseconds ready{};
   nanoseconds posted{};
+  std::span<const std::byte> outgoing;  ///< What `data` has answered.
   comm::Status status;
   Scheduler* scheduler = nullptr;
   Node* next_noted = nullptr;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/collectives/detail/call.hpp"
+
+#include <map>
+
+#include "plait/comm/collectives/detail/group_state.hpp"
+
+namespace plait::comm::detail {
+
+namespace {
+
+/// Of a tag: the number of the collective stands above the phase.
+constexpr unsigned phase_bits = 8;
+
+}  // namespace
+
+Status settled_status(const Request& request) noexcept {
+  try {
+    return request.status();
+  } catch (const Error& error) {
+    return {.source = error.rank(), .error = error.code()};
+  } catch (...) {
+    return {.error = ErrorCode::network};
+  }
+}
+
+Call::Call(const Group& group)
+    : group_{group.state_}, comm_{group.comm().value() | collective_bit}, number_{group.state_->collective_count++} {}
+
+Endpoint& Call::endpoint() const noexcept {
+  return *group_->endpoint;
+}
+
+std::size_t Call::size() const noexcept {
+  return group_->members.size();
+}
+
+std::size_t Call::self() const noexcept {
+  return group_->self;
+}
+
+Rank Call::rank(std::size_t member) const noexcept {
+  return group_->members[member];
+}
+
+std::vector<std::uint32_t> Call::nodes() const {
+  std::vector<std::uint32_t> nodes;
+  std::map<std::uint32_t, std::uint32_t> numbers;
+  for (std::uint32_t member = 0; member < size(); ++member) {
+    const std::uint32_t said = group_->nodes.empty() ? member : group_->nodes[member];
+    nodes.push_back(numbers.emplace(said, static_cast<std::uint32_t>(numbers.size())).first->second);
+  }
+  return nodes;
+}
+
+Address Call::address(std::size_t member, unsigned phase) const noexcept {
+  return {rank(member), Tag{number_ << phase_bits | phase}, comm_};
+}
+
+template <class Post>
+Request Call::guarded(Post post) noexcept {
+  try {
+    return post();
+  } catch (const Error& error) {
+    return Request{Status{.source = error.rank(), .error = error.code()}};
+  } catch (...) {
+    return Request{Status{.error = ErrorCode::out_of_memory}};
+  }
+}
+
+Request Call::send(std::size_t to, std::span<const std::byte> data, unsigned phase) const noexcept {
+  return guarded([&] { return endpoint().send(address(to, phase), data); });
+}
+
+Request Call::send(std::size_t to, Layout data, unsigned phase) const noexcept {
+  return guarded([&] { return endpoint().send(address(to, phase), std::move(data)); });
+}
+
+Request Call::receive(std::size_t from, std::span<std::byte> buffer, unsigned phase) const noexcept {
+  return guarded([&] { return endpoint().receive(address(from, phase), buffer); });
+}
+
+Request Call::receive(std::size_t from, Layout buffer, unsigned phase) const noexcept {
+  return guarded([&] { return endpoint().receive(address(from, phase), std::move(buffer)); });
+}
+
+Request Call::receive(std::size_t from, Bytes& buffer, unsigned phase) const noexcept {
+  return guarded([&] { return endpoint().receive(address(from, phase), buffer); });
+}
+
+void Call::throw_if_failed() const {
+  if (error_) {
+    throw Error{*error_, "a collective operation failed"};
+  }
+}
+
+bool Call::End::await_resume() const noexcept {
+  const Status status = settled_status(request_);
+  std::optional<ErrorCode> error = status.error;
+  if (!error && bytes_ && status.bytes != *bytes_) {
+    error = ErrorCode::bad_argument;  // another rank means a block of another size
+  }
+  call_->note(error);
+  return !error;
+}
+
+}  // namespace plait::comm::detail

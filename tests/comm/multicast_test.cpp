@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multicasts: the tree, delivery into ordinary matching, late receivers, order beside direct messages.
+#include <array>
+#include <cmath>
+#include <deque>
+#include <map>
+
+#include <gtest/gtest.h>
+
+#include "plait/comm/detail/multicast_tree.hpp"
+
+#include "comm/loopback_ranks.hpp"
+
+namespace plait::comm {
+namespace {
+
+using test::LoopbackRanks;
+using test::pattern;
+
+std::vector<wire::Stop> stops_of(std::size_t count) {
+  std::vector<wire::Stop> stops;
+  for (std::uint32_t rank = 0; rank < count; ++rank) {
+    stops.push_back({rank, rank * 10});
+  }
+  return stops;
+}
+
+/// Visits the tree below; notes each stop, and its depth.
+void walk(std::span<const wire::Stop> stops, int depth, std::map<std::uint32_t, int>& depths) {
+  for (const detail::Branch& branch : detail::branches(stops, 1000)) {
+    EXPECT_TRUE(depths.emplace(branch.to.rank, depth).second) << "rank " << branch.to.rank << " twice";
+    EXPECT_EQ(branch.to.sequence, branch.to.rank * 10);
+    walk(branch.stops, depth + 1, depths);
+  }
+}
+
+TEST(MulticastTree, reaches_everybody_once_with_few_copies_of_the_root_and_little_depth) {
+  for (std::size_t count = 0; count < 200; ++count) {
+    const std::vector<wire::Stop> stops = stops_of(count);
+    const auto bound = static_cast<std::size_t>(std::ceil(std::log2(count + 1)));
+    EXPECT_LE(detail::branches(stops, 1000).size(), bound);
+    std::map<std::uint32_t, int> depths;
+    walk(stops, 1, depths);
+    EXPECT_EQ(depths.size(), count);
+    for (const auto& [rank, depth] : depths) {
+      EXPECT_LE(static_cast<std::size_t>(depth), bound);
+    }
+  }
+}
+
+TEST(MulticastTree, puts_the_most_urgent_next_to_the_root) {
+  std::map<std::uint32_t, int> depths;
+  walk(stops_of(31), 1, depths);
+  for (std::uint32_t rank = 0; rank < 5; ++rank) {
+    EXPECT_EQ(depths.at(rank), 1);
+  }
+}
+
+TEST(MulticastTree, cuts_lists_that_do_not_fit_a_packet) {
+  for (const detail::Branch& branch : detail::branches(stops_of(500), 20)) {
+    EXPECT_LE(branch.stops.size(), 20U);
+  }
+}
+
+std::vector<Destination> all_but_root(std::uint32_t count) {
+  std::vector<Destination> to;
+  for (std::uint32_t rank = 1; rank < count; ++rank) {
+    to.push_back({Rank{rank}});
+  }
+  return to;
+}
+
+struct Setting {
+  std::uint32_t ranks;
+  std::size_t bytes;
+};
+
+class Multicast : public testing::TestWithParam<Setting> {};
+
+TEST_P(Multicast, arrives_as_an_ordinary_message_at_each_destination) {
+  const auto [count, bytes] = GetParam();
+  LoopbackRanks ranks{count, {.piece_bytes = 30'000}};
+  const Bytes data = pattern(bytes, 5);
+  std::vector<Bytes> buffers(count);
+  std::vector<Request> receives;
+  for (std::uint32_t rank = 1; rank < count; ++rank) {
+    receives.push_back(ranks[rank].receive({rank % 2 == 0 ? any_source : Rank{0}, Tag{9}}, buffers[rank]));
+  }
+  Request send = ranks[0].multicast(all_but_root(count), Tag{9}, data);
+  ranks.until([&] {
+    return send.is_complete() && std::ranges::all_of(receives, [](const Request& one) { return one.is_released(); });
+  });
+  for (Request& receive : receives) {
+    EXPECT_EQ(receive.wait().source, Rank{0});
+  }
+  for (std::uint32_t rank = 1; rank < count; ++rank) {
+    EXPECT_EQ(buffers[rank], data);
+  }
+}
+
+TEST_P(Multicast, reaches_those_behind_a_rank_that_receives_late) {
+  const auto [count, bytes] = GetParam();
+  for (std::uint32_t late = 1; late < count; ++late) {
+    LoopbackRanks ranks{count, {.piece_bytes = 30'000}};
+    const Bytes data = pattern(bytes, late);
+    std::vector<Bytes> buffers(count);
+    std::vector<Request> receives(count);
+    for (std::uint32_t rank = 1; rank < count; ++rank) {
+      if (rank != late) {
+        receives[rank] = ranks[rank].receive({Rank{0}, Tag{9}}, buffers[rank]);
+      }
+    }
+    Request send = ranks[0].multicast(all_but_root(count), Tag{9}, data);
+    ranks.until([&] { return std::ranges::all_of(receives, [](const Request& one) { return one.is_complete(); }); });
+    receives[late] = ranks[late].receive({Rank{0}, Tag{9}}, buffers[late]);
+    ranks.until([&] { return send.is_complete() && receives[late].is_released(); });
+    for (std::uint32_t rank = 1; rank < count; ++rank) {
+      ASSERT_EQ(buffers[rank], data);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes,
+                         Multicast,
+                         testing::Values(Setting{2, 0},
+                                         Setting{2, 100},
+                                         Setting{4, 100'000},
+                                         Setting{8, 1000},
+                                         Setting{8, 200'000},
+                                         Setting{17, 8000},
+                                         Setting{17, 60'000}));
+
+TEST(Multicast, sends_one_copy_to_a_rank_that_is_named_twice) {
+  LoopbackRanks ranks{3};
+  const Bytes data = pattern(10, 1);
+  Bytes buffer;
+  const Request receive = ranks[1].receive({Rank{0}, Tag{1}}, buffer);
+  Request send = ranks[0].multicast({{Rank{1}}, {Rank{1}}, {Rank{1}, 5}}, Tag{1}, data);
+  ranks.until([&] { return receive.is_complete() && send.is_complete(); });
+  for (int i = 0; i < 10; ++i) {
+    ranks.progress();
+  }
+  EXPECT_FALSE(ranks[1].probe({Rank{0}, Tag{1}}));
+}
+
+TEST(Multicast, includes_the_sender_itself_when_asked) {
+  LoopbackRanks ranks{2};
+  const Bytes data = pattern(50'000, 1);
+  std::array<Bytes, 2> buffers;
+  const Request mine = ranks[0].receive({Rank{0}, Tag{1}}, buffers[0]);
+  const Request other = ranks[1].receive({Rank{0}, Tag{1}}, buffers[1]);
+  Request send = ranks[0].multicast({{Rank{0}}, {Rank{1}}}, Tag{1}, data);
+  ranks.until([&] { return mine.is_complete() && other.is_complete() && send.is_complete(); });
+  EXPECT_EQ(buffers[0], data);
+  EXPECT_EQ(buffers[1], data);
+}
+
+TEST(Multicast, keeps_its_place_among_direct_messages) {
+  LoopbackRanks ranks{8};
+  std::vector<std::deque<Bytes>> received(8);
+  std::vector<Request> all;
+  std::deque<Bytes> data;
+  for (unsigned number = 0; number < 30; ++number) {
+    data.push_back(pattern(number % 3 == 0 ? 20'000 : 64, number));
+    if (number % 2 == 0) {
+      all.push_back(ranks[0].multicast(all_but_root(8), Tag{1}, data.back()));
+    } else {
+      for (std::uint32_t rank = 1; rank < 8; ++rank) {
+        all.push_back(ranks[0].send({Rank{rank}, Tag{1}}, data.back()));
+      }
+    }
+    for (std::uint32_t rank = 1; rank < 8; ++rank) {
+      all.push_back(ranks[rank].receive({any_source, any_tag}, received[rank].emplace_back()));
+    }
+  }
+  ranks.until([&] { return std::ranges::all_of(all, [](const Request& one) { return one.is_released(); }); });
+  for (std::uint32_t rank = 1; rank < 8; ++rank) {
+    EXPECT_TRUE(std::ranges::equal(received[rank], data));
+  }
+}
+
+TEST(Multicast, passes_on_what_is_too_long_for_its_own_receive) {
+  LoopbackRanks ranks{4};
+  const Bytes data = pattern(50'000, 2);
+  std::array<Bytes, 4> buffers;
+  Bytes small(10);
+  Request truncated = ranks[1].receive({Rank{0}, Tag{1}}, std::span{small});
+  const Request second = ranks[2].receive({Rank{0}, Tag{1}}, buffers[2]);
+  const Request third = ranks[3].receive({Rank{0}, Tag{1}}, buffers[3]);
+  Request send = ranks[0].multicast(all_but_root(4), Tag{1}, data);
+  ranks.until(
+      [&] { return truncated.is_complete() && second.is_complete() && third.is_complete() && send.is_complete(); });
+  EXPECT_THROW(truncated.wait(), Error);
+  EXPECT_EQ(buffers[2], data);
+  EXPECT_EQ(buffers[3], data);
+}
+
+TEST(Multicast, is_released_after_it_is_complete) {
+  LoopbackRanks ranks{4, {.piece_bytes = 10'000, .pieces_in_flight = 1}};
+  const Bytes data = pattern(100'000, 2);
+  std::array<Bytes, 4> buffers;
+  // Ranks 2 and 3 are late, so that rank 1, which stands before one of them, is complete before it is released.
+  const Request first = ranks[1].receive({Rank{0}, Tag{1}}, buffers[1]);
+  Request send = ranks[0].multicast({{Rank{1}, 2}, {Rank{2}, 1}, {Rank{3}, 0}}, Tag{1}, data);
+  ranks.until([&] { return first.is_complete(); });
+  const Request second = ranks[2].receive({Rank{0}, Tag{1}}, buffers[2]);
+  const Request third = ranks[3].receive({Rank{0}, Tag{1}}, buffers[3]);
+  ranks.until([&] { return first.is_released() && second.is_released() && third.is_released(); });
+  EXPECT_EQ(buffers[3], data);
+}
+
+}  // namespace
+}  // namespace plait::comm

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/packing.hpp"
+
+#include <deque>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "plait/base/error.hpp"
+#include "plait/net/sim/sim.hpp"
+
+#include "comm/loopback_ranks.hpp"
+
+namespace plait::comm {
+namespace {
+
+Outgoing message(std::uint32_t comm, std::int16_t priority) {
+  return {.comm = CommId{comm}, .priority = priority};
+}
+
+TEST(Packing, immediate_lets_each_message_leave_by_itself) {
+  const auto packing = make_packing("immediate");
+  EXPECT_FALSE(packing->gathers());
+  Outgoing first = message(0, 0);
+  Outgoing second = message(0, 9);
+  packing->add(first);
+  packing->add(second);
+  EXPECT_EQ(packing->front(0), &first);
+  packing->pop();
+  EXPECT_EQ(packing->front(1), nullptr);
+  EXPECT_EQ(packing->front(0), &second);
+}
+
+TEST(Packing, aggregate_lets_them_leave_together_in_order) {
+  const auto packing = make_packing("aggregate");
+  EXPECT_TRUE(packing->gathers());
+  Outgoing first = message(0, 0);
+  Outgoing second = message(1, 9);
+  packing->add(first);
+  packing->add(second);
+  EXPECT_EQ(packing->front(0), &first);
+  packing->pop();
+  EXPECT_EQ(packing->front(1), &second);
+  packing->pop();
+  EXPECT_TRUE(packing->is_empty());
+  EXPECT_EQ(packing->front(0), nullptr);
+}
+
+TEST(Packing, priority_prefers_the_communicator_with_the_most_urgent_message) {
+  const auto packing = make_packing("priority");
+  Outgoing a1 = message(1, 0);
+  Outgoing a2 = message(1, 2);
+  Outgoing b1 = message(2, 1);
+  for (Outgoing* one : {&b1, &a1, &a2}) {
+    packing->add(*one);
+  }
+  EXPECT_EQ(packing->front(0), &a1) << "a2 is the most urgent, and does not overtake a1";
+  packing->pop();
+  EXPECT_EQ(packing->front(1), &a2);
+  packing->pop();
+  EXPECT_EQ(packing->front(2), &b1);
+}
+
+TEST(Packing, refuses_a_name_that_is_none_and_lists_those_that_are) {
+  try {
+    (void)make_packing("agregate");
+    FAIL() << "there is no such strategy";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("aggregate"), std::string::npos);
+  }
+}
+
+class AnyPacking : public testing::TestWithParam<const char*> {};
+
+TEST_P(AnyPacking, keeps_the_order_within_a_communicator_and_loses_nothing) {
+  std::mt19937 random{3};
+  const auto packing = make_packing(GetParam());
+  std::deque<Outgoing> messages;
+  std::map<CommId, std::deque<Outgoing*>> model;
+  std::size_t waiting = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    if (random() % 2 == 0) {
+      messages.push_back(message(random() % 4, static_cast<std::int16_t>(random() % 5)));
+      packing->add(messages.back());
+      model[messages.back().comm].push_back(&messages.back());
+      ++waiting;
+    } else if (Outgoing* const next = packing->front(0)) {
+      ASSERT_EQ(next, model[next->comm].front());
+      model[next->comm].pop_front();
+      packing->pop();
+      --waiting;
+    }
+    ASSERT_EQ(packing->is_empty(), waiting == 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, AnyPacking, testing::Values("immediate", "aggregate", "priority"));
+
+/// Packets that a burst of 100 short messages takes over a link that is slow to leave.
+std::uint64_t packets_of_a_burst(const char* packing) {
+  net::SimNetwork network{2, {.cost = {.gap = std::chrono::microseconds{1}}, .packet_bytes_max = 4096}};
+  const auto from = network.driver(Rank{0});
+  const auto to = network.driver(Rank{1});
+  trace::Recorder recorder{network.clock()};
+  Endpoint sender{*from, recorder, {.packing = packing}};
+  Endpoint receiver{*to, recorder, {.packing = packing}};
+  const Bytes data(8);
+  std::vector<Request> receives;
+  Bytes buffer(8);
+  for (int i = 0; i < 100; ++i) {
+    receives.push_back(receiver.receive({Rank{0}, Tag{1}}, std::span{buffer}));
+    (void)sender.send({Rank{1}, Tag{1}}, data);
+  }
+  while (!receives.back().is_complete()) {
+    sender.progress();
+    receiver.progress();
+    if (!network.advance()) {
+      break;
+    }
+  }
+  EXPECT_TRUE(receives.back().is_complete());
+  return sender.packet_count();
+}
+
+TEST(Packing, aggregate_takes_few_packets_for_a_burst_over_a_busy_link) {
+  EXPECT_GE(packets_of_a_burst("immediate"), 100U);
+  EXPECT_LE(packets_of_a_burst("aggregate"), 10U);
+  EXPECT_LE(packets_of_a_burst("priority"), 10U);
+}
+
+}  // namespace
+}  // namespace plait::comm

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/progression.hpp"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "comm/loopback_ranks.hpp"
+
+namespace plait::comm {
+namespace {
+
+using test::LoopbackRanks;
+using test::pattern;
+
+constexpr std::chrono::seconds patience{20};
+
+/// Waits without any call that makes progress.
+template <class Done>
+bool comes_true(Done is_done) {
+  const auto start = std::chrono::steady_clock::now();
+  while (!is_done()) {
+    if (std::chrono::steady_clock::now() - start > patience) {
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return true;
+}
+
+class Mode : public testing::TestWithParam<ProgressionMode> {};
+
+TEST_P(Mode, moves_long_messages_while_nobody_calls) {
+  LoopbackRanks ranks{2, {.piece_bytes = 50'000}};
+  const Progression first{ranks[0], {.mode = GetParam()}};
+  const Progression second{ranks[1], {.mode = GetParam()}};
+  for (unsigned round = 0; round < 3; ++round) {
+    const Bytes data = pattern(1'000'000, round);
+    Bytes buffer(data.size());
+    const Request receive = ranks[1].receive({Rank{0}, Tag{1}}, std::span{buffer});
+    const Request send = ranks[0].send({Rank{1}, Tag{1}}, data);
+    ASSERT_TRUE(comes_true([&] { return send.is_complete() && receive.is_complete(); }));
+    EXPECT_EQ(buffer, data);
+  }
+}
+
+TEST_P(Mode, does_not_poll_while_nothing_is_in_flight) {
+  LoopbackRanks ranks{2};
+  const ProgressionOptions options{.mode = GetParam(), .linger = std::chrono::milliseconds{1}};
+  const Progression first{ranks[0], options};
+  const Progression second{ranks[1], options};
+  const Bytes data(10);
+  Bytes buffer(10);
+  const Request receive = ranks[1].receive({Rank{0}, Tag{1}}, std::span{buffer});
+  (void)ranks[0].send({Rank{1}, Tag{1}}, data);
+  ASSERT_TRUE(comes_true([&] { return receive.is_complete(); }));
+  const auto polls = [&] { return ranks[0].poll_count() + ranks[1].poll_count(); };
+  // It has come to rest when a while passes without a poll.
+  std::uint64_t seen = 0;
+  EXPECT_TRUE(comes_true([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    return std::exchange(seen, polls()) == polls();
+  }));
+}
+
+INSTANTIATE_TEST_SUITE_P(All,
+                         Mode,
+                         testing::Values(ProgressionMode::timer,
+                                         ProgressionMode::idle_cores,
+                                         ProgressionMode::dedicated),
+                         [](const auto& mode) { return std::string{to_string(mode.param)}; });
+
+TEST(Progression, runs_handlers_of_active_messages_while_nobody_calls) {
+  LoopbackRanks ranks{2};
+  std::atomic<int> count = 0;
+  ranks[1].on(HandlerId{1}, [&](const ActiveMessage&) { ++count; });
+  const Progression listening{ranks[1], {.linger = std::chrono::milliseconds{1}}};
+  std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  ranks[0].post(Rank{1}, HandlerId{1}, {});
+  EXPECT_TRUE(comes_true([&] { return count == 1; }));
+}
+
+TEST(Progression, none_leaves_everything_to_the_program) {
+  LoopbackRanks ranks{2};
+  const Progression nobody{ranks[0], {.mode = ProgressionMode::none}};
+  Bytes buffer(1);
+  Request receive = ranks[0].receive({Rank{1}, Tag{1}}, std::span{buffer});
+  std::this_thread::sleep_for(std::chrono::milliseconds{5});
+  EXPECT_EQ(ranks[0].poll_count(), 0U);
+  EXPECT_TRUE(receive.cancel());
+}
+
+TEST(Progression, names_its_modes) {
+  for (const char* name : {"none", "timer", "idle", "dedicated"}) {
+    ASSERT_TRUE(progression_mode(name));
+    EXPECT_STREQ(to_string(*progression_mode(name)), name);
+  }
+  EXPECT_FALSE(progression_mode("sometimes"));
+}
+
+TEST(Progression, refuses_periods_that_make_no_sense) {
+  LoopbackRanks ranks{1};
+  EXPECT_THROW((Progression{ranks[0], {.period_min = nanoseconds{0}}}), Error);
+}
+
+}  // namespace
+}  // namespace plait::comm
