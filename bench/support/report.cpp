@@ -40,7 +40,9 @@ std::string mpi_version() {
   int length = 0;
   MPI_Get_library_version(text, &length);
   const std::string all{text, static_cast<std::size_t>(length)};
-  return all.substr(0, all.find_first_of(",\n"));
+  std::string line = all.substr(0, all.find_first_of(",\n"));
+  std::ranges::replace(line, '\t', ' ');  // MPICH sets its version apart with one
+  return line;
 #else
   return "none";
 #endif
