@@ -10,6 +10,7 @@
 
 #include "plait/plait.hpp"
 
+#include "alltoall/coarray.hpp"
 #include "alltoall/harness.hpp"
 #include "alltoall/model.hpp"
 #include "alltoall/options.hpp"
@@ -69,30 +70,58 @@ void finish(const bench::Report& report, const alltoall::Options& options) {
   }
 }
 
-void run(alltoall::Options& options) {
-  bench::Report report = make_report(options);
+/// What is left to do when MPI has ended.
+struct Measurements {
+  bool is_first_rank = false;
+  std::vector<alltoall::SizeMeasured> sizes;
+  std::size_t ranks = 0;
+  std::string coarray_left_out;  ///< Why coarrays cannot join; empty if they can.
+};
+
+Measurements run(alltoall::Options& options, bench::Report& report) {
   plait::Options runtime_options;  // one worker: every variant has one core a rank
   runtime_options.progression.mode = plait::comm::ProgressionMode::timer;
   runtime_options.progression.period_min = options.look_period;
   plait::Runtime runtime{MPI_COMM_WORLD, runtime_options};
-  const bool is_first = runtime.self() == plait::Rank{0};
   alltoall::Harness harness{MPI_COMM_WORLD, options, runtime};
-  if (is_first) {
+  Measurements all{.is_first_rank = runtime.self() == plait::Rank{0}, .ranks = runtime.rank_count()};
+  if (all.is_first_rank) {
     print_head(harness, options);
   }
   for (const std::size_t bytes : options.block_bytes) {
-    const alltoall::SizeMeasured measured = harness.measure(bytes);
-    if (is_first) {
-      add(report, measured);
+    all.sizes.push_back(harness.measure(bytes));
+    if (all.is_first_rank) {
+      add(report, all.sizes.back());
     }
   }
-  if (is_first) {
-    finish(report, options);
+  const alltoall::Group& row = harness.group(Direction::row);
+  if (row.size() != all.ranks || !row.is_on_one_node()) {
+    all.coarray_left_out = "its images are one row on one node";
+  }
+  return all;
+}
+
+void add_coarrays(bench::Report& report, const alltoall::Options& options, const Measurements& all) {
+  const auto is_wanted = [](const std::string& name) { return name == "CoM" || name == "CrB"; };
+  if (!options.variants.empty() && std::ranges::none_of(options.variants, is_wanted)) {
+    return;
+  }
+  std::string left_out = all.coarray_left_out;
+  for (const alltoall::SizeMeasured& size : all.sizes) {
+    if (left_out.empty()) {
+      const alltoall::CoarrayOutcome outcome = run_coarray(options, all.ranks, size);
+      left_out = outcome.left_out;
+      if (left_out.empty()) {
+        add(report, outcome.measured);
+      }
+    }
+  }
+  if (!left_out.empty()) {
+    fmt::print("CoM and CrB in coarray Fortran are left out: {}\n", left_out);
   }
 }
 
-void run_model(alltoall::Options& options) {
-  bench::Report report = make_report(options);
+void run_model(const alltoall::Options& options, bench::Report& report) {
   const int ranks = options.grid ? options.grid->columns : 2;
   fmt::print("model: a row of {} ranks on links of 1 Gbit/s, virtual time; work: {} of the all-to-all\n\n",
              ranks,
@@ -118,19 +147,24 @@ void choose_components() {
 
 int main(int argc, char** argv) {
   alltoall::Options options = alltoall::parse(argc, argv);
-  if (std::ranges::find(options.report_arguments, "--describe") != options.report_arguments.end()) {
-    (void)make_report(options);
-  }
+  bench::Report report = make_report(options);  // ends the program for --describe
   if (options.is_model) {
-    run_model(options);
+    run_model(options, report);
     return 0;
   }
   choose_components();
-  plait::MpiSession session{argc, argv};
-  try {
-    run(options);
-  } catch (const plait::Error& error) {
-    fmt::print(stderr, "bench_alltoall: {}\n", error.what());
-    session.abort(1);
+  Measurements all;
+  {
+    plait::MpiSession session{argc, argv};
+    try {
+      all = run(options, report);
+    } catch (const plait::Error& error) {
+      fmt::print(stderr, "bench_alltoall: {}\n", error.what());
+      session.abort(1);
+    }
+  }
+  if (all.is_first_rank) {
+    add_coarrays(report, options, all);
+    finish(report, options);
   }
 }

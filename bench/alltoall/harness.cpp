@@ -161,7 +161,9 @@ SizeMeasured Harness::measure(std::size_t block_bytes) {
   for (const Direction direction : directions) {
     if (!is_trivial(direction)) {
       result.blocking[index(direction)] = best_blocking(direction);
-      lanes_[index(direction)].work_units = calibrated(result.blocking[index(direction)] * options_.work_fraction);
+      const std::uint64_t units = calibrated(result.blocking[index(direction)] * options_.work_fraction);
+      result.work_units[index(direction)] = units;
+      lanes_[index(direction)].work_units = units;
     }
   }
   std::vector<Progress> progress;

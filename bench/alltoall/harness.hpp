@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct Measured {
   std::array<std::vector<Turn>, directions.size()> turns;
   /// By direction: the least total of all iterations, and the least work.
   std::array<Turn, directions.size()> best{};
+  std::string label;  ///< Where the figures come from, if not from this program's own calls.
 };
 
 /// All that was measured at one size. The same on all ranks.
@@ -34,9 +36,9 @@ struct SizeMeasured {
   std::size_t block_bytes = 0;
   /// By direction: seconds of the best blocking all-to-all, on the slowest rank; 0 where there is none.
   std::array<double, directions.size()> blocking{};
+  std::array<std::uint64_t, directions.size()> work_units{};
   std::vector<Measured> variants;
-  double foreign_cpu = 0;  ///< Share of the machine's processor time that others used meanwhile.
-  std::string label;       ///< What every row says of its origin; empty for what was measured.
+  std::optional<double> foreign_cpu;  ///< Share of the machine's processor time that others used meanwhile.
 };
 
 /// Runs the variants in turns, over all ranks of a communicator. All calls are collective.

@@ -208,7 +208,7 @@ nanoseconds time_of(const Exchange& exchange) {
 }  // namespace
 
 SizeMeasured measure_model(const Options& options, std::uint32_t ranks, std::size_t block_bytes) {
-  SizeMeasured result{.block_bytes = block_bytes, .label = "model"};
+  SizeMeasured result{.block_bytes = block_bytes};
   Exchange exchange{.ranks = ranks, .block_bytes = block_bytes};
   const nanoseconds communication = time_of(exchange);
   exchange.work = std::chrono::duration_cast<nanoseconds>(communication * options.work_fraction);
@@ -216,7 +216,7 @@ SizeMeasured measure_model(const Options& options, std::uint32_t ranks, std::siz
   const auto add = [&](const Member& variant, Order order, std::size_t pieces) {
     exchange.order = order;
     exchange.pieces = pieces;
-    Measured measured{.variant = variant, .iterations = 1};
+    Measured measured{.variant = variant, .iterations = 1, .label = "model"};
     measured.turns[0] = {{seconds_of(time_of(exchange)), seconds_of(exchange.work)}};
     measured.best[0] = measured.turns[0].front();
     result.variants.push_back(measured);

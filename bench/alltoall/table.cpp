@@ -115,15 +115,14 @@ void print_table(const SizeMeasured& measured) {
                times(column),
                ratios(row),
                ratios(column),
-               measured.label);
+               one.label);
   }
-  if (!measured.label.empty()) {
-    fmt::print("\n");
-    return;
+  if (const auto share = measured.foreign_cpu) {
+    fmt::print("others used {:.0f} % of the processors meanwhile{}\n",
+               100 * *share,
+               *share > foreign_cpu_max ? ": TOO MUCH, do not trust these figures" : "");
   }
-  fmt::print("others used {:.0f} % of the processors meanwhile{}\n\n",
-             100 * measured.foreign_cpu,
-             measured.foreign_cpu > foreign_cpu_max ? ": TOO MUCH, do not trust these figures" : "");
+  fmt::print("\n");
 }
 
 std::vector<bench::Row> rows_of(const SizeMeasured& measured) {
@@ -136,10 +135,12 @@ std::vector<bench::Row> rows_of(const SizeMeasured& measured) {
       }
       std::map<std::string, std::string> params{{"alg", std::string{one.variant.name}},
                                                 {"bytes", std::to_string(measured.block_bytes)},
-                                                {"group", to_string(direction)},
-                                                {"foreign_cpu", fmt::format("{:.2f}", measured.foreign_cpu)}};
-      if (!measured.label.empty()) {
-        params["label"] = measured.label;
+                                                {"group", to_string(direction)}};
+      if (measured.foreign_cpu) {
+        params["foreign_cpu"] = fmt::format("{:.2f}", *measured.foreign_cpu);
+      }
+      if (!one.label.empty()) {
+        params["by"] = one.label;
       }
       const bench::Spread& total = summary->total;
       rows.push_back(
