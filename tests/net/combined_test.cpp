@@ -123,9 +123,10 @@ TEST(CombinedDriver, names_a_lost_peer_as_the_whole_network_does) {
   TwoParts parts{{.failures = {{Rank{0}, nanoseconds{1}}}}};
   CombinedDriver driver = parts.combined();
   parts.away.advance_to(nanoseconds{1000});
-  std::vector<Arrival> arrivals(4);
+  Packet packet = driver.acquire();
+  packet.resize(1);
   try {
-    static_cast<void>(driver.poll(arrivals, {}));
+    static_cast<void>(driver.send(Rank{1}, std::move(packet)));
     FAIL() << "the part has lost its rank 0, which is called 1";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::network);
