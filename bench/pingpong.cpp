@@ -1,29 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half the round trip of a message between two ranks by the mpi driver, beside MPI_Send and MPI_Recv, alternating in
-// one run.
+// Half the round trip of a message between two ranks: by raw MPI, and by plait on each of its drivers, which take turns
+// in one run.
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <mpi.h>
 
 #include "plait/plait.hpp"
 
 #include "support/report.hpp"
+#include "support/stopwatch.hpp"
 
 namespace {
 
 using Bytes = plait::Bytes;
+using Buffer = std::span<std::byte>;
 
-/// Microseconds of half a round trip, over `count` of them.
-double half_round_trip_us(int count, const std::function<void()>& one) {
-  const auto start = std::chrono::steady_clock::now();
-  for (int i = 0; i < count; ++i) {
-    one();
-  }
-  return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() / (2.0 * count);
-}
+constexpr std::size_t mebi = std::size_t{1} << 20U;
 
-void raw_round_trip(int rank, Bytes& buffer) {
+/// One way to and fro, and what was measured of it.
+struct Way {
+  std::string name;
+  std::unique_ptr<plait::Runtime> runtime;  ///< None for raw MPI.
+  std::vector<double> all_us;               ///< Half of each round trip.
+  std::vector<double> medians_us;           ///< Of each block: on a shared machine means tell of the others' work.
+};
+
+void raw_round_trip(int rank, Buffer buffer) {
   const int bytes = static_cast<int>(buffer.size());
   const int peer = 1 - rank;
   if (rank == 0) {
@@ -35,63 +42,122 @@ void raw_round_trip(int rank, Bytes& buffer) {
   }
 }
 
-void plait_round_trip(plait::comm::Endpoint& net, Bytes& buffer) {
+void plait_round_trip(plait::comm::Endpoint& net, Buffer buffer) {
   const plait::Address peer{plait::Rank{1 - net.self().value()}, plait::Tag{1}};
   if (net.self() == plait::Rank{0}) {
-    net.send(peer, buffer).wait();
-    net.receive(peer, std::span{buffer}).wait();
+    net.send(peer, std::span<const std::byte>{buffer}).wait();
+    net.receive(peer, buffer).wait();
   } else {
-    net.receive(peer, std::span{buffer}).wait();
-    net.send(peer, buffer).wait();
+    net.receive(peer, buffer).wait();
+    net.send(peer, std::span<const std::byte>{buffer}).wait();
+  }
+}
+
+/// `count` round trips, each timed: a reading of the clock is part of it, for all ways alike.
+void measure_block(Way& way, int rank, Buffer buffer, int count) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<double> block_us;
+  MPI_Barrier(MPI_COMM_WORLD);
+  Clock::time_point before = Clock::now();
+  for (int i = 0; i < count; ++i) {
+    if (way.runtime) {
+      plait_round_trip(way.runtime->messages(), buffer);
+    } else {
+      raw_round_trip(rank, buffer);
+    }
+    const Clock::time_point now = Clock::now();
+    block_us.push_back(std::chrono::duration<double, std::micro>(now - before).count() / 2);
+    before = now;
+  }
+  way.all_us.insert(way.all_us.end(), block_us.begin(), block_us.end());
+  way.medians_us.push_back(bench::quantile(std::move(block_us), 0.5));
+}
+
+/// Raw MPI, then plait on each driver that can be had here.
+std::vector<Way> all_ways() {
+  std::vector<Way> ways(1);
+  ways[0].name = "raw MPI";
+  for (const auto choice : {plait::NetworkChoice::mpi, plait::NetworkChoice::shm, plait::NetworkChoice::ofi}) {
+    plait::Options options = plait::Options::from_environment();
+    options.network.choice = choice;
+    options.trace_folder.clear();
+    options.progression.mode = plait::comm::ProgressionMode::none;  // whoever waits looks
+    try {
+      ways.push_back(
+          {.name = plait::to_string(choice), .runtime = std::make_unique<plait::Runtime>(MPI_COMM_WORLD, options)});
+    } catch (const plait::Error& error) {
+      int rank = 0;
+      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+      if (rank == 0) {
+        std::fprintf(stderr, "without %s: %s\n", plait::to_string(choice), error.what());
+      }
+    }
+  }
+  return ways;
+}
+
+void measure(std::vector<Way>& ways, int rank, std::size_t size, int blocks) {
+  Bytes buffer(size);
+  const int count = size <= 8192 ? 1000 : static_cast<int>(std::clamp<std::size_t>(16 * mebi / size, 2, 200));
+  for (int block = 0; block < blocks + 1; ++block) {
+    for (Way& way : ways) {
+      if (block == 1) {  // the first warms up
+        way.medians_us.clear();
+        way.all_us.clear();
+      }
+      measure_block(way, rank, buffer, count);
+    }
+  }
+}
+
+void report_on(bench::Report& report, std::vector<Way>& ways, std::size_t size) {
+  const double raw = bench::quantile(ways[0].all_us, 0.5);
+  const double raw_p99 = bench::quantile(ways[0].all_us, 0.99);
+  for (Way& way : ways) {
+    const std::map<std::string, std::string> params{{"bytes", std::to_string(size)}, {"way", way.name}};
+    const double p99 = bench::quantile(way.all_us, 0.99);
+    report.add({"half round trip", params, bench::spread_of(way.all_us), "us", "raw MPI", raw, "", {}});
+    report.add({"99th percentile", params, {p99, p99, p99}, "us", "raw MPI", raw_p99, "", {}});
+    if (way.runtime) {
+      std::vector<double> over;
+      for (std::size_t block = 0; block < way.medians_us.size(); ++block) {
+        over.push_back(way.medians_us[block] - ways[0].medians_us[block]);
+      }
+      report.add({"over raw MPI", params, bench::spread_of(over), "us", "", {}, "", {}});
+    }
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report{"pingpong",
-                       "an 8-byte message costs at most what raw MPI costs + 0.3 us; long ones run at its bandwidth",
-                       2,
-                       argc,
-                       argv};
+  bench::Report report{
+      "pingpong",
+      "on shared memory a short message costs no more than raw MPI's and a long one has its bandwidth; "
+      "over MPI 8 bytes cost raw MPI + 0.25 us",
+      2,
+      argc,
+      argv};
   plait::MpiSession session{argc, argv};
-  plait::Runtime runtime{MPI_COMM_WORLD};
-  if (runtime.rank_count() != 2) {
+  int rank_count = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
+  if (rank_count != 2) {
     std::fprintf(stderr, "bench_pingpong needs 2 ranks: plait bench pingpong\n");
     return 2;
   }
-  const int rank = static_cast<int>(runtime.self().value());
-  std::vector<std::size_t> sizes{8, 1024, 65536, std::size_t{4} << 20U};
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::vector<Way> ways = all_ways();
+  std::vector<std::size_t> sizes{8, 1024, 65536, mebi, 4 * mebi};
   if (report.is_full()) {
-    sizes = {8, 64, 512, 1024, 4096, 8192, 16384, 65536, 1U << 18U, 1U << 20U, 1U << 22U, 1U << 24U, 1U << 26U};
+    sizes.clear();
+    for (std::size_t size = 1; size <= 64 * mebi; size *= 2) {
+      sizes.push_back(size);
+    }
   }
   for (const std::size_t size : sizes) {
-    Bytes buffer(size);
-    const int count = size <= 8192 ? 5000 : static_cast<int>(std::max<std::size_t>(4, (std::size_t{64} << 20U) / size));
-    std::vector<double> raw;
-    std::vector<double> ours;
-    std::vector<double> over;
-    for (int repetition = 0; repetition < (report.is_full() ? 31 : 11) + 1; ++repetition) {
-      plait::barrier(runtime.messages());
-      const double r = half_round_trip_us(count, [&] { raw_round_trip(rank, buffer); });
-      plait::barrier(runtime.messages());
-      const double p = half_round_trip_us(count, [&] { plait_round_trip(runtime.messages(), buffer); });
-      if (repetition > 0) {  // the first warms up
-        raw.push_back(r);
-        ours.push_back(p);
-        over.push_back(p - r);
-      }
-    }
-    const double raw_median = bench::spread_of(raw).median;
-    report.add({"half round trip",
-                {{"bytes", std::to_string(size)}},
-                bench::spread_of(ours),
-                "us",
-                "raw MPI",
-                raw_median,
-                "",
-                {}});
-    report.add({"over raw MPI", {{"bytes", std::to_string(size)}}, bench::spread_of(over), "us", "", {}, "", {}});
+    measure(ways, rank, size, report.is_full() ? 31 : 15);
+    report_on(report, ways, size);
   }
   if (rank == 0) {
     report.finish();
