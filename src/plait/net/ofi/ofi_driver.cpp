@@ -23,6 +23,7 @@
 #include "plait/net/ofi/detail/operation.hpp"
 #include "plait/net/ofi/detail/packet_ring.hpp"
 #include "plait/net/ofi/detail/packet_sends.hpp"
+#include "plait/net/ofi/detail/peer_watch.hpp"
 #include "plait/net/ofi/detail/peers.hpp"
 #include "plait/net/ofi/detail/self_link.hpp"
 
@@ -66,19 +67,51 @@ void check(Rank self, std::uint32_t rank_count, const OfiOptions& options) {
   }
 }
 
-ofi::Fabric open_fabric(std::uint32_t rank_count, const Exchange& exchange, const OfiOptions& options) {
+/// What ranks tell each other before they choose a provider.
+struct Neighbours {
+  bool are_all_here = false;                      ///< On this host.
+  std::vector<detail::shm::ProcessId> processes;  ///< By rank; number 0 on other hosts.
+};
+
+Neighbours meet_neighbours(std::uint32_t rank_count, const Exchange& exchange) {
   const std::string host = ofi::describe_host();
-  const std::vector<Bytes> hosts = ofi::meet(exchange, rank_count, std::as_bytes(std::span{host}));
-  const bool is_one_host = std::ranges::all_of(hosts, [&](const Bytes& other) { return other == hosts.front(); });
+  const detail::shm::ProcessId process = detail::shm::this_process();
+  Bytes mine(sizeof process + host.size());
+  std::memcpy(mine.data(), &process, sizeof process);
+  std::memcpy(mine.data() + sizeof process, host.data(), host.size());
+  Neighbours neighbours{.are_all_here = true};
+  for (const Bytes& other : ofi::meet(exchange, rank_count, mine)) {
+    detail::shm::ProcessId& id = neighbours.processes.emplace_back();
+    if (std::ranges::equal(std::span{other}.subspan(sizeof id), std::span{mine}.subspan(sizeof id))) {
+      std::memcpy(&id, other.data(), sizeof id);
+    } else {
+      neighbours.are_all_here = false;
+    }
+  }
+  return neighbours;
+}
+
+ofi::Fabric open_fabric(Rank self, const Neighbours& neighbours, const OfiOptions& options) {
   using Ranks = ofi::Wanted::Ranks;
   const ofi::Wanted wanted{
       .provider = options.provider,
-      .node = options.node.empty() && is_one_host ? "127.0.0.1" : options.node,
-      .ranks = is_one_host ? Ranks::on_one_host : Ranks::on_many_hosts,
+      .node = options.node.empty() && neighbours.are_all_here ? "127.0.0.1" : options.node,
+      .ranks = neighbours.are_all_here ? Ranks::on_one_host : Ranks::on_many_hosts,
   };
   const std::size_t completions = completions_spare + options.receives_posted + options.sends_in_flight_max +
                                   std::size_t{options.bulk_sends_max} * options.bulk_chunks_in_flight;
-  return ofi::Fabric{ofi::find_provider(wanted), completions, rank_count};
+  try {
+    return ofi::Fabric{ofi::find_provider(wanted), completions, neighbours.processes.size()};
+  } catch (const Error& error) {
+    if (options.node.empty() || error.code() == ErrorCode::bad_argument) {
+      throw;
+    }
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("ofi driver: rank {} cannot use \"{}\": {}; is it an address or an interface of this host?",
+                            self.value(),
+                            options.node,
+                            error.what())};
+  }
 }
 
 std::string describe(const fi_info& info) {
@@ -117,12 +150,16 @@ std::vector<fi_addr_t> meet_peers(ofi::Fabric& fabric, Rank self, std::uint32_t 
 }  // namespace
 
 struct OfiDriver::State {
-  State(Rank self, std::uint32_t rank_count, const Exchange& exchange, const OfiOptions& opts)
-      : options{opts},
+  State(const OfiDriver& driver, const Exchange& exchange, const OfiOptions& opts)
+      : State{driver, exchange, opts, meet_neighbours(driver.rank_count_, exchange)} {}
+  State(const OfiDriver& driver, const Exchange& exchange, const OfiOptions& opts, Neighbours&& neighbours)
+      : self{driver.self_},
+        options{opts},
         pool{options.packet_bytes_max, pool_spare_max},
-        fabric{open_fabric(rank_count, exchange, options)},
+        fabric{open_fabric(self, neighbours, options)},
         ring{fabric, pool, options.receives_posted},
-        peers{meet_peers(fabric, self, rank_count, exchange)},
+        peers{meet_peers(fabric, self, driver.rank_count_, exchange)},
+        watch{peers, std::move(neighbours.processes), driver.clock_},
         sends{fabric, pool, peers, self, {options.sends_in_flight_max, fabric.info().tx_attr->inject_size}},
         bulk_sends{fabric, peers, {options.bulk_sends_max, options.bulk_chunks_in_flight}},
         bulk_receives{fabric, options.bulk_slot_count, options.bulk_chunk_bytes},
@@ -131,14 +168,19 @@ struct OfiDriver::State {
   void look();
   void note(const fi_cq_data_entry& entry);
   void note_trouble();
-  bool take(Rank self, Arrival& arrival);
-  void close(Rank self) noexcept;
+  bool take(Arrival& arrival);
+  void look_after_peers();
+  bool drop_arrivals();
+  void say_goodbye();
+  void close() noexcept;
 
+  Rank self;
   OfiOptions options;
   detail::PacketPool pool;
   ofi::Fabric fabric;
   ofi::PacketRing ring;
   ofi::Peers peers;
+  ofi::PeerWatch watch;
   ofi::PacketSends sends;
   ofi::BulkSends bulk_sends;
   ofi::BulkReceives bulk_receives;
@@ -214,7 +256,7 @@ void OfiDriver::State::note_trouble() {
 }
 
 /// Hands over the oldest packet; the driver's own messages on the way there are dealt with.
-bool OfiDriver::State::take(Rank self, Arrival& arrival) {
+bool OfiDriver::State::take(Arrival& arrival) {
   if (itself.take(arrival.packet)) {
     arrival.peer = self;
     return true;
@@ -222,6 +264,7 @@ bool OfiDriver::State::take(Rank self, Arrival& arrival) {
   ofi::PacketRing::Message message;
   while (ring.take(message)) {
     const Rank from = message.label.from;
+    peers.set_known(from);
     if (message.label.purpose == Purpose::packet) {
       arrival.peer = from;
       arrival.packet = std::move(message.packet);
@@ -239,18 +282,56 @@ bool OfiDriver::State::take(Rank self, Arrival& arrival) {
   return false;
 }
 
-void OfiDriver::State::close(Rank self) noexcept {
+/// Called when nothing has happened: sees whether those that we may be waiting for are still there.
+void OfiDriver::State::look_after_peers() {
+  const ofi::PeerWatch::Turn turn = watch.look();
+  if (!turn.has_come) {
+    return;
+  }
+  bulk_sends.require_receivers();
+  bulk_receives.require_senders(peers);
+  if (turn.to_greet) {
+    Packet packet = pool.acquire();
+    packet.resize(1);
+    sends.send_own(Purpose::greeting, turn.to_greet, std::move(packet));
+  }
+}
+
+/// To those who would otherwise take our silence for death.
+void OfiDriver::State::say_goodbye() {
+  for (std::uint32_t rank = 0; rank < peers.count(); ++rank) {
+    if (peers.is_known(Rank{rank}) && peers.state(Rank{rank}) == ofi::Peers::State::here) {
+      Packet packet = pool.acquire();
+      packet.resize(1);
+      sends.send_own(Purpose::goodbye, Rank{rank}, std::move(packet));
+    }
+  }
+}
+
+/// Drops the packets that have come, but not what they tell the driver. False when there were none.
+bool OfiDriver::State::drop_arrivals() {
+  look();
+  Arrival dropped;
+  bool has_come = false;
+  for (; take(dropped); has_come = true) {
+    pool.recycle(std::move(dropped.packet));
+  }
+  ring.post_missing(ofi::PacketRing::Few::too);
+  return has_come;
+}
+
+void OfiDriver::State::close() noexcept {
   const auto deadline = std::chrono::steady_clock::now() + give_up_after;
+  const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
   try {
-    while (!(sends.is_empty() && bulk_sends.is_empty()) && std::chrono::steady_clock::now() < deadline) {
-      look();
+    // Who has left before us is not told: its endpoint is closed, which shm would not survive within one process.
+    while (drop_arrivals() && !is_late()) {
+    }
+    say_goodbye();
+    while (!(sends.is_empty() && bulk_sends.is_empty()) && !is_late()) {
+      drop_arrivals();
       sends.send_waiting();
       bulk_sends.post_refused();
-      Arrival dropped;
-      while (take(self, dropped)) {
-        pool.recycle(std::move(dropped.packet));
-      }
-      ring.post_missing(ofi::PacketRing::Few::too);
     }
   } catch (const std::exception&) {
     // What cannot be moved any more is given up, as it would be after the deadline.
@@ -262,7 +343,7 @@ void OfiDriver::State::close(Rank self) noexcept {
 OfiDriver::OfiDriver(Rank self, std::uint32_t rank_count, const Exchange& exchange, const OfiOptions& options)
     : self_{self}, rank_count_{rank_count} {
   check(self, rank_count, options);
-  state_ = std::make_unique<State>(self, rank_count, exchange, options);
+  state_ = std::make_unique<State>(*this, exchange, options);
   name_ = describe(state_->fabric.info());
   const std::size_t share = options.unexpected_bytes_max / (std::size_t{rank_count_} * options.packet_bytes_max);
   state_->packets_in_flight_max =
@@ -270,7 +351,7 @@ OfiDriver::OfiDriver(Rank self, std::uint32_t rank_count, const Exchange& exchan
 }
 
 OfiDriver::~OfiDriver() {
-  state_->close(self_);
+  state_->close();
 }
 
 std::size_t OfiDriver::packet_bytes_max() const noexcept {
@@ -324,8 +405,11 @@ Polled OfiDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
   State& state = *state_;
   state.look();
   Polled polled;
-  while (polled.arrivals < arrivals.size() && state.take(self_, arrivals[polled.arrivals])) {
+  while (polled.arrivals < arrivals.size() && state.take(arrivals[polled.arrivals])) {
     ++polled.arrivals;
+  }
+  if (polled.arrivals == 0) {
+    state.look_after_peers();
   }
   state.ring.post_missing(polled.arrivals == 0 ? ofi::PacketRing::Few::too : ofi::PacketRing::Few::later);
   state.sends.send_waiting();

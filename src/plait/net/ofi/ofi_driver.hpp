@@ -48,7 +48,10 @@ struct OfiOptions {
 /// after the sender's `send_bulk`; each chunk brings a word that completes at the receiver when the chunk is there.
 /// What a rank sends to itself does not go through libfabric.
 ///
-/// A peer that ends without ending its driver is noticed: see docs of `poll`. One that ends its driver says so first.
+/// A peer that ends its driver says so to those that it has exchanged anything with; what is sent to it then vanishes.
+/// One that ends without a word is noticed within a second by those: `poll` and `send` throw. On this host its process
+/// is looked for, elsewhere a message is sent to it now and then, and fails when the provider sees that nobody is
+/// there.
 ///
 /// Threads: one at a time. Connections are made when they are first used; until then `send` answers `retry`.
 /// Throws: `Error` with `network` when libfabric fails, with its own words.

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "plait/base/error.hpp"
+#include "plait/net/ofi/detail/call.hpp"
 
 namespace plait::net::detail::ofi {
 
@@ -36,8 +37,12 @@ void BulkReceives::note_chunk(std::uint64_t word, std::vector<BulkDone>& done) {
   }
 }
 
-bool BulkReceives::waits_for(Rank peer) const {
-  return std::ranges::any_of(slots_, [&](const Slot& slot) { return slot.chunks_missing > 0 && slot.from == peer; });
+void BulkReceives::require_senders(const Peers& peers) const {
+  for (const Slot& slot : slots_) {
+    if (slot.chunks_missing > 0 && !peers.can_reach(slot.from)) {
+      peer_is_lost(slot.from, "it has ended its driver before it sent what is waited for");
+    }
+  }
 }
 
 }  // namespace plait::net::detail::ofi

@@ -8,6 +8,7 @@
 #include "plait/net/driver.hpp"
 #include "plait/net/ofi/detail/bulk_sends.hpp"
 #include "plait/net/ofi/detail/fabric.hpp"
+#include "plait/net/ofi/detail/peers.hpp"
 
 namespace plait::net::detail::ofi {
 
@@ -23,8 +24,8 @@ class BulkReceives {
   [[nodiscard]] Ready open(const BulkReceive& bulk);
   /// A chunk has come for the slot that `word` names; appends the transfer to `done` if it was the last.
   void note_chunk(std::uint64_t word, std::vector<BulkDone>& done);
-  /// Whether data of `peer` is waited for.
-  [[nodiscard]] bool waits_for(Rank peer) const;
+  /// Throws: `Error` with `network` when a sender has left.
+  void require_senders(const Peers& peers) const;
   /// Takes all buffers back. Call it when the endpoint is closed, or leave it to the end.
   void close() noexcept { slots_.clear(); }
 

@@ -35,7 +35,7 @@ BulkSends::BulkSends(Fabric& fabric, Peers& peers, const Limits& limits)
 
 Post BulkSends::start(const BulkSend& bulk) {
   if (!peers_.can_reach(bulk.to)) {
-    peer_is_lost(bulk.to, "it has ended its driver, and cannot receive");
+    peer_is_lost(bulk.to, "it has ended its driver, and receives nothing");
   }
   if (free_.empty()) {
     return Post::retry;
@@ -151,6 +151,14 @@ void BulkSends::post_refused() {
   for (std::size_t index = 0; index < transfers_.size(); ++index) {
     if (transfers_[index].is_active && transfers_[index].has_ready) {
       post_chunks(index);
+    }
+  }
+}
+
+void BulkSends::require_receivers() const {
+  for (const Transfer& transfer : transfers_) {
+    if (transfer.is_active && !peers_.can_reach(transfer.bulk.to)) {
+      peer_is_lost(transfer.bulk.to, "it has ended its driver before it took what is sent to it");
     }
   }
 }

@@ -48,6 +48,8 @@ class BulkSends {
   void note_failed(const Operation& operation);
   /// Posts what the full queues of libfabric refused before.
   void post_refused();
+  /// Throws: `Error` with `network` when a receiver has left.
+  void require_receivers() const;
   [[nodiscard]] bool is_empty() const noexcept { return active_count_ == 0; }
 
  private:

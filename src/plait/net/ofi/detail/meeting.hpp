@@ -11,8 +11,8 @@
 
 namespace plait::net::detail::ofi {
 
-/// Names the host and the network namespace that this process is in: equal for two processes that reach each other at
-/// 127.0.0.1.
+/// Names the host and the namespaces that this process is in: equal for two processes that reach each other at
+/// 127.0.0.1 and know each other by number.
 [[nodiscard]] std::string describe_host();
 
 /// What each rank has brought, by rank. Collective. Throws: what `exchange` throws, and `Error` with `bad_argument`

@@ -35,6 +35,7 @@ Post PacketSends::send_as(Purpose purpose, Rank to, Packet&& packet) {
       return Post::retry;
     }
     check_ofi(code, "fi_injectdata", to);
+    peers_.set_known(to);
     pool_.recycle(std::move(packet));
     return Post::done;
   }
@@ -48,6 +49,7 @@ Post PacketSends::send_as(Purpose purpose, Rank to, Packet&& packet) {
     return Post::retry;
   }
   check_ofi(code, "fi_senddata", to);
+  peers_.set_known(to);
   free_.pop_back();
   send.packet = std::move(packet);
   send.operation.peer = to;

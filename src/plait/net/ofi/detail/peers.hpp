@@ -20,7 +20,8 @@ class Peers {
     lost,  ///< Ended without a word.
   };
 
-  explicit Peers(std::vector<fi_addr_t> names) : names_{std::move(names)}, states_(names_.size(), State::here) {}
+  explicit Peers(std::vector<fi_addr_t> names)
+      : names_{std::move(names)}, states_(names_.size(), State::here), is_known_(names_.size()) {}
 
   [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(names_.size()); }
   [[nodiscard]] fi_addr_t name(Rank peer) const { return names_[peer.value()]; }
@@ -33,10 +34,14 @@ class Peers {
     return state(peer) == State::here;
   }
   void set_state(Rank peer, State state) { states_[peer.value()] = state; }
+  /// Whether anything has gone to this peer, or come from it: those are told when this rank ends, and watched.
+  [[nodiscard]] bool is_known(Rank peer) const { return is_known_[peer.value()] != 0; }
+  void set_known(Rank peer) { is_known_[peer.value()] = 1; }
 
  private:
   std::vector<fi_addr_t> names_;
   std::vector<State> states_;
+  std::vector<std::uint8_t> is_known_;
 };
 
 }  // namespace plait::net::detail::ofi

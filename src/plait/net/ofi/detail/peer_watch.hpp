@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plait/base/clock.hpp"
+#include "plait/base/id.hpp"
+#include "plait/net/ofi/detail/peers.hpp"
+#include "plait/net/shm/detail/process.hpp"
+
+namespace plait::net::detail::ofi {
+
+/// Looks now and then whether the ranks that we have talked to still live.
+///
+/// libfabric does not tell: endpoints that reach all ranks have no connections to lose, and what was sent to a dead
+/// process on the same host just stays in its memory. A process on this host is looked up; one elsewhere is sent a
+/// message, whose failure tells.
+class PeerWatch {
+ public:
+  /// Borrows `peers` and `clock`. `processes` are those of the ranks, with number 0 for one that cannot be looked up.
+  PeerWatch(Peers& peers, std::vector<shm::ProcessId> processes, const Clock& clock);
+
+  struct Turn {
+    bool has_come = false;
+    Rank to_greet;  ///< To be sent a message, mostly none.
+  };
+  /// To be called when a poll has brought nothing; about ten times a second it is time for a look. Throws: `Error` with
+  /// `network` when a rank is gone that has not said goodbye. Cost: a count; seldom a reading of the clock, and at each
+  /// look some 10 us for each of a few ranks.
+  [[nodiscard]] Turn look();
+
+ private:
+  [[nodiscard]] Rank look_at(Rank peer);
+
+  Peers& peers_;
+  std::vector<shm::ProcessId> processes_;
+  std::vector<bool> was_gone_;  ///< By rank, at the last look: then its goodbye may still be on the way to us.
+  const Clock& clock_;
+  nanoseconds last_look_;
+  std::uint32_t idle_polls_ = 0;
+  std::uint32_t next_ = 0;  ///< The rank whose turn it is.
+};
+
+}  // namespace plait::net::detail::ofi
