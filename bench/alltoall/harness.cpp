@@ -10,7 +10,6 @@
 
 #include "plait/plait.hpp"
 
-#include "alltoall/foreign_cpu.hpp"
 #include "alltoall/pattern.hpp"
 
 namespace alltoall {
@@ -171,7 +170,7 @@ SizeMeasured Harness::measure(std::size_t block_bytes) {
     progress.push_back(warm_up(variant));
     result.variants.push_back({.variant = member_of(variant)});
   }
-  const ForeignCpu foreign{world_};
+  const Watch watch{world_};
   for (std::size_t turn = 0; turn < options_.turns; ++turn) {
     for (std::size_t i = 0; i < variants_.size(); ++i) {
       if (!progress[i].is_over) {
@@ -180,7 +179,7 @@ SizeMeasured Harness::measure(std::size_t block_bytes) {
       progress[i].is_over = turn + 1 >= turns_min && progress[i].seconds > options_.seconds_max;
     }
   }
-  result.foreign_cpu = foreign.share();
+  result.disturbance = watch.disturbance();
   if (!std::isfinite(work_.result())) {
     throw plait::Error{plait::ErrorCode::user_task, "the work came to no finite number"};
   }

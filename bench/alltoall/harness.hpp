@@ -12,6 +12,7 @@
 
 #include "plait/base/spin_lock.hpp"
 
+#include "alltoall/disturbance.hpp"
 #include "alltoall/family.hpp"
 #include "alltoall/grid.hpp"
 #include "alltoall/options.hpp"
@@ -38,7 +39,7 @@ struct SizeMeasured {
   std::array<double, directions.size()> blocking{};
   std::array<std::uint64_t, directions.size()> work_units{};
   std::vector<Measured> variants;
-  std::optional<double> foreign_cpu;  ///< Share of the machine's processor time that others used meanwhile.
+  std::optional<Disturbance> disturbance;  ///< By others, while these were measured.
 };
 
 /// Runs the variants in turns, over all ranks of a communicator. All calls are collective.

@@ -10,7 +10,18 @@ namespace alltoall {
 
 namespace {
 
-constexpr double foreign_cpu_max = 0.1;  // more than that, and the figures are not to be trusted
+// Of more than that, the figures are not to be trusted.
+constexpr double waited_max = 0.02;
+constexpr double foreign_cpu_max = 0.1;
+
+std::string sentence_of(const Disturbance& disturbance) {
+  const double foreign_cpu = disturbance.foreign_cpu.value_or(0);
+  const bool is_too_much = disturbance.waited > waited_max || foreign_cpu > foreign_cpu_max;
+  return fmt::format("ranks waited {:.1f} % of the time for a processor{}{}",
+                     100 * disturbance.waited,
+                     disturbance.foreign_cpu ? fmt::format("; others used {:.0f} %", 100 * foreign_cpu) : "",
+                     is_too_much ? ": TOO MUCH, do not trust these figures" : "");
+}
 
 std::vector<double> totals_of(const std::vector<Turn>& turns) {
   std::vector<double> totals;
@@ -117,10 +128,8 @@ void print_table(const SizeMeasured& measured) {
                ratios(column),
                one.label);
   }
-  if (const auto share = measured.foreign_cpu) {
-    fmt::print("others used {:.0f} % of the processors meanwhile{}\n",
-               100 * *share,
-               *share > foreign_cpu_max ? ": TOO MUCH, do not trust these figures" : "");
+  if (measured.disturbance) {
+    fmt::print("{}\n", sentence_of(*measured.disturbance));
   }
   fmt::print("\n");
 }
@@ -136,8 +145,8 @@ std::vector<bench::Row> rows_of(const SizeMeasured& measured) {
       std::map<std::string, std::string> params{{"alg", std::string{one.variant.name}},
                                                 {"bytes", std::to_string(measured.block_bytes)},
                                                 {"group", to_string(direction)}};
-      if (measured.foreign_cpu) {
-        params["foreign_cpu"] = fmt::format("{:.2f}", *measured.foreign_cpu);
+      if (measured.disturbance) {
+        params["waited"] = fmt::format("{:.3f}", measured.disturbance->waited);
       }
       if (!one.label.empty()) {
         params["by"] = one.label;

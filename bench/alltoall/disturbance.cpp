@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "alltoall/foreign_cpu.hpp"
+#include "alltoall/disturbance.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +16,8 @@ namespace alltoall {
 
 namespace {
 
+constexpr double counted_seconds_min = 0.3;  // the system counts its processors' time in ticks of 10 ms
+
 /// The same for all processes of one machine, even where they live in name spaces of their own; another on each.
 int machine_number() {
   std::ifstream file{"/proc/sys/kernel/random/boot_id"};
@@ -30,12 +32,12 @@ double seconds_of(const timeval& time) {
 
 }  // namespace
 
-ForeignCpu::ForeignCpu(MPI_Comm world) : world_{world} {
+Watch::Watch(MPI_Comm world) : world_{world} {
   MPI_Barrier(world);
   start_ = read();
 }
 
-ForeignCpu::Reading ForeignCpu::read() {
+Watch::Reading Watch::read() {
   Reading reading;
   std::ifstream file{"/proc/stat"};
   std::string word;
@@ -51,21 +53,31 @@ ForeignCpu::Reading ForeignCpu::read() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   reading.own = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+  std::ifstream schedule{"/proc/thread-self/schedstat"};
+  double ran_ns = 0;
+  double waited_ns = 0;
+  schedule >> ran_ns >> waited_ns;
+  reading.waited = 1e-9 * waited_ns;
   reading.at = std::chrono::steady_clock::now();
   return reading;
 }
 
-double ForeignCpu::share() const {
+Disturbance Watch::disturbance() const {
   const Reading now = read();
   MPI_Comm machine = MPI_COMM_NULL;
   MPI_Comm_split(world_, machine_number(), 0, &machine);
   double own = now.own - start_.own;
   MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_DOUBLE, MPI_SUM, machine);
   MPI_Comm_free(&machine);
-  const double available = std::chrono::duration<double>(now.at - start_.at).count() * plait::machine_core_count();
-  double share = available > 0 ? std::max(0.0, (now.busy - start_.busy - own) / available) : 0;
-  MPI_Allreduce(MPI_IN_PLACE, &share, 1, MPI_DOUBLE, MPI_MAX, world_);
-  return share;
+  const double passed = std::chrono::duration<double>(now.at - start_.at).count();
+  const double foreign = (now.busy - start_.busy - own) / (passed * plait::machine_core_count());
+  std::array<double, 3> worst{(now.waited - start_.waited) / passed, std::max(0.0, foreign), passed};
+  MPI_Allreduce(MPI_IN_PLACE, worst.data(), static_cast<int>(worst.size()), MPI_DOUBLE, MPI_MAX, world_);
+  Disturbance found{.waited = worst[0]};
+  if (worst[2] > counted_seconds_min) {
+    found.foreign_cpu = worst[1];
+  }
+  return found;
 }
 
 }  // namespace alltoall
