@@ -25,15 +25,21 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Per cent of a core that a sleep of so many seconds takes, on the rank that takes most.
-double percent_asleep(double seconds) {
-  MPI_Barrier(MPI_COMM_WORLD);
+/// Per cent of a core that a sleep of so many seconds takes.
+template <class Side>
+double percent_asleep(const Side& side, double seconds) {
+  side.barrier();
   const double before = processor_seconds();
   const bench::Stopwatch watch;
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  double percent = 100 * (processor_seconds() - before) / watch.seconds();
-  MPI_Allreduce(MPI_IN_PLACE, &percent, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-  return percent;
+  return 100 * (processor_seconds() - before) / watch.seconds();
+}
+
+/// Of the rank that took most, in each.
+std::vector<double> of_all_ranks(std::vector<double> percentages) {
+  MPI_Allreduce(
+      MPI_IN_PLACE, percentages.data(), static_cast<int>(percentages.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return percentages;
 }
 
 /// Short and long messages to and fro.
@@ -61,12 +67,12 @@ struct Samples {
 
 void measure(plait::Runtime& runtime, int rank, double seconds, Samples& samples) {
   const bench::Plait side{runtime};
-  samples.at_start.push_back(percent_asleep(seconds));
+  samples.at_start.push_back(percent_asleep(side, seconds));
   exchange(side, rank);
-  samples.after_traffic.push_back(percent_asleep(seconds));
+  samples.after_traffic.push_back(percent_asleep(side, seconds));
   std::byte byte{1};
   plait::Request receive = side.receive(1 - rank, 2, std::span{&byte, 1});
-  samples.receive_posted.push_back(percent_asleep(seconds));
+  samples.receive_posted.push_back(percent_asleep(side, seconds));
   side.blocking_send(1 - rank, 2, std::span{&byte, 1});
   receive.wait();
 }
@@ -77,26 +83,25 @@ int main(int argc, char** argv) {
   bench::Report report{"idle", "a runtime with nothing in flight takes less than 0.1 % of a core", 2, argc, argv};
   plait::MpiSession session{argc, argv};
   const int rank = bench::rank_of(2, 2);
-  const double seconds = report.is_full() ? 5 : 0.8;
+  const bench::Driver driver = bench::default_driver();
+  const double seconds = report.is_full() ? 5 : 1.5;
   std::vector<double> raw;
-  std::map<std::pair<std::string, std::string>, Samples> ours;
-  for (int repetition = 0; repetition < 3; ++repetition) {
-    raw.push_back(percent_asleep(seconds));
-    for (const bench::Driver& driver : bench::drivers()) {
-      for (const bench::Progression& progression : bench::progressions()) {
-        const auto runtime = driver.start(progression.options);
-        measure(*runtime, rank, seconds, ours[{driver.name, progression.name}]);
-      }
+  std::map<std::string, Samples> ours;
+  for (int repetition = 0; repetition < (report.is_full() ? 5 : 2); ++repetition) {
+    raw.push_back(percent_asleep(bench::RawMpi{}, seconds));
+    for (const bench::Progression& progression : bench::progressions()) {
+      const auto runtime = driver.start(progression.options);
+      measure(*runtime, rank, seconds, ours[progression.name]);
     }
   }
-  const double raw_percent = bench::quantile(raw, 0.5);
-  for (const auto& [key, samples] : ours) {
+  const double raw_percent = bench::quantile(of_all_ranks(raw), 0.5);
+  for (const auto& [progression, samples] : ours) {
     for (const auto& [when, values] : {std::pair{"at start", &samples.at_start},
                                        std::pair{"after traffic", &samples.after_traffic},
                                        std::pair{"receive posted", &samples.receive_posted}}) {
       report.add({"processor time",
-                  {{"driver", key.first}, {"progression", key.second}, {"when", when}},
-                  bench::spread_of(*values),
+                  {{"driver", driver.name}, {"progression", progression}, {"when", when}},
+                  bench::spread_of(of_all_ranks(*values)),
                   "%",
                   "MPI alone",
                   raw_percent,

@@ -47,7 +47,7 @@ class Exchange {
   /// Microseconds a message; right on the receiver.
   template <class Side>
   double round(const Side& side) {
-    MPI_Barrier(MPI_COMM_WORLD);
+    side.barrier();
     const bench::Stopwatch watch;
     if (rank_ == sender) {
       send_all(side);
@@ -126,9 +126,11 @@ class Exchange {
 template <class Side>
 void measure_block(const Side& side, Exchange& exchange, double seconds, std::vector<double>& microseconds) {
   const bench::Stopwatch watch;
-  for (int round = 0; bench::told_by_rank_0(static_cast<int>(
-                          round < 2 ? watch.seconds() < slow_round_seconds || round == 0
-                                    : watch.seconds() < seconds && round < rounds_of_a_block_max)) != 0;
+  for (int round = 0;
+       bench::told_by_rank_0(
+           side,
+           static_cast<int>(round < 2 ? watch.seconds() < slow_round_seconds || round == 0
+                                      : watch.seconds() < seconds && round < rounds_of_a_block_max)) != 0;
        ++round) {
     const double value = exchange.round(side);
     if (round > 0 || watch.seconds() > slow_round_seconds) {
@@ -139,7 +141,7 @@ void measure_block(const Side& side, Exchange& exchange, double seconds, std::ve
 
 class Match {
  public:
-  Match(bench::Report& report, int rank) : report_{report}, rank_{rank} {}
+  Match(bench::Report& report, int rank) : report_{report}, rank_{rank}, drivers_{bench::drivers()} {}
 
   void run(const Case& what) {
     const int blocks = report_.is_full() ? 7 : 3;
@@ -150,10 +152,11 @@ class Match {
     const bool has_raw = is_raw_worth_it(what);
     bench::Stopwatch raw_watch;
     for (int block = 0; block < blocks; ++block) {
-      if (has_raw && bench::told_by_rank_0(static_cast<int>(block == 0 || raw_watch.seconds() < 1)) != 0) {
+      if (has_raw &&
+          bench::told_by_rank_0(bench::RawMpi{}, static_cast<int>(block == 0 || raw_watch.seconds() < 1)) != 0) {
         measure_block(bench::RawMpi{}, exchange, block_seconds, raw);
       }
-      for (const bench::Driver& driver : bench::drivers()) {
+      for (const bench::Driver& driver : drivers_) {
         const auto runtime = driver.start(plait::Options::from_environment());  // not there while raw MPI is measured
         measure_block(bench::Plait{*runtime}, exchange, block_seconds, ours[driver.name]);
       }
@@ -168,7 +171,7 @@ class Match {
 
   /// How the time a message grows with the number of them.
   void add_growth(const std::string& arrival, const std::string& wildcard) {
-    for (const bench::Driver& driver : bench::drivers()) {
+    for (const bench::Driver& driver : drivers_) {
       const double few = ours_[{driver.name, {{arrival, wildcard}, 128}}];
       const double many = ours_[{driver.name, {{arrival, wildcard}, 16384}}];
       report_.add({"16384 over 128",
@@ -203,7 +206,7 @@ class Match {
                  seconds,
                  report_.is_full() ? fmt::format(", above the limit of {} s", seconds_max) : "; --full has it");
     }
-    return bench::told_by_rank_0(static_cast<int>(is_worth_it)) != 0;
+    return bench::told_by_rank_0(bench::RawMpi{}, static_cast<int>(is_worth_it)) != 0;
   }
 
   void add(const Case& what, const std::string& driver, const bench::Spread& spread) {
@@ -222,6 +225,7 @@ class Match {
 
   bench::Report& report_;
   int rank_;
+  std::vector<bench::Driver> drivers_;
   std::map<Key, double> raw_;
   std::map<std::pair<std::string, Key>, double> ours_;
 };

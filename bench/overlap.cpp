@@ -28,6 +28,7 @@ struct Size {
   int repetitions = 0;
   double seconds_max = 0;  ///< No repetition starts after so long.
   Form form = Form::contiguous;
+  bool has_all_progressions = false;
 
   /// What a buffer takes: blocks and gaps of the same length, when strided.
   [[nodiscard]] std::size_t extent() const { return form == Form::strided ? 2 * bytes : bytes; }
@@ -59,6 +60,28 @@ class StridedMpi : public bench::RawMpi {
 
  private:
   MPI_Datatype type_;
+};
+
+/// plait with every second block of a buffer.
+class StridedPlait : public bench::Plait {
+ public:
+  using Plait::Plait;
+
+  [[nodiscard]] Request send(int to, int tag, std::span<const std::byte> data) const {
+    return messages().send(address(to, tag), layout(data));
+  }
+  [[nodiscard]] Request receive(int from, int tag, std::span<std::byte> buffer) const {
+    return messages().receive(address(from, tag), layout(buffer));
+  }
+  void blocking_send(int to, int tag, std::span<const std::byte> data) const { send(to, tag, data).wait(); }
+  void blocking_receive(int from, int tag, std::span<std::byte> buffer) const { receive(from, tag, buffer).wait(); }
+
+ private:
+  template <class Byte>
+  static plait::comm::Layout layout(std::span<Byte> buffer) {
+    constexpr std::size_t stride = 2 * strided_block_bytes;
+    return plait::comm::Layout::strided(buffer.data(), strided_block_bytes, stride, buffer.size() / stride);
+  }
 };
 
 /// What an overlapped transfer has cost beyond the longer of transfer and computation, in the shorter of them: 0 is
@@ -174,11 +197,7 @@ class Measurement {
   }
 
   void run() {
-    const bench::Stopwatch all;
-    for (int repetition = 0;
-         bench::told_by_rank_0(static_cast<int>(
-             repetition == 0 || (repetition < size_.repetitions && all.seconds() < size_.seconds_max))) != 0;
-         ++repetition) {
+    for (int repetition = 0; repetition == 0 || (repetition < size_.repetitions && !is_late()); ++repetition) {
       for (const auto& [part, steps] : steps_) {
         MPI_Barrier(MPI_COMM_WORLD);
         const bench::Stopwatch watch;
@@ -202,15 +221,9 @@ class Measurement {
       bench::Polled<bench::RawMpi> polled{raw};
       sample(polled, "raw MPI and a polling thread");
     }
-    const bench::Driver driver = bench::default_driver();
-    for (const bench::Progression& progression : bench::progressions()) {
-      const auto runtime = driver.start(progression.options);
-      bench::Plait plait{*runtime};
-      sample(plait, "plait " + driver.name + " " + progression.name);
-    }
+    measure_plait<bench::Plait>();
   }
 
-  // TODO(a send and a receive of strided data in comm): plait's side.
   void measure_strided() {
     MPI_Datatype type = MPI_DATATYPE_NULL;
     MPI_Type_vector(static_cast<int>(size_.bytes / strided_block_bytes),
@@ -226,6 +239,23 @@ class Measurement {
       sample(polled, "raw MPI and a polling thread");
     }
     MPI_Type_free(&type);
+    measure_plait<StridedPlait>();
+  }
+
+  [[nodiscard]] bool is_late() const {
+    return bench::told_by_rank_0(bench::RawMpi{}, static_cast<int>(watch_.seconds() > size_.seconds_max)) != 0;
+  }
+
+  template <class Side>
+  void measure_plait() {
+    for (const bench::Progression& progression : bench::progressions()) {
+      const auto runtime = driver_.start(progression.options);
+      Side side{*runtime};
+      sample(side, "plait " + driver_.name + " " + progression.name);
+      if (!size_.has_all_progressions || is_late()) {
+        return;
+      }
+    }
   }
 
   template <class Side>
@@ -321,6 +351,8 @@ class Measurement {
   int rank_;
   Size size_;
   plait::Bytes buffer_;
+  bench::Stopwatch watch_;
+  bench::Driver driver_ = bench::default_driver();
   std::map<double, std::uint64_t> steps_;            ///< Of the computation, by its length in transfers.
   std::map<double, std::vector<double>> computing_;  ///< Seconds that it takes alone.
   std::map<std::string, Samples> samples_;
@@ -334,7 +366,7 @@ std::vector<Size> sizes(bool is_full) {
     return {{64 * kibi, parts, 31, 20},
             {256 * kibi, parts, 31, 20},
             {mebi, parts, 21, 20},
-            {4 * mebi, parts, 11, 60},
+            {4 * mebi, parts, 11, 90, Form::contiguous, true},
             {16 * mebi, parts, 7, 120},
             {64 * mebi, {1}, 5, 120},
             {mebi, {1}, 11, 20, Form::strided},
@@ -342,9 +374,9 @@ std::vector<Size> sizes(bool is_full) {
   }
   return {{64 * kibi, {1}, 15, 2},
           {mebi, {1}, 9, 5},
-          {4 * mebi, {0.5, 1, 2}, 5, 15},
-          {16 * mebi, {1}, 3, 12},
-          {4 * mebi, {1}, 5, 5, Form::strided}};
+          {4 * mebi, {0.5, 1, 2}, 5, 14, Form::contiguous, true},
+          {16 * mebi, {1}, 3, 8},
+          {4 * mebi, {1}, 5, 4, Form::strided}};
 }
 
 /// The same on a modelled link, beside a rank that never looks at the network while it computes.
@@ -390,7 +422,7 @@ int main(int argc, char** argv) {
     report.finish();
     return 0;
   }
-  const bench::ThreadedMpi mpi{argc, argv};
+  const plait::MpiSession session{argc, argv, true};
   const int rank = bench::rank_of(2, 2);
   const std::uint64_t steps_of_a_second = bench::computation_of(1);
   for (const Size& size : sizes(report.is_full())) {

@@ -50,7 +50,7 @@ class Exchange {
   double run(const Side& side, int count) {
     std::vector<typename Side::Request> receives;
     std::vector<typename Side::Request> sends;
-    MPI_Barrier(MPI_COMM_WORLD);
+    side.barrier();
     const bench::Stopwatch watch;
     for (int i = 0; i < count; ++i) {
       post(from_, in_, receives, [&](int peer, int tag, std::span<std::byte> part) {
@@ -96,7 +96,7 @@ void measure_block(const Side& side, Exchange& exchange, int messages_of_a_burst
   constexpr double repetition_seconds = 0.01;
   constexpr int trial_count = 20;
   const double trial = exchange.run(side, trial_count) / trial_count;
-  const int count = bench::told_by_rank_0(1 + static_cast<int>(repetition_seconds / trial));
+  const int count = bench::told_by_rank_0(side, 1 + static_cast<int>(repetition_seconds / trial));
   for (int repetition = 0; repetition < 8; ++repetition) {
     const double seconds = exchange.run(side, count);
     if (repetition > 0) {
@@ -105,14 +105,16 @@ void measure_block(const Side& side, Exchange& exchange, int messages_of_a_burst
   }
 }
 
-void measure(bench::Report& report, int rank, int ranks, const Case& what) {
+void measure(bench::Report& report, const std::vector<bench::Driver>& drivers, const Case& what) {
+  const int rank = bench::RawMpi::rank();
+  const int ranks = bench::RawMpi::rank_count();
   Exchange exchange{rank, ranks, what};
   const int senders = what.sender_count(ranks);
   std::vector<double> raw;
   std::map<std::string, std::vector<double>> ours;
   for (int block = 0; block < (report.is_full() ? 9 : 3); ++block) {
     measure_block(bench::RawMpi{}, exchange, what.burst * senders, raw);
-    for (const bench::Driver& driver : bench::drivers()) {
+    for (const bench::Driver& driver : drivers) {
       const auto runtime = driver.start(plait::Options::from_environment());  // not there while raw MPI is measured
       measure_block(bench::Plait{*runtime}, exchange, what.burst * senders, ours[driver.name]);
     }
@@ -139,15 +141,15 @@ int main(int argc, char** argv) {
       "rate", "bursts of 24 messages of 64 bytes go at 3 times raw MPI's rate", {.ranks = {2, 4}}, argc, argv};
   plait::MpiSession session{argc, argv};
   const int rank = bench::rank_of(2, 1024);
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int ranks = bench::RawMpi::rank_count();
+  const std::vector<bench::Driver> drivers = bench::drivers();
   using Pattern = Case::Pattern;
   const std::vector<int> bursts = report.is_full() ? std::vector{1, 4, 24, 64, 256} : std::vector{1, 24, 256};
   for (const Pattern pattern : ranks == 2 ? std::vector{Pattern::one_to_one, Pattern::both_ways}
                                           : std::vector{Pattern::one_to_one, Pattern::all_to_one}) {
     for (const int burst : bursts) {
       for (const std::size_t bytes : {8, 64, 512, 4096}) {
-        measure(report, rank, ranks, {bytes, burst, pattern});
+        measure(report, drivers, {bytes, burst, pattern});
       }
     }
   }

@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
                        argv};
   plait::MpiSession session{argc, argv};
   const int rank = bench::rank_of(2, 2);
+  const std::vector<bench::Driver> drivers{bench::default_driver()};
   const int count = report.is_full() ? 1000 : 200;
   const int block_count = 3;
   const double seconds = report.is_full() ? 5 : 0.5;
@@ -98,7 +99,7 @@ int main(int argc, char** argv) {
     std::map<std::string, Samples> ours;
     for (int block = 0; block < block_count; ++block) {
       raw.blocks.push_back(measure_block(bench::RawMpi{}, rank, count, seconds));
-      for (const bench::Driver& driver : bench::drivers()) {
+      for (const bench::Driver& driver : drivers) {
         const auto runtime = driver.start(plait::Options::from_environment());
         ours[driver.name].blocks.push_back(measure_block(bench::Plait{*runtime}, rank, count, seconds));
       }

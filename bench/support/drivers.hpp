@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "plait/net/mpi/mpi_driver.hpp"
 #include "plait/plait.hpp"
 
 namespace bench {
@@ -18,16 +17,34 @@ struct Driver {
   std::function<std::unique_ptr<plait::Runtime>(const plait::Options&)> start;
 };
 
-/// Those that join the ranks of this run.
-[[nodiscard]] inline std::vector<Driver> drivers() {
-  return {{"mpi", [](const plait::Options& options) {
-             return std::make_unique<plait::Runtime>(std::make_unique<plait::net::MpiDriver>(MPI_COMM_WORLD), options);
-           }}};
+[[nodiscard]] inline Driver driver_of(plait::NetworkChoice choice) {
+  return {plait::to_string(choice), [choice](plait::Options options) {
+            options.network.choice = choice;
+            return std::make_unique<plait::Runtime>(MPI_COMM_WORLD, options);
+          }};
 }
 
-/// The one that a runtime takes when nothing else is said.
+/// Those that can join the ranks of this run. Collective; tries each.
+[[nodiscard]] inline std::vector<Driver> drivers() {
+  using Choice = plait::NetworkChoice;
+  std::vector<Driver> able;
+  for (const Choice choice : {Choice::mpi, Choice::shm, Choice::ofi}) {
+    try {
+      Driver driver = driver_of(choice);
+      driver.start(plait::Options::from_environment());
+      able.push_back(std::move(driver));
+    } catch (const plait::Error&) {  // on all ranks alike: not built, or not for these ranks
+    }
+  }
+  return able;
+}
+
+/// The one that a runtime takes when nothing else is said, by the name that it gives itself. Collective.
 [[nodiscard]] inline Driver default_driver() {
-  return drivers().front();
+  const plait::Options options = plait::Options::from_environment();
+  Driver driver = driver_of(options.network.choice);
+  driver.name = driver.start(options)->messages().driver_name();
+  return driver;
 }
 
 /// A way in which a runtime's messages make progress while the program computes.
@@ -36,8 +53,15 @@ struct Progression {
   plait::Options options;
 };
 
+/// All of them; the default first.
 [[nodiscard]] inline std::vector<Progression> progressions() {
-  return {{"none", plait::Options::from_environment()}};
+  using Mode = plait::comm::ProgressionMode;
+  std::vector<Progression> all;
+  for (const Mode mode : {Mode::timer, Mode::none, Mode::idle_cores, Mode::dedicated}) {
+    all.push_back({plait::comm::to_string(mode), plait::Options::from_environment()});
+    all.back().options.progression.mode = mode;
+  }
+  return all;
 }
 
 }  // namespace bench

@@ -17,11 +17,23 @@ namespace bench {
 inline constexpr int any = -1;
 
 /// Raw MPI on MPI_COMM_WORLD and plait behind the same calls, so that a benchmark writes its exchange once. Buffers
-/// stay until the wait. Threads: any, when MPI was initialised with MPI_THREAD_MULTIPLE.
+/// stay until the wait. Threads: any, when MPI was initialised with MPI_THREAD_MULTIPLE; without, only plait's side may
+/// be used while there is a runtime, which may call MPI in the background.
 class RawMpi {
  public:
   using Request = MPI_Request;
 
+  [[nodiscard]] static int rank() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+  }
+  [[nodiscard]] static int rank_count() {
+    int count = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &count);
+    return count;
+  }
+  static void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
   [[nodiscard]] static Request send(int to, int tag, std::span<const std::byte> data) {
     Request request = MPI_REQUEST_NULL;
     MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
@@ -57,6 +69,9 @@ class Plait {
 
   explicit Plait(plait::Runtime& runtime) : messages_{&runtime.messages()} {}
 
+  [[nodiscard]] int rank() const { return static_cast<int>(messages_->self().value()); }
+  [[nodiscard]] int rank_count() const { return static_cast<int>(messages_->rank_count()); }
+  void barrier() const { plait::barrier(*messages_); }
   [[nodiscard]] Request send(int to, int tag, std::span<const std::byte> data) const {
     return messages_->send(address(to, tag), data);
   }
@@ -72,41 +87,23 @@ class Plait {
   void blocking_send(int to, int tag, std::span<const std::byte> data) const { send(to, tag, data).wait(); }
   void blocking_receive(int from, int tag, std::span<std::byte> buffer) const { receive(from, tag, buffer).wait(); }
 
- private:
+ protected:
   static plait::Address address(int rank, int tag) {
     return {rank == any ? plait::any_source : plait::Rank{static_cast<std::uint32_t>(rank)},
             tag == any ? plait::any_tag : plait::Tag{static_cast<std::uint64_t>(tag)}};
   }
 
-  plait::comm::Endpoint* messages_;
-};
+  [[nodiscard]] plait::comm::Endpoint& messages() const { return *messages_; }
 
-/// MPI for the length of a scope, with MPI_THREAD_MULTIPLE, which raw MPI needs for several threads and plait does not.
-class ThreadedMpi {
- public:
-  /// Ends the program when MPI does not grant it.
-  ThreadedMpi(int& argc, char**& argv) {
-    int granted = 0;
-    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &granted);
-    if (granted < MPI_THREAD_MULTIPLE) {
-      std::fprintf(stderr, "this benchmark needs an MPI with MPI_THREAD_MULTIPLE\n");
-      MPI_Abort(MPI_COMM_WORLD, 2);
-    }
-  }
-  ThreadedMpi(const ThreadedMpi&) = delete;
-  ThreadedMpi& operator=(const ThreadedMpi&) = delete;
-  ThreadedMpi(ThreadedMpi&&) = delete;
-  ThreadedMpi& operator=(ThreadedMpi&&) = delete;
-  ~ThreadedMpi() { MPI_Finalize(); }
+ private:
+  plait::comm::Endpoint* messages_;
 };
 
 /// This rank in MPI_COMM_WORLD. Ends the program with status 2 when there are fewer than `ranks_min` ranks or more than
 /// `ranks_max`.
 inline int rank_of(int ranks_min, int ranks_max) {
-  int rank = 0;
-  int count = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  const int rank = RawMpi::rank();
+  const int count = RawMpi::rank_count();
   if (count < ranks_min || count > ranks_max) {
     if (rank == 0) {
       std::fprintf(stderr, "this benchmark needs %d ranks: start it with plait bench\n", ranks_min);
@@ -118,8 +115,16 @@ inline int rank_of(int ranks_min, int ranks_max) {
 }
 
 /// What rank 0 says, on every rank.
-inline int told_by_rank_0(int value) {
-  MPI_Bcast(&value, 1, MPI_INT, 0, MPI_COMM_WORLD);
+template <class Side>
+int told_by_rank_0(const Side& side, int value) {
+  constexpr int tag = 1 << 20;
+  if (side.rank() != 0) {
+    side.blocking_receive(0, tag, std::as_writable_bytes(std::span{&value, 1}));
+    return value;
+  }
+  for (int rank = 1; rank < side.rank_count(); ++rank) {
+    side.blocking_send(rank, tag, std::as_bytes(std::span{&value, 1}));
+  }
   return value;
 }
 
