@@ -258,6 +258,19 @@ def test_doctor_tells_as_json_what_is_here() -> None:
     assert all(f["install"] for f in result["findings"] if f["state"] == "missing")
 
 
+def test_doctor_tells_which_network_would_be_chosen() -> None:
+    def details(**environment: str) -> dict[str, str]:
+        done = run_plait("doctor", "--json", "--quick", **environment)
+        return {f["part"]: f["detail"] for f in json.loads(done.stdout)["findings"]}
+
+    automatic = details(PLAIT_NETWORK="")
+    assert automatic["network, as chosen"].startswith("shm to ranks of this host, mpi to others")
+    assert {"network, shm", "network, ofi"} <= set(automatic)
+    assert details(PLAIT_NETWORK="ofi")["network, as chosen"].startswith(
+        "ofi to ranks of this host, ofi to others"
+    )
+
+
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     bench = tmp_path / "bench"

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from plait import _launcher as launcher
+from plait import _networks as networks
 from plait._errors import PlaitError
 from plait._pingpong import Pingpong, measure_pingpong
 from plait._units import format_bytes, format_time
@@ -67,6 +68,7 @@ def examine() -> list[Finding]:
         _library("hwloc", True, "placing workers on cores", "libhwloc-dev"),
         _hdf5(),
         _library("libfabric", False, "the ofi driver (one-sided transport)", "libfabric-dev"),
+        *_networks(),
         _library("fftw3", False, "the turbulence application", "libfftw3-dev"),
         _tool(
             "Chromium",
@@ -166,6 +168,51 @@ def _hdf5() -> Finding:
     serial = _output(["pkg-config", "--modversion", "hdf5"])
     detail = f"only serial {serial}" if serial else ""
     return Finding("HDF5, parallel", _MISSING, detail, False, enables, install)
+
+
+def _networks() -> list[Finding]:
+    choice = networks.chosen(dict(os.environ))
+    detail = f"{choice['here']} to ranks of this host, {choice['elsewhere']} to others ({choice['why']})"
+    return [
+        Finding("network, as chosen", _GOOD, detail, False, "", ""),
+        _shared_memory(networks.shared_memory()),
+        _providers(networks.fabric_providers()),
+    ]
+
+
+def _shared_memory(shared: networks.SharedMemory | None) -> Finding:
+    part, enables = (
+        "network, shm",
+        "messages past MPI between ranks of one host; they go through MPI until then",
+    )
+    install = "mount a tmpfs of at least 64 MiB on /dev/shm (a container's --shm-size)"
+    if shared is None:
+        return Finding(part, _MISSING, "there is no /dev/shm", False, enables, install)
+    room = f"/dev/shm has {format_bytes(shared.free_bytes)} of {format_bytes(shared.total_bytes)} free"
+    if shared.ranks_max < 2:
+        return Finding(part, _MISSING, room, False, enables, install)
+    copies = (
+        "long messages are copied once, by the kernel"
+        if shared.single_copy
+        else f"long messages are copied twice, at about half the speed: {shared.why_not}"
+    )
+    return Finding(
+        part, _GOOD, f"{room}, enough for {shared.ranks_max} ranks; {copies}", False, enables, install
+    )
+
+
+def _providers(providers: list[str] | None) -> Finding:
+    part, enables, install = (
+        "network, ofi",
+        "PLAIT_NETWORK=ofi",
+        "apt-get install libfabric-dev libfabric-bin",
+    )
+    if not providers:
+        why = "fi_info is not installed" if providers is None else "libfabric finds no provider"
+        return Finding(part, _MISSING, why, False, enables, install)
+    return Finding(
+        part, _GOOD, f"libfabric's providers: {', '.join(providers)}", False, enables, install
+    )
 
 
 def _packages() -> list[Finding]:
