@@ -107,7 +107,7 @@ def fabric_providers() -> list[str] | None:
 
 
 def chosen(environment: dict[str, str]) -> dict[str, str]:
-    """The driver that PLAIT_NETWORK gives a peer `here`, on this host, and one `elsewhere`, with the `why`."""
+    """The driver that PLAIT_NETWORK gives a peer `here`, on this host, and `elsewhere`; and `why`."""
     told = environment.get("PLAIT_NETWORK") or "automatic"
     if told == "automatic":
         return {"here": "shm", "elsewhere": "mpi", "why": "PLAIT_NETWORK is automatic"}
