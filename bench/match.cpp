@@ -173,13 +173,14 @@ class Match {
   void add_growth(const std::string& arrival, const std::string& wildcard) {
     for (const bench::Driver& driver : drivers_) {
       const double few = ours_[{driver.name, {{arrival, wildcard}, 128}}];
+      const auto raw = raw_.find({{arrival, wildcard}, 16384});
       const double many = ours_[{driver.name, {{arrival, wildcard}, 16384}}];
       report_.add({"16384 over 128",
                    {{"arrival", arrival}, {"wildcard", wildcard}, {"driver", driver.name}},
                    {many / few, many / few, many / few},
                    "x",
                    "raw MPI",
-                   raw_[{{arrival, wildcard}, 16384}] / raw_[{{arrival, wildcard}, 128}],
+                   raw == raw_.end() ? std::nullopt : std::optional{raw->second / raw_[{{arrival, wildcard}, 128}]},
                    "",
                    {}});
     }
@@ -188,15 +189,16 @@ class Match {
  private:
   using Key = std::pair<std::pair<std::string, std::string>, int>;
 
-  /// Raw MPI's time grows with the square of the number: above `raw_outstanding_max` only when all is wanted, and when
-  /// it would end within a minute.
+  /// Raw MPI's time grows with the square of the number: from `raw_outstanding_max` on, it is measured with wildcards,
+  /// or above, only when all is wanted, and when it would end within a minute.
   bool is_raw_worth_it(const Case& what) {
-    if (what.outstanding <= raw_outstanding_max) {
+    if (what.outstanding < raw_outstanding_max ||
+        (what.outstanding == raw_outstanding_max && (what.wildcard == "none" || report_.is_full()))) {
       return true;
     }
     constexpr double seconds_max = 60;
     const double growth = static_cast<double>(what.outstanding) / raw_outstanding_max;
-    const double seconds = raw_[{what.kind(), raw_outstanding_max}] * 1e-6 * growth * what.outstanding;
+    const double seconds = raw_[{{what.arrival, "none"}, raw_outstanding_max}] * 1e-6 * growth * what.outstanding;
     const bool is_worth_it = report_.is_full() && seconds < seconds_max;
     if (rank_ == 0 && !is_worth_it) {
       fmt::print("left out: raw MPI, {} {}, wildcard {}: it would take about {:.0f} s{}\n",
