@@ -79,9 +79,11 @@ struct Measurements {
 };
 
 Measurements run(alltoall::Options& options, bench::Report& report) {
-  plait::Options runtime_options;  // one worker: every variant has one core a rank
-  runtime_options.progression.mode = plait::comm::ProgressionMode::timer;
+  plait::Options runtime_options = plait::Options::from_environment();
+  runtime_options.worker_count = 1;  // every variant has one core a rank
+  runtime_options.trace_folder.clear();
   runtime_options.progression.period_min = options.look_period;
+  runtime_options.progression.period_max = options.look_period;  // handshakes wait for looks that move nothing else
   plait::Runtime runtime{MPI_COMM_WORLD, runtime_options};
   alltoall::Harness harness{MPI_COMM_WORLD, options, runtime};
   Measurements all{.is_first_rank = runtime.self() == plait::Rank{0}, .ranks = runtime.rank_count()};

@@ -57,7 +57,8 @@ Watch::Reading Watch::read() {
   double ran_ns = 0;
   double waited_ns = 0;
   schedule >> ran_ns >> waited_ns;
-  reading.waited = 1e-9 * waited_ns;
+  // What this process's other threads ran, this one waited for at most, and nobody else is to blame.
+  reading.waited = 1e-9 * (waited_ns + ran_ns) - reading.own;
   reading.at = std::chrono::steady_clock::now();
   return reading;
 }
@@ -71,7 +72,7 @@ Disturbance Watch::disturbance() const {
   MPI_Comm_free(&machine);
   const double passed = std::chrono::duration<double>(now.at - start_.at).count();
   const double foreign = (now.busy - start_.busy - own) / (passed * plait::machine_core_count());
-  std::array<double, 3> worst{(now.waited - start_.waited) / passed, std::max(0.0, foreign), passed};
+  std::array<double, 3> worst{std::max(0.0, (now.waited - start_.waited) / passed), std::max(0.0, foreign), passed};
   MPI_Allreduce(MPI_IN_PLACE, worst.data(), static_cast<int>(worst.size()), MPI_DOUBLE, MPI_MAX, world_);
   Disturbance found{.waited = worst[0]};
   if (worst[2] > counted_seconds_min) {

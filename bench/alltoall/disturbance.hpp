@@ -10,7 +10,8 @@ namespace alltoall {
 
 /// How others disturbed the measurement. More than a few percent of either, and medians hide it no longer.
 struct Disturbance {
-  /// Share of the time in which a rank was ready to run and had no processor, of the rank where it is largest.
+  /// Share of the time in which a rank was ready to run and others had its processor, of the rank where it is largest.
+  /// Where the rank's own threads share a processor, that is a lower bound.
   double waited = 0;
   /// Share of a machine's processor time that neither was idle nor was this job's, of the machine where it is largest.
   /// Includes the interrupts that the system serves while this job sleeps: a few percent on a fast network. Nothing
@@ -31,7 +32,7 @@ class Watch {
   struct Reading {
     double busy = 0;    ///< Seconds, all cores of the machine.
     double own = 0;     ///< Seconds, this process.
-    double waited = 0;  ///< Seconds, this thread.
+    double waited = 0;  ///< Seconds, this thread, for other processes.
     std::chrono::steady_clock::time_point at;
   };
   [[nodiscard]] static Reading read();

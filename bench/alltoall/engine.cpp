@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PLB and PLN: plait's engine moves the blocks; the work is done after the wait and before it. Nothing is called during
-// the work: what moves then, the runtime moves in the background.
-#include <cstring>
-
+// PLB and PLN: plait's all-to-all; the work is done after the wait and before it. Nothing is called during the work:
+// what moves then, the runtime moves in the background.
+#include "plait/comm/collectives/all_to_all.hpp"
 #include "plait/plait.hpp"
 
 #include "alltoall/family.hpp"
@@ -13,50 +12,30 @@ namespace {
 
 enum class Order : std::size_t { work_after, work_before };
 
-/// Both directions have messages of their own.
-plait::Tag tag_of(Direction direction) {
-  return plait::Tag{direction == Direction::row ? 1U : 2U};
+/// Rows and columns talk below communicators of their own.
+plait::CommId comm_of(Direction direction) {
+  return plait::CommId{direction == Direction::row ? 1U : 2U};
 }
 
 class Engine final : public Family {
  public:
   Engine(const Group& group, plait::Runtime& runtime)
-      : group_{group}, messages_{runtime.messages()}, tag_{tag_of(group.direction())} {}
+      : group_{runtime.messages(), group.world_ranks(), comm_of(group.direction())} {}
 
   [[nodiscard]] bool uses_runtime() const noexcept override { return true; }
   void run(std::size_t member, Work& work) override {
-    start();
+    plait::Request request = plait::comm::all_to_all(group_, buffers().send, buffers().receive);
     if (Order{member} == Order::work_before) {
       work.run_all();
     }
-    for (plait::Request& request : requests_) {
-      request.wait();
-    }
+    request.wait();
     if (Order{member} == Order::work_after) {
       work.run_all();
     }
   }
 
  private:
-  /// Posts all at once, beginning with the next rank, so that not all send to the same.
-  void start() {
-    requests_.clear();
-    const std::size_t self = group_.self();
-    for (std::size_t step = 1; step < group_.size(); ++step) {
-      const std::size_t rank = (self + group_.size() - step) % group_.size();
-      requests_.push_back(messages_.receive({group_.world_ranks()[rank], tag_}, buffers().from(rank)));
-    }
-    for (std::size_t step = 1; step < group_.size(); ++step) {
-      const std::size_t rank = (self + step) % group_.size();
-      requests_.push_back(messages_.send({group_.world_ranks()[rank], tag_}, buffers().to(rank)));
-    }
-    std::memcpy(buffers().from(self).data(), buffers().to(self).data(), buffers().block_bytes);
-  }
-
-  const Group& group_;
-  plait::comm::Endpoint& messages_;
-  plait::Tag tag_;
-  std::vector<plait::Request> requests_;
+  plait::comm::Group group_;
 };
 
 }  // namespace
