@@ -2,9 +2,13 @@
 #include "plait/comm/endpoint.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <random>
+#include <sys/mman.h>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -271,6 +275,188 @@ TEST_P(RandomTraffic, is_received_once_whole_and_in_order) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomTraffic, testing::Range(0U, 40U));
+
+TEST(Endpoint, lets_only_the_holder_receive_a_claimed_message) {
+  LoopbackRanks ranks{2};
+  const Bytes first = pattern(100, 1);
+  const Bytes second = pattern(50'000, 2);
+  const Request sent_first = ranks[0].send({Rank{1}, Tag{1}}, first);
+  const Request sent_second = ranks[0].send({Rank{1}, Tag{1}}, second);
+  std::optional<ClaimedMessage> one;
+  std::optional<ClaimedMessage> two;
+  ranks.until([&] { return (one = ranks[1].claim({any_source, Tag{1}})).has_value(); });
+  ranks.until([&] { return (two = ranks[1].claim({Rank{0}, any_tag})).has_value(); });
+  EXPECT_EQ(one->status().bytes, first.size());
+  EXPECT_FALSE(ranks[1].probe({any_source, any_tag}));
+  Bytes buffer;
+  const Request received_second = ranks[1].receive(std::move(*two), buffer);
+  ranks.until([&] { return received_second.is_complete() && sent_second.is_complete(); });
+  EXPECT_EQ(buffer, second);
+  Bytes fixed(first.size());
+  const Request received_first = ranks[1].receive(std::move(*one), std::span{fixed});
+  EXPECT_TRUE(received_first.is_complete());
+  EXPECT_EQ(fixed, first);
+}
+
+TEST(Endpoint, drops_a_claimed_message_with_its_holder) {
+  LoopbackRanks ranks{2};
+  const Bytes data = pattern(50'000, 1);
+  const Request sent = ranks[0].send({Rank{1}, Tag{1}}, data);
+  ranks.until([&] { return ranks[1].claim({Rank{0}, Tag{1}}).has_value(); });
+  ranks.until([&] { return sent.is_complete(); });
+  EXPECT_TRUE(ranks[1].never_received().empty());
+}
+
+TEST(Endpoint, tells_of_a_message_that_is_longer_than_memory) {
+  // Memory that is reserved, not taken: the receiver cannot have as much again.
+  constexpr std::size_t huge = std::size_t{1} << 46U;
+  void* const reserved = mmap(nullptr, huge, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) {
+    GTEST_SKIP() << "this system does not let a process reserve " << huge << " bytes";
+  }
+  LoopbackRanks ranks{2};
+  Bytes buffer;
+  Request receive = ranks[1].receive({Rank{0}, Tag{1}}, buffer);
+  const Request send = ranks[0].send({Rank{1}, Tag{1}}, {static_cast<const std::byte*>(reserved), huge});
+  ranks.until([&] { return receive.is_complete() && send.is_complete(); });
+  try {
+    receive.wait();
+    ADD_FAILURE() << "no machine has so much memory";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string{error.what()}.find("rank 0 with tag 1"), std::string::npos) << error.what();
+  }
+  munmap(reserved, huge);
+}
+
+TEST(Endpoint, moves_more_than_two_to_the_31_bytes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer makes this take minutes";
+#endif
+  constexpr std::size_t beyond = (std::size_t{1} << 31U) + 4097;
+  Bytes data(beyond);
+  data.front() = std::byte{1};
+  data[beyond / 2] = std::byte{2};
+  data.back() = std::byte{3};
+  LoopbackRanks ranks{2};
+  Bytes buffer;
+  Request receive = ranks[1].receive({Rank{0}, Tag{1}}, buffer);
+  const Request send = ranks[0].send({Rank{1}, Tag{1}}, data);
+  ranks.until([&] { return receive.is_complete() && send.is_complete(); });
+  EXPECT_EQ(receive.wait().bytes, beyond);
+  EXPECT_TRUE(buffer == data);
+}
+
+TEST(Endpoint, takes_tags_beyond_those_of_any_mpi) {
+  LoopbackRanks ranks{2};
+  const Tag tag{0xffff'ffff'ffff'fffeU};
+  const Bytes data = pattern(9000, 1);
+  Bytes buffer;
+  Request receive = ranks[1].receive({Rank{0}, tag}, buffer);
+  const Request send = ranks[0].send({Rank{1}, tag}, data);
+  ranks.until([&] { return receive.is_complete() && send.is_complete(); });
+  EXPECT_EQ(receive.wait().tag, tag);
+}
+
+TEST(Endpoint, moves_the_most_urgent_of_several_long_messages_first) {
+  LoopbackRanks ranks{2, {.piece_bytes = 10'000, .pieces_in_flight = 1}, {.bulk_slot_count = 1}};
+  const Bytes data = pattern(200'000, 1);
+  std::vector<int> order;
+  std::array<Bytes, 3> buffers;
+  std::vector<Request> all;
+  for (int i = 0; i < 3; ++i) {
+    Request receive =
+        ranks[1].receive({Rank{0}, Tag{static_cast<std::uint64_t>(i)}}, buffers[static_cast<std::size_t>(i)]);
+    receive.then([&order, i](const Status&) { order.push_back(i); });
+    all.push_back(receive);
+  }
+  for (int i = 0; i < 3; ++i) {
+    all.push_back(
+        ranks[0].send({Rank{1}, Tag{static_cast<std::uint64_t>(i)}}, data, {.priority = static_cast<std::int16_t>(i)}));
+  }
+  ranks.until([&] { return std::ranges::all_of(all, [](const Request& one) { return one.is_complete(); }); });
+  EXPECT_EQ(order, (std::vector{2, 1, 0}));
+}
+
+TEST(Endpoint, wakes_each_of_many_waiting_threads_when_its_message_has_come) {
+  constexpr std::uint64_t threads_count = 50;
+  LoopbackRanks ranks{2};
+  std::atomic<std::uint64_t> received = 0;
+  std::vector<std::jthread> threads;
+  for (std::uint64_t number = 0; number < threads_count; ++number) {
+    threads.emplace_back([&, number] {
+      for (unsigned round = 0; round < 20; ++round) {
+        Bytes buffer;
+        ranks[1].receive({Rank{0}, Tag{number}}, buffer).wait();
+        EXPECT_EQ(buffer, pattern(8, round));
+        ++received;
+        const Bytes answer = pattern(1, 0);
+        ranks[1].send({Rank{0}, Tag{number}}, answer).wait();
+      }
+    });
+  }
+  for (unsigned round = 0; round < 20; ++round) {
+    const Bytes data = pattern(8, round);
+    std::vector<Bytes> answers(threads_count);
+    std::vector<Request> all;
+    for (std::uint64_t number = 0; number < threads_count; ++number) {
+      all.push_back(ranks[0].receive({Rank{1}, Tag{number}}, answers[number]));
+      all.push_back(ranks[0].send({Rank{1}, Tag{number}}, data));
+    }
+    for (Request& one : all) {
+      one.wait();
+    }
+  }
+  threads.clear();
+  EXPECT_EQ(received, threads_count * 20);
+}
+
+TEST(Endpoint, keeps_everybody_out_of_the_network_while_it_is_held) {
+  LoopbackRanks ranks{2};
+  Bytes buffer(1);
+  Request receive = ranks[1].receive({Rank{0}, Tag{1}}, std::span{buffer});
+  const Bytes data(1);
+  (void)ranks[0].send({Rank{1}, Tag{1}}, data);
+  {
+    const auto held = ranks[1].hold();
+    std::jthread{[&] { EXPECT_EQ(ranks[1].progress(), 0U); }}.join();
+    EXPECT_FALSE(receive.is_complete());
+  }
+  ranks.until([&] { return receive.is_complete(); });
+}
+
+/// A receive may be cancelled while its message comes: exactly one of both happens.
+TEST(Endpoint, either_cancels_a_receive_or_completes_it) {
+  LoopbackRanks ranks{2};
+  constexpr int rounds = 2000;
+  int cancelled = 0;
+  std::atomic<bool> is_over = false;
+  std::jthread poller{[&] {
+    while (!is_over) {
+      ranks.progress();
+    }
+  }};
+  for (int round = 0; round < rounds; ++round) {
+    const Tag tag{static_cast<std::uint64_t>(round)};
+    std::array<std::byte, 4> buffer{};
+    Request receive = ranks[1].receive({Rank{0}, tag}, std::span{buffer});
+    const Bytes data = pattern(4, 1);
+    Request sent = ranks[0].send({Rank{1}, tag}, data);
+    if (receive.cancel()) {
+      ++cancelled;
+      EXPECT_FALSE(receive.is_complete());
+      Bytes late;
+      ranks[1].receive({Rank{0}, tag}, late).wait();
+      EXPECT_EQ(late, data);
+    } else {
+      receive.wait();
+      EXPECT_TRUE(std::ranges::equal(buffer, data));
+    }
+    sent.wait();
+  }
+  is_over = true;
+  EXPECT_LE(cancelled, rounds);
+}
 
 TEST(Endpoint, serves_several_threads_of_each_rank_at_once) {
   LoopbackRanks ranks{2};

@@ -23,6 +23,7 @@ enum class Kind : std::uint8_t {
   eager_off = 0x34,          ///< From now on announce only: memory for unexpected data is used up.
   eager_on = 0x35,
   failed = 0x36,  ///< The sender gives up the run; the payload is the sentence.
+  offer = 0x37,   ///< Of the multicast announced as `operation`, the first `bytes` bytes may now be asked for.
 };
 
 [[nodiscard]] constexpr bool is_sequenced(Kind kind) noexcept {
@@ -59,6 +60,7 @@ static_assert(sizeof(Ready) == 24);
 struct Route {
   std::uint32_t origin = 0;
   std::uint32_t stop_count = 0;
+  std::uint64_t offered = 0;  ///< Of an announced one: bytes that the sender has itself.
 };
 
 /// One of those destinations, with the message's number within (origin, destination, communicator).
@@ -66,7 +68,7 @@ struct Stop {
   std::uint32_t rank = 0;
   std::uint32_t sequence = 0;
 };
-static_assert(sizeof(Route) == 8 && sizeof(Stop) == 8);
+static_assert(sizeof(Route) == 16 && sizeof(Stop) == 8);
 
 [[nodiscard]] constexpr std::size_t aligned(std::size_t bytes) noexcept {
   return (bytes + 7U) & ~std::size_t{7};

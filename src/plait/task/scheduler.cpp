@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/task/detail/joined_sends.hpp"
 #include "plait/task/detail/node.hpp"
 #include "plait/task/ready_queue.hpp"
 
@@ -45,35 +46,6 @@ void Node::completed(const comm::Status& its_status) noexcept {
 }  // namespace detail
 
 namespace {
-
-/// Sends of one datum that leave as a multicast; ends itself when all is told.
-class JoinedSends final : public comm::Completion {
- public:
-  explicit JoinedSends(std::span<detail::Node* const> sends)
-      : sends_{sends.begin(), sends.end()}, numbers_(sends.size()) {}
-
-  /// The numbers of the messages are noted here: this must live until they are sent.
-  [[nodiscard]] std::vector<comm::Destination> destinations() {
-    std::vector<comm::Destination> to;
-    for (std::size_t index = 0; index < sends_.size(); ++index) {
-      to.push_back({.rank = sends_[index]->address.rank, .sequence = &numbers_[index]});
-    }
-    return to;
-  }
-
-  void completed(const comm::Status& status) noexcept override {
-    for (std::size_t index = 0; index < sends_.size(); ++index) {
-      comm::Status its_status = status;
-      its_status.sequence = numbers_[index];
-      sends_[index]->completed(its_status);
-    }
-  }
-  void released(const comm::Status& /*status*/) noexcept override { delete this; }
-
- private:
-  std::vector<detail::Node*> sends_;
-  std::vector<std::uint32_t> numbers_;
-};
 
 constexpr double cost_smoothing = 0.25;
 constexpr int waiting_described_max = 20;
@@ -451,7 +423,7 @@ void Scheduler::post_send(std::span<Node* const> same) {
       (void)endpoint_.send(first.address, first.outgoing, {.completion = &first});
       return;
     }
-    auto joined = std::make_unique<JoinedSends>(same);
+    auto joined = std::make_unique<detail::JoinedSends>(same);
     (void)endpoint_.multicast(
         joined->destinations(), first.address.tag, first.outgoing, {.completion = joined.get()}, first.address.comm);
     (void)joined.release();  // ends itself

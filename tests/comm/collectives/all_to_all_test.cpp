@@ -1,31 +1,232 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/collectives/all_to_all.hpp"
 
-#include <gtest/gtest.h>
-
+#include "comm/collectives/many_ranks.hpp"
 #include "comm/loopback_ranks.hpp"
 
 namespace plait::comm {
 namespace {
 
-using test::LoopbackRanks;
+using test::code_of;
+using test::ManyRanks;
+using test::pattern;
 
-TEST(AllToAll, brings_each_member_its_block_of_each) {
-  constexpr std::uint32_t rank_count = 3;
-  LoopbackRanks ranks{rank_count};
-  std::vector<std::vector<int>> to(rank_count);
-  std::vector<std::vector<int>> from(rank_count, std::vector<int>(rank_count));
-  std::vector<Request> requests;
-  for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-    const int tens = static_cast<int>(rank) * 10;
-    to[rank] = {tens, tens + 1, tens + 2};
-    const Group group{ranks[rank], world};
-    requests.push_back(all_to_all(group, std::span<const int>{to[rank]}, std::span{from[rank]}));
+/// Blocks of random sizes among all members of groups with the same ranks: in[i][j] goes from i to j, into out[j][i].
+class Exchange {
+ public:
+  Exchange(ManyRanks& ranks, std::vector<Group> groups) : groups_{std::move(groups)} {
+    const std::size_t size = groups_.size();
+    in_.resize(size);
+    out_.resize(size, std::vector<Bytes>(size));
+    told_.resize(size, std::vector<int>(size));
+    for (std::size_t from = 0; from < size; ++from) {
+      for (std::size_t to = 0; to < size; ++to) {
+        in_[from].push_back(pattern(ranks.some_size(), static_cast<unsigned>(from * 31 + to)));
+        out_[to][from] = Bytes(in_[from][to].size());
+      }
+    }
   }
-  ranks.until([&] { return std::ranges::all_of(requests, &Request::is_complete); });
-  EXPECT_EQ(from[0], (std::vector{0, 10, 20}));
-  EXPECT_EQ(from[1], (std::vector{1, 11, 21}));
-  EXPECT_EQ(from[2], (std::vector{2, 12, 22}));
+
+  Request start(std::size_t member, AllToAllOptions options) {
+    options.on_block = [this, member](std::size_t source) {
+      EXPECT_EQ(out_[member][source], in_[source][member]) << "told too early";
+      ++told_[member][source];
+    };
+    return all_to_all(groups_[member],
+                      BlocksToSend(in_[member].begin(), in_[member].end()),
+                      BlocksToReceive(out_[member].begin(), out_[member].end()),
+                      options);
+  }
+
+  void check() const {
+    for (std::size_t from = 0; from < in_.size(); ++from) {
+      for (std::size_t to = 0; to < in_.size(); ++to) {
+        ASSERT_EQ(out_[to][from], in_[from][to]) << from << " to " << to;
+        ASSERT_EQ(told_[to][from], 1) << from << " to " << to;
+      }
+    }
+  }
+
+ private:
+  std::vector<Group> groups_;
+  std::vector<std::vector<Bytes>> in_;
+  std::vector<std::vector<Bytes>> out_;
+  std::vector<std::vector<int>> told_;
+};
+
+class AllToAll : public testing::TestWithParam<AllToAllWay> {
+ protected:
+  [[nodiscard]] static AllToAllOptions options() {
+    return {.way = GetParam(), .piece_bytes = 1000, .in_flight_max = 3};
+  }
+};
+
+TEST_P(AllToAll, brings_blocks_of_any_sizes_to_their_members_and_tells_of_each_once) {
+  test::for_many_ranks(8, [](ManyRanks& ranks) {
+    std::vector<Group> groups = ranks.groups();
+    std::vector<std::uint32_t> nodes;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      nodes.push_back(static_cast<std::uint32_t>(10 + ranks.below(1 + ranks.size() / 2)));
+    }
+    for (Group& group : groups) {
+      group.set_nodes(nodes);
+    }
+    Exchange exchange{ranks, std::move(groups)};
+    std::vector<Request> requests;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+      ranks.stagger();
+      requests.push_back(exchange.start(rank, options()));
+    }
+    ranks.settle(requests);
+    for (const Request& request : requests) {
+      ASSERT_EQ(code_of(request), std::nullopt);
+    }
+    exchange.check();
+  });
+}
+
+TEST_P(AllToAll, keeps_rows_and_columns_under_way_at_once_apart) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    ManyRanks ranks{6, seed};
+    const RankGrid grid{.rows = 2, .columns = 3};
+    std::vector<std::unique_ptr<Exchange>> exchanges;
+    std::vector<std::pair<Exchange*, std::pair<std::size_t, std::uint32_t>>> starts;  // which, member, rank
+    const auto add = [&](std::vector<std::uint32_t> members, CommId comm) {
+      std::vector<Group> groups;
+      for (const std::uint32_t rank : members) {
+        groups.push_back(comm == CommId{1} ? row_group(ranks[rank], grid, comm)
+                                           : column_group(ranks[rank], grid, comm));
+      }
+      for (int times = 0; times < 3; ++times) {
+        exchanges.push_back(std::make_unique<Exchange>(ranks, groups));
+        for (std::size_t member = 0; member < members.size(); ++member) {
+          starts.push_back({exchanges.back().get(), {member, members[member]}});
+        }
+      }
+    };
+    add({0, 1, 2}, CommId{1});
+    add({3, 4, 5}, CommId{1});
+    add({0, 3}, CommId{2});
+    add({1, 4}, CommId{2});
+    add({2, 5}, CommId{2});
+    std::vector<Request> requests;
+    for (const auto& [exchange, who] : starts) {
+      ranks.stagger();
+      requests.push_back(exchange->start(who.first, options()));
+    }
+    ranks.settle(requests);
+    for (const auto& exchange : exchanges) {
+      exchange->check();
+    }
+  }
+}
+
+TEST_P(AllToAll, leaves_the_programs_own_messages_alone) {
+  ManyRanks ranks{2, 0};
+  const std::vector<Group> groups = ranks.groups();
+  Bytes got(3);
+  Request received = ranks[1].receive({any_source, any_tag}, std::span{got});
+  Exchange exchange{ranks, groups};
+  ranks.settle({exchange.start(0, options()), exchange.start(1, options())});
+  exchange.check();
+  EXPECT_FALSE(received.is_complete());
+  const Bytes own = pattern(3, 1);
+  ranks.settle({received, ranks[0].send({Rank{1}, Tag{0}}, own)});
+  EXPECT_EQ(got, own);
+}
+
+TEST_P(AllToAll, ends_with_an_error_where_another_size_is_expected_and_nowhere_hangs) {
+  for (const std::size_t wrong : {0U, 1U, 999U, 1000U, 2500U, 30'000U}) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      SCOPED_TRACE(testing::Message() << wrong << " bytes, seed " << seed);
+      ManyRanks ranks{4, seed};
+      std::vector<Group> groups = ranks.groups();
+      for (Group& group : groups) {
+        group.set_nodes({0, 0, 1, 1});
+      }
+      std::vector<Bytes> in(4, pattern(4 * 2000, 1));
+      std::vector<Bytes> out(4, Bytes(3 * 2000 + 30'000));
+      std::vector<Request> requests;
+      for (std::size_t rank = 0; rank < 4; ++rank) {
+        const std::vector<std::size_t> sent(4, 2000);
+        std::vector<std::size_t> expected = sent;
+        if (rank == 2) {
+          expected[0] = wrong;
+        }
+        std::size_t sum = 0;
+        for (const std::size_t bytes : expected) {
+          sum += bytes;
+        }
+        requests.push_back(all_to_all(groups[rank],
+                                      blocks_of(std::span<const std::byte>{in[rank]}, sent),
+                                      blocks_of(std::span<std::byte>{out[rank]}.first(sum), expected),
+                                      options()));
+      }
+      ranks.settle(requests);
+      EXPECT_NE(code_of(requests[2]), std::nullopt);
+      EXPECT_EQ(code_of(requests[0]), std::nullopt);
+    }
+  }
+}
+
+TEST_P(AllToAll, ends_with_user_task_when_the_callback_throws) {
+  ManyRanks ranks{3, 0};
+  const std::vector<Group> groups = ranks.groups();
+  const Bytes in = pattern(30, 1);
+  std::vector<Bytes> out(3, Bytes(30));
+  AllToAllOptions throwing = options();
+  throwing.on_block = [](std::size_t member) {
+    if (member == 1) {
+      throw std::runtime_error{"no"};
+    }
+  };
+  std::vector<Request> requests;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    requests.push_back(all_to_all(groups[rank],
+                                  std::span<const std::byte>{in},
+                                  std::span<std::byte>{out[rank]},
+                                  rank == 0 ? throwing : options()));
+  }
+  ranks.settle(requests);
+  EXPECT_EQ(code_of(requests[0]), ErrorCode::user_task);
+  EXPECT_EQ(code_of(requests[1]), std::nullopt);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, AllToAll, testing::ValuesIn(all_to_all_ways), [](const auto& way) {
+  return std::string{to_string(way.param)};
+});
+
+TEST(AllToAllArguments, make_one_block_a_member) {
+  ManyRanks ranks{2, 0};
+  const Group group{ranks[0], world};
+  Bytes bytes(7);
+  const std::span<const std::byte> to{bytes};
+  const std::span<std::byte> from{bytes};
+  EXPECT_THROW((void)all_to_all(group, to, from), Error);
+  EXPECT_THROW((void)all_to_all(group, to.first(4), from.first(6)), Error);
+  EXPECT_THROW((void)all_to_all(group, BlocksToSend{to}, BlocksToReceive{from, from}), Error);
+  EXPECT_THROW((void)all_to_all(group, to.first(2), from.first(2), {.piece_bytes = 0}), Error);
+}
+
+TEST(AllToAllArguments, cut_data_by_counts_of_elements) {
+  const Bytes bytes(12);
+  const BlocksToSend blocks = blocks_of(std::span<const std::byte>{bytes}, std::vector<std::size_t>{1, 0, 2}, 4);
+  ASSERT_EQ(blocks.size(), 3);
+  EXPECT_EQ(blocks[0].size(), 4);
+  EXPECT_EQ(blocks[1].size(), 0);
+  EXPECT_EQ(blocks[2].data(), bytes.data() + 4);
+  const std::span<const std::byte> all{bytes};
+  EXPECT_THROW((void)blocks_of(all, std::vector<std::size_t>{1, 1}, 4), Error);
+  // 2^62 elements of 4 bytes would be none, reckoned in 64 bits.
+  EXPECT_THROW((void)blocks_of(all, std::vector<std::size_t>{std::size_t{1} << 62U, 3}, 4), Error);
+}
+
+TEST(AllToAllWays, have_names) {
+  for (const AllToAllWay way : all_to_all_ways) {
+    EXPECT_EQ(all_to_all_way(to_string(way)), way);
+  }
+  EXPECT_EQ(all_to_all_way("automatic"), AllToAllWay::automatic);
+  EXPECT_THROW((void)all_to_all_way("other"), Error);
 }
 
 }  // namespace

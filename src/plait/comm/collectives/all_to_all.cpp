@@ -20,6 +20,10 @@ struct Way {
 
 constexpr std::array ways{
     Way{AllToAllWay::direct, "direct", detail::direct_all_to_all},
+    Way{AllToAllWay::pairwise, "pairwise", detail::pairwise_all_to_all},
+    Way{AllToAllWay::random, "random", detail::random_all_to_all},
+    Way{AllToAllWay::chunked, "chunked", detail::chunked_all_to_all},
+    Way{AllToAllWay::two_level, "two_level", detail::two_level_all_to_all},
 };
 
 const Way& find(AllToAllWay way) {

@@ -80,7 +80,9 @@ Engine::~Engine() {
       [&](const PostedReceive& receive) { add(const_cast<Operation*>(static_cast<const Operation*>(&receive))); });
   matcher_.for_each_unexpected([&](const UnexpectedMessage& message) {
     const auto* const full = static_cast<const Unexpected*>(&message);
-    add(full->staging);
+    if (full->staging != nullptr && (!full->staging->is_over || full->staging->forwards_left > 0)) {
+      add(full->staging);
+    }
     release(full->staging);  // the message's own count
     delete full;
   });
@@ -137,8 +139,9 @@ void Engine::drop(std::unique_ptr<Unexpected> message) {
   if (message->staging != nullptr) {
     release(message->staging);
   } else if (!message->stops.empty()) {
-    (void)stage(message->header, message->via, message->envelope.source, message->stops);
+    (void)stage(incoming(*message));
   } else if (wire::is_announcement(message->header.kind)) {
+    offers_.erase({message->via, message->header.operation});
     send_control(message->via, {.kind = wire::Kind::refused, .operation = message->header.operation});
   }
   if (message->packet) {
@@ -259,9 +262,10 @@ void Engine::handle_control(Rank via, const wire::Header& header, std::span<cons
       handle_ready(via, header, read<wire::Ready>(payload, via));
       break;
     case wire::Kind::refused: {
-      Operation& operation = *announced_.at(header.operation);
+      Operation* const operation = announced(header.operation);
+      expect(operation != nullptr, "only what was announced is refused");
       end_announcement(header.operation);
-      complete(operation, operation.bytes);
+      complete(*operation, operation->bytes);
       break;
     }
     case wire::Kind::eager_off:
@@ -275,6 +279,9 @@ void Engine::handle_control(Rank via, const wire::Header& header, std::span<cons
                                     std::string_view{reinterpret_cast<const char*>(payload.data()), payload.size()}),
                         via});
       break;
+    case wire::Kind::offer:
+      handle_offer(via, header);
+      break;
     case wire::Kind::credit:
       break;  // the header has said it all
     default:
@@ -284,7 +291,7 @@ void Engine::handle_control(Rank via, const wire::Header& header, std::span<cons
 
 /// Reads a message's chunk. What it refers to stands in the payload.
 Engine::Incoming Engine::parse(Rank via, const wire::Header& header, std::span<const std::byte> payload) const {
-  Incoming message{.header = header, .source = via, .via = via, .data = payload};
+  Incoming message{.header = header, .source = via, .via = via, .data = payload, .offered = header.bytes};
   if (header.kind == wire::Kind::multicast || header.kind == wire::Kind::multicast_request) {
     const auto route = read<wire::Route>(payload, via);
     const std::size_t stops_bytes = route.stop_count * sizeof(wire::Stop);
@@ -292,6 +299,7 @@ Engine::Incoming Engine::parse(Rank via, const wire::Header& header, std::span<c
       refuse_packet(via, payload.size());
     }
     message.source = Rank{route.origin};
+    message.offered = route.offered;
     message.stops = {reinterpret_cast<const wire::Stop*>(payload.data() + sizeof route), route.stop_count};
     message.data = payload.subspan(sizeof route + stops_bytes);
   }
@@ -338,7 +346,7 @@ void Engine::deliver(const Incoming& message) {
     if (message.header.kind == multicast_request && !message.stops.empty()) {
       deliver_announced_multicast(operation, message);
     } else {
-      give(operation, message.header, message.data);
+      give(operation, message);
     }
   }
   if (message.header.kind == multicast && !message.stops.empty()) {
@@ -364,7 +372,7 @@ void Engine::deliver_active(const Incoming& message) {
   operation->posted = now_if_tracing();
   operation->handed = operation->posted;
   ++outstanding_;
-  give(*operation, header, {});
+  give(*operation, message);
 }
 
 void Engine::keep_unexpected(const Incoming& message) {
@@ -372,11 +380,12 @@ void Engine::keep_unexpected(const Incoming& message) {
   kept->envelope = {CommId{message.header.comm}, message.source, Tag{message.header.tag}};
   kept->header = message.header;
   kept->via = message.via;
+  kept->offered = message.offered;
   kept->arrived = now_if_tracing();
   Peer& source = peer(message.source);
   if (message.header.kind == wire::Kind::multicast_request && !message.stops.empty()) {
     if (source.unexpected_bytes + message.header.bytes <= options_.unexpected_bytes_max) {
-      kept->staging = &stage(message.header, message.via, message.source, message.stops);
+      kept->staging = &stage(message);
       acquire(*kept->staging);
       kept->memory_bytes = message.header.bytes;
     } else {
@@ -414,29 +423,40 @@ void Engine::give_unexpected(Operation& operation, std::unique_ptr<Unexpected> m
   if (message->staging != nullptr) {
     take_from_staging(operation, *message->staging);
   } else if (!message->stops.empty()) {
-    deliver_announced_multicast(
-        operation,
-        {.header = message->header, .source = operation.source, .via = message->via, .stops = message->stops});
-  } else if (message->packet) {
-    give(operation, message->header, message->packet.bytes().subspan(sizeof(wire::Header), message->header.payload));
-    driver_.recycle(std::move(message->packet));
+    deliver_announced_multicast(operation, incoming(*message));
   } else {
-    give(operation, message->header, message->data);
+    give(operation, incoming(*message));
+  }
+  if (message->packet) {
+    driver_.recycle(std::move(message->packet));
   }
 }
 
+/// A kept message as it came in.
+Engine::Incoming Engine::incoming(const Unexpected& message) {
+  const std::span<const std::byte> data =
+      message.packet ? message.packet.bytes().subspan(sizeof(wire::Header), message.header.payload) : message.data;
+  return {.header = message.header,
+          .source = message.envelope.source,
+          .via = message.via,
+          .data = data,
+          .offered = message.offered,
+          .stops = message.stops};
+}
+
 /// Hands a matched message to its receive: the data, or the wish to have it sent.
-void Engine::give(Operation& operation, const wire::Header& header, std::span<const std::byte> data) {
-  const bool is_announced = wire::is_announcement(header.kind);
-  if (!make_room(operation, header)) {
+void Engine::give(Operation& operation, const Incoming& message) {
+  const bool is_announced = wire::is_announcement(message.header.kind);
+  if (!make_room(operation, message.header)) {
     if (is_announced) {
-      send_control(operation.peer, {.kind = wire::Kind::refused, .operation = header.operation});
+      offers_.erase({message.via, message.header.operation});
+      send_control(message.via, {.kind = wire::Kind::refused, .operation = message.header.operation});
     }
   } else if (is_announced) {
-    start_bulk_receive(operation, header.operation);
+    start_bulk_receive(operation, message);
   } else {
-    operation.scatter(0, data);
-    complete(operation, header.bytes);
+    operation.scatter(0, message.data);
+    complete(operation, message.header.bytes);
   }
 }
 
@@ -483,7 +503,7 @@ void Engine::complete(Operation& operation, std::size_t bytes, std::optional<Err
   (completed_.first == nullptr ? completed_.first : completed_.last->next_completed) = &operation;
   completed_.last = &operation;
   if (is_send && operation.forwarding && operation.forwarding->source != nullptr) {
-    forward_done(*operation.forwarding->source);
+    forward_done(*operation.forwarding->source, operation);
   }
 }
 

@@ -100,6 +100,7 @@ class Engine {
     Rank source;
     Rank via;
     std::span<const std::byte> data;
+    std::size_t offered = 0;  ///< Bytes that `via` has, of an announced message.
     std::span<const wire::Stop> stops;
     net::Packet* packet = nullptr;  ///< When the packet holds nothing else.
   };
@@ -109,6 +110,11 @@ class Engine {
     std::size_t offset = 0;
     std::size_t bytes = 0;
     Bytes copy;  ///< Where the message does not stand together.
+  };
+  /// What the sender of an announced multicast has told of it, before or after this rank's receive was found.
+  struct Offer {
+    std::size_t bytes = 0;
+    Operation* operation = nullptr;
   };
   struct List {
     Operation* first = nullptr;
@@ -147,8 +153,9 @@ class Engine {
   void deliver_active(const Incoming& message);
   void keep_unexpected(const Incoming& message);
   void give_unexpected(Operation& operation, std::unique_ptr<Unexpected> message);
+  [[nodiscard]] static Incoming incoming(const Unexpected& message);
   void forget_memory(const Unexpected& message);
-  void give(Operation& operation, const wire::Header& header, std::span<const std::byte> data);
+  void give(Operation& operation, const Incoming& message);
   [[nodiscard]] bool make_room(Operation& operation, const wire::Header& header);
   void complete(Operation& operation, std::size_t bytes, std::optional<ErrorCode> error = {});
   void released(Operation& operation);
@@ -156,7 +163,9 @@ class Engine {
   void record_poll_gap();
 
   // pieces.cpp
-  void start_bulk_receive(Operation& operation, std::uint64_t announced);
+  void start_bulk_receive(Operation& operation, const Incoming& message);
+  void want_pieces(Operation& operation);
+  void handle_offer(Rank via, const wire::Header& header);
   void ask_for_pieces();
   [[nodiscard]] bool ask_for_piece(Operation& operation);
   void handle_ready(Rank via, const wire::Header& header, const wire::Ready& ready);
@@ -167,16 +176,17 @@ class Engine {
   void piece_received(std::uint64_t cookie);
   void all_pieces_are_here(Operation& operation);
   [[nodiscard]] std::uint64_t announce(Operation& operation);
+  [[nodiscard]] Operation* announced(std::uint64_t number) const;
   void end_announcement(std::uint64_t number);
 
   // forwarding.cpp
   void forward(Operation& source, const wire::Header& header, Rank origin, std::span<const wire::Stop> stops);
   [[nodiscard]] Operation& make_forward(const wire::Header& header, Rank origin, const Branch& branch);
   void forward_short(const Incoming& message);
-  [[nodiscard]] Operation& stage(const wire::Header& header, Rank via, Rank origin, std::span<const wire::Stop> stops);
+  [[nodiscard]] Operation& stage(const Incoming& message);
   void deliver_announced_multicast(Operation& operation, const Incoming& message);
   void more_is_available(Operation& source, std::size_t offset, std::size_t bytes);
-  void forward_done(Operation& source);
+  void forward_done(Operation& source, Operation& forward);
   void take_from_staging(Operation& operation, Operation& staging);
   [[nodiscard]] std::size_t stops_max() const;
 
@@ -195,7 +205,9 @@ class Engine {
   std::vector<Rank> with_credits_to_return_;  ///< Peers that have not been told yet.
   std::vector<Operation*> announced_;         ///< Sends whose data waits on this rank; null = free.
   std::vector<std::uint32_t> free_announced_;
-  std::vector<Piece> receiving_;  ///< By slot.
+  std::uint64_t announced_count_ = 0;
+  std::map<std::pair<Rank, std::uint64_t>, Offer> offers_;  ///< By holder and its number of the message.
+  std::vector<Piece> receiving_;                            ///< By slot.
   std::vector<std::uint32_t> free_slots_;
   std::vector<Piece> sending_;  ///< By cookie.
   std::vector<std::uint32_t> free_cookies_;

@@ -69,6 +69,7 @@ void Engine::forward(Operation& source, const wire::Header& header, Rank origin,
   for (const Branch& branch : all) {
     Operation& send = make_forward(header, origin, branch);
     send.forwarding->source = &source;
+    source.forwarding->forwards.push_back(&send);
     wait_to_leave(send);
   }
 }
@@ -84,20 +85,20 @@ void Engine::forward_short(const Incoming& message) {
 }
 
 /// A receive of the engine's own, for data that others behind this rank wait for.
-Operation& Engine::stage(const wire::Header& header, Rank via, Rank origin, std::span<const wire::Stop> stops) {
+Operation& Engine::stage(const Incoming& message) {
   auto& staging = *new Operation;
   staging.direction = net::Direction::received;
   staging.is_silent = true;
-  staging.comm = CommId{header.comm};
-  staging.peer = via;
-  staging.source = origin;
+  staging.comm = CommId{message.header.comm};
+  staging.peer = message.via;
+  staging.source = message.source;
   staging.growing = &staging.owned;
   ++outstanding_;
-  if (make_room(staging, header)) {
-    forward(staging, header, origin, stops);
-    start_bulk_receive(staging, header.operation);
+  if (make_room(staging, message.header)) {
+    forward(staging, message.header, message.source, message.stops);
+    start_bulk_receive(staging, message);
   } else {
-    send_control(via, {.kind = wire::Kind::refused, .operation = header.operation});
+    send_control(message.via, {.kind = wire::Kind::refused, .operation = message.header.operation});
     set_failure(Error{ErrorCode::out_of_memory, "no memory is left for a multicast that this rank passes on"});
   }
   return staging;
@@ -107,9 +108,9 @@ Operation& Engine::stage(const wire::Header& header, Rank via, Rank origin, std:
 void Engine::deliver_announced_multicast(Operation& operation, const Incoming& message) {
   if (make_room(operation, message.header)) {
     forward(operation, message.header, message.source, message.stops);
-    start_bulk_receive(operation, message.header.operation);
+    start_bulk_receive(operation, message);
   } else {
-    (void)stage(message.header, message.via, message.source, message.stops);  // the others want it all the same
+    (void)stage(message);  // the others want it all the same
   }
 }
 
@@ -131,7 +132,8 @@ void Engine::take_from_staging(Operation& operation, Operation& staging) {
   release(&staging);
 }
 
-/// Notes that a piece of `source` has come, and sends what others have asked for of it.
+/// Notes that a piece of `source` has come, and offers what is there from the beginning to those that it is passed on
+/// to.
 void Engine::more_is_available(Operation& source, std::size_t offset, std::size_t bytes) {
   if (source.forwards_left == 0) {
     return;
@@ -147,18 +149,18 @@ void Engine::more_is_available(Operation& source, std::size_t offset, std::size_
       ++next;
     }
   }
-  std::erase_if(forwarding.postponed, [&](const auto& wanted) {
-    if (wanted.second.offset + wanted.second.bytes > forwarding.available) {
-      return false;
+  const std::vector<Operation*> sends = forwarding.forwards;  // a copy: short ones that leave now end
+  for (Operation* const send : sends) {
+    if (send->was_announced) {  // else the announcement will tell
+      send_control(send->peer,
+                   {.kind = wire::Kind::offer, .bytes = forwarding.available, .operation = send->announced});
     }
-    wanted_pieces_.emplace(wanted.first->priority, wanted);
-    return true;
-  });
-  send_pieces();
+  }
 }
 
 /// One of those that pass `source` on does not need its data any more.
-void Engine::forward_done(Operation& source) {
+void Engine::forward_done(Operation& source, Operation& forward) {
+  std::erase(source.forwarding->forwards, &forward);
   if (--source.forwards_left > 0) {
     return;
   }

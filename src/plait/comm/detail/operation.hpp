@@ -31,9 +31,9 @@ struct Forwarding {
   Operation* source = nullptr;        ///< else the receive that it takes its data from, or null on the origin.
 
   // Of a receive whose data is passed on:
-  std::size_t available = 0;                                  ///< So many bytes from the beginning have come.
-  std::vector<std::pair<std::size_t, std::size_t>> ahead;     ///< Pieces beyond these, offset and length.
-  std::vector<std::pair<Operation*, wire::Ready>> postponed;  ///< Pieces wanted of forwards that are not here yet.
+  std::size_t available = 0;                               ///< So many bytes from the beginning have come.
+  std::vector<std::pair<std::size_t, std::size_t>> ahead;  ///< Pieces beyond these, offset and length.
+  std::vector<Operation*> forwards;                        ///< Those sends that are not over.
   Operation* taker = nullptr;  ///< The program's receive that matched while this one was under way.
 };
 
@@ -78,9 +78,11 @@ struct Operation : PostedReceive, Outgoing {
 
   // Of an announced message: the sender's number of it, and how far it has been moved.
   std::uint64_t announced = 0;
+  std::size_t offered = 0;  ///< Of a receive: so many bytes has the sender.
   std::size_t next_offset = 0;
   std::size_t bytes_moved = 0;
   std::uint32_t pieces_in_flight = 0;
+  bool is_wanting = false;  ///< Stands among those that may ask for a piece.
   std::unique_ptr<Forwarding> forwarding;
 
   // For the trace: posted; handed to the network or matched; left or arrived.

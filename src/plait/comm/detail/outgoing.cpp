@@ -17,6 +17,10 @@ std::size_t Engine::route_bytes(const Operation& operation) {
 }
 
 bool Engine::leaves_with_its_data(const Operation& operation, const Peer& peer) const {
+  const Operation* const source = operation.forwarding ? operation.forwarding->source : nullptr;
+  if (source != nullptr && source->forwarding->available < operation.bytes) {
+    return false;  // the data to be passed on has not come yet
+  }
   return operation.bytes <= eager_bytes_max_ && (!peer.may_only_announce || operation.bytes == 0) &&
          sizeof(wire::Header) + route_bytes(operation) + operation.bytes <= driver_.packet_bytes_max();
 }
@@ -173,7 +177,9 @@ void Engine::append_message(net::Packet& packet, Operation& operation, bool is_e
   std::byte* const payload = packet.data() + packet.size();
   packet.resize(packet.size() + header.payload);
   if (route > 0) {
-    const Forwarding& forwarding = *operation.forwarding;
+    Forwarding& forwarding = *operation.forwarding;
+    forwarding.route.offered =
+        forwarding.source != nullptr ? forwarding.source->forwarding->available : operation.bytes;
     std::memcpy(payload, &forwarding.route, sizeof forwarding.route);
     if (!forwarding.stops.empty()) {
       std::memcpy(

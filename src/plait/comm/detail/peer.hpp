@@ -61,7 +61,8 @@ struct Peer {
 /// A message that came before its receive.
 struct Unexpected : UnexpectedMessage {
   wire::Header header;
-  Rank via;                       ///< Who holds the data of an announced one.
+  Rank via;                       ///< Who holds the data of an announced one,
+  std::size_t offered = 0;        ///< and how much of it.
   Bytes data;                     ///< Of one that was copied out of its packet;
   net::Packet packet;             ///< else the packet itself, which holds nothing else.
   std::vector<wire::Stop> stops;  ///< Of a multicast: where it still has to be passed on to.

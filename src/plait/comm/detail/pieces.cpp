@@ -22,34 +22,79 @@ Operation& holder_of(Operation& operation) {
 // ---- the sender's numbers ----
 
 std::uint64_t Engine::announce(Operation& operation) {
-  operation.was_announced = true;
   if (free_announced_.empty()) {
-    announced_.push_back(&operation);
-    operation.announced = announced_.size() - 1;
-  } else {
-    operation.announced = free_announced_.back();
-    announced_[operation.announced] = &operation;
-    free_announced_.pop_back();
+    free_announced_.push_back(static_cast<std::uint32_t>(announced_.size()));
+    announced_.push_back(nullptr);
   }
+  const std::uint32_t place = free_announced_.back();
+  free_announced_.pop_back();
+  announced_[place] = &operation;
+  operation.was_announced = true;
+  operation.announced = (++announced_count_ << 32U) | place;  // no number comes twice, though places do
   return operation.announced;
 }
 
+/// The send of that number; null when it is over.
+Operation* Engine::announced(std::uint64_t number) const {
+  const auto place = static_cast<std::uint32_t>(number);
+  Operation* const operation = place < announced_.size() ? announced_[place] : nullptr;
+  return operation != nullptr && operation->announced == number ? operation : nullptr;
+}
+
 void Engine::end_announcement(std::uint64_t number) {
-  announced_[number] = nullptr;
-  free_announced_.push_back(static_cast<std::uint32_t>(number));
+  const auto place = static_cast<std::uint32_t>(number);
+  announced_[place] = nullptr;
+  free_announced_.push_back(place);
 }
 
 // ---- receiving ----
 
-void Engine::start_bulk_receive(Operation& operation, std::uint64_t announced) {
-  operation.announced = announced;
+void Engine::start_bulk_receive(Operation& operation, const Incoming& message) {
+  operation.announced = message.header.operation;
   if (operation.bytes == 0) {  // a driver moves at least a byte
-    send_control(operation.peer, {.kind = wire::Kind::refused, .operation = announced});
+    send_control(operation.peer, {.kind = wire::Kind::refused, .operation = operation.announced});
     complete(operation, 0);
     return;
   }
-  wanting_pieces_.emplace(operation.priority, &operation);
+  operation.offered = message.offered;
+  if (operation.offered < operation.bytes) {
+    const auto offer = offers_.try_emplace({operation.peer, operation.announced}).first;
+    offer->second.bytes = std::max(offer->second.bytes, operation.offered);
+    offer->second.operation = &operation;
+    operation.offered = offer->second.bytes;
+    if (operation.offered == operation.bytes) {
+      offers_.erase(offer);
+    }
+  }
+  want_pieces(operation);
   ask_for_pieces();
+}
+
+/// Who passes a multicast on has more of it than before. Nobody asks for what is not there: the slots would be taken by
+/// pieces that wait for each other.
+void Engine::handle_offer(Rank via, const wire::Header& header) {
+  const auto offer = offers_.try_emplace({via, header.operation}).first;
+  offer->second.bytes = std::max<std::size_t>(offer->second.bytes, header.bytes);
+  Operation* const operation = offer->second.operation;
+  if (operation == nullptr) {  // not received yet
+    return;
+  }
+  operation->offered = offer->second.bytes;
+  if (operation->offered == operation->bytes) {
+    offers_.erase(offer);
+  }
+  want_pieces(*operation);
+  ask_for_pieces();
+}
+
+/// Lines the receive up when it may ask for another piece.
+void Engine::want_pieces(Operation& operation) {
+  const std::size_t next = std::min(options_.piece_bytes, operation.bytes - operation.next_offset);
+  if (!operation.is_wanting && next > 0 && operation.next_offset + next <= operation.offered &&
+      operation.pieces_in_flight < options_.pieces_in_flight) {
+    operation.is_wanting = true;
+    wanting_pieces_.emplace(operation.priority, &operation);
+  }
 }
 
 /// The most urgent receive first; equally urgent ones take turns.
@@ -60,9 +105,8 @@ void Engine::ask_for_pieces() {
       return;
     }
     wanting_pieces_.erase(wanting_pieces_.begin());
-    if (operation.next_offset < operation.bytes && operation.pieces_in_flight < options_.pieces_in_flight) {
-      wanting_pieces_.emplace(operation.priority, &operation);
-    }
+    operation.is_wanting = false;
+    want_pieces(operation);
   }
 }
 
@@ -105,13 +149,12 @@ void Engine::piece_received(std::uint64_t slot) {
     piece.copy = {};
   }
   operation.bytes_moved += piece.bytes;
-  const bool could_ask = operation.pieces_in_flight < options_.pieces_in_flight;
   --operation.pieces_in_flight;
   more_is_available(operation, piece.offset, piece.bytes);
   if (operation.bytes_moved == operation.bytes) {
     all_pieces_are_here(operation);
-  } else if (operation.next_offset < operation.bytes && !could_ask) {
-    wanting_pieces_.emplace(operation.priority, &operation);
+  } else {
+    want_pieces(operation);
   }
 }
 
@@ -127,18 +170,15 @@ void Engine::all_pieces_are_here(Operation& operation) {
 // ---- sending ----
 
 void Engine::handle_ready(Rank via, const wire::Header& header, const wire::Ready& ready) {
-  Operation* const operation = header.operation < announced_.size() ? announced_[header.operation] : nullptr;
-  if (operation == nullptr || operation->peer != via || ready.offset + ready.bytes > operation->bytes) {
+  Operation* const operation = announced(header.operation);
+  if (operation == nullptr || operation->peer != via || ready.offset + ready.bytes > operation->bytes ||
+      (&holder_of(*operation) != operation &&
+       ready.offset + ready.bytes > holder_of(*operation).forwarding->available)) {
     throw Error{ErrorCode::network,
                 fmt::format("rank {} asks for data that was not announced to it: do all ranks run the same version of "
                             "plait?",
                             via.value()),
                 via};
-  }
-  Operation& holder = holder_of(*operation);
-  if (&holder != operation && holder.forwarding->available < ready.offset + ready.bytes) {
-    holder.forwarding->postponed.emplace_back(operation, ready);
-    return;
   }
   wanted_pieces_.emplace(operation->priority, std::pair{operation, ready});
   send_pieces();

@@ -25,6 +25,10 @@ struct AllToAll {
   }
   /// Moves this rank's own block.
   void copy_own() noexcept;
+  void take_own() noexcept {
+    copy_own();
+    tell(call.self());
+  }
 };
 
 // The ways, one a file.

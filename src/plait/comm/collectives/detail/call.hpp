@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -19,9 +20,6 @@
 #include "plait/comm/request.hpp"
 
 namespace plait::comm::detail {
-
-/// What `request`, which is complete, came to; throws nothing.
-[[nodiscard]] Status settled_status(const Request& request) noexcept;
 
 /// One collective under way on this rank: addresses its messages and keeps what has gone wrong first.
 ///
@@ -45,7 +43,8 @@ class Call {
   /// The node of each member, counted from 0 in the order of their first members.
   [[nodiscard]] std::vector<std::uint32_t> nodes() const;
 
-  /// Where messages of this collective go to; `phase` tells parts of the algorithm apart, below 256.
+  /// Where messages of this collective go to; `phase` tells parts of the algorithm apart, below 2^24; messages between
+  /// two members in one phase match in the order of their posts.
   [[nodiscard]] Address address(std::size_t member, unsigned phase = 0) const noexcept;
 
   // As the endpoint's; a refusal comes back as a complete request with an error, never as an exception.
@@ -71,6 +70,9 @@ class Call {
   [[nodiscard]] End end_of(Request request) noexcept;
   /// As above for a receive, of which exactly `bytes` are expected.
   [[nodiscard]] End end_of(Request request, std::size_t bytes) noexcept;
+  /// As `end_of`, and tells how long the message was, also when it was lost: for streams of pieces.
+  class Length;
+  [[nodiscard]] Length length_of(Request request, std::size_t bytes) noexcept;
 
  private:
   template <class Post>
@@ -87,18 +89,44 @@ class [[nodiscard]] Call::End {
   End(Call& call, Request request, std::optional<std::size_t> bytes) noexcept
       : call_{&call}, request_{std::move(request)}, bytes_{bytes} {}
 
-  [[nodiscard]] bool await_ready() const noexcept { return request_.is_complete(); }
+  [[nodiscard]] bool await_ready() const noexcept { return false; }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> caller) {
-    // The other thread may end this awaiter before the call returns: nothing of it is used afterwards.
-    return Request{request_}.then_unless_complete([caller](const Status&) { caller.resume(); });
+    // The second of callback and caller goes on with the coroutine; the exchange hands the status over to it.
+    request_.then([this, caller](const Status& status) {
+      status_ = status;
+      if (has_met_.exchange(true, std::memory_order_acq_rel)) {  // with the exchange below
+        caller.resume();
+      }
+    });
+    return !has_met_.exchange(true, std::memory_order_acq_rel);  // with the exchange above
   }
-  [[nodiscard]] bool await_resume() const noexcept;
+  /// Whether all went well.
+  bool await_resume() const noexcept;
+
+ protected:
+  [[nodiscard]] std::size_t length() const noexcept { return status_.bytes; }
 
  private:
   Call* call_;
   Request request_;
   std::optional<std::size_t> bytes_;
+  Status status_;
+  std::atomic<bool> has_met_ = false;
 };
+
+class [[nodiscard]] Call::Length : public Call::End {
+ public:
+  using End::End;
+
+  std::size_t await_resume() const noexcept {
+    End::await_resume();
+    return length();
+  }
+};
+
+inline Call::Length Call::length_of(Request request, std::size_t bytes) noexcept {
+  return {*this, std::move(request), bytes};
+}
 
 inline Call::End Call::end_of(Request request) noexcept {
   return {*this, std::move(request), {}};

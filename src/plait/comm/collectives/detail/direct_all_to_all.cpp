@@ -1,128 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
-#include <memory>
-
-#include "plait/comm/collectives/detail/all_to_all.hpp"
-#include "plait/comm/completion.hpp"
-#include "plait/comm/promise.hpp"
+#include "plait/comm/collectives/detail/posted_exchange.hpp"
 
 namespace plait::comm::detail {
 
-namespace {
-
-/// All messages at once, each of which tells when it has ended; the last one completes the promise and ends this.
-class DirectExchange {
- public:
-  explicit DirectExchange(AllToAll exchange)
-      : exchange_{std::move(exchange)},
-        promise_{exchange_.call.endpoint()},
-        left_{2 * exchange_.call.size() - 1},
-        sends_{*this},
-        blocks_(exchange_.call.size()) {}
-
-  /// Throws: `Error` when the endpoint takes no messages; this is gone then if nothing was posted.
-  Request start() {
-    Request request = promise_.request();
-    const Call& call = exchange_.call;
-    for (std::size_t distance = 1; distance < call.size(); ++distance) {
-      const std::size_t member = call.before(distance);
-      blocks_[member].exchange = this;
-      blocks_[member].member = member;
-      post([&] { return call.endpoint().receive(call.address(member), exchange_.from[member], &blocks_[member]); });
-    }
-    for (std::size_t distance = 1; distance < call.size(); ++distance) {
-      const std::size_t member = call.after(distance);
-      post([&] { return call.endpoint().send(call.address(member), exchange_.to[member], {.completion = &sends_}); });
-    }
-    exchange_.copy_own();
-    tell(call.self());
-    count_down();
-    return request;
-  }
-
- private:
-  struct Block final : Completion {
-    DirectExchange* exchange = nullptr;
-    std::size_t member = 0;
-
-    void completed(const Status& status) noexcept override { exchange->note_block(member, status); }
-    void released(const Status& /*status*/) noexcept override { exchange->count_down(); }
-  };
-
-  struct Sends final : Completion {
-    explicit Sends(DirectExchange& its_exchange) : exchange{its_exchange} {}
-    DirectExchange& exchange;
-
-    void completed(const Status& status) noexcept override { exchange.note(status.error); }
-    void released(const Status& /*status*/) noexcept override { exchange.count_down(); }
-  };
-
-  /// What cannot be posted has ended at once.
-  template <class Post>
-  void post(Post one) noexcept {
-    try {
-      (void)one();  // its completion tells
-    } catch (const Error& error) {
-      note(error.code());
-      count_down();
-    } catch (...) {
-      note(ErrorCode::out_of_memory);
-      count_down();
-    }
-  }
-
-  void note_block(std::size_t member, const Status& status) noexcept {
-    if (status.error) {
-      note(status.error);
-    } else if (status.bytes != exchange_.from[member].size()) {
-      note(ErrorCode::bad_argument);  // the sender means a block of another size
-    } else {
-      tell(member);
-    }
-  }
-
-  void tell(std::size_t member) noexcept {
-    try {
-      if (exchange_.options.on_block) {
-        exchange_.options.on_block(member);
-      }
-    } catch (...) {
-      note(ErrorCode::user_task);
-    }
-  }
-
-  void note(std::optional<ErrorCode> error) noexcept {
-    int none = no_error;
-    if (error) {
-      // Read after the last count_down(), which orders it.
-      error_.compare_exchange_strong(none, static_cast<int>(*error), std::memory_order_relaxed);
-    }
-  }
-
-  void count_down() noexcept {
-    // Releases what this message brought, and acquires what the others did when it is the last.
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      const std::unique_ptr<DirectExchange> end{this};
-      const int error = error_.load(std::memory_order_relaxed);  // ordered by left_
-      promise_.complete({.source = exchange_.call.endpoint().self(),
-                         .error = error == no_error ? std::nullopt : std::optional{static_cast<ErrorCode>(error)}});
-    }
-  }
-
-  static constexpr int no_error = -1;
-
-  AllToAll exchange_;
-  Promise promise_;
-  std::atomic<std::size_t> left_;  ///< Messages that have not ended, and one for start().
-  std::atomic<int> error_ = no_error;
-  Sends sends_;
-  std::vector<Block> blocks_;
-};
-
-}  // namespace
-
 Request direct_all_to_all(AllToAll exchange) {
-  return std::make_unique<DirectExchange>(std::move(exchange)).release()->start();  // ends itself
+  const std::size_t size = exchange.call.size();
+  std::vector<std::size_t> order;
+  for (std::size_t distance = 1; distance < size; ++distance) {
+    order.push_back(exchange.call.after(distance));  // or everybody would send to the first one first
+  }
+  return posted_exchange(std::move(exchange), std::move(order), size);
 }
 
 }  // namespace plait::comm::detail

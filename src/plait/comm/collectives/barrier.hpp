@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plait/comm/collectives/group.hpp"
+#include "plait/comm/request.hpp"
+
+namespace plait::comm {
+
+/// Complete when every member has called it: non-blocking, so that work goes on between the call and the wait.
+/// Cost: ceil(log2(size)) rounds of one empty message to and from each member: dissemination, of Hensgen, Finkel and
+/// Manber, "Two algorithms for barrier synchronization", 1988.
+Request barrier(const Group& group);
+
+}  // namespace plait::comm

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "plait/comm/collectives/group.hpp"
+#include "plait/comm/request.hpp"
+
+namespace plait::comm {
+
+enum class BroadcastWay : std::uint8_t {
+  automatic,  ///< `multicast`, and `pipelined` where it moves long data in less time; see `choose_broadcast`.
+  binomial,   ///< Along a binomial tree; who has called passes it on.
+  multicast,  ///< `Endpoint::multicast`: as above, but also ranks that have not called yet pass it on.
+  pipelined,  ///< In pieces from member to member: for long data its time hardly depends on the size of the group.
+};
+
+struct BroadcastOptions {
+  BroadcastWay way = BroadcastWay::automatic;
+  std::size_t piece_bytes = std::size_t{256} << 10U;  ///< Of `pipelined`: at least 1; the same on all members.
+};
+
+/// Brings the `data` of member `root` into that of every other member. Non-blocking: complete when it is here and this
+/// rank's part in passing it on is done, so that `data` may be written again.
+///
+/// All members must give the same size, root and options. A member whose `data` has another size ends with an error
+/// (`truncated`, or `bad_argument` when less came); what it passes on then is wrong, and ends so for its receivers.
+/// Throws: `Error` with `bad_argument` when `root` is no member or a piece is empty. Cost: ceil(log2(size)) messages
+/// at most of `data`, sent one after the other; of `pipelined`, one.
+Request broadcast(const Group& group,
+                  std::size_t root,
+                  std::span<std::byte> data,
+                  const BroadcastOptions& options = {});
+
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+Request broadcast(const Group& group, std::size_t root, std::span<T> data, const BroadcastOptions& options = {}) {
+  return broadcast(group, root, std::as_writable_bytes(data), options);
+}
+
+/// What `automatic` becomes. Pipelined data passes `members` in bytes + (members - 2) pieces, a tree's in
+/// ceil(log2(members)) times the bytes, at one time a byte (LogGP's G): the lesser is taken, of 8 pieces at least.
+[[nodiscard]] BroadcastWay choose_broadcast(std::size_t members, std::size_t bytes, std::size_t piece_bytes) noexcept;
+
+inline constexpr std::array broadcast_ways{BroadcastWay::binomial, BroadcastWay::multicast, BroadcastWay::pipelined};
+[[nodiscard]] const char* to_string(BroadcastWay way) noexcept;
+
+}  // namespace plait::comm

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "plait/comm/collectives/group.hpp"
+#include "plait/comm/request.hpp"
+
+namespace plait::comm {
+
+// Operations of two elements; any other that is associative and commutative, but for rounding, may be given. It is
+// called by whichever thread makes progress, perhaps after the call returned: it must own what it needs, and throw
+// nothing.
+struct Sum {
+  template <class T>
+  [[nodiscard]] T operator()(const T& left, const T& right) const {
+    return static_cast<T>(left + right);
+  }
+};
+struct Minimum {
+  template <class T>
+  [[nodiscard]] T operator()(const T& left, const T& right) const {
+    return right < left ? right : left;
+  }
+};
+struct Maximum {
+  template <class T>
+  [[nodiscard]] T operator()(const T& left, const T& right) const {
+    return left < right ? right : left;
+  }
+};
+
+/// An operation on rows of elements of some type. Made by `elementwise`.
+struct Reduction {
+  std::size_t element_bytes = 1;
+  /// out[i] = left[i] combined with right[i], for `count` elements; `out` may be `left` or `right`.
+  std::function<void(const std::byte* left, const std::byte* right, std::byte* out, std::size_t count)> combine;
+};
+
+template <class T, class Operation>
+concept Reduces = std::is_trivially_copyable_v<T> && std::is_invocable_r_v<T, const Operation&, const T&, const T&>;
+
+template <class T, class Operation>
+  requires Reduces<T, Operation>
+[[nodiscard]] Reduction elementwise(Operation operation) {
+  const auto combine = [operation = std::move(operation)](
+                           const std::byte* left, const std::byte* right, std::byte* out, std::size_t count) {
+    const T* const lefts = reinterpret_cast<const T*>(left);
+    const T* const rights = reinterpret_cast<const T*>(right);
+    T* const outs = reinterpret_cast<T*>(out);
+    for (std::size_t i = 0; i < count; ++i) {
+      outs[i] = operation(lefts[i], rights[i]);
+    }
+  };
+  return {sizeof(T), combine};
+}
+
+enum class ReduceWay : std::uint8_t {
+  automatic,  ///< By the bytes of one member; see `choose_reduce`.
+  tree,       ///< Whole rows: `reduce` along a binomial tree, `all_reduce` by recursive doubling.
+  halving,    ///< Parts of the rows are combined on different members, then gathered (Rabenseifner).
+};
+
+struct ReduceOptions {
+  Reduction reduction;
+  ReduceWay way = ReduceWay::automatic;
+};
+
+/// Combines the rows of all members elementwise into `result` of member `root`; elsewhere `result` is not looked at.
+///
+/// Non-blocking: memory must stay until complete. In place on the root when `result` is `mine`. All members must give
+/// the same size, root, operation and way. The order of combining depends on these and the size of the group only, and
+/// the row of the member that comes earlier stands left (`tree`: earlier counted from the root), so every run has the
+/// same result, bit by bit. When sizes differ the root's request ends with an error, or that of a member on the way.
+/// Throws: `Error` with `bad_argument` when `root` is no member, the root's two rows differ in size, or they are not
+/// whole elements. Cost: `tree` ceil(log2(size)) rows one after the other; `halving` 2 rows in twice as many rounds.
+Request reduce(const Group& group,
+               std::size_t root,
+               std::span<const std::byte> mine,
+               std::span<std::byte> result,
+               const ReduceOptions& options);
+
+/// As `reduce`, with the result in `data` of every member, which holds its row before; the same on all, bit by bit.
+Request all_reduce(const Group& group, std::span<std::byte> data, const ReduceOptions& options);
+
+template <class T, class Operation = Sum>
+  requires Reduces<T, Operation>
+Request reduce(
+    const Group& group, std::size_t root, std::span<const T> mine, std::span<T> result, Operation operation = {}) {
+  const ReduceOptions options{.reduction = elementwise<T>(std::move(operation))};
+  return reduce(group, root, std::as_bytes(mine), std::as_writable_bytes(result), options);
+}
+
+template <class T, class Operation = Sum>
+  requires Reduces<T, Operation>
+Request all_reduce(const Group& group,
+                   std::span<T> data,
+                   Operation operation = {},
+                   ReduceWay way = ReduceWay::automatic) {
+  return all_reduce(group, std::as_writable_bytes(data), {elementwise<T>(std::move(operation)), way});
+}
+
+/// What `automatic` becomes for rows of `bytes`: `halving` from 2 KiB on and from 4 members on, the limit of Thakur,
+/// Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, sections 4.4 and 4.5.
+[[nodiscard]] ReduceWay choose_reduce(std::size_t members, std::size_t bytes) noexcept;
+
+inline constexpr std::array reduce_ways{ReduceWay::tree, ReduceWay::halving};
+[[nodiscard]] const char* to_string(ReduceWay way) noexcept;
+
+}  // namespace plait::comm

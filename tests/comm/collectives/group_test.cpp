@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/collectives/group.hpp"
+
+#include "comm/collectives/many_ranks.hpp"
+
+namespace plait::comm {
+namespace {
+
+using test::ManyRanks;
+
+constexpr CommId comm{7};
+
+ErrorCode code_thrown(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.code();
+  }
+  return ErrorCode::io;  // nothing was thrown: no check expects this
+}
+
+TEST(Group, keeps_the_order_of_its_members) {
+  ManyRanks ranks{4, 0};
+  const Group group{ranks[2], {Rank{3}, Rank{0}, Rank{2}}, comm};
+  EXPECT_EQ(group.size(), 3);
+  EXPECT_EQ(group.self(), 2);
+  EXPECT_EQ(group.rank(0), Rank{3});
+  EXPECT_EQ(group.comm(), comm);
+}
+
+TEST(Group, has_members_that_are_ranks_and_differ) {
+  ManyRanks ranks{2, 0};
+  EXPECT_EQ(code_thrown([&] { const Group group(ranks[0], {Rank{0}, Rank{2}}, comm); }), ErrorCode::bad_argument);
+  EXPECT_EQ(code_thrown([&] { const Group group(ranks[0], {Rank{0}, Rank{}}, comm); }), ErrorCode::bad_argument);
+  EXPECT_EQ(code_thrown([&] { const Group group(ranks[0], {Rank{0}, Rank{0}}, comm); }), ErrorCode::bad_argument);
+}
+
+TEST(Group, has_the_rank_that_makes_it_among_its_members) {
+  ManyRanks ranks{2, 0};
+  EXPECT_EQ(code_thrown([&] { const Group group(ranks[0], {Rank{1}}, comm); }), ErrorCode::bad_argument);
+  EXPECT_EQ(code_thrown([&] { const Group group(ranks[0], std::vector<Rank>{}, comm); }), ErrorCode::bad_argument);
+}
+
+TEST(Group, leaves_the_upper_communicators_to_its_collectives) {
+  ManyRanks ranks{1, 0};
+  EXPECT_EQ(code_thrown([&] { const Group group(ranks[0], CommId{collective_bit}); }), ErrorCode::bad_argument);
+  EXPECT_EQ(Group(ranks[0], CommId{collective_bit - 1}).size(), 1);
+}
+
+TEST(Group, takes_one_node_number_a_member) {
+  ManyRanks ranks{2, 0};
+  Group group{ranks[0], comm};
+  EXPECT_EQ(code_thrown([&] { group.set_nodes({1}); }), ErrorCode::bad_argument);
+  group.set_nodes({8, 8});
+  EXPECT_EQ(group.nodes(), (std::vector<std::uint32_t>{8, 8}));
+}
+
+TEST(Group, makes_rows_and_columns_of_a_grid) {
+  ManyRanks ranks{6, 0};
+  const RankGrid grid{.rows = 2, .columns = 3};
+  const Group row = row_group(ranks[4], grid, comm);
+  ASSERT_EQ(row.size(), 3);
+  EXPECT_EQ(row.rank(0), Rank{3});
+  EXPECT_EQ(row.self(), 1);
+  const Group column = column_group(ranks[4], grid, comm);
+  ASSERT_EQ(column.size(), 2);
+  EXPECT_EQ(column.rank(0), Rank{1});
+  EXPECT_EQ(column.self(), 1);
+}
+
+TEST(Group, refuses_a_grid_that_does_not_hold_the_ranks) {
+  ManyRanks ranks{6, 0};
+  EXPECT_EQ(code_thrown([&] { (void)row_group(ranks[0], {.rows = 2, .columns = 2}, comm); }), ErrorCode::bad_argument);
+  EXPECT_EQ(code_thrown([&] { (void)column_group(ranks[0], {}, comm); }), ErrorCode::bad_argument);
+}
+
+}  // namespace
+}  // namespace plait::comm
