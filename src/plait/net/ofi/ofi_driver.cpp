@@ -291,9 +291,8 @@ void OfiDriver::State::look_after_peers() {
   bulk_sends.require_receivers();
   bulk_receives.require_senders(peers);
   if (turn.to_greet) {
-    Packet packet = pool.acquire();
-    packet.resize(1);
-    sends.send_own(Purpose::greeting, turn.to_greet, std::move(packet));
+    const bool is_quiet = !sends.is_busy(turn.to_greet) && bulk_sends.is_empty();
+    watch.note_greeting(turn.to_greet, sends.greet(turn.to_greet) == Post::retry && is_quiet);
   }
 }
 
@@ -303,6 +302,7 @@ void OfiDriver::State::say_goodbye() {
     if (peers.is_known(Rank{rank}) && peers.state(Rank{rank}) == ofi::Peers::State::here) {
       Packet packet = pool.acquire();
       packet.resize(1);
+      *packet.data() = std::byte{0};
       sends.send_own(Purpose::goodbye, Rank{rank}, std::move(packet));
     }
   }

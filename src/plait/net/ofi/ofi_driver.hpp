@@ -49,9 +49,8 @@ struct OfiOptions {
 /// What a rank sends to itself does not go through libfabric.
 ///
 /// A peer that ends its driver says so to those that it has exchanged anything with; what is sent to it then vanishes.
-/// One that ends without a word is noticed within a second by those: `poll` and `send` throw. On this host its process
-/// is looked for, elsewhere a message is sent to it now and then, and fails when the provider sees that nobody is
-/// there.
+/// One that ends without a word is noticed by those, and `poll` and `send` throw: within a second when it was on this
+/// host, where its process is looked for, within some ten when it was elsewhere and nothing was on the way to it.
 ///
 /// Threads: one at a time. Connections are made when they are first used; until then `send` answers `retry`.
 /// Throws: `Error` with `network` when libfabric fails, with its own words.

@@ -77,6 +77,17 @@ void PacketSends::send_waiting() {
   }
 }
 
+Post PacketSends::greet(Rank to) {
+  Packet packet = pool_.acquire();
+  packet.resize(1);
+  *packet.data() = std::byte{0};
+  const Post post = send_as(Purpose::greeting, to, std::move(packet));
+  if (post == Post::retry) {
+    pool_.recycle(std::move(packet));  // NOLINT(bugprone-use-after-move): refused, so still here
+  }
+  return post;
+}
+
 void PacketSends::note_left(const Operation& operation) {
   InFlight& send = sends_[operation.index];
   pool_.recycle(std::move(send.packet));

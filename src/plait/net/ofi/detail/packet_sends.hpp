@@ -30,6 +30,8 @@ class PacketSends {
   /// Sends one of the driver's own messages as soon as possible: now, or in one of the next `send_waiting`.
   void send_own(Purpose purpose, Rank to, Packet&& packet);
   void send_waiting();
+  /// Sends a byte that means nothing, now or not at all.
+  [[nodiscard]] Post greet(Rank to);
 
   /// Recycles what has left, or what never will.
   void note_left(const Operation& operation);

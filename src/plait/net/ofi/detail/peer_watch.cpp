@@ -14,12 +14,18 @@ constexpr std::uint32_t polls_between = 256;
 constexpr std::chrono::milliseconds interval{100};
 /// Ranks looked at each time.
 constexpr std::uint32_t ranks_per_look = 8;
+/// Looks at a rank elsewhere for each greeting: who does not poll for long is not to be flooded.
+constexpr std::uint32_t looks_per_greeting = 10;
+/// So many refused greetings, one a look, mean that nobody is there.
+constexpr std::uint32_t refusals_max = 100;
 
 }  // namespace
 
 PeerWatch::PeerWatch(Peers& peers, std::vector<shm::ProcessId> processes, const Clock& clock)
     : peers_{peers},
       processes_{std::move(processes)},
+      turns_(processes_.size()),
+      refusals_(processes_.size()),
       was_gone_(processes_.size()),
       clock_{clock},
       last_look_{clock.now()} {}
@@ -47,7 +53,8 @@ PeerWatch::Turn PeerWatch::look() {
 Rank PeerWatch::look_at(Rank peer) {
   const std::uint32_t rank = peer.value();
   if (processes_[rank].number == 0) {
-    return peer;
+    const bool is_time = refusals_[rank] > 0 || ++turns_[rank] % looks_per_greeting == 0;
+    return is_time ? peer : Rank{};
   }
   if (!shm::is_gone(processes_[rank])) {
     return {};
@@ -58,6 +65,15 @@ Rank PeerWatch::look_at(Rank peer) {
   }
   peers_.set_state(peer, Peers::State::lost);
   peer_is_lost(peer, "its process has ended, and has not said goodbye");
+}
+
+void PeerWatch::note_greeting(Rank peer, bool is_refused) {
+  std::uint32_t& refusals = refusals_[peer.value()];
+  refusals = is_refused ? refusals + 1 : 0;
+  if (refusals >= refusals_max) {
+    peers_.set_state(peer, Peers::State::lost);
+    peer_is_lost(peer, "it cannot be reached any more, and has not said goodbye");
+  }
 }
 
 }  // namespace plait::net::detail::ofi
