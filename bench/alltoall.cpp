@@ -21,6 +21,9 @@ namespace {
 
 using alltoall::Direction;
 
+/// What longer looks move could wait for the next one, and a thread that runs longer is preempted longer, too.
+constexpr plait::nanoseconds look_length_max = std::chrono::microseconds{50};
+
 bench::Report make_report(alltoall::Options& options) {
   std::vector<char*> arguments;
   for (std::string& argument : options.report_arguments) {
@@ -84,6 +87,7 @@ Measurements run(alltoall::Options& options, bench::Report& report) {
   runtime_options.trace_folder.clear();
   runtime_options.progression.period_min = options.look_period;
   runtime_options.progression.period_max = options.look_period;  // handshakes wait for looks that move nothing else
+  runtime_options.progression.burst_max = look_length_max;
   plait::Runtime runtime{MPI_COMM_WORLD, runtime_options};
   alltoall::Harness harness{MPI_COMM_WORLD, options, runtime};
   Measurements all{.is_first_rank = runtime.self() == plait::Rank{0}, .ranks = runtime.rank_count()};

@@ -37,7 +37,7 @@ struct Settings {
   std::size_t chunk_bytes = 512;       ///< Of CoM and CoM2.
   std::size_t test_count = 16;         ///< Calls of MPI_Test in one piece of work.
   std::size_t piece_bytes_min = 8192;  ///< PLT cuts blocks into pieces, not smaller than this,
-  std::size_t piece_count_max = 16;    ///< and not more than these.
+  std::size_t piece_count_max = 4;     ///< and not more than these.
 };
 
 /// Into how many pieces PLT cuts a block.

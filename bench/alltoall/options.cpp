@@ -101,12 +101,12 @@ void add_options(CLI::App& app, Raw& raw) {
   app.add_option("--chunk", options.settings.chunk_bytes, "bytes of a chunk of CoM and CoM2 [512]")->check(check_bytes);
   app.add_option("--tests", options.settings.test_count, "MPI_Tests in the work of MIT [16]")
       ->check(CLI::PositiveNumber);
-  app.add_option("--pieces", options.settings.piece_count_max, "pieces of a block of PLT, at most [16]")
+  app.add_option("--pieces", options.settings.piece_count_max, "pieces of a block of PLT, at most [4]")
       ->check(CLI::Range(1, 999));
   app.add_option_function<int>(
          "--look",
          [&options](int microseconds) { options.look_period = std::chrono::microseconds{microseconds}; },
-         "microseconds between the looks of plait's timer while data moves [50]")
+         "microseconds between the looks of plait's timer while data moves [200]")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--iters", options.iterations, "iterations in a turn [5]")->check(CLI::PositiveNumber);
   app.add_option("--turns", options.turns, "turns in which the variants alternate [9; 31 with --full]")

@@ -27,7 +27,7 @@ struct Options {
   std::size_t iterations = 5;  ///< In one turn.
   double seconds_max = 1;      ///< For one variant at one size; 3 turns are always done.
   bool is_model = false;
-  plait::nanoseconds look_period = std::chrono::microseconds{50};  ///< Of the runtime's timer, while data moves.
+  plait::nanoseconds look_period = std::chrono::microseconds{200};  ///< Of the runtime's timer, while data moves.
 
   /// What `bench::Report` is to see: the program's name and the options that all benchmarks share.
   std::vector<std::string> report_arguments;
