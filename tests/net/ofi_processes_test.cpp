@@ -27,7 +27,8 @@ class OfiProcesses : public testing::TestWithParam<Parameter> {};
 void play_one(OfiDriver& driver, const Case& played) {
   const auto start = std::chrono::steady_clock::now();
   Player player{driver};
-  Part part = played.play(player, {});
+  const Terms terms;
+  Part part = played.play(player, terms);
   while (!part.is_over() || !driver.is_idle()) {
     ASSERT_LT(std::chrono::steady_clock::now() - start, case_time_max) << "the case hangs";
     player.poll();
