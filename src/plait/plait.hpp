@@ -9,6 +9,12 @@
 #include "plait/base/id.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/comm/active_message.hpp"
+#include "plait/comm/collectives/all_gather.hpp"
+#include "plait/comm/collectives/all_to_all.hpp"
+#include "plait/comm/collectives/barrier.hpp"
+#include "plait/comm/collectives/broadcast.hpp"
+#include "plait/comm/collectives/group.hpp"
+#include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/runtime/gather.hpp"
@@ -24,12 +30,32 @@
 namespace plait {
 
 using comm::Address;
+using comm::all_gather;
+using comm::all_reduce;
+using comm::all_to_all;
+using comm::AllGatherWay;
+using comm::AllToAllOptions;
+using comm::AllToAllWay;
+using comm::barrier;
+using comm::blocks_of;
+using comm::broadcast;
+using comm::BroadcastOptions;
+using comm::BroadcastWay;
+using comm::column_group;
 using comm::CommId;
+using comm::Group;
 using comm::HandlerId;
+using comm::Maximum;
+using comm::Minimum;
 using comm::on;
 using comm::post;
+using comm::RankGrid;
+using comm::reduce;
+using comm::ReduceWay;
 using comm::Request;
+using comm::row_group;
 using comm::Status;
+using comm::Sum;
 using task::Graph;
 using task::Resource;
 using task::Spawn;

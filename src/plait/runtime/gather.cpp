@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/runtime/gather.hpp"
 
-#include <cstring>
+#include "plait/comm/collectives/barrier.hpp"
+#include "plait/comm/collectives/group.hpp"
 
 namespace plait {
 
@@ -11,6 +12,8 @@ namespace {
 constexpr Tag to_root{1};
 constexpr Tag from_root{2};
 constexpr Tag to_all{3};
+/// Where these tags are not used.
+constexpr comm::CommId collectives{comm::internal.value() + 1};
 
 comm::Address address(Rank rank, Tag tag) {
   return {rank, tag, comm::internal};
@@ -41,19 +44,17 @@ std::vector<Bytes> gather(comm::Endpoint& endpoint, Rank root, std::span<const s
 Bytes broadcast(comm::Endpoint& endpoint, Rank root, std::span<const std::byte> on_root) {
   Bytes bytes;
   if (endpoint.self() != root) {
-    endpoint.receive(address(root, from_root), bytes).wait();
+    endpoint.receive(address(root, from_root), bytes).wait_released();  // others may get it from here
     return bytes;
   }
   bytes.assign(on_root.begin(), on_root.end());
-  std::vector<comm::Request> requests;
+  std::vector<comm::Destination> others;
   for (std::uint32_t rank = 0; rank < endpoint.rank_count(); ++rank) {
     if (Rank{rank} != root) {
-      requests.push_back(endpoint.send(address(Rank{rank}, from_root), bytes));
+      others.push_back({Rank{rank}});
     }
   }
-  for (comm::Request& request : requests) {
-    request.wait();
-  }
+  endpoint.multicast(std::move(others), from_root, bytes, {}, comm::internal).wait();
   return bytes;
 }
 
@@ -71,7 +72,8 @@ std::vector<Bytes> all_gather(comm::Endpoint& endpoint, std::span<const std::byt
 }
 
 void barrier(comm::Endpoint& endpoint) {
-  (void)all_gather(endpoint, {});
+  // A group a call: each takes as many messages from every rank, so they match in the order of the calls.
+  comm::barrier(comm::Group{endpoint, collectives}).wait();
 }
 
 }  // namespace plait

@@ -37,10 +37,13 @@ Request broadcast(const Group& group,
                   std::span<std::byte> data,
                   const BroadcastOptions& options = {});
 
-template <class T>
+template <class T, std::size_t extent>
   requires std::is_trivially_copyable_v<T>
-Request broadcast(const Group& group, std::size_t root, std::span<T> data, const BroadcastOptions& options = {}) {
-  return broadcast(group, root, std::as_writable_bytes(data), options);
+Request broadcast(const Group& group,
+                  std::size_t root,
+                  std::span<T, extent> data,
+                  const BroadcastOptions& options = {}) {
+  return broadcast(group, root, std::span<std::byte>{std::as_writable_bytes(data)}, options);
 }
 
 /// What `automatic` becomes. Pipelined data passes `members` in bytes + (members - 2) pieces, a tree's in

@@ -97,13 +97,14 @@ Request reduce(
   return reduce(group, root, std::as_bytes(mine), std::as_writable_bytes(result), options);
 }
 
-template <class T, class Operation = Sum>
+template <class T, std::size_t extent, class Operation = Sum>
   requires Reduces<T, Operation>
 Request all_reduce(const Group& group,
-                   std::span<T> data,
+                   std::span<T, extent> data,
                    Operation operation = {},
                    ReduceWay way = ReduceWay::automatic) {
-  return all_reduce(group, std::as_writable_bytes(data), {elementwise<T>(std::move(operation)), way});
+  return all_reduce(
+      group, std::span<std::byte>{std::as_writable_bytes(data)}, {elementwise<T>(std::move(operation)), way});
 }
 
 /// What `automatic` becomes for rows of `bytes`: `halving` from 2 KiB on and from 4 members on, the limit of Thakur,
