@@ -152,9 +152,9 @@ std::vector<fi_addr_t> meet_peers(ofi::Fabric& fabric, Rank self, std::uint32_t 
 struct OfiDriver::State {
   State(const OfiDriver& driver, const Exchange& exchange, const OfiOptions& opts)
       : State{driver, exchange, opts, meet_neighbours(driver.rank_count_, exchange)} {}
-  State(const OfiDriver& driver, const Exchange& exchange, const OfiOptions& opts, Neighbours&& neighbours)
+  State(const OfiDriver& driver, const Exchange& exchange, OfiOptions opts, Neighbours&& neighbours)
       : self{driver.self_},
-        options{opts},
+        options{std::move(opts)},
         pool{options.packet_bytes_max, pool_spare_max},
         fabric{open_fabric(self, neighbours, options)},
         ring{fabric, pool, options.receives_posted},
@@ -333,7 +333,7 @@ void OfiDriver::State::close() noexcept {
       sends.send_waiting();
       bulk_sends.post_refused();
     }
-  } catch (const std::exception&) {
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // What cannot be moved any more is given up, as it would be after the deadline.
   }
   fabric.close_endpoint();

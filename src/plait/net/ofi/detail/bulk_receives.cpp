@@ -19,7 +19,7 @@ Ready BulkReceives::open(const BulkReceive& bulk) {
   slot.from = bulk.from;
   slot.cookie = bulk.cookie;
   slot.chunks_missing = (bulk.buffer.size() + chunk_bytes_ - 1) / chunk_bytes_;
-  const bool is_by_address = (fabric_.info().domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  const bool is_by_address = fabric_.registers_by(FI_MR_VIRT_ADDR);
   return {.address = is_by_address ? std::bit_cast<std::uintptr_t>(bulk.buffer.data()) : 0,
           .key = fi_mr_key(slot.region.get()),
           .bytes = bulk.buffer.size(),

@@ -147,7 +147,7 @@ FiHandle<fid_mr> Fabric::make_writable(std::span<std::byte> memory, std::uint64_
   check_ofi(fi_mr_reg(domain_.get(), memory.data(), memory.size(), FI_REMOTE_WRITE, 0, key_wanted, 0, &region, nullptr),
             "fi_mr_reg");
   FiHandle<fid_mr> handle{region};
-  if ((info_->domain_attr->mr_mode & FI_MR_ENDPOINT) != 0) {
+  if (registers_by(FI_MR_ENDPOINT)) {
     check_ofi(fi_mr_bind(region, &endpoint_->fid, 0), "fi_mr_bind");
     check_ofi(fi_mr_enable(region), "fi_mr_enable");
   }

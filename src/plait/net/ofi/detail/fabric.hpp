@@ -54,12 +54,17 @@ class Fabric {
   [[nodiscard]] fid_cq* queue() const noexcept { return queue_.get(); }
   [[nodiscard]] fid_ep* endpoint() const noexcept { return endpoint_.get(); }
 
+  /// Whether the provider's memory registration is of this kind, one of FI_MR_...
+  [[nodiscard]] bool registers_by(unsigned kind) const noexcept {
+    return (static_cast<unsigned>(info_->domain_attr->mr_mode) & kind) != 0;
+  }
+
   /// By which others can reach this endpoint, in the provider's own form.
   [[nodiscard]] Bytes address() const;
   /// How to name the endpoint with that address in libfabric's calls.
   [[nodiscard]] fi_addr_t insert(std::span<const std::byte> address);
-  /// Makes memory writable for peers; `key_wanted` counts only where the provider does not choose. Nothing for
-  /// providers whose keys belong to endpoints is left to do for the caller.
+  /// Makes memory writable for peers until the handle ends; `key_wanted`, new each time, counts only where the provider
+  /// does not choose.
   [[nodiscard]] FiHandle<fid_mr> make_writable(std::span<std::byte> memory, std::uint64_t key_wanted);
 
   /// Ends all operations: no buffer is touched any more.
