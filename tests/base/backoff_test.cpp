@@ -7,13 +7,16 @@ namespace plait {
 namespace {
 
 TEST(Backoff, never_spins_when_told_not_to) {
-  Backoff backoff{{.spin = nanoseconds::zero(), .sleep_min = nanoseconds{1}, .sleep_max = nanoseconds{1}}};
+  Crowding crowding;
+  Backoff backoff{{.spin = nanoseconds::zero(), .sleep_min = nanoseconds{1}, .sleep_max = nanoseconds{1}}, crowding};
   EXPECT_TRUE(backoff.must_sleep());
   EXPECT_TRUE(backoff.pause()) << "the first pause is a sleep";
 }
 
 TEST(Backoff, spins_first_and_then_sleeps_until_it_is_reset) {
-  Backoff backoff{{.spin = std::chrono::microseconds{1}, .sleep_min = nanoseconds{1}, .sleep_max = nanoseconds{1}}};
+  Crowding crowding;
+  Backoff backoff{{.spin = std::chrono::microseconds{1}, .sleep_min = nanoseconds{1}, .sleep_max = nanoseconds{1}},
+                  crowding};
   EXPECT_FALSE(backoff.pause());
   int looks = 1;
   while (!backoff.pause()) {
@@ -25,7 +28,8 @@ TEST(Backoff, spins_first_and_then_sleeps_until_it_is_reset) {
 }
 
 TEST(Backoff, doubles_its_sleeps_up_to_the_longest) {
-  Backoff backoff{{.spin = nanoseconds::zero(), .sleep_min = nanoseconds{10}, .sleep_max = nanoseconds{35}}};
+  Crowding crowding;
+  Backoff backoff{{.spin = nanoseconds::zero(), .sleep_min = nanoseconds{10}, .sleep_max = nanoseconds{35}}, crowding};
   EXPECT_EQ(backoff.next_sleep(), nanoseconds{10});
   backoff.count_look();
   EXPECT_EQ(backoff.next_sleep(), nanoseconds{20});

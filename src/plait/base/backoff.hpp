@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <sys/prctl.h>
@@ -23,14 +24,44 @@ struct WaitPolicy {
   nanoseconds sleep_max = std::chrono::microseconds{100};
 };
 
+/// Remembers that this machine's cores are crowded: a thread that gave way came back late. For a while then, threads
+/// that wait sleep for a moment instead: who sleeps is let in before those that compute, who gives way is let in after
+/// them, which takes milliseconds. Threads: any.
+class Crowding {
+ public:
+  /// Gives way to others, for as short as can be.
+  void give_way() {
+    const auto start = std::chrono::steady_clock::now();
+    if (start.time_since_epoch().count() < until_.load(std::memory_order_relaxed)) {  // a hint; orders nothing
+      prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
+      std::this_thread::sleep_for(nap);
+      return;
+    }
+    std::this_thread::yield();
+    const auto now = std::chrono::steady_clock::now();
+    if (now - start > late) {
+      until_.store((now + memory).time_since_epoch().count(), std::memory_order_relaxed);  // a hint; orders nothing
+    }
+  }
+
+ private:
+  static constexpr std::chrono::microseconds nap{10};
+  static constexpr std::chrono::microseconds late{300};
+  static constexpr std::chrono::milliseconds memory{200};
+
+  std::atomic<std::chrono::steady_clock::rep> until_ = 0;
+};
+
 /// One wait under a policy: call `pause()` after each look that found nothing, `reset()` after one that found
 /// something.
 ///
 /// Sleeps follow the machine's clock.
 class Backoff {
  public:
-  explicit Backoff(const WaitPolicy& policy)
+  /// Borrows `crowding` for its length.
+  Backoff(const WaitPolicy& policy, Crowding& crowding)
       : policy_{policy},
+        crowding_{crowding},
         phase_{policy.spin > nanoseconds::zero() ? Phase::spin : Phase::sleep},
         sleep_{policy.sleep_min} {}
 
@@ -65,7 +96,7 @@ class Backoff {
       }
       std::this_thread::sleep_for(sleep_);
     } else if (phase_ == Phase::yield) {
-      std::this_thread::yield();
+      crowding_.give_way();
     }
     count_look();
     return sleeps;
@@ -82,6 +113,7 @@ class Backoff {
   static constexpr unsigned looks_between_readings = 8;
 
   WaitPolicy policy_;
+  Crowding& crowding_;
   Phase phase_;
   nanoseconds sleep_;
   unsigned looks_ = 0;

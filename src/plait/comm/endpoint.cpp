@@ -33,6 +33,7 @@ Envelope envelope_of(const Address& from) {
 
 Endpoint::Endpoint(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options)
     : driver_{driver},
+      self_{driver.self()},
       wait_{options.wait},
       engine_{std::make_unique<detail::Engine>(driver, recorder, options)},
       waiters_{std::make_unique<detail::Waiters>()} {}
@@ -56,13 +57,14 @@ Request Endpoint::send(const Address& to, std::span<const std::byte> data, const
   expect(to.rank && to.tag, "a message goes to one rank with one tag");
   {
     Lock lock{mutex_};
-    if (const std::optional<Status> status = engine_->leave_at_once(to, wire::Kind::eager, data)) {
+    if (const std::optional<std::uint32_t> sequence = engine_->leave_at_once(to, wire::Kind::eager, data)) {
       unlock_and_tell(lock);
+      const Status status{self_, to.tag, data.size(), *sequence, {}};
       if (options.completion != nullptr) {
-        options.completion->completed(*status);
-        options.completion->released(*status);
+        options.completion->completed(status);
+        options.completion->released(status);
       }
-      return Request{*status};
+      return Request{status};
     }
   }
   auto operation = std::make_unique<Operation>();
@@ -271,14 +273,14 @@ std::size_t Endpoint::progress() noexcept {
 
 template <class Done>
 void Endpoint::wait_until(Done is_done) {
-  Backoff backoff{wait_};
+  Backoff backoff{wait_, crowding_};
   while (!is_done()) {
     if (progress() > 0) {
       backoff.reset();
     } else if (has_failed_.load(std::memory_order_acquire)) {  // with release in note_failure()
       throw Error{failure_.value()};
     } else if (is_moving_bulk()) {
-      std::this_thread::yield();
+      crowding_.give_way();
     } else if (!is_done()) {
       backoff.pause();
     }

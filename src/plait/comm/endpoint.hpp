@@ -78,7 +78,7 @@ class Endpoint {
   /// Gives up what is outstanding; call `drain` first for a good end.
   ~Endpoint();
 
-  [[nodiscard]] Rank self() const noexcept { return driver_.self(); }
+  [[nodiscard]] Rank self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return driver_.rank_count(); }
   [[nodiscard]] const char* driver_name() const noexcept { return driver_.name(); }
 
@@ -198,7 +198,9 @@ class Endpoint {
   void call(const Handler* handler, const detail::ArrivedActive& message) noexcept;
 
   net::Driver& driver_;
+  const Rank self_;
   WaitPolicy wait_;
+  Crowding crowding_;
 
   mutable SpinLock mutex_;  ///< Guards all down to the next comment.
   std::unique_ptr<detail::Engine> engine_;

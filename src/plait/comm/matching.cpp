@@ -11,6 +11,10 @@ using detail::Bin;
 using detail::Ends;
 
 constexpr std::size_t class_count = 4;
+constexpr std::size_t by_tag = 2;  ///< The class of receives from any source with one tag.
+/// A program with many messages outstanding takes and frees bins all the time: the allocator would take longer than all
+/// the rest. Their memory, not their places in the tables, is kept: 2 MiB at most.
+constexpr std::size_t unused_bins_max = 16384;
 
 std::size_t class_of(const Envelope& receive) noexcept {
   return (receive.tag == any_tag ? 1U : 0U) + (receive.source == any_source ? 2U : 0U);
@@ -69,6 +73,9 @@ Matcher::~Matcher() {
       delete bin;
     }
   }
+  for (Bin* const bin : unused_) {
+    delete bin;
+  }
 }
 
 std::size_t Matcher::bin_count() const noexcept {
@@ -87,7 +94,13 @@ Bin* Matcher::find(std::size_t which, const Envelope& message) const {
 Bin& Matcher::find_or_make(std::size_t which, const Envelope& key) {
   const auto [entry, is_new] = tables_[which].try_emplace(key, nullptr);
   if (is_new) {
-    entry->second = new Bin{.which = which, .key = key};
+    if (unused_.empty()) {
+      entry->second = new Bin{.which = which, .key = key};
+    } else {
+      entry->second = unused_.back();
+      unused_.pop_back();
+      *entry->second = Bin{.which = which, .key = key};
+    }
   }
   Bin& bin = *entry->second;
   if (std::exchange(bin.is_retired, false)) {
@@ -108,12 +121,19 @@ void Matcher::retire_if_empty(Bin& bin) {
     unlink(empty_, *oldest, bin_link);
     --empty_count_;
     tables_[oldest->which].erase(oldest->key);
-    delete oldest;
+    if (unused_.size() < unused_bins_max) {
+      unused_.push_back(oldest);
+    } else {
+      delete oldest;
+    }
   }
 }
 
 void Matcher::take(UnexpectedMessage& message) {
   for (std::size_t which = 0; which < class_count; ++which) {
+    if (message.bins[which] == nullptr) {
+      continue;
+    }
     Bin& bin = *message.bins[which];
     unlink(bin.unexpected, message, unexpected_link(which));
     retire_if_empty(bin);
@@ -169,11 +189,28 @@ PostedReceive* Matcher::match(const Envelope& message) {
 
 void Matcher::keep(UnexpectedMessage& message) {
   for (std::size_t which = 0; which < class_count; ++which) {
-    Bin& bin = find_or_make(which, key_of(which, message.envelope));
-    message.bins[which] = &bin;
-    append(bin.unexpected, message, unexpected_link(which));
+    if (which != by_tag || lists_by_tag_) {
+      link(which, message);
+    }
   }
   ++unexpected_count_;
+}
+
+void Matcher::link(std::size_t which, UnexpectedMessage& message) {
+  Bin& bin = find_or_make(which, key_of(which, message.envelope));
+  message.bins[which] = &bin;
+  append(bin.unexpected, message, unexpected_link(which));
+}
+
+/// Begins to list unexpected messages by tag: those that are there, in the order in which they came.
+void Matcher::list_by_tag() {
+  lists_by_tag_ = true;
+  for (const auto& [key, bin] : tables_[class_count - 1]) {
+    for (UnexpectedMessage* message = bin->unexpected.first; message != nullptr;
+         message = message->links[class_count - 1].next) {
+      link(by_tag, *message);
+    }
+  }
 }
 
 PostedReceive* Matcher::arrive(UnexpectedMessage& message) {
@@ -184,9 +221,12 @@ PostedReceive* Matcher::arrive(UnexpectedMessage& message) {
   return receive;
 }
 
-UnexpectedMessage* Matcher::probe(const Envelope& receive) const {
+UnexpectedMessage* Matcher::probe(const Envelope& receive) {
   if (unexpected_count_ == 0) {
     return nullptr;
+  }
+  if (class_of(receive) == by_tag && !lists_by_tag_) {
+    list_by_tag();
   }
   const Bin* const bin = find(class_of(receive), receive);
   return bin == nullptr ? nullptr : bin->unexpected.first;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -78,7 +79,8 @@ struct Bin {
 ///
 /// There are four classes of receive: (source, tag), (source, any tag), (any source, tag), any of both. A
 /// receive stands in the one bin of its class and envelope; an unexpected message is linked into one bin of each
-/// class and unlinked from all four when it is taken. Of several receives that fit a message, the one posted first gets
+/// class and unlinked from all four when it is taken (into that of any source and one tag only from the first such
+/// receive on: few programs have any). Of several receives that fit a message, the one posted first gets
 /// it; of several messages that fit a receive, the one that arrived first. Of empty bins a few are kept, as tags come
 /// again; the others are freed.
 ///
@@ -104,7 +106,7 @@ class Matcher {
   void keep(UnexpectedMessage& message);
 
   /// The unexpected message that a receive with this envelope would get, left in place; or null.
-  [[nodiscard]] UnexpectedMessage* probe(const Envelope& receive) const;
+  [[nodiscard]] UnexpectedMessage* probe(const Envelope& receive);
   /// As `probe`, but taken out: no other receive can get it.
   [[nodiscard]] UnexpectedMessage* claim(const Envelope& receive);
 
@@ -130,6 +132,8 @@ class Matcher {
   };
   using Table = boost::unordered_flat_map<Envelope, detail::Bin*, KeyHash>;
 
+  void link(std::size_t which, UnexpectedMessage& message);
+  void list_by_tag();
   detail::Bin* find(std::size_t which, const Envelope& message) const;
   detail::Bin& find_or_make(std::size_t which, const Envelope& key);
   void retire_if_empty(detail::Bin& bin);
@@ -137,6 +141,8 @@ class Matcher {
   void take(PostedReceive& receive);
 
   std::array<Table, 4> tables_;
+  bool lists_by_tag_ = false;         ///< Unexpected messages are listed for receives from any source with a tag.
+  std::vector<detail::Bin*> unused_;  ///< Memory of bins that were freed.
   std::array<std::size_t, 4> posted_in_class_{};
   detail::Ends<detail::Bin> empty_;  ///< Kept empty bins, the one that has been empty for longest first.
   std::size_t empty_count_ = 0;

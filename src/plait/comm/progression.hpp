@@ -30,7 +30,7 @@ struct ProgressionOptions {
   ProgressionMode mode = ProgressionMode::timer;
   /// The timer's pauses: the shorter after a look that moved something, the longer after many that did not.
   nanoseconds period_min = std::chrono::microseconds{500};
-  nanoseconds period_max = std::chrono::microseconds{4000};
+  nanoseconds period_max = std::chrono::microseconds{1000};
   /// A look that moved something is followed by the next at once, up to this long: then others get the core.
   nanoseconds burst_max = std::chrono::microseconds{500};
   /// Threads go on looking so long after the last thing was in flight, then sleep until there is something again.

@@ -107,6 +107,18 @@ DriverPointer try_shm(MPI_Comm communicator, MPI_Comm host, const net::ShmOption
   return trouble.empty() ? std::move(driver) : nullptr;
 }
 
+/// Between hosts, bulk data goes in messages so short that an MPI sends them without asking the receiver first (Open
+/// MPI up to 64 KiB by TCP): what it asks is answered only when somebody looks. Many are under way, so that the link
+/// has work from one look to the next.
+constexpr net::MpiOptions between_hosts{.bulk_chunk_bytes = std::size_t{60} * 1024, .bulk_chunks_in_flight = 16};
+
+DriverPointer make_mpi(MPI_Comm communicator, const NetworkOptions& options) {
+  Ranks host;
+  find_host(communicator, options.host, host);
+  const bool is_one_host = rank_count_of(host.get()) == rank_count_of(communicator);
+  return std::make_unique<net::MpiDriver>(communicator, is_one_host ? net::MpiOptions{} : between_hosts);
+}
+
 /// `near` for the ranks that it knows, and MPI for the others.
 DriverPointer combine(MPI_Comm communicator, DriverPointer near, std::vector<Rank> called) {
   std::vector<net::CombinedPart> parts(2);
@@ -117,7 +129,7 @@ DriverPointer combine(MPI_Comm communicator, DriverPointer near, std::vector<Ran
     }
   }
   parts[0] = {std::move(near), called, called};
-  parts[1].driver = std::make_unique<net::MpiDriver>(communicator);
+  parts[1].driver = std::make_unique<net::MpiDriver>(communicator, between_hosts);
   const auto rank_count = static_cast<std::uint32_t>(parts[1].called.size());
   return std::make_unique<net::CombinedDriver>(rank_in(communicator), rank_count, std::move(parts));
 }
@@ -162,7 +174,7 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
     if (rank_in(communicator) == Rank{0}) {
       std::fprintf(stderr, "plait: all ranks use MPI, for there is no shared memory: %s\n", trouble.c_str());
     }
-    return std::make_unique<net::MpiDriver>(communicator);
+    return make_mpi(communicator, options);
   }
   return here_count == rank_count ? std::move(near) : combine(communicator, std::move(near), shm.called);
 }
@@ -172,7 +184,7 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
 DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options) {
   switch (options.choice) {
     case NetworkChoice::mpi:
-      return std::make_unique<net::MpiDriver>(communicator);
+      return make_mpi(communicator, options);
     case NetworkChoice::ofi:
       return make_ofi(communicator, options);
     case NetworkChoice::automatic:

@@ -195,7 +195,7 @@ void Scheduler::work(Worker& worker) {
   worker.last_move = start;
   worker.last_poll = start;
   worker.remaining_seen = 0;
-  Backoff backoff{options_.wait};
+  Backoff backoff{options_.wait, crowding_};
   while (!is_over()) {
     if (noted_.load(std::memory_order_relaxed) != nullptr) {  // a hint; finish_noted() acquires
       finish_noted(worker);
@@ -485,7 +485,7 @@ void Scheduler::idle(Worker& worker, Backoff& backoff) {
     return;
   }
   if (endpoint_.is_moving_bulk()) {
-    std::this_thread::yield();
+    crowding_.give_way();
     return;
   }
   // The only worker has nobody to be woken by: it looks at the network again after a short sleep.

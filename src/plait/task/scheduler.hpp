@@ -112,6 +112,7 @@ class Scheduler {
   comm::Endpoint& endpoint_;
   trace::Recorder& recorder_;
   const SchedulerOptions options_;
+  Crowding crowding_;
   std::vector<std::unique_ptr<Worker>> workers_;
 
   // The present run. Written by `run` before the workers are let in.

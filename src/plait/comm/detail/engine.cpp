@@ -126,7 +126,7 @@ bool Engine::cancel(Operation& operation) {
   return true;
 }
 
-const Unexpected* Engine::probe(const Envelope& envelope) const {
+const Unexpected* Engine::probe(const Envelope& envelope) {
   return static_cast<const Unexpected*>(matcher_.probe(envelope));
 }
 

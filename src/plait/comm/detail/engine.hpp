@@ -50,10 +50,11 @@ class Engine {
   Engine& operator=(Engine&&) = delete;
   ~Engine();
 
-  /// The common case: a short message that may leave now needs no operation. Nothing when it may not.
-  [[nodiscard]] std::optional<Status> leave_at_once(const Address& to,
-                                                    wire::Kind kind,
-                                                    std::span<const std::byte> data);
+  /// The common case: a short message that may leave now needs no operation. Its number in the order; nothing when it
+  /// may not.
+  [[nodiscard]] std::optional<std::uint32_t> leave_at_once(const Address& to,
+                                                           wire::Kind kind,
+                                                           std::span<const std::byte> data);
   /// Gives a send its place in the order, and sends it now or when it may.
   void leave(Operation& operation);
   /// Sends `operation` to each of `stops`, whose ranks differ; sequence numbers are set here.
@@ -62,7 +63,7 @@ class Engine {
   void receive(Operation& operation);
   /// False when it is matched already.
   [[nodiscard]] bool cancel(Operation& operation);
-  [[nodiscard]] const Unexpected* probe(const Envelope& envelope) const;
+  [[nodiscard]] const Unexpected* probe(const Envelope& envelope);
   /// As `probe`, but taken out, for `receive_claimed` or `drop`.
   [[nodiscard]] std::unique_ptr<Unexpected> claim(const Envelope& envelope);
   void receive_claimed(Operation& operation, std::unique_ptr<Unexpected> message);

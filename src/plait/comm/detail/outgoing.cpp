@@ -25,7 +25,9 @@ bool Engine::leaves_with_its_data(const Operation& operation, const Peer& peer) 
          sizeof(wire::Header) + route_bytes(operation) + operation.bytes <= driver_.packet_bytes_max();
 }
 
-std::optional<Status> Engine::leave_at_once(const Address& to, wire::Kind kind, std::span<const std::byte> data) {
+std::optional<std::uint32_t> Engine::leave_at_once(const Address& to,
+                                                   wire::Kind kind,
+                                                   std::span<const std::byte> data) {
   Peer& receiver = peer(to.rank);
   if (data.size() > eager_bytes_max_ || receiver.credits == 0 || receiver.has_backlog() ||
       (receiver.may_only_announce && !data.empty()) || (gathers_ && driver_.is_busy(to.rank))) {
@@ -58,7 +60,7 @@ std::optional<Status> Engine::leave_at_once(const Address& to, wire::Kind kind, 
                     .moved = now,
                     .completed = now});
   }
-  return Status{driver_.self(), to.tag, data.size(), header.sequence, {}};
+  return header.sequence;
 }
 
 void Engine::leave(Operation& operation) {

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// One datum to many ranks: beside MPI_Bcast when all receive in time, and with one rank that receives late; on a
+// simulated network, to a thousand.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "plait/net/sim/sim.hpp"
+#include "plait/plait.hpp"
+
+#include "support/report.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+using plait::Bytes;
+using plait::Rank;
+
+constexpr plait::Tag tag{1};
+constexpr std::chrono::milliseconds lateness{20};
+constexpr std::uint32_t simulated_rank_count = 1024;
+
+std::vector<plait::comm::Destination> all_but_0(std::uint32_t rank_count) {
+  std::vector<plait::comm::Destination> to;
+  for (std::uint32_t rank = 1; rank < rank_count; ++rank) {
+    to.push_back({.rank = Rank{rank}});
+  }
+  return to;
+}
+
+/// Microseconds that `one` takes on the slowest of the ranks that count; the same on all. All start together.
+double slowest_us(const std::function<void()>& one, bool counts = true) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const bench::Stopwatch watch;
+  one();
+  double took = counts ? watch.seconds() * 1e6 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return took;
+}
+
+void multicast(plait::comm::Endpoint& net, Bytes& data) {
+  if (net.self() == Rank{0}) {
+    net.multicast(all_but_0(net.rank_count()), tag, data).wait();
+  } else {
+    net.receive({Rank{0}, tag}, std::span{data}).wait();
+  }
+}
+
+struct Case {
+  std::size_t bytes = 0;
+  int repetitions = 0;
+};
+
+void measure(bench::Report& report, plait::Runtime& runtime, const Case& what) {
+  plait::comm::Endpoint& net = runtime.messages();
+  const int rank = static_cast<int>(net.self().value());
+  // The first receiver stands before a half of the others.
+  const bool is_late = rank == 1;
+  Bytes data(what.bytes, std::byte{1});
+  std::vector<double> raw;
+  std::vector<double> ours;
+  std::vector<double> late;
+  std::uint64_t packets = 0;
+  for (int repetition = 0; repetition <= what.repetitions; ++repetition) {
+    const double r =
+        slowest_us([&] { MPI_Bcast(data.data(), static_cast<int>(what.bytes), MPI_BYTE, 0, MPI_COMM_WORLD); });
+    const std::uint64_t before = net.packet_count();
+    const double p = slowest_us([&] { multicast(net, data); });
+    packets = net.packet_count() - before;
+    const double l = slowest_us(
+        [&] {
+          if (is_late) {
+            std::this_thread::sleep_for(lateness);
+          }
+          multicast(net, data);
+        },
+        !is_late && rank != 0);
+    if (repetition > 0) {  // the first warms up
+      raw.push_back(r);
+      ours.push_back(p);
+      late.push_back(l);
+    }
+  }
+  const double raw_median = bench::spread_of(raw).median;
+  const std::map<std::string, std::string> params{{"bytes", std::to_string(what.bytes)},
+                                                  {"ranks", std::to_string(net.rank_count())},
+                                                  {"driver", net.driver_name()}};
+  report.add({"all receive in time", params, bench::spread_of(ours), "us", "MPI_Bcast", raw_median, "", {}});
+  report.add({fmt::format("the others, when rank 1 is {} ms late", lateness.count()),
+              params,
+              bench::spread_of(late),
+              "us",
+              "MPI_Bcast in time",
+              raw_median,
+              "",
+              {}});
+  if (what.bytes <= 4096) {
+    const auto copies = static_cast<double>(packets);
+    report.add({"packets of the root",
+                params,
+                {copies, copies, copies},
+                "",
+                "one by one",
+                static_cast<double>(net.rank_count() - 1),
+                "ceil(log2(n + 1))",
+                std::ceil(std::log2(net.rank_count()))});
+  }
+}
+
+/// The ranks of a simulated network of 1 us and 10 GB/s, which do nothing but look at it.
+class Simulated {
+ public:
+  Simulated() : network_{simulated_rank_count} {
+    for (std::uint32_t rank = 0; rank < simulated_rank_count; ++rank) {
+      drivers_.push_back(network_.driver(Rank{rank}));
+      endpoints_.push_back(std::make_unique<plait::comm::Endpoint>(*drivers_.back(), recorder_));
+    }
+  }
+
+  /// Microseconds of the simulation's clock until all others have `bytes` of rank 0.
+  double us(std::size_t bytes, bool as_multicast) {
+    const Bytes data(bytes);
+    std::vector<Bytes> buffers(simulated_rank_count);
+    std::vector<plait::Request> all;
+    const auto start = network_.clock().now();
+    for (std::uint32_t rank = 1; rank < simulated_rank_count; ++rank) {
+      buffers[rank].resize(bytes);
+      all.push_back(endpoints_[rank]->receive({Rank{0}, tag}, std::span{buffers[rank]}));
+    }
+    if (as_multicast) {
+      all.push_back(endpoints_[0]->multicast(all_but_0(simulated_rank_count), tag, data));
+    } else {
+      for (std::uint32_t rank = 1; rank < simulated_rank_count; ++rank) {
+        all.push_back(endpoints_[0]->send({Rank{rank}, tag}, data));
+      }
+    }
+    while (!std::ranges::all_of(all, [](const plait::Request& one) { return one.is_complete(); })) {
+      for (const auto& endpoint : endpoints_) {
+        endpoint->progress();
+      }
+      network_.advance();
+    }
+    return std::chrono::duration<double, std::micro>(network_.clock().now() - start).count();
+  }
+
+ private:
+  plait::net::SimNetwork network_;
+  plait::trace::Recorder recorder_{network_.clock()};
+  std::vector<std::unique_ptr<plait::net::Driver>> drivers_;
+  std::vector<std::unique_ptr<plait::comm::Endpoint>> endpoints_;  // last: gone before what they use
+};
+
+void model(bench::Report& report) {
+  Simulated ranks;
+  for (const std::size_t bytes : {std::size_t{1024}, std::size_t{65536}}) {
+    const double ours = ranks.us(bytes, true);
+    report.add({"model: all receive in time",
+                {{"bytes", std::to_string(bytes)}, {"ranks", std::to_string(simulated_rank_count)}, {"driver", "sim"}},
+                {ours, ours, ours},
+                "us",
+                "one by one",
+                ranks.us(bytes, false),
+                "",
+                {}});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{
+      "multicast",
+      "a datum reaches all ranks within 1.1 times MPI_Bcast's time, and one late receiver delays no other",
+      {.ranks = {4, 16}},
+      argc,
+      argv};
+  plait::MpiSession session{argc, argv};
+  {
+    plait::Runtime runtime{MPI_COMM_WORLD};
+    std::vector<Case> cases{{1024, 60}, {65536, 60}, {std::size_t{1} << 20U, 30}};
+    if (report.is_full()) {
+      cases = {{1024, 200}, {8192, 200}, {65536, 200}, {std::size_t{1} << 20U, 60}, {std::size_t{16} << 20U, 20}};
+    }
+    for (const Case& one : cases) {
+      measure(report, runtime, one);
+    }
+    if (runtime.self() == Rank{0} && runtime.rank_count() == 4) {
+      model(report);
+    }
+    plait::barrier(runtime.messages());
+    if (runtime.self() == Rank{0}) {
+      report.finish();
+    }
+  }
+}
