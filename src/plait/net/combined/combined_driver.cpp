@@ -45,21 +45,25 @@ void CombinedDriver::connect(std::vector<CombinedPart>& parts) {
   for (CombinedPart& given : parts) {
     Part& part = parts_.emplace_back(Part{std::move(given.driver), std::move(given.called)});
     for (const Rank rank : given.serves) {
-      const auto own = std::ranges::find(part.called, rank);
-      if (rank.value() >= links_.size() || own == part.called.end()) {
-        refuse("is not known to the driver that is to serve it", rank);
-      }
-      Link& link = links_[rank.value()];
-      if (link.part != nullptr) {
-        refuse("is served by two drivers", rank);
-      }
-      link = {&part, Rank{static_cast<std::uint32_t>(own - part.called.begin())}};
+      connect(part, rank);
     }
   }
   const auto lost = std::ranges::find(links_, nullptr, &Link::part);
   if (lost != links_.end()) {
     refuse("is served by no driver", Rank{static_cast<std::uint32_t>(lost - links_.begin())});
   }
+}
+
+void CombinedDriver::connect(Part& part, Rank rank) {
+  const auto own = std::ranges::find(part.called, rank);
+  if (rank.value() >= links_.size() || own == part.called.end()) {
+    refuse("is not known to the driver that is to serve it", rank);
+  }
+  Link& link = links_[rank.value()];
+  if (link.part != nullptr) {
+    refuse("is served by two drivers", rank);
+  }
+  link = {&part, Rank{static_cast<std::uint32_t>(own - part.called.begin())}};
 }
 
 /// What `call` answers; what it throws names the peer as the whole network does.

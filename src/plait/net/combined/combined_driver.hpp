@@ -71,6 +71,7 @@ class CombinedDriver final : public Driver {
   };
 
   void connect(std::vector<CombinedPart>& parts);
+  void connect(Part& part, Rank rank);
   template <class Call>
   auto ask(Part& part, const Call& call);
   void poll_part(Part& part, Polled& polled, std::span<Arrival> arrivals, std::span<BulkDone> bulk);

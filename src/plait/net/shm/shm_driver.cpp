@@ -68,7 +68,7 @@ struct ShmDriver::State {
     std::uint32_t refusals = 0;
   };
 
-  State(Rank own, const Exchange& exchange, const ShmOptions& opts, detail::shm::Meeting&& met, const Clock& clock);
+  State(Rank own, const ShmOptions& opts, detail::shm::Meeting&& met, const Clock& clock);
 
   template <Showing showing>
   Post send(std::uint32_t to, Packet&& packet);
@@ -77,6 +77,7 @@ struct ShmDriver::State {
   bool take_all(std::uint32_t from, std::span<Arrival> arrivals, std::size_t& count);
   std::size_t take_by_looking(std::span<Arrival> arrivals);
   std::size_t take_by_flags(std::span<Arrival> arrivals);
+  void take_by_word(std::span<Arrival> arrivals, std::size_t& count);
   void look_at_full_links();
 
   ShmOptions options;
@@ -102,8 +103,7 @@ struct ShmDriver::State {
   std::size_t next_done = 0;
 };
 
-ShmDriver::State::State(
-    Rank own, const Exchange& /*exchange*/, const ShmOptions& opts, detail::shm::Meeting&& met, const Clock& clock)
+ShmDriver::State::State(Rank own, const ShmOptions& opts, detail::shm::Meeting&& met, const Clock& clock)
     : options{opts},
       self{own.value()},
       rank_count{met.layout.rank_count},
@@ -188,25 +188,26 @@ std::size_t ShmDriver::State::take_by_flags(std::span<Arrival> arrivals) {
   }
   std::size_t count = 0;
   for (std::size_t looked = 0; looked <= pending.size() && count < arrivals.size(); ++looked) {
-    std::uint64_t& word = pending[next_reader / flags_in_word];
-    std::uint64_t ahead = word & (~std::uint64_t{0} << (next_reader % flags_in_word));
-    while (ahead != 0 && count < arrivals.size()) {
-      const auto bit = static_cast<std::uint32_t>(std::countr_zero(ahead));
-      const std::uint32_t from = next_reader / flags_in_word * flags_in_word + bit;
-      ahead &= ahead - 1;
-      if (take_all<Showing::flagged>(from, arrivals, count)) {
-        word &= ~(std::uint64_t{1} << bit);
-      }
-      next_reader = from;  // if there was no room left, the others come first next time
-    }
-    if (count == arrivals.size()) {
-      next_reader = next_reader + 1 < rank_count ? next_reader + 1 : 0;
-      break;
-    }
-    const std::uint32_t next_word = (next_reader / flags_in_word + 1) * flags_in_word;
-    next_reader = next_word < rank_count ? next_word : 0;
+    take_by_word(arrivals, count);
   }
   return count;
+}
+
+/// Takes from the senders from the next one to the last in its word of flags; who did not get a turn is next.
+void ShmDriver::State::take_by_word(std::span<Arrival> arrivals, std::size_t& count) {
+  const std::uint32_t word = next_reader / flags_in_word;
+  std::uint64_t ahead = pending[word] & (~std::uint64_t{0} << (next_reader % flags_in_word));
+  next_reader = (word + 1) * flags_in_word;
+  while (ahead != 0 && count < arrivals.size()) {
+    const auto bit = static_cast<std::uint32_t>(std::countr_zero(ahead));
+    const std::uint32_t from = word * flags_in_word + bit;
+    ahead &= ahead - 1;
+    if (take_all<Showing::flagged>(from, arrivals, count)) {
+      pending[word] &= ~(std::uint64_t{1} << bit);
+    }
+    next_reader = count == arrivals.size() ? from + 1 : next_reader;
+  }
+  next_reader = next_reader < rank_count ? next_reader : 0;
 }
 
 void ShmDriver::State::look_at_full_links() {
@@ -220,8 +221,7 @@ void ShmDriver::State::look_at_full_links() {
 
 ShmDriver::ShmDriver(Rank self, std::uint32_t rank_count, const Exchange& exchange, const ShmOptions& options) {
   check(self, rank_count, options);
-  state_ =
-      std::make_unique<State>(self, exchange, options, detail::shm::meet(self, rank_count, exchange, options), clock_);
+  state_ = std::make_unique<State>(self, options, detail::shm::meet(self, rank_count, exchange, options), clock_);
 }
 
 ShmDriver::~ShmDriver() {

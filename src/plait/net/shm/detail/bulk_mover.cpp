@@ -99,7 +99,7 @@ void BulkMover::progress(std::vector<BulkDone>& done) {
   std::size_t copied = 0;
   const std::size_t count = transfers_.size();
   next_ = next_ < count ? next_ : 0;
-  bool is_any_over = false;
+  const std::size_t done_before = done.size();
   for (std::size_t looked = 0; looked < count && copied < settings_.piece_bytes_max; ++looked) {
     Transfer& transfer = transfers_[next_];
     next_ = next_ + 1 < count ? next_ + 1 : 0;
@@ -109,17 +109,15 @@ void BulkMover::progress(std::vector<BulkDone>& done) {
       done.push_back({transfer.direction, transfer.cookie});
       send_count_ -= transfer.direction == Direction::sent ? 1 : 0;
       transfer.place = nullptr;
-      is_any_over = true;
     }
   }
-  if (is_any_over) {
+  if (done.size() > done_before) {
     std::erase_if(transfers_, [](const Transfer& transfer) { return transfer.place == nullptr; });
   }
   idle_count_ = copied > 0 ? 0 : idle_count_ + 1;
-  if (idle_count_ >= idle_steps_max && !transfers_.empty()) {
+  if (idle_count_ >= idle_steps_max && is_active()) {
     idle_count_ = 0;
-    next_ = next_ < transfers_.size() ? next_ : 0;
-    wait_for(transfers_[next_]);
+    wait_for(transfers_[std::min(next_, transfers_.size() - 1)]);
   }
 }
 
@@ -132,10 +130,12 @@ BulkMover::Step BulkMover::step(Transfer& transfer) {
 
 BulkMover::Step BulkMover::copy_piece(Transfer& transfer) {
   BulkPlace& place = *transfer.place;
+  Word word{place.claim};
   const std::size_t piece_size = piece_bytes(transfer.bytes);
   // With release in send() and receive(), and acq_rel below.
-  std::uint64_t claim = Word{place.claim}.load(std::memory_order_acquire);
-  while (true) {
+  std::uint64_t claim = word.load(std::memory_order_acquire);
+  std::size_t begin = 0;
+  do {
     if (BulkPlace::number_in(claim) != transfer.number) {
       return {.is_over = true};  // the receiver had it all, and uses the place again
     }
@@ -143,24 +143,25 @@ BulkMover::Step BulkMover::copy_piece(Transfer& transfer) {
     if (piece == BulkPlace::awaits_sender) {
       return {};
     }
-    if (piece == BulkPlace::given_up) {
-      peers_.fail(transfer.peer, "it has ended its driver in the midst of bulk data");
-    }
-    const std::size_t begin = piece * piece_size;
+    require_not_given_up(transfer, claim);
+    begin = piece * piece_size;
     if (begin >= transfer.bytes) {
       // With acq_rel where it is added to.
       return {.is_over = Word{place.moved}.load(std::memory_order_acquire) == transfer.bytes};
     }
-    if (Word{place.claim}.compare_exchange_weak(
-            claim, claim + 1, std::memory_order_acq_rel, std::memory_order_acquire)) {
-      if (transfer.direction == Direction::received) {
-        transfer.theirs = place.data;
-      }
-      const std::size_t bytes = std::min(piece_size, transfer.bytes - begin);
-      copy(transfer, begin, bytes);
-      const std::uint64_t before = Word{place.moved}.fetch_add(bytes, std::memory_order_acq_rel);
-      return {.bytes = bytes, .is_over = before + bytes == transfer.bytes};
-    }
+  } while (!word.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel, std::memory_order_acquire));
+  if (transfer.direction == Direction::received) {
+    transfer.theirs = place.data;
+  }
+  const std::size_t bytes = std::min(piece_size, transfer.bytes - begin);
+  copy(transfer, begin, bytes);
+  const std::uint64_t before = Word{place.moved}.fetch_add(bytes, std::memory_order_acq_rel);
+  return {.bytes = bytes, .is_over = before + bytes == transfer.bytes};
+}
+
+void BulkMover::require_not_given_up(const Transfer& transfer, std::uint64_t claim) const {
+  if (BulkPlace::piece_in(claim) == BulkPlace::given_up) {
+    peers_.fail(transfer.peer, "it has ended its driver in the midst of bulk data");
   }
 }
 
@@ -169,7 +170,7 @@ void BulkMover::copy(const Transfer& transfer, std::size_t begin, std::size_t by
   const std::uint64_t theirs = transfer.theirs + begin;
   const bool is_sent = transfer.direction == Direction::sent;
   if (peers_.is_in_this_process(transfer.peer)) {
-    auto* const there = reinterpret_cast<std::byte*>(theirs);
+    auto* const there = reinterpret_cast<std::byte*>(theirs);  // NOLINT(performance-no-int-to-ptr): told as a number
     std::memcpy(is_sent ? there : ours, is_sent ? ours : there, bytes);
     return;
   }
@@ -186,9 +187,7 @@ BulkMover::Step BulkMover::put_in(Transfer& transfer) {
   if (transfer.moved == transfer.bytes) {
     return {.is_over = true};
   }
-  if (BulkPlace::piece_in(Word{place.claim}.load(std::memory_order_relaxed)) == BulkPlace::given_up) {
-    peers_.fail(transfer.peer, "it has ended its driver in the midst of bulk data");
-  }
+  require_not_given_up(transfer, Word{place.claim}.load(std::memory_order_relaxed));
   Step now;
   while (transfer.moved < transfer.bytes && now.bytes < settings_.piece_bytes_max) {
     const std::size_t taken = Word{place.taken}.load(std::memory_order_acquire);  // with release in take_out()
@@ -219,9 +218,7 @@ BulkMover::Step BulkMover::take_out(Transfer& transfer) {
     const std::size_t bytes =
         std::min({put - transfer.moved, capacity - begin, std::max(capacity / parts_of_buffer, line_bytes)});
     if (bytes == 0) {
-      if (BulkPlace::piece_in(Word{place.claim}.load(std::memory_order_relaxed)) == BulkPlace::given_up) {
-        peers_.fail(transfer.peer, "it has ended its driver in the midst of bulk data");
-      }
+      require_not_given_up(transfer, Word{place.claim}.load(std::memory_order_relaxed));
       break;
     }
     std::memcpy(transfer.ours + transfer.moved, transfer.buffer + begin, bytes);

@@ -60,6 +60,7 @@ class BulkMover {
   [[nodiscard]] Step take_out(Transfer& transfer);
   void copy(const Transfer& transfer, std::size_t begin, std::size_t bytes);
   void wait_for(const Transfer& transfer);
+  void require_not_given_up(const Transfer& transfer, std::uint64_t claim) const;
   void withdraw(const Transfer& transfer) noexcept;
 
   Segment segment_;

@@ -226,10 +226,12 @@ Mapping map_on_all(std::uint32_t self,
   }
   place = exchange_values(exchange, place, rank_count)[0];
   if (self != 0 && place.start != 0) {
+    // NOLINTBEGIN(performance-no-int-to-ptr): told as a number
     // Ranks of one process share one mapping: the thread sanitizer, for one, knows addresses and not what is behind.
     mapping = hellos[self].process == hellos[0].process
                   ? Mapping{reinterpret_cast<std::byte*>(place.start), bytes, Mapping::Users::counted}
                   : Mapping{open(place.name.data(), bytes, verdict), bytes, Mapping::Users::one};
+    // NOLINTEND(performance-no-int-to-ptr)
   }
   agree(exchange, verdict, rank_count);
   return mapping;
