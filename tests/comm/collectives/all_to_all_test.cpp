@@ -221,6 +221,12 @@ TEST(AllToAllArguments, cut_data_by_counts_of_elements) {
   EXPECT_THROW((void)blocks_of(all, std::vector<std::size_t>{std::size_t{1} << 62U, 3}, 4), Error);
 }
 
+TEST(AllToAllChoice, exchanges_long_blocks_among_many_in_rounds) {
+  EXPECT_EQ(choose_all_to_all(4, 1'000'000), AllToAllWay::direct);
+  EXPECT_EQ(choose_all_to_all(1000, 100), AllToAllWay::direct);
+  EXPECT_EQ(choose_all_to_all(1000, 1'000'000), AllToAllWay::pairwise);
+}
+
 TEST(AllToAllWays, have_names) {
   for (const AllToAllWay way : all_to_all_ways) {
     EXPECT_EQ(all_to_all_way(to_string(way)), way);

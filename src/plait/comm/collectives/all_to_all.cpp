@@ -99,7 +99,7 @@ Request all_to_all(const Group& group, BlocksToSend to, BlocksToReceive from, co
     throw Error{ErrorCode::bad_argument, "an all-to-all needs pieces of 1 byte at least, and 1 in flight"};
   }
   // The sizes differ from rank to rank, the way must not: it is chosen by the group alone.
-  const AllToAllWay way = options.way == AllToAllWay::automatic ? choose_all_to_all(group, 0) : options.way;
+  const AllToAllWay way = options.way == AllToAllWay::automatic ? choose_all_to_all(group.size(), 0) : options.way;
   return find(way).start({detail::Call{group}, std::move(to), std::move(from), options});
 }
 
@@ -112,13 +112,15 @@ Request all_to_all(const Group& group,
   (void)block_bytes(group, from.size(), "receive");
   AllToAllOptions chosen = options;
   if (options.way == AllToAllWay::automatic) {
-    chosen.way = choose_all_to_all(group, bytes);
+    chosen.way = choose_all_to_all(group.size(), bytes);
   }
   return all_to_all(group, cut(to, counts, 1), cut(from, counts, 1), chosen);
 }
 
-AllToAllWay choose_all_to_all(const Group& /*group*/, std::size_t /*block_bytes*/) {
-  return AllToAllWay::direct;
+AllToAllWay choose_all_to_all(std::size_t members, std::size_t block_bytes) noexcept {
+  constexpr std::size_t block_bytes_max = 32768;
+  constexpr std::size_t members_max = 32;
+  return block_bytes > block_bytes_max && members > members_max ? AllToAllWay::pairwise : AllToAllWay::direct;
 }
 
 const char* to_string(AllToAllWay way) noexcept {

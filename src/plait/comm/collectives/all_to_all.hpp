@@ -17,7 +17,7 @@ namespace plait::comm {
 
 /// How an all-to-all goes about it. Adding one is one file in detail/ and one line in all_to_all.cpp.
 enum class AllToAllWay : std::uint8_t {
-  automatic,  ///< By size of blocks and group; all_to_all.cpp tells the limits and where they are from.
+  automatic,  ///< By size of blocks and group; see `choose_all_to_all`.
   direct,     ///< All at once, beginning with the next member.
   pairwise,   ///< In rounds: to the member `round` places on, from the one `round` places back, then the next round.
   random,     ///< In an order of each rank's own, a bounded number of sends at once.
@@ -72,8 +72,11 @@ Request all_to_all(const Group& group, std::span<const T> to, std::span<T> from,
   return all_to_all(group, std::as_bytes(to), std::as_writable_bytes(from), options);
 }
 
-/// What `automatic` becomes for blocks of `block_bytes`.
-[[nodiscard]] AllToAllWay choose_all_to_all(const Group& group, std::size_t block_bytes);
+/// What `automatic` becomes for blocks of `block_bytes`; for blocks of different sizes, as for empty ones: `pairwise`
+/// for more than 32 members (as many as MPICH has under way at once) with blocks above 32 KiB (the limit of Thakur,
+/// Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, section 4.3), else
+/// `direct`. The other ways are chosen by the program alone, which knows its network.
+[[nodiscard]] AllToAllWay choose_all_to_all(std::size_t members, std::size_t block_bytes) noexcept;
 
 /// All ways but `automatic`, and their names: "direct", "pairwise", ...
 inline constexpr std::array all_to_all_ways{
