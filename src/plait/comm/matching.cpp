@@ -7,14 +7,10 @@ namespace plait::comm {
 
 namespace {
 
-using detail::Bin;
 using detail::Ends;
 
 constexpr std::size_t class_count = 4;
 constexpr std::size_t by_tag = 2;  ///< The class of receives from any source with one tag.
-/// A program with many messages outstanding takes and frees bins all the time: the allocator would take longer than all
-/// the rest. Their memory, not their places in the tables, is kept: 2 MiB at most.
-constexpr std::size_t unused_bins_max = 16384;
 
 std::size_t class_of(const Envelope& receive) noexcept {
   return (receive.tag == any_tag ? 1U : 0U) + (receive.source == any_source ? 2U : 0U);
@@ -45,8 +41,6 @@ void unlink(Ends<Node>& list, Node& node, Select select) {
   select(node) = {};
 }
 
-constexpr auto bin_link = [](Bin& bin) -> auto& { return bin.link; };
-
 constexpr auto posted_link = [](PostedReceive& receive) -> auto& { return receive.link; };
 
 auto unexpected_link(std::size_t which) {
@@ -67,16 +61,7 @@ std::size_t Matcher::KeyHash::operator()(const Envelope& key) const noexcept {
 
 Matcher::Matcher() = default;
 
-Matcher::~Matcher() {
-  for (Table& table : tables_) {
-    for (auto& [key, bin] : table) {
-      delete bin;
-    }
-  }
-  for (Bin* const bin : unused_) {
-    delete bin;
-  }
-}
+Matcher::~Matcher() = default;
 
 std::size_t Matcher::bin_count() const noexcept {
   std::size_t count = 0;
@@ -86,81 +71,41 @@ std::size_t Matcher::bin_count() const noexcept {
   return count;
 }
 
-Bin* Matcher::find(std::size_t which, const Envelope& message) const {
-  const auto found = tables_[which].find(key_of(which, message));
-  return found == tables_[which].end() ? nullptr : found->second;
-}
-
-Bin& Matcher::find_or_make(std::size_t which, const Envelope& key) {
-  const auto [entry, is_new] = tables_[which].try_emplace(key, nullptr);
-  if (is_new) {
-    if (unused_.empty()) {
-      entry->second = new Bin{.which = which, .key = key};
-    } else {
-      entry->second = unused_.back();
-      unused_.pop_back();
-      *entry->second = Bin{.which = which, .key = key};
-    }
-  }
-  Bin& bin = *entry->second;
-  if (std::exchange(bin.is_retired, false)) {
-    unlink(empty_, bin, bin_link);
-    --empty_count_;
-  }
-  return bin;
-}
-
-void Matcher::retire_if_empty(Bin& bin) {
-  if (!bin.is_empty()) {
-    return;
-  }
-  bin.is_retired = true;
-  append(empty_, bin, bin_link);
-  if (++empty_count_ > empty_bins_max) {
-    Bin* const oldest = empty_.first;
-    unlink(empty_, *oldest, bin_link);
-    --empty_count_;
-    tables_[oldest->which].erase(oldest->key);
-    if (unused_.size() < unused_bins_max) {
-      unused_.push_back(oldest);
-    } else {
-      delete oldest;
-    }
-  }
-}
-
 void Matcher::take(UnexpectedMessage& message) {
   for (std::size_t which = 0; which < class_count; ++which) {
-    if (message.bins[which] == nullptr) {
+    if (which == by_tag && !message.is_listed_by_tag) {
       continue;
     }
-    Bin& bin = *message.bins[which];
-    unlink(bin.unexpected, message, unexpected_link(which));
-    retire_if_empty(bin);
+    Table& table = tables_[which];
+    const auto bin = table.find(key_of(which, message.envelope));
+    unlink(bin->second.unexpected, message, unexpected_link(which));
+    if (bin->second.is_empty()) {
+      table.erase(bin);
+    }
   }
-  message.bins = {};
+  message.is_listed_by_tag = false;
   --unexpected_count_;
 }
 
-void Matcher::take(PostedReceive& receive) {
-  Bin& bin = *receive.bin;
-  unlink(bin.posted, receive, posted_link);
-  receive.bin = nullptr;
-  --posted_in_class_[bin.which];
+void Matcher::take(std::size_t which, Table::iterator bin, PostedReceive& receive) {
+  unlink(bin->second.posted, receive, posted_link);
+  receive.is_posted = false;
+  --posted_in_class_[which];
   --posted_count_;
-  retire_if_empty(bin);
+  if (bin->second.is_empty()) {
+    tables_[which].erase(bin);
+  }
 }
 
 UnexpectedMessage* Matcher::post(PostedReceive& receive) {
-  expect(receive.bin == nullptr, "a receive is posted once");
+  expect(!receive.is_posted, "a receive is posted once");
   if (UnexpectedMessage* const message = claim(receive.envelope)) {
     return message;
   }
   const std::size_t which = class_of(receive.envelope);
-  Bin& bin = find_or_make(which, key_of(which, receive.envelope));
   receive.order = next_order_++;
-  receive.bin = &bin;
-  append(bin.posted, receive, posted_link);
+  receive.is_posted = true;
+  append(tables_[which][key_of(which, receive.envelope)].posted, receive, posted_link);
   ++posted_in_class_[which];
   ++posted_count_;
   return nullptr;
@@ -169,20 +114,24 @@ UnexpectedMessage* Matcher::post(PostedReceive& receive) {
 PostedReceive* Matcher::match(const Envelope& message) {
   expect(message.source && message.tag, "a message has a source and a tag");
   PostedReceive* best = nullptr;
+  std::size_t best_class = 0;
+  Table::iterator best_bin;
   for (std::size_t which = 0; which < class_count; ++which) {
     if (posted_in_class_[which] == 0) {
       continue;
     }
-    const Bin* const bin = find(which, message);
-    if (bin == nullptr || bin->posted.first == nullptr) {
+    const auto bin = tables_[which].find(key_of(which, message));
+    if (bin == tables_[which].end() || bin->second.posted.first == nullptr) {
       continue;
     }
-    if (best == nullptr || bin->posted.first->order < best->order) {
-      best = bin->posted.first;
+    if (best == nullptr || bin->second.posted.first->order < best->order) {
+      best = bin->second.posted.first;
+      best_class = which;
+      best_bin = bin;
     }
   }
   if (best != nullptr) {
-    take(*best);
+    take(best_class, best_bin, *best);
   }
   return best;
 }
@@ -197,16 +146,15 @@ void Matcher::keep(UnexpectedMessage& message) {
 }
 
 void Matcher::link(std::size_t which, UnexpectedMessage& message) {
-  Bin& bin = find_or_make(which, key_of(which, message.envelope));
-  message.bins[which] = &bin;
-  append(bin.unexpected, message, unexpected_link(which));
+  message.is_listed_by_tag = message.is_listed_by_tag || which == by_tag;
+  append(tables_[which][key_of(which, message.envelope)].unexpected, message, unexpected_link(which));
 }
 
 /// Begins to list unexpected messages by tag: those that are there, in the order in which they came.
 void Matcher::list_by_tag() {
   lists_by_tag_ = true;
   for (const auto& [key, bin] : tables_[class_count - 1]) {
-    for (UnexpectedMessage* message = bin->unexpected.first; message != nullptr;
+    for (UnexpectedMessage* message = bin.unexpected.first; message != nullptr;
          message = message->links[class_count - 1].next) {
       link(by_tag, *message);
     }
@@ -225,11 +173,12 @@ UnexpectedMessage* Matcher::probe(const Envelope& receive) {
   if (unexpected_count_ == 0) {
     return nullptr;
   }
-  if (class_of(receive) == by_tag && !lists_by_tag_) {
+  const std::size_t which = class_of(receive);
+  if (which == by_tag && !lists_by_tag_) {
     list_by_tag();
   }
-  const Bin* const bin = find(class_of(receive), receive);
-  return bin == nullptr ? nullptr : bin->unexpected.first;
+  const auto bin = tables_[which].find(key_of(which, receive));
+  return bin == tables_[which].end() ? nullptr : bin->second.unexpected.first;
 }
 
 UnexpectedMessage* Matcher::claim(const Envelope& receive) {
@@ -241,10 +190,11 @@ UnexpectedMessage* Matcher::claim(const Envelope& receive) {
 }
 
 bool Matcher::cancel(PostedReceive& receive) {
-  if (receive.bin == nullptr) {
+  if (!receive.is_posted) {
     return false;
   }
-  take(receive);
+  const std::size_t which = class_of(receive.envelope);
+  take(which, tables_[which].find(key_of(which, receive.envelope)), receive);
   return true;
 }
 

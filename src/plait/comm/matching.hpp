@@ -31,8 +31,6 @@ struct Link {
   Node* next = nullptr;
 };
 
-struct Bin;
-
 }  // namespace detail
 
 /// A receive that waits for its message. Owned by whoever posted it; must stay until matched or cancelled.
@@ -40,7 +38,7 @@ struct PostedReceive {
   Envelope envelope;
 
   std::uint64_t order = 0;
-  detail::Bin* bin = nullptr;
+  bool is_posted = false;
   detail::Link<PostedReceive> link;
 };
 
@@ -48,7 +46,7 @@ struct PostedReceive {
 struct UnexpectedMessage {
   Envelope envelope;  ///< Neither source nor tag wild.
 
-  std::array<detail::Bin*, 4> bins{};
+  bool is_listed_by_tag = false;
   std::array<detail::Link<UnexpectedMessage>, 4> links;
 };
 
@@ -63,12 +61,8 @@ struct Ends {
 
 /// All that is outstanding for one key of one class.
 struct Bin {
-  std::size_t which = 0;
-  Envelope key;
   Ends<PostedReceive> posted;
   Ends<UnexpectedMessage> unexpected;
-  bool is_retired = false;  ///< Stands in the list of empty bins.
-  Link<Bin> link;
 
   [[nodiscard]] bool is_empty() const { return posted.first == nullptr && unexpected.first == nullptr; }
 };
@@ -81,8 +75,8 @@ struct Bin {
 /// receive stands in the one bin of its class and envelope; an unexpected message is linked into one bin of each
 /// class and unlinked from all four when it is taken (into that of any source and one tag only from the first such
 /// receive on: few programs have any). Of several receives that fit a message, the one posted first gets
-/// it; of several messages that fit a receive, the one that arrived first. Of empty bins a few are kept, as tags come
-/// again; the others are freed.
+/// it; of several messages that fit a receive, the one that arrived first. Bins stand inside their table, so that a
+/// message costs few cache misses; empty ones are freed at once.
 ///
 /// Expects that messages of one (source, communicator) arrive in the order in which they were sent.
 /// Threads: one at a time. Cost: at most four hash look-ups an operation; O(1) in what is outstanding.
@@ -115,9 +109,7 @@ class Matcher {
 
   [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
   [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_count_; }
-  /// Bins, with the few empty ones that are kept.
   [[nodiscard]] std::size_t bin_count() const noexcept;
-  static constexpr std::size_t empty_bins_max = 64;
 
   /// Calls `visit` with each outstanding receive, then returns; in no order. `visit` may free it, if the matcher is
   /// not used any more.
@@ -130,22 +122,16 @@ class Matcher {
   struct KeyHash {
     std::size_t operator()(const Envelope& key) const noexcept;
   };
-  using Table = boost::unordered_flat_map<Envelope, detail::Bin*, KeyHash>;
+  using Table = boost::unordered_flat_map<Envelope, detail::Bin, KeyHash>;
 
   void link(std::size_t which, UnexpectedMessage& message);
   void list_by_tag();
-  detail::Bin* find(std::size_t which, const Envelope& message) const;
-  detail::Bin& find_or_make(std::size_t which, const Envelope& key);
-  void retire_if_empty(detail::Bin& bin);
   void take(UnexpectedMessage& message);
-  void take(PostedReceive& receive);
+  void take(std::size_t which, Table::iterator bin, PostedReceive& receive);
 
   std::array<Table, 4> tables_;
-  bool lists_by_tag_ = false;         ///< Unexpected messages are listed for receives from any source with a tag.
-  std::vector<detail::Bin*> unused_;  ///< Memory of bins that were freed.
   std::array<std::size_t, 4> posted_in_class_{};
-  detail::Ends<detail::Bin> empty_;  ///< Kept empty bins, the one that has been empty for longest first.
-  std::size_t empty_count_ = 0;
+  bool lists_by_tag_ = false;  ///< Unexpected messages are listed for receives from any source with a tag.
   std::uint64_t next_order_ = 0;
   std::size_t posted_count_ = 0;
   std::size_t unexpected_count_ = 0;
@@ -160,7 +146,7 @@ void Matcher::for_each_posted(Visit&& visit) const {
   };
   for (const Table& table : tables_) {
     for (const auto& [key, bin] : table) {
-      visit_all_of(bin->posted.first);
+      visit_all_of(bin.posted.first);
     }
   }
 }
@@ -168,7 +154,7 @@ void Matcher::for_each_posted(Visit&& visit) const {
 template <class Visit>
 void Matcher::for_each_unexpected(Visit&& visit) const {
   for (const auto& [key, bin] : tables_[0]) {
-    for (const UnexpectedMessage* message = bin->unexpected.first; message != nullptr;) {
+    for (const UnexpectedMessage* message = bin.unexpected.first; message != nullptr;) {
       visit(*std::exchange(message, message->links[0].next));
     }
   }
