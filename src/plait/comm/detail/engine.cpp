@@ -98,6 +98,9 @@ Engine::~Engine() {
   for (const auto& [priority, operation] : wanting_pieces_) {
     add(operation);
   }
+  for (const auto& [announcement, offer] : offers_) {
+    add(offer.operation);
+  }
   left.erase(nullptr);
   std::ranges::for_each(left, release);
 }
