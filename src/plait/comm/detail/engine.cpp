@@ -69,12 +69,15 @@ Engine::Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOpt
 
 Engine::~Engine() {
   std::set<Operation*> left;
-  const auto add = [&left](Operation* operation) {
+  const std::function<void(Operation*)> add = [&](Operation* operation) {
     if (operation == nullptr || !left.insert(operation).second || !operation->forwarding) {
       return;
     }
-    left.insert(operation->forwarding->taker);
-    left.insert(operation->forwarding->source);
+    add(operation->forwarding->source);
+    if (operation->forwarding->taker != nullptr) {
+      add(operation->forwarding->taker);
+      release(operation);  // the count that the taker holds
+    }
   };
   matcher_.for_each_posted(
       [&](const PostedReceive& receive) { add(const_cast<Operation*>(static_cast<const Operation*>(&receive))); });
@@ -101,7 +104,6 @@ Engine::~Engine() {
   for (const auto& [announcement, offer] : offers_) {
     add(offer.operation);
   }
-  left.erase(nullptr);
   std::ranges::for_each(left, release);
 }
 
