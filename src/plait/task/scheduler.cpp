@@ -38,8 +38,7 @@ struct Worker {
   WorkerTimes times;
 };
 
-void Node::completed(const comm::Status& its_status) noexcept {
-  status = its_status;
+void Node::released(const comm::Status& /*its_status*/) noexcept {
   scheduler->note(*this);
 }
 

@@ -232,8 +232,13 @@ void Engine::handle(net::Arrival arrival) {
     if (header.payload > bytes.size() - offset) {
       refuse_packet(arrival.peer, bytes.size());
     }
-    has_message = has_message || wire::is_sequenced(header.kind);
-    handle_chunk(arrival.peer, header, bytes.subspan(offset, header.payload), is_alone ? &arrival.packet : nullptr);
+    const std::span<const std::byte> payload = bytes.subspan(offset, header.payload);
+    if (wire::is_sequenced(header.kind)) {
+      has_message = true;
+      handle_message(arrival.peer, header, payload, is_alone ? &arrival.packet : nullptr);
+    } else {
+      handle_control(arrival.peer, header, payload);
+    }
     offset = wire::aligned(offset + header.payload);
     if (!arrival.packet) {  // kept as it is
       break;
@@ -247,17 +252,6 @@ void Engine::handle(net::Arrival arrival) {
   }
   if (arrival.packet) {
     driver_.recycle(std::move(arrival.packet));
-  }
-}
-
-void Engine::handle_chunk(Rank via,
-                          const wire::Header& header,
-                          std::span<const std::byte> payload,
-                          net::Packet* packet) {
-  if (wire::is_sequenced(header.kind)) {
-    handle_message(via, header, payload, packet);
-  } else {
-    handle_control(via, header, payload);
   }
 }
 

@@ -90,7 +90,6 @@ class Engine {
   /// What has completed, and whose buffer is released, since the last call: linked, oldest first.
   [[nodiscard]] Operation* take_completed() { return std::exchange(completed_.first, nullptr); }
   [[nodiscard]] Operation* take_released() { return std::exchange(released_.first, nullptr); }
-  [[nodiscard]] bool has_news() const { return completed_.first != nullptr || released_.first != nullptr; }
 
   std::deque<ArrivedActive> active;  ///< Wait for their handlers.
 
@@ -146,7 +145,6 @@ class Engine {
 
   // engine.cpp
   void handle(net::Arrival arrival);
-  void handle_chunk(Rank via, const wire::Header& header, std::span<const std::byte> payload, net::Packet* packet);
   void handle_control(Rank via, const wire::Header& header, std::span<const std::byte> payload);
   void handle_message(Rank via, const wire::Header& header, std::span<const std::byte> payload, net::Packet* packet);
   [[nodiscard]] Incoming parse(Rank via, const wire::Header& header, std::span<const std::byte> payload) const;

@@ -90,6 +90,10 @@ struct Operation : PostedReceive, Outgoing {
   nanoseconds handed{};
   nanoseconds moved{};
 
+  /// Who has the data of a send: itself, or the operation that it passes on.
+  [[nodiscard]] const Operation& holder() const {
+    return forwarding && forwarding->source != nullptr ? *forwarding->source : *this;
+  }
   [[nodiscard]] std::size_t room() const { return layout ? layout->size() : memory.size(); }
   /// Copies the bytes from `offset` on out of the memory.
   void gather(std::size_t offset, std::span<std::byte> to) const;

@@ -17,8 +17,8 @@ std::size_t Engine::route_bytes(const Operation& operation) {
 }
 
 bool Engine::leaves_with_its_data(const Operation& operation, const Peer& peer) const {
-  const Operation* const source = operation.forwarding ? operation.forwarding->source : nullptr;
-  if (source != nullptr && source->forwarding->available < operation.bytes) {
+  const Operation& holder = operation.holder();
+  if (&holder != &operation && holder.forwarding->available < operation.bytes) {
     return false;  // the data to be passed on has not come yet
   }
   return operation.bytes <= eager_bytes_max_ && (!peer.may_only_announce || operation.bytes == 0) &&
@@ -188,8 +188,7 @@ void Engine::append_message(net::Packet& packet, Operation& operation, bool is_e
           payload + sizeof forwarding.route, forwarding.stops.data(), forwarding.stops.size() * sizeof(wire::Stop));
     }
   }
-  const bool is_elsewhere = route > 0 && operation.forwarding->source != nullptr;
-  (is_elsewhere ? *operation.forwarding->source : operation).gather(0, {payload + route, data});
+  operation.holder().gather(0, {payload + route, data});
 }
 
 void Engine::append(net::Packet& packet, const wire::Header& header, std::span<const std::byte> payload) {

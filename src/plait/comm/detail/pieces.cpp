@@ -9,16 +9,6 @@
 
 namespace plait::comm::detail {
 
-namespace {
-
-/// Who holds the data of a send: itself, or the operation that it passes on.
-Operation& holder_of(Operation& operation) {
-  const bool is_elsewhere = operation.forwarding && operation.forwarding->source != nullptr;
-  return is_elsewhere ? *operation.forwarding->source : operation;
-}
-
-}  // namespace
-
 // ---- the sender's numbers ----
 
 std::uint64_t Engine::announce(Operation& operation) {
@@ -172,8 +162,7 @@ void Engine::all_pieces_are_here(Operation& operation) {
 void Engine::handle_ready(Rank via, const wire::Header& header, const wire::Ready& ready) {
   Operation* const operation = announced(header.operation);
   if (operation == nullptr || operation->peer != via || ready.offset + ready.bytes > operation->bytes ||
-      (&holder_of(*operation) != operation &&
-       ready.offset + ready.bytes > holder_of(*operation).forwarding->available)) {
+      (&operation->holder() != operation && ready.offset + ready.bytes > operation->holder().forwarding->available)) {
     throw Error{ErrorCode::network,
                 fmt::format("rank {} asks for data that was not announced to it: do all ranks run the same version of "
                             "plait?",
@@ -203,7 +192,7 @@ bool Engine::send_piece(Operation& operation, const wire::Ready& ready) try {
   }
   const std::uint32_t cookie = free_cookies_.back();
   Piece& piece = sending_[cookie];
-  const Operation& holder = holder_of(operation);
+  const Operation& holder = operation.holder();
   std::span<const std::byte> memory = holder.together(ready.offset, ready.bytes);
   if (memory.empty()) {
     piece.copy.resize(ready.bytes);

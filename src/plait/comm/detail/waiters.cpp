@@ -44,11 +44,4 @@ void Waiters::wake_one() {
   }
 }
 
-void Waiters::wake_all() {
-  const std::lock_guard lock{mutex_};
-  for (Waiter* waiter = first_; waiter != nullptr; waiter = waiter->next) {
-    signal(*waiter, Waiter::please_poll);
-  }
-}
-
 }  // namespace plait::comm::detail

@@ -35,7 +35,6 @@ class Waiters {
   void wake(Operation& operation);
   /// Asks the one that came first to poll, if any is there.
   void wake_one();
-  void wake_all();
 
  private:
   static void signal(Waiter& waiter, std::uint32_t what);

@@ -31,7 +31,12 @@ class JoinedSends final : public comm::Completion {
       sends_[index]->completed(its_status);
     }
   }
-  void released(const comm::Status& /*status*/) noexcept override { delete this; }
+  void released(const comm::Status& status) noexcept override {
+    for (Node* const send : sends_) {
+      send->released(status);
+    }
+    delete this;
+  }
 
  private:
   std::vector<Node*> sends_;

@@ -23,8 +23,10 @@ enum class Role : std::uint8_t { compute, join, send, receive };
 /// A task: what the graph's builder said of it, and its state in the present run.
 struct Node final : comm::Completion {
   explicit Node(TaskKind its_kind) : kind{its_kind} {}
-  /// A message of this task is complete: notes it, for a worker to act on.
-  void completed(const comm::Status& status) noexcept override;
+  void completed(const comm::Status& its_status) noexcept override { status = its_status; }
+  /// A message of this task has come or left, and nobody else needs its buffer, which the tasks after this one may
+  /// write: notes it, for a worker to act on.
+  void released(const comm::Status& its_status) noexcept override;
 
   Graph* owner = nullptr;  ///< Nothing for a spawned task.
   TaskKind kind;
