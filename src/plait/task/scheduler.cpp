@@ -42,6 +42,22 @@ void Node::released(const comm::Status& /*its_status*/) noexcept {
   scheduler->note(*this);
 }
 
+/// Hands tasks of no graph over to the worker that has ended another.
+class WorkerSink final : public ReadySink {
+ public:
+  WorkerSink(Scheduler& scheduler, Worker& worker) : scheduler_{scheduler}, worker_{worker} {}
+  void ready(Node& node) override { scheduler_.make_ready(worker_, node); }
+  void again(Node& node) override {
+    node.unfinished.store(1, std::memory_order_relaxed);            // published by the queue's lock
+    scheduler_.remaining_.fetch_add(1, std::memory_order_relaxed);  // the task whose end this is still counts
+    scheduler_.make_ready(worker_, node);
+  }
+
+ private:
+  Scheduler& scheduler_;
+  Worker& worker_;
+};
+
 }  // namespace detail
 
 namespace {
@@ -108,15 +124,7 @@ void Scheduler::run(Graph& graph, std::span<const Task> active) {
     throw *failure;
   }
   activate(active);
-  {
-    const std::lock_guard lock{mutex_};
-    ++generation_;
-    is_open_ = true;
-    workers_inside_ = 1;
-  }
-  if (options_.worker_count > 1) {
-    wake_.notify_all();
-  }
+  let_in();
   Worker& self = *workers_.front();
   self.now = recorder_.now();
   for (const Task& task : active) {
@@ -126,6 +134,24 @@ void Scheduler::run(Graph& graph, std::span<const Task> active) {
   }
   post_sends(self);
   work(self);
+  see_off();
+}
+
+void Scheduler::let_in() {
+  {
+    const std::lock_guard lock{mutex_};
+    expect(!is_open_, "one run at a time");
+    ++generation_;
+    is_open_ = true;
+    workers_inside_ = 1;
+  }
+  if (options_.worker_count > 1) {
+    wake_.notify_all();
+  }
+}
+
+/// Waits until the workers have left the run, and throws what has ended it.
+void Scheduler::see_off() {
   std::unique_lock lock{mutex_};
   is_open_ = false;  // a worker that has slept through the run stays out
   wake_.wait(lock, [this] { return workers_inside_ == 0; });
@@ -138,6 +164,46 @@ void Scheduler::run(Graph& graph, std::span<const Task> active) {
   if (remaining_.load(std::memory_order_relaxed) > 0) {  // the others have gone: nobody writes it
     throw endpoint_.failure().value();
   }
+}
+
+// ---- an open run ----
+
+void Scheduler::open(std::function<std::string()> describe) {
+  if (const auto failure = endpoint_.failure()) {
+    throw *failure;
+  }
+  graph_ = nullptr;
+  active_ = {};
+  ++epoch_;
+  remaining_.store(1, std::memory_order_relaxed);  // until it is closed; published by the mutex in let_in()
+  describe_ = std::move(describe);
+  let_in();
+  workers_.front()->now = recorder_.now();
+}
+
+void Scheduler::close() {
+  help_until([this] { return remaining_.load(std::memory_order_acquire) == 1; });  // with release in count_off()
+  count_off(nullptr, *workers_.front());
+  work(*workers_.front());  // leaves at once
+  describe_ = nullptr;
+  see_off();
+}
+
+void Scheduler::count_in(Node& node) noexcept {
+  node.scheduler = this;
+  node.unfinished.store(1, std::memory_order_relaxed);  // published by whoever hands the task over
+  node.id = next_id_.fetch_add(1, std::memory_order_relaxed);
+  remaining_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Scheduler::start(Node& node) {
+  Worker& self = *workers_.front();
+  if (self.trace.is_on()) {
+    self.now = recorder_.now();
+    self.is_now_fresh = false;
+  }
+  make_ready(self, node);
+  post_sends(self);
 }
 
 /// Each count starts one too high, so that nothing starts while the counting is under way.
@@ -196,33 +262,54 @@ void Scheduler::work(Worker& worker) {
   worker.remaining_seen = 0;
   Backoff backoff{options_.wait, crowding_};
   while (!is_over()) {
-    if (noted_.load(std::memory_order_relaxed) != nullptr) {  // a hint; finish_noted() acquires
-      finish_noted(worker);
-    }
-    if (Node* const node = find_task(worker)) {
-      execute(worker, *node);
-      backoff.reset();
-      if (worker.now - worker.last_poll > options_.poll_interval) {
-        worker.last_poll = worker.now;
-        worker.is_now_fresh = false;
-        endpoint_.progress();
-      }
-      continue;
-    }
-    worker.is_now_fresh = false;
-    if (endpoint_.progress() > 0) {
-      backoff.reset();
-      worker.now = recorder_.now();
-      worker.last_poll = worker.now;
-    } else {
-      idle(worker, backoff);
-    }
+    look(worker, backoff);
   }
   worker.now = recorder_.now();
   worker.times.total += worker.now - start;
   const std::lock_guard lock{mutex_};
   if (--workers_inside_ == 0) {
     wake_.notify_all();
+  }
+}
+
+/// Worker 0, in a run that is open for more.
+void Scheduler::help_until(const std::function<bool()>& is_done) {
+  Worker& worker = *workers_.front();
+  worker.now = recorder_.now();
+  const nanoseconds start = worker.now;
+  worker.last_move = start;
+  worker.last_poll = start;
+  worker.remaining_seen = 0;
+  Backoff backoff{options_.wait, crowding_};
+  while (!has_failed_.load(std::memory_order_acquire) && !is_done()) {  // with release in fail()
+    look(worker, backoff);
+  }
+  worker.now = recorder_.now();
+  worker.times.total += worker.now - start;
+}
+
+/// One look at all that a worker may do.
+void Scheduler::look(Worker& worker, Backoff& backoff) {
+  if (noted_.load(std::memory_order_relaxed) != nullptr) {  // a hint; finish_noted() acquires
+    finish_noted(worker);
+  }
+  if (Node* const node = find_task(worker)) {
+    execute(worker, *node);
+    backoff.reset();
+    if (worker.now - worker.last_poll > options_.poll_interval) {
+      worker.last_poll = worker.now;
+      worker.is_now_fresh = false;
+      endpoint_.progress();
+    }
+    return;
+  }
+  worker.is_now_fresh = false;
+  if (endpoint_.progress() > 0) {
+    backoff.reset();
+    worker.now = recorder_.now();
+    worker.last_poll = worker.now;
+  } else {
+    idle(worker, backoff);
   }
 }
 
@@ -258,15 +345,12 @@ void Scheduler::execute(Worker& worker, Node& node) {
     fail(error);
   } catch (const std::exception& error) {
     fail(Error{ErrorCode::user_task,
-               fmt::format("task '{}' on rank {} threw: {}",
-                           graph_->kinds()[node.kind.value()],
-                           endpoint_.self().value(),
-                           error.what())});
+               fmt::format("task '{}' on rank {} threw: {}", name_of(node), endpoint_.self().value(), error.what())});
   } catch (...) {
-    fail(Error{ErrorCode::user_task,
-               fmt::format("task '{}' on rank {} threw something that is no exception",
-                           graph_->kinds()[node.kind.value()],
-                           endpoint_.self().value())});
+    fail(Error{
+        ErrorCode::user_task,
+        fmt::format(
+            "task '{}' on rank {} threw something that is no exception", name_of(node), endpoint_.self().value())});
   }
   worker.now = recorder_.now();
   worker.is_now_fresh = true;
@@ -280,7 +364,7 @@ void Scheduler::execute(Worker& worker, Node& node) {
   node.last_worker = worker.id;
   worker.times.busy += worker.now - start;
   ++worker.times.tasks;
-  worker.trace.task({.kind = names_[node.kind.value()],
+  worker.trace.task({.kind = trace_name_of(node),
                      .object = node.object,
                      .ready = node.ready,
                      .start = start,
@@ -305,6 +389,13 @@ void Scheduler::finish(Worker& worker, Node& ended) {
     if (node.unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1) {
       continue;
     }
+    Node* const parent = node.parent;
+    if (node.ending != nullptr) {
+      detail::WorkerSink sink{*this, worker};
+      node.ending->ended(node, sink);
+      count_off(parent, worker);
+      continue;
+    }
     for (Node* const successor : node.successors) {
       // Acquires what all predecessors wrote for whoever runs the successor.
       if (successor->epoch == epoch_ && successor->waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -312,15 +403,27 @@ void Scheduler::finish(Worker& worker, Node& ended) {
         make_ready(worker, *successor);
       }
     }
-    if (node.parent != nullptr) {
-      worker.finishing.push_back(node.parent);
-    }
-    if (remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with is_over()
-      wake_.notify_all();
-    }
+    count_off(parent, worker);
   }
   worker.is_finishing = false;
   post_sends(worker);
+}
+
+void Scheduler::count_off(Node* parent, Worker& worker) {
+  if (parent != nullptr) {
+    worker.finishing.push_back(parent);
+  }
+  if (remaining_.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with is_over()
+    wake_.notify_all();
+  }
+}
+
+const std::string& Scheduler::name_of(const Node& node) const {
+  return node.label != nullptr ? node.label->name : graph_->kinds()[node.kind.value()];
+}
+
+trace::NameId Scheduler::trace_name_of(const Node& node) const {
+  return node.label != nullptr ? node.label->trace_name : names_[node.kind.value()];
 }
 
 void Scheduler::make_ready(Worker& worker, Node& node) {
@@ -334,6 +437,8 @@ void Scheduler::make_ready(Worker& worker, Node& node) {
       break;
     case detail::Role::receive:
       post_receive(worker, node);
+      break;
+    case detail::Role::event:
       break;
     case detail::Role::compute: {
       const bool has_home = node.last_worker && node.last_worker.value() < workers_.size();
@@ -353,6 +458,7 @@ void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
   // What waits for the parent waits for this one, too.
   node.weight_ns = node.cost_ns + parent.weight_ns;
   node.parent = &parent;
+  node.label = parent.label;
   node.epoch = epoch_;
   node.unfinished.store(1, std::memory_order_relaxed);  // published by the queue's lock
   node.id = next_id_.fetch_add(1, std::memory_order_relaxed);
@@ -448,9 +554,14 @@ void Scheduler::finish_noted(Worker& worker) {
   worker.now = recorder_.now();
   while (node != nullptr) {
     Node* const next = node->next_noted;
+    if (node->role == detail::Role::event) {
+      finish(worker, *node);
+      node = next;
+      continue;
+    }
     const bool is_send = node->role == detail::Role::send;
     worker.trace.task(
-        {.kind = names_[node->kind.value()],
+        {.kind = trace_name_of(*node),
          .part = is_send ? trace::TaskPart::send : trace::TaskPart::receive,
          .object = trace::message_object(is_send ? node->address.rank : node->status.source, node->status.sequence),
          .ready = node->ready,
@@ -463,7 +574,7 @@ void Scheduler::finish_noted(Worker& worker) {
       fail(Error{
           *node->status.error,
           fmt::format("task '{}' on rank {} received {} bytes from rank {} with tag {}, more than its buffer of {}",
-                      graph_->kinds()[node->kind.value()],
+                      name_of(*node),
                       endpoint_.self().value(),
                       node->status.bytes,
                       node->status.source.value(),
@@ -546,6 +657,9 @@ void Scheduler::check_stall(Worker& worker) {
 }
 
 std::string Scheduler::describe_waiting() const {
+  if (describe_) {
+    return describe_();
+  }
   std::string text;
   int count = 0;
   for (const Task& task : active_) {
@@ -557,7 +671,7 @@ std::string Scheduler::describe_waiting() const {
       return text + ", ...";
     }
     text += count > 1 ? ", " : "";
-    text += graph_->kinds()[node.kind.value()];
+    text += name_of(node);
     const std::uint32_t waits = node.waits.load(std::memory_order_relaxed);
     if (waits > 0) {
       text += fmt::format(" (for {} others)", waits);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,9 +23,12 @@
 
 namespace plait::task {
 
+class OpenRun;
+
 namespace detail {
+class WorkerSink;
 struct Worker;
-}
+}  // namespace detail
 
 /// How a scheduler behaves.
 struct SchedulerOptions {
@@ -85,13 +89,27 @@ class Scheduler {
 
  private:
   friend class TaskContext;
+  friend class OpenRun;
+  friend class detail::WorkerSink;
   friend struct detail::Node;
   using Node = detail::Node;
   using Worker = detail::Worker;
 
+  // An open run; see open_run.hpp.
+  void open(std::function<std::string()> describe);
+  void close();
+  void count_in(Node& node) noexcept;
+  void start(Node& node);
+
   void activate(std::span<const Task> active);
+  void let_in();
+  void see_off();
   void serve(Worker& worker);
   void work(Worker& worker);
+  void look(Worker& worker, Backoff& backoff);
+  void help_until(const std::function<bool()>& is_done);
+  [[nodiscard]] const std::string& name_of(const Node& node) const;
+  [[nodiscard]] trace::NameId trace_name_of(const Node& node) const;
   [[nodiscard]] Node* find_task(Worker& worker);
   void execute(Worker& worker, Node& node);
   void make_ready(Worker& worker, Node& node);
@@ -100,6 +118,7 @@ class Scheduler {
   void post_send(std::span<Node* const> same);
   void finish(Worker& worker, Node& node);
   void finish_noted(Worker& worker);
+  void count_off(Node* parent, Worker& worker);
   void note(Node& node) noexcept;
   void spawn(Worker& worker, Node& parent, Spawn&& wish);
   void fail(const Error& error) noexcept;
@@ -116,7 +135,8 @@ class Scheduler {
   std::vector<std::unique_ptr<Worker>> workers_;
 
   // The present run. Written by `run` before the workers are let in.
-  Graph* graph_ = nullptr;
+  Graph* graph_ = nullptr;                 ///< Nothing in an open run.
+  std::function<std::string()> describe_;  ///< Of an open run: what waits.
   std::span<const Task> active_;
   std::vector<trace::NameId> names_;  ///< By kind.
   std::uint32_t epoch_ = 0;

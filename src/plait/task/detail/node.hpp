@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/graph.hpp"
+#include "plait/trace/recorder.hpp"
 
 namespace plait::task {
 class Scheduler;
@@ -18,7 +20,39 @@ class Scheduler;
 
 namespace plait::task::detail {
 
-enum class Role : std::uint8_t { compute, join, send, receive };
+/// `event`: ends when it is said to have ended (`OpenRun::has_ended`); nobody executes or posts it.
+enum class Role : std::uint8_t { compute, join, send, receive, event };
+
+struct Node;
+
+/// What a task that is of no graph is called.
+struct Label {
+  std::string name;
+  trace::NameId trace_name{};
+};
+
+/// Where the owner of an ended task hands over what may run now. Valid during the call; of the worker that calls.
+class ReadySink {
+ public:
+  /// `node`, counted already, waits for nothing any more.
+  virtual void ready(Node& node) = 0;
+  /// As `ready`, and counts it: for a task that runs once more.
+  virtual void again(Node& node) = 0;
+
+ protected:
+  ~ReadySink() = default;
+};
+
+/// The owner of tasks that are of no graph: it keeps what comes after them, and their memory.
+class Ending {
+ public:
+  /// `node` has ended, its locks are free, and the scheduler does not look at it again. Called once for each time that
+  /// it ran, by the worker that ended it.
+  virtual void ended(Node& node, ReadySink& sink) noexcept = 0;
+
+ protected:
+  ~Ending() = default;
+};
 
 /// A task: what the graph's builder said of it, and its state in the present run.
 struct Node final : comm::Completion {
@@ -28,7 +62,9 @@ struct Node final : comm::Completion {
   /// write: notes it, for a worker to act on.
   void released(const comm::Status& its_status) noexcept override;
 
-  Graph* owner = nullptr;  ///< Nothing for a spawned task.
+  Graph* owner = nullptr;        ///< Nothing for a spawned task, and for one of no graph.
+  Ending* ending = nullptr;      ///< Of a task of no graph.
+  const Label* label = nullptr;  ///< Of a task of no graph; `kind` then tells nothing.
   TaskKind kind;
   Role role = Role::compute;
   Body body;
