@@ -97,6 +97,39 @@ TEST(Runtime, leaves_a_trace_of_tasks_messages_and_what_ran) {
   }
 }
 
+TEST(Runtime, leaves_its_graphs_in_the_trace_once_and_again_after_a_change) {
+  const test::TemporaryFolder folder;
+  test::run_on_loopback(1, {.trace_folder = folder.path() / "run"}, [](Runtime& runtime) {
+    task::Graph graph;
+    task::Task first = graph.task("first", [] {});
+    task::Task gate = graph.join("gate").after(first);
+    task::Task last = graph.task("last", [](task::TaskContext& context) {
+      context.spawn({.kind = task::TaskKind{0}, .body = [](task::TaskContext&) {}});
+    });
+    last.after(gate);
+    runtime.run(graph);
+    runtime.run(graph, std::array{last});
+    last.after(first);
+    runtime.run(graph);
+  });
+  const trace::RankTrace rank = std::move(trace::read_run(folder.path() / "run").value().ranks.front());
+  using trace::Dependency;
+  EXPECT_EQ(rank.dependencies, (std::vector<Dependency>{{1, 1, 2}, {1, 2, 3}, {2, 1, 2}, {2, 1, 3}, {2, 2, 3}}));
+  ASSERT_EQ(rank.graph_tasks.size(), 6U);
+  EXPECT_EQ(rank.graph_tasks[1].part, trace::TaskPart::join);
+  EXPECT_EQ(rank.name(trace::Role::task, rank.graph_tasks[1].kind), "gate");
+  ASSERT_EQ(rank.graph_runs.size(), 3U);
+  EXPECT_EQ(rank.graph_runs[1].graph, 1U);
+  EXPECT_EQ(rank.graph_runs[1].active, 1U);
+  EXPECT_EQ(rank.graph_runs[2].graph, 2U);
+  ASSERT_EQ(rank.tasks.size(), 8U);
+  const auto places = [&](std::size_t index) { return rank.tasks[index].event.place; };
+  EXPECT_EQ(places(0), 1U);
+  EXPECT_EQ(places(1), 3U);
+  EXPECT_EQ(places(2), 0U) << "a spawned task is of no graph";
+  EXPECT_EQ(rank.tasks[1].event.caused_by, rank.tasks[0].event.task) << "not the join, which leaves no record";
+}
+
 TEST(Runtime, refuses_to_work_without_workers) {
   EXPECT_THROW(test::run_on_loopback(1, {.worker_count = 0}, [](Runtime&) {}), Error);
 }

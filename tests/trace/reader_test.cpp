@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/trace/reader.hpp"
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -65,6 +66,8 @@ class Reader : public testing::Test {
       main.poll_gap({.start = time, .end = time});
       main.counter({.name = recorder.name(Role::counter, "bodies"), .time = time, .value = 1});
       main.clock({.time = time, .offset = time, .round_trip = time});
+      main.graph_task({.graph = 1, .place = i + 1, .kind = drift, .later = std::array{i + 2}});
+      main.graph_run({.graph = 1, .step = i, .start = time, .active = 5});
     }
   }
 

@@ -76,7 +76,8 @@ TEST(Recorder, gives_back_every_kind_of_event) {
                  .end = nanoseconds{3},
                  .task = 4,
                  .caused_by = 5,
-                 .step = 6});
+                 .step = 6,
+                 .place = 7});
     thread.message({.direction = MessageDirection::received,
                     .protocol = Protocol::rendezvous,
                     .peer = Rank{1},
@@ -96,6 +97,7 @@ TEST(Recorder, gives_back_every_kind_of_event) {
     thread.poll_gap({.start = nanoseconds{1}, .end = nanoseconds{2}});
     thread.counter({.name = recorder.name(Role::counter, "bodies"), .time = nanoseconds{1}, .value = 2.5, .step = 3});
     thread.clock({.time = nanoseconds{1}, .offset = nanoseconds{-2}, .round_trip = nanoseconds{3}});
+    thread.graph_run({.graph = 1, .step = 2, .start = nanoseconds{3}, .active = 4});
   }
   const RankTrace trace = read(folder);
   EXPECT_EQ(trace.rank, Rank{3});
@@ -111,6 +113,7 @@ TEST(Recorder, gives_back_every_kind_of_event) {
   EXPECT_EQ(task.task, 4U);
   EXPECT_EQ(task.caused_by, 5U);
   EXPECT_EQ(task.step, 6U);
+  EXPECT_EQ(task.place, 7U);
   const TracedThread& thread = trace.threads.at(trace.tasks[0].thread);
   EXPECT_EQ(thread.worker, WorkerId{7});
   EXPECT_EQ(thread.name, "worker 7");
@@ -137,6 +140,36 @@ TEST(Recorder, gives_back_every_kind_of_event) {
   EXPECT_EQ(trace.counters[0].event.value, 2.5);
   ASSERT_EQ(trace.clocks.size(), 1U);
   EXPECT_EQ(trace.clocks[0].offset, nanoseconds{-2});
+  ASSERT_EQ(trace.graph_runs.size(), 1U);
+  EXPECT_EQ(trace.graph_runs[0].graph, 1U);
+  EXPECT_EQ(trace.graph_runs[0].step, 2U);
+  EXPECT_EQ(trace.graph_runs[0].start, nanoseconds{3});
+  EXPECT_EQ(trace.graph_runs[0].active, 4U);
+}
+
+TEST(Recorder, takes_tasks_of_graphs_whatever_number_comes_after_them) {
+  for (const std::uint32_t count : {0U, 1U, 12U, 13U, 24U, 100U}) {
+    const TemporaryFolder folder;
+    const SteadyClock clock;
+    std::vector<std::uint32_t> later;
+    std::vector<Dependency> expected;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      later.push_back(10 + i);
+      expected.push_back({.graph = 3, .earlier = 5, .later = 10 + i});
+    }
+    {
+      Recorder recorder{clock, options_in(folder)};
+      recorder.thread(WorkerId{0}, "worker 0")
+          .graph_task({.graph = 3,
+                       .place = 5,
+                       .part = TaskPart::join,
+                       .kind = recorder.name(Role::task, "all here"),
+                       .later = later});
+    }
+    const RankTrace trace = read(folder);
+    EXPECT_EQ(trace.graph_tasks, (std::vector{GraphTask{3, 5, TaskPart::join, NameId{0}}})) << count;
+    EXPECT_EQ(trace.dependencies, expected) << count;
+  }
 }
 
 TEST(Recorder, lays_bytes_down_as_the_format_says) {

@@ -59,6 +59,7 @@ TaskKind Graph::kind(std::string_view name) {
 Task Graph::add(std::string_view kind_name) {
   nodes_.push_back(std::make_unique<detail::Node>(kind(kind_name)));
   nodes_.back()->owner = this;
+  nodes_.back()->number = static_cast<std::uint32_t>(nodes_.size() - 1);
   is_changed_ = true;
   return all_.emplace_back(*nodes_.back());
 }
@@ -105,6 +106,7 @@ void Graph::prepare() {
   if (is_changed_) {
     find_order();
     is_changed_ = false;
+    number_in_trace_ = 0;
     runs_until_weighing_ = 0;
   }
   if (runs_until_weighing_ > 0) {

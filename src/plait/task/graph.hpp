@@ -21,7 +21,8 @@ namespace plait::task {
 
 namespace detail {
 struct Node;
-}
+class GraphRecord;
+}  // namespace detail
 
 class TaskContext;
 
@@ -100,7 +101,8 @@ class Graph {
   [[nodiscard]] std::span<const Task> all() const noexcept { return all_; }
 
  private:
-  friend class Task;  // a new dependency makes the order out of date
+  friend class Task;                 // a new dependency makes the order out of date
+  friend class detail::GraphRecord;  // notes here that the trace has this graph
 
   Task add(std::string_view kind);
   void find_order();
@@ -113,6 +115,7 @@ class Graph {
   std::vector<detail::Node*> order_;
   std::uint32_t runs_until_weighing_ = 0;
   bool is_changed_ = true;
+  std::uint32_t number_in_trace_ = 0;  ///< 0: the trace does not have it as it is now.
 };
 
 }  // namespace plait::task

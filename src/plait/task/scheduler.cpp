@@ -65,6 +65,11 @@ namespace {
 constexpr double cost_smoothing = 0.25;
 constexpr int waiting_described_max = 20;
 
+/// In its graph, from 1, as traces count.
+std::uint32_t place_of(const detail::Node& node) {
+  return node.owner != nullptr ? node.number + 1 : 0;
+}
+
 }  // namespace
 
 WorkerId TaskContext::worker() const noexcept {
@@ -124,6 +129,7 @@ void Scheduler::run(Graph& graph, std::span<const Task> active) {
     throw *failure;
   }
   activate(active);
+  graph_record_.begin_run(graph, {names_, epoch_ - 1, active.size(), recorder_.now()}, workers_.front()->trace);
   let_in();
   Worker& self = *workers_.front();
   self.now = recorder_.now();
@@ -371,7 +377,8 @@ void Scheduler::execute(Worker& worker, Node& node) {
                      .end = worker.now,
                      .task = node.id,
                      .caused_by = node.caused_by,
-                     .step = epoch_ - 1});
+                     .step = epoch_ - 1,
+                     .place = place_of(node)});
   finish(worker, node);
 }
 
@@ -399,7 +406,8 @@ void Scheduler::finish(Worker& worker, Node& ended) {
     for (Node* const successor : node.successors) {
       // Acquires what all predecessors wrote for whoever runs the successor.
       if (successor->epoch == epoch_ && successor->waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-        successor->caused_by = node.id;
+        // A join leaves no record: what comes after it was made ready by what the join waited for last.
+        successor->caused_by = node.role == detail::Role::join ? node.caused_by : node.id;
         make_ready(worker, *successor);
       }
     }
@@ -569,7 +577,8 @@ void Scheduler::finish_noted(Worker& worker) {
          .end = worker.now,
          .task = node->id,
          .caused_by = node->caused_by,
-         .step = epoch_ - 1});
+         .step = epoch_ - 1,
+         .place = place_of(*node)});
     if (node->status.error) {
       fail(Error{
           *node->status.error,

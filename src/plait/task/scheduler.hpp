@@ -18,6 +18,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/task/detail/graph_record.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/trace/recorder.hpp"
 
@@ -139,6 +140,7 @@ class Scheduler {
   std::function<std::string()> describe_;  ///< Of an open run: what waits.
   std::span<const Task> active_;
   std::vector<trace::NameId> names_;  ///< By kind.
+  detail::GraphRecord graph_record_;
   std::uint32_t epoch_ = 0;
   std::atomic<std::uint64_t> next_id_ = 1;
   std::atomic<std::size_t> remaining_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
@@ -21,7 +22,8 @@ inline constexpr std::uint8_t role_count = 3;
 /// Longest text of a name or of a thread's name in a file; longer ones are cut, at a character.
 inline constexpr std::size_t text_bytes_max = 56;
 
-enum class TaskPart : std::uint8_t { compute = 0, send = 1, receive = 2 };
+/// What a task does. Joins, which order others and do nothing, stand in graphs only: they leave no `TaskEvent`.
+enum class TaskPart : std::uint8_t { compute = 0, send = 1, receive = 2, join = 3 };
 
 struct TaskEvent {
   NameId kind;  ///< Of `Role::task`.
@@ -34,6 +36,24 @@ struct TaskEvent {
   std::uint64_t task = 0;       ///< Unique within the rank's file, from 1.
   std::uint64_t caused_by = 0;  ///< The task whose end made it ready or that spawned it; 0 = none.
   std::uint32_t step = 0;
+  std::uint32_t place = 0;  ///< In its graph, from 1; 0 = in none.
+};
+
+/// A task of a graph, and what must come after it. Told once for each graph, not at each run.
+struct GraphTaskEvent {
+  std::uint32_t graph = 0;  ///< Number of the graph on its rank, from 1.
+  std::uint32_t place = 0;  ///< Of the task in the graph, from 1.
+  TaskPart part = TaskPart::compute;
+  NameId kind;                           ///< Of `Role::task`.
+  std::span<const std::uint32_t> later;  ///< Places of the tasks that start after it. Borrowed for the call.
+};
+
+/// A run of a graph begins.
+struct GraphRunEvent {
+  std::uint32_t graph = 0;
+  std::uint32_t step = 0;  ///< Of the tasks that run.
+  nanoseconds start{};
+  std::uint32_t active = 0;  ///< How many of its tasks take part.
 };
 
 /// The object of a send or receive task: its message.

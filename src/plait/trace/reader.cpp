@@ -98,6 +98,18 @@ const char* why_not(const wire::Clock& clock) {
   return clock.round_trip_ns < 0 ? "a clock exchange that was answered before it was asked" : nullptr;
 }
 
+const char* why_not(const wire::GraphTask& task) {
+  if (task.part > static_cast<std::uint8_t>(TaskPart::join)) {
+    return "a task of a part that does not exist";
+  }
+  return task.later_count > wire::later_in_record ? "a task of a graph with more after it than a record holds"
+                                                  : nullptr;
+}
+
+const char* why_not(const wire::GraphRun& run) {
+  return is_impossible(run.start_ns) ? "an impossible time" : nullptr;
+}
+
 const char* why_not(const wire::Name& name) {
   if (name.role >= role_count) {
     return "a name of a role that does not exist";
@@ -176,6 +188,12 @@ class Collector {
       case wire::Kind::clock:
         take(as<wire::Clock>(record));
         return;
+      case wire::Kind::graph_task:
+        take(as<wire::GraphTask>(record));
+        return;
+      case wire::Kind::graph_run:
+        take(as<wire::GraphRun>(record));
+        return;
       case wire::Kind::none:
       case wire::Kind::chunk:
         leave_out("a chunk that begins inside another");
@@ -202,7 +220,8 @@ class Collector {
                                .end = nanoseconds{task.end_ns},
                                .task = task.task,
                                .caused_by = task.caused_by,
-                               .step = task.step}});
+                               .step = task.step,
+                               .place = task.place}});
     }
   }
 
@@ -260,6 +279,27 @@ class Collector {
       trace_.clocks.push_back({.time = nanoseconds{clock.time_ns},
                                .offset = nanoseconds{clock.offset_ns},
                                .round_trip = nanoseconds{clock.round_trip_ns}});
+    }
+  }
+
+  void take(const wire::GraphTask& task) {
+    if (!keep(why_not(task))) {
+      return;
+    }
+    const GraphTask known{task.graph, task.place, static_cast<TaskPart>(task.part), NameId{task.name}};
+    if (trace_.graph_tasks.empty() || trace_.graph_tasks.back() != known) {  // else its record goes on
+      trace_.graph_tasks.push_back(known);
+    }
+    for (const std::uint32_t later : std::span{task.later}.first(task.later_count)) {
+      trace_.dependencies.push_back({task.graph, task.place, later});
+    }
+  }
+
+  void take(const wire::GraphRun& run) {
+    if (keep(why_not(run))) {
+      note_time(run.start_ns);
+      trace_.graph_runs.push_back(
+          {.graph = run.graph, .step = run.step, .start = nanoseconds{run.start_ns}, .active = run.active_count});
     }
   }
 

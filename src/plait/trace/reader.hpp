@@ -29,6 +29,23 @@ struct TracedThread {
   std::string name;
 };
 
+/// A task of a graph. Its kind is a name of `Role::task`.
+struct GraphTask {
+  std::uint32_t graph = 0;
+  std::uint32_t place = 0;
+  TaskPart part = TaskPart::compute;
+  NameId kind;
+  friend bool operator==(const GraphTask&, const GraphTask&) = default;
+};
+
+/// Of the tasks at two places of a graph, the later starts after the end of the earlier.
+struct Dependency {
+  std::uint32_t graph = 0;
+  std::uint32_t earlier = 0;
+  std::uint32_t later = 0;
+  friend bool operator==(const Dependency&, const Dependency&) = default;
+};
+
 /// What is in one rank's file. Times are the rank's own; `ClockLine` compares them.
 ///
 /// Events of one thread are in the order in which they were recorded.
@@ -47,6 +64,9 @@ struct RankTrace {
   std::vector<Recorded<PollGapEvent>> poll_gaps;
   std::vector<Recorded<CounterEvent>> counters;
   std::vector<ClockEvent> clocks;
+  std::vector<GraphTask> graph_tasks;
+  std::vector<Dependency> dependencies;
+  std::vector<GraphRunEvent> graph_runs;
   nanoseconds last_event{};  ///< The latest time that any event tells.
   /// What was left out because it cannot be true, in sentences that name the file.
   std::vector<std::string> notices;

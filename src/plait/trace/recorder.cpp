@@ -99,7 +99,8 @@ void ThreadRecorder::record(const TaskEvent& event) noexcept {
                     .end_ns = event.end.count(),
                     .task = event.task,
                     .caused_by = event.caused_by,
-                    .step = event.step};
+                    .step = event.step,
+                    .place = event.place};
   append(record);
 }
 
@@ -152,6 +153,31 @@ void ThreadRecorder::record(const ClockEvent& event) noexcept {
                      .time_ns = event.time.count(),
                      .offset_ns = event.offset.count(),
                      .round_trip_ns = event.round_trip.count()};
+  append(record);
+}
+
+void ThreadRecorder::record(const GraphTaskEvent& event) noexcept {
+  std::span<const std::uint32_t> later = event.later;
+  do {
+    const std::size_t count = std::min(later.size(), wire::later_in_record);
+    wire::GraphTask record{.kind = static_cast<std::uint8_t>(wire::Kind::graph_task),
+                           .part = static_cast<std::uint8_t>(event.part),
+                           .later_count = static_cast<std::uint16_t>(count),
+                           .name = event.kind.value(),
+                           .graph = event.graph,
+                           .place = event.place};
+    std::ranges::copy(later.first(count), record.later.begin());
+    append(record);
+    later = later.subspan(count);
+  } while (!later.empty());
+}
+
+void ThreadRecorder::record(const GraphRunEvent& event) noexcept {
+  wire::GraphRun record{.kind = static_cast<std::uint8_t>(wire::Kind::graph_run),
+                        .graph = event.graph,
+                        .start_ns = event.start.count(),
+                        .step = event.step,
+                        .active_count = event.active};
   append(record);
 }
 

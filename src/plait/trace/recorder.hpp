@@ -59,6 +59,17 @@ class ThreadRecorder {
       record(event);
     }
   }
+  /// One record for each twelve tasks after it, at least one.
+  void graph_task(const GraphTaskEvent& event) noexcept {
+    if (is_on()) {
+      record(event);
+    }
+  }
+  void graph_run(const GraphRunEvent& event) noexcept {
+    if (is_on()) {
+      record(event);
+    }
+  }
 
  private:
   friend class Recorder;
@@ -73,6 +84,8 @@ class ThreadRecorder {
   void record(const PollGapEvent& event) noexcept;
   void record(const CounterEvent& event) noexcept;
   void record(const ClockEvent& event) noexcept;
+  void record(const GraphTaskEvent& event) noexcept;
+  void record(const GraphRunEvent& event) noexcept;
   void record_name(Role role, NameId name, std::string_view text) noexcept;
   template <class Record>
   void append(Record& record) noexcept;

@@ -65,6 +65,7 @@ struct Node final : comm::Completion {
   Graph* owner = nullptr;        ///< Nothing for a spawned task, and for one of no graph.
   Ending* ending = nullptr;      ///< Of a task of no graph.
   const Label* label = nullptr;  ///< Of a task of no graph; `kind` then tells nothing.
+  std::uint32_t number = 0;      ///< In its graph.
   TaskKind kind;
   Role role = Role::compute;
   Body body;

@@ -29,6 +29,8 @@ enum class Kind : std::uint8_t {
   poll_gap,
   counter,
   clock,
+  graph_task,
+  graph_run,
 };
 
 struct Header {
@@ -73,7 +75,7 @@ struct Task {
   std::uint64_t task = 0;
   std::uint64_t caused_by = 0;
   std::uint32_t step = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t place = 0;
 };
 
 struct Message {
@@ -133,14 +135,37 @@ struct Clock {
   std::array<std::uint8_t, 32> padding{};
 };
 
+inline constexpr std::size_t later_in_record = 12;
+
+struct GraphTask {
+  std::uint8_t kind = 0;
+  std::uint8_t part = 0;
+  std::uint16_t later_count = 0;
+  std::uint32_t name = 0;
+  std::uint32_t graph = 0;
+  std::uint32_t place = 0;
+  std::array<std::uint32_t, later_in_record> later{};
+};
+
+struct GraphRun {
+  std::uint8_t kind = 0;
+  std::array<std::uint8_t, 3> reserved{};
+  std::uint32_t graph = 0;
+  std::int64_t start_ns = 0;
+  std::uint32_t step = 0;
+  std::uint32_t active_count = 0;
+  std::array<std::uint8_t, 40> padding{};
+};
+
 template <class T>
 concept Record = std::is_trivially_copyable_v<T> && sizeof(T) == record_bytes && alignof(T) <= 8;
 
 static_assert(Record<Chunk> && Record<Name> && Record<Task> && Record<Message> && Record<Span> && Record<PollGap> &&
-              Record<Counter> && Record<Clock>);
-static_assert(offsetof(Task, object) == 8 && offsetof(Task, step) == 56);
+              Record<Counter> && Record<Clock> && Record<GraphTask> && Record<GraphRun>);
+static_assert(offsetof(Task, object) == 8 && offsetof(Task, place) == 60);
 static_assert(offsetof(Message, tag) == 16 && offsetof(Message, completed_ns) == 56);
 static_assert(offsetof(Span, step) == 32 && offsetof(PollGap, end_ns) == 16);
 static_assert(offsetof(Counter, step) == 24 && offsetof(Clock, round_trip_ns) == 24);
+static_assert(offsetof(GraphTask, later) == 16 && offsetof(GraphRun, step) == 16);
 
 }  // namespace plait::trace::wire
