@@ -56,6 +56,8 @@ using comm::Request;
 using comm::row_group;
 using comm::Status;
 using comm::Sum;
+using task::Access;
+using task::Claim;
 using task::Graph;
 using task::Resource;
 using task::Spawn;

@@ -111,6 +111,40 @@ TEST_P(Workers, never_run_two_tasks_that_lock_the_same_branch) {
   EXPECT_EQ(right_count, 900);
 }
 
+TEST_P(Workers, never_run_a_task_that_locks_beside_one_that_shares) {
+  Graph graph;
+  Resource root;
+  Resource leaf{&root};
+  int count = 0;  // unprotected but by the locks
+  std::atomic<int> readers = 0;
+  std::atomic<int> wrong = 0;
+  const auto read = [&] {
+    ++readers;
+    wrong += count % 2;
+    --readers;
+  };
+  const auto write = [&] {
+    ++count;
+    wrong += readers > 0 ? 1 : 0;
+    ++count;
+  };
+  for (int i = 0; i < 200; ++i) {
+    graph.task("write", write).locks(leaf);
+    graph.task("read all", read).shares(root);
+    graph.task("read", read).shares(leaf);
+  }
+  const TaskKind spawned = graph.kind("spawned");
+  graph.task("spawn", [&](TaskContext& context) {
+    for (int i = 0; i < 100; ++i) {
+      context.spawn({.kind = spawned, .body = [&](TaskContext&) { read(); }, .resources = {{&leaf, Access::shared}}});
+      context.spawn({.kind = spawned, .body = [&](TaskContext&) { write(); }, .resources = {&root}});
+    }
+  });
+  scheduler_.run(graph);
+  EXPECT_EQ(count, 600);
+  EXPECT_EQ(wrong, 0);
+}
+
 TEST_P(Workers, what_is_after_a_task_waits_for_all_that_it_spawned) {
   Graph graph;
   std::atomic<int> leaves = 0;

@@ -29,9 +29,20 @@ Task& Task::before(Task later) {
 }
 
 Task& Task::locks(Resource& resource) {
-  expect(node_->role == detail::Role::compute, "only tasks that compute lock");
-  node_->resources.push_back(&resource);
+  claim({&resource, Access::exclusive});
   return *this;
+}
+
+Task& Task::shares(Resource& resource) {
+  claim({&resource, Access::shared});
+  return *this;
+}
+
+void Task::claim(const Claim& claim) {
+  expect(node_->role == detail::Role::compute, "only tasks that compute lock");
+  expect(std::ranges::none_of(node_->resources, [&](const Claim& other) { return claim.excludes(other); }),
+         "a task that claims what its own other claims exclude could never run");
+  node_->resources.push_back(claim);
 }
 
 Task& Task::object(std::uint64_t number) {

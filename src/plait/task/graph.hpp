@@ -44,6 +44,9 @@ class Task {
   /// While this task runs, no other task that locks `resource`, or what stands above or below it, runs. Not for send
   /// and receive tasks.
   Task& locks(Resource& resource);
+  /// While this task runs, no task that locks `resource`, or what stands above or below it, runs; others that share it
+  /// may. Not for send and receive tasks. Expects of both: the task claims nothing else that this one excludes.
+  Task& shares(Resource& resource);
   /// What the task works on, for traces: any number.
   Task& object(std::uint64_t number);
   /// How long the task will take, to order tasks by until it has been measured.
@@ -53,6 +56,8 @@ class Task {
   friend bool operator==(const Task&, const Task&) = default;
 
  private:
+  void claim(const Claim& claim);
+
   detail::Node* node_ = nullptr;
 };
 

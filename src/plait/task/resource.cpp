@@ -8,58 +8,100 @@
 namespace plait::task {
 
 bool Resource::try_lock() noexcept {
-  std::int32_t free = 0;
-  // Acquires what the last holder of the lock wrote: with release in unlock() and release_hold().
+  // Whatever is there forbids a lock: a lock, shares, and both kinds of holds.
+  std::uint64_t free = 0;
+  // Acquires what the last holders wrote or read: with release in release().
   if (!state_.compare_exchange_strong(free, locked, std::memory_order_acquire, std::memory_order_relaxed)) {
     return false;
   }
-  for (Resource* above = parent_; above != nullptr; above = above->parent_) {
-    if (!above->try_hold()) {
-      for (Resource* held = parent_; held != above; held = held->parent_) {
-        held->release_hold();
-      }
-      state_.store(0, std::memory_order_release);
-      return false;
-    }
+  if (!try_hold_above(hold_for_lock, locked | all_shares)) {
+    release(locked);
+    return false;
   }
   return true;
 }
 
 void Resource::unlock() noexcept {
   expect(is_locked(), "only what is locked is unlocked");
-  state_.store(0, std::memory_order_release);  // with acquire in try_lock() and try_hold()
+  for (Resource* at = this; at != nullptr; at = at->parent_) {
+    at->release(at == this ? locked : hold_for_lock);
+  }
+}
+
+bool Resource::try_share() noexcept {
+  if (!try_add(share, locked | all_holds_for_lock)) {
+    return false;
+  }
+  if (!try_hold_above(hold_for_share, locked)) {
+    release(share);
+    return false;
+  }
+  return true;
+}
+
+void Resource::unshare() noexcept {
+  expect(is_shared(), "only what is shared is unshared");
+  for (Resource* at = this; at != nullptr; at = at->parent_) {
+    at->release(at == this ? share : hold_for_share);
+  }
+}
+
+bool Resource::is_within(const Resource& other) const noexcept {
+  const Resource* at = this;
+  while (at != nullptr && at != &other) {
+    at = at->parent_;
+  }
+  return at != nullptr;
+}
+
+/// Adds first and looks then: no loop, however many threads hold what is high in the tree. Who sees what forbids it
+/// takes it back; a try that meets this in between fails needlessly, but only because of one that met a real lock.
+bool Resource::try_add(std::uint64_t what, std::uint64_t unless) noexcept {
+  if ((state() & unless) != 0) {
+    return false;  // the frequent failure writes nothing
+  }
+  if ((state_.fetch_add(what, std::memory_order_acquire) & unless) != 0) {  // with release in release()
+    release(what);
+    return false;
+  }
+  return true;
+}
+
+bool Resource::try_hold_above(std::uint64_t what, std::uint64_t unless) noexcept {
   for (Resource* above = parent_; above != nullptr; above = above->parent_) {
-    above->release_hold();
-  }
-}
-
-bool Resource::try_hold() noexcept {
-  std::int32_t holds = state_.load(std::memory_order_relaxed);
-  while (holds != locked) {
-    if (state_.compare_exchange_weak(holds, holds + 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-      return true;  // acquires with release in unlock()
-    }
-  }
-  return false;
-}
-
-void Resource::release_hold() noexcept {
-  state_.fetch_sub(1, std::memory_order_release);  // with acquire in try_lock()
-}
-
-bool try_lock_all(std::span<Resource* const> resources) noexcept {
-  for (std::size_t i = 0; i < resources.size(); ++i) {
-    if (!resources[i]->try_lock()) {
-      unlock_all(resources.first(i));
+    if (!above->try_add(what, unless)) {
+      for (Resource* held = parent_; held != above; held = held->parent_) {
+        held->release(what);
+      }
       return false;
     }
   }
   return true;
 }
 
-void unlock_all(std::span<Resource* const> resources) noexcept {
-  for (Resource* const resource : resources) {
-    resource->unlock();
+/// All that is taken is subtracted, never stored over: another try may have added its own for a moment.
+void Resource::release(std::uint64_t what) noexcept {
+  state_.fetch_sub(what, std::memory_order_release);  // with acquire in try_lock() and try_add()
+}
+
+bool Claim::excludes(const Claim& other) const noexcept {
+  return (access == Access::exclusive || other.access == Access::exclusive) &&
+         (resource->is_within(*other.resource) || other.resource->is_within(*resource));
+}
+
+bool try_lock_all(std::span<const Claim> claims) noexcept {
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (!claims[i].try_take()) {
+      unlock_all(claims.first(i));
+      return false;
+    }
+  }
+  return true;
+}
+
+void unlock_all(std::span<const Claim> claims) noexcept {
+  for (const Claim& claim : claims) {
+    claim.release();
   }
 }
 

@@ -7,10 +7,21 @@
 
 namespace plait::task {
 
-/// Something that one task at a time may change: a cell, a list. Resources form trees: who has one has all below it.
+/// What a task wants of a resource: to change it alone, or to read it beside others that read.
+enum class Access : std::uint8_t { exclusive, shared };
+
+/// Something that several tasks may read, or one may change: a cell, a list. Resources form trees: who has one has all
+/// below it.
 ///
-/// Locking a resource holds its ancestors: a held resource cannot be locked, but may be held any number of times. All
-/// is try-only: nothing waits, so nothing can deadlock. Threads: any. Cost: one atomic exchange for each level.
+/// A lock forbids every other lock of the same resource, of what stands above it and of what stands below it; a share
+/// forbids the locks there, but no share. An object with several kinds of data has a resource for each, in a tree of
+/// its own: `struct Cell { Resource particles; Resource multipoles; };`, each below that of the parent cell: then a
+/// task on the particles excludes none on the multipoles.
+///
+/// All is try-only: nothing waits, so nothing can deadlock. A try fails only where it meets a lock or share, or another
+/// try that has come farther. Threads: any. Cost: one atomic operation for each level; a failed try undoes what it has
+/// done. (The rules are those of locks of several granularities with intentions: Gray, Lorie, Putzolu, Traiger,
+/// "Granularity of Locks and Degrees of Consistency in a Shared Data Base", 1976.)
 class Resource {
  public:
   /// `parent` must outlive this resource.
@@ -21,25 +32,62 @@ class Resource {
   Resource& operator=(Resource&&) = delete;
   ~Resource() = default;
 
-  /// False when this resource, one above or one below it is locked.
+  /// False when this resource, one above or one below it is locked or shared.
   [[nodiscard]] bool try_lock() noexcept;
   /// Expects: this caller has locked it.
   void unlock() noexcept;
 
-  [[nodiscard]] bool is_locked() const noexcept { return state_.load(std::memory_order_relaxed) == locked; }  // a hint
+  /// False when this resource, one above or one below it is locked. At most a million shares and locks below a resource
+  /// at once.
+  [[nodiscard]] bool try_share() noexcept;
+  /// Expects: this caller shares it.
+  void unshare() noexcept;
+
+  [[nodiscard]] bool is_locked() const noexcept { return (state() & locked) != 0; }      // a hint
+  [[nodiscard]] bool is_shared() const noexcept { return (state() & all_shares) != 0; }  // a hint
+
+  /// Whether `other` is this resource, or stands above it. Cost: the levels between.
+  [[nodiscard]] bool is_within(const Resource& other) const noexcept;
 
  private:
-  static constexpr std::int32_t locked = -1;
+  // The state: three counts and a flag in one word, so that one operation changes one and sees all.
+  static constexpr unsigned count_bits = 21;
+  static constexpr std::uint64_t share = 1;                                     ///< Who shares this one.
+  static constexpr std::uint64_t hold_for_share = share << count_bits;          ///< Shares below this one.
+  static constexpr std::uint64_t hold_for_lock = hold_for_share << count_bits;  ///< Locks below this one.
+  static constexpr std::uint64_t locked = hold_for_lock << count_bits;
+  static constexpr std::uint64_t all_shares = hold_for_share - share;
+  static constexpr std::uint64_t all_holds_for_share = hold_for_lock - hold_for_share;
+  static constexpr std::uint64_t all_holds_for_lock = locked - hold_for_lock;
+  static_assert(locked == std::uint64_t{1} << 63U, "all bits are used");
 
-  bool try_hold() noexcept;
-  void release_hold() noexcept;
+  [[nodiscard]] std::uint64_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
+  bool try_add(std::uint64_t what, std::uint64_t unless) noexcept;
+  bool try_hold_above(std::uint64_t what, std::uint64_t unless) noexcept;
+  void release(std::uint64_t what) noexcept;
 
   Resource* parent_;
-  std::atomic<std::int32_t> state_ = 0;  ///< -1: locked; else how many locked resources stand below.
+  std::atomic<std::uint64_t> state_ = 0;
 };
 
-/// Locks all or none.
-[[nodiscard]] bool try_lock_all(std::span<Resource* const> resources) noexcept;
-void unlock_all(std::span<Resource* const> resources) noexcept;
+/// One resource that a task wants, and how.
+struct Claim {
+  // NOLINTNEXTLINE(google-explicit-constructor): a list of resources is a list of claims
+  Claim(Resource* its_resource, Access its_access = Access::exclusive) : resource{its_resource}, access{its_access} {}
+
+  [[nodiscard]] bool try_take() const noexcept {
+    return access == Access::shared ? resource->try_share() : resource->try_lock();
+  }
+  void release() const noexcept { access == Access::shared ? resource->unshare() : resource->unlock(); }
+  /// Whether the two can never be had together: then no task may have both. Cost: the depth of the trees.
+  [[nodiscard]] bool excludes(const Claim& other) const noexcept;
+
+  Resource* resource;
+  Access access;
+};
+
+/// Takes all or none.
+[[nodiscard]] bool try_lock_all(std::span<const Claim> claims) noexcept;
+void unlock_all(std::span<const Claim> claims) noexcept;
 
 }  // namespace plait::task

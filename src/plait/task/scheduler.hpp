@@ -48,8 +48,8 @@ struct Spawn {
   TaskKind kind;
   Body body;
   std::uint64_t object = 0;
-  nanoseconds cost{};                ///< To order it by, as nothing is measured yet.
-  std::vector<Resource*> resources;  ///< As `Task::locks`.
+  nanoseconds cost{};            ///< To order it by, as nothing is measured yet.
+  std::vector<Claim> resources;  ///< As `Task::locks`, or as `Task::shares`: `{&cell, Access::shared}`.
 };
 
 /// Where one worker's time went since the last reset.

@@ -70,7 +70,7 @@ struct Node final : comm::Completion {
   Role role = Role::compute;
   Body body;
   std::vector<Node*> successors;
-  std::vector<Resource*> resources;
+  std::vector<Claim> resources;
   std::uint64_t object = 0;
 
   // Of send and receive tasks.
