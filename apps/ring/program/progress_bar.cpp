@@ -18,9 +18,9 @@ constexpr std::size_t width = 30;
 constexpr auto interval = std::chrono::milliseconds{100};
 
 /// MPI launchers put a terminal of their own, of no size, between a program and the user: only `plait run` knows what
-/// stands at the end, and says so in PLAIT_PROGRESS.
+/// stands at the end, and says so in PLAIT_PROGRESS_BAR.
 bool is_seen_by_a_person() {
-  if (const char* const said = std::getenv("PLAIT_PROGRESS")) {
+  if (const char* const said = std::getenv("PLAIT_PROGRESS_BAR")) {
     return std::string_view{said} == "1";
   }
   winsize size{};

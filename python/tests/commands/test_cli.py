@@ -143,6 +143,13 @@ def test_run_sets_the_environment_and_passes_arguments_on(tmp_path: Path, fake_m
     assert "plait report runs/one" in done.stderr
 
 
+def test_run_leaves_how_to_make_progress_to_the_user(tmp_path: Path, fake_mpi: Path) -> None:
+    program = script(tmp_path, 'echo "<$PLAIT_PROGRESS>"')
+    options = ("run", "--mpiexec", fake_mpi, "--no-trace", program)
+    assert run_plait(*options, PLAIT_PROGRESS="timer").stdout == "<timer>\n"
+    assert run_plait(*options, PLAIT_PROGRESS="").stdout == "<>\n"
+
+
 def test_run_keeps_what_is_in_a_folder_unless_forced(tmp_path: Path, fake_mpi: Path) -> None:
     program = script(tmp_path, "true")
     folder = tmp_path / "kept"

@@ -130,7 +130,7 @@ def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
     seen = sys.stdout is not None and sys.stdout.isatty()
     environment = {
         "PLAIT_TRACE": str(folder) if folder is not None else "",
-        "PLAIT_PROGRESS": "1" if seen else "0",
+        "PLAIT_PROGRESS_BAR": "1" if seen else "0",
     }
     if job.workers is not None:
         environment["PLAIT_WORKERS"] = str(job.workers)
