@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +27,10 @@ def task(
     id_: int = 1,
     released_by: int = 0,
     step: int = 0,
+    place: int = 0,
 ) -> bytes:
     head = struct.pack("<BBHIQqqq", 3, flags, worker, name, object_, ready, start, end)
-    return head + struct.pack("<QQII", id_, released_by, step, 0)
+    return head + struct.pack("<QQII", id_, released_by, step, place)
 
 
 def message(
@@ -61,6 +62,15 @@ def counter(name: int, time: int, value: float, *, step: int = 0) -> bytes:
 
 def clock(time: int, offset: int, round_trip: int) -> bytes:
     return struct.pack("<BBHIqqq", 8, 0, 0, 0, time, offset, round_trip).ljust(64, b"\0")
+
+
+def graph_task(graph: int, place: int, name: int, *, part: int = 0, later: Sequence[int] = ()) -> bytes:
+    head = struct.pack("<BBHIII", 9, part, len(later), name, graph, place)
+    return (head + struct.pack(f"<{len(later)}I", *later)).ljust(64, b"\0")
+
+
+def graph_run(graph: int, step: int, start: int, *, active: int = 0) -> bytes:
+    return struct.pack("<BBHIqII", 10, 0, 0, graph, start, step, active).ljust(64, b"\0")
 
 
 def name(role: int, number: int, text: str) -> bytes:
@@ -132,6 +142,7 @@ def shift(records: bytes, time_ns: int, step: int, ids: int, messages: int) -> b
         (5, (16, 24), 32),
         (6, (8, 16), None),
         (7, (8,), 24),
+        (10, (8,), 16),
     )
     for kind, times, step_at in layout:
         for offset in times:

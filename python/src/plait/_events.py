@@ -14,8 +14,8 @@ from typing import Any
 
 import polars as pl
 
-#: What a task record is; the values of the `role` column of the task table.
-ROLE_TASK, ROLE_SEND, ROLE_RECEIVE = 0, 1, 2
+#: What a task is; the values of the `role` column of the task table. Joins stand in graphs only.
+ROLE_TASK, ROLE_SEND, ROLE_RECEIVE, ROLE_JOIN = 0, 1, 2, 3
 #: Communicators from this on are the runtime's own: clock exchange, gathering.
 OWN_COMMUNICATORS = 0xFFFFFFF0
 #: The worker number of a thread that is no worker.
@@ -34,6 +34,7 @@ TASKS: dict[str, pl.DataType] = {
     "id": pl.UInt64(),
     "released_by": pl.UInt64(),
     "step": pl.Int64(),
+    "place": pl.Int64(),  # in the graph that ran, from 1; 0 = of no graph, or not known
 }
 #: One row for each side of a message, as recorded.
 MESSAGES: dict[str, pl.DataType] = {
@@ -73,6 +74,28 @@ COUNTERS: dict[str, pl.DataType] = {
     "value": pl.Float64(),
     "step": pl.Int64(),
 }
+#: What is in the graphs of each rank: each graph once. Older traces tell nothing of them.
+GRAPH_TASKS: dict[str, pl.DataType] = {
+    "rank": pl.Int32(),
+    "graph": pl.Int64(),
+    "place": pl.Int64(),
+    "kind": pl.Int32(),  # index into Run.kinds
+    "role": pl.Int8(),
+}
+DEPENDENCIES: dict[str, pl.DataType] = {
+    "rank": pl.Int32(),
+    "graph": pl.Int64(),
+    "earlier": pl.Int64(),  # places
+    "later": pl.Int64(),
+}
+#: Which graph a step was a run of.
+GRAPH_RUNS: dict[str, pl.DataType] = {
+    "rank": pl.Int32(),
+    "graph": pl.Int64(),
+    "step": pl.Int64(),
+    "start_ns": pl.Int64(),
+    "active": pl.Int64(),
+}
 
 
 def empty(schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
@@ -91,6 +114,9 @@ class Run:
     spans: pl.DataFrame = field(default_factory=lambda: empty(SPANS))
     gaps: pl.DataFrame = field(default_factory=lambda: empty(GAPS))
     counters: pl.DataFrame = field(default_factory=lambda: empty(COUNTERS))
+    graph_tasks: pl.DataFrame = field(default_factory=lambda: empty(GRAPH_TASKS))
+    dependencies: pl.DataFrame = field(default_factory=lambda: empty(DEPENDENCIES))
+    graph_runs: pl.DataFrame = field(default_factory=lambda: empty(GRAPH_RUNS))
     kinds: tuple[str, ...] = ()
     span_kinds: tuple[str, ...] = ()
     counter_kinds: tuple[str, ...] = ()

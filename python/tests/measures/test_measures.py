@@ -30,7 +30,7 @@ def tasks(*rows: dict[str, Any]) -> pl.DataFrame:
         whole.append(
             {
                 **{"rank": 0, "worker": 0, "kind": 0, "role": 0, "object": 0, "step": 0},
-                **{"ready_ns": row["start_ns"], "id": number + 1, "released_by": 0},
+                **{"ready_ns": row["start_ns"], "id": number + 1, "released_by": 0, "place": 0},
                 **row,
             }
         )

@@ -10,6 +10,7 @@ import pytest
 import trace_writer as w
 
 from plait import PlaitError, read_run
+from plait import _events as events
 from plait.report.analysis import analyse
 from plait.report.page import build_page
 from plait.report.payload import make_payload
@@ -24,7 +25,7 @@ def test_reads_every_field_of_a_task(tmp_path: Path) -> None:
     write_one(
         tmp_path,
         w.name(0, 7, "force pair")
-        + w.task(7, 100, 250, worker=3, object_=2**40, ready=90, id_=5, released_by=4, step=9),
+        + w.task(7, 100, 250, worker=3, object_=2**40, ready=90, id_=5, released_by=4, step=9, place=6),
     )
     run = read_run(tmp_path)
     assert run.kinds == ("force pair",)
@@ -40,7 +41,34 @@ def test_reads_every_field_of_a_task(tmp_path: Path) -> None:
         "id": 5,
         "released_by": 4,
         "step": 9,
+        "place": 6,
     }
+
+
+def test_reads_graphs_and_their_runs(tmp_path: Path) -> None:
+    many = list(range(2, 20))
+    records = (
+        w.name(0, 3, "split")
+        + w.name(0, 4, "gate")
+        + b"".join(w.graph_task(1, 1, 3, later=many[at : at + 12]) for at in (0, 12))
+        + w.graph_task(1, 2, 4, part=3, later=[19])
+        + w.graph_run(1, 7, 1000, active=2)
+    )
+    write_one(tmp_path, records)
+    run = read_run(tmp_path)
+    assert run.graph_tasks.rows() == [(0, 1, 1, 0, 0), (0, 1, 2, 1, events.ROLE_JOIN)]
+    assert run.kinds == ("split", "gate")
+    assert run.dependencies.rows() == [*((0, 1, 1, later) for later in many), (0, 1, 2, 19)]
+    assert run.graph_runs.rows() == [(0, 1, 7, 1000, 2)]
+
+
+def test_leaves_out_tasks_of_graphs_that_cannot_be(tmp_path: Path) -> None:
+    record = bytearray(w.graph_task(1, 1, 3, later=[2]))
+    record[2] = 13
+    write_one(tmp_path, bytes(record) + w.graph_task(1, 2, 3, part=4) + w.task(1, 1, 2))
+    run = read_run(tmp_path)
+    assert run.graph_tasks.height == run.dependencies.height == 0
+    assert len(run.notices) == 2
 
 
 def test_reads_every_field_of_a_message(tmp_path: Path) -> None:

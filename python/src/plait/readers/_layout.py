@@ -15,6 +15,8 @@ NAME_BYTES = 56
 
 KIND_NONE, KIND_CHUNK, KIND_NAME, KIND_TASK, KIND_MESSAGE = 0, 1, 2, 3, 4
 KIND_SPAN, KIND_GAP, KIND_COUNTER, KIND_CLOCK = 5, 6, 7, 8
+KIND_GRAPH_TASK, KIND_GRAPH_RUN = 9, 10
+LATER_IN_RECORD = 12
 
 
 def _record(**fields: tuple[int, Any]) -> np.dtype[Any]:
@@ -54,6 +56,7 @@ TASK = _record(
     id=(40, "<u8"),
     released_by=(48, "<u8"),
     step=(56, "<u4"),
+    place=(60, "<u4"),
 )
 MESSAGE = _record(
     direction=(1, "u1"),
@@ -79,3 +82,12 @@ SPAN = _record(
 GAP = _record(worker=(2, "<u2"), start=(8, "<i8"), end=(16, "<i8"))
 COUNTER = _record(name=(4, "<u4"), time=(8, "<i8"), value=(16, "<f8"), step=(24, "<u4"))
 CLOCK = _record(time=(8, "<i8"), offset=(16, "<i8"), round_trip=(24, "<i8"))
+GRAPH_TASK = _record(
+    part=(1, "u1"),
+    later_count=(2, "<u2"),
+    name=(4, "<u4"),
+    graph=(8, "<u4"),
+    place=(12, "<u4"),
+    later=(16, ("<u4", LATER_IN_RECORD)),
+)
+GRAPH_RUN = _record(graph=(4, "<u4"), start=(8, "<i8"), step=(16, "<u4"), active=(20, "<u4"))

@@ -42,6 +42,8 @@ class RankFile:
     gaps: Records
     counters: Records
     clocks: Records
+    graph_tasks: Records
+    graph_runs: Records
     names: dict[tuple[int, int], str]  # (role, number) -> text
     notices: list[str] = field(default_factory=list)
 
@@ -80,6 +82,8 @@ def read_rank_file(path: Path) -> RankFile:
         gaps=take(layout.KIND_GAP, layout.GAP, lambda f: _check_interval(f, "poll gap")),
         counters=take(layout.KIND_COUNTER, layout.COUNTER, _check_counters),
         clocks=take(layout.KIND_CLOCK, layout.CLOCK, _check_clocks),
+        graph_tasks=take(layout.KIND_GRAPH_TASK, layout.GRAPH_TASK, _check_graph_tasks),
+        graph_runs=take(layout.KIND_GRAPH_RUN, layout.GRAPH_RUN, _check_graph_runs),
         names={},
         notices=notices,
     )
@@ -203,6 +207,20 @@ def _check_counters(found: Records) -> list[Check]:
 def _check_clocks(found: Records) -> list[Check]:
     bad = _outside(found["time"]) | _outside(found["offset"]) | (found["round_trip"] < 0)
     return [Check(bad, "clock exchange with an impossible time")]
+
+
+def _check_graph_tasks(found: Records) -> list[Check]:
+    return [
+        Check(found["part"] > events.ROLE_JOIN, "task of a graph that is nothing known"),
+        Check(
+            found["later_count"] > layout.LATER_IN_RECORD,
+            "task of a graph with more after it than its record holds",
+        ),
+    ]
+
+
+def _check_graph_runs(found: Records) -> list[Check]:
+    return [Check(_outside(found["start"]), "run of a graph with an impossible time")]
 
 
 def _keep_possible(

@@ -17,6 +17,8 @@ from plait._errors import PlaitError
 from plait._events import Run
 from plait._launcher import name_signals
 from plait.readers._clocks import ClockMap, fit_clock
+from plait.readers._frames import frame, rank_column
+from plait.readers._graphs import graph_tables
 from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
 
 _ROLES = {0: "kind", 1: "span", 2: "counter"}
@@ -190,15 +192,6 @@ class _Numbering:
         return tuple(self._of[role])
 
 
-def _frame(columns: dict[str, Any], schema: dict[str, pl.DataType]) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            name: pl.Series(name, np.ascontiguousarray(columns[name])).cast(kind)
-            for name, kind in schema.items()
-        }
-    )
-
-
 def _tables(file: RankFile, clock: ClockMap, numbering: _Numbering) -> dict[str, pl.DataFrame]:
     return {
         "tasks": _task_table(file, clock, numbering),
@@ -206,19 +199,16 @@ def _tables(file: RankFile, clock: ClockMap, numbering: _Numbering) -> dict[str,
         "spans": _span_table(file, clock, numbering),
         "gaps": _gap_table(file, clock),
         "counters": _counter_table(file, clock, numbering),
+        **graph_tables(file, clock, numbering.renumber),
     }
-
-
-def _rank_column(file: RankFile, records: npt.NDArray[Any]) -> npt.NDArray[np.int32]:
-    return np.full(records.size, file.rank, dtype=np.int32)
 
 
 def _task_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
     found = file.tasks
     ready = np.where(found["ready"] == 0, found["start"], found["ready"])
-    return _frame(
+    return frame(
         {
-            "rank": _rank_column(file, found),
+            "rank": rank_column(file, found),
             "worker": found["worker"],
             "kind": numbering.renumber(found["name"], file.names, 0),
             "role": found["flags"] & 3,
@@ -229,6 +219,7 @@ def _task_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.Da
             "id": found["id"],
             "released_by": found["released_by"],
             "step": found["step"],
+            "place": found["place"],
         },
         events.TASKS,
     )
@@ -244,9 +235,9 @@ def _message_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
     completed = np.where(completed == 0, np.maximum(handed, arrived), completed)
     arrived = np.where(arrived == 0, completed, arrived)
     received = found["direction"] == 1
-    return _frame(
+    return frame(
         {
-            "rank": _rank_column(file, found),
+            "rank": rank_column(file, found),
             "received": received,
             "protocol": found["protocol"],
             "source": np.where(received, found["peer"], file.rank),
@@ -266,9 +257,9 @@ def _message_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
 
 def _span_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
     found = file.spans
-    return _frame(
+    return frame(
         {
-            "rank": _rank_column(file, found),
+            "rank": rank_column(file, found),
             "worker": found["worker"],
             "kind": numbering.renumber(found["name"], file.names, 1),
             "object": found["object"],
@@ -282,9 +273,9 @@ def _span_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.Da
 
 def _gap_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
     found = file.gaps
-    return _frame(
+    return frame(
         {
-            "rank": _rank_column(file, found),
+            "rank": rank_column(file, found),
             "worker": found["worker"],
             "start_ns": clock.apply(found["start"]),
             "end_ns": clock.apply(found["end"]),
@@ -295,9 +286,9 @@ def _gap_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
 
 def _counter_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
     found = file.counters
-    return _frame(
+    return frame(
         {
-            "rank": _rank_column(file, found),
+            "rank": rank_column(file, found),
             "kind": numbering.renumber(found["name"], file.names, 2),
             "time_ns": clock.apply(found["time"]),
             "value": found["value"],
