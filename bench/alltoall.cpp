@@ -30,7 +30,7 @@ bench::Report make_report(alltoall::Options& options) {
     arguments.push_back(argument.data());
   }
   return {"alltoall",
-          "plait hides an all-to-all behind work that makes no call; MPI's own variants beside it",
+          "aims at hiding an all-to-all behind work that makes no call; MPI's own variants beside it",
           bench::Place{.ranks = {2}, .network = bench::Network::lab},
           static_cast<int>(arguments.size()),
           arguments.data()};

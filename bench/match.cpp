@@ -235,8 +235,11 @@ class Match {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report{
-      "match", "a message costs the same with 16384 outstanding receives as with 128, below 0.5 us", 2, argc, argv};
+  bench::Report report{"match",
+                       "a message aims at the same cost with 16384 outstanding receives as with 128, below 0.5 us",
+                       2,
+                       argc,
+                       argv};
   plait::MpiSession session{argc, argv};
   const int rank = bench::rank_of(2, 2);
   Match match{report, rank};

@@ -409,7 +409,7 @@ void add_model(bench::Report& report) {
 int main(int argc, char** argv) {
   bench::Report report{
       "overlap",
-      "on a slow link, a transfer of 4 or 16 MiB is hidden behind computing, on either side and on both",
+      "on a slow link, aims at hiding a transfer of 4 or 16 MiB behind computing, on either side and on both",
       {.ranks = {2}, .network = bench::Network::lab},
       argc,
       argv};

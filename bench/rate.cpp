@@ -143,7 +143,7 @@ void measure(bench::Report& report, const std::vector<bench::Driver>& drivers, c
 
 int main(int argc, char** argv) {
   bench::Report report{
-      "rate", "bursts of 24 messages of 64 bytes go at 3 times raw MPI's rate", {.ranks = {2, 4}}, argc, argv};
+      "rate", "aims at 3 times raw MPI's rate for bursts of 24 messages of 64 bytes", {.ranks = {2, 4}}, argc, argv};
   plait::MpiSession session{argc, argv};
   const int rank = bench::rank_of(2, 1024);
   const int ranks = bench::RawMpi::rank_count();

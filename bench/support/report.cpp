@@ -59,6 +59,39 @@ nlohmann::json or_null(const T& value, bool is_there) {
   return is_there ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
+/// The lines below a row that has several peers; empty for others.
+std::string all_peers(const Row& row) {
+  std::string lines;
+  for (const Peer& peer : row.peers) {
+    lines += fmt::format("    {:<44} {:>12.5g}  best {:.4g}\n", peer.name, peer.median, peer.best);
+  }
+  return lines;
+}
+
+nlohmann::json to_json(const Row& row) {
+  nlohmann::json peers = nlohmann::json::array();
+  for (const Peer& peer : row.peers) {
+    peers.push_back({{"name", peer.name}, {"value", peer.median}, {"best", peer.best}});
+  }
+  nlohmann::json result{{"name", row.name},
+                        {"params", row.params},
+                        {"value", row.value.median},
+                        {"unit", row.unit},
+                        {"low", row.value.low},
+                        {"high", row.value.high},
+                        {"peer", or_null(row.peer, !row.peer.empty())},
+                        {"peer_value", or_null(row.peer_value.value_or(0), row.peer_value.has_value())},
+                        {"bound", or_null(row.bound, !row.bound.empty())},
+                        {"bound_value", or_null(row.bound_value.value_or(0), row.bound_value.has_value())}};
+  if (row.best) {
+    result["best"] = *row.best;
+  }
+  if (!peers.empty()) {
+    result["peers"] = peers;
+  }
+  return result;
+}
+
 }  // namespace
 
 Spread spread_of(std::vector<double> values) {
@@ -128,6 +161,20 @@ std::string Report::network() const {
   return lab != nullptr ? fmt::format("lab: {}", lab) : "this host";
 }
 
+void Report::add(Row row) {
+  if (const auto fastest = std::ranges::min_element(row.peers, {}, &Peer::median); fastest != row.peers.end()) {
+    row.peer = fastest->name;
+    row.peer_value = fastest->median;
+  }
+  rows_.push_back(std::move(row));
+}
+
+void Report::note(std::string sentence) {
+  if (std::ranges::find(notes_, sentence) == notes_.end()) {
+    notes_.push_back(std::move(sentence));
+  }
+}
+
 void Report::finish() const {
   fmt::print("{}: {} ({})\n", name_, claim_, network());
   fmt::print("{:<34} {:>12} {:>25}  {:<8} {:>12}  {}\n", "", "median", "quartiles", "", "peer", "");
@@ -145,16 +192,14 @@ void Report::finish() const {
                row.unit,
                row.peer_value ? fmt::format("{:.5g}", *row.peer_value) : "",
                row.peer);
-    results.push_back({{"name", row.name},
-                       {"params", row.params},
-                       {"value", row.value.median},
-                       {"unit", row.unit},
-                       {"low", row.value.low},
-                       {"high", row.value.high},
-                       {"peer", or_null(row.peer, !row.peer.empty())},
-                       {"peer_value", or_null(row.peer_value.value_or(0), row.peer_value.has_value())},
-                       {"bound", or_null(row.bound, !row.bound.empty())},
-                       {"bound_value", or_null(row.bound_value.value_or(0), row.bound_value.has_value())}});
+    if (row.best) {
+      fmt::print("    {:<44} {:>12.5g}  best {:.4g}\n", "this", row.value.median, *row.best);
+    }
+    fmt::print("{}", all_peers(row));
+    results.push_back(to_json(row));
+  }
+  for (const std::string& sentence : notes_) {
+    fmt::print("{}\n", sentence);
   }
   if (json_file_.empty()) {
     return;
@@ -167,6 +212,7 @@ void Report::finish() const {
                          {"network", network()},
                          {"command", command_},
                          {"seconds", seconds},
+                         {"notes", notes_},
                          {"results", results}}
               .dump(2)
        << '\n';

@@ -19,6 +19,13 @@ struct Spread {
 };
 [[nodiscard]] Spread spread_of(std::vector<double> values);
 
+/// One of several that ran beside a row's subject.
+struct Peer {
+  std::string name;
+  double median = 0;
+  double best = 0;
+};
+
 /// One line of a benchmark's table, and one entry of its JSON.
 struct Row {
   std::string name;
@@ -29,6 +36,9 @@ struct Row {
   std::optional<double> peer_value;
   std::string bound;  ///< The physical limit, as measured here; empty where there is none.
   std::optional<double> bound_value;
+  std::optional<double> best = {};  ///< The best of all repetitions.
+  /// When there were several. `Report::add` makes that with the smallest median the `peer`.
+  std::vector<Peer> peers = {};
 };
 
 /// What the messages of a benchmark should cross.
@@ -55,7 +65,9 @@ class Report {
   [[nodiscard]] bool is_full() const noexcept { return is_full_; }
   /// Whether to measure on the modelled network of `net::Sim` instead: asked for by `--model`, on one rank.
   [[nodiscard]] bool is_model() const noexcept { return is_model_; }
-  void add(Row row) { rows_.push_back(std::move(row)); }
+  void add(Row row);
+  /// A sentence below the table, once however often it is said: what is missing from it, for example.
+  void note(std::string sentence);
   /// Prints the table, and writes the JSON if asked. On one rank only.
   void finish() const;
 
@@ -72,6 +84,7 @@ class Report {
   bool is_full_ = false;
   bool is_model_ = false;
   std::vector<Row> rows_;
+  std::vector<std::string> notes_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 

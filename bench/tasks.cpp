@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an empty task costs: graphs run again, graphs built and run once, and recursion, on one and on two workers;
+// beside every other task library that is here, each in a program of its own, all taking turns.
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "plait/plait.hpp"
+
+#include "support/report.hpp"
+#include "tasks/cases.hpp"
+#include "tasks/peer.hpp"
+
+namespace {
+
+using tasks::Pattern;
+using tasks::Way;
+using tasks::Witness;
+
+void fill(plait::Graph& graph, Pattern pattern, Witness& witness) {
+  const std::size_t width = pattern == Pattern::wavefront ? tasks::side_length : 1;
+  for (std::size_t i = 0; i < tasks::task_count(pattern); ++i) {
+    plait::Task task = graph.task("empty", [&witness, i] { witness.ran(i); });
+    if (i % width != 0) {
+      task.after(graph.all()[i - 1]);
+    }
+    if (pattern != Pattern::independent && i >= width) {
+      task.after(graph.all()[i - width]);
+    }
+  }
+}
+
+/// The recursive Fibonacci function; each worker sums up its leaves, as tasks return nothing.
+class Fib {
+ public:
+  explicit Fib(std::uint32_t workers) : sums_(workers) {
+    kind_ = graph_.kind("fib");
+    graph_.task("fib", [this](plait::TaskContext& context) { call(context, tasks::fib_argument); });
+  }
+  std::uint64_t run(plait::Runtime& runtime) {
+    for (Sum& sum : sums_) {
+      sum.value = 0;
+    }
+    runtime.run(graph_);
+    std::uint64_t all = 0;
+    for (const Sum& sum : sums_) {
+      all += sum.value;
+    }
+    return all;
+  }
+
+ private:
+  struct alignas(64) Sum {
+    std::uint64_t value = 0;
+  };
+
+  void call(plait::TaskContext& context, int n) {
+    if (n < 2) {
+      sums_[context.worker().value()].value += static_cast<std::uint64_t>(n);
+      return;
+    }
+    for (const int smaller : {n - 1, n - 2}) {
+      context.spawn({.kind = kind_, .body = [this, smaller](plait::TaskContext& child) { call(child, smaller); }});
+    }
+  }
+
+  plait::Graph graph_;
+  plait::TaskKind kind_;
+  std::vector<Sum> sums_;
+};
+
+std::vector<tasks::Case> cases_of(plait::Runtime& runtime, Witness& witness) {
+  std::vector<tasks::Case> cases;
+  for (const Pattern pattern : {Pattern::independent, Pattern::chain, Pattern::wavefront}) {
+    const auto graph = std::make_shared<plait::Graph>();
+    fill(*graph, pattern, witness);
+    cases.push_back({pattern, Way::rerun, "", [&runtime, graph] { runtime.run(*graph); }});
+    cases.push_back({pattern, Way::built, "", [&runtime, &witness, pattern] {
+                       plait::Graph built;
+                       fill(built, pattern, witness);
+                       runtime.run(built);
+                     }});
+  }
+  const auto fib = std::make_shared<Fib>(runtime.worker_count());
+  cases.push_back({Pattern::fib, Way::rerun, "", [&, fib] { witness.result(fib->run(runtime)); }});
+  return cases;
+}
+
+/// The other libraries: their program beside this one, and where they come from.
+struct Library {
+  const char* program;
+  const char* name;
+  const char* from;
+};
+constexpr Library libraries[] = {
+    {"tasks_peer_tbb", "oneTBB", "libtbb-dev"},
+    {"tasks_peer_openmp_gcc", "OpenMP of gcc", "g++"},
+    {"tasks_peer_openmp_clang", "OpenMP of clang", "clang, libomp-dev"},
+    {"tasks_peer_taskflow", "Taskflow", "<taskflow/taskflow.hpp>; Debian 12 has no package"},
+    {"tasks_peer_starpu", "StarPU", "libstarpu-dev"}};
+
+/// The libraries that are here. The report names those that are not, once.
+class Peers {
+ public:
+  Peers(bench::Report& report, unsigned workers) {
+    const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    for (const Library& library : libraries) {
+      const std::filesystem::path program = folder / library.program;
+      if (!std::filesystem::exists(program)) {
+        report.note(fmt::format("not beside it: {} ({})", library.name, library.from));
+        continue;
+      }
+      try {
+        peers_.push_back(std::make_unique<tasks::Peer>(program, workers));
+      } catch (const std::runtime_error& error) {
+        report.note(fmt::format("not beside it: {} ({})", library.name, error.what()));
+      }
+    }
+  }
+
+  /// One turn of each case of this pattern.
+  void turn(Pattern pattern) {
+    for (const auto& peer : peers_) {
+      for (std::size_t i = 0; i < peer->cases().size(); ++i) {
+        const tasks::Peer::Case& one = peer->cases()[i];
+        if (one.pattern == pattern) {
+          const std::string name = one.means.empty() ? peer->library() : peer->library() + ", " + one.means;
+          std::ranges::copy(peer->turn(i), std::back_inserter(times_[{pattern, one.way, name}]));
+        }
+      }
+    }
+  }
+
+  /// Those that did this in the turns so far.
+  [[nodiscard]] std::vector<bench::Peer> beside(const tasks::Case& ours) const {
+    std::vector<bench::Peer> all;
+    for (const auto& [key, times] : times_) {
+      const auto& [pattern, way, name] = key;
+      if (pattern == ours.pattern && (way == ours.way || way == Way::either)) {
+        all.push_back({name, bench::spread_of(times).median, std::ranges::min(times)});
+      }
+    }
+    return all;
+  }
+
+ private:
+  std::vector<std::unique_ptr<tasks::Peer>> peers_;
+  std::map<std::tuple<Pattern, Way, std::string>, std::vector<double>> times_;
+};
+
+void measure(bench::Report& report, std::uint32_t workers) {
+  plait::net::LoopbackNetwork network{1};
+  plait::Options options = plait::Options::from_environment();
+  options.worker_count = workers;
+  plait::Runtime runtime{network.driver(plait::Rank{0}), options};
+  Witness witness;
+  const std::vector<tasks::Case> cases = cases_of(runtime, witness);
+  Peers peers{report, workers};
+  for (const Pattern pattern : tasks::patterns) {
+    std::map<const tasks::Case*, std::vector<double>> ours;
+    for (const tasks::Case& one : cases) {
+      if (one.pattern == pattern) {
+        tasks::check(one, witness);
+        ours[&one];
+      }
+    }
+    for (int turn = 0; turn < (report.is_full() ? 25 : 5); ++turn) {
+      for (auto& [one, times] : ours) {
+        std::ranges::copy(tasks::turn(*one), std::back_inserter(times));
+      }
+      peers.turn(pattern);
+    }
+    for (const auto& [one, times] : ours) {
+      report.add({.name = tasks::name_of(pattern),
+                  .params = {{"workers", std::to_string(workers)}, {"mode", tasks::name_of(one->way)}},
+                  .value = bench::spread_of(times),
+                  .unit = "ns",
+                  .best = std::ranges::min(times),
+                  .peers = peers.beside(*one)});
+    }
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{"tasks",
+                       "an empty task aims at 60 ns (chain 50, wavefront 60, fib 85) on one worker, 100/70/110 on two, "
+                       "at most twice that with its graph built, and less than with any peer",
+                       1,
+                       argc,
+                       argv};
+  try {
+    measure(report, 1);
+    measure(report, 2);
+  } catch (const std::runtime_error& error) {
+    fmt::print(stderr, "bench_tasks: {}\n", error.what());
+    return 1;
+  }
+  report.note("on one thread, OpenMP may run a task where it is made: no queue");
+  report.finish();
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "tasks/patterns.hpp"
+
+namespace tasks {
+
+/// The program of another library (see `serve`), started as a child and stopped whenever it is not its turn, so that
+/// none of its threads disturbs who is measured then. Ended with this.
+class Peer {
+ public:
+  struct Case {
+    Pattern pattern = Pattern::independent;
+    Way way = Way::either;
+    std::string means;
+  };
+
+  /// Throws: `std::runtime_error` when it cannot be started or does not say what it is.
+  Peer(const std::filesystem::path& program, unsigned threads);
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+  Peer(Peer&&) = delete;
+  Peer& operator=(Peer&&) = delete;
+  ~Peer();
+
+  [[nodiscard]] const std::string& library() const noexcept { return library_; }
+  [[nodiscard]] const std::vector<Case>& cases() const noexcept { return cases_; }
+
+  /// Nanoseconds a task in some runs of the case with this number. Throws: `std::runtime_error` when it has failed;
+  /// it has then said on stderr why.
+  [[nodiscard]] std::vector<double> turn(std::size_t index);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  using File = std::unique_ptr<std::FILE, Close>;
+
+  void read_cases();
+  [[nodiscard]] std::string read_line();
+  void stop() const;
+
+  std::string name_;
+  pid_t process_ = -1;
+  File to_;
+  File from_;
+  std::string library_;
+  std::vector<Case> cases_;
+};
+
+}  // namespace tasks
