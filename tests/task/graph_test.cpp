@@ -30,7 +30,7 @@ TEST(Graph, weighs_a_task_by_the_longest_way_to_the_end) {
   quick.cost(nanoseconds{10}).before(end);
   end.cost(nanoseconds{1000});
   graph.prepare();
-  EXPECT_EQ(start.node().weight_ns, 1101);
+  EXPECT_EQ(start.node().weight_ns, 1101.0F);
   EXPECT_EQ(slow.node().weight_ns, 1100);
   EXPECT_EQ(quick.node().weight_ns, 1010);
 }

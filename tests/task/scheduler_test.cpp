@@ -2,7 +2,9 @@
 #include "plait/task/scheduler.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <random>
 #include <set>
@@ -164,6 +166,76 @@ TEST_P(Workers, what_is_after_a_task_waits_for_all_that_it_spawned) {
   }
 }
 
+TEST_P(Workers, go_on_with_a_task_when_what_it_has_spawned_has_ended) {
+  Graph graph;
+  const TaskKind kind = graph.kind("fib");
+  struct Fib {
+    TaskKind kind;
+    int n;
+    int* result;
+    void operator()(TaskContext& context) const {
+      if (n < 2) {
+        *result = n;
+        return;
+      }
+      auto parts = std::make_shared<std::array<int, 2>>();
+      context.spawn(kind, Fib{kind, n - 1, parts->data()});
+      context.spawn(kind, Fib{kind, n - 2, parts->data() + 1});
+      context.then([to = result, parts] { *to = (*parts)[0] + (*parts)[1]; });
+    }
+  };
+  int result = 0;
+  int seen = 0;
+  Task fib = graph.task(kind, Fib{kind, 15, &result});
+  graph.task("end", [&] { seen = result; }).after(fib);
+  for (int run = 0; run < 3; ++run) {  // the first body is back in its place
+    seen = result = 0;
+    scheduler_.run(graph);
+    EXPECT_EQ(seen, 610);
+  }
+}
+
+TEST_P(Workers, go_on_more_than_once_with_the_same_locks) {
+  Graph graph;
+  Resource cell;
+  int count = 0;  // unprotected but by the lock
+  for (int i = 0; i < 50; ++i) {
+    graph
+        .task("three parts",
+              [&](TaskContext& context) {
+                ++count;
+                context.then([&](TaskContext& later) {
+                  ++count;
+                  later.then([&] { ++count; });
+                });
+              })
+        .locks(cell);
+  }
+  scheduler_.run(graph);
+  scheduler_.run(graph);
+  EXPECT_EQ(count, 300);
+}
+
+TEST_P(Workers, use_the_memory_of_ended_tasks_again) {
+  Graph graph;
+  std::atomic<int> count = 0;
+  const TaskKind kind = graph.kind("link");
+  struct Link {
+    TaskKind kind;
+    std::atomic<int>* count;
+    void operator()(TaskContext& context) const {
+      if (++*count % 100'000 != 0) {
+        context.spawn(kind, *this);
+      }
+    }
+  };
+  // Each link waits for the one that it has spawned: memory for all of them at once, then for none.
+  graph.task("start", Link{kind, &count});
+  scheduler_.run(graph);
+  scheduler_.run(graph);
+  EXPECT_EQ(count, 200'000);
+}
+
 TEST_P(Workers, pass_through_long_chains_of_joins) {
   Graph graph;
   bool is_reached = false;
@@ -280,7 +352,8 @@ TEST_P(Ranks, all_stop_when_a_task_of_one_throws) {
 TEST_P(Ranks, say_what_waits_when_nothing_moves) {
   net::LoopbackNetwork network{1};
   Bytes buffer;
-  OneRank rank{network, 0, {.worker_count = GetParam(), .stall_max = std::chrono::milliseconds{50}}};
+  OneRank rank{
+      network, 0, {.worker_count = GetParam(), .stall_max = std::chrono::milliseconds{50}, .stall_folder = {}}};
   Graph graph;
   Task receive = graph.receive("ghosts", {Rank{0}, Tag{7}}, buffer);
   graph.task("force", [] {}).after(receive);
@@ -292,6 +365,44 @@ TEST_P(Ranks, say_what_waits_when_nothing_moves) {
     const std::string sentence = error.what();
     EXPECT_NE(sentence.find("ghosts (from rank 0, tag 7), force (for 1 others)"), std::string::npos) << sentence;
   }
+}
+
+TEST_P(Ranks, may_overwrite_what_they_have_received_although_others_get_it_from_them) {
+  constexpr std::uint32_t rank_count = 4;
+  constexpr std::size_t bytes = 300'000;
+  net::LoopbackNetwork network{rank_count};
+  std::atomic<int> wrong = 0;
+  const auto body = [&](std::uint32_t self) {
+    OneRank rank{network, self, {.worker_count = GetParam()}};
+    Graph graph;
+    Bytes data(bytes, std::byte{0});
+    if (self == 0) {
+      for (std::uint32_t to = 1; to < rank_count; ++to) {  // of one datum, ready at once: a multicast
+        graph.send("send", {Rank{to}, Tag{1}}, [&] { return std::span<const std::byte>{data}; });
+      }
+    } else {
+      Task receive = graph.receive("receive", {Rank{0}, Tag{1}}, std::span{data});
+      graph
+          .task("overwrite",
+                [&] {
+                  wrong += std::ranges::all_of(data, [&](std::byte each) { return each == std::byte{7}; }) ? 0 : 1;
+                  std::ranges::fill(data, std::byte{9});
+                })
+          .after(receive);
+    }
+    for (int round = 0; round < 20; ++round) {
+      std::ranges::fill(data, std::byte{self == 0 ? std::uint8_t{7} : std::uint8_t{0}});
+      rank.scheduler.run(graph);
+    }
+    rank.endpoint.drain();
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t self = 0; self < rank_count; ++self) {
+      threads.emplace_back(body, self);
+    }
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Ranks, testing::Values(1U, 3U));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,20 +14,15 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/task/body.hpp"
+#include "plait/task/detail/node.hpp"
 #include "plait/task/resource.hpp"
 
 namespace plait::task {
 
 namespace detail {
-struct Node;
 class GraphRecord;
-}  // namespace detail
-
-class TaskContext;
-
-/// A kind of task: tasks of one kind have one name, and one colour in pictures.
-using TaskKind = Id<struct TaskKindTag, std::uint16_t>;
-using Body = std::function<void(TaskContext&)>;
+}
 
 /// A task of a graph: a handle for building the graph and for choosing what is active. Valid while its graph lives.
 ///
@@ -78,12 +72,8 @@ class Graph {
   /// The kind called `name`, made at the first call.
   TaskKind kind(std::string_view name);
 
-  Task task(std::string_view kind, Body body);
-  template <std::invocable<> Simple>
-    requires(!std::invocable<Simple, TaskContext&>)
-  Task task(std::string_view kind, Simple body) {
-    return task(kind, Body{[body = std::move(body)](TaskContext&) mutable { body(); }});
-  }
+  Task task(std::string_view kind, Body body) { return task(this->kind(kind), std::move(body)); }
+  Task task(TaskKind kind, Body body);
   /// A task without work: what is after it starts when all that is before it has ended. Costs no visit to a queue.
   Task join(std::string_view kind);
 
@@ -93,34 +83,51 @@ class Graph {
   Task receive(std::string_view kind, const comm::Address& from, Bytes& buffer);
   Task receive(std::string_view kind, const comm::Address& from, std::span<std::byte> buffer);
 
-  [[nodiscard]] std::size_t task_count() const noexcept { return nodes_.size(); }
+  [[nodiscard]] std::size_t task_count() const noexcept { return all_.size(); }
   [[nodiscard]] const std::vector<std::string>& kinds() const noexcept { return kinds_; }
 
-  /// Finds an order in which the tasks can run, and refreshes their priorities: the longest way to the end, by
-  /// measured cost, where what leads to a send comes before what does not.
+  /// Lists the dependencies, finds an order in which the tasks can run, and refreshes the tasks' priorities: the
+  /// longest way to the end, by measured cost (that of its kind, where a task has not been measured), where what leads
+  /// to a send comes before what does not.
   ///
-  /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies), nothing when
-  /// it is not due.
-  void prepare();
+  /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies) after a change;
+  /// else as many tasks are refreshed as are `active`, the next ones each time, so that a small step stays cheap.
+  void prepare(std::size_t active);
+  void prepare() { prepare(task_count()); }
   /// All tasks.
   [[nodiscard]] std::span<const Task> all() const noexcept { return all_; }
 
  private:
   friend class Task;                 // a new dependency makes the order out of date
+  friend class Scheduler;            // tells what was measured
   friend class detail::GraphRecord;  // notes here that the trace has this graph
 
-  Task add(std::string_view kind);
+  struct Edge {
+    detail::Node* earlier;
+    detail::Node* later;
+  };
+  struct Chunk;
+
+  Task add(TaskKind kind, detail::Role role);
+  void depend(detail::Node& earlier, detail::Node& later);
+  void list_successors();
   void find_order();
   [[nodiscard]] std::string cycle() const;
-  void weigh();
+  void weigh(std::size_t count);
+  [[nodiscard]] detail::Node& in_order(std::size_t place) const;
 
-  std::vector<std::unique_ptr<detail::Node>> nodes_;
+  std::vector<std::unique_ptr<Chunk>> chunks_;
+  std::size_t free_in_chunk_ = 0;
   std::vector<Task> all_;
   std::vector<std::string> kinds_;
-  std::vector<detail::Node*> order_;
-  std::uint32_t runs_until_weighing_ = 0;
+  std::vector<float> kind_cost_ns_;        ///< Mean of what has been measured; 0: nothing yet.
+  std::vector<Edge> new_edges_;            ///< Not in `successors_` yet.
+  std::vector<detail::Node*> successors_;  ///< Of all tasks, one after the other.
+  std::vector<detail::Node*> order_;       ///< Empty when the order of making will do.
+  bool is_made_in_order_ = true;           ///< Each task came after all that it depends on.
   bool is_changed_ = true;
   std::uint32_t number_in_trace_ = 0;  ///< 0: the trace does not have it as it is now.
+  std::size_t next_to_weigh_ = 0;      ///< Counted from the end of the order.
 };
 
 }  // namespace plait::task

@@ -15,7 +15,7 @@ OpenRun::~OpenRun() {
   if (!is_open_) {
     return;
   }
-  if (scheduler_.remaining_.load(std::memory_order_relaxed) > 1) {  // a hint: who adds is this thread
+  if (scheduler_.open_tasks() > 1) {  // a hint: who adds is this thread
     fail(Error{ErrorCode::user_task, "a run was left before its tasks had ended: wait for them"});
   }
   try {

@@ -6,28 +6,85 @@
 
 namespace plait::task {
 
+namespace {
+
+/// Below this, moving tasks to another core takes longer than running them: a few cache lines for each task.
+constexpr std::uint64_t stolen_min_ns = 2'000;
+constexpr std::uint64_t unknown_cost_ns = 2'000;
+
+}  // namespace
+
+std::uint64_t ReadyQueue::expected_ns(const detail::Node& node) noexcept {
+  return node.cost_ns > 0 ? static_cast<std::uint64_t>(node.cost_ns) : unknown_cost_ns;
+}
+
 bool ReadyQueue::is_lighter(const Entry& left, const Entry& right) noexcept {
   return left.weight != right.weight ? left.weight < right.weight : left.order > right.order;
 }
 
-void ReadyQueue::push(detail::Node& node) {
-  const std::lock_guard lock{mutex_};
-  const Entry entry{node.weight_ns, next_order_++, &node};
+void ReadyQueue::tell_size() noexcept {
+  const float falling = has_falling() ? falling_[first_falling_].weight : 0;
+  const float heap = heap_.empty() ? 0 : heap_.front().weight;
+  urgency_max_.store(std::max(falling, heap), std::memory_order_relaxed);                   // a hint
+  size_.store(heap_.size() + falling_.size() - first_falling_, std::memory_order_relaxed);  // a hint
+  const bool is_worth_stealing = work_ns_ >= stolen_min_ns;
+  if (is_worth_stealing != is_worth_stealing_.load(std::memory_order_relaxed)) {
+    is_worth_stealing_.store(is_worth_stealing, std::memory_order_relaxed);
+  }
+}
+
+void ReadyQueue::insert(detail::Node& node) {
+  const Entry entry{node.urgency(), next_order_++, &node};
+  work_ns_ += expected_ns(node);
+  if (first_falling_ * 2 >= falling_.size()) {  // more gone than there: what moves is paid by what went
+    falling_.erase(falling_.begin(), falling_.begin() + static_cast<std::ptrdiff_t>(first_falling_));
+    first_falling_ = 0;
+  }
   if (falling_.empty() || entry.weight <= falling_.back().weight) {
     falling_.push_back(entry);
   } else {
     heap_.push_back(entry);
     std::ranges::push_heap(heap_, is_lighter);
   }
-  size_.store(heap_.size() + falling_.size(), std::memory_order_relaxed);  // a hint; orders nothing
+}
+
+void ReadyQueue::push(detail::Node& node) {
+  const std::lock_guard lock{mutex_};
+  insert(node);
+  tell_size();
+}
+
+void ReadyQueue::send(detail::Node& node) noexcept {
+  node.next = inbox_.load(std::memory_order_relaxed);
+  while (!inbox_.compare_exchange_weak(
+      node.next, &node, std::memory_order_release, std::memory_order_relaxed)) {  // with empty_inbox()
+  }
+}
+
+/// In order of arrival.
+void ReadyQueue::empty_inbox() {
+  if (inbox_.load(std::memory_order_relaxed) == nullptr) {
+    return;
+  }
+  detail::Node* newest = inbox_.exchange(nullptr, std::memory_order_acquire);  // with send()
+  detail::Node* oldest = nullptr;
+  while (newest != nullptr) {
+    detail::Node* const before = newest->next;
+    newest->next = oldest;
+    oldest = newest;
+    newest = before;
+  }
+  while (oldest != nullptr) {
+    detail::Node* const after = oldest->next;
+    insert(*oldest);
+    oldest = after;
+  }
 }
 
 /// Expects: there is one.
 ReadyQueue::Entry ReadyQueue::take_heaviest() {
-  if (heap_.empty() || (!falling_.empty() && is_lighter(heap_.front(), falling_.front()))) {
-    const Entry entry = falling_.front();
-    falling_.pop_front();
-    return entry;
+  if (heap_.empty() || (has_falling() && is_lighter(heap_.front(), falling_[first_falling_]))) {
+    return falling_[first_falling_++];
   }
   std::ranges::pop_heap(heap_, is_lighter);
   const Entry entry = heap_.back();
@@ -35,30 +92,41 @@ ReadyQueue::Entry ReadyQueue::take_heaviest() {
   return entry;
 }
 
-detail::Node* ReadyQueue::pop() {
-  if (size() == 0) {
-    return nullptr;
+std::size_t ReadyQueue::take(std::span<detail::Node*> room, float short_ns) {
+  if (is_empty()) {
+    return 0;
   }
   const std::lock_guard lock{mutex_};
-  return pop_locked();
+  empty_inbox();
+  return take_locked(room, short_ns);
 }
 
-detail::Node* ReadyQueue::steal() {
-  if (size() == 0) {
-    return nullptr;
+std::size_t ReadyQueue::steal(std::span<detail::Node*> room, float short_ns) {
+  if (is_empty()) {
+    return 0;
   }
   const std::unique_lock lock{mutex_, std::try_to_lock};
-  return lock.owns_lock() ? pop_locked() : nullptr;
+  if (!lock.owns_lock()) {
+    return 0;
+  }
+  empty_inbox();
+  const std::size_t half = (heap_.size() + falling_.size() - first_falling_ + 1) / 2;
+  return take_locked(room.first(std::min(room.size(), half)), short_ns);
 }
 
-detail::Node* ReadyQueue::pop_locked() {
-  detail::Node* found = nullptr;
-  while (found == nullptr && !is_empty()) {
+std::size_t ReadyQueue::take_locked(std::span<detail::Node*> room, float short_ns) {
+  std::size_t count = 0;
+  bool is_short = true;
+  while (count < room.size() && is_short && (has_falling() || !heap_.empty())) {
     const Entry heaviest = take_heaviest();
-    if (heaviest.node->resources.empty() || try_lock_all(heaviest.node->resources)) {
-      found = heaviest.node;
+    detail::Node& node = *heaviest.node;
+    if (node.claims == nullptr || try_lock_all(*node.claims)) {
+      room[count++] = &node;
+      work_ns_ -= expected_ns(node);
+      // What holds locks runs at once: others may want them.
+      is_short = node.claims == nullptr && node.cost_ns > 0 && node.cost_ns < short_ns;
     } else {
-      set_aside_.push_back({heaviest.weight / 2, heaviest.order, heaviest.node});
+      set_aside_.push_back({heaviest.weight / 2, heaviest.order, &node});
     }
   }
   for (const Entry& entry : set_aside_) {
@@ -66,8 +134,8 @@ detail::Node* ReadyQueue::pop_locked() {
     std::ranges::push_heap(heap_, is_lighter);
   }
   set_aside_.clear();
-  size_.store(heap_.size() + falling_.size(), std::memory_order_relaxed);  // a hint; orders nothing
-  return found;
+  tell_size();
+  return count;
 }
 
 }  // namespace plait::task

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <span>
 #include <vector>
 
 #include "plait/base/spin_lock.hpp"
@@ -12,40 +12,65 @@
 
 namespace plait::task {
 
-/// Tasks that are ready, the one with the longest way to the end first. A task whose resources are taken sinks: its
-/// weight is halved each time, so that it is not tried over and over before others.
+/// Tasks of one worker that are ready, the one with the longest way to the end first. A task whose resources are taken
+/// sinks: its weight is halved each time, so that it is not tried over and over before others.
 ///
 /// Tasks that come in falling order of weight, as those of a graph's activation and of a spawning task often do, wait
-/// in a plain list; only the others pay for a heap. Threads: any. Cost: a short lock, and O(log n) at most.
+/// in a plain list; only the others pay for a heap. What other workers send here comes through an inbox that takes no
+/// lock. Threads: any. Cost: a short lock, and O(log n) at most.
 class ReadyQueue {
  public:
   void push(detail::Node& node);
+  /// As `push`, from another worker.
+  void send(detail::Node& node) noexcept;
 
-  /// The heaviest task whose resources could be locked, with them locked; or null.
-  [[nodiscard]] detail::Node* pop();
-  /// As `pop`, but null at once when another thread is at this queue.
-  [[nodiscard]] detail::Node* steal();
+  /// The heaviest tasks whose resources could be locked, with them locked, heaviest first: one, or as many as there is
+  /// room for while they are known to be shorter than `short_ns`.
+  ///
+  /// Returns how many.
+  std::size_t take(std::span<detail::Node*> room, float short_ns);
+  /// As `take`, at most half of what is there rounded up, and none at once when another thread is at this queue.
+  std::size_t steal(std::span<detail::Node*> room, float short_ns);
 
   /// A hint: may be out of date when it returns.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_empty() const noexcept {
+    return size() == 0 && inbox_.load(std::memory_order_relaxed) == nullptr;
+  }
+  /// A hint: whether what is here takes so long that another worker should have a part of it.
+  [[nodiscard]] bool is_worth_stealing() const noexcept {
+    return is_worth_stealing_.load(std::memory_order_relaxed) || inbox_.load(std::memory_order_relaxed) != nullptr;
+  }
+  /// A hint: the urgency of the heaviest task.
+  [[nodiscard]] float urgency_max() const noexcept { return urgency_max_.load(std::memory_order_relaxed); }
 
  private:
   struct Entry {
-    double weight;
-    std::uint64_t order;  ///< Of equal weights the first that came.
+    float weight;
+    std::uint32_t order;  ///< Of equal weights the first that came; comes round after 4e9, which may swap two.
     detail::Node* node;
   };
   static bool is_lighter(const Entry& left, const Entry& right) noexcept;
-  [[nodiscard]] bool is_empty() const noexcept { return heap_.empty() && falling_.empty(); }
+  [[nodiscard]] bool has_falling() const noexcept { return first_falling_ < falling_.size(); }
+  void insert(detail::Node& node);
+  void empty_inbox();
   Entry take_heaviest();
-  detail::Node* pop_locked();
+  std::size_t take_locked(std::span<detail::Node*> room, float short_ns);
+  void tell_size() noexcept;
+  static std::uint64_t expected_ns(const detail::Node& node) noexcept;
 
+  /// Written only when it changes, and on a cache line of its own: others look at it all the time.
+  alignas(64) std::atomic<bool> is_worth_stealing_ = false;
+  alignas(64) std::atomic<std::size_t> size_ = 0;
+  std::atomic<float> urgency_max_ = 0;
   SpinLock mutex_;
-  std::deque<Entry> falling_;  ///< Each at most as heavy as the one before it.
+  std::uint64_t work_ns_ = 0;  ///< What the tasks here are expected to take.
+  std::uint32_t next_order_ = 0;
+  std::vector<Entry> falling_;  ///< Each at most as heavy as the one before it.
+  std::size_t first_falling_ = 0;
   std::vector<Entry> heap_;
-  std::vector<Entry> set_aside_;  ///< During a pop: tasks that could not be locked.
-  std::uint64_t next_order_ = 0;
-  std::atomic<std::size_t> size_ = 0;
+  std::vector<Entry> set_aside_;                            ///< During a take: tasks that could not be locked.
+  alignas(64) std::atomic<detail::Node*> inbox_ = nullptr;  ///< Linked, the last that came first.
 };
 
 }  // namespace plait::task

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -27,9 +28,8 @@ namespace plait::task {
 class OpenRun;
 
 namespace detail {
-class WorkerSink;
 struct Worker;
-}  // namespace detail
+}
 
 /// How a scheduler behaves.
 struct SchedulerOptions {
@@ -41,6 +41,8 @@ struct SchedulerOptions {
   nanoseconds poll_interval = std::chrono::microseconds{20};
   /// A run in which nothing has moved for so long ends with an error that names what waits; 0 = waits for ever.
   nanoseconds stall_max = std::chrono::seconds{300};
+  /// Where each rank then writes what waits for what, as a graph: plait-waiting-rank-NNNN.dot. Empty: nowhere.
+  std::filesystem::path stall_folder = ".";
 };
 
 /// What a new task is made of, when a running task spawns it.
@@ -48,13 +50,15 @@ struct Spawn {
   TaskKind kind;
   Body body;
   std::uint64_t object = 0;
-  nanoseconds cost{};            ///< To order it by, as nothing is measured yet.
+  /// To order it by, as nothing is measured yet. With 0 and no resources, order does not matter: the last one that a
+  /// worker has spawned runs first.
+  nanoseconds cost{};
   std::vector<Claim> resources;  ///< As `Task::locks`, or as `Task::shares`: `{&cell, Access::shared}`.
 };
 
 /// Where one worker's time went since the last reset.
 struct WorkerTimes {
-  nanoseconds busy{};   ///< In tasks' bodies.
+  nanoseconds busy{};   ///< In tasks, and from one to the next when there was one.
   nanoseconds total{};  ///< In runs.
   std::uint64_t tasks = 0;
 };
@@ -91,43 +95,66 @@ class Scheduler {
  private:
   friend class TaskContext;
   friend class OpenRun;
-  friend class detail::WorkerSink;
-  friend struct detail::Node;
+  friend struct detail::NodeMessage;
   using Node = detail::Node;
   using Worker = detail::Worker;
+
+  struct Sink;
+
+  // A run.
+  void begin(Graph& graph);
+  void start_run();
+  void activate(std::span<const Task> active);
+  void let_workers_in();
+  void end();
+  void teach(Graph& graph);
+  void serve(Worker& worker);
+  void work(Worker& worker);
+  template <class IsDone>
+  void work_until(Worker& worker, IsDone is_done);
+  [[nodiscard]] bool is_over(bool looks_closely) noexcept;
+  [[nodiscard]] std::uint64_t open_tasks() const noexcept;
 
   // An open run; see open_run.hpp.
   void open(std::function<std::string()> describe);
   void close();
   void count_in(Node& node) noexcept;
   void start(Node& node);
-
-  void activate(std::span<const Task> active);
-  void let_in();
-  void see_off();
-  void serve(Worker& worker);
-  void work(Worker& worker);
-  void look(Worker& worker, Backoff& backoff);
   void help_until(const std::function<bool()>& is_done);
+
+  // A task.
   [[nodiscard]] const std::string& name_of(const Node& node) const;
   [[nodiscard]] trace::NameId trace_name_of(const Node& node) const;
-  [[nodiscard]] Node* find_task(Worker& worker);
+  [[nodiscard]] Node* next_task(Worker& worker);
+  [[nodiscard]] Node* steal(Worker& worker);
+  [[nodiscard]] bool must_measure(Worker& worker, Node& node) const noexcept;
   void execute(Worker& worker, Node& node);
+  void learn(Worker& worker, Node& node, nanoseconds took) const noexcept;
+  void record(Worker& worker, const Node& node, nanoseconds start);
+  void fail_with_current_exception(const Node& node) noexcept;
+  void finish(Worker& worker, Node& first);
+  Node* count_off(Worker& worker, Node& node);
+  void release_successors(Worker& worker, Node& node);
   void make_ready(Worker& worker, Node& node);
+  void offer(Worker& worker, Node& node);
+  void spawn(Worker& worker, Node& parent, Spawn&& wish);
+  [[nodiscard]] std::uint64_t id_of(const Node& node) const noexcept { return first_id_ + node.number; }
+
+  // Messages.
   void post_receive(Worker& worker, Node& node);
   void post_sends(Worker& worker);
-  void post_send(std::span<Node* const> same);
-  void finish(Worker& worker, Node& node);
+  void post_send(std::span<detail::NodeMessage* const> same);
   void finish_noted(Worker& worker);
-  void count_off(Node* parent, Worker& worker);
+  void see_message(Worker& worker, const Node& node);
   void note(Node& node) noexcept;
-  void spawn(Worker& worker, Node& parent, Spawn&& wish);
-  void fail(const Error& error) noexcept;
+
+  // Waiting, trouble.
+  void begin_to_work(Worker& worker);
+  void poll(Worker& worker);
   void idle(Worker& worker, Backoff& backoff);
-  void wake_one();
+  void wake_one() noexcept;
+  void fail(const Error& error) noexcept;
   void check_stall(Worker& worker);
-  [[nodiscard]] std::string describe_waiting() const;
-  [[nodiscard]] bool is_over() const noexcept;
 
   comm::Endpoint& endpoint_;
   trace::Recorder& recorder_;
@@ -139,20 +166,24 @@ class Scheduler {
   Graph* graph_ = nullptr;                 ///< Nothing in an open run.
   std::function<std::string()> describe_;  ///< Of an open run: what waits.
   std::span<const Task> active_;
-  std::vector<trace::NameId> names_;  ///< By kind.
+  bool are_all_active_ = false;
+  std::vector<trace::NameId> names_;  ///< By kind; empty when nothing is recorded.
   detail::GraphRecord graph_record_;
   std::uint32_t epoch_ = 0;
-  std::atomic<std::uint64_t> next_id_ = 1;
-  std::atomic<std::size_t> remaining_ = 0;
-  std::atomic<std::uint32_t> executing_ = 0;
+  std::uint64_t first_id_ = 1;                  ///< Of this run's tasks in the trace.
+  std::atomic<std::uint32_t> next_number_ = 0;  ///< Of spawned tasks, when they are recorded.
   std::atomic<bool> has_failed_ = false;
-  std::atomic<Node*> noted_ = nullptr;  ///< Whose messages are complete: a stack that any thread adds to.
+  std::atomic<bool> is_over_ = false;            ///< Somebody has seen that all tasks have ended.
+  std::atomic<Node*> noted_ = nullptr;           ///< Whose messages are complete: a stack that any thread adds to.
+  std::atomic<std::uint64_t> made_outside_ = 0;  ///< Tasks that were counted in by threads that may be no workers.
 
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::condition_variable wake_;  ///< For workers, in a run or between two.
+  std::condition_variable left_;  ///< For `run`.
   std::atomic<std::uint32_t> sleeping_ = 0;
-  std::uint64_t generation_ = 0;  ///< Counts runs; under the mutex.
-  bool is_open_ = false;          ///< Workers may join the present run; under the mutex, as is the next.
+  std::atomic<bool> is_waking_ = false;  ///< A worker was woken and has not looked around yet.
+  std::uint64_t generation_ = 0;         ///< Counts runs; under the mutex.
+  bool is_open_ = false;                 ///< Workers may join the present run; under the mutex, as is the next.
   std::uint32_t workers_inside_ = 0;
   bool is_ending_ = false;
   std::optional<Error> failure_;
@@ -170,6 +201,11 @@ class TaskContext {
 
   /// Adds a task to this run, ready at once. What is after the running task waits for the new one, too.
   void spawn(Spawn wish) { scheduler_.spawn(worker_, node_, std::move(wish)); }
+  void spawn(TaskKind kind, Body body) { spawn(Spawn{.kind = kind, .body = std::move(body)}); }
+
+  /// When this body and all that the task has spawned have ended, `body` runs as the rest of this task, with the same
+  /// locks, on any worker; it may spawn and go on itself. A second call replaces the first.
+  void then(Body body);
 
  private:
   Scheduler& scheduler_;

@@ -31,7 +31,7 @@ void GraphRecord::write(Graph& graph, const Run& run, trace::ThreadRecorder& tra
     for (const Task& task : graph.all()) {
       const Node& node = task.node();
       later_.clear();
-      for (const Node* const successor : node.successors) {
+      for (const Node* const successor : std::span{node.successors, node.successor_count}) {
         later_.push_back(successor->number + 1);
       }
       trace.graph_task({.graph = graph.number_in_trace_,

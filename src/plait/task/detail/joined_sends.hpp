@@ -13,7 +13,8 @@ namespace plait::task::detail {
 /// Sends of one datum that leave as a multicast; ends itself when all is told.
 class JoinedSends final : public comm::Completion {
  public:
-  explicit JoinedSends(std::span<Node* const> sends) : sends_{sends.begin(), sends.end()}, numbers_(sends.size()) {}
+  explicit JoinedSends(std::span<NodeMessage* const> sends)
+      : sends_{sends.begin(), sends.end()}, numbers_(sends.size()) {}
 
   /// The numbers of the messages are noted here: this must live until they are sent.
   [[nodiscard]] std::vector<comm::Destination> destinations() {
@@ -32,14 +33,14 @@ class JoinedSends final : public comm::Completion {
     }
   }
   void released(const comm::Status& status) noexcept override {
-    for (Node* const send : sends_) {
+    for (NodeMessage* const send : sends_) {
       send->released(status);
     }
     delete this;
   }
 
  private:
-  std::vector<Node*> sends_;
+  std::vector<NodeMessage*> sends_;
   std::vector<std::uint32_t> numbers_;
 };
 

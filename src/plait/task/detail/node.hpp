@@ -4,31 +4,61 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
+#include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
-#include "plait/task/graph.hpp"
+#include "plait/task/body.hpp"
+#include "plait/task/resource.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::task {
+class Graph;
 class Scheduler;
-}
+/// A kind of task: tasks of one kind have one name, and one colour in pictures.
+using TaskKind = Id<struct TaskKindTag, std::uint16_t>;
+}  // namespace plait::task
 
 namespace plait::task::detail {
 
+struct Node;
+
+/// In the place of what a task waits for: it is ready.
+inline constexpr std::uint32_t is_ready = 0xffffffff;
+
 /// `event`: ends when it is said to have ended (`OpenRun::has_ended`); nobody executes or posts it.
 enum class Role : std::uint8_t { compute, join, send, receive, event };
-
-struct Node;
 
 /// What a task that is of no graph is called.
 struct Label {
   std::string name;
   trace::NameId trace_name{};
+};
+
+/// The message of a send or receive task.
+struct NodeMessage final : comm::Completion {
+  explicit NodeMessage(Node& its_node) : node{its_node} {}
+  void completed(const comm::Status& its_status) noexcept override { status = its_status; }
+  /// The message has come or left, and nobody else needs its buffer, which the tasks after this one may write: notes
+  /// it, for a worker to act on.
+  void released(const comm::Status& its_status) noexcept override;
+
+  Node& node;
+  comm::Address address;
+  std::function<std::span<const std::byte>()> data;
+  Bytes* growing = nullptr;
+  std::span<std::byte> buffer;
+
+  // This run.
+  std::span<const std::byte> outgoing;  ///< What `data` has answered.
+  nanoseconds posted{};
+  comm::Status status;
+  Scheduler* scheduler = nullptr;
 };
 
 /// Where the owner of an ended task hands over what may run now. Valid during the call; of the worker that calls.
@@ -54,50 +84,65 @@ class Ending {
   ~Ending() = default;
 };
 
-/// A task: what the graph's builder said of it, and its state in the present run.
-struct Node final : comm::Completion {
-  explicit Node(TaskKind its_kind) : kind{its_kind} {}
-  void completed(const comm::Status& its_status) noexcept override { status = its_status; }
-  /// A message of this task has come or left, and nobody else needs its buffer, which the tasks after this one may
-  /// write: notes it, for a worker to act on.
-  void released(const comm::Status& its_status) noexcept override;
+/// A task: what its builder said of it, what earlier runs have taught, and its state in the present run. What a run
+/// writes of every task stands in the first cache line; the third is for traces, messages and tasks of no graph.
+struct alignas(64) Node {
+  explicit Node(TaskKind its_kind) noexcept : kind{its_kind} {}
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  Node(Node&&) = delete;
+  Node& operator=(Node&&) = delete;
+  ~Node() = default;
 
-  Graph* owner = nullptr;        ///< Nothing for a spawned task, and for one of no graph.
-  Ending* ending = nullptr;      ///< Of a task of no graph.
-  const Label* label = nullptr;  ///< Of a task of no graph; `kind` then tells nothing.
-  std::uint32_t number = 0;      ///< In its graph.
-  TaskKind kind;
-  Role role = Role::compute;
-  Body body;
-  std::vector<Node*> successors;
-  std::vector<Claim> resources;
-  std::uint64_t object = 0;
+  [[nodiscard]] bool is_of_graph() const noexcept { return !is_spawned && ending == nullptr; }
+  /// What it is called, when it is of no graph and has a name of its own.
+  [[nodiscard]] const Label* its_label() const noexcept { return is_of_graph() ? nullptr : label; }
+  /// In its graph, from 1, as traces count; 0: in none.
+  [[nodiscard]] std::uint32_t place() const noexcept { return is_of_graph() ? number + 1 : 0; }
+  /// What ready tasks are ordered by: the longest way to the end, but first those that another rank waits for. The
+  /// factor is above all times (36 years), and a power of two: it takes no digits away.
+  [[nodiscard]] float urgency() const noexcept { return leads_to_send ? (weight_ns + 1) * 0x1p60F : weight_ns; }
 
-  // Of send and receive tasks.
-  comm::Address address;
-  std::function<std::span<const std::byte>()> data;
-  Bytes* growing = nullptr;
-  std::span<std::byte> buffer;
-
-  // What earlier runs have taught.
-  double cost_ns = 0;    ///< Moving average; the estimate until it has run.
-  double weight_ns = 0;  ///< Longest way to the end, this task included.
-  WorkerId last_worker;
-
-  // This run.
-  std::uint32_t epoch = 0;  ///< Of the last run in which it was active.
-  std::atomic<std::uint32_t> waits =
-      0;  ///< What must still end before it is ready, and 1 while the run is being activated.
+  std::atomic<std::uint32_t> waits = 0;       ///< What must still end before it is ready.
   std::atomic<std::uint32_t> unfinished = 0;  ///< Itself, and the tasks that it has spawned.
-  Node* parent = nullptr;                     ///< Of a spawned task.
-  std::uint64_t id = 0;
+  std::uint32_t epoch = 0;                    ///< Of the last run in which it was active.
+  std::uint32_t earlier_count = 0;            ///< What comes before it, active or not.
+  Node** successors = nullptr;                ///< In its graph's list of all.
+  std::uint32_t successor_count = 0;
+  float weight_ns = 0;       ///< Longest way to the end, this task included.
+  float cost_ns = 0;         ///< Moving average of what has been measured, or the user's estimate; 0: not known.
+  std::uint32_t number = 0;  ///< In its graph, or in this run for a spawned one.
+  TaskKind kind;
+  WorkerId last_worker;
+  Role role = Role::compute;
+  bool is_spawned = false;
+  bool is_measured = false;  ///< So `cost_ns` is no estimate.
+  bool leads_to_send = false;
+  bool continues = false;  ///< Its body is now what `TaskContext::then` was given, and is still to run.
+  Node* next = nullptr;    ///< In an inbox, among those whose message is complete, or among those that are free.
+
+  Body body;
+  std::unique_ptr<std::vector<Claim>> claims;
+
+  std::unique_ptr<NodeMessage> message;
+  std::uint64_t object = 0;
   std::uint64_t caused_by = 0;
   nanoseconds ready{};
-  nanoseconds posted{};
-  std::span<const std::byte> outgoing;  ///< What `data` has answered.
-  comm::Status status;
-  Scheduler* scheduler = nullptr;
-  Node* next_noted = nullptr;
+  union {
+    Graph* owner = nullptr;  ///< Of a graph's task.
+    const Label* label;      ///< Of any other, or nothing: `kind` then tells nothing.
+  };
+  Node* parent = nullptr;            ///< Of a spawned task.
+  Ending* ending = nullptr;          ///< Of a task of no graph.
+  std::unique_ptr<Body> first_body;  ///< Of a graph's task while it continues.
+};
+
+static_assert(sizeof(Node) == 192, "three cache lines");
+
+/// A task that a running task has made. Lives in the pool of the worker that made it.
+struct SpawnedNode : Node {
+  SpawnedNode() noexcept : Node{TaskKind{}} { is_spawned = true; }
+  std::uint32_t home = 0;  ///< The worker whose pool it is from.
 };
 
 }  // namespace plait::task::detail

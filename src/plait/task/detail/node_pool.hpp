@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "plait/task/detail/node.hpp"
+
+namespace plait::task::detail {
+
+/// The tasks that one worker has spawned, used again when they have ended: a run with any number of them takes the
+/// memory of those that are there at once.
+///
+/// Threads: `give_back` from any, the rest from the worker.
+class NodePool {
+ public:
+  explicit NodePool(std::uint32_t home) : home_{home} {}
+  NodePool(const NodePool&) = delete;
+  NodePool& operator=(const NodePool&) = delete;
+  NodePool(NodePool&&) = delete;
+  NodePool& operator=(NodePool&&) = delete;
+  ~NodePool() = default;
+
+  /// A task that is not in use, with the state in which its last user left it but for its body, which is empty.
+  [[nodiscard]] SpawnedNode& take() {
+    if (free_ == nullptr) {
+      refill();
+    }
+    Node* const node = std::exchange(free_, free_->next);
+    return static_cast<SpawnedNode&>(*node);
+  }
+
+  /// From the pool's own worker.
+  void put(SpawnedNode& node) noexcept {
+    node.next = free_;
+    free_ = &node;
+  }
+  /// From another worker.
+  void give_back(SpawnedNode& node) noexcept {
+    node.next = returned_.load(std::memory_order_relaxed);
+    while (!returned_.compare_exchange_weak(
+        node.next, &node, std::memory_order_release, std::memory_order_relaxed)) {  // with refill()
+    }
+  }
+
+ private:
+  static constexpr std::size_t nodes_at_once = 128;
+
+  void refill() {
+    free_ = returned_.exchange(nullptr, std::memory_order_acquire);  // with give_back()
+    if (free_ != nullptr) {
+      return;
+    }
+    chunks_.push_back(std::make_unique<SpawnedNode[]>(nodes_at_once));
+    for (std::size_t i = nodes_at_once; i-- > 0;) {
+      chunks_.back()[i].home = home_;
+      put(chunks_.back()[i]);
+    }
+  }
+
+  std::uint32_t home_;
+  Node* free_ = nullptr;  ///< Linked.
+  alignas(64) std::atomic<Node*> returned_ = nullptr;
+  std::vector<std::unique_ptr<SpawnedNode[]>> chunks_;
+};
+
+}  // namespace plait::task::detail

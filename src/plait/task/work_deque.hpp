@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace plait::task {
+
+namespace detail {
+struct Node;
+}
+
+/// Tasks whose order does not matter: their owner takes the one that came last, whose data is warm, others the one that
+/// came first. Without a lock.
+///
+/// After Chase and Lev, "Dynamic circular work-stealing deque" (2005), with the memory orders of Le, Pop, Cohen and
+/// Zappa Nardelli, "Correct and efficient work-stealing for weak memory models" (2013). Threads: `push` and `pop` from
+/// the owner, `steal` and `size` from any. Cost: a full fence for a `pop`, a compare-and-swap for a `steal`.
+class WorkDeque {
+ public:
+  WorkDeque() { grow(first_capacity); }
+  WorkDeque(const WorkDeque&) = delete;
+  WorkDeque& operator=(const WorkDeque&) = delete;
+  WorkDeque(WorkDeque&&) = delete;
+  WorkDeque& operator=(WorkDeque&&) = delete;
+  ~WorkDeque() = default;
+
+  void push(detail::Node& node);
+  /// The task that came last, or null.
+  [[nodiscard]] detail::Node* pop() noexcept;
+  /// The task that came first; null when there is none, or when another thread has just taken it.
+  [[nodiscard]] detail::Node* steal() noexcept;
+
+  /// A hint: may be out of date when it returns.
+  [[nodiscard]] std::size_t size() const noexcept {
+    const std::int64_t count = bottom_.load(std::memory_order_relaxed) - top_.load(std::memory_order_relaxed);
+    return count > 0 ? static_cast<std::size_t>(count) : 0;
+  }
+
+ private:
+  static constexpr std::int64_t first_capacity = 256;  // a power of two, as are all after it
+
+  struct Ring {
+    explicit Ring(std::int64_t its_capacity)
+        : capacity{its_capacity}, slots{std::make_unique<std::atomic<detail::Node*>[]>(its_capacity)} {}
+    [[nodiscard]] std::atomic<detail::Node*>& at(std::int64_t index) const { return slots[index & (capacity - 1)]; }
+
+    std::int64_t capacity;
+    std::unique_ptr<std::atomic<detail::Node*>[]> slots;
+  };
+
+  void grow(std::int64_t capacity);
+
+  alignas(64) std::atomic<std::int64_t> top_ = 0;     ///< The next to steal.
+  alignas(64) std::atomic<std::int64_t> bottom_ = 0;  ///< Behind the last that was pushed.
+  std::atomic<Ring*> ring_ = nullptr;
+  std::vector<std::unique_ptr<Ring>> rings_;  ///< Earlier ones are kept: a thief may still look at one.
+};
+
+}  // namespace plait::task
