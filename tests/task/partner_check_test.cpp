@@ -159,8 +159,8 @@ TEST_F(ManyRanks, find_exactly_what_was_left_out) {
   std::mt19937 random{11};
   std::vector<std::string> expected;
   for (int message = 0; message < 400; ++message) {
-    const std::uint32_t from = random() % 5;
-    const std::uint32_t to = random() % 5;
+    const auto from = static_cast<std::uint32_t>(random() % 5);
+    const auto to = static_cast<std::uint32_t>(random() % 5);
     const auto tag = static_cast<std::uint64_t>(message);
     const bool is_sent = random() % 20 != 0;
     const bool is_received = random() % 20 != 0;

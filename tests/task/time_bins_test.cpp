@@ -15,7 +15,7 @@ namespace {
 
 using Object = TimeBins::Object;
 
-TimeBin bin(unsigned number) {
+TimeBin bin(std::uint64_t number) {
   return TimeBin{static_cast<std::uint8_t>(number)};
 }
 

@@ -198,6 +198,10 @@ class TaskContext {
       : scheduler_{scheduler}, worker_{worker}, node_{node} {}
 
   [[nodiscard]] WorkerId worker() const noexcept;
+  /// How many workers sleep for want of work. A hint, out of date when it returns; those that still look are missing.
+  [[nodiscard]] std::uint32_t idle_workers() const noexcept {
+    return scheduler_.sleeping_.load(std::memory_order_relaxed);  // orders nothing
+  }
 
   /// Adds a task to this run, ready at once. What is after the running task waits for the new one, too.
   void spawn(Spawn wish) { scheduler_.spawn(worker_, node_, std::move(wish)); }
