@@ -76,14 +76,14 @@ struct Ledger {
       if (node.role != detail::Role::send && node.role != detail::Role::receive) {
         continue;
       }
-      Tally& tally = list_of(node)[{node.address.comm, node.address.tag}];
+      Tally& tally = list_of(node)[{node.message->address.comm, node.message->address.tag}];
       ++tally.count;
       tally.kind = graph.kinds()[node.kind.value()];
     }
   }
 
   Tallies& list_of(const detail::Node& node) {
-    const Rank rank = node.address.rank;
+    const Rank rank = node.message->address.rank;
     if (node.role == detail::Role::send) {
       return sends.at(rank.value());
     }
