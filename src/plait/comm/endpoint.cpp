@@ -378,6 +378,11 @@ void Endpoint::stop_all(const Error& reason) noexcept {
   }
 }
 
+void Endpoint::keep(std::shared_ptr<void> what) {
+  const Lock lock{mutex_};
+  kept_.push_back(std::move(what));
+}
+
 std::vector<std::string> Endpoint::never_received() const {
   const Lock lock{mutex_};
   return engine_->never_received();

@@ -166,6 +166,9 @@ class Endpoint {
   /// MPI_THREAD_MULTIPLE. The holder must not call the endpoint meanwhile.
   [[nodiscard]] std::unique_lock<SpinLock> hold() { return std::unique_lock{mutex_}; }
 
+  /// Keeps `what` until this endpoint has gone: for whom a failed run leaves with memory of messages under way.
+  void keep(std::shared_ptr<void> what);
+
   /// One line for each of the program's messages that has come and was never received, with source and tag; for reports
   /// at the end.
   [[nodiscard]] std::vector<std::string> never_received() const;
@@ -203,6 +206,7 @@ class Endpoint {
   Crowding crowding_;
 
   mutable SpinLock mutex_;  ///< Guards all down to the next comment.
+  std::vector<std::shared_ptr<void>> kept_;
   std::unique_ptr<detail::Engine> engine_;
   std::vector<std::unique_ptr<Handler>> handlers_;
   Doorbell* doorbell_ = nullptr;

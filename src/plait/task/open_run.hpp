@@ -30,6 +30,8 @@ class OpenRun {
 
   /// Takes over `node`, of whose `waits` one is this call's: runs it when none is left. `ending` and `label` are set.
   void submit(detail::Node& node);
+  /// Runs `node`, which was submitted, and whose `waits` its owner has found to have come to 0 outside of `ended`.
+  void ready(detail::Node& node) { scheduler_.start(node); }
   /// Counts `node`, with role `event`, which ends when `has_ended` says so. From any thread while the run is open.
   void expect_end(detail::Node& node) noexcept;
   /// `node`, which was expected, has ended: a worker will tell its owner. From any thread, once; it must be short.

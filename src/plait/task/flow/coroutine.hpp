@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "plait/comm/request.hpp"
+#include "plait/task/detail/node.hpp"
+#include "plait/task/flow/detail/record.hpp"
+
+namespace plait::task {
+
+namespace detail {
+
+/// Has `task`, which is about to be suspended, run again when `event` has ended; false when it has already.
+[[nodiscard]] bool resume_after(Record& task, const RecordName& event);
+
+/// Waits for a request, as an event among the flow's.
+class RequestAwaiter final : public Ending {
+ public:
+  RequestAwaiter(Record& task, comm::Request request) : task_{task}, request_{std::move(request)} {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return request_.is_complete(); }
+  void await_suspend(std::coroutine_handle<> caller);
+  comm::Status await_resume() const { return request_.status(); }
+  void ended(Node& node, ReadySink& sink) noexcept override;
+
+ private:
+  Record& task_;
+  comm::Request request_;
+  Node event_{TaskKind{0}};
+};
+
+/// Waits for something of the flow, if it is of this rank.
+class RecordAwaiter {
+ public:
+  RecordAwaiter(Record& task, const RecordName& event) : task_{task}, event_{event} {}
+
+  [[nodiscard]] bool await_ready() const noexcept { return event_.record == nullptr; }
+  [[nodiscard]] bool await_suspend(std::coroutine_handle<> /*caller*/) { return resume_after(task_, event_); }
+  void await_resume() const noexcept {}
+
+ private:
+  Record& task_;
+  RecordName event_;
+};
+
+}  // namespace detail
+
+/// A datum that a coroutine gets when it asks: `std::span<const T> values = co_await data;`. Of an access
+/// `later(data)`.
+template <class T>
+class Later {
+ public:
+  Later(detail::Record& task, std::size_t use) : task_{&task}, use_{use} {}
+
+  [[nodiscard]] auto awaiter() const {
+    struct Awaiter : detail::RecordAwaiter {
+      Awaiter(detail::Record& task, std::size_t its_use)
+          : detail::RecordAwaiter{task, task.gates[its_use]}, record{task}, use{its_use} {}
+      [[nodiscard]] std::span<const T> await_resume() const {
+        const std::span<std::byte> bytes = record.bytes_of(use);
+        return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+      }
+      detail::Record& record;
+      std::size_t use;
+    };
+    return Awaiter{*task_, use_};
+  }
+
+ private:
+  detail::Record* task_;
+  std::size_t use_;
+};
+
+/// A task that was submitted: `co_await submitted;` in a coroutine goes on when it has ended. Of a task that runs on
+/// another rank it knows nothing, and does not wait. Valid while the flow lives.
+class Submitted {
+ public:
+  Submitted() = default;
+  explicit Submitted(const detail::RecordName& name) noexcept : name_{name} {}
+
+  /// Whether it runs, or has run, on this rank.
+  [[nodiscard]] bool is_here() const noexcept { return name_.record != nullptr; }
+  [[nodiscard]] const detail::RecordName& name() const noexcept { return name_; }
+
+ private:
+  detail::RecordName name_;
+};
+
+/// A kernel that may wait: `Coroutine kernel(std::span<double> a, Later<double> b) { auto values = co_await b; ... }`.
+///
+/// It may `co_await` a `comm::Request`, a `Later`, and a `Submitted`; while it does it occupies no worker, and keeps
+/// what its task holds: what it writes is seen by nobody, and tasks after it wait. It may go on in another worker's
+/// thread.
+class Coroutine {
+ public:
+  struct promise_type {
+    Coroutine get_return_object() { return Coroutine{std::coroutine_handle<promise_type>::from_promise(*this)}; }
+    std::suspend_always initial_suspend() noexcept { return {}; }
+    std::suspend_always final_suspend() noexcept { return {}; }
+    void return_void() noexcept {}
+    void unhandled_exception() noexcept { exception = std::current_exception(); }
+
+    [[nodiscard]] detail::RequestAwaiter await_transform(comm::Request request) {
+      return {*record, std::move(request)};
+    }
+    [[nodiscard]] detail::RecordAwaiter await_transform(const Submitted& task) { return {*record, task.name()}; }
+    template <class T>
+    [[nodiscard]] auto await_transform(const Later<T>& data) {
+      return data.awaiter();
+    }
+
+    detail::Record* record = nullptr;
+    std::exception_ptr exception;
+  };
+
+  explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : handle_{handle} {}
+  Coroutine(Coroutine&& other) noexcept : handle_{std::exchange(other.handle_, nullptr)} {}
+  Coroutine& operator=(Coroutine&&) = delete;
+  Coroutine(const Coroutine&) = delete;
+  Coroutine& operator=(const Coroutine&) = delete;
+  ~Coroutine() {
+    if (handle_) {
+      handle_.destroy();
+    }
+  }
+
+  /// Hands the frame over to the task that runs it.
+  [[nodiscard]] std::coroutine_handle<promise_type> release() noexcept { return std::exchange(handle_, nullptr); }
+
+ private:
+  std::coroutine_handle<promise_type> handle_;
+};
+
+}  // namespace plait::task

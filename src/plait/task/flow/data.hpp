@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "plait/base/id.hpp"
+#include "plait/task/flow/detail/datum.hpp"
+
+namespace plait::task {
+
+namespace detail {
+/// The owner's memory; from now on the datum has a value.
+[[nodiscard]] std::span<std::byte> local_bytes(Datum& datum);
+}  // namespace detail
+
+/// A handle to an array of `T` that one rank owns and that every rank of a flow knows by the same number.
+///
+/// From `Flow::data` or a `DataGrid`; valid while the flow lives. Only the owner has memory for it; other ranks get
+/// copies as tasks need them. Threads: the flow's.
+template <class T>
+class Data {
+  static_assert(std::is_trivially_copyable_v<T>, "travels between ranks as bytes");
+
+ public:
+  Data() = default;
+  explicit Data(detail::Datum& datum) : datum_{&datum} {}
+
+  [[nodiscard]] std::size_t size() const noexcept { return datum_->bytes / sizeof(T); }
+  [[nodiscard]] Rank owner() const noexcept { return datum_->owner; }
+
+  /// The owner's elements, to set before the first task and to look at after `Flow::wait`; the datum has a value from
+  /// then on.
+  ///
+  /// Throws: `Error` with `bad_argument` on other ranks, and while tasks are under way.
+  [[nodiscard]] std::span<T> local() const {
+    const std::span<std::byte> bytes = detail::local_bytes(*datum_);
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+
+  /// Says how tasks that `reduce` this datum add to it: each rank adds to a copy that starts with all elements
+  /// `neutral`; `combine(T& into, const T& from)` puts two elements together, in the order of the ranks. To be said
+  /// alike on every rank.
+  template <class Combine>
+    requires std::is_invocable_v<Combine&, T&, const T&>
+  const Data& reduces_with(const T& neutral, Combine combine) const {
+    datum_->reduction = std::make_unique<detail::Reduction>(detail::Reduction{
+        .set_neutral =
+            [neutral](std::span<std::byte> bytes) {
+              std::uninitialized_fill_n(reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T), neutral);
+            },
+        .combine =
+            [combine = std::move(combine)](std::span<std::byte> into, std::span<const std::byte> from) mutable {
+              auto* const to = reinterpret_cast<T*>(into.data());
+              const auto* const other = reinterpret_cast<const T*>(from.data());
+              for (std::size_t i = 0; i < into.size() / sizeof(T); ++i) {
+                combine(to[i], other[i]);
+              }
+            }});
+    return *this;
+  }
+
+  [[nodiscard]] detail::Datum& datum() const { return *datum_; }
+
+ private:
+  detail::Datum* datum_ = nullptr;
+};
+
+/// A datum and what a task does with it; the kernel gets a `std::span<Element>`.
+template <class Element, detail::Mode its_mode>
+struct DataAccess {
+  using Value = Element;
+  static constexpr detail::Mode mode = its_mode;
+  detail::Datum* datum;
+};
+
+/// Reads: the kernel gets a `std::span<const T>`.
+template <class T>
+[[nodiscard]] DataAccess<const T, detail::Mode::read> r(const Data<T>& data) {
+  return {&data.datum()};
+}
+/// Writes all of it, whatever was there: the kernel gets a `std::span<T>` with nothing to be read in it.
+template <class T>
+[[nodiscard]] DataAccess<T, detail::Mode::write> w(const Data<T>& data) {
+  return {&data.datum()};
+}
+/// Reads and writes.
+template <class T>
+[[nodiscard]] DataAccess<T, detail::Mode::read_write> rw(const Data<T>& data) {
+  return {&data.datum()};
+}
+/// Reads and writes, in any order with the neighbouring tasks that `commute` on it, one at a time.
+template <class T>
+[[nodiscard]] DataAccess<T, detail::Mode::commute> commute(const Data<T>& data) {
+  return {&data.datum()};
+}
+/// Adds to it; see `Data::reduces_with`. The kernel gets what its rank has added up.
+template <class T>
+[[nodiscard]] DataAccess<T, detail::Mode::reduce> reduce(const Data<T>& data) {
+  return {&data.datum()};
+}
+/// Reads, in a coroutine that starts without it: the kernel gets a `Later<T>`, and `co_await` of that the span.
+template <class T>
+[[nodiscard]] DataAccess<const T, detail::Mode::later> later(const Data<T>& data) {
+  return {&data.datum()};
+}
+
+}  // namespace plait::task

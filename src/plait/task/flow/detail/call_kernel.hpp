@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "plait/task/flow/coroutine.hpp"
+#include "plait/task/flow/data.hpp"
+#include "plait/task/flow/detail/record.hpp"
+
+namespace plait::task::detail {
+
+/// What a kernel is called with for one access.
+template <class Accessed>
+[[nodiscard]] auto argument(Record& record, std::size_t use) {
+  using Element = typename Accessed::Value;
+  if constexpr (Accessed::mode == Mode::later) {
+    return Later<std::remove_const_t<Element>>{record, use};
+  } else {
+    const std::span<std::byte> bytes = record.bytes_of(use);
+    return std::span<Element>{reinterpret_cast<Element*>(bytes.data()), bytes.size() / sizeof(Element)};
+  }
+}
+
+/// Calls a task's kernel with what its accesses stand for; leaves a coroutine's frame in the record.
+template <class Kernel, class... Accesses>
+void call_kernel(Record& record, [[maybe_unused]] TaskContext& context) {
+  auto& kernel = *static_cast<Kernel*>(record.kernel_place);
+  [&]<std::size_t... Index>(std::index_sequence<Index...> /*indices*/) {
+    if constexpr (std::is_invocable_v<Kernel&, TaskContext&, decltype(argument<Accesses>(record, Index))...>) {
+      kernel(context, argument<Accesses>(record, Index)...);
+    } else {
+      static_assert(std::is_invocable_v<Kernel&, decltype(argument<Accesses>(record, Index))...>,
+                    "a kernel takes a span for each access: of const elements for r(), a Later for later()");
+      using Result = std::invoke_result_t<Kernel&, decltype(argument<Accesses>(record, Index))...>;
+      if constexpr (std::is_same_v<Result, Coroutine>) {
+        static_assert(((Accesses::mode != Mode::commute && Accesses::mode != Mode::reduce) && ...),
+                      "a coroutine cannot exclude others while it is suspended: declare rw()");
+        const auto handle = kernel(argument<Accesses>(record, Index)...).release();
+        handle.promise().record = &record;
+        record.coroutine = handle;
+      } else {
+        static_assert(((Accesses::mode != Mode::later) && ...), "only a coroutine can take a datum later()");
+        kernel(argument<Accesses>(record, Index)...);
+      }
+    }
+  }(std::index_sequence_for<Accesses...>{});
+}
+
+}  // namespace plait::task::detail

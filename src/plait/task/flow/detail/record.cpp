@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/task/flow/detail/record.hpp"
+
+#include "plait/task/flow/detail/flow_engine.hpp"
+
+namespace plait::task::detail {
+
+void RecordMessage::completed(const comm::Status& status) noexcept {
+  if (record.part == Part::passing_on) {
+    record.engine.has_arrived(*record.partner, status);
+  }
+}
+
+void RecordMessage::released(const comm::Status& /*status*/) noexcept {
+  record.engine.has_ended(record);
+}
+
+Record& RecordPool::take(FlowEngine& engine, Part part) {
+  if (free_ == nullptr) {
+    free_ = given_.exchange(nullptr, std::memory_order_acquire);  // with give()
+  }
+  if (free_ == nullptr) {
+    all_.push_back(std::make_unique<Record>(engine));
+    free_ = all_.back().get();
+    free_->body = [&record = *free_](TaskContext& context) { record.engine.execute(record, context); };
+    free_->ending = &engine;
+  }
+  Record& record = *std::exchange(free_, free_->next_free);
+  record.next_free = nullptr;
+  record.part = part;
+  record.role = part == Part::task ? Role::compute : Role::event;
+  {
+    const std::lock_guard lock{record.lock};
+    record.has_ended = false;
+    record.is_posted = false;
+    record.serial = ++serial_;
+  }
+  record.is_counted = false;
+  record.last_worker = {};
+  record.cost_ns = 0;
+  record.weight_ns = 0;
+  record.caused_by = 0;
+  record.urgency_of_messages = 0;
+  record.waits.store(1, std::memory_order_relaxed);  // published by whoever hands the record over
+  return record;
+}
+
+void RecordPool::give(Record& record) noexcept {
+  record.next_free = given_.load(std::memory_order_relaxed);
+  while (!given_.compare_exchange_weak(record.next_free, &record, std::memory_order_release)) {  // with take()
+  }
+}
+
+}  // namespace plait::task::detail

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "plait/base/spin_lock.hpp"
+#include "plait/comm/completion.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/task/detail/node.hpp"
+#include "plait/task/flow/detail/datum.hpp"
+#include "plait/task/scheduler.hpp"
+
+namespace plait::task::detail {
+
+/// What a record stands for. `gate`: nothing by itself; ends when what it waits for has ended. `passing_on`: the time
+/// in which a received buffer is still read by the endpoint, for other ranks.
+enum class Part : std::uint8_t { task, send, receive, passing_on, gate };
+
+struct Record;
+
+/// How an endpoint tells a record of its message.
+struct RecordMessage final : comm::Completion {
+  explicit RecordMessage(Record& its_record) : record{its_record} {}
+  void completed(const comm::Status& status) noexcept override;
+  void released(const comm::Status& status) noexcept override;
+  Record& record;
+};
+
+/// A place that a record uses.
+struct Use {
+  Place* place = nullptr;
+  Mode mode = Mode::read;
+  Datum* datum = nullptr;
+  std::uint64_t checksum = 0;
+  std::uint32_t readers_begun = 0;  ///< Of the place, when this one began.
+  bool was_alone = false;
+};
+
+/// Something that happens on this rank: a task, a message, or a step towards one. From a pool, until it has ended.
+struct Record final : Node {
+  explicit Record(FlowEngine& its_engine) : Node{TaskKind{0}}, engine{its_engine} {}
+
+  FlowEngine& engine;
+  Part part = Part::task;
+  std::int16_t urgency_of_messages = 0;
+  bool is_counted = false;  ///< Among the tasks that the window bounds.
+
+  // Order. `waits` counts what must end first, and 1 until it is submitted.
+  SpinLock lock;
+  bool has_ended = true;       ///< Under the lock, as are the next two. True in the pool.
+  bool is_posted = false;      ///< Of a send: no rank may join it any more.
+  std::uint64_t serial = 0;    ///< Another one each time it is taken from the pool.
+  std::vector<Record*> later;  ///< What waits for this one; while it has not ended, under the lock.
+  std::vector<Use> uses;
+
+  // Of a task: what it does. The kernel stands in `kernel` or, if it is large, on the heap.
+  static constexpr std::size_t kernel_bytes = 128;
+  void (*call)(Record&, TaskContext&) = nullptr;
+  void (*destroy)(Record&) noexcept = nullptr;
+  void* kernel_place = nullptr;
+  alignas(std::max_align_t) std::byte kernel[kernel_bytes]{};
+  std::coroutine_handle<> coroutine;  ///< While it has not returned.
+  std::vector<RecordName> gates;      ///< Of data that come later, by access; nothing for the others.
+
+  // Of a message.
+  RecordMessage message{*this};
+  comm::Address address;
+  std::vector<comm::Destination> destinations;
+  Record* partner = nullptr;  ///< Of a receive: what ends when its buffer is released; and the other way round.
+
+  Record* next_free = nullptr;
+
+  template <class Kernel>
+  void emplace(Kernel&& made) {
+    using Kept = std::remove_cvref_t<Kernel>;
+    if constexpr (sizeof(Kept) <= kernel_bytes && alignof(Kept) <= alignof(std::max_align_t)) {
+      kernel_place = ::new (static_cast<void*>(kernel)) Kept(std::forward<Kernel>(made));
+      destroy = [](Record& record) noexcept { std::destroy_at(static_cast<Kept*>(record.kernel_place)); };
+    } else {
+      kernel_place = new Kept(std::forward<Kernel>(made));
+      destroy = [](Record& record) noexcept { delete static_cast<Kept*>(record.kernel_place); };
+    }
+  }
+
+  [[nodiscard]] std::span<std::byte> bytes_of(std::size_t use) const {
+    return {uses[use].place->memory, uses[use].place->bytes};
+  }
+};
+
+/// Records that are not in use. Threads: `take` from one, `give` from any.
+class RecordPool {
+ public:
+  RecordPool() = default;
+  RecordPool(const RecordPool&) = delete;
+  RecordPool& operator=(const RecordPool&) = delete;
+  RecordPool(RecordPool&&) = delete;
+  RecordPool& operator=(RecordPool&&) = delete;
+  ~RecordPool() = default;
+
+  /// A record with nothing in it and one wait.
+  [[nodiscard]] Record& take(FlowEngine& engine, Part part);
+  void give(Record& record) noexcept;
+
+  /// All records there are, in use or not; for `take`'s thread.
+  [[nodiscard]] const std::vector<std::unique_ptr<Record>>& all() const noexcept { return all_; }
+
+ private:
+  std::vector<std::unique_ptr<Record>> all_;
+  Record* free_ = nullptr;
+  std::uint64_t serial_ = 0;
+  std::atomic<Record*> given_ = nullptr;  ///< A stack, taken whole.
+};
+
+}  // namespace plait::task::detail

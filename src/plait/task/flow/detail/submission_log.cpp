@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/task/flow/detail/submission_log.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace plait::task::detail {
+
+namespace {
+
+const char* name_of(Mode mode) {
+  switch (mode) {
+    case Mode::read:
+      return "r";
+    case Mode::later:
+      return "later";
+    case Mode::write:
+      return "w";
+    case Mode::read_write:
+      return "rw";
+    case Mode::commute:
+      return "commute";
+    case Mode::reduce:
+      return "reduce";
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string name_of(const Datum& datum) {
+  return datum.collection != nullptr ? fmt::format("{}({}, {})", *datum.collection, datum.row, datum.column)
+                                     : fmt::format("data {}", datum.id);
+}
+
+std::optional<std::uint64_t> SubmissionLog::chain_at(std::uint64_t number) const {
+  if (number == 0) {
+    return 0;
+  }
+  if (number > count_) {
+    return std::nullopt;
+  }
+  if (number >= oldest_kept()) {
+    return entries_[(number - 1) % kept].chain;
+  }
+  if (number % checkpoint_every == 0) {
+    return checkpoints_[number / checkpoint_every - 1];
+  }
+  return std::nullopt;
+}
+
+std::string SubmissionLog::describe(std::uint64_t number) const {
+  if (number > count_) {
+    return "nothing any more";
+  }
+  if (number < oldest_kept()) {
+    return "something that is not remembered any more";
+  }
+  const Entry& entry = entries_[(number - 1) % kept];
+  std::string text = fmt::format("'{}'", entry.kind->name);
+  const std::size_t described = std::min<std::size_t>(entry.access_count, described_max);
+  for (std::size_t i = 0; i < described; ++i) {
+    text += fmt::format(
+        "{}{}({})", i == 0 ? " on " : ", ", name_of(entry.accesses[i].mode), name_of(*entry.accesses[i].datum));
+  }
+  if (entry.access_count > described) {
+    text += ", ...";
+  }
+  return entry.executes ? text + fmt::format(", executed by rank {}", entry.executes.value()) : text;
+}
+
+}  // namespace plait::task::detail
