@@ -73,6 +73,7 @@ TEST(ReadyQueue, passes_over_a_task_whose_resource_is_taken) {
   Node blocked{TaskKind{0}};
   blocked.weight_ns = 10;
   blocked.claims = std::make_unique<std::vector<Claim>>(1, &cell);
+  blocked.has_claims = true;
   Node free{TaskKind{0}};
   free.weight_ns = 1;
   queue.push(blocked);
@@ -92,6 +93,7 @@ TEST(ReadyQueue, lets_a_task_sink_that_could_not_be_locked) {
   Node blocked{TaskKind{0}};
   blocked.weight_ns = 3;
   blocked.claims = std::make_unique<std::vector<Claim>>(1, &cell);
+  blocked.has_claims = true;
   queue.push(blocked);
   ASSERT_TRUE(cell.try_lock());
   ASSERT_EQ(pop(queue), nullptr);

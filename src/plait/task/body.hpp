@@ -42,6 +42,9 @@ class Body {
   /// Expects: there is something to call.
   void operator()(TaskContext& context) { call_(storage_, context); }
 
+  /// Whether it must be destroyed: what it holds does more at its end than disappear.
+  [[nodiscard]] bool owns_something() const noexcept { return manage_ != nullptr; }
+
   void reset() noexcept {
     if (manage_ != nullptr) {
       manage_(storage_, nullptr);

@@ -2,6 +2,7 @@
 #include "plait/task/graph.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -14,6 +15,9 @@ namespace {
 
 constexpr std::size_t chunk_tasks = 256;  // 48 KiB: taken from the heap and given back without asking the system
 
+/// Of the graph as a whole: how many until all weights are refreshed.
+constexpr std::size_t runs_a_round = 8;
+
 }  // namespace
 
 /// Room for tasks, which stay where they are.
@@ -23,13 +27,18 @@ struct Graph::Chunk {
   Chunk& operator=(const Chunk&) = delete;
   Chunk(Chunk&&) = delete;
   Chunk& operator=(Chunk&&) = delete;
-  ~Chunk() { std::destroy_n(first(), count); }
+  ~Chunk() {
+    if (owns_something) {
+      std::destroy_n(first(), count);
+    }
+  }
 
   detail::Node& add(TaskKind kind) { return *new (first() + count++) detail::Node{kind}; }
   [[nodiscard]] detail::Node* first() { return reinterpret_cast<detail::Node*>(memory); }
 
   alignas(detail::Node) std::byte memory[chunk_tasks * sizeof(detail::Node)];
   std::size_t count = 0;
+  bool owns_something = false;  ///< One of the tasks here does, which must be destroyed then; most own nothing.
 };
 
 Task& Task::after(Task earlier) {
@@ -60,6 +69,8 @@ void Task::claim(const Claim& claim) {
   expect(std::ranges::none_of(*node_->claims, [&](const Claim& other) { return claim.excludes(other); }),
          "a task that claims what its own other claims exclude could never run");
   node_->claims->push_back(claim);
+  node_->has_claims = true;
+  node_->owner->chunks_[node_->number / chunk_tasks]->owns_something = true;
 }
 
 Task& Task::object(std::uint64_t number) {
@@ -69,7 +80,8 @@ Task& Task::object(std::uint64_t number) {
 
 Task& Task::cost(nanoseconds estimate) {
   node_->cost_ns = static_cast<float>(estimate.count());
-  node_->is_measured = false;
+  node_->cost_source = detail::CostSource::estimate;
+  node_->owner->has_weights_ = true;
   return *this;
 }
 
@@ -95,6 +107,7 @@ Task Graph::add(TaskKind kind, detail::Role role) {
   }
   detail::Node& node = chunks_.back()->add(kind);
   node.owner = this;
+  node.is_of_graph = true;
   node.role = role;
   node.number = static_cast<std::uint32_t>(all_.size());
   is_changed_ = true;
@@ -104,6 +117,7 @@ Task Graph::add(TaskKind kind, detail::Role role) {
 Task Graph::task(TaskKind kind, Body body) {
   const Task added = add(kind, detail::Role::compute);
   added.node().body = std::move(body);
+  chunks_.back()->owns_something = chunks_.back()->owns_something || added.node().body.owns_something();
   return added;
 }
 
@@ -111,35 +125,43 @@ Task Graph::join(std::string_view kind_name) {
   return add(kind(kind_name), detail::Role::join);
 }
 
+Task Graph::add_message(std::string_view kind_name, detail::Role role, const comm::Address& address) {
+  const Task added = add(kind(kind_name), role);
+  added.node().message = std::make_unique<detail::NodeMessage>(added.node());
+  added.node().message->address = address;
+  chunks_.back()->owns_something = true;
+  return added;
+}
+
 Task Graph::send(std::string_view kind_name,
                  const comm::Address& to,
                  std::function<std::span<const std::byte>()> data) {
-  const Task added = add(kind(kind_name), detail::Role::send);
-  added.node().message = std::make_unique<detail::NodeMessage>(added.node());
-  added.node().message->address = to;
+  const Task added = add_message(kind_name, detail::Role::send, to);
   added.node().message->data = std::move(data);
+  has_weights_ = true;
   return added;
 }
 
 Task Graph::receive(std::string_view kind_name, const comm::Address& from, Bytes& buffer) {
-  const Task added = add(kind(kind_name), detail::Role::receive);
-  added.node().message = std::make_unique<detail::NodeMessage>(added.node());
-  added.node().message->address = from;
+  const Task added = add_message(kind_name, detail::Role::receive, from);
   added.node().message->growing = &buffer;
   return added;
 }
 
 Task Graph::receive(std::string_view kind_name, const comm::Address& from, std::span<std::byte> buffer) {
-  const Task added = add(kind(kind_name), detail::Role::receive);
-  added.node().message = std::make_unique<detail::NodeMessage>(added.node());
-  added.node().message->address = from;
+  const Task added = add_message(kind_name, detail::Role::receive, from);
   added.node().message->buffer = buffer;
   return added;
 }
 
 void Graph::depend(detail::Node& earlier, detail::Node& later) {
   expect(earlier.owner == this, "both tasks are of one graph");
+  if (!successors_.empty()) {
+    unlist_successors();
+  }
   new_edges_.push_back({&earlier, &later});
+  ++earlier.successor_count;
+  ++later.earlier_count;
   is_made_in_order_ = is_made_in_order_ && earlier.number < later.number;
   is_changed_ = true;
 }
@@ -151,45 +173,46 @@ void Graph::prepare(std::size_t active) {
     is_changed_ = false;
     number_in_trace_ = 0;
     next_to_weigh_ = 0;
+    has_weights_ = set_kind_steps() || has_weights_;
+    if (has_weights_) {  // else nothing is known yet
+      weigh(task_count());
+    }
+    return;
+  }
+  if (set_kind_steps()) {
+    has_weights_ = true;
     weigh(task_count());
     return;
   }
-  weigh(std::min(active, task_count()));
+  weigh(std::min((active + runs_a_round - 1) / runs_a_round, task_count()));
 }
 
-/// Puts the successors of all tasks into one list, a task's own side by side.
+/// Makes the list of successors a list of dependencies again, for more to be added.
+void Graph::unlist_successors() {
+  for (const Task& task : all_) {
+    for (detail::Node* const later : std::span{task.node().successors, task.node().successor_count}) {
+      new_edges_.push_back({&task.node(), later});
+    }
+    task.node().successors = nullptr;
+  }
+  successors_.clear();
+}
+
+/// Puts the successors of all tasks into one list, a task's own side by side. They are counted already.
 void Graph::list_successors() {
   if (new_edges_.empty()) {
     return;
   }
-  std::vector<Edge> edges;
-  if (successors_.empty()) {
-    edges = std::move(new_edges_);
-  } else {  // what is listed already comes first
-    edges.reserve(successors_.size() + new_edges_.size());
-    for (const Task& task : all_) {
-      for (detail::Node* const later : std::span{task.node().successors, task.node().successor_count}) {
-        edges.push_back({&task.node(), later});
-      }
-      task.node().earlier_count = 0;
-      task.node().successor_count = 0;
-    }
-    edges.insert(edges.end(), new_edges_.begin(), new_edges_.end());
-  }
-  new_edges_.clear();
-  for (const Edge& edge : edges) {
-    ++edge.earlier->successor_count;
-    ++edge.later->earlier_count;
-  }
-  successors_.resize(edges.size());
+  successors_.resize(new_edges_.size());
   detail::Node** next = successors_.data();
   for (const Task& task : all_) {
     next += task.node().successor_count;
     task.node().successors = next;  // the end: filling goes backwards
   }
-  for (std::size_t i = edges.size(); i-- > 0;) {
-    *--edges[i].earlier->successors = edges[i].later;
+  for (std::size_t i = new_edges_.size(); i-- > 0;) {
+    *--new_edges_[i].earlier->successors = new_edges_[i].later;
   }
+  new_edges_ = {};
 }
 
 /// Kahn's algorithm; what is left when nothing is free any more stands on cycles or behind one.
@@ -246,6 +269,32 @@ detail::Node& Graph::in_order(std::size_t place) const {
   return order_.empty() ? all_[place].node() : *order_[place];
 }
 
+/// Rounds the kinds' costs, to powers of two, and only those that have left theirs by far: weights that are refreshed a
+/// part at a time would else not fit each other. Returns whether one was changed.
+bool Graph::set_kind_steps() {
+  bool is_changed = kind_step_ns_.size() != kind_cost_ns_.size();
+  kind_step_ns_.resize(kind_cost_ns_.size(), 0);
+  for (std::size_t kind = 0; kind < kind_cost_ns_.size(); ++kind) {
+    const float cost = kind_cost_ns_[kind];
+    float& step = kind_step_ns_[kind];
+    if (cost > 2 * step || cost < step / 2) {
+      step = std::exp2(std::round(std::log2(cost)));
+      is_changed = true;
+    }
+  }
+  return is_changed && std::ranges::any_of(kind_step_ns_, [](float step) { return step > 0; });
+}
+
+/// Short tasks of a kind count as equal: what was measured of each is noise, which would only put them out of order.
+float Graph::cost_of(detail::Node& node) const {
+  const float of_kind = kind_cost_ns_[node.kind.value()];
+  if (node.cost_source == detail::CostSource::kind) {
+    node.cost_ns = of_kind;
+  }
+  const bool is_noise = node.cost_source != detail::CostSource::estimate && node.cost_ns < detail::short_ns;
+  return is_noise ? kind_step_ns_[node.kind.value()] : node.cost_ns;
+}
+
 /// The next `count` tasks, from the last of the order to the first and round again. A slice takes the weights of what
 /// comes after it as they are, so that what is measured reaches the first tasks after one round.
 void Graph::weigh(std::size_t count) {
@@ -257,10 +306,7 @@ void Graph::weigh(std::size_t count) {
       longest = std::max(longest, successor->weight_ns);
       node.leads_to_send = node.leads_to_send || successor->leads_to_send;
     }
-    if (node.cost_ns == 0) {
-      node.cost_ns = kind_cost_ns_[node.kind.value()];  // as good as an estimate
-    }
-    node.weight_ns = node.cost_ns + longest;
+    node.weight_ns = cost_of(node) + longest;
     next_to_weigh_ = (next_to_weigh_ + 1) % all_.size();
   }
 }

@@ -91,7 +91,7 @@ class Graph {
   /// to a send comes before what does not.
   ///
   /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies) after a change;
-  /// else as many tasks are refreshed as are `active`, the next ones each time, so that a small step stays cheap.
+  /// else an eighth as many tasks are refreshed as are `active`, the next ones each time, so that a step stays cheap.
   void prepare(std::size_t active);
   void prepare() { prepare(task_count()); }
   /// All tasks.
@@ -110,9 +110,13 @@ class Graph {
 
   Task add(TaskKind kind, detail::Role role);
   void depend(detail::Node& earlier, detail::Node& later);
+  Task add_message(std::string_view kind, detail::Role role, const comm::Address& address);
   void list_successors();
+  void unlist_successors();
   void find_order();
   [[nodiscard]] std::string cycle() const;
+  bool set_kind_steps();
+  [[nodiscard]] float cost_of(detail::Node& node) const;
   void weigh(std::size_t count);
   [[nodiscard]] detail::Node& in_order(std::size_t place) const;
 
@@ -121,11 +125,13 @@ class Graph {
   std::vector<Task> all_;
   std::vector<std::string> kinds_;
   std::vector<float> kind_cost_ns_;        ///< Mean of what has been measured; 0: nothing yet.
+  std::vector<float> kind_step_ns_;        ///< The same, rounded: what a short task of the kind counts for.
   std::vector<Edge> new_edges_;            ///< Not in `successors_` yet.
   std::vector<detail::Node*> successors_;  ///< Of all tasks, one after the other.
   std::vector<detail::Node*> order_;       ///< Empty when the order of making will do.
   bool is_made_in_order_ = true;           ///< Each task came after all that it depends on.
   bool is_changed_ = true;
+  bool has_weights_ = false;           ///< There is something to weigh by.
   std::uint32_t number_in_trace_ = 0;  ///< 0: the trace does not have it as it is now.
   std::size_t next_to_weigh_ = 0;      ///< Counted from the end of the order.
 };

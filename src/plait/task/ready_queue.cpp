@@ -120,11 +120,11 @@ std::size_t ReadyQueue::take_locked(std::span<detail::Node*> room, float short_n
   while (count < room.size() && is_short && (has_falling() || !heap_.empty())) {
     const Entry heaviest = take_heaviest();
     detail::Node& node = *heaviest.node;
-    if (node.claims == nullptr || try_lock_all(*node.claims)) {
+    if (!node.has_claims || try_lock_all(*node.claims)) {
       room[count++] = &node;
       work_ns_ -= expected_ns(node);
       // What holds locks runs at once: others may want them.
-      is_short = node.claims == nullptr && node.cost_ns > 0 && node.cost_ns < short_ns;
+      is_short = !node.has_claims && node.cost_ns > 0 && node.cost_ns < short_ns;
     } else {
       set_aside_.push_back({heaviest.weight / 2, heaviest.order, &node});
     }

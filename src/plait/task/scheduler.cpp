@@ -135,7 +135,9 @@ void Scheduler::activate(std::span<const Task> active) {
   }
   for (const Task& task : active) {
     if (task.node().waits.load(std::memory_order_relaxed) == 0) {  // those that a join has made ready here are marked
-      task.node().caused_by = 0;
+      if (self.trace.is_on()) {
+        task.node().caused_by = 0;
+      }
       make_ready(self, task.node());
     }
   }

@@ -126,6 +126,7 @@ class Scheduler {
   [[nodiscard]] const std::string& name_of(const Node& node) const;
   [[nodiscard]] trace::NameId trace_name_of(const Node& node) const;
   [[nodiscard]] Node* next_task(Worker& worker);
+  static void prefetch(const Worker& worker) noexcept;
   [[nodiscard]] Node* steal(Worker& worker);
   [[nodiscard]] bool must_measure(Worker& worker, Node& node) const noexcept;
   void execute(Worker& worker, Node& node);
@@ -135,6 +136,7 @@ class Scheduler {
   void finish(Worker& worker, Node& first);
   Node* count_off(Worker& worker, Node& node);
   void release_successors(Worker& worker, Node& node);
+  void give_back(Worker& worker, detail::SpawnedNode& node) noexcept;
   void make_ready(Worker& worker, Node& node);
   void offer(Worker& worker, Node& node);
   void spawn(Worker& worker, Node& parent, Spawn&& wish);

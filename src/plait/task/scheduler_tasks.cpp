@@ -15,14 +15,13 @@ namespace {
 
 constexpr float cost_smoothing = 0.25F;
 constexpr float kind_cost_smoothing = 0.125F;
+/// How many times its kind's mean, or its own, a measurement may count at most.
+constexpr float growth_max = 8;
 
-/// Reading the clock takes longer than the shortest tasks: of those, one in so many is measured.
-constexpr float short_ns = 2'000;
+/// Of those that are short.
 constexpr std::uint32_t short_tasks_per_measured = 16;
 /// A task whose data is not worth moving between caches runs where it became ready.
 constexpr float homely_ns = 5'000;
-/// How many short tasks may go before a more urgent one, because their data is warm and they need no queue.
-constexpr std::uint32_t passed_by_max = 32;
 
 }  // namespace
 
@@ -40,13 +39,13 @@ Scheduler::Node* Scheduler::next_task(Worker& worker) {
     return std::exchange(worker.next, nullptr);
   }
   if (worker.batch_next < worker.batch_end) {
+    prefetch(worker);
     return worker.batch[worker.batch_next++];
   }
   if (Node* const spawned = worker.deque.pop()) {
     return spawned;
   }
-  worker.passed_by = 0;
-  worker.batch_end = static_cast<std::uint32_t>(worker.queue.take(worker.batch, short_ns));
+  worker.batch_end = static_cast<std::uint32_t>(worker.queue.take(worker.batch, detail::short_ns));
   if (worker.batch_end == 0 && workers_.size() > 1) {
     if (Node* const spawned = steal(worker)) {
       worker.batch_next = 0;
@@ -54,7 +53,22 @@ Scheduler::Node* Scheduler::next_task(Worker& worker) {
     }
   }
   worker.batch_next = 1;
+  for (std::uint32_t i = 0; i < worker.batch_end; ++i) {
+    __builtin_prefetch(&worker.batch[i]->body);
+    __builtin_prefetch(worker.batch[i]->successors);
+  }
   return worker.batch_end > 0 ? worker.batch[0] : nullptr;
+}
+
+/// What the end of a task further down the batch will write. Short tasks take less time than a look into far memory.
+void Scheduler::prefetch(const Worker& worker) noexcept {
+  constexpr std::uint32_t ahead = 2;
+  if (worker.batch_next + ahead < worker.batch_end) {
+    const Node& later = *worker.batch[worker.batch_next + ahead];
+    for (std::uint32_t i = 0; i < std::min(later.successor_count, 4U); ++i) {
+      __builtin_prefetch(later.successors[i], 1);
+    }
+  }
 }
 
 /// A spawned task of another worker, or, in this worker's batch, others.
@@ -73,7 +87,7 @@ Scheduler::Node* Scheduler::steal(Worker& worker) {
       }
     }
     if (victim.queue.is_worth_stealing()) {
-      worker.batch_end = static_cast<std::uint32_t>(victim.queue.steal(worker.batch, short_ns));
+      worker.batch_end = static_cast<std::uint32_t>(victim.queue.steal(worker.batch, detail::short_ns));
       if (worker.batch_end > 0) {
         return nullptr;
       }
@@ -89,7 +103,7 @@ bool Scheduler::must_measure(Worker& worker, Node& node) const noexcept {
   if (node.cost_ns == 0 && node.kind.value() < worker.kind_cost_ns.size()) {
     node.cost_ns = worker.kind_cost_ns[node.kind.value()];  // as good as an estimate
   }
-  if (node.cost_ns > 0 && node.cost_ns < short_ns && --worker.until_measured > 0 && !worker.trace.is_on()) {
+  if (node.cost_ns > 0 && node.cost_ns < detail::short_ns && --worker.until_measured > 0 && !worker.trace.is_on()) {
     return false;
   }
   worker.until_measured = short_tasks_per_measured;
@@ -97,13 +111,17 @@ bool Scheduler::must_measure(Worker& worker, Node& node) const noexcept {
 }
 
 void Scheduler::learn(Worker& worker, Node& node, nanoseconds took) const noexcept {
-  const auto cost = std::max(1.0F, static_cast<float>(took.count()));
-  node.cost_ns = node.is_measured ? node.cost_ns + cost_smoothing * (cost - node.cost_ns) : cost;
-  node.is_measured = true;
+  auto cost = std::max(1.0F, static_cast<float>(took.count()));
+  const bool is_first = node.cost_source != detail::CostSource::measured;
   if (node.kind.value() < worker.kind_cost_ns.size()) {
     float& mean = worker.kind_cost_ns[node.kind.value()];
+    if (mean > 0) {  // a thread that was put to sleep would else count for a long task, run after run
+      cost = std::min(cost, growth_max * std::max(mean, is_first ? 0 : node.cost_ns));
+    }
     mean = mean > 0 ? mean + kind_cost_smoothing * (cost - mean) : cost;
   }
+  node.cost_ns = is_first ? cost : node.cost_ns + cost_smoothing * (cost - node.cost_ns);
+  node.cost_source = detail::CostSource::measured;
 }
 
 const std::string& Scheduler::name_of(const Node& node) const {
@@ -138,15 +156,16 @@ void Scheduler::execute(Worker& worker, Node& node) {
     }
   }
   node.last_worker = worker.id;
-  if (node.claims != nullptr) {
+  if (node.has_claims) {
     unlock_all(*node.claims);
     if (workers_.size() > 1) {
       wake_one();  // what has waited for them may run now
     }
   }
   if (std::exchange(worker.continues, false)) {
-    if (!node.is_spawned && node.first_body == nullptr) {
+    if (!node.is_spawned && !node.has_first_body) {
       node.first_body = std::make_unique<Body>(std::move(node.body));
+      node.has_first_body = true;
     }
     node.body = std::move(worker.continuation);
     node.continues = true;
@@ -231,29 +250,33 @@ Scheduler::Node* Scheduler::count_off(Worker& worker, Node& node) {
     return nullptr;
   }
   node.unfinished.store(0, std::memory_order_relaxed);  // a hint for describe_waiting()
-  Node* const parent = node.parent;
-  if (node.ending != nullptr) {
+  if (!node.is_of_graph && !node.is_spawned) {
     Sink sink{*this, worker};
     node.ending->ended(node, sink);  // which may end its life
     Worker::count(worker.ended);
-    return parent;
+    return nullptr;
   }
   release_successors(worker, node);
-  if (node.first_body != nullptr) {
+  Node* parent = nullptr;
+  if (node.has_first_body) {
     node.body = std::move(*node.first_body);
-    node.first_body.reset();
-  }
-  if (node.is_spawned) {
-    auto& spawned = static_cast<detail::SpawnedNode&>(node);
-    spawned.body.reset();
-    if (spawned.home == worker.id.value()) {
-      worker.pool.put(spawned);
-    } else {
-      workers_[spawned.home]->pool.give_back(spawned);
-    }
+    node.has_first_body = false;
+  } else if (node.is_spawned) {
+    parent = node.parent;
+    give_back(worker, static_cast<detail::SpawnedNode&>(node));
   }
   Worker::count(worker.ended);
   return parent;
+}
+
+/// To the pool that it is from.
+void Scheduler::give_back(Worker& worker, detail::SpawnedNode& node) noexcept {
+  node.body.reset();
+  if (node.home == worker.id.value()) {
+    worker.pool.put(node);
+  } else {
+    workers_[node.home]->pool.give_back(node);
+  }
 }
 
 void Scheduler::release_successors(Worker& worker, Node& node) {
@@ -266,15 +289,19 @@ void Scheduler::release_successors(Worker& worker, Node& node) {
     if (successor.waits.load(std::memory_order_acquire) == 1 ||
         successor.waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {
       successor.waits.store(detail::is_ready, std::memory_order_relaxed);
-      // A join leaves no record: what comes after it was made ready by what the join waited for last.
-      successor.caused_by = node.role == detail::Role::join ? node.caused_by : id_of(node);
+      if (worker.trace.is_on()) {
+        // A join leaves no record: what comes after it was made ready by what the join waited for last.
+        successor.caused_by = node.role == detail::Role::join ? node.caused_by : id_of(node);
+      }
       make_ready(worker, successor);
     }
   }
 }
 
 void Scheduler::make_ready(Worker& worker, Node& node) {
-  node.ready = worker.now;
+  if (worker.trace.is_on()) {
+    node.ready = worker.now;
+  }
   switch (node.role) {
     case detail::Role::join:
       finish(worker, node);
@@ -306,11 +333,9 @@ void Scheduler::offer(Worker& worker, Node& node) {
     return;
   }
   Node* rest = &node;
-  if (node.claims == nullptr) {
+  if (!node.has_claims) {
     if (worker.next == nullptr) {
-      const float urgency = node.urgency();
-      const bool is_short = node.cost_ns > 0 && node.cost_ns < short_ns;
-      if (urgency >= worker.queue.urgency_max() || (is_short && worker.passed_by++ < passed_by_max)) {
+      if (node.urgency() >= worker.queue.urgency_max()) {
         worker.next = &node;
         return;
       }
@@ -330,7 +355,7 @@ void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
   node.body = std::move(wish.body);
   node.object = wish.object;
   node.cost_ns = static_cast<float>(wish.cost.count());
-  node.is_measured = false;
+  node.cost_source = wish.cost == nanoseconds::zero() ? detail::CostSource::kind : detail::CostSource::estimate;
   node.leads_to_send = parent.leads_to_send;
   // What waits for the parent waits for this one, too.
   node.weight_ns = node.cost_ns + parent.weight_ns;
@@ -346,12 +371,11 @@ void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
     worker.now = recorder_.now();
     node.ready = worker.now;
   }
-  if (!wish.resources.empty()) {
+  node.has_claims = !wish.resources.empty();
+  if (node.has_claims) {
     node.claims = std::make_unique<std::vector<Claim>>(std::move(wish.resources));
-  } else if (node.claims != nullptr) {
-    node.claims.reset();
   }
-  if (node.claims == nullptr && wish.cost == nanoseconds::zero()) {
+  if (!node.has_claims && wish.cost == nanoseconds::zero()) {
     worker.deque.push(node);
     if (workers_.size() > 1 && worker.deque.size() > 1) {
       wake_one();

@@ -53,7 +53,7 @@ std::string reason(const Node& node) {
   if (node.unfinished.load(std::memory_order_relaxed) > 1) {
     return "for what it has spawned";
   }
-  return node.claims != nullptr ? "for its locks" : "";
+  return node.has_claims ? "for its locks" : "";
 }
 
 const char* colour(const Node& node) {

@@ -34,6 +34,13 @@ inline constexpr std::uint32_t is_ready = 0xffffffff;
 /// `event`: ends when it is said to have ended (`OpenRun::has_ended`); nobody executes or posts it.
 enum class Role : std::uint8_t { compute, join, send, receive, event };
 
+/// What a task's cost was taken from: the mean of its kind, its builder's word, or its own earlier runs.
+enum class CostSource : std::uint8_t { kind, estimate, measured };
+
+/// Reading the clock takes longer than the shortest tasks do: below this, one in some is measured, and what is measured
+/// of one says little about that one.
+inline constexpr float short_ns = 2'000;
+
 /// What a task that is of no graph is called.
 struct Label {
   std::string name;
@@ -94,11 +101,10 @@ struct alignas(64) Node {
   Node& operator=(Node&&) = delete;
   ~Node() = default;
 
-  [[nodiscard]] bool is_of_graph() const noexcept { return !is_spawned && ending == nullptr; }
   /// What it is called, when it is of no graph and has a name of its own.
-  [[nodiscard]] const Label* its_label() const noexcept { return is_of_graph() ? nullptr : label; }
+  [[nodiscard]] const Label* its_label() const noexcept { return is_of_graph ? nullptr : label; }
   /// In its graph, from 1, as traces count; 0: in none.
-  [[nodiscard]] std::uint32_t place() const noexcept { return is_of_graph() ? number + 1 : 0; }
+  [[nodiscard]] std::uint32_t place() const noexcept { return is_of_graph ? number + 1 : 0; }
   /// What ready tasks are ordered by: the longest way to the end, but first those that another rank waits for. The
   /// factor is above all times (36 years), and a power of two: it takes no digits away.
   [[nodiscard]] float urgency() const noexcept { return leads_to_send ? (weight_ns + 1) * 0x1p60F : weight_ns; }
@@ -115,9 +121,12 @@ struct alignas(64) Node {
   TaskKind kind;
   WorkerId last_worker;
   Role role = Role::compute;
+  bool is_of_graph = false;
   bool is_spawned = false;
-  bool is_measured = false;  ///< So `cost_ns` is no estimate.
+  CostSource cost_source = CostSource::kind;
   bool leads_to_send = false;
+  bool has_claims = false;
+  bool has_first_body = false;
   bool continues = false;  ///< Its body is now what `TaskContext::then` was given, and is still to run.
   Node* next = nullptr;    ///< In an inbox, among those whose message is complete, or among those that are free.
 

@@ -40,7 +40,6 @@ struct alignas(64) Worker {
 
   // What it runs next, in this order: a task that the last one has made ready, and what it has taken from a queue.
   alignas(64) Node* next = nullptr;
-  std::uint32_t passed_by = 0;  ///< How often `next` was taken although the queue had a more urgent task.
   std::uint32_t batch_next = 0;
   std::uint32_t batch_end = 0;
   std::array<Node*, 16> batch{};
