@@ -20,6 +20,8 @@
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/options.hpp"
 #include "plait/runtime/runtime.hpp"
+#include "plait/task/boundary_bins.hpp"
+#include "plait/task/copy.hpp"
 #include "plait/task/flow/coroutine.hpp"
 #include "plait/task/flow/data.hpp"
 #include "plait/task/flow/data_grid.hpp"
@@ -27,8 +29,11 @@
 #include "plait/task/flow/flow.hpp"
 #include "plait/task/flow/options.hpp"
 #include "plait/task/graph.hpp"
+#include "plait/task/partner_check.hpp"
 #include "plait/task/resource.hpp"
 #include "plait/task/scheduler.hpp"
+#include "plait/task/time_bins.hpp"
+#include "plait/task/time_line.hpp"
 #ifdef PLAIT_WITH_MPI
 #include "plait/net/mpi/session.hpp"
 #endif
@@ -63,9 +68,15 @@ using comm::row_group;
 using comm::Status;
 using comm::Sum;
 using task::Access;
+using task::ActiveTasks;
 using task::BlockCyclic;
+using task::Boundary;
+using task::BoundaryBins;
+using task::check_partners;
 using task::Claim;
 using task::commute;
+using task::Copier;
+using task::CopyLimits;
 using task::Coroutine;
 using task::Data;
 using task::DataGrid;
@@ -78,6 +89,7 @@ using task::FlowStatistics;
 using task::Graph;
 using task::later;
 using task::Later;
+using task::line_ticks;
 using task::r;
 using task::ReadChecks;
 using task::reduce;
@@ -89,6 +101,11 @@ using task::Submitted;
 using task::Task;
 using task::TaskContext;
 using task::TaskKind;
+using task::Ticks;
+using task::ticks_of;
+using task::TimeBin;
+using task::TimeBins;
+using task::TimeLine;
 using task::w;
 using task::WorkerTimes;
 #ifdef PLAIT_WITH_MPI
