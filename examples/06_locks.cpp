@@ -50,9 +50,16 @@ int main() {
                 right_sums += sum == 400 ? 1 : 0;
               })
         .shares(box.particles);
-    // Another kind of data: runs beside the above.
-    graph.task("charge", [&from] { ++from.charge; }).locks(from.field);
   }
+  // Another kind of data: these run beside the above. Spawned tasks lock as those of the graph do.
+  const plait::TaskKind charge = graph.kind("charge");
+  graph.task("charge all", [&cells, charge](plait::TaskContext& context) {
+    for (int i = 0; i < 60; ++i) {
+      Cell& cell = cells[i % 4];
+      context.spawn(
+          {.kind = charge, .body = [&cell](plait::TaskContext&) { ++cell.charge; }, .resources = {&cell.field}});
+    }
+  });
   runtime.run(graph);
 
   std::cout << right_sums << " of 60 readers have seen a mass of 400; the charges are";
