@@ -29,6 +29,7 @@ class Task:
     size: int = 0
     partner: Task | None = None  # the send of a receive
     id: int = 0
+    place: int = 0
     sequence: int = 0
     missing: int = 0
     next: list[Task] = field(default_factory=list)
@@ -131,6 +132,7 @@ class Ring:
                 pair = (task.rank, task.peer)
                 self._sequence[pair] += 1
                 task.sequence = self._sequence[pair]
+        self._tell_graph(tasks, begun)
         for task in tasks:
             if task.partner:
                 task.sequence = task.partner.sequence
@@ -155,6 +157,24 @@ class Ring:
                     next_task = ready[rank].pop(0)
                     push(self.now + US + next_task.length, "end", next_task, free[rank].pop(0))
         self._close_step(begun)
+
+    def _tell_graph(self, tasks: list[Task], begun: int) -> None:
+        """Each step is a graph of its own."""
+        count = [0] * self.ranks
+        for task in tasks:
+            count[task.rank] += 1
+            task.place = count[task.rank]
+        graph = self.step + 1
+        for task in tasks:
+            later = [after.place for after in task.next]
+            part = {"send": 1, "receive": 2}.get(task.kind, 0)
+            number = NUMBER[task.kind]
+            for at in range(0, max(1, len(later)), 12):
+                record = w.graph_task(graph, task.place, number, part=part, later=later[at : at + 12])
+                self.records[task.rank][0].append(record)
+        for rank in range(self.ranks):
+            run = w.graph_run(graph, self.step, begun + rank * 1500, active=count[rank])
+            self.records[rank][0].append(run)
 
     def _begin(self, task: Task, time: int, push, ready: list[list[Task]]) -> None:  # type: ignore[no-untyped-def]
         if task.kind == "send":
@@ -189,6 +209,7 @@ class Ring:
                 id_=task.id,
                 released_by=task.released_by,
                 step=self.step,
+                place=task.place,
             )
         )
         if flags:

@@ -43,7 +43,8 @@ app = typer.Typer(
     "Typical use:\n\n"
     "  plait doctor                          is everything here?\n\n"
     "  plait run -n 2 --name first ./ring    run on two ranks, with a trace in runs/first\n\n"
-    "  plait report runs/first --open        a page with task plots, messages, the critical path",
+    "  plait report runs/first --open        a page with task plots, messages, the critical path\n\n"
+    "  plait graph runs/first -o graph.svg   which tasks come before which",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="markdown",
@@ -157,8 +158,9 @@ def report(
     """Write a page and pictures that show where a run's time went.
 
     The page, report.html, is one file that needs no network: task plots of each rank, data in
-    flight, data rate, send against receive times, phases, the critical path of each step. The
-    same figures stand beside it as PNG files. Unfinished and killed runs can be reported too.
+    flight, data rate, send against receive times, dead time, phases, the critical path of each step,
+    the task graph. The same figures stand beside it as PNG files, their numbers as CSV, task graphs as
+    DOT and SVG. Unfinished and killed runs can be reported too.
 
     Examples:
 
@@ -169,6 +171,60 @@ def report(
       plait report runs/first --perfetto first.pftrace
     """
     _load("report").report(folder, output=output, perfetto=perfetto, step=step, open_page=open_page)
+
+
+@app.command()
+def graph(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The run's folder, as `plait run` names it.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="What to write: .svg or .dot.")
+    ] = Path("graph.svg"),
+    by: Annotated[
+        str, typer.Option(help="A node for each kind, or for each task of one step.")
+    ] = "kind",
+    step: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="This step. [default: kinds all, tasks a typical one]"),
+    ] = None,
+    rank: Annotated[
+        list[int] | None, typer.Option(min=0, help="Tasks of this rank; may be given again.")
+    ] = None,
+    between: Annotated[
+        str | None,
+        typer.Option(metavar="FROM-TO", help="Tasks of this part of the step, such as 1.5ms-4ms."),
+    ] = None,
+    around: Annotated[
+        str, typer.Option(metavar="path|RANK:TASK", help="Where to begin when not all have room.")
+    ] = "path",
+    distance: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Only tasks at most N edges from there.")
+    ] = None,
+    most: Annotated[
+        int, typer.Option(min=1, max=20_000, metavar="N", help="At most so many nodes.")
+    ] = 150,
+    each: Annotated[bool, typer.Option("--each", help="Do not draw like tasks as one node.")] = False,
+) -> None:
+    """Draw the tasks of a run and what ordered them.
+
+    By kind: which kind of task comes before which, how often, and how long they took. By task: one
+    step, or a part of it, with its messages between ranks and its critical path. Tasks that have the
+    same before and after them are drawn as one. SVG needs Graphviz; its hover text has details.
+
+    Examples:
+
+      plait graph runs/first
+
+      plait graph runs/first --by task --step 12 -o step-12.svg
+
+      plait graph runs/first --by task --rank 1 --between 1.5ms-4ms --each -o part.dot
+
+      plait graph runs/first --by task --around 0:123 --distance 2 -o near.svg
+    """
+    module = _load("graph")
+    ranks = tuple(rank or ())
+    module.graph(folder, output, module.Wishes(by, step, ranks, between, around, distance, most, each))
 
 
 @app.command()

@@ -20,6 +20,9 @@ import trace_writer as w
 
 import plait
 from plait.report.analysis import analyse
+from plait.report.graphviz import has_dot
+
+needs_dot = pytest.mark.skipif(not has_dot(), reason="no Graphviz here: apt-get install graphviz")
 
 
 def run_plait(*arguments: object, cwd: Path | None = None, **environment: str) -> Any:
@@ -47,7 +50,7 @@ def test_every_public_name_is_there() -> None:
         assert getattr(plait, name) is not None
 
 
-@pytest.mark.parametrize("command", ["run", "report", "doctor", "bench"])
+@pytest.mark.parametrize("command", ["run", "report", "graph", "doctor", "bench"])
 def test_help_teaches_with_examples(command: str) -> None:
     done = run_plait(command, "--help")
     assert done.returncode == 0
@@ -141,6 +144,49 @@ def test_run_sets_the_environment_and_passes_arguments_on(tmp_path: Path, fake_m
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"{tmp_path}/runs/one|3|--name x -n\n"
     assert "plait report runs/one" in done.stderr
+
+
+@needs_dot
+def test_graph_writes_what_its_name_says(ring_folder: Path, tmp_path: Path) -> None:
+    done = run_plait("graph", ring_folder, "-o", tmp_path / "kinds.svg")
+    assert done.returncode == 0, done.stderr
+    assert "Kinds of tasks in 30 steps" in done.stdout
+    assert "<svg" in (tmp_path / "kinds.svg").read_text()
+    options = (
+        "--by",
+        "task",
+        "--step",
+        3,
+        "--rank",
+        1,
+        "--between",
+        "100us-1ms",
+        "--each",
+        "--most",
+        20,
+    )
+    done = run_plait("graph", ring_folder, *options, "-o", tmp_path / "part.dot")
+    assert done.returncode == 0, done.stderr
+    assert "of the" in done.stdout
+    assert "critical path of step 3" in done.stdout
+    text = (tmp_path / "part.dot").read_text()
+    assert "cluster_1" in text
+    assert "cluster_0" not in text
+
+
+@needs_dot
+def test_graph_says_what_it_cannot_do(ring_folder: Path, tmp_path: Path) -> None:
+    def refused(reason: str, *options: object) -> None:
+        assert_one_sentence(run_plait("graph", ring_folder, *options, cwd=tmp_path), reason)
+
+    refused("choose kind or task", "--by", "colour")
+    refused("ends in .dot or .svg", "-o", "graph.png")
+    refused("there is no step 99", "--step", 99)
+    refused("two times since the step's start", "--by", "task", "--between", "soon")
+    refused("say it with its unit", "--by", "task", "--between", "1-2")
+    refused("no task is left", "--by", "task", "--rank", 7)
+    refused("the number of a task there", "--by", "task", "--around", "here")
+    assert not list(tmp_path.iterdir())
 
 
 def test_run_leaves_how_to_make_progress_to_the_user(tmp_path: Path, fake_mpi: Path) -> None:

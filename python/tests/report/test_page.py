@@ -15,6 +15,7 @@ from synthetic import Ring
 
 from plait import read_run, write_report
 from plait.report.analysis import analyse
+from plait.report.graphviz import has_dot
 
 
 def write_snapshot(path: Path, time: float, seed: int) -> None:
@@ -29,6 +30,9 @@ def write_snapshot(path: Path, time: float, seed: int) -> None:
         file.create_group("Header").attrs["Time"] = time
         file["PartType1/Coordinates"] = np.concatenate([[[0.0, 0.0, 0.0]], positions])
         file["PartType1/Masses"] = np.concatenate([[1.0], np.full(20_000, 1e-9)])
+
+
+needs_dot = pytest.mark.skipif(not has_dot(), reason="no Graphviz here: apt-get install graphviz")
 
 
 def report_of(folder: Path, output: Path) -> Path:
@@ -47,7 +51,8 @@ def test_every_figure_paints(page_of_ring: Path) -> None:
     assert page.console == []
     assert page.figures() == dict.fromkeys(
         (
-            *("tasks", "in-flight", "rate", "scatter", "phases", "path"),
+            *("tasks", "in-flight", "rate", "scatter", "dead-time", "phases", "kinds", "path"),
+            *("graph-kinds", "graph-tasks"),
             *("gaps", "counter-0", "bodies"),
         ),
         True,
@@ -60,16 +65,29 @@ def test_the_page_refers_to_nothing_outside(page_of_ring: Path) -> None:
     assert outside == []
 
 
+@needs_dot
 def test_a_picture_stands_beside_the_page_for_each_figure(page_of_ring: Path) -> None:
     names = {path.name for path in page_of_ring.parent.iterdir()}
     assert names == {
         "report.html",
         *(f"tasks-rank-{rank:04d}.png" for rank in (0, 1)),
         *(f"{n}.png" for n in ("in-flight", "data-rate", "send-receive", "phases", "critical-path")),
-        *(f"{n}.png" for n in ("poll-gaps", "counters", "bodies")),
+        *(f"{n}.png" for n in ("dead-time", "poll-gaps", "counters", "bodies")),
+        *(f"graph-{n}.{kind}" for n in ("kinds", "tasks") for kind in ("dot", "svg")),
+        *(f"{n}.csv" for n in ("kinds", "dead-time", "critical-path")),
     }
     for path in page_of_ring.parent.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_without_graphviz_the_page_says_what_to_install(
+    ring_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("plait.report.graphviz.shutil.which", lambda name: None)
+    page = report_of(ring_folder, tmp_path / "out")
+    assert "apt-get install graphviz" in page.read_text()
+    assert (tmp_path / "out" / "graph-kinds.dot").read_text().startswith("digraph")
+    assert not list((tmp_path / "out").glob("*.svg"))
 
 
 def test_a_run_of_one_rank_without_messages_is_shown(tmp_path: Path) -> None:
@@ -78,7 +96,9 @@ def test_a_run_of_one_rank_without_messages_is_shown(tmp_path: Path) -> None:
     w.write_rank(run, 0, 1, {0: w.name(0, 1, "work") + w.task(1, 1000, 500_000, id_=1)})
     page = open_page(report_of(run, tmp_path / "out"))
     assert page.console == []
-    assert page.figures() == {"tasks": True, "phases": True, "path": True}
+    assert page.figures() == dict.fromkeys(
+        ("tasks", "dead-time", "phases", "kinds", "path", "graph-kinds", "graph-tasks"), True
+    )
 
 
 def test_a_program_with_spans_only_is_shown(tmp_path: Path) -> None:
@@ -94,7 +114,7 @@ def test_a_program_with_spans_only_is_shown(tmp_path: Path) -> None:
 def test_a_killed_run_is_shown_with_a_notice(ring_copy: Path, tmp_path: Path) -> None:
     w.write_meta(ring_copy, 2, 2, ended=None)
     path = ring_copy / "rank-0001.plt"
-    path.write_bytes(path.read_bytes()[:40_000])
+    path.write_bytes(path.read_bytes()[:120_000])
     page = open_page(report_of(ring_copy, tmp_path / "out"))
     assert page.console == []
     assert all(page.figures().values())

@@ -6,14 +6,17 @@ from __future__ import annotations
 import webbrowser
 from pathlib import Path
 
+import polars as pl
 from rich.console import Console
 from rich.markup import escape
 
 from plait._units import format_count, format_time
 from plait.export.perfetto import write_perfetto
 from plait.measures.findings import describe_messages
+from plait.measures.path_sentence import path_sentence
 from plait.readers.plait import read_run
 from plait.report.analysis import analyse
+from plait.report.graphviz import MISSING, has_dot
 from plait.report.write import write_report
 
 _NOTICES_MAX = 6
@@ -41,6 +44,12 @@ def report(
     console.print(", ".join(facts))
     for rank, share in analysis.ranks.select("rank", "idle_share").head(16).iter_rows():
         console.print(f"  rank {rank}: {100 * share:.1f} % idle")
+    slowest = analysis.slowest_step()
+    if slowest is not None and analysis.paths.height:
+        path = analysis.paths.filter(pl.col("step") == slowest)
+        console.print(escape(path_sentence(path, analysis.run.kinds)) + " It was the slowest step.")
+    if not has_dot():
+        console.print(f"[yellow]note:[/] {MISSING}")
     console.print(f"wrote {escape(str(written.page))} and {len(written.pictures)} pictures beside it")
     if perfetto is not None:
         write_perfetto(analysis.run, analysis.matched, perfetto)

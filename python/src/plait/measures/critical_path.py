@@ -6,7 +6,8 @@ task that ran before it on its worker, when that ended after the task was ready,
 released it. The time in which it was ready and its worker had nothing to do is a wait for a lock or
 for the scheduler. A receive task leads to its sender's send task when the message was what it
 waited for, and to the task that posted it when it was posted late; a send task by rendezvous leads
-likewise to a late receiver. The time from when a message was through until its task ended is told
+likewise to a late receiver. What waited for a task waited for those that it spawned, too: the path
+goes to the one that ended last. The time from when a message was through until its task ended is told
 apart: nobody was looking at the network.
 """
 
@@ -42,8 +43,13 @@ _COLUMNS = {
     "what": pl.Int8(),
     "start_ns": pl.Int64(),
     "end_ns": pl.Int64(),
+    "id": pl.UInt64(),
 }
-_Row = tuple[int, int, int, int, int, int, int, int]
+_Row = tuple[int, int, int, int, int, int, int, int, int]
+#: How a task of the path led to the one after it; the values of the `led` column.
+LAST, RELEASED, WORKER, MESSAGE = range(4)
+_HOPS = {"step": pl.Int64(), "rank": pl.Int32(), "id": pl.UInt64(), "led": pl.Int8()}
+_Hop = tuple[int, int, int, int]
 
 
 _Key = tuple[int, int]  # (source << 32 | destination, sequence)
@@ -65,6 +71,7 @@ class _Tables:
     receive_of: dict[_Key, int]
     messages: dict[_Key, _Message]
     previous: list[int]  # the row that ran before on the same worker; -1 where there is none
+    last_spawned: dict[int, int]  # row -> row of the task that ended last of those it spawned
 
     def key(self, row: int) -> _Key:
         """Of the message of a send or receive task."""
@@ -79,21 +86,38 @@ def critical_paths(
 ) -> pl.DataFrame:
     """The paths of all steps, or of some: stretches in order of time.
 
-    Columns: step, rank, worker, role, kind (of the task), what (see WHAT), start_ns, end_ns.
+    Columns: step, rank, worker, role, kind (of the task), what (see WHAT), start_ns, end_ns, id (of
+    the task).
     """
     if steps is not None:
         tasks = tasks.filter(pl.col("step").is_in(list(steps)))
+    return walk_paths(tasks, matched)[0]
+
+
+def walk_paths(tasks: pl.DataFrame, matched: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """`critical_paths` of all steps, and the tasks that they go through, the first of a step first.
+
+    Columns of the latter: step, rank, id, and led: how it led to the next one, by having released it
+    (RELEASED), by having run before it on its worker (WORKER), or as the other side of its message
+    (MESSAGE); LAST for the last.
+    """
     if not tasks.height:
-        return pl.DataFrame(schema=_COLUMNS)
+        return pl.DataFrame(schema=_COLUMNS), pl.DataFrame(schema=_HOPS)
     tasks = tasks.sort("step", "end_ns")
     tables = _index(tasks, matched)
     step = tasks["step"].to_numpy()
     lasts = np.flatnonzero(np.append(step[1:] != step[:-1], True))
     firsts = tasks.group_by("step").agg(pl.col("ready_ns").min()).sort("step")["ready_ns"].to_list()
     rows: list[_Row] = []
+    hops: list[_Hop] = []
     for last, first_ns in zip(lasts.tolist(), firsts, strict=True):
-        rows.extend(reversed(_walk(tables, last, first_ns)))
-    return pl.DataFrame(rows, schema=_COLUMNS, orient="row")
+        path, through = _walk(tables, last, first_ns)
+        rows.extend(reversed(path))
+        hops.extend(reversed(through))
+    return (
+        pl.DataFrame(rows, schema=_COLUMNS, orient="row"),
+        pl.DataFrame(hops, schema=_HOPS, orient="row"),
+    )
 
 
 def _index(tasks: pl.DataFrame, matched: pl.DataFrame) -> _Tables:
@@ -101,12 +125,13 @@ def _index(tasks: pl.DataFrame, matched: pl.DataFrame) -> _Tables:
     columns = {name: tasks[name].to_list() for name in (*names, "id", "released_by", "object")}
     identities = zip(columns["rank"], columns["id"], strict=True)
     position = dict(zip(identities, range(tasks.height), strict=True))
-    tables = _Tables(columns, position, {}, {}, {}, _previous_on_worker(tasks).tolist())
+    tables = _Tables(columns, position, {}, {}, {}, _previous_on_worker(tasks).tolist(), {})
     roles = tasks["role"].to_numpy()
     for role, found in ((events.ROLE_SEND, tables.send_of), (events.ROLE_RECEIVE, tables.receive_of)):
         where: list[int] = np.flatnonzero(roles == role).tolist()
         found.update((tables.key(row), row) for row in where)
     _add_messages(tables, matched)
+    _add_spawned(tables)
     return tables
 
 
@@ -124,6 +149,27 @@ def _add_messages(tables: _Tables, matched: pl.DataFrame) -> None:
         tables.messages[key] = _Message(sent, left, arrived, protocol == 1)
 
 
+def _add_spawned(tables: _Tables) -> None:
+    """Rows stand in order of their ends: of the tasks that one spawned, the last stays."""
+    get = tables.columns
+    for row, (rank, released_by) in enumerate(zip(get["rank"], get["released_by"], strict=True)):
+        parent = tables.position.get((rank, released_by)) if released_by else None
+        # What waits for the end of another is not ready before it; what is spawned is.
+        if parent is not None and get["ready_ns"][row] < get["end_ns"][parent]:
+            tables.last_spawned[parent] = row
+
+
+def _ended_last(tables: _Tables, row: int, until_ns: int) -> int:
+    """`row`, or, of what it spawned and what those spawned, the task that ended last before then."""
+    get = tables.columns
+    last, spawned = row, tables.last_spawned.get(row)
+    while spawned is not None and get["end_ns"][spawned] <= until_ns:
+        if get["end_ns"][spawned] > get["end_ns"][last]:
+            last = spawned
+        spawned = tables.last_spawned.get(spawned)
+    return last
+
+
 def _previous_on_worker(tasks: pl.DataFrame) -> npt.NDArray[np.int64]:
     columns = ("start_ns", "worker", "rank", "role")
     start, worker, rank, role = (tasks[name].to_numpy() for name in columns)
@@ -135,10 +181,12 @@ def _previous_on_worker(tasks: pl.DataFrame) -> npt.NDArray[np.int64]:
     return previous
 
 
-def _walk(tables: _Tables, last: int, first_ns: int) -> list[_Row]:
+def _walk(tables: _Tables, last: int, first_ns: int) -> tuple[list[_Row], list[_Hop]]:
     """From the last task of a step back to its start; latest first, without gaps or overlaps."""
     get = tables.columns
     path: list[_Row] = []
+    hops: list[_Hop] = []
+    led = LAST
     row: int | None = last
     until = get["end_ns"][last]
     seen: set[int] = set()
@@ -150,7 +198,7 @@ def _walk(tables: _Tables, last: int, first_ns: int) -> list[_Row]:
         begin = max(begin, first_ns)
         if begin < until:
             who = (get["rank"][at], get["worker"][at], get["role"][at], get["kind"][at])
-            path.append((step, *who, what, begin, until))
+            path.append((step, *who, what, begin, until, get["id"][at]))
             until = begin
 
     at = last
@@ -158,27 +206,32 @@ def _walk(tables: _Tables, last: int, first_ns: int) -> list[_Row]:
         seen.add(row)
         at = row
         rank = get["rank"][row]
+        hops.append((step, rank, get["id"][row], led))
         if get["role"][row] == events.ROLE_TASK:
             add(row, RUN, get["start_ns"][row])
         else:
             add(row, NOTICE, _through_ns(tables, row))
             poster = _late_side(tables, row)
             add(row, TRANSFER, get["start_ns"][poster])
+            if poster != row:
+                hops.append((step, get["rank"][poster], get["id"][poster], MESSAGE))
             at = row = poster
             rank = get["rank"][row]
         previous = tables.previous[row]
         if previous >= 0 and get["ready_ns"][row] < get["end_ns"][previous] <= until:
             add(row, WORKER_WAIT, get["end_ns"][previous])
-            row = previous
+            row, led = previous, WORKER
             continue
         add(row, WORKER_WAIT, get["ready_ns"][row])
         released_by = get["released_by"][row]
         before = tables.position.get((rank, released_by)) if released_by else None
         if before is not None and get["step"][before] == step:
+            if get["ready_ns"][row] >= get["end_ns"][before]:
+                before = _ended_last(tables, before, get["ready_ns"][row])
             add(row, RELEASE, get["end_ns"][before])
-        row = before
+        row, led = before, RELEASED
     add(at, START, first_ns)
-    return path
+    return path, hops
 
 
 def _through_ns(tables: _Tables, row: int) -> int:

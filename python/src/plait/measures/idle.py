@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -27,17 +29,25 @@ def overlap_ns(start_ns: Times, end_ns: Times, gap_start_ns: Times, gap_end_ns: 
     """Summed length of the first intervals that the union of the second covers."""
     if start_ns.size == 0 or gap_start_ns.size == 0:
         return 0
-    order = np.argsort(gap_start_ns, kind="stable")
-    begin, end = gap_start_ns[order], gap_end_ns[order]
+    until = union_until(gap_start_ns, gap_end_ns)
+    return int(np.rint(until(end_ns) - until(start_ns)).sum())
+
+
+def union_until(start_ns: Times, end_ns: Times) -> Callable[[Times], npt.NDArray[np.float64]]:
+    """How much of the union of the intervals, of which there is one, lies before given times."""
+    order = np.argsort(start_ns, kind="stable")
+    begin, end = start_ns[order], end_ns[order]
     reached = np.maximum.accumulate(end)
     begin = np.maximum(begin, np.concatenate((begin[:1], reached[:-1])))
     length = np.maximum(end - begin, 0)
     knots = np.stack([begin, begin + length], axis=1).reshape(-1).astype(np.float64)
-    until = np.stack([np.cumsum(length) - length, np.cumsum(length)], axis=1).reshape(-1)
-    covered = np.interp(end_ns.astype(np.float64), knots, until) - np.interp(
-        start_ns.astype(np.float64), knots, until
-    )
-    return int(np.rint(covered).sum())
+    sums = np.stack([np.cumsum(length) - length, np.cumsum(length)], axis=1).reshape(-1)
+
+    def until(times: Times) -> npt.NDArray[np.float64]:
+        found: npt.NDArray[np.float64] = np.interp(times.astype(np.float64), knots, sums)
+        return found
+
+    return until
 
 
 def idle_by_lane(tasks: pl.DataFrame, window_ns: tuple[int, int]) -> pl.DataFrame:

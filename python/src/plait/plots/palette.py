@@ -52,3 +52,13 @@ def rank_colour(rank: int) -> str:
 
 def span_colour(kind: int) -> str:
     return _SPANS[kind % len(_SPANS)]
+
+
+def ink_on(colour: str) -> str:
+    """What can be read on it."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#1b2430" if 0.299 * red + 0.587 * green + 0.114 * blue > 150 else "#ffffff"
+
+
+#: Parts of a worker's time, in the order of measures.dead_time.PARTS: work in ink, waiting in colours.
+DEAD_TIME = ("#5B7FA6", "#F3D9A4", "#D55E00", "#F0A050", "#C9B3D6", "#D9DEE4")

@@ -12,8 +12,10 @@ import polars as pl
 from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
-from plait.measures.critical_path import critical_paths, path_shares
+from plait.measures.critical_path import path_shares, walk_paths
+from plait.measures.dead_time import dead_time_totals, dead_times
 from plait.measures.idle import idle_by_lane, idle_by_rank
+from plait.measures.kinds import kind_statistics
 from plait.measures.messages import Unmatched, count_unmatched, match_messages
 from plait.measures.phases import phase_times
 from plait.measures.steps import only_step, steps_of_run
@@ -35,7 +37,11 @@ class Analysis:
     task_phases: pl.DataFrame
     message_phases: pl.DataFrame  # sends and receives
     span_phases: pl.DataFrame
+    kinds: pl.DataFrame  # kind_statistics
+    dead: pl.DataFrame  # dead_time_totals
+    dead_steps: pl.DataFrame  # dead_times
     paths: pl.DataFrame
+    path_tasks: pl.DataFrame
     shares: pl.DataFrame
     only_step: int | None
 
@@ -72,7 +78,8 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         working_ns = (int(steps["start_ns"].to_numpy().min()), int(steps["end_ns"].to_numpy().max()))
     lanes = idle_by_lane(run.tasks, working_ns)
     ran = pl.col("role") == events.ROLE_TASK
-    paths = critical_paths(run.tasks, matched)
+    paths, path_tasks = walk_paths(run.tasks, matched)
+    dead = dead_times(run)
     return Analysis(
         folder=folder,
         run=run,
@@ -86,7 +93,11 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         task_phases=phase_times(run.tasks.filter(ran), run.kinds, run.ranks_present),
         message_phases=phase_times(run.tasks.filter(~ran), run.kinds, run.ranks_present),
         span_phases=phase_times(run.spans, run.span_kinds, run.ranks_present),
+        kinds=kind_statistics(run),
+        dead=dead_time_totals(dead, working_ns),
+        dead_steps=dead,
         paths=paths,
+        path_tasks=path_tasks,
         shares=path_shares(paths, run.kinds),
         only_step=step,
     )

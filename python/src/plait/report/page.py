@@ -18,9 +18,20 @@ from plait.measures import critical_path
 from plait.measures.findings import find_losses, message_totals
 from plait.plots import palette
 from plait.report.analysis import Analysis
+from plait.report.html import figure
+from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
 
-_SCRIPTS = ("data.js", "view.js", "lanes.js", "messages.js", "charts.js", "path.js", "main.js")
+_SCRIPTS = (
+    "data.js",
+    "view.js",
+    "lanes.js",
+    "messages.js",
+    "charts.js",
+    "path.js",
+    "graph.js",
+    "main.js",
+)
 _NOTICES_MAX = 40
 _HINT = (
     "click a plot, then: wheel or W/S zooms, drag or A/D pans, shift + drag selects, double click "
@@ -28,7 +39,10 @@ _HINT = (
 )
 
 
-def build_page(analysis: Analysis, payload: Payload, bodies_png: bytes | None) -> str:
+def build_page(
+    analysis: Analysis, payload: Payload, bodies_png: bytes | None, graphs: Sequence[str] = ()
+) -> str:
+    """`graphs`: sections of page_graphs."""
     assets = resources.files("plait.report") / "assets"
 
     def read(name: str) -> str:
@@ -43,14 +57,16 @@ def build_page(analysis: Analysis, payload: Payload, bodies_png: bytes | None) -
     return Template(read("page.html")).substitute(
         title=f"{escape(_program(analysis))} – plait report",
         style=read("style.css"),
-        body="\n".join(_body(analysis, payload, bodies_png)),
+        body="\n".join(_body(analysis, payload, bodies_png, graphs)),
         data=data,
         columns=columns,
         script="\n".join(read(name) for name in _SCRIPTS),
     )
 
 
-def _body(analysis: Analysis, payload: Payload, bodies_png: bytes | None) -> list[str]:
+def _body(
+    analysis: Analysis, payload: Payload, bodies_png: bytes | None, graphs: Sequence[str]
+) -> list[str]:
     sections = [
         _head(analysis),
         _tiles(analysis),
@@ -58,8 +74,11 @@ def _body(analysis: Analysis, payload: Payload, bodies_png: bytes | None) -> lis
         _findings(analysis),
         _tasks(analysis, payload),
         *_messages(analysis, payload),
+        dead_time_section(analysis),
         _phases(analysis),
+        kinds_section(analysis),
         _path(analysis),
+        *graphs,
         _gaps(payload),
         *_counters(payload),
         _bodies(bodies_png),
@@ -151,11 +170,6 @@ def _findings(analysis: Analysis) -> str:
     return f'<div class="findings"><h2>What cost most time</h2><ul>{items}</ul></div>'
 
 
-def _figure(name: str, title: str, text: str, inside: str, *, plain: bool = False) -> str:
-    mark = " data-plain" if plain else ""
-    return f'<figure id="{name}"{mark}><h2>{title}</h2><p>{text}</p>{inside}</figure>'
-
-
 def _tasks(analysis: Analysis, payload: Payload) -> str:
     if not payload.data["bars"]:
         return ""
@@ -168,7 +182,7 @@ def _tasks(analysis: Analysis, payload: Payload) -> str:
     )
     quantum = payload.data["quantum_ns"]
     rounded = f" Times are rounded to {format_time(quantum)}." if quantum > 1 else ""
-    return _figure(
+    return figure(
         "tasks",
         "What each worker did",
         "One lane for each worker; white is idle, counted from the first task to the last. Sends and "
@@ -184,20 +198,20 @@ def _messages(analysis: Analysis, payload: Payload) -> list[str]:
         return []
     legend = '<div class="rank-legend"></div><div class="plot"></div>'
     return [
-        _figure(
+        figure(
             "in-flight",
             "Data in flight",
             "Bytes that a rank has posted for sending and whose receiver has not yet been told.",
             legend,
         ),
-        _figure(
+        figure(
             "rate",
             "Data rate into each rank",
             "Each message's bytes are spread evenly over the time from when both sides had posted it "
             "until all of it had arrived.",
             legend,
         ),
-        _figure(
+        figure(
             "scatter",
             "When messages were sent, and when received",
             "A dot for each message, coloured by its sender. The further above the line, the longer it "
@@ -221,7 +235,7 @@ def _phases(analysis: Analysis) -> str:
         tables.append(_phase_table("Spans", analysis.span_phases, spans))
     if not tables:
         return ""
-    return _figure(
+    return figure(
         "phases",
         "Time in each phase",
         "The bar is the mean over ranks, the black line reaches from the rank that spent least to the "
@@ -281,21 +295,23 @@ def _path(analysis: Analysis) -> str:
         "<th>on the path</th><th>times</th><th>time</th><th>share</th></tr></thead>"
         f"{''.join(rows)}</table>"
     )
-    return _figure(
+    return figure(
         "path",
         "Why a step took as long as it did",
         "The critical path: from the task that ended last back to what each task waited for last, the "
         "task before it on its worker, the one that released it, or a message (red). Making anything "
         "outside it faster does not shorten the step.",
-        f'{tools}<div class="plot"></div><div class="tables"><table class="path-table"></table>'
-        f"{overall}</div>",
+        f'{tools}<p class="sentence"></p><div class="plot"></div>'
+        '<div class="tables"><table class="path-table"></table>'
+        f"{overall}</div><details><summary>Every stretch of this step, in order of time</summary>"
+        '<div class="wide"><table class="path-list"></table></div></details>',
     )
 
 
 def _gaps(payload: Payload) -> str:
     if not payload.data["gaps"]:
         return ""
-    return _figure(
+    return figure(
         "gaps",
         "How long nobody looked at the network",
         "Time spent in poll gaps, by length of the gap, while something was in flight. Messages that "
@@ -306,7 +322,7 @@ def _gaps(payload: Payload) -> str:
 
 def _counters(payload: Payload) -> list[str]:
     return [
-        _figure(
+        figure(
             f"counter-{index}",
             escape(counter["name"]).capitalize() + " over time",
             "As the program recorded it.",
@@ -320,7 +336,7 @@ def _bodies(png: bytes | None) -> str:
     if png is None:
         return ""
     picture = base64.b64encode(png).decode()
-    return _figure(
+    return figure(
         "bodies",
         "The bodies at the first and the last snapshot",
         "Left: all bodies seen from above. Right: the same unrolled, distance from the centre against "

@@ -13,6 +13,7 @@ import polars as pl
 from plait import _events as events
 from plait.measures import critical_path
 from plait.measures.messages import since_step_start
+from plait.measures.path_sentence import path_sentence
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.columns import pack_increasing, pack_u32, time_quantum
@@ -25,6 +26,8 @@ DETAILED_BARS_MAX = 250_000
 MESSAGES_MAX = 300_000
 PATH_STRETCHES_MAX = 60_000
 COUNTER_POINTS_MAX = 20_000
+#: Steps whose critical path is told in a sentence each.
+SENTENCES_MAX = 5_000
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,8 @@ def make_payload(analysis: Analysis) -> Payload:
             "run": critical_path.RUN,
             "transfer": critical_path.TRANSFER,
             "notice": critical_path.NOTICE,
+            "start": critical_path.START,
+            "sentences": _sentences(analysis),
         },
         "gaps": _histogram(run.gaps),
         "counters": _counters(analysis),
@@ -151,6 +156,14 @@ def _message_columns(analysis: Analysis, quantum: int) -> dict[str, str]:
         "message_bytes": pack_u32(matched["size_bytes"].to_numpy()),
         "message_since_step": pack_u32(np.maximum(since, 0) // quantum),
     }
+
+
+def _sentences(analysis: Analysis) -> dict[str, str]:
+    """By step; of a long run those that `_path_columns` is likely to keep: the page must stay small."""
+    if analysis.steps.height > SENTENCES_MAX:
+        return {}
+    parts = analysis.paths.partition_by("step", as_dict=True)
+    return {str(step): path_sentence(part, analysis.run.kinds) for (step,), part in parts.items()}
 
 
 def _path_columns(analysis: Analysis, lanes: Lanes, quantum: int) -> dict[str, str]:

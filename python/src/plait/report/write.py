@@ -12,13 +12,18 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from plait._files import make_folder, write_file, write_text
-from plait.plots import bodies, messages, phases, style, timeline
+from plait.measures.graph_choice import Choice
+from plait.plots import bodies, dead_time, messages, phases, style, timeline
 from plait.plots import critical_path as path_plot
 from plait.readers.snapshots import first_and_last
 from plait.report.analysis import Analysis
+from plait.report.graphs import draw_kinds, draw_tasks
+from plait.report.graphviz import render_svg
 from plait.report.lanes import make_lanes
 from plait.report.page import build_page
+from plait.report.page_graphs import KINDS_TEXT, TASKS_TEXT, graph_section
 from plait.report.payload import make_payload
+from plait.report.tables import write_tables
 
 
 @dataclass(frozen=True)
@@ -32,8 +37,9 @@ def write_report(analysis: Analysis, output: Path) -> Written:
     make_folder(output)
     bodies_png = _bodies(analysis)
     page = output / "report.html"
-    write_text(page, build_page(analysis, make_payload(analysis), bodies_png))
-    pictures = []
+    graphs, pictures = _write_graphs(analysis, output)
+    write_text(page, build_page(analysis, make_payload(analysis), bodies_png, graphs))
+    write_tables(analysis, output)
     for name, draw in _figures(analysis).items():
         with style.context():
             figure = draw()
@@ -44,6 +50,24 @@ def write_report(analysis: Analysis, output: Path) -> Written:
         write_file(picture, lambda file: file.write(bodies_png))
         pictures.append(picture)
     return Written(page, pictures)
+
+
+def _write_graphs(analysis: Analysis, output: Path) -> tuple[list[str], list[Path]]:
+    """Their sections of the page; the files of the pictures."""
+    step = analysis.typical_step()
+    if step is None or not analysis.run.tasks.height:
+        return [], []
+    kinds = draw_kinds(analysis)
+    tasks = draw_tasks(analysis, step, Choice())
+    sections, pictures = [], []
+    for name, drawing, text in (("graph-kinds", kinds, KINDS_TEXT), ("graph-tasks", tasks, TASKS_TEXT)):
+        write_text(output / f"{name}.dot", drawing.dot)
+        svg = render_svg(drawing.dot)
+        if svg is not None:
+            write_text(output / f"{name}.svg", svg)
+            pictures.append(output / f"{name}.svg")
+        sections.append(graph_section(name, drawing.title, text, svg))
+    return sections, pictures
 
 
 def _figures(analysis: Analysis) -> dict[str, Callable[[], Figure | None]]:
@@ -57,6 +81,7 @@ def _figures(analysis: Analysis) -> dict[str, Callable[[], Figure | None]]:
         "in-flight": partial(messages.plot_in_flight, analysis),
         "data-rate": partial(messages.plot_rate, analysis),
         "send-receive": partial(messages.plot_scatter, analysis),
+        "dead-time": partial(dead_time.plot_dead_time, analysis),
         "phases": partial(phases.plot_phases, analysis),
         "critical-path": partial(path_plot.plot_path, analysis, lanes),
         "poll-gaps": partial(phases.plot_gaps, analysis),

@@ -50,7 +50,7 @@ plait.legend = function (holder, panels) {
 
 plait.rankLegends = function () {
   const items = plait.data.ranks.slice(0, 24).map((r) => "<span><i style='background:" + r.colour + "'></i>rank " + r.rank + "</span>").join("");
-  document.querySelectorAll(".rank-legend").forEach((holder) => { holder.innerHTML = items; });
+  document.querySelectorAll(".rank-legend:not(.fixed)").forEach((holder) => { holder.innerHTML = items; });
 };
 
 plait.tools = function (holder, view) {
@@ -127,6 +127,8 @@ plait.start = async function () {
       start: await plait.unpackIncreasing("path_start"), length: await plait.unpack("path_length") };
     plait.attempt("path", (figure) => new plait.PathFigure(figure, bars, path));
   }
+  document.querySelectorAll("div.graph").forEach((holder) => plait.attempt(holder.closest("figure").id, (figure) => new plait.GraphFigure(figure)));
+  document.querySelectorAll("svg.columns").forEach(plait.showTip);
   // Figures of HTML and pictures are drawn when they take up room.
   document.querySelectorAll("figure[data-plain]").forEach((figure) => {
     const images = [...figure.querySelectorAll("img")];

@@ -69,6 +69,8 @@ plait.PathFigure = class {
     this.panel = new plait.LanesPanel(figure, this.view, bars, { fade: true, overlay: (panel, ctx) => plait.drawPath(panel, ctx, path, this.ranges.get(this.step)) });
     this.label = figure.querySelector(".which");
     this.table = figure.querySelector(".path-table");
+    this.list = figure.querySelector(".path-list");
+    this.sentence = figure.querySelector(".sentence");
     const typical = plait.data.steps.typical, slowest = plait.data.steps.slowest;
     const on = (name, act) => figure.querySelector("[data-act=" + name + "]").addEventListener("click", act);
     on("slowest", () => this.show(slowest));
@@ -98,8 +100,22 @@ plait.PathFigure = class {
     }
     const tag = step === plait.data.steps.slowest ? ", the slowest" : step === plait.data.steps.typical ? ", of median length" : "";
     this.label.textContent = "step " + step + tag + ": " + plait.time((last - first) * q);
+    this.sentence.textContent = plait.data.path.sentences[step] || "";
+    this.fillList(from, to, first);
     const rows = [...totals.values()].sort((a, b) => b.time - a.time);
     this.table.innerHTML = "<caption>This step</caption><thead><tr><th>on the path</th><th>times</th><th>time</th><th>share</th></tr></thead>" + rows.map((r) =>
       "<tr><td><i style='background:" + r.colour + "'></i>" + plait.escape(r.name) + "</td><td>" + r.count + "</td><td>" + plait.time(r.time * q) + "</td><td>" + (100 * r.time / (last - first)).toFixed(1) + " %</td></tr>").join("");
+  }
+  fillList(from, to, first) {
+    const p = this.path, q = plait.data.quantum_ns, info = plait.data.path, shown = Math.min(to, from + 2000);
+    let html = "<thead><tr><th>what</th><th>rank</th><th>lane</th><th>from</th><th>to</th><th>time</th></tr></thead>";
+    for (let i = from; i < shown; i++) {
+      const runs = p.what[i] === info.run, kind = plait.data.kinds[p.kind[i]], lane = plait.data.lanes[p.lane[i]];
+      const name = runs ? kind.name : info.what[p.what[i]] + (p.what[i] === info.start ? "" : " (" + kind.name + ")");
+      html += "<tr><td><i style='background:" + (runs ? kind.colour : info.colour[p.what[i]]) + "'></i>" + plait.escape(name) + "</td><td>" + (lane ? lane.rank : "") +
+        "</td><td>" + (lane ? plait.escape(lane.label || lane.what) : "") + "</td><td>" + plait.time((p.start[i] - first) * q) + "</td><td>" + plait.time((p.start[i] + p.length[i] - first) * q) +
+        "</td><td>" + plait.time(p.length[i] * q) + "</td></tr>";
+    }
+    this.list.innerHTML = html + (shown < to ? "<tr><td>and " + (to - shown) + " more, in critical-path.csv</td></tr>" : "");
   }
 };

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all sections of the page are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+
+def figure(name: str, title: str, text: str, inside: str, *, plain: bool = False) -> str:
+    """`text` and `inside` are HTML. A plain figure is drawn without scripts of its own."""
+    mark = " data-plain" if plain else ""
+    return f'<figure id="{name}"{mark}><h2>{title}</h2><p>{text}</p>{inside}</figure>'
+
+
+def swatch(colour: str, text: str) -> str:
+    return f'<i style="background:{colour}"></i>{escape(text)}'
+
+
+def legend(items: Sequence[tuple[str, str]]) -> str:
+    """Of (colour, text)."""
+    shown = "".join(f"<span>{swatch(colour, text)}</span>" for colour, text in items)
+    return f'<div class="rank-legend fixed">{shown}</div>'
+
+
+def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Heads are text, cells HTML."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return (
+        f'<div class="wide"><table><caption>{escape(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead>{body}</table></div>"
+    )
