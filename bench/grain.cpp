@@ -12,7 +12,8 @@
 #include "plait/base/topology.hpp"
 
 #include "grain/board.hpp"
-#include "grain/sides.hpp"
+#include "grain/mpi_steps.hpp"
+#include "grain/plait_steps.hpp"
 #include "support/computation.hpp"
 #include "support/drivers.hpp"
 #include "support/report.hpp"
