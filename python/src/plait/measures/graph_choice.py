@@ -14,13 +14,16 @@ from plait._errors import PlaitError
 from plait.measures.task_graph import TaskGraph
 
 TASKS_MAX = 150
+#: Of what a picture holds, the part that the critical path may take: the rest shows what is beside it.
+_PATH_SHARE = 2 / 3
 
 
 @dataclass(frozen=True)
 class Choice:
     """What a picture of single tasks shows: what fits all that is given here.
 
-    Of more than `most` tasks, those nearest to `around`; of equally near ones the longest.
+    Of more than `most` tasks, those nearest to `around`; of equally near ones the longest. Of a
+    critical path that is too long, its end.
     """
 
     ranks: tuple[int, ...] = ()  # none: all
@@ -90,6 +93,18 @@ def _allowed(nodes: pl.DataFrame, choice: Choice) -> npt.NDArray[np.bool_]:
     return np.broadcast_to(allowed, (nodes.height,)).copy()
 
 
+def _last_of(nodes: pl.DataFrame, path: npt.NDArray[np.bool_], most: int) -> npt.NDArray[np.bool_]:
+    """As much of the path as may be in a picture of `most` tasks, if that is not all of them."""
+    room = max(1, int(_PATH_SHARE * most))
+    places = np.flatnonzero(path)
+    if nodes.height <= most or places.size <= room:
+        return path
+    last = places[np.argsort(nodes["start_ns"].to_numpy()[places], kind="stable")[-room:]]
+    kept = np.zeros(nodes.height, dtype=np.bool_)
+    kept[last] = True
+    return kept
+
+
 def _distances(
     nodes: pl.DataFrame,
     ends: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
@@ -100,7 +115,7 @@ def _distances(
     start, end = ends
     far = np.full(nodes.height, -1, dtype=np.int64)
     if choice.around is None:
-        seeds = nodes["critical"].to_numpy() & allowed
+        seeds = _last_of(nodes, nodes["critical"].to_numpy() & allowed, choice.most)
     else:
         rank, number = choice.around
         seeds = ((nodes["rank"] == rank) & (nodes["id"] == number)).to_numpy()

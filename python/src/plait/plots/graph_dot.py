@@ -147,7 +147,7 @@ def _edge_style(what: int, critical: bool) -> list[str]:
     elif what == measure.SPAWNED:
         looks.append('arrowhead="empty"')
     elif what == measure.FOLLOWED:
-        looks += ['style="dotted"', "constraint=false"]
+        looks += ['style="dotted"', "weight=3"]
     return [*looks, f'color="{colour}"', f'edgetooltip="{measure.WHAT[what]}"']
 
 

@@ -39,4 +39,7 @@ def draw_tasks(analysis: Analysis, step: int, choice: Choice, *, folded: bool = 
     title = f"{format_count(part.shown, 'task')} of step {step}"
     if part.shown < part.tasks:
         title = f"{part.shown:,} of the {part.tasks:,} tasks of step {step}"
+        near = "the end of the critical path" if choice.around is None else "the chosen task"
+        if choice == Choice(around=choice.around, most=choice.most):
+            title += f", nearest to {near}"
     return Drawing(title, tasks_as_dot(part, analysis.run, title), step)

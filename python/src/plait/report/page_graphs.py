@@ -22,8 +22,9 @@ KINDS_TEXT = (
     "path."
 )
 TASKS_TEXT = (
-    "A step of median length. Tasks of one kind with the same before and after them are drawn as one. "
-    "Of large steps, the part around the critical path; <code>plait graph</code> draws any other part."
+    "A step of median length. Tasks of one kind with the same before and after them are drawn as "
+    "one. Of large steps, the part around the end of the critical path; <code>plait graph</code> "
+    "draws any other part."
 )
 
 
