@@ -39,8 +39,14 @@ template <class Type>
                       (end == std::string_view::npos ? whole.size() - 1 : end) - begin - before.size());
 }
 
+/// The last part, where a lambda's name has many.
+[[nodiscard]] consteval std::string_view short_name(std::string_view name) {
+  const std::size_t lambda = name.rfind("<lambda");
+  return lambda == std::string_view::npos ? name : name.substr(lambda);
+}
+
 template <class Type>
-inline constexpr KindName kind_of_type{.name = type_name<Type>(), .hash = hash_of(type_name<Type>())};
+inline constexpr KindName kind_of_type{.name = short_name(type_name<Type>()), .hash = hash_of(type_name<Type>())};
 
 }  // namespace detail
 

@@ -52,6 +52,7 @@ void FlowEngine::bring(Datum& datum, Rank to, int priority) {
   if (datum.holder == self_) {
     LocalDatum& local = *datum.local;
     if (local.sent_epoch != epoch_) {
+      forget_sent(local);  // a rank that is to get it again cannot join what it has joined before
       local.sent_epoch = epoch_;
       local.sent.assign(endpoint_.rank_count() / bits + 1, 0);
     }

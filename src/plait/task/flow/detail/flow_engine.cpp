@@ -390,6 +390,10 @@ void FlowEngine::flush(Datum& datum) {
 
 void FlowEngine::flush_all() {
   log_.add(flush_all_kind, Rank{}, {});
+  bring_all_home();
+}
+
+void FlowEngine::bring_all_home() {
   throw_if_failed();
   open();
   for (Datum* const datum : std::exchange(reducing_, {})) {
@@ -410,9 +414,8 @@ void FlowEngine::flush_all() {
 }
 
 void FlowEngine::wait() {
-  throw_if_failed();
-  flush_all();
   log_.add(wait_kind, Rank{}, {});
+  bring_all_home();
   help_until([this] { return unfinished() == 0; });
   if (endpoint_.rank_count() > 1) {
     check_ended();
@@ -442,6 +445,7 @@ FlowStatistics FlowEngine::statistics() const {
           .messages_sent = messages_sent_.load(std::memory_order_relaxed),
           .ranks_sent_to = ranks_sent_to_.load(std::memory_order_relaxed),
           .messages_received = messages_received_.load(std::memory_order_relaxed),
+          .records_peak = pool_.all().size(),
           .copy_bytes = memory_.bytes_in_use(),
           .copy_bytes_peak = memory_.bytes_peak()};
 }

@@ -88,6 +88,7 @@ class FlowEngine final : public Ending {
   void help_until(const std::function<bool()>& is_done);
   void throttle();
   void check_ended();
+  void bring_all_home();
   void count(Record& task);
   void now_and_then();
   void throw_if_memory_blocks();
