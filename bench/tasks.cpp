@@ -13,6 +13,7 @@
 #include "plait/plait.hpp"
 
 #include "support/report.hpp"
+#include "support/stopwatch.hpp"
 #include "tasks/cases.hpp"
 #include "tasks/peer.hpp"
 
@@ -35,43 +36,41 @@ void fill(plait::Graph& graph, Pattern pattern, Witness& witness) {
   }
 }
 
-/// The recursive Fibonacci function; each worker sums up its leaves, as tasks return nothing.
+/// The recursive Fibonacci function: a task for each call, which goes on with the sum when both of its own have ended.
 class Fib {
  public:
-  explicit Fib(std::uint32_t workers) : sums_(workers) {
+  Fib() {
     kind_ = graph_.kind("fib");
-    graph_.task("fib", [this](plait::TaskContext& context) { call(context, tasks::fib_argument); });
+    graph_.task(kind_, [this](plait::TaskContext& context) { call(context, tasks::fib_argument, result_); });
   }
   std::uint64_t run(plait::Runtime& runtime) {
-    for (Sum& sum : sums_) {
-      sum.value = 0;
-    }
     runtime.run(graph_);
-    std::uint64_t all = 0;
-    for (const Sum& sum : sums_) {
-      all += sum.value;
-    }
-    return all;
+    return result_;
   }
 
  private:
-  struct alignas(64) Sum {
-    std::uint64_t value = 0;
+  struct Frame {
+    std::uint64_t left = 0;
+    std::uint64_t right = 0;
   };
 
-  void call(plait::TaskContext& context, int n) {
+  void call(plait::TaskContext& context, int n, std::uint64_t& result) {
     if (n < 2) {
-      sums_[context.worker().value()].value += static_cast<std::uint64_t>(n);
+      result = static_cast<std::uint64_t>(n);
       return;
     }
-    for (const int smaller : {n - 1, n - 2}) {
-      context.spawn({.kind = kind_, .body = [this, smaller](plait::TaskContext& child) { call(child, smaller); }});
-    }
+    auto frame = std::make_unique<Frame>();
+    spawn(context, n - 1, frame->left);
+    spawn(context, n - 2, frame->right);
+    context.then([frame = std::move(frame), &result] { result = frame->left + frame->right; });
+  }
+  void spawn(plait::TaskContext& context, int n, std::uint64_t& result) {
+    context.spawn(kind_, [this, n, &result](plait::TaskContext& child) { call(child, n, result); });
   }
 
   plait::Graph graph_;
   plait::TaskKind kind_;
-  std::vector<Sum> sums_;
+  std::uint64_t result_ = 0;
 };
 
 std::vector<tasks::Case> cases_of(plait::Runtime& runtime, Witness& witness) {
@@ -86,7 +85,7 @@ std::vector<tasks::Case> cases_of(plait::Runtime& runtime, Witness& witness) {
                        runtime.run(built);
                      }});
   }
-  const auto fib = std::make_shared<Fib>(runtime.worker_count());
+  const auto fib = std::make_shared<Fib>();
   cases.push_back({Pattern::fib, Way::rerun, "", [&, fib] { witness.result(fib->run(runtime)); }});
   return cases;
 }
@@ -123,14 +122,17 @@ class Peers {
     }
   }
 
-  /// One turn of each case of this pattern.
-  void turn(Pattern pattern) {
+  /// One turn of each case of this pattern that has not taken `seconds_max` yet.
+  void turn(Pattern pattern, double seconds_max) {
     for (const auto& peer : peers_) {
       for (std::size_t i = 0; i < peer->cases().size(); ++i) {
         const tasks::Peer::Case& one = peer->cases()[i];
-        if (one.pattern == pattern) {
+        double& seconds = seconds_[{peer.get(), i}];
+        if (one.pattern == pattern && seconds < seconds_max) {
+          const bench::Stopwatch watch;
           const std::string name = one.means.empty() ? peer->library() : peer->library() + ", " + one.means;
           std::ranges::copy(peer->turn(i), std::back_inserter(times_[{pattern, one.way, name}]));
+          seconds += watch.seconds();
         }
       }
     }
@@ -151,6 +153,7 @@ class Peers {
  private:
   std::vector<std::unique_ptr<tasks::Peer>> peers_;
   std::map<std::tuple<Pattern, Way, std::string>, std::vector<double>> times_;
+  std::map<std::pair<const tasks::Peer*, std::size_t>, double> seconds_;
 };
 
 void measure(bench::Report& report, std::uint32_t workers) {
@@ -173,7 +176,7 @@ void measure(bench::Report& report, std::uint32_t workers) {
       for (auto& [one, times] : ours) {
         std::ranges::copy(tasks::turn(*one), std::back_inserter(times));
       }
-      peers.turn(pattern);
+      peers.turn(pattern, report.is_full() ? 20 : 2);
     }
     for (const auto& [one, times] : ours) {
       report.add({.name = tasks::name_of(pattern),
