@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run of a part of a large graph costs for each active task: the tasks of some cells out of very many, on one
-// worker, with another choice of cells each time.
+// worker; with another choice of cells each time, whose tasks come from memory, and with the same again.
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -59,12 +59,17 @@ class Cells {
   std::uint64_t ran_ = 0;
 };
 
-enum class Choice { random, contiguous };
+enum class Choice { random, neighbouring, same };
+
+std::string name_of(Choice choice) {
+  constexpr std::array names{"other random cells", "other neighbouring cells", "the same random cells"};
+  return names[static_cast<std::size_t>(choice)];
+}
 
 /// Cells in ascending order, as a walk through all would find them.
 std::vector<std::size_t> choose(Choice choice, std::size_t count, plait::Random& random) {
   std::vector<std::size_t> cells(count);
-  if (choice == Choice::contiguous || count == cell_count) {
+  if (choice == Choice::neighbouring || count == cell_count) {
     std::iota(cells.begin(), cells.end(), random.below(cell_count - count + 1));
     return cells;
   }
@@ -96,11 +101,12 @@ class Activate {
     const int samples = report_.is_full() ? 101 : 25;
     const double seconds_max = report_.is_full() ? 20 : 3;
     const bench::Stopwatch whole;
+    const std::vector<std::size_t> first = choose(choice, count, random_);
     std::vector<double> nanoseconds;
     for (int sample = 0; sample <= samples && (sample < 2 || whole.seconds() < seconds_max); ++sample) {
       std::vector<std::vector<plait::Task>> choices;
       for (std::size_t i = 0; i < runs; ++i) {
-        choices.push_back(cells_.tasks_of(choose(choice, count, random_)));
+        choices.push_back(cells_.tasks_of(choice == Choice::same ? first : choose(choice, count, random_)));
       }
       const bench::Stopwatch watch;
       for (const std::vector<plait::Task>& tasks : choices) {
@@ -114,8 +120,7 @@ class Activate {
         nanoseconds.push_back(total / static_cast<double>(active * runs));
       }
     }
-    const char* const name = choice == Choice::random ? "random cells" : "neighbouring cells";
-    report_.add({.name = name,
+    report_.add({.name = name_of(choice),
                  .params = {{"fraction", fmt::format("{:g}", fraction)}, {"active", std::to_string(active)}},
                  .value = bench::spread_of(nanoseconds),
                  .unit = "ns",
@@ -148,7 +153,7 @@ int main(int argc, char** argv) {
       argc,
       argv};
   Activate activate{report};
-  for (const Choice choice : {Choice::random, Choice::contiguous}) {
+  for (const Choice choice : {Choice::random, Choice::neighbouring, Choice::same}) {
     for (const double fraction : {1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1.0}) {
       if (!activate.measure(choice, fraction)) {
         fmt::print(stderr, "bench_activate: a run has not run every active task once\n");
