@@ -17,8 +17,8 @@
 namespace ring {
 namespace {
 
+using app::Hdf5Handle;
 using detail::Column;
-using detail::Hdf5Handle;
 using plait::Error;
 using plait::ErrorCode;
 
@@ -33,7 +33,7 @@ class Reader {
     file_ = {H5Fopen(name_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
     if (!file_) {
       throw Error{ErrorCode::bad_input,
-                  fmt::format("{}: not an HDF5 file, or cut short, or not readable: {}", name_, detail::hdf5_reason())};
+                  fmt::format("{}: not an HDF5 file, or cut short, or not readable: {}", name_, app::hdf5_reason())};
     }
   }
 
@@ -99,7 +99,7 @@ class Reader {
     }
     H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr);
     if (H5Dread(set.id(), type, memory.id(), space.id(), H5P_DEFAULT, values) < 0) {
-      fail(fmt::format("data set {} cannot be read: {}", column.path, detail::hdf5_reason()));
+      fail(fmt::format("data set {} cannot be read: {}", column.path, app::hdf5_reason()));
     }
   }
 
@@ -111,7 +111,7 @@ class Reader {
  private:
   void take(const Hdf5Handle& from, hid_t type, void* to, std::size_t n, const char* key) const {
     if (n > 0 && H5Aread(from.id(), type, to) < 0) {
-      fail(fmt::format("attribute '{}' cannot be read: {}", key, detail::hdf5_reason()));
+      fail(fmt::format("attribute '{}' cannot be read: {}", key, app::hdf5_reason()));
     }
   }
 
@@ -211,7 +211,7 @@ std::uint64_t write_all(const std::filesystem::path& partial, const RunState& st
                 fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write "
                             "there?",
                             partial.string(),
-                            detail::hdf5_reason())};
+                            app::hdf5_reason())};
   }
   RunState complete = state;
   if (complete.rank_bodies.empty()) {
@@ -220,7 +220,7 @@ std::uint64_t write_all(const std::filesystem::path& partial, const RunState& st
   detail::write_contents(file.id(), partial.string(), complete, bodies.size(), {0, bodies.size()}, bodies, H5P_DEFAULT);
   if (!file.close()) {
     throw Error{ErrorCode::io,
-                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), detail::hdf5_reason())};
+                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), app::hdf5_reason())};
   }
   return std::filesystem::file_size(partial);
 }
@@ -264,7 +264,7 @@ plait::Result<std::uint64_t> check_bodies(std::span<const Body> bodies, const st
 plait::Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
                                             const RunState& state,
                                             std::span<const Body> bodies) {
-  const detail::Hdf5Silence silence;
+  const app::Hdf5Silence silence;
   const std::filesystem::path partial = file.string() + ".partial";
   try {
     const std::uint64_t bytes = write_all(partial, state, bodies);
@@ -282,7 +282,7 @@ plait::Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
 }
 
 plait::Result<Snapshot> read_snapshot(const std::filesystem::path& file, std::uint32_t rank, std::uint32_t ranks) {
-  const detail::Hdf5Silence silence;
+  const app::Hdf5Silence silence;
   try {
     return read_all(file, rank, ranks);
   } catch (const Error& error) {

@@ -13,6 +13,7 @@
 namespace ring::detail {
 namespace {
 
+using app::Hdf5Handle;
 using plait::Error;
 using plait::ErrorCode;
 
@@ -78,7 +79,7 @@ class Writer {
 
   void check(bool good, const std::string& what) const {
     if (!good) {
-      throw Error{ErrorCode::io, fmt::format("{}: cannot write {}: {}", name_, what, hdf5_reason())};
+      throw Error{ErrorCode::io, fmt::format("{}: cannot write {}: {}", name_, what, app::hdf5_reason())};
     }
   }
 
@@ -213,18 +214,7 @@ void write_column_attributes(const Writer& out, const Hdf5Handle& set, const Col
   out.attribute(set, "Lossy compression filter", std::string{"None"});
 }
 
-herr_t keep_innermost(unsigned, const H5E_error2_t* error, void* text) {
-  *static_cast<std::string*>(text) = error->desc != nullptr ? error->desc : "";
-  return 1;  // stop: the walk begins where the trouble was
-}
-
 }  // namespace
-
-std::string hdf5_reason() {
-  std::string text;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &text);
-  return text.empty() ? "HDF5 gives no reason" : text;
-}
 
 void write_contents(hid_t file,
                     const std::string& name,

@@ -4,59 +4,14 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <hdf5.h>
 
 #include "ring/snapshot.hpp"
+#include "support/hdf5_handle.hpp"
 
 namespace ring::detail {
-
-/// Owns an HDF5 identifier of any kind.
-class Hdf5Handle {
- public:
-  using Close = herr_t (*)(hid_t);
-  Hdf5Handle() = default;
-  Hdf5Handle(hid_t id, Close closer) noexcept : id_{id}, close_{closer} {}
-  Hdf5Handle(Hdf5Handle&& other) noexcept : id_{std::exchange(other.id_, -1)}, close_{other.close_} {}
-  Hdf5Handle& operator=(Hdf5Handle&& other) noexcept {
-    std::swap(id_, other.id_);
-    std::swap(close_, other.close_);
-    return *this;
-  }
-  Hdf5Handle(const Hdf5Handle&) = delete;
-  Hdf5Handle& operator=(const Hdf5Handle&) = delete;
-  ~Hdf5Handle() { close(); }
-
-  explicit operator bool() const noexcept { return id_ >= 0; }
-  [[nodiscard]] hid_t id() const noexcept { return id_; }
-  /// Closes now. Returns whether that went well: a file that cannot be closed was not written.
-  bool close() noexcept { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
-
- private:
-  hid_t id_ = -1;
-  Close close_ = nullptr;
-};
-
-/// HDF5 prints no messages of its own as long as this lives; errors go into ours.
-class Hdf5Silence {
- public:
-  Hdf5Silence() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  Hdf5Silence(const Hdf5Silence&) = delete;
-  Hdf5Silence& operator=(const Hdf5Silence&) = delete;
-  ~Hdf5Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
-/// What HDF5 said last, in a few words.
-[[nodiscard]] std::string hdf5_reason();
 
 /// Writes all of a snapshot into `file`, which is open, empty, and open on all writers alike; the bodies are those of
 /// `slab` among `total`. `transfer` is a data transfer property list. Throws: `plait::Error`; `name` is for it.

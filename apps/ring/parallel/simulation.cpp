@@ -7,8 +7,8 @@
 #include <tuple>
 #include <utility>
 
-#include "ring/parallel/agree.hpp"
 #include "ring/parallel/detail/simulation_impl.hpp"
+#include "support/agree.hpp"
 
 namespace ring {
 
@@ -57,7 +57,7 @@ Simulation::Impl::Impl(plait::Runtime& runtime,
   }
   domains_ = start.domain_bounds.empty() ? cut_first_domains() : Domains{options_.grid, start.domain_bounds};
   distribute();
-  agree(runtime, [this] { refuse_coinciding_bodies(); });
+  app::agree(runtime, [this] { refuse_coinciding_bodies(); });
   build_graph();
   if (!start.has_forces) {
     run(forces_only_, false);
@@ -75,7 +75,7 @@ void Simulation::Impl::count_bodies() {
     count += view_as<std::uint64_t>(bytes, "a count").front();
   }
   if (count < 2 || count < runtime_.rank_count()) {
-    throw AgreedError{plait::Error{
+    throw app::AgreedError{plait::Error{
         plait::ErrorCode::bad_input,
         fmt::format("{} bodies are too few for {} ranks: a ring needs 2 bodies at least, and one for each rank",
                     count,

@@ -53,8 +53,8 @@ class Simulation {
         false;  ///< The bodies bear accelerations and potentials of this time: none need be computed first.
   };
   /// Cuts domains and brings each body to the rank of its domain.
-  /// Throws, on every rank alike: `AgreedError` when there are fewer bodies than ranks, or fewer than 2, or two at one
-  /// place.
+  /// Throws, on every rank alike: `app::AgreedError` when there are fewer bodies than ranks, or fewer than 2, or two at
+  /// one place.
   Simulation(plait::Runtime& runtime, const Parameters& parameters, const ParallelOptions& options, Start start);
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;

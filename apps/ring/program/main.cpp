@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "ring/parallel/agree.hpp"
 #include "ring/program/commands.hpp"
+#include "support/agree.hpp"
 
 namespace {
 
@@ -98,7 +98,7 @@ int run_on_ranks(const RunSettings& settings, int& argc, char**& argv) {
     plait::Runtime runtime{MPI_COMM_WORLD, options};
     try {
       ring::run_ring(runtime, settings);
-    } catch (const ring::AgreedError& error) {
+    } catch (const app::AgreedError& error) {
       if (runtime.self() == plait::Rank{0}) {
         std::fprintf(stderr, "plait-ring: %s\n", error.what());
       }

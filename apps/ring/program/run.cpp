@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include "ring/parallel/agree.hpp"
 #include "ring/parallel/simulation.hpp"
 #include "ring/program/commands.hpp"
 #include "ring/program/profile_table.hpp"
-#include "ring/program/progress_bar.hpp"
 #include "ring/snapshot_parallel.hpp"
 #include "ring/text_format.hpp"
+#include "support/agree.hpp"
+#include "support/progress_bar.hpp"
 
 namespace ring {
 
@@ -114,7 +114,7 @@ std::uint64_t Run::steps_wanted(const RunState& state) const {
 Simulation Run::start() {
   Snapshot snapshot;
   DomainGrid grid;
-  agree(runtime_, [&] {
+  app::agree(runtime_, [&] {
     grid = make_grid(runtime_.rank_count(), settings_.radial_divisions, settings_.vertical_divisions);
     snapshot = read_input(settings_.input, runtime_.self(), runtime_.rank_count());
     snapshot.state.parameters = merge(snapshot.state.parameters, settings_);
@@ -150,7 +150,7 @@ void Run::write(Simulation& simulation) {
   state_.spring = all.spring;
   plait::barrier(runtime_.messages());  // HDF5 talks over MPI itself: the network must be quiet
   const std::filesystem::path file = output_ / fmt::format("ring-{:08}.hdf5", state_.step);
-  agree(runtime_, [&] { (void)write_snapshot(file, state_, simulation.bodies(), MPI_COMM_WORLD).value(); });
+  app::agree(runtime_, [&] { (void)write_snapshot(file, state_, simulation.bodies(), MPI_COMM_WORLD).value(); });
 }
 
 void Run::diagnose(Simulation& simulation) {
@@ -200,7 +200,7 @@ void Run::operator()() {
   Simulation simulation = start();
   diagnose(simulation);
   write(simulation);
-  ProgressBar bar{steps_, is_first_};
+  app::ProgressBar bar{steps_, is_first_, "steps"};
   for (std::uint64_t done = 1; done <= steps_; ++done) {
     simulation.step();
     const bool is_last = done == steps_;

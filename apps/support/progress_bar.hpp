@@ -5,20 +5,22 @@
 #include <cstdint>
 #include <string>
 
-namespace ring {
+namespace app {
 
 /// A line on a terminal that tells how far a run is, how fast it goes and how long it will take. Nothing when the
 /// output is no terminal.
 class ProgressBar {
  public:
-  /// Of `total` steps; this process shows them if `is_shown` and standard output is a terminal.
-  ProgressBar(std::uint64_t total, bool is_shown);
+  /// Of `total` steps, called `unit`; this process shows them if `is_shown` and standard output is a terminal.
+  ProgressBar(std::uint64_t total, bool is_shown, std::string unit);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
   ProgressBar(ProgressBar&&) = delete;
   ProgressBar& operator=(ProgressBar&&) = delete;
   ~ProgressBar() { clear(); }
 
+  /// Whether there is anybody to look.
+  [[nodiscard]] bool is_shown() const noexcept { return is_shown_; }
   /// After `done` steps. Draws ten times a second at most.
   void update(std::uint64_t done);
   /// Takes the line away, for other output.
@@ -28,6 +30,7 @@ class ProgressBar {
   using Clock = std::chrono::steady_clock;
 
   std::uint64_t total_;
+  std::string unit_;
   bool is_shown_;
   bool is_drawn_ = false;
   Clock::time_point start_ = Clock::now();
@@ -37,4 +40,4 @@ class ProgressBar {
 /// "1 h 02 min", "3 min 05 s", "7 s".
 [[nodiscard]] std::string describe_duration(std::chrono::duration<double> duration);
 
-}  // namespace ring
+}  // namespace app

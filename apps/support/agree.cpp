@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ring/parallel/agree.hpp"
+#include "support/agree.hpp"
 
 #include <exception>
 #include <span>
 #include <string>
 
-namespace ring {
+namespace app {
 
 void agree(plait::Runtime& runtime, const std::function<void()>& work) {
   std::string trouble;
@@ -22,4 +22,4 @@ void agree(plait::Runtime& runtime, const std::function<void()>& work) {
   }
 }
 
-}  // namespace ring
+}  // namespace app

@@ -5,7 +5,7 @@
 
 #include "plait/plait.hpp"
 
-namespace ring {
+namespace app {
 
 /// Trouble that every rank has met alike, so that none waits for another.
 class AgreedError : public plait::Error {
@@ -17,4 +17,4 @@ class AgreedError : public plait::Error {
 /// Every rank calls it. `work` must not wait for a rank whose `work` may fail before.
 void agree(plait::Runtime& runtime, const std::function<void()>& work);
 
-}  // namespace ring
+}  // namespace app

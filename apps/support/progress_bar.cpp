@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "ring/program/progress_bar.hpp"
+#include "support/progress_bar.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace ring {
+namespace app {
 
 namespace {
 
@@ -40,8 +40,8 @@ std::string describe_duration(std::chrono::duration<double> duration) {
   return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
 }
 
-ProgressBar::ProgressBar(std::uint64_t total, bool is_shown)
-    : total_{total}, is_shown_{is_shown && total > 0 && is_seen_by_a_person()} {}
+ProgressBar::ProgressBar(std::uint64_t total, bool is_shown, std::string unit)
+    : total_{total}, unit_{std::move(unit)}, is_shown_{is_shown && total > 0 && is_seen_by_a_person()} {}
 
 void ProgressBar::update(std::uint64_t done) {
   const auto now = Clock::now();
@@ -53,12 +53,14 @@ void ProgressBar::update(std::uint64_t done) {
   const std::chrono::duration<double> spent = now - start_;
   const double rate = static_cast<double>(done) / spent.count();
   const std::size_t filled = width * done / total_;
-  fmt::print("\r[{}{}] {}/{} steps, {:.3g} steps/s, {} left\033[K",
+  fmt::print("\r[{}{}] {}/{} {}, {:.3g} {}/s, {} left\033[K",
              std::string(filled, '#'),
              std::string(width - filled, '.'),
              done,
              total_,
+             unit_,
              rate,
+             unit_,
              describe_duration(std::chrono::duration<double>{static_cast<double>(total_ - done) / rate}));
   std::fflush(stdout);
 }
@@ -71,4 +73,4 @@ void ProgressBar::clear() {
   }
 }
 
-}  // namespace ring
+}  // namespace app
