@@ -32,12 +32,19 @@ else()
   pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-serial hdf5)
 endif()
 if(NOT hdf5_FOUND)
-  message(STATUS "plait: HDF5 not found; apps/ring is not built (Debian: libhdf5-openmpi-dev)")
+  message(STATUS "plait: HDF5 not found; apps/ring and apps/cholesky are not built (Debian: libhdf5-openmpi-dev)")
 endif()
 
 pkg_check_modules(libfabric QUIET IMPORTED_TARGET libfabric>=1.14)
 if(NOT libfabric_FOUND)
   message(STATUS "plait: libfabric not found; the ofi driver and its tests are not built (Debian: libfabric-dev)")
+endif()
+
+# Tiles are computed by these. Any BLAS with a C interface does; OpenBLAS is told to use one thread a call.
+pkg_search_module(cblas QUIET IMPORTED_TARGET openblas cblas)
+pkg_check_modules(lapacke QUIET IMPORTED_TARGET lapacke)
+if(NOT cblas_FOUND OR NOT lapacke_FOUND)
+  message(STATUS "plait: BLAS or LAPACKE not found; apps/cholesky is not built (Debian: libopenblas-dev liblapacke-dev)")
 endif()
 
 if(PLAIT_BUILD_TESTS)

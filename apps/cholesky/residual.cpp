@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cholesky/residual.hpp"
+
+#include <cblas.h>
+#include <cmath>
+#include <limits>
+
+#include "plait/base/random.hpp"
+
+namespace cholesky {
+
+namespace {
+
+constexpr int vector_count = 8;
+/// Any will do: the vectors have nothing to do with the matrix.
+constexpr std::uint64_t seed = 20;
+
+enum class Form { as_it_is, transposed };
+
+/// The rows of the vectors that belong to tile row `index`: a row's numbers stand together.
+double* piece(std::vector<double>& vectors, const Layout& layout, std::size_t index) {
+  return vectors.data() + layout.first(index) * vector_count;
+}
+const double* piece(const std::vector<double>& vectors, const Layout& layout, std::size_t index) {
+  return vectors.data() + layout.first(index) * vector_count;
+}
+
+/// to = to + factor a from, or with a^T.
+void add_product(double factor, ConstTile a, Form form, const double* from, double* to) {
+  const bool is_transposed = form == Form::transposed;
+  const auto rows = static_cast<int>(is_transposed ? a.columns : a.rows);
+  const auto inner = static_cast<int>(is_transposed ? a.rows : a.columns);
+  // The tile is stored by columns, so by rows it is its own transpose.
+  cblas_dgemm(CblasRowMajor,
+              is_transposed ? CblasNoTrans : CblasTrans,
+              CblasNoTrans,
+              rows,
+              vector_count,
+              inner,
+              factor,
+              a.data,
+              static_cast<int>(a.rows),
+              from,
+              vector_count,
+              1,
+              to,
+              vector_count);
+}
+
+enum class Triangle { lower, unit_lower, upper };
+
+/// A copy of a triangle, with zeros elsewhere.
+std::vector<double> triangle_of(ConstTile a, Triangle which) {
+  std::vector<double> result(a.rows * a.columns);
+  for (std::size_t column = 0; column < a.columns; ++column) {
+    for (std::size_t row = 0; row < a.rows; ++row) {
+      const bool is_inside = which == Triangle::upper ? row <= column : row >= column;
+      const bool is_one = which == Triangle::unit_lower && row == column;
+      result[row + column * a.rows] = is_one ? 1 : (is_inside ? a.at(row, column) : 0);
+    }
+  }
+  return result;
+}
+
+/// As `add_product`, with a triangle of `a`.
+void add_triangle(double factor, ConstTile a, Triangle which, Form form, const double* from, double* to) {
+  const std::vector<double> triangle = triangle_of(a, which);
+  add_product(factor, {triangle.data(), a.rows, a.columns}, form, from, to);
+}
+
+double square(std::span<const double> numbers) {
+  double sum = 0;
+  for (const double number : numbers) {
+    sum += number * number;
+  }
+  return sum;
+}
+
+}  // namespace
+
+Residual::Residual(const Layout& layout, Factors factors, const plait::Group& group)
+    : layout_{layout}, factors_{factors}, group_{group}, products_(layout.size() * vector_count) {
+  plait::Random random{seed};
+  start_.reserve(products_.size());
+  for (std::size_t index = 0; index < products_.size(); ++index) {
+    start_.push_back(random.happens(0.5) ? 1 : -1);
+  }
+}
+
+void Residual::see_matrix(std::span<const PlacedTile> tiles) {
+  for (const auto& [row, column, tile] : tiles) {
+    const double part = square({tile.data, tile.rows * tile.columns});
+    norm_squared_ += part;
+    add_product(1, tile, Form::as_it_is, piece(start_, layout_, column), piece(products_, layout_, row));
+    if (factors_ == Factors::symmetric && row != column) {
+      norm_squared_ += part;
+      add_product(1, tile, Form::transposed, piece(start_, layout_, row), piece(products_, layout_, column));
+    }
+  }
+}
+
+Residual::Vectors Residual::after_right_factor(std::span<const PlacedTile> tiles) {
+  Vectors result(products_.size());
+  for (const auto& [row, column, tile] : tiles) {
+    if (factors_ == Factors::symmetric) {
+      const double* const from = piece(start_, layout_, row);
+      double* const to = piece(result, layout_, column);
+      row == column ? add_triangle(1, tile, Triangle::lower, Form::transposed, from, to)
+                    : add_product(1, tile, Form::transposed, from, to);
+    } else if (row <= column) {
+      const double* const from = piece(start_, layout_, column);
+      double* const to = piece(result, layout_, row);
+      row == column ? add_triangle(1, tile, Triangle::upper, Form::as_it_is, from, to)
+                    : add_product(1, tile, Form::as_it_is, from, to);
+    }
+  }
+  return result;
+}
+
+void Residual::subtract_left_factor(std::span<const PlacedTile> tiles, const Vectors& right) {
+  const Triangle diagonal = factors_ == Factors::symmetric ? Triangle::lower : Triangle::unit_lower;
+  for (const auto& [row, column, tile] : tiles) {
+    if (row < column) {
+      continue;
+    }
+    const double* const from = piece(right, layout_, column);
+    double* const to = piece(products_, layout_, row);
+    row == column ? add_triangle(-1, tile, diagonal, Form::as_it_is, from, to)
+                  : add_product(-1, tile, Form::as_it_is, from, to);
+  }
+}
+
+double Residual::see_factors(std::span<const PlacedTile> tiles) {
+  Vectors right = after_right_factor(tiles);
+  plait::all_reduce(group_, std::span{right}).wait();
+  subtract_left_factor(tiles, right);
+  plait::all_reduce(group_, std::span{products_}).wait();
+  plait::all_reduce(group_, std::span{&norm_squared_, 1}).wait();
+  const double difference = std::sqrt(square(products_) / vector_count);
+  const double unit = static_cast<double>(layout_.size()) * std::numeric_limits<double>::epsilon();
+  return difference / (std::sqrt(norm_squared_) * unit);
+}
+
+}  // namespace cholesky
