@@ -49,24 +49,32 @@ void add_product(double factor, ConstTile a, Form form, const double* from, doub
 
 enum class Triangle { lower, unit_lower, upper };
 
-/// A copy of a triangle, with zeros elsewhere.
-std::vector<double> triangle_of(ConstTile a, Triangle which) {
-  std::vector<double> result(a.rows * a.columns);
-  for (std::size_t column = 0; column < a.columns; ++column) {
-    for (std::size_t row = 0; row < a.rows; ++row) {
-      const bool is_inside = which == Triangle::upper ? row <= column : row >= column;
-      const bool is_one = which == Triangle::unit_lower && row == column;
-      result[row + column * a.rows] = is_one ? 1 : (is_inside ? a.at(row, column) : 0);
+/// A tile of a factor; of a tile on the diagonal a copy of the triangle that belongs to the factor, and zeros.
+class FactorTile {
+ public:
+  FactorTile(const PlacedTile& placed, Triangle which) : tile_{placed.tile} {
+    if (placed.row != placed.column) {
+      return;
     }
+    copy_.resize(tile_.rows * tile_.columns);
+    for (std::size_t column = 0; column < tile_.columns; ++column) {
+      for (std::size_t row = 0; row < tile_.rows; ++row) {
+        const bool is_inside = which == Triangle::upper ? row <= column : row >= column;
+        const bool is_one = which == Triangle::unit_lower && row == column;
+        copy_[row + column * tile_.rows] = is_one ? 1 : (is_inside ? tile_.at(row, column) : 0);
+      }
+    }
+    tile_.data = copy_.data();
   }
-  return result;
-}
+  FactorTile(const FactorTile&) = delete;
+  FactorTile& operator=(const FactorTile&) = delete;
 
-/// As `add_product`, with a triangle of `a`.
-void add_triangle(double factor, ConstTile a, Triangle which, Form form, const double* from, double* to) {
-  const std::vector<double> triangle = triangle_of(a, which);
-  add_product(factor, {triangle.data(), a.rows, a.columns}, form, from, to);
-}
+  [[nodiscard]] const ConstTile& tile() const { return tile_; }
+
+ private:
+  ConstTile tile_;
+  std::vector<double> copy_;
+};
 
 double square(std::span<const double> numbers) {
   double sum = 0;
@@ -101,32 +109,26 @@ void Residual::see_matrix(std::span<const PlacedTile> tiles) {
 
 Residual::Vectors Residual::after_right_factor(std::span<const PlacedTile> tiles) {
   Vectors result(products_.size());
-  for (const auto& [row, column, tile] : tiles) {
+  for (const PlacedTile& placed : tiles) {
+    const auto& [row, column, tile] = placed;
     if (factors_ == Factors::symmetric) {
-      const double* const from = piece(start_, layout_, row);
-      double* const to = piece(result, layout_, column);
-      row == column ? add_triangle(1, tile, Triangle::lower, Form::transposed, from, to)
-                    : add_product(1, tile, Form::transposed, from, to);
+      const FactorTile l{placed, Triangle::lower};
+      add_product(1, l.tile(), Form::transposed, piece(start_, layout_, row), piece(result, layout_, column));
     } else if (row <= column) {
-      const double* const from = piece(start_, layout_, column);
-      double* const to = piece(result, layout_, row);
-      row == column ? add_triangle(1, tile, Triangle::upper, Form::as_it_is, from, to)
-                    : add_product(1, tile, Form::as_it_is, from, to);
+      const FactorTile u{placed, Triangle::upper};
+      add_product(1, u.tile(), Form::as_it_is, piece(start_, layout_, column), piece(result, layout_, row));
     }
   }
   return result;
 }
 
 void Residual::subtract_left_factor(std::span<const PlacedTile> tiles, const Vectors& right) {
-  const Triangle diagonal = factors_ == Factors::symmetric ? Triangle::lower : Triangle::unit_lower;
-  for (const auto& [row, column, tile] : tiles) {
-    if (row < column) {
-      continue;
+  for (const PlacedTile& placed : tiles) {
+    const auto& [row, column, tile] = placed;
+    if (row >= column) {
+      const FactorTile l{placed, factors_ == Factors::symmetric ? Triangle::lower : Triangle::unit_lower};
+      add_product(-1, l.tile(), Form::as_it_is, piece(right, layout_, column), piece(products_, layout_, row));
     }
-    const double* const from = piece(right, layout_, column);
-    double* const to = piece(products_, layout_, row);
-    row == column ? add_triangle(-1, tile, diagonal, Form::as_it_is, from, to)
-                  : add_product(-1, tile, Form::as_it_is, from, to);
   }
 }
 

@@ -48,6 +48,7 @@ struct FlowStatistics {
   std::uint64_t executed = 0;
   std::uint64_t messages_sent = 0;  ///< A multicast is one.
   std::uint64_t ranks_sent_to = 0;  ///< Summed over the messages.
+  std::uint64_t bytes_sent = 0;     ///< To all of these ranks, also where others pass them on.
   std::uint64_t messages_received = 0;
   std::uint64_t records_peak = 0;   ///< Tasks and messages, and steps towards them, that were kept at once.
   std::size_t copy_bytes = 0;       ///< Memory that copies take now,

@@ -70,8 +70,9 @@ void FlowEngine::post_send(Record& record) noexcept {
     record.is_posted = true;
   }
   const std::span<const std::byte> data = record.bytes_of(0);
-  messages_sent_.fetch_add(1, std::memory_order_relaxed);  // a statistic, as is the next
+  messages_sent_.fetch_add(1, std::memory_order_relaxed);  // a statistic, as are the next
   ranks_sent_to_.fetch_add(record.destinations.size(), std::memory_order_relaxed);
+  bytes_sent_.fetch_add(record.destinations.size() * data.size(), std::memory_order_relaxed);
   try {
     if (record.destinations.size() == 1) {
       (void)endpoint_.send(

@@ -444,6 +444,7 @@ FlowStatistics FlowEngine::statistics() const {
           .executed = ended_tasks_.load(std::memory_order_relaxed),
           .messages_sent = messages_sent_.load(std::memory_order_relaxed),
           .ranks_sent_to = ranks_sent_to_.load(std::memory_order_relaxed),
+          .bytes_sent = bytes_sent_.load(std::memory_order_relaxed),
           .messages_received = messages_received_.load(std::memory_order_relaxed),
           .records_peak = pool_.all().size(),
           .copy_bytes = memory_.bytes_in_use(),

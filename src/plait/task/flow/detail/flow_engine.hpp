@@ -172,6 +172,7 @@ class FlowEngine final : public Ending {
   std::atomic<std::uint32_t> in_motion_ = 0;  ///< Records that will end whatever else happens on this rank.
   std::atomic<std::uint64_t> messages_sent_ = 0;
   std::atomic<std::uint64_t> ranks_sent_to_ = 0;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;
   std::atomic<std::uint64_t> messages_received_ = 0;
 
   std::optional<OpenRun> run_;  // last: its tasks use all the rest
