@@ -33,7 +33,8 @@ constexpr const char* product_bound = "products of such tiles, all cores at once
 struct Contender {
   std::string name;
   std::function<std::optional<Factored>(const Problem&)> factor;
-  std::vector<std::size_t> blocks;  ///< To choose from.
+  std::vector<std::size_t> blocks;  ///< To choose from, on a matrix of at most `tuning_size_max` rows.
+  std::size_t tuning_size_max = 0;
   std::size_t block = 0;
   std::vector<double> rates;  ///< GFlop/s.
 };
@@ -106,16 +107,16 @@ double rate_of(const Factored& factored, std::size_t size) {
   return cholesky::flops_of(cholesky::Factors::symmetric, size) / factored.seconds * 1e-9;
 }
 
-/// Tries each of the blocks once, after a first run that warms up. Returns whether the contender is there at all.
+/// Tries each of the blocks once, after a small run that warms up. Returns whether the contender is there at all.
 bool tune(Contender& one, std::size_t size) {
+  if (!one.factor({.size = 512, .block = 64})) {
+    return false;
+  }
+  size = std::min(size, one.tuning_size_max);
   double best = 0;
-  (void)one.factor({.size = size, .block = one.blocks.front()});
+  one.block = one.blocks.front();
   for (const std::size_t block : one.blocks) {
-    const auto factored = one.factor({.size = size, .block = block});
-    if (!factored) {
-      return false;
-    }
-    double rate = rate_of(*factored, size);
+    double rate = one.blocks.size() > 1 ? rate_of(*one.factor({.size = size, .block = block}), size) : 0;
     MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (rate > best) {
       best = rate;
@@ -179,26 +180,29 @@ void measure(bench::Report& report, const Size& what, Plait& plait, std::vector<
 
 std::vector<Contender> contenders(Plait& plait, std::optional<bench::StarPu>& starpu, std::size_t size) {
   const std::vector<std::size_t> tiles =
-      size >= 8192 ? std::vector<std::size_t>{384, 512, 768}
+      size >= 8192 ? std::vector<std::size_t>{384, 512, 640}
                    : (size >= 4096 ? std::vector<std::size_t>{256, 384, 512} : std::vector<std::size_t>{128, 192, 256});
-  std::vector<Contender> all{{"plait", [&](const Problem& problem) { return plait.factor(problem); }, tiles}};
+  std::vector<Contender> all{{"plait", [&](const Problem& problem) { return plait.factor(problem); }, tiles, size}};
   if (rank_count() > 1) {
     const int ranks = rank_count();
     const auto rows = static_cast<int>(cholesky::nearly_square(static_cast<std::uint32_t>(ranks)).rows);
     for (const int grid_rows : {rows, ranks / rows}) {
       all.push_back({fmt::format("ScaLAPACK {} x {}", grid_rows, ranks / grid_rows),
                      [grid_rows](const Problem& problem) { return bench::scalapack(problem, grid_rows); },
-                     {64, 128, 192, 256}});
+                     {64, 128, 192, 256},
+                     4096});
       if (grid_rows == ranks / rows) {
         break;
       }
     }
     return all;
   }
-  all.push_back({bench::StarPu::version(), [&](const Problem& problem) { return starpu->factor(problem); }, tiles});
+  all.push_back(
+      {bench::StarPu::version(), [&](const Problem& problem) { return starpu->factor(problem); }, tiles, size});
   all.push_back({fmt::format("LAPACK, {} threads of the BLAS", plait.workers),
                  [&](const Problem& problem) { return bench::lapack(problem, static_cast<int>(plait.workers)); },
-                 {size}});
+                 {size},
+                 0});
   return all;
 }
 
