@@ -66,16 +66,11 @@ std::vector<Setting> settings() {
           {"unlike_threads", make(small), {}, Threads::one_a_rank}};
 }
 
-class CombinedConformance : public testing::TestWithParam<std::tuple<Setting, std::uint32_t, Case>> {};
+class CombinedConformance : public testing::TestWithParam<Parameter> {};
 
 TEST_P(CombinedConformance, holds) {
   const auto& [setting, rank_count, played] = GetParam();
   play(setting, rank_count, played);
-}
-
-std::string name_of(const testing::TestParamInfo<CombinedConformance::ParamType>& info) {
-  const auto& [setting, rank_count, played] = info.param;
-  return setting.name + "_" + std::to_string(rank_count) + "_" + played.name;
 }
 
 INSTANTIATE_TEST_SUITE_P(All,
@@ -83,7 +78,7 @@ INSTANTIATE_TEST_SUITE_P(All,
                          testing::Combine(testing::ValuesIn(settings()),
                                           testing::Values(1U, 3U, 4U),
                                           testing::ValuesIn(cases())),
-                         name_of);
+                         name_of<Parameter>);
 
 /// Two ranks; this one by itself in one part, the other in a part that calls it by another number.
 struct TwoParts {

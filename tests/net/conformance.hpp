@@ -9,8 +9,11 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "plait/net/driver.hpp"
 
@@ -119,6 +122,17 @@ struct Case {
 /// For gtest's messages.
 inline void PrintTo(const Case& one, std::ostream* out) {
   *out << one.name;
+}
+
+/// The name of a test whose parameters are a setting, a number of ranks where it is chosen, and a case.
+template <class Parameter>
+std::string name_of(const testing::TestParamInfo<Parameter>& info) {
+  if constexpr (std::tuple_size_v<Parameter> == 2) {
+    return std::get<0>(info.param).name + "_" + std::get<1>(info.param).name;
+  } else {
+    const auto& [setting, rank_count, played] = info.param;
+    return setting.name + "_" + std::to_string(rank_count) + "_" + played.name;
+  }
 }
 
 /// All cases; each works for any number of ranks from 1.

@@ -64,8 +64,6 @@ std::vector<Setting> settings() {
   };
 }
 
-using Parameter = std::tuple<Setting, std::uint32_t, Case>;
-
 class Conformance : public testing::TestWithParam<Parameter> {};
 
 TEST_P(Conformance, holds) {
@@ -73,17 +71,12 @@ TEST_P(Conformance, holds) {
   play(setting, rank_count, played);
 }
 
-std::string name_of(const testing::TestParamInfo<Parameter>& info) {
-  const auto& [setting, rank_count, played] = info.param;
-  return setting.name + "_" + std::to_string(rank_count) + "_" + played.name;
-}
-
 INSTANTIATE_TEST_SUITE_P(All,
                          Conformance,
                          testing::Combine(testing::ValuesIn(settings()),
                                           testing::Values(1U, 3U),
                                           testing::ValuesIn(cases())),
-                         name_of);
+                         name_of<Parameter>);
 
 }  // namespace
 

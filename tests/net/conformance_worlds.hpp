@@ -6,6 +6,7 @@
 #include <memory>
 #include <ostream>
 #include <string>
+#include <tuple>
 
 #include "plait/net/driver.hpp"
 
@@ -41,6 +42,9 @@ struct Setting {
 inline void PrintTo(const Setting& setting, std::ostream* out) {
   *out << setting.name;
 }
+
+/// What a test of such a world is of: the setting, the number of ranks, and the case.
+using Parameter = std::tuple<Setting, std::uint32_t, Case>;
 
 /// Plays one case on a new network of `rank_count` ranks.
 void play(const Setting& setting, std::uint32_t rank_count, const Case& played);

@@ -1,27 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The conformance cases on real MPI: each rank plays its own part. A failure on one rank is one on
-// all, and a rank that throws or hangs takes the others down.
+// The conformance cases on real MPI.
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
-#include <memory>
 #include <ostream>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include "plait/net/mpi/mpi_driver.hpp"
-#include "plait/net/mpi/session.hpp"
 
 #include "net/conformance.hpp"
+#include "net/conformance_mpi.hpp"
 
 namespace plait::net::conformance {
 namespace {
-
-/// Longer than any case takes, with four ranks on two slow cores under a sanitizer.
-constexpr std::chrono::seconds case_time_max{60};
 
 struct Setting {
   std::string name;
@@ -45,47 +39,18 @@ std::vector<Setting> settings() {
 
 class MpiConformance : public testing::TestWithParam<std::tuple<Setting, Case>> {};
 
-/// Whoever hangs while the others are done would do so for ever.
-void end_all_when_late(std::chrono::steady_clock::time_point start, const char* what) {
-  if (std::chrono::steady_clock::now() - start > case_time_max) {
-    std::fprintf(stderr, "the case hangs: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-}
-
 TEST_P(MpiConformance, holds) {
   const auto& [setting, played] = GetParam();
   const auto start = std::chrono::steady_clock::now();
   MpiDriver driver{MPI_COMM_WORLD, setting.options};
   Player player{driver};
-  Part part = played.play(player, {});
-  while (!part.is_over() || !driver.is_idle()) {
-    end_all_when_late(start, "this rank waits for something");
-    player.poll();
-    if (!part.is_over()) {
-      part.step();
-    }
-  }
-  player.arrivals.clear();
-  player.done.clear();
-  MPI_Request all_are_done = MPI_REQUEST_NULL;
-  MPI_Ibarrier(MPI_COMM_WORLD, &all_are_done);
-  for (int is_over = 0; is_over == 0; MPI_Test(&all_are_done, &is_over, MPI_STATUS_IGNORE)) {
-    end_all_when_late(start, "another rank waits for something");
-    player.poll();
-  }
-  EXPECT_TRUE(player.arrivals.empty()) << "something came that nobody sent";
-  EXPECT_TRUE(player.done.empty()) << "something was completed twice";
-}
-
-std::string name_of(const testing::TestParamInfo<std::tuple<Setting, Case>>& info) {
-  return std::get<Setting>(info.param).name + "_" + std::get<Case>(info.param).name;
+  play_on_mpi(player, played, {}, start, [&] { player.poll(); });
 }
 
 INSTANTIATE_TEST_SUITE_P(All,
                          MpiConformance,
                          testing::Combine(testing::ValuesIn(settings()), testing::ValuesIn(cases())),
-                         name_of);
+                         name_of<MpiConformance::ParamType>);
 
 TEST(MpiDriver, names_the_library) {
   const MpiDriver driver{MPI_COMM_WORLD};
@@ -132,9 +97,5 @@ TEST(MpiDriver, ends_with_things_in_flight) {
 }  // namespace plait::net::conformance
 
 int main(int argc, char** argv) {
-  const plait::net::MpiSession session{argc, argv};
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS();
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return failed;
+  return plait::net::conformance::run_tests_on_mpi(argc, argv);
 }

@@ -48,8 +48,6 @@ std::vector<Setting> settings() {
   return all;
 }
 
-using Parameter = std::tuple<Setting, std::uint32_t, Case>;
-
 class OfiConformance : public testing::TestWithParam<Parameter> {};
 
 TEST_P(OfiConformance, holds_in_turns) {
@@ -57,17 +55,12 @@ TEST_P(OfiConformance, holds_in_turns) {
   play(setting, rank_count, played);
 }
 
-std::string name_of(const testing::TestParamInfo<Parameter>& info) {
-  const auto& [setting, rank_count, played] = info.param;
-  return setting.name + "_" + std::to_string(rank_count) + "_" + played.name;
-}
-
 INSTANTIATE_TEST_SUITE_P(All,
                          OfiConformance,
                          testing::Combine(testing::ValuesIn(settings()),
                                           testing::Values(1U, 3U),
                                           testing::ValuesIn(cases())),
-                         name_of);
+                         name_of<Parameter>);
 
 }  // namespace
 }  // namespace plait::net::conformance

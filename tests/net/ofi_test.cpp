@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the driver over libfabric does beside what all drivers do: options, other providers, and peers that end.
 #include <chrono>
+#include <concepts>
 #include <csignal>
 #include <functional>
 #include <string>
@@ -116,15 +117,24 @@ TEST(OfiDriver, refuses_ranks_that_have_different_providers) {
   EXPECT_EQ(endings, Endings(2, 0));
 }
 
-class OfiPeers : public testing::TestWithParam<std::string> {};
+class OfiPeers : public testing::TestWithParam<std::string> {
+ protected:
+  /// Plays `part` in a process for each rank, once neighbours know each other.
+  template <std::invocable<OfiDriver&, Player&> Part>
+  static Endings play(std::uint32_t rank_count, Part part) {
+    MeetingPoint meeting{rank_count};
+    return run_in_processes(rank_count, [&](Rank self) {
+      OfiDriver driver{self, rank_count, meeting.exchange_of(self), {.provider = GetParam()}};
+      Player player{driver};
+      greet(player);
+      part(driver, player);
+    });
+  }
+};
 
 TEST_P(OfiPeers, that_die_are_named_to_whoever_waits) {
-  MeetingPoint meeting{2};
-  const Endings endings = run_in_processes(2, [&](Rank self) {
-    OfiDriver driver{self, 2, meeting.exchange_of(self), {.provider = GetParam()}};
-    Player player{driver};
-    greet(player);
-    if (self == Rank{1}) {
+  const Endings endings = play(2, [&](OfiDriver& driver, Player& player) {
+    if (driver.self() == Rank{1}) {
       kill(getpid(), SIGKILL);
     }
     std::vector<std::byte> buffer(100000);
@@ -136,12 +146,8 @@ TEST_P(OfiPeers, that_die_are_named_to_whoever_waits) {
 }
 
 TEST_P(OfiPeers, that_die_are_named_to_whoever_sends) {
-  MeetingPoint meeting{2};
-  const Endings endings = run_in_processes(2, [&](Rank self) {
-    OfiDriver driver{self, 2, meeting.exchange_of(self), {.provider = GetParam()}};
-    Player player{driver};
-    greet(player);
-    if (self == Rank{1}) {
+  const Endings endings = play(2, [&](OfiDriver& driver, Player& player) {
+    if (driver.self() == Rank{1}) {
       kill(getpid(), SIGKILL);
     }
     const std::vector<std::byte> bytes(5000);
@@ -151,18 +157,14 @@ TEST_P(OfiPeers, that_die_are_named_to_whoever_sends) {
 }
 
 TEST_P(OfiPeers, that_leave_are_no_trouble_when_nothing_is_in_flight) {
-  MeetingPoint meeting{3};
-  const Endings endings = run_in_processes(3, [&](Rank self) {
-    OfiDriver driver{self, 3, meeting.exchange_of(self), {.provider = GetParam()}};
-    Player player{driver};
-    greet(player);
-    if (self == Rank{1}) {
+  const Endings endings = play(3, [&](OfiDriver& driver, Player& player) {
+    if (driver.self() == Rank{1}) {
       return;
     }
     // Long enough for several looks at who is there.
     const auto start = std::chrono::steady_clock::now();
     poll_until(player, [&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds{500}; });
-    poll_until(player, [&] { return player.send_number(Rank{2 - self.value()}, 1); });
+    poll_until(player, [&] { return player.send_number(Rank{2 - player.rank()}, 1); });
     poll_until(player, [&] { return !player.arrivals.empty(); });
     EXPECT_TRUE(player.send_number(Rank{1}, 1)) << "what is sent to a rank that has left vanishes";
   });
@@ -170,12 +172,8 @@ TEST_P(OfiPeers, that_leave_are_no_trouble_when_nothing_is_in_flight) {
 }
 
 TEST_P(OfiPeers, that_leave_are_named_to_whoever_waits_for_their_data) {
-  MeetingPoint meeting{2};
-  const Endings endings = run_in_processes(2, [&](Rank self) {
-    OfiDriver driver{self, 2, meeting.exchange_of(self), {.provider = GetParam()}};
-    Player player{driver};
-    greet(player);
-    if (self == Rank{1}) {
+  const Endings endings = play(2, [&](OfiDriver& driver, Player& player) {
+    if (driver.self() == Rank{1}) {
       return;
     }
     std::vector<std::byte> buffer(1000);

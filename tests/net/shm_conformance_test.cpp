@@ -73,7 +73,7 @@ std::vector<Setting> settings() {
   return all;
 }
 
-class ShmInOneProcess : public testing::TestWithParam<std::tuple<Setting, std::uint32_t, Case>> {};
+class ShmInOneProcess : public testing::TestWithParam<Parameter> {};
 
 TEST_P(ShmInOneProcess, holds) {
   const auto& [setting, rank_count, played] = GetParam();
@@ -108,18 +108,12 @@ TEST_P(ShmInProcesses, holds) {
   EXPECT_EQ(endings, Endings(rank_count, 0));
 }
 
-template <class Parameter>
-std::string name_of(const testing::TestParamInfo<Parameter>& info) {
-  const auto& [setting, rank_count, played] = info.param;
-  return setting.name + "_" + std::to_string(rank_count) + "_" + played.name;
-}
-
 INSTANTIATE_TEST_SUITE_P(All,
                          ShmInOneProcess,
                          testing::Combine(testing::ValuesIn(settings()),
                                           testing::Values(1U, 3U),
                                           testing::ValuesIn(cases())),
-                         name_of<ShmInOneProcess::ParamType>);
+                         name_of<Parameter>);
 INSTANTIATE_TEST_SUITE_P(All,
                          ShmInProcesses,
                          testing::Combine(testing::ValuesIn(kinds()),

@@ -3,7 +3,6 @@
 #include "plait/runtime/network.hpp"
 
 #include <chrono>
-#include <cstdio>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,18 +15,15 @@
 
 #include "plait/base/error.hpp"
 #include "plait/net/mpi/exchange.hpp"
-#include "plait/net/mpi/session.hpp"
 
 #include "net/conformance.hpp"
+#include "net/conformance_mpi.hpp"
 
 namespace plait {
 namespace {
 
 using net::conformance::Case;
-using net::conformance::Part;
 using net::conformance::Player;
-
-constexpr std::chrono::seconds case_time_max{60};
 
 int rank() {
   int rank = 0;
@@ -70,53 +66,24 @@ std::vector<Setting> settings() {
 
 class NetworkConformance : public testing::TestWithParam<std::tuple<Setting, Case>> {};
 
-/// Whoever hangs while the others are done would do so for ever.
-void end_all_when_late(std::chrono::steady_clock::time_point start, const char* what) {
-  if (std::chrono::steady_clock::now() - start > case_time_max) {
-    std::fprintf(stderr, "the case hangs: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-}
-
 TEST_P(NetworkConformance, holds) {
   const auto& [setting, played] = GetParam();
   const auto start = std::chrono::steady_clock::now();
   const std::unique_ptr<net::Driver> driver = make_network(MPI_COMM_WORLD, setting.options());
   Player player{*driver};
-  const auto poll = [&] {
+  const net::conformance::Terms terms{.bulk_bytes_max = 2'000'001};
+  play_on_mpi(player, played, terms, start, [&] {
     player.poll();
     if (player.arrivals.empty()) {
       std::this_thread::yield();
     }
-  };
-  Part part = played.play(player, {.bulk_bytes_max = 2'000'001});
-  while (!part.is_over() || !driver->is_idle()) {
-    end_all_when_late(start, "this rank waits for something");
-    poll();
-    if (!part.is_over()) {
-      part.step();
-    }
-  }
-  player.arrivals.clear();
-  player.done.clear();
-  MPI_Request all_are_done = MPI_REQUEST_NULL;
-  MPI_Ibarrier(MPI_COMM_WORLD, &all_are_done);
-  for (int is_over = 0; is_over == 0; MPI_Test(&all_are_done, &is_over, MPI_STATUS_IGNORE)) {
-    end_all_when_late(start, "another rank waits for something");
-    poll();
-  }
-  EXPECT_TRUE(player.arrivals.empty()) << "something came that nobody sent";
-  EXPECT_TRUE(player.done.empty()) << "something was completed twice";
-}
-
-std::string name_of(const testing::TestParamInfo<std::tuple<Setting, Case>>& info) {
-  return std::get<Setting>(info.param).name + "_" + std::get<Case>(info.param).name;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(All,
                          NetworkConformance,
                          testing::Combine(testing::ValuesIn(settings()), testing::ValuesIn(net::conformance::cases())),
-                         name_of);
+                         net::conformance::name_of<NetworkConformance::ParamType>);
 
 std::string name_with(const NetworkOptions& options) {
   return make_network(MPI_COMM_WORLD, options)->name();
@@ -180,9 +147,5 @@ TEST(MpiExchange, brings_what_each_rank_gave_of_any_length) {
 }  // namespace plait
 
 int main(int argc, char** argv) {
-  const plait::net::MpiSession session{argc, argv};
-  testing::InitGoogleTest(&argc, argv);
-  int failed = RUN_ALL_TESTS();
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-  return failed;
+  return plait::net::conformance::run_tests_on_mpi(argc, argv);
 }
