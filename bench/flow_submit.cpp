@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a task of a flow costs the rank that submits it: when it concerns other ranks only, and when it is executed
+// here.
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/plait.hpp"
+
+#include "support/report.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+using Value = std::span<double>;
+using ConstValue = std::span<const double>;
+
+constexpr std::uint32_t grid_size = 64;
+
+double nanoseconds_a_task(std::uint64_t count, const std::function<void()>& work) {
+  const bench::Stopwatch watch;
+  work();
+  return watch.seconds() * 1e9 / static_cast<double>(count);
+}
+
+class FlowSubmit {
+ public:
+  explicit FlowSubmit(bench::Report& report) : report_{report}, repetitions_{report.is_full() ? 51 : 15} {}
+
+  /// The third of three ranks, of which the others own all data. They need not be there: nothing is sent.
+  void measure_pruned() {
+    plait::net::LoopbackNetwork network{3};
+    plait::Runtime runtime{network.driver(plait::Rank{2}), options(1)};
+    {
+      plait::Flow flow{runtime};
+      const plait::DataGrid<double> tiles{
+          flow, "A", {.rows = grid_size, .columns = grid_size}, 1, plait::BlockCyclic{.rows = 1, .columns = 2}};
+      const plait::FlowKind gemm = flow.kind("gemm");
+      add("concerns other ranks, 1 datum", 1, [&] { return update_all(flow, tiles); });
+      add("concerns other ranks, 3 data", 1, [&] { return multiply_all(flow, tiles, gemm); });
+    }
+    runtime.messages().stop_all(plait::Error{plait::ErrorCode::peer_failed, "the other ranks are not there"});
+  }
+
+  void measure_here(std::uint32_t workers) {
+    plait::net::LoopbackNetwork network{1};
+    plait::Runtime runtime{network.driver(plait::Rank{0}), options(workers)};
+    plait::Flow flow{runtime, {.read_checks = plait::ReadChecks::never}};
+    const plait::DataGrid<double> tiles{flow, "A", {.rows = grid_size, .columns = grid_size}, 1, plait::BlockCyclic{}};
+    for (std::uint32_t i = 0; i < grid_size * grid_size; ++i) {
+      tiles.local(i / grid_size, i % grid_size)[0] = 0;
+    }
+    const plait::FlowKind gemm = flow.kind("gemm");
+    const auto waiting = [&](auto submit) {
+      return [&flow, submit] {
+        const std::uint64_t count = submit();
+        flow.wait();
+        return count;
+      };
+    };
+    add("executed here, 1 datum", workers, waiting([&] { return update_all(flow, tiles); }));
+    add("executed here, 3 data", workers, waiting([&] { return multiply_all(flow, tiles, gemm); }));
+    add("executed here, chain", workers, waiting([&] {
+          for (int i = 0; i < 20'000; ++i) {
+            flow.submit([](Value value) { value[0] += 1; }, rw(tiles(0, 0)));
+          }
+          return std::uint64_t{20'000};
+        }));
+  }
+
+ private:
+  static plait::Options options(std::uint32_t workers) {
+    plait::Options options = plait::Options::from_environment();
+    options.worker_count = workers;
+    return options;
+  }
+
+  static std::uint64_t update_all(plait::Flow& flow, const plait::DataGrid<double>& tiles) {
+    for (std::uint32_t i = 0; i < grid_size * grid_size; ++i) {
+      flow.submit([](Value value) { value[0] += 1; }, rw(tiles(i / grid_size, i % grid_size)));
+    }
+    return grid_size * grid_size;
+  }
+
+  /// The updates of a factorisation's trailing matrix, some of its steps.
+  static std::uint64_t multiply_all(plait::Flow& flow,
+                                    const plait::DataGrid<double>& tiles,
+                                    const plait::FlowKind& kind) {
+    std::uint64_t count = 0;
+    for (std::uint32_t k = 0; k < grid_size; k += 16) {
+      for (std::uint32_t i = k + 1; i < grid_size; ++i) {
+        for (std::uint32_t j = k + 1; j < i; ++j) {
+          flow.submit(
+              {.kind = kind, .priority = 1},
+              [](ConstValue left, ConstValue right, Value to) { to[0] += left[0] * right[0]; },
+              r(tiles(i, k)),
+              r(tiles(j, k)),
+              rw(tiles(i, j)));
+          ++count;
+        }
+      }
+    }
+    return count;
+  }
+
+  void add(const char* name, std::uint32_t workers, const std::function<std::uint64_t()>& submit) {
+    std::vector<double> times;
+    for (int repetition = 0; repetition <= repetitions_; ++repetition) {
+      std::uint64_t count = 0;
+      const double total = nanoseconds_a_task(1, [&] { count = submit(); });
+      if (repetition > 0) {  // the first warms up
+        times.push_back(total / static_cast<double>(count));
+      }
+    }
+    report_.add({.name = name,
+                 .params = {{"workers", std::to_string(workers)}},
+                 .value = bench::spread_of(times),
+                 .unit = "ns"});
+  }
+
+  bench::Report& report_;
+  int repetitions_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{"flow_submit",
+                       "a flow's tasks that concern other ranks are submitted at more than 1 million a second, below "
+                       "1000 ns each",
+                       1,
+                       argc,
+                       argv};
+  FlowSubmit bench{report};
+  bench.measure_pruned();
+  bench.measure_here(1);
+  bench.measure_here(2);
+  report.finish();
+}
