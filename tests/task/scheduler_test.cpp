@@ -367,6 +367,25 @@ TEST_P(Ranks, say_what_waits_when_nothing_moves) {
   }
 }
 
+TEST_P(Ranks, run_what_is_to_be_done_on_arrival_before_what_comes_after) {
+  net::LoopbackNetwork network{1};
+  OneRank rank{network, 0, {.worker_count = GetParam()}};
+  const std::array<std::byte, 3> data{std::byte{1}, std::byte{2}, std::byte{3}};
+  Bytes buffer;
+  std::vector<std::string> order;
+  Graph graph;
+  graph.send("send", {Rank{0}, Tag{1}}, [&] { return std::span<const std::byte>{data}; });
+  Task receive = graph.receive(
+      "receive", {Rank{0}, Tag{1}}, buffer, [&] { order.push_back(buffer.size() == 3 ? "arrived" : "too early"); });
+  graph.task("after", [&] { order.emplace_back("after"); }).after(receive);
+  for (int run = 0; run < 3; ++run) {
+    buffer.clear();
+    order.clear();
+    rank.scheduler.run(graph);
+    EXPECT_EQ(order, (std::vector<std::string>{"arrived", "after"}));
+  }
+}
+
 TEST_P(Ranks, may_overwrite_what_they_have_received_although_others_get_it_from_them) {
   constexpr std::uint32_t rank_count = 4;
   constexpr std::size_t bytes = 300'000;

@@ -142,14 +142,23 @@ Task Graph::send(std::string_view kind_name,
   return added;
 }
 
-Task Graph::receive(std::string_view kind_name, const comm::Address& from, Bytes& buffer) {
+Task Graph::add_receive(std::string_view kind_name, const comm::Address& from, Body on_arrival) {
   const Task added = add_message(kind_name, detail::Role::receive, from);
+  added.node().body = std::move(on_arrival);
+  return added;
+}
+
+Task Graph::receive(std::string_view kind_name, const comm::Address& from, Bytes& buffer, Body on_arrival) {
+  const Task added = add_receive(kind_name, from, std::move(on_arrival));
   added.node().message->growing = &buffer;
   return added;
 }
 
-Task Graph::receive(std::string_view kind_name, const comm::Address& from, std::span<std::byte> buffer) {
-  const Task added = add_message(kind_name, detail::Role::receive, from);
+Task Graph::receive(std::string_view kind_name,
+                    const comm::Address& from,
+                    std::span<std::byte> buffer,
+                    Body on_arrival) {
+  const Task added = add_receive(kind_name, from, std::move(on_arrival));
   added.node().message->buffer = buffer;
   return added;
 }

@@ -79,9 +79,10 @@ class Graph {
 
   /// Sends what `data()` names when the task is ready; it must stay unchanged until what is after this task starts.
   Task send(std::string_view kind, const comm::Address& to, std::function<std::span<const std::byte>()> data);
-  /// Receives into `buffer`, of any length; what is after this task may read it.
-  Task receive(std::string_view kind, const comm::Address& from, Bytes& buffer);
-  Task receive(std::string_view kind, const comm::Address& from, std::span<std::byte> buffer);
+  /// Receives into `buffer`, of any length; what is after this task may read it. With `on_arrival`, the task ends when
+  /// that has run, on a worker, after the message has come.
+  Task receive(std::string_view kind, const comm::Address& from, Bytes& buffer, Body on_arrival = {});
+  Task receive(std::string_view kind, const comm::Address& from, std::span<std::byte> buffer, Body on_arrival = {});
 
   [[nodiscard]] std::size_t task_count() const noexcept { return all_.size(); }
   [[nodiscard]] const std::vector<std::string>& kinds() const noexcept { return kinds_; }
@@ -110,6 +111,7 @@ class Graph {
 
   Task add(TaskKind kind, detail::Role role);
   void depend(detail::Node& earlier, detail::Node& later);
+  Task add_receive(std::string_view kind, const comm::Address& from, Body on_arrival);
   Task add_message(std::string_view kind, detail::Role role, const comm::Address& address);
   void list_successors();
   void unlist_successors();

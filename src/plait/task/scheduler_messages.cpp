@@ -110,7 +110,11 @@ void Scheduler::finish_noted(Worker& worker) {
     if (node->message != nullptr) {
       see_message(worker, *node);
     }
-    finish(worker, *node);
+    if (node->body) {
+      offer(worker, *node);  // what is to be done on arrival
+    } else {
+      finish(worker, *node);
+    }
     node = next;
   }
 }
