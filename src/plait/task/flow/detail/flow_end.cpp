@@ -210,6 +210,7 @@ void FlowEngine::end(Record& record, ReadySink* sink) noexcept {
   record.uses.clear();
   record.gates.clear();
   record.claims.reset();
+  record.has_claims = false;
   if (record.is_counted) {
     ended_tasks_.fetch_add(1, std::memory_order_relaxed);  // to judge what is near, and a statistic
   }

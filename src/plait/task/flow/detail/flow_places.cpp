@@ -65,6 +65,7 @@ void FlowEngine::attach(Record& record, Place& place, Mode mode, Datum* datum) {
         record.claims = std::make_unique<std::vector<Claim>>();
       }
       record.claims->emplace_back(&place.exclusion);
+      record.has_claims = true;
       break;
   }
 }
