@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/reduce.hpp"
 
@@ -66,22 +65,12 @@ std::vector<TimeBins::Object> BoundaryBins::exchange(TimeBins& bins, Ticks now, 
   }
   std::vector<TimeBins::Object> changed;
   for (std::size_t index = 0; index < boundaries_.size(); ++index) {
-    const Boundary& boundary = boundaries_[index];
-    if (incoming[index].size() != boundary.theirs.size()) {
-      throw Error{
-          ErrorCode::bad_argument,
-          fmt::format("rank {} has {} copies of objects of rank {}, which thinks it has {}: build both sides of "
-                      "a boundary from the same data",
-                      endpoint_.self().value(),
-                      boundary.theirs.size(),
-                      boundary.rank.value(),
-                      incoming[index].size()),
-          boundary.rank};
-    }
-    for (std::size_t place = 0; place < boundary.theirs.size(); ++place) {
-      const TimeBins::Object copy = boundary.theirs[place];
+    throw_unless_same_size(boundaries_[index], incoming[index]);
+    for (std::size_t place = 0; place < incoming[index].size(); ++place) {
+      const TimeBins::Object copy = boundaries_[index].theirs[place];
       const TimeBin theirs{std::to_integer<std::uint8_t>(incoming[index][place])};
-      if (begins && is_active(bins.bin_of(copy), now)) {
+      const bool is_new_step = begins && is_active(bins.bin_of(copy), now);
+      if (is_new_step) {
         bins.start(copy, theirs, now);
       } else if (bins.shorten(copy, theirs, now)) {
         changed.push_back(copy);
@@ -89,6 +78,19 @@ std::vector<TimeBins::Object> BoundaryBins::exchange(TimeBins& bins, Ticks now, 
     }
   }
   return changed;
+}
+
+void BoundaryBins::throw_unless_same_size(const Boundary& boundary, const Bytes& bins) const {
+  if (bins.size() != boundary.theirs.size()) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("rank {} has {} copies of objects of rank {}, which thinks it has {}: build both sides of "
+                            "a boundary from the same data",
+                            endpoint_.self().value(),
+                            boundary.theirs.size(),
+                            boundary.rank.value(),
+                            bins.size()),
+                boundary.rank};
+  }
 }
 
 Ticks BoundaryBins::next_time(const TimeBins& bins, Ticks now) {

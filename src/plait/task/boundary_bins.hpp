@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "plait/base/bytes.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/time_bins.hpp"
@@ -42,6 +43,7 @@ class BoundaryBins {
  private:
   /// Sends the bins of what is ours, takes those of what is theirs; returns which copies have changed.
   std::vector<TimeBins::Object> exchange(TimeBins& bins, Ticks now, bool begins);
+  void throw_unless_same_size(const Boundary& boundary, const Bytes& bins) const;
   [[nodiscard]] bool is_anything(bool here);
 
   comm::Endpoint& endpoint_;

@@ -196,14 +196,13 @@ std::uint32_t take_out(Tallies& tallies, const Name& name, std::uint32_t count) 
   return taken;
 }
 
-/// What of the messages from `source` lacks a partner. The receives that take any are used up by what nobody else asks
-/// for.
-std::vector<LonelyMessage> compare(const Tallies& sends, Tallies receives, Tallies& from_any) {
+/// Takes the receives of what is sent out of `receives` and `from_any`; returns what is not received.
+std::vector<LonelyMessage> take_received(const Tallies& sends, Tallies& receives, Tallies& from_any) {
   std::vector<LonelyMessage> lonely;
   for (const auto& [name, send] : sends) {
     const Name with_any_tag{name.comm, any_tag};
     const auto partner = receives.find(name);
-    const std::uint32_t asked = partner == receives.end() ? 0 : partner->second.count;
+    const bool is_asked_for = partner != receives.end() && partner->second.count > 0;
     std::uint32_t left = send.count - take_out(receives, name, send.count);
     left -= take_out(receives, with_any_tag, left);
     left -= take_out(from_any, name, left);
@@ -214,21 +213,28 @@ std::vector<LonelyMessage> compare(const Tallies& sends, Tallies receives, Talli
                         .send_count = send.count,
                         .receive_count = send.count - left,
                         .send_kind = send.kind,
-                        .receive_kind = asked > 0 ? partner->second.kind : ""});
+                        .receive_kind = is_asked_for ? partner->second.kind : ""});
     }
   }
+  return lonely;
+}
+
+/// What of one rank's messages to another lacks a partner. The receives that take any are used up by what nobody else
+/// asks for.
+std::vector<LonelyMessage> compare(const Tallies& sends, Tallies receives, Tallies& from_any) {
+  std::vector<LonelyMessage> lonely = take_received(sends, receives, from_any);
   for (const auto& [name, receive] : receives) {
-    if (receive.count > 0) {
-      const auto partner = sends.find(name);
-      const bool is_sent = partner != sends.end();
-      const std::uint32_t send_count = is_sent ? partner->second.count : 0;
-      lonely.push_back({.tag = name.tag,
-                        .comm = name.comm,
-                        .send_count = send_count,
-                        .receive_count = send_count + receive.count,
-                        .send_kind = is_sent ? partner->second.kind : "",
-                        .receive_kind = receive.kind});
+    if (receive.count == 0) {
+      continue;
     }
+    const auto partner = sends.find(name);
+    const Tally send = partner != sends.end() ? partner->second : Tally{};
+    lonely.push_back({.tag = name.tag,
+                      .comm = name.comm,
+                      .send_count = send.count,
+                      .receive_count = send.count + receive.count,
+                      .send_kind = send.kind,
+                      .receive_kind = receive.kind});
   }
   return lonely;
 }

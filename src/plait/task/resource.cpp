@@ -70,13 +70,18 @@ bool Resource::try_add(std::uint64_t what, std::uint64_t unless) noexcept {
 bool Resource::try_hold_above(std::uint64_t what, std::uint64_t unless) noexcept {
   for (Resource* above = parent_; above != nullptr; above = above->parent_) {
     if (!above->try_add(what, unless)) {
-      for (Resource* held = parent_; held != above; held = held->parent_) {
-        held->release(what);
-      }
+      release_below(above, what);
       return false;
     }
   }
   return true;
+}
+
+/// Takes back what `try_hold_above` has added before it came to `above`.
+void Resource::release_below(const Resource* above, std::uint64_t what) noexcept {
+  for (Resource* held = parent_; held != above; held = held->parent_) {
+    held->release(what);
+  }
 }
 
 /// All that is taken is subtracted, never stored over: another try may have added its own for a moment.

@@ -64,6 +64,7 @@ class Resource {
   [[nodiscard]] std::uint64_t state() const noexcept { return state_.load(std::memory_order_relaxed); }
   bool try_add(std::uint64_t what, std::uint64_t unless) noexcept;
   bool try_hold_above(std::uint64_t what, std::uint64_t unless) noexcept;
+  void release_below(const Resource* above, std::uint64_t what) noexcept;
   void release(std::uint64_t what) noexcept;
 
   Resource* parent_;

@@ -124,14 +124,18 @@ std::span<const Task> ActiveTasks::at(const TimeBins& bins, Ticks now) {
   active_ = always_;
   bins.for_each_active(now, [&](TimeBins::Object object) {
     for (const std::uint32_t index : of_object_.at(object)) {
-      Entry& entry = tasks_[index];
-      if (entry.step != step_) {  // a task of two active objects takes part once
-        entry.step = step_;
-        active_.push_back(entry.task);
-      }
+      activate(tasks_[index]);
     }
   });
   return active_;
+}
+
+/// Once a step, also for a task of two active objects.
+void ActiveTasks::activate(Entry& entry) {
+  if (entry.step != step_) {
+    entry.step = step_;
+    active_.push_back(entry.task);
+  }
 }
 
 }  // namespace plait::task

@@ -109,6 +109,8 @@ class ActiveTasks {
     std::uint64_t step = 0;  ///< The last in which it was active.
   };
 
+  void activate(Entry& entry);
+
   std::vector<Entry> tasks_;
   std::vector<std::vector<std::uint32_t>> of_object_;
   std::vector<Task> always_;
