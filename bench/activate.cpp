@@ -105,6 +105,7 @@ class Activate {
     std::vector<double> nanoseconds;
     for (int sample = 0; sample <= samples && (sample < 2 || whole.seconds() < seconds_max); ++sample) {
       std::vector<std::vector<plait::Task>> choices;
+      choices.reserve(runs);
       for (std::size_t i = 0; i < runs; ++i) {
         choices.push_back(cells_.tasks_of(choice == Choice::same ? first : choose(choice, count, random_)));
       }

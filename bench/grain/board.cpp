@@ -9,31 +9,39 @@
 
 namespace grain {
 
-Board::Board(const Shape& shape) : shape_{shape}, places_(shape.window), cells_(shape.window * shape.width()) {
+Board::Board(const Shape& shape) : shape_{shape}, cells_(shape.window * shape.width()) {
   for (std::size_t place = 0; place < shape_.window; ++place) {
-    std::set<std::pair<std::size_t, std::size_t>> sent;
-    std::set<std::size_t> received;
-    const std::size_t after = (place + 1) % shape_.window;
-    for (std::size_t point = 0; point < shape_.width(); ++point) {
-      for (const std::size_t input : shape_.inputs(after, point)) {
-        if (shape_.is_mine(input) && !shape_.is_mine(point)) {
-          sent.emplace(input, shape_.owner(point));
-        } else if (!shape_.is_mine(input) && shape_.is_mine(point)) {
-          received.insert(input);
-        }
-      }
-    }
-    for (const auto& [point, peer] : sent) {
-      places_[place].sent.push_back({point, peer});
-    }
-    for (const std::size_t point : received) {
-      places_[place].received.push_back({point, shape_.owner(point)});
-    }
-    for (std::size_t i = 0; i < shape_.points_per_rank; ++i) {
-      places_[place].inputs.push_back(shape_.inputs(place, shape_.first() + i));
-    }
+    places_.push_back(describe(place));
   }
   begin();
+}
+
+Board::Place Board::describe(std::size_t place) const {
+  std::set<std::pair<std::size_t, std::size_t>> sent;
+  std::set<std::pair<std::size_t, std::size_t>> received;
+  const auto note = [&](std::size_t reader, std::size_t input) {
+    if (shape_.is_mine(input) && !shape_.is_mine(reader)) {
+      sent.emplace(input, shape_.owner(reader));
+    } else if (!shape_.is_mine(input) && shape_.is_mine(reader)) {
+      received.emplace(input, shape_.owner(input));
+    }
+  };
+  for (std::size_t reader = 0; reader < shape_.width(); ++reader) {
+    for (const std::size_t input : shape_.inputs((place + 1) % shape_.window, reader)) {
+      note(reader, input);
+    }
+  }
+  Place all;
+  for (const auto& [point, peer] : sent) {
+    all.sent.push_back({point, peer});
+  }
+  for (const auto& [point, peer] : received) {
+    all.received.push_back({point, peer});
+  }
+  for (std::size_t i = 0; i < shape_.points_per_rank; ++i) {
+    all.inputs.push_back(shape_.inputs(place, shape_.first() + i));
+  }
+  return all;
 }
 
 std::span<std::byte> Board::bytes(std::size_t place, std::size_t point) {
@@ -64,10 +72,9 @@ void Board::work(std::size_t place, std::size_t point, std::uint64_t computation
 
 bool Board::is_right(std::size_t windows) const {
   for (std::size_t place = 0; place < shape_.window; ++place) {
-    for (std::size_t i = 0; i < shape_.points_per_rank; ++i) {
-      if (cells_[place * shape_.width() + shape_.first() + i].runs != windows) {
-        return false;
-      }
+    const auto mine = std::span{cells_}.subspan(place * shape_.width() + shape_.first(), shape_.points_per_rank);
+    if (std::ranges::any_of(mine, [&](const Cell& one) { return one.runs != windows; })) {
+      return false;
     }
   }
   return wrong_inputs_.load() == 0;

@@ -76,6 +76,7 @@ class Board {
     std::vector<std::vector<std::size_t>> inputs;  ///< By point of this rank.
   };
 
+  [[nodiscard]] Place describe(std::size_t place) const;
   [[nodiscard]] std::size_t before(std::size_t place) const { return (place + shape_.window - 1) % shape_.window; }
   [[nodiscard]] Cell& cell(std::size_t place, std::size_t point) { return cells_[place * shape_.width() + point]; }
 
