@@ -110,7 +110,7 @@ void Scheduler::finish_noted(Worker& worker) {
     if (node->message != nullptr) {
       see_message(worker, *node);
     }
-    if (node->body) {
+    if (node->role == detail::Role::receive && node->body) {
       offer(worker, *node);  // what is to be done on arrival
     } else {
       finish(worker, *node);
