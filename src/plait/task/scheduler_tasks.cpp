@@ -203,8 +203,12 @@ void Scheduler::fail_with_current_exception(const Node& node) noexcept {
 
 /// Hands tasks of no graph over to the worker that has ended another.
 struct Scheduler::Sink final : detail::ReadySink {
-  Sink(Scheduler& its_scheduler, Worker& its_worker) : scheduler{its_scheduler}, worker{its_worker} {}
-  void ready(Node& node) override { scheduler.make_ready(worker, node); }
+  Sink(Scheduler& its_scheduler, Worker& its_worker, const Node& ended)
+      : scheduler{its_scheduler}, worker{its_worker}, cause{scheduler.id_of(ended)} {}
+  void ready(Node& node) override {
+    node.caused_by = cause;
+    scheduler.make_ready(worker, node);
+  }
   void again(Node& node) override {
     node.unfinished.store(1, std::memory_order_relaxed);  // published by the queue
     Worker::count(worker.made);
@@ -213,6 +217,7 @@ struct Scheduler::Sink final : detail::ReadySink {
 
   Scheduler& scheduler;
   Worker& worker;
+  std::uint64_t cause;
 };
 
 /// Counts an ended task off: its parent, what waits for it, the run. Iterative, as a long chain of joins may end at
@@ -251,7 +256,7 @@ Scheduler::Node* Scheduler::count_off(Worker& worker, Node& node) {
   }
   node.unfinished.store(0, std::memory_order_relaxed);  // a hint for describe_waiting()
   if (!node.is_of_graph && !node.is_spawned) {
-    Sink sink{*this, worker};
+    Sink sink{*this, worker, node};
     node.ending->ended(node, sink);  // which may end its life
     Worker::count(worker.ended);
     return nullptr;
