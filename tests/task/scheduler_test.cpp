@@ -216,6 +216,20 @@ TEST_P(Workers, go_on_more_than_once_with_the_same_locks) {
   EXPECT_EQ(count, 300);
 }
 
+TEST_P(Workers, destroy_what_a_task_would_have_gone_on_with_when_the_run_fails) {
+  const auto held = std::make_shared<int>(1);
+  {
+    Graph graph;
+    const TaskKind kind = graph.kind("bad");
+    graph.task(kind, [&](TaskContext& context) {
+      context.spawn(kind, [] { throw std::runtime_error{"no"}; });
+      context.then([held] {});
+    });
+    EXPECT_THROW(scheduler_.run(graph), Error);
+  }
+  EXPECT_EQ(held.use_count(), 1);
+}
+
 TEST_P(Workers, use_the_memory_of_ended_tasks_again) {
   Graph graph;
   std::atomic<int> count = 0;

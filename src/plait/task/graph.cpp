@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t chunk_tasks = 256;  // 48 KiB: taken from the heap and given back without asking the system
 
 /// Of the graph as a whole: how many until all weights are refreshed.
-constexpr std::size_t runs_a_round = 8;
+constexpr std::size_t runs_a_round = 32;
 
 }  // namespace
 
@@ -86,7 +86,14 @@ Task& Task::cost(nanoseconds estimate) {
 }
 
 Graph::Graph() = default;
-Graph::~Graph() = default;
+
+Graph::~Graph() {
+  if (has_gone_on_.load(std::memory_order_relaxed)) {  // a run that failed may have left what `then` was given
+    for (const auto& chunk : chunks_) {
+      chunk->owns_something = true;
+    }
+  }
+}
 
 TaskKind Graph::kind(std::string_view name) {
   if (!kinds_.empty() && kinds_.back() == name) {  // most often the same again

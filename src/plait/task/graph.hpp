@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -92,7 +93,7 @@ class Graph {
   /// to a send comes before what does not.
   ///
   /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies) after a change;
-  /// else an eighth as many tasks are refreshed as are `active`, the next ones each time, so that a step stays cheap.
+  /// else one in 32 as many tasks are refreshed as are `active`, the next ones each time, so that a step stays cheap.
   void prepare(std::size_t active);
   void prepare() { prepare(task_count()); }
   /// All tasks.
@@ -133,9 +134,10 @@ class Graph {
   std::vector<detail::Node*> order_;       ///< Empty when the order of making will do.
   bool is_made_in_order_ = true;           ///< Each task came after all that it depends on.
   bool is_changed_ = true;
-  bool has_weights_ = false;           ///< There is something to weigh by.
-  std::uint32_t number_in_trace_ = 0;  ///< 0: the trace does not have it as it is now.
-  std::size_t next_to_weigh_ = 0;      ///< Counted from the end of the order.
+  bool has_weights_ = false;               ///< There is something to weigh by.
+  std::atomic<bool> has_gone_on_ = false;  ///< A task has called `TaskContext::then`: its node holds more than it did.
+  std::uint32_t number_in_trace_ = 0;      ///< 0: the trace does not have it as it is now.
+  std::size_t next_to_weigh_ = 0;          ///< Counted from the end of the order.
 };
 
 }  // namespace plait::task

@@ -166,6 +166,9 @@ void Scheduler::execute(Worker& worker, Node& node) {
     if (!node.is_spawned && !node.has_first_body) {
       node.first_body = std::make_unique<Body>(std::move(node.body));
       node.has_first_body = true;
+      if (node.is_of_graph) {
+        node.owner->has_gone_on_.store(true, std::memory_order_relaxed);  // read when the workers are out
+      }
     }
     node.body = std::move(worker.continuation);
     node.continues = true;
@@ -265,6 +268,7 @@ Scheduler::Node* Scheduler::count_off(Worker& worker, Node& node) {
   Node* parent = nullptr;
   if (node.has_first_body) {
     node.body = std::move(*node.first_body);
+    node.first_body.reset();
     node.has_first_body = false;
   } else if (node.is_spawned) {
     parent = node.parent;
