@@ -128,6 +128,7 @@ std::vector<std::string> sentences(const Job& job, std::size_t bad_row, double b
       }
     }
     try {
+      plait::barrier(runtime.messages());  // who fails at once would else meet ranks that are not here yet
       factorization.run();
     } catch (const plait::Error& error) {
       said[runtime.self().value()] = error.what();

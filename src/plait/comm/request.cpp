@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/request.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "plait/comm/detail/operation.hpp"
@@ -79,6 +81,9 @@ Status Request::status() const {
                   fmt::format("{} has {} bytes, more than the memory that is left: it is lost", message, status.bytes),
                   status.source};
     default:
+      if (const std::optional<Error> failure = endpoint_->failure()) {
+        throw Error{*failure};  // it says what has happened
+      }
       throw Error{*status.error, fmt::format("the operation failed: {}", to_string(*status.error)), status.source};
   }
 }
