@@ -95,6 +95,22 @@ TEST_P(OpenRuns, run_a_task_again_that_its_owner_hands_over_again) {
   EXPECT_EQ(ran, 5);
 }
 
+TEST_P(OpenRuns, run_a_task_that_goes_on_from_its_beginning_when_it_comes_again) {
+  std::atomic<int> begun = 0;
+  std::atomic<int> gone_on = 0;
+  OpenRun run{scheduler_, [] { return std::string{}; }};
+  Node& node = task([&](TaskContext& context) {
+    ++begun;
+    context.then([&](TaskContext&) { ++gone_on; });
+  });
+  repeated_ = &node;
+  repeats_left_ = 2;
+  run.submit(node);
+  run.close();
+  EXPECT_EQ(begun, 3);
+  EXPECT_EQ(gone_on, 3);
+}
+
 TEST_P(OpenRuns, wait_for_events_that_another_thread_tells) {
   Node& event = task({});
   event.role = detail::Role::event;

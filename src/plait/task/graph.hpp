@@ -59,8 +59,8 @@ class Task {
 /// Tasks and what must come before what. Built once; each run activates all of it or a part.
 ///
 /// Dependencies order, locks exclude. Send and receive tasks are posted when what they depend on has ended, and
-/// end when the message is complete; they never occupy a worker. Both ranks of a message must activate their ends.
-/// A graph knows no runtime: `Scheduler::run` runs it. Threads: one at a time, and none while it runs.
+/// end when the message's buffer is released; they never occupy a worker. Both ranks of a message must activate their
+/// ends. A graph knows no runtime: `Scheduler::run` runs it. Threads: one at a time, and none while it runs.
 class Graph {
  public:
   Graph();
@@ -124,7 +124,6 @@ class Graph {
   [[nodiscard]] detail::Node& in_order(std::size_t place) const;
 
   std::vector<std::unique_ptr<Chunk>> chunks_;
-  std::size_t free_in_chunk_ = 0;
   std::vector<Task> all_;
   std::vector<std::string> kinds_;
   std::vector<float> kind_cost_ns_;        ///< Mean of what has been measured; 0: nothing yet.

@@ -12,6 +12,7 @@
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
+#include "plait/base/random.hpp"
 #include "plait/comm/collectives/all_to_all.hpp"
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/task/detail/node.hpp"
@@ -51,18 +52,11 @@ struct Summary {
   Digest receives;
 };
 
-/// Of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-std::uint64_t mix(std::uint64_t value) {
-  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
-  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
-  return value ^ (value >> 31U);
-}
-
 Digest digest(const Tallies& tallies) {
   Digest digest;
   for (const auto& [name, tally] : tallies) {
     digest.count += tally.count;
-    digest.sum += tally.count * mix(mix(name.tag.value()) + name.comm.value());
+    digest.sum += tally.count * Random{Random{name.tag.value()}() + name.comm.value()}();
   }
   return digest;
 }

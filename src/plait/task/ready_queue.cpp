@@ -54,19 +54,12 @@ void ReadyQueue::push(detail::Node& node) {
   tell_size();
 }
 
-void ReadyQueue::send(detail::Node& node) noexcept {
-  node.next = inbox_.load(std::memory_order_relaxed);
-  while (!inbox_.compare_exchange_weak(
-      node.next, &node, std::memory_order_release, std::memory_order_relaxed)) {  // with empty_inbox()
-  }
-}
-
 /// In order of arrival.
 void ReadyQueue::empty_inbox() {
-  if (inbox_.load(std::memory_order_relaxed) == nullptr) {
+  if (inbox_.is_empty()) {
     return;
   }
-  detail::Node* newest = inbox_.exchange(nullptr, std::memory_order_acquire);  // with send()
+  detail::Node* newest = inbox_.take_all();
   detail::Node* oldest = nullptr;
   while (newest != nullptr) {
     detail::Node* const before = newest->next;

@@ -9,6 +9,7 @@
 
 #include "plait/base/spin_lock.hpp"
 #include "plait/task/detail/node.hpp"
+#include "plait/task/detail/node_stack.hpp"
 
 namespace plait::task {
 
@@ -22,7 +23,7 @@ class ReadyQueue {
  public:
   void push(detail::Node& node);
   /// As `push`, from another worker.
-  void send(detail::Node& node) noexcept;
+  void send(detail::Node& node) noexcept { inbox_.push(node); }
 
   /// The heaviest tasks whose resources could be locked, with them locked, heaviest first: one, or as many as there is
   /// room for while they are known to be shorter than `short_ns`.
@@ -34,12 +35,10 @@ class ReadyQueue {
 
   /// A hint: may be out of date when it returns.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
-  [[nodiscard]] bool is_empty() const noexcept {
-    return size() == 0 && inbox_.load(std::memory_order_relaxed) == nullptr;
-  }
+  [[nodiscard]] bool is_empty() const noexcept { return size() == 0 && inbox_.is_empty(); }
   /// A hint: whether what is here takes so long that another worker should have a part of it.
   [[nodiscard]] bool is_worth_stealing() const noexcept {
-    return is_worth_stealing_.load(std::memory_order_relaxed) || inbox_.load(std::memory_order_relaxed) != nullptr;
+    return is_worth_stealing_.load(std::memory_order_relaxed) || !inbox_.is_empty();
   }
   /// A hint: the urgency of the heaviest task.
   [[nodiscard]] float urgency_max() const noexcept { return urgency_max_.load(std::memory_order_relaxed); }
@@ -69,8 +68,8 @@ class ReadyQueue {
   std::vector<Entry> falling_;  ///< Each at most as heavy as the one before it.
   std::size_t first_falling_ = 0;
   std::vector<Entry> heap_;
-  std::vector<Entry> set_aside_;                            ///< During a take: tasks that could not be locked.
-  alignas(64) std::atomic<detail::Node*> inbox_ = nullptr;  ///< Linked, the last that came first.
+  std::vector<Entry> set_aside_;  ///< During a take: tasks that could not be locked.
+  alignas(64) detail::NodeStack inbox_;
 };
 
 }  // namespace plait::task

@@ -63,7 +63,7 @@ void Scheduler::run(Graph& graph, std::span<const Task> active) {
     return;
   }
   graph.prepare(active.size());
-  begin(graph);
+  begin(&graph);
   graph_record_.begin_run(graph, {names_, epoch_ - 1, active.size(), workers_.front()->now}, workers_.front()->trace);
   activate(active);
   let_workers_in();
@@ -71,30 +71,26 @@ void Scheduler::run(Graph& graph, std::span<const Task> active) {
   end();
 }
 
-void Scheduler::begin(Graph& graph) {
+/// Of a graph, or, without one, open.
+void Scheduler::begin(Graph* graph) {
   if (const auto failure = endpoint_.failure()) {
     throw *failure;
   }
-  if (recorder_.is_on() && (graph_ != &graph || names_.size() != graph.kinds().size())) {
+  if (graph != nullptr && recorder_.is_on() && (graph_ != graph || names_.size() != graph->kinds().size())) {
     names_.clear();
-    for (const std::string& kind : graph.kinds()) {
+    for (const std::string& kind : graph->kinds()) {
       names_.push_back(recorder_.name(trace::Role::task, kind));
     }
   }
-  graph_ = &graph;
-  next_number_.store(static_cast<std::uint32_t>(graph.task_count()),
-                     std::memory_order_relaxed);  // see let_workers_in()
-  for (const auto& worker : workers_) {
-    worker->kind_cost_ns = graph.kind_cost_ns_;
-  }
-  start_run();
-}
-
-/// Of a graph or open.
-void Scheduler::start_run() {
+  graph_ = graph;
+  active_ = {};
+  are_all_active_ = false;
   ++epoch_;
-  is_over_.store(false, std::memory_order_relaxed);  // published by the mutex in let_workers_in()
+  // Published, as all this, by the mutex in let_workers_in().
+  next_number_.store(static_cast<std::uint32_t>(graph != nullptr ? graph->task_count() : 0), std::memory_order_relaxed);
+  is_over_.store(false, std::memory_order_relaxed);
   for (const auto& worker : workers_) {
+    worker->kind_cost_ns = graph != nullptr ? graph->kind_cost_ns_ : std::vector<float>{};
     worker->ended_seen = 0;
   }
   workers_.front()->now = recorder_.now();
@@ -197,18 +193,8 @@ void Scheduler::teach(Graph& graph) {
 // ---- an open run ----
 
 void Scheduler::open(std::function<std::string()> describe) {
-  if (const auto failure = endpoint_.failure()) {
-    throw *failure;
-  }
-  graph_ = nullptr;
-  active_ = {};
-  are_all_active_ = false;
+  begin(nullptr);
   describe_ = std::move(describe);
-  next_number_.store(0, std::memory_order_relaxed);
-  for (const auto& worker : workers_) {
-    worker->kind_cost_ns.clear();
-  }
-  start_run();
   Worker::count(workers_.front()->made);  // until it is closed
   let_workers_in();
 }
@@ -309,8 +295,8 @@ void Scheduler::work_until(Worker& worker, IsDone is_done) {
   const std::uint64_t ended_before = worker.ended.load(std::memory_order_relaxed);
   Backoff backoff{options_.wait, crowding_};
   std::uint32_t looks = 0;
-  while (!has_failed_.load(std::memory_order_acquire)) {      // with fail()
-    if (noted_.load(std::memory_order_relaxed) != nullptr) {  // a hint; finish_noted() acquires
+  while (!has_failed_.load(std::memory_order_acquire)) {  // with fail()
+    if (!noted_.is_empty()) {
       finish_noted(worker);
     }
     if (Node* const node = next_task(worker)) {

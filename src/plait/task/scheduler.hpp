@@ -20,6 +20,7 @@
 #include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/detail/graph_record.hpp"
+#include "plait/task/detail/node_stack.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/trace/recorder.hpp"
 
@@ -102,8 +103,7 @@ class Scheduler {
   struct Sink;
 
   // A run.
-  void begin(Graph& graph);
-  void start_run();
+  void begin(Graph* graph);
   void activate(std::span<const Task> active);
   void let_workers_in();
   void end();
@@ -128,6 +128,7 @@ class Scheduler {
   [[nodiscard]] Node* next_task(Worker& worker);
   static void prefetch(const Worker& worker) noexcept;
   [[nodiscard]] Node* steal(Worker& worker);
+  static void suppose_cost(const Worker& worker, Node& node) noexcept;
   [[nodiscard]] bool must_measure(Worker& worker, Node& node) const noexcept;
   void execute(Worker& worker, Node& node);
   void learn(Worker& worker, Node& node, nanoseconds took) const noexcept;
@@ -176,7 +177,7 @@ class Scheduler {
   std::atomic<std::uint32_t> next_number_ = 0;  ///< Of spawned tasks, when they are recorded.
   std::atomic<bool> has_failed_ = false;
   std::atomic<bool> is_over_ = false;            ///< Somebody has seen that all tasks have ended.
-  std::atomic<Node*> noted_ = nullptr;           ///< Whose messages are complete: a stack that any thread adds to.
+  detail::NodeStack noted_;                      ///< Whose messages are complete: a stack that any thread adds to.
   std::atomic<std::uint64_t> made_outside_ = 0;  ///< Tasks that were counted in by threads that may be no workers.
 
   std::mutex mutex_;

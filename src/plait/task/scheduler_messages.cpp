@@ -89,17 +89,14 @@ void Scheduler::post_send(std::span<NodeMessage* const> same) {
 }
 
 void Scheduler::note(Node& node) noexcept {
-  node.next = noted_.load(std::memory_order_relaxed);
-  while (!noted_.compare_exchange_weak(
-      node.next, &node, std::memory_order_release, std::memory_order_relaxed)) {  // with finish_noted()
-  }
+  noted_.push(node);
   if (sleeping_.load(std::memory_order_relaxed) > 0) {  // a hint: sleeps are short
     wake_.notify_one();
   }
 }
 
 void Scheduler::finish_noted(Worker& worker) {
-  Node* node = noted_.exchange(nullptr, std::memory_order_acquire);  // with note()
+  Node* node = noted_.take_all();
   if (node == nullptr) {
     return;
   }

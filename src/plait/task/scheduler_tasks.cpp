@@ -98,11 +98,16 @@ Scheduler::Node* Scheduler::steal(Worker& worker) {
 
 // ---- a task ----
 
+/// What is not known of a task is taken from its kind.
+void Scheduler::suppose_cost(const Worker& worker, Node& node) noexcept {
+  if (node.cost_ns == 0 && node.kind.value() < worker.kind_cost_ns.size()) {
+    node.cost_ns = worker.kind_cost_ns[node.kind.value()];
+  }
+}
+
 /// All that is long or not known yet, some of what is short, and everything when it is recorded.
 bool Scheduler::must_measure(Worker& worker, Node& node) const noexcept {
-  if (node.cost_ns == 0 && node.kind.value() < worker.kind_cost_ns.size()) {
-    node.cost_ns = worker.kind_cost_ns[node.kind.value()];  // as good as an estimate
-  }
+  suppose_cost(worker, node);
   if (node.cost_ns > 0 && node.cost_ns < detail::short_ns && --worker.until_measured > 0 && !worker.trace.is_on()) {
     return false;
   }
@@ -258,6 +263,11 @@ Scheduler::Node* Scheduler::count_off(Worker& worker, Node& node) {
     return nullptr;
   }
   node.unfinished.store(0, std::memory_order_relaxed);  // a hint for describe_waiting()
+  if (node.has_first_body) {
+    node.body = std::move(*node.first_body);
+    node.first_body.reset();
+    node.has_first_body = false;
+  }
   if (!node.is_of_graph && !node.is_spawned) {
     Sink sink{*this, worker, node};
     node.ending->ended(node, sink);  // which may end its life
@@ -266,11 +276,7 @@ Scheduler::Node* Scheduler::count_off(Worker& worker, Node& node) {
   }
   release_successors(worker, node);
   Node* parent = nullptr;
-  if (node.has_first_body) {
-    node.body = std::move(*node.first_body);
-    node.first_body.reset();
-    node.has_first_body = false;
-  } else if (node.is_spawned) {
+  if (node.is_spawned) {
     parent = node.parent;
     give_back(worker, static_cast<detail::SpawnedNode&>(node));
   }
@@ -331,9 +337,7 @@ void Scheduler::make_ready(Worker& worker, Node& node) {
 
 /// Keeps a task that is ready for this worker's next, or puts it into a queue.
 void Scheduler::offer(Worker& worker, Node& node) {
-  if (node.cost_ns == 0 && node.kind.value() < worker.kind_cost_ns.size()) {
-    node.cost_ns = worker.kind_cost_ns[node.kind.value()];
-  }
+  suppose_cost(worker, node);
   const bool has_home = node.last_worker && node.last_worker != worker.id && node.cost_ns >= homely_ns &&
                         node.last_worker.value() < workers_.size();
   if (has_home) {

@@ -143,7 +143,7 @@ struct alignas(64) Node {
   };
   Node* parent = nullptr;            ///< Of a spawned task.
   Ending* ending = nullptr;          ///< Of a task of no graph.
-  std::unique_ptr<Body> first_body;  ///< Of a graph's task while it continues.
+  std::unique_ptr<Body> first_body;  ///< While it continues, of all but spawned tasks, which run once.
 };
 
 static_assert(sizeof(Node) == 192, "three cache lines");

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "plait/task/detail/node.hpp"
+#include "plait/task/detail/node_stack.hpp"
 
 namespace plait::task::detail {
 
@@ -40,18 +40,13 @@ class NodePool {
     free_ = &node;
   }
   /// From another worker.
-  void give_back(SpawnedNode& node) noexcept {
-    node.next = returned_.load(std::memory_order_relaxed);
-    while (!returned_.compare_exchange_weak(
-        node.next, &node, std::memory_order_release, std::memory_order_relaxed)) {  // with refill()
-    }
-  }
+  void give_back(SpawnedNode& node) noexcept { returned_.push(node); }
 
  private:
   static constexpr std::size_t nodes_at_once = 128;
 
   void refill() {
-    free_ = returned_.exchange(nullptr, std::memory_order_acquire);  // with give_back()
+    free_ = returned_.take_all();
     if (free_ != nullptr) {
       return;
     }
@@ -64,7 +59,7 @@ class NodePool {
 
   std::uint32_t home_;
   Node* free_ = nullptr;  ///< Linked.
-  alignas(64) std::atomic<Node*> returned_ = nullptr;
+  alignas(64) NodeStack returned_;
   std::vector<std::unique_ptr<SpawnedNode[]>> chunks_;
 };
 

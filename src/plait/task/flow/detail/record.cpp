@@ -17,16 +17,16 @@ void RecordMessage::released(const comm::Status& /*status*/) noexcept {
 
 Record& RecordPool::take(FlowEngine& engine, Part part) {
   if (free_ == nullptr) {
-    free_ = given_.exchange(nullptr, std::memory_order_acquire);  // with give()
+    free_ = given_.take_all();
   }
   if (free_ == nullptr) {
-    all_.push_back(std::make_unique<Record>(engine));
-    free_ = all_.back().get();
-    free_->body = [&record = *free_](TaskContext& context) { record.engine.execute(record, context); };
-    free_->ending = &engine;
+    Record& made = *all_.emplace_back(std::make_unique<Record>(engine));
+    made.body = [&made](TaskContext& context) { made.engine.execute(made, context); };
+    made.ending = &engine;
+    free_ = &made;
   }
-  Record& record = *std::exchange(free_, free_->next_free);
-  record.next_free = nullptr;
+  auto& record = static_cast<Record&>(*std::exchange(free_, free_->next));
+  record.next = nullptr;
   record.part = part;
   record.role = part == Part::task ? Role::compute : Role::event;
   {
@@ -43,12 +43,6 @@ Record& RecordPool::take(FlowEngine& engine, Part part) {
   record.urgency_of_messages = 0;
   record.waits.store(1, std::memory_order_relaxed);  // published by whoever hands the record over
   return record;
-}
-
-void RecordPool::give(Record& record) noexcept {
-  record.next_free = given_.load(std::memory_order_relaxed);
-  while (!given_.compare_exchange_weak(record.next_free, &record, std::memory_order_release)) {  // with take()
-  }
 }
 
 }  // namespace plait::task::detail

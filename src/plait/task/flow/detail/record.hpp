@@ -15,6 +15,7 @@
 #include "plait/comm/completion.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/detail/node.hpp"
+#include "plait/task/detail/node_stack.hpp"
 #include "plait/task/flow/detail/datum.hpp"
 #include "plait/task/scheduler.hpp"
 
@@ -76,8 +77,6 @@ struct Record final : Node {
   std::vector<comm::Destination> destinations;
   Record* partner = nullptr;  ///< Of a receive: what ends when its buffer is released; and the other way round.
 
-  Record* next_free = nullptr;
-
   template <class Kernel>
   void emplace(Kernel&& made) {
     using Kept = std::remove_cvref_t<Kernel>;
@@ -107,16 +106,16 @@ class RecordPool {
 
   /// A record with nothing in it and one wait.
   [[nodiscard]] Record& take(FlowEngine& engine, Part part);
-  void give(Record& record) noexcept;
+  void give(Record& record) noexcept { given_.push(record); }
 
   /// All records there are, in use or not; for `take`'s thread.
   [[nodiscard]] const std::vector<std::unique_ptr<Record>>& all() const noexcept { return all_; }
 
  private:
   std::vector<std::unique_ptr<Record>> all_;
-  Record* free_ = nullptr;
+  Node* free_ = nullptr;  ///< Linked.
   std::uint64_t serial_ = 0;
-  std::atomic<Record*> given_ = nullptr;  ///< A stack, taken whole.
+  NodeStack given_;
 };
 
 }  // namespace plait::task::detail
