@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -170,6 +171,60 @@ TEST(Recorder, takes_tasks_of_graphs_whatever_number_comes_after_them) {
     EXPECT_EQ(trace.graph_tasks, (std::vector{GraphTask{3, 5, TaskPart::join, NameId{0}}})) << count;
     EXPECT_EQ(trace.dependencies, expected) << count;
   }
+}
+
+TEST(Recorder, gives_back_calls_and_what_belongs_to_them) {
+  const TemporaryFolder folder;
+  const SteadyClock clock;
+  std::vector<std::uint32_t> members(13);
+  std::iota(members.rbegin(), members.rend(), 0U);
+  const std::vector<std::uint64_t> shares{1, 2, 3, 4, 5, 6, 7};
+  const RecorderOptions options{.folder = folder.path() / "run", .rank = Rank{3}, .rank_count = 13};
+  {
+    Recorder recorder{clock, options};
+    ThreadRecorder& thread = recorder.thread(WorkerId{0}, "main");
+    thread.communicator({.communicator = 7, .members = members});
+    thread.shares({.call = 5, .bytes = shares});
+    thread.call({.what = CallClass::collective,
+                 .function = recorder.name(Role::function, "MPI_Alltoallv"),
+                 .site = recorder.name(Role::call_site, "main+0x10"),
+                 .communicator = 7,
+                 .start = nanoseconds{1},
+                 .end = nanoseconds{2},
+                 .bytes_given = 28,
+                 .bytes_got = 12,
+                 .peer = 4,
+                 .number = 5,
+                 .count = 6});
+    thread.call(
+        {.function = recorder.name(Role::function, "MPI_Barrier"), .start = nanoseconds{3}, .end = nanoseconds{3}});
+    thread.message({.direction = MessageDirection::received,
+                    .protocol = Protocol::not_known,
+                    .peer = Rank{1},
+                    .is_matched_by_order = true,
+                    .is_unfinished = true});
+  }
+  const RankTrace trace = read(folder);
+  EXPECT_EQ(trace.communicators.at(7), members);
+  EXPECT_EQ(trace.shares.at(5), shares);
+  ASSERT_EQ(trace.calls.size(), 2);
+  const CallEvent& call = trace.calls.front().event;
+  EXPECT_EQ(call.what, CallClass::collective);
+  EXPECT_EQ(trace.name(Role::function, call.function), "MPI_Alltoallv");
+  EXPECT_EQ(trace.name(Role::call_site, call.site), "main+0x10");
+  EXPECT_EQ(call.communicator, 7);
+  EXPECT_EQ(call.start, nanoseconds{1});
+  EXPECT_EQ(call.end, nanoseconds{2});
+  EXPECT_EQ(call.bytes_given, 28);
+  EXPECT_EQ(call.bytes_got, 12);
+  EXPECT_EQ(call.peer, 4);
+  EXPECT_EQ(call.number, 5);
+  EXPECT_EQ(call.count, 6);
+  EXPECT_FALSE(trace.calls.back().event.site);
+  EXPECT_EQ(trace.calls.back().event.peer, nothing);
+  EXPECT_TRUE(trace.messages.front().event.is_matched_by_order);
+  EXPECT_TRUE(trace.messages.front().event.is_unfinished);
+  EXPECT_EQ(trace.messages.front().event.protocol, Protocol::not_known);
 }
 
 TEST(Recorder, lays_bytes_down_as_the_format_says) {

@@ -16,8 +16,8 @@ namespace plait::trace {
 using NameId = Id<struct NameTag>;
 
 /// What a name is for; names of different roles are numbered apart.
-enum class Role : std::uint8_t { task, span, counter };
-inline constexpr std::uint8_t role_count = 3;
+enum class Role : std::uint8_t { task, span, counter, function, call_site };
+inline constexpr std::uint8_t role_count = 5;
 
 /// Longest text of a name or of a thread's name in a file; longer ones are cut, at a character.
 inline constexpr std::size_t text_bytes_max = 56;
@@ -62,7 +62,7 @@ struct GraphRunEvent {
 }
 
 enum class MessageDirection : std::uint8_t { sent, received };
-enum class Protocol : std::uint8_t { eager, rendezvous, active_message };
+enum class Protocol : std::uint8_t { eager, rendezvous, active_message, not_known };
 
 struct MessageEvent {
   MessageDirection direction = MessageDirection::sent;
@@ -72,10 +72,60 @@ struct MessageEvent {
   std::uint32_t sequence = 0;  ///< Within (source, destination, communicator).
   Tag tag;
   std::uint64_t bytes = 0;
-  nanoseconds posted{};     ///< The program asked.
-  nanoseconds handed{};     ///< Send: handed to the network. Receive: matched.
-  nanoseconds moved{};      ///< Send: left, the buffer is free. Receive: all bytes are here.
-  nanoseconds completed{};  ///< The program was told.
+  /// Of a program recorded from outside: `sequence` is the number of the call that posted it (`CallEvent::number`)
+  /// until `match_by_order` has made it what it is elsewhere.
+  bool is_matched_by_order = false;
+  bool is_unfinished = false;  ///< Had not completed when the record ended.
+  nanoseconds posted{};        ///< The program asked.
+  nanoseconds handed{};        ///< Send: handed to the network. Receive: matched.
+  nanoseconds moved{};         ///< Send: left, the buffer is free. Receive: all bytes are here.
+  nanoseconds completed{};     ///< The program was told.
+};
+
+/// What a call of a communication library does.
+enum class CallClass : std::uint8_t {
+  other,
+  begins_message,  ///< MPI_Isend, MPI_Irecv, MPI_Start, ...
+  completes,       ///< Waits, tests, probes.
+  message,         ///< Sends or receives and waits for it.
+  collective,
+  begins_collective,
+  one_sided,
+  sets_up,  ///< Communicators, types, windows.
+  file,
+  begins_or_ends,    ///< MPI_Init, MPI_Finalize.
+  begun_collective,  ///< No call of its own: from the call that began it to when the program was told of its end.
+};
+
+/// Names nothing, where ranks, communicators and call sites are plain numbers.
+inline constexpr std::uint32_t nothing = 0xffff'ffff;
+
+/// A call of a communication library, in a program recorded from outside; told when it returns.
+struct CallEvent {
+  CallClass what = CallClass::other;
+  NameId function;  ///< Of `Role::function`.
+  NameId site;      ///< Of `Role::call_site`; may name nothing.
+  std::uint32_t communicator = nothing;
+  nanoseconds start{};
+  nanoseconds end{};
+  std::uint64_t bytes_given = 0;
+  std::uint64_t bytes_got = 0;
+  std::uint32_t peer = nothing;  ///< Or root; a rank of the run.
+  std::uint32_t number = 0;      ///< Rises in the order of posting within the rank, from 1.
+  /// Of a collective: how many came before it on its communicator. Of a wait, test: how many operations it completed.
+  std::uint32_t count = 0;
+};
+
+/// Who is in a communicator, as ranks of the run, in its order; that of all ranks (0) need not be told.
+struct CommunicatorEvent {
+  std::uint32_t communicator = 0;
+  std::span<const std::uint32_t> members;  ///< Borrowed for the call.
+};
+
+/// What a vector collective gives to each member.
+struct SharesEvent {
+  std::uint32_t call = 0;                ///< Its number.
+  std::span<const std::uint64_t> bytes;  ///< For each member, in the communicator's order. Borrowed for the call.
 };
 
 /// A stretch of time with a name that is no task: a phase of a step, a step.

@@ -16,6 +16,7 @@
 
 #include "plait/trace/detail/text.hpp"
 #include "plait/trace/detail/wire.hpp"
+#include "plait/trace/match_by_order.hpp"
 
 namespace plait::trace {
 namespace {
@@ -68,7 +69,7 @@ const char* why_not(const wire::Message& message, std::uint32_t rank_count) {
   if (message.direction > static_cast<std::uint8_t>(MessageDirection::received)) {
     return "a message that was neither sent nor received";
   }
-  if (message.protocol > static_cast<std::uint8_t>(Protocol::active_message)) {
+  if (message.protocol > static_cast<std::uint8_t>(Protocol::not_known)) {
     return "a message of an unknown protocol";
   }
   if (message.peer >= rank_count) {
@@ -108,6 +109,30 @@ const char* why_not(const wire::GraphTask& task) {
 
 const char* why_not(const wire::GraphRun& run) {
   return is_impossible(run.start_ns) ? "an impossible time" : nullptr;
+}
+
+const char* why_not(const wire::Call& call, std::uint32_t rank_count) {
+  if (call.what > static_cast<std::uint8_t>(CallClass::begun_collective)) {
+    return "a call of a class that does not exist";
+  }
+  if (call.peer != nothing && call.peer >= rank_count) {
+    return "a call with a peer that does not exist";
+  }
+  return why_not(call.start_ns, call.end_ns);
+}
+
+const char* why_not(const wire::Communicator& communicator, std::uint32_t rank_count) {
+  // Both sides of an inter-communicator may be the same ranks.
+  return communicator.size > 2 * std::uint64_t{rank_count} || communicator.first >= communicator.size
+             ? "a communicator with more members than there are ranks"
+             : nullptr;
+}
+
+const char* why_not(const wire::Shares& shares, std::uint32_t rank_count) {
+  return shares.count > wire::shares_in_record ||
+                 std::uint64_t{shares.first} + shares.count > 2 * std::uint64_t{rank_count}
+             ? "shares of more members than there are ranks"
+             : nullptr;
 }
 
 const char* why_not(const wire::Name& name) {
@@ -194,6 +219,15 @@ class Collector {
       case wire::Kind::graph_run:
         take(as<wire::GraphRun>(record));
         return;
+      case wire::Kind::call:
+        take(as<wire::Call>(record));
+        return;
+      case wire::Kind::communicator:
+        take(as<wire::Communicator>(record));
+        return;
+      case wire::Kind::shares:
+        take(as<wire::Shares>(record));
+        return;
       case wire::Kind::none:
       case wire::Kind::chunk:
         leave_out("a chunk that begins inside another");
@@ -236,6 +270,8 @@ class Collector {
                                   .sequence = message.sequence,
                                   .tag = Tag{message.tag},
                                   .bytes = message.bytes,
+                                  .is_matched_by_order = (message.flags & wire::message_matched_by_order) != 0,
+                                  .is_unfinished = (message.flags & wire::message_unfinished) != 0,
                                   .posted = nanoseconds{message.posted_ns},
                                   .handed = nanoseconds{message.handed_ns},
                                   .moved = nanoseconds{message.moved_ns},
@@ -300,6 +336,41 @@ class Collector {
       note_time(run.start_ns);
       trace_.graph_runs.push_back(
           {.graph = run.graph, .step = run.step, .start = nanoseconds{run.start_ns}, .active = run.active_count});
+    }
+  }
+
+  void take(const wire::Call& call) {
+    if (keep(why_not(call, trace_.rank_count))) {
+      note_time(call.end_ns);
+      trace_.calls.push_back({thread_,
+                              {.what = static_cast<CallClass>(call.what),
+                               .function = NameId{call.name},
+                               .site = call.site == nothing ? NameId{} : NameId{call.site},
+                               .communicator = call.communicator,
+                               .start = nanoseconds{call.start_ns},
+                               .end = nanoseconds{call.end_ns},
+                               .bytes_given = call.bytes_given,
+                               .bytes_got = call.bytes_got,
+                               .peer = call.peer,
+                               .number = call.number,
+                               .count = call.count}});
+    }
+  }
+
+  void take(const wire::Communicator& communicator) {
+    if (keep(why_not(communicator, trace_.rank_count))) {
+      auto& members = trace_.communicators[communicator.communicator];
+      members.resize(communicator.size, nothing);
+      const std::size_t count = std::min<std::size_t>(communicator.size - communicator.first, wire::members_in_record);
+      std::ranges::copy(std::span{communicator.members}.first(count), members.begin() + communicator.first);
+    }
+  }
+
+  void take(const wire::Shares& shares) {
+    if (keep(why_not(shares, trace_.rank_count))) {
+      auto& bytes = trace_.shares[shares.call];
+      bytes.resize(std::max<std::size_t>(bytes.size(), shares.first + shares.count));
+      std::ranges::copy(std::span{shares.bytes}.first(shares.count), bytes.begin() + shares.first);
     }
   }
 
@@ -437,6 +508,7 @@ Result<RunTrace> read_run(const std::filesystem::path& folder) {
     }
     run.ranks.push_back(std::move(trace));
   }
+  match_by_order(run.ranks);
   return run;
 }
 

@@ -67,7 +67,11 @@ struct RankTrace {
   std::vector<GraphTask> graph_tasks;
   std::vector<Dependency> dependencies;
   std::vector<GraphRunEvent> graph_runs;
-  nanoseconds last_event{};  ///< The latest time that any event tells.
+  std::vector<Recorded<CallEvent>> calls;
+  /// Members of communicators, as ranks of the run; `nothing` for those that the file does not tell.
+  std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
+  std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.
+  nanoseconds last_event{};                                    ///< The latest time that any event tells.
   /// What was left out because it cannot be true, in sentences that name the file.
   std::vector<std::string> notices;
 

@@ -105,18 +105,21 @@ void ThreadRecorder::record(const TaskEvent& event) noexcept {
 }
 
 void ThreadRecorder::record(const MessageEvent& event) noexcept {
-  wire::Message record{.kind = static_cast<std::uint8_t>(wire::Kind::message),
-                       .direction = static_cast<std::uint8_t>(event.direction),
-                       .protocol = static_cast<std::uint8_t>(event.protocol),
-                       .peer = event.peer.value(),
-                       .communicator = event.communicator,
-                       .sequence = event.sequence,
-                       .tag = event.tag.value(),
-                       .bytes = event.bytes,
-                       .posted_ns = event.posted.count(),
-                       .handed_ns = event.handed.count(),
-                       .moved_ns = event.moved.count(),
-                       .completed_ns = event.completed.count()};
+  wire::Message record{
+      .kind = static_cast<std::uint8_t>(wire::Kind::message),
+      .direction = static_cast<std::uint8_t>(event.direction),
+      .protocol = static_cast<std::uint8_t>(event.protocol),
+      .flags = static_cast<std::uint8_t>((event.is_matched_by_order ? wire::message_matched_by_order : 0) |
+                                         (event.is_unfinished ? wire::message_unfinished : 0)),
+      .peer = event.peer.value(),
+      .communicator = event.communicator,
+      .sequence = event.sequence,
+      .tag = event.tag.value(),
+      .bytes = event.bytes,
+      .posted_ns = event.posted.count(),
+      .handed_ns = event.handed.count(),
+      .moved_ns = event.moved.count(),
+      .completed_ns = event.completed.count()};
   append(record);
 }
 
@@ -179,6 +182,48 @@ void ThreadRecorder::record(const GraphRunEvent& event) noexcept {
                         .step = event.step,
                         .active_count = event.active};
   append(record);
+}
+
+void ThreadRecorder::record(const CallEvent& event) noexcept {
+  wire::Call record{.kind = static_cast<std::uint8_t>(wire::Kind::call),
+                    .what = static_cast<std::uint8_t>(event.what),
+                    .thread = worker_,
+                    .name = event.function.value(),
+                    .site = event.site ? event.site.value() : nothing,
+                    .communicator = event.communicator,
+                    .start_ns = event.start.count(),
+                    .end_ns = event.end.count(),
+                    .bytes_given = event.bytes_given,
+                    .bytes_got = event.bytes_got,
+                    .peer = event.peer,
+                    .number = event.number,
+                    .count = event.count};
+  append(record);
+}
+
+void ThreadRecorder::record(const CommunicatorEvent& event) noexcept {
+  for (std::size_t first = 0; first < event.members.size(); first += wire::members_in_record) {
+    wire::Communicator record{.kind = static_cast<std::uint8_t>(wire::Kind::communicator),
+                              .communicator = event.communicator,
+                              .size = static_cast<std::uint32_t>(event.members.size()),
+                              .first = static_cast<std::uint32_t>(first)};
+    record.members.fill(nothing);
+    std::ranges::copy(event.members.subspan(first, std::min(event.members.size() - first, wire::members_in_record)),
+                      record.members.begin());
+    append(record);
+  }
+}
+
+void ThreadRecorder::record(const SharesEvent& event) noexcept {
+  for (std::size_t first = 0; first < event.bytes.size(); first += wire::shares_in_record) {
+    const std::size_t count = std::min(event.bytes.size() - first, wire::shares_in_record);
+    wire::Shares record{.kind = static_cast<std::uint8_t>(wire::Kind::shares),
+                        .call = event.call,
+                        .first = static_cast<std::uint32_t>(first),
+                        .count = static_cast<std::uint32_t>(count)};
+    std::ranges::copy(event.bytes.subspan(first, count), record.bytes.begin());
+    append(record);
+  }
 }
 
 void ThreadRecorder::record_name(Role role, NameId name, std::string_view text) noexcept {

@@ -70,6 +70,23 @@ class ThreadRecorder {
       record(event);
     }
   }
+  void call(const CallEvent& event) noexcept {
+    if (is_on()) {
+      record(event);
+    }
+  }
+  /// One record for each twelve members.
+  void communicator(const CommunicatorEvent& event) noexcept {
+    if (is_on()) {
+      record(event);
+    }
+  }
+  /// One record for each six members.
+  void shares(const SharesEvent& event) noexcept {
+    if (is_on()) {
+      record(event);
+    }
+  }
 
  private:
   friend class Recorder;
@@ -86,6 +103,9 @@ class ThreadRecorder {
   void record(const ClockEvent& event) noexcept;
   void record(const GraphTaskEvent& event) noexcept;
   void record(const GraphRunEvent& event) noexcept;
+  void record(const CallEvent& event) noexcept;
+  void record(const CommunicatorEvent& event) noexcept;
+  void record(const SharesEvent& event) noexcept;
   void record_name(Role role, NameId name, std::string_view text) noexcept;
   template <class Record>
   void append(Record& record) noexcept;

@@ -31,6 +31,9 @@ enum class Kind : std::uint8_t {
   clock,
   graph_task,
   graph_run,
+  call,
+  communicator,
+  shares,
 };
 
 struct Header {
@@ -78,11 +81,14 @@ struct Task {
   std::uint32_t place = 0;
 };
 
+inline constexpr std::uint8_t message_matched_by_order = 1;
+inline constexpr std::uint8_t message_unfinished = 2;
+
 struct Message {
   std::uint8_t kind = 0;
   std::uint8_t direction = 0;
   std::uint8_t protocol = 0;
-  std::uint8_t reserved = 0;
+  std::uint8_t flags = 0;
   std::uint32_t peer = 0;
   std::uint32_t communicator = 0;
   std::uint32_t sequence = 0;
@@ -157,15 +163,57 @@ struct GraphRun {
   std::array<std::uint8_t, 40> padding{};
 };
 
+struct Call {
+  std::uint8_t kind = 0;
+  std::uint8_t what = 0;
+  std::uint16_t thread = 0;
+  std::uint32_t name = 0;
+  std::uint32_t site = 0;
+  std::uint32_t communicator = 0;
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+  std::uint64_t bytes_given = 0;
+  std::uint64_t bytes_got = 0;
+  std::uint32_t peer = 0;
+  std::uint32_t number = 0;
+  std::uint32_t count = 0;
+  std::uint32_t reserved = 0;
+};
+
+inline constexpr std::size_t members_in_record = 12;
+
+struct Communicator {
+  std::uint8_t kind = 0;
+  std::array<std::uint8_t, 3> reserved{};
+  std::uint32_t communicator = 0;
+  std::uint32_t size = 0;
+  std::uint32_t first = 0;
+  std::array<std::uint32_t, members_in_record> members{};
+};
+
+inline constexpr std::size_t shares_in_record = 6;
+
+struct Shares {
+  std::uint8_t kind = 0;
+  std::array<std::uint8_t, 3> reserved{};
+  std::uint32_t call = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+  std::array<std::uint64_t, shares_in_record> bytes{};
+};
+
 template <class T>
 concept Record = std::is_trivially_copyable_v<T> && sizeof(T) == record_bytes && alignof(T) <= 8;
 
 static_assert(Record<Chunk> && Record<Name> && Record<Task> && Record<Message> && Record<Span> && Record<PollGap> &&
-              Record<Counter> && Record<Clock> && Record<GraphTask> && Record<GraphRun>);
+              Record<Counter> && Record<Clock> && Record<GraphTask> && Record<GraphRun> && Record<Call> &&
+              Record<Communicator> && Record<Shares>);
 static_assert(offsetof(Task, object) == 8 && offsetof(Task, place) == 60);
 static_assert(offsetof(Message, tag) == 16 && offsetof(Message, completed_ns) == 56);
 static_assert(offsetof(Span, step) == 32 && offsetof(PollGap, end_ns) == 16);
 static_assert(offsetof(Counter, step) == 24 && offsetof(Clock, round_trip_ns) == 24);
 static_assert(offsetof(GraphTask, later) == 16 && offsetof(GraphRun, step) == 16);
+static_assert(offsetof(Call, start_ns) == 16 && offsetof(Call, count) == 56);
+static_assert(offsetof(Communicator, members) == 16 && offsetof(Shares, bytes) == 16);
 
 }  // namespace plait::trace::wire
