@@ -13,6 +13,7 @@ import numpy as np
 
 HEADER_BYTES = 4096
 OTHER_THREAD = 65535
+NOTHING = 0xFFFFFFFF
 
 
 def task(
@@ -43,8 +44,9 @@ def message(
     protocol: int = 0,
     communicator: int = 0,
     tag: int = 7,
+    flags: int = 0,
 ) -> bytes:
-    head = struct.pack("<BBBBIII", 4, direction, protocol, 0, peer, communicator, sequence)
+    head = struct.pack("<BBBBIII", 4, direction, protocol, flags, peer, communicator, sequence)
     return head + struct.pack("<QQqqqq", tag, size, *times)
 
 
@@ -71,6 +73,42 @@ def graph_task(graph: int, place: int, name: int, *, part: int = 0, later: Seque
 
 def graph_run(graph: int, step: int, start: int, *, active: int = 0) -> bytes:
     return struct.pack("<BBHIqII", 10, 0, 0, graph, start, step, active).ljust(64, b"\0")
+
+
+def call(
+    what: int,
+    function: int,
+    start: int,
+    end: int,
+    *,
+    thread: int = 0,
+    site: int = NOTHING,
+    communicator: int = 0,
+    given: int = 0,
+    got: int = 0,
+    peer: int = NOTHING,
+    number: int = 0,
+    count: int = 0,
+) -> bytes:
+    head = struct.pack("<BBHIIIqq", 11, what, thread, function, site, communicator, start, end)
+    return head + struct.pack("<QQIIII", given, got, peer, number, count, 0)
+
+
+def communicator(number: int, members: Sequence[int]) -> bytes:
+    records = []
+    for first in range(0, len(members), 12):
+        some = [*members[first : first + 12], *[NOTHING] * 12][:12]
+        records.append(struct.pack("<BBHIII12I", 12, 0, 0, number, len(members), first, *some))
+    return b"".join(records)
+
+
+def shares(number: int, given: Sequence[int]) -> bytes:
+    records = []
+    for first in range(0, len(given), 6):
+        some = given[first : first + 6]
+        head = struct.pack("<BBHIII", 13, 0, 0, number, first, len(some))
+        records.append(head + struct.pack("<6Q", *[*some, *[0] * 6][:6]))
+    return b"".join(records)
 
 
 def name(role: int, number: int, text: str) -> bytes:

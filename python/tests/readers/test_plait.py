@@ -88,6 +88,11 @@ def test_reads_every_field_of_a_message(tmp_path: Path) -> None:
         "handed_ns": 20,
         "arrived_ns": 30,
         "completed_ns": 40,
+        "unfinished": False,
+        "worker": 0,
+        "number": 0,
+        "function": -1,
+        "site": -1,
     }
 
 

@@ -16,7 +16,13 @@ NAME_BYTES = 56
 KIND_NONE, KIND_CHUNK, KIND_NAME, KIND_TASK, KIND_MESSAGE = 0, 1, 2, 3, 4
 KIND_SPAN, KIND_GAP, KIND_COUNTER, KIND_CLOCK = 5, 6, 7, 8
 KIND_GRAPH_TASK, KIND_GRAPH_RUN = 9, 10
+KIND_CALL, KIND_COMMUNICATOR, KIND_SHARES = 11, 12, 13
 LATER_IN_RECORD = 12
+MEMBERS_IN_RECORD = 12
+SHARES_IN_RECORD = 6
+ROLE_FUNCTION, ROLE_SITE = 3, 4
+MATCHED_BY_ORDER, UNFINISHED = 1, 2  # flags of a message
+NOTHING = 0xFFFFFFFF  # no rank, no communicator, no call site
 
 
 def _record(**fields: tuple[int, Any]) -> np.dtype[Any]:
@@ -61,6 +67,7 @@ TASK = _record(
 MESSAGE = _record(
     direction=(1, "u1"),
     protocol=(2, "u1"),
+    flags=(3, "u1"),
     peer=(4, "<u4"),
     communicator=(8, "<u4"),
     sequence=(12, "<u4"),
@@ -91,3 +98,29 @@ GRAPH_TASK = _record(
     later=(16, ("<u4", LATER_IN_RECORD)),
 )
 GRAPH_RUN = _record(graph=(4, "<u4"), start=(8, "<i8"), step=(16, "<u4"), active=(20, "<u4"))
+CALL = _record(
+    what=(1, "u1"),
+    thread=(2, "<u2"),
+    function=(4, "<u4"),
+    site=(8, "<u4"),
+    communicator=(12, "<u4"),
+    start=(16, "<i8"),
+    end=(24, "<i8"),
+    bytes_given=(32, "<u8"),
+    bytes_got=(40, "<u8"),
+    peer=(48, "<u4"),
+    number=(52, "<u4"),
+    count=(56, "<u4"),
+)
+COMMUNICATOR = _record(
+    communicator=(4, "<u4"),
+    size=(8, "<u4"),
+    first=(12, "<u4"),
+    members=(16, ("<u4", MEMBERS_IN_RECORD)),
+)
+SHARES = _record(
+    call=(4, "<u4"),
+    first=(8, "<u4"),
+    count=(12, "<u4"),
+    bytes=(16, ("<u8", SHARES_IN_RECORD)),
+)

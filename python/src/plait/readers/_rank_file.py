@@ -44,6 +44,10 @@ class RankFile:
     clocks: Records
     graph_tasks: Records
     graph_runs: Records
+    calls: Records
+    communicators: Records
+    shares: Records
+    message_threads: npt.NDArray[np.uint16]  # which recorded each of `messages`
     names: dict[tuple[int, int], str]  # (role, number) -> text
     notices: list[str] = field(default_factory=list)
 
@@ -59,36 +63,49 @@ def read_rank_file(path: Path) -> RankFile:
     records = raw[layout.HEADER_BYTES :]
     records = records[: records.size // layout.RECORD_BYTES * layout.RECORD_BYTES]
     table = records.reshape(-1, layout.RECORD_BYTES)
-    kinds = _valid_kinds(table[:, 0], int(header["chunk_bytes"]) // layout.RECORD_BYTES)
+    kinds = _valid_kinds(
+        np.ascontiguousarray(table[:, 0]), int(header["chunk_bytes"]) // layout.RECORD_BYTES
+    )
     if kinds.bad_chunks:
         notices.append(
             f"{path.name}: event {kinds.first_bad}: {kinds.bad_chunks} chunk(s) do not begin with "
             "a chunk record and were left out"
         )
 
-    def take(kind: int, dtype: np.dtype[Any], checks: Callable[[Records], list[Check]]) -> Records:
+    def take(
+        kind: int, dtype: np.dtype[Any], checks: Callable[[Records], list[Check]]
+    ) -> tuple[Records, Index]:
         where = np.flatnonzero(kinds.of_record == kind)
-        found: Records = np.ascontiguousarray(table[where]).view(dtype).reshape(-1)
-        return _keep_possible(found, where, checks(found), path.name, notices)
+        found: Records = table[where].view(dtype).reshape(-1)
+        keep = _possible(where, checks(found), path.name, notices)
+        return (found, where) if keep is None else (found[keep], where[keep])
 
     ranks = int(header["ranks"])
+    messages, message_index = take(
+        layout.KIND_MESSAGE, layout.MESSAGE, lambda f: _check_messages(f, ranks)
+    )
     result = RankFile(
         rank=int(header["rank"]),
         ranks=ranks,
         wall_ns=int(header["wall_ns"]),
-        tasks=take(layout.KIND_TASK, layout.TASK, lambda found: _check_tasks(found, ranks)),
-        messages=take(layout.KIND_MESSAGE, layout.MESSAGE, lambda f: _check_messages(f, ranks)),
-        spans=take(layout.KIND_SPAN, layout.SPAN, lambda f: _check_interval(f, "span")),
-        gaps=take(layout.KIND_GAP, layout.GAP, lambda f: _check_interval(f, "poll gap")),
-        counters=take(layout.KIND_COUNTER, layout.COUNTER, _check_counters),
-        clocks=take(layout.KIND_CLOCK, layout.CLOCK, _check_clocks),
-        graph_tasks=take(layout.KIND_GRAPH_TASK, layout.GRAPH_TASK, _check_graph_tasks),
-        graph_runs=take(layout.KIND_GRAPH_RUN, layout.GRAPH_RUN, _check_graph_runs),
+        tasks=take(layout.KIND_TASK, layout.TASK, lambda found: _check_tasks(found, ranks))[0],
+        messages=messages,
+        spans=take(layout.KIND_SPAN, layout.SPAN, lambda f: _check_interval(f, "span"))[0],
+        gaps=take(layout.KIND_GAP, layout.GAP, lambda f: _check_interval(f, "poll gap"))[0],
+        counters=take(layout.KIND_COUNTER, layout.COUNTER, _check_counters)[0],
+        clocks=take(layout.KIND_CLOCK, layout.CLOCK, _check_clocks)[0],
+        graph_tasks=take(layout.KIND_GRAPH_TASK, layout.GRAPH_TASK, _check_graph_tasks)[0],
+        graph_runs=take(layout.KIND_GRAPH_RUN, layout.GRAPH_RUN, _check_graph_runs)[0],
+        calls=take(layout.KIND_CALL, layout.CALL, lambda f: _check_calls(f, ranks))[0],
+        communicators=take(
+            layout.KIND_COMMUNICATOR, layout.COMMUNICATOR, lambda f: _check_communicators(f, ranks)
+        )[0],
+        shares=take(layout.KIND_SHARES, layout.SHARES, _check_shares)[0],
+        message_threads=kinds.threads(table, message_index),
         names={},
         notices=notices,
     )
-    names = take(layout.KIND_NAME, layout.NAME, lambda found: [])
-    for name in names:
+    for name in take(layout.KIND_NAME, layout.NAME, lambda found: [])[0]:
         text = bytes(name["text"])[: min(int(name["length"]), layout.NAME_BYTES)]
         key = (int(name["role"]), int(name["number"]))
         shown = text.decode("utf-8", "replace").rstrip("\0")
@@ -121,6 +138,13 @@ class _Kinds:
     of_record: npt.NDArray[np.uint8]  # 0 for every record that is not valid
     bad_chunks: int
     first_bad: int
+    chunk_records: int
+
+    def threads(self, table: npt.NDArray[np.uint8], where: Index) -> npt.NDArray[np.uint16]:
+        """The thread in whose chunk each of these records stands."""
+        heads = np.ascontiguousarray(table[:: self.chunk_records]).view(layout.CHUNK).reshape(-1)
+        found: npt.NDArray[np.uint16] = heads["thread"][where // self.chunk_records]
+        return found
 
 
 def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
@@ -137,7 +161,7 @@ def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
     alive &= (grid[:, 0] == layout.KIND_CHUNK)[:, None]
     valid = np.where(alive, grid, np.uint8(0)).reshape(-1)[: kinds.size]
     first_bad = int(np.flatnonzero(headless)[0]) * chunk_records if headless.any() else 0
-    return _Kinds(valid, int(headless.sum()), first_bad)
+    return _Kinds(valid, int(headless.sum()), first_bad, chunk_records)
 
 
 @dataclass(frozen=True)
@@ -184,9 +208,11 @@ def _check_messages(found: Records, ranks: int) -> list[Check]:
     late = np.zeros(found.size, dtype=np.bool_)
     for name in times:
         late |= _outside(found[name])
+    # A receive from any source that never got a message.
+    from_any = (found["peer"] == layout.NOTHING) & ((found["flags"] & layout.UNFINISHED) != 0)
     return [
         Check(late, "message with an impossible time"),
-        Check(found["peer"] >= ranks, "message of a rank that is not in the run"),
+        Check((found["peer"] >= ranks) & ~from_any, "message of a rank that is not in the run"),
         Check(found["bytes"] > SIZE_MAX_BYTES, "message of an impossible size"),
         Check(found["direction"] > 1, "message that was neither sent nor received"),
         Check(found["protocol"] >= len(events.PROTOCOLS), "message of an unknown protocol"),
@@ -223,10 +249,43 @@ def _check_graph_runs(found: Records) -> list[Check]:
     return [Check(_outside(found["start"]), "run of a graph with an impossible time")]
 
 
-def _keep_possible(
-    found: Records, where: Index, checks: list[Check], name: str, notices: list[str]
-) -> Records:
-    keep = np.ones(found.size, dtype=np.bool_)
+def _check_calls(found: Records, ranks: int) -> list[Check]:
+    start, end, thread = found["start"], found["end"], found["thread"]
+    given, got = found["bytes_given"], found["bytes_got"]
+    return [
+        Check(_outside(start) | _outside(end), "call with an impossible time"),
+        Check(end < start, "call ends before it starts"),
+        Check(_bad_worker(thread), "call of an impossible thread"),
+        Check(found["what"] >= len(events.CALL_CLASSES), "call that does nothing known"),
+        Check((given > SIZE_MAX_BYTES) | (got > SIZE_MAX_BYTES), "call of an impossible size"),
+        Check(
+            (found["peer"] >= ranks) & (found["peer"] != layout.NOTHING),
+            "call with a peer that is not in the run",
+        ),
+    ]
+
+
+def _check_communicators(found: Records, ranks: int) -> list[Check]:
+    first = found["first"].astype(np.int64)
+    index = first[:, None] + np.arange(layout.MEMBERS_IN_RECORD)
+    members, size = found["members"], found["size"]
+    used = (index < size[:, None]) & (members != layout.NOTHING)
+    return [
+        Check(size > 2 * ranks, "communicator of more members than the run has ranks"),
+        Check((used & (members >= ranks)).any(axis=1), "communicator of a rank that is not in the run"),
+    ]
+
+
+def _check_shares(found: Records) -> list[Check]:
+    return [
+        Check(found["count"] > layout.SHARES_IN_RECORD, "shares of more members than its record holds"),
+        Check((found["bytes"] > SIZE_MAX_BYTES).any(axis=1), "share of an impossible size"),
+    ]
+
+
+def _possible(where: Index, checks: list[Check], name: str, notices: list[str]) -> Mask | None:
+    """Which records can be true; None: all."""
+    keep = np.ones(where.size, dtype=np.bool_)
     for check in checks:
         bad = check.bad & keep
         if bad.any():
@@ -235,4 +294,4 @@ def _keep_possible(
             event = int(where[np.flatnonzero(bad)[0]])
             notices.append(f"{name}: event {event}: {check.what}; left out{also}")
             keep &= ~bad
-    return found[keep]
+    return None if keep.all() else keep

@@ -16,12 +16,15 @@ from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
 from plait._launcher import name_signals
+from plait.readers import _layout as layout
+from plait.readers._calls import add_postings, call_tables, read_sites
 from plait.readers._clocks import ClockMap, fit_clock
 from plait.readers._frames import frame, rank_column
 from plait.readers._graphs import graph_tables
+from plait.readers._match_by_order import match_by_order
 from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
 
-_ROLES = {0: "kind", 1: "span", 2: "counter"}
+_ROLES = {0: "kind", 1: "span", 2: "counter", 3: "function", 4: "place"}
 _MISSING_SHOWN_MAX = 8
 
 
@@ -43,13 +46,13 @@ def read_run(folder: Path) -> Run:
         why = f" ({notices[-1]})" if notices and ".plt" in notices[-1] else ""
         raise PlaitError(
             f"{folder} holds no readable rank-NNNN.plt{why}; was the program started with "
-            "`plait run`, and does it use plait?"
+            "`plait run`, and does it use plait? (`plait record` records programs that do not)"
         )
     ranks = max(file.ranks for file in files)
     _note_missing(files, ranks, meta, notices)
     for file in files:
         notices.extend(file.notices)
-    return _assemble(meta, ranks, files, notices)
+    return _assemble(folder, meta, ranks, files, notices)
 
 
 def _read_meta(path: Path, notices: list[str]) -> dict[str, Any]:
@@ -128,34 +131,47 @@ def _note_missing(files: list[RankFile], ranks: int, meta: dict[str, Any], notic
         notices.append(f"meta.json tells of {told} ranks, the files of {ranks}")
 
 
-def _assemble(meta: dict[str, Any], ranks: int, files: list[RankFile], notices: list[str]) -> Run:
+def _assemble(
+    folder: Path, meta: dict[str, Any], ranks: int, files: list[RankFile], notices: list[str]
+) -> Run:
     numbering = _Numbering()
     tables: dict[str, list[pl.DataFrame]] = {}
+    present = tuple(file.rank for file in files)
     reference_ns = files[0].wall_ns
     error_ns = 0
-    for file in files:
+    are_compared = any(file.clocks.size for file in files)
+    by_order = np.concatenate([_is_by_order(file) for file in files])
+    while files:  # each is let go of before the next one's tables are made
+        file = files.pop(0)
         clock = fit_clock(file.clocks, _last_ns(file), file.wall_ns - reference_ns)
         if file.rank == 0:
             clock = ClockMap(0)
         error_ns = max(error_ns, clock.error_ns)
         for name, table in _tables(file, clock, numbering).items():
             tables.setdefault(name, []).append(table)
-    if len(files) > 1 and not any(file.clocks.size for file in files):
+    if len(present) > 1 and not are_compared:
         notices.append(
             "The ranks' clocks were not compared in this run: they are aligned by the hosts' wall "
             "clocks, so times of different ranks may be off by milliseconds"
         )
-    whole = {name: pl.concat(parts) for name, parts in tables.items()}
-    is_own = pl.col("communicator") >= events.OWN_COMMUNICATORS
-    own_messages = whole["messages"].filter(is_own).height
-    whole["messages"] = whole["messages"].filter(~is_own)
+    whole = {name: pl.concat(tables.pop(name)) for name in list(tables)}
+    whole["communicators"] = whole["communicators"].unique(maintain_order=True)
+    messages = match_by_order(whole["messages"], by_order)
+    is_own = messages["communicator"] >= events.OWN_COMMUNICATORS
+    own_messages = int(is_own.sum())
+    if own_messages:
+        messages = messages.filter(~is_own)
+    whole["messages"] = add_postings(messages, whole["calls"])
+    _note_unended(meta, ranks, whole["calls"], numbering.names(layout.ROLE_FUNCTION), notices)
     return Run(
         meta=meta,
         ranks=ranks,
-        ranks_present=tuple(file.rank for file in files),
+        ranks_present=present,
         kinds=numbering.names(0),
         span_kinds=numbering.names(1),
         counter_kinds=numbering.names(2),
+        functions=numbering.names(layout.ROLE_FUNCTION),
+        sites=read_sites(folder / "sites.json", numbering.names(layout.ROLE_SITE), notices),
         clock_error_ns=error_ns,
         own_messages=own_messages,
         notices=tuple(notices),
@@ -163,9 +179,34 @@ def _assemble(meta: dict[str, Any], ranks: int, files: list[RankFile], notices: 
     )
 
 
+def _is_by_order(file: RankFile) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = (file.messages["flags"] & layout.MATCHED_BY_ORDER) != 0
+    return found
+
+
+def _note_unended(
+    meta: dict[str, Any], ranks: int, calls: pl.DataFrame, functions: tuple[str, ...], notices: list[str]
+) -> None:
+    """Ranks of a recorded MPI program that ended without MPI_Finalize."""
+    if meta.get("recorder") != "mpi" or not calls.height:
+        return
+    ends = [index for index, name in enumerate(functions) if name.lower().startswith("mpi_finalize")]
+    ended = calls.filter(pl.col("function").is_in(ends))["rank"].unique()
+    left = calls.filter(~pl.col("rank").is_in(ended.implode()))["rank"].unique().sort().to_list()
+    if left:
+        some = ", ".join(str(rank) for rank in left[:_MISSING_SHOWN_MAX])
+        more = " ..." if len(left) > _MISSING_SHOWN_MAX else ""
+        notices.append(
+            f"{len(left)} of {ranks} ranks never came back from MPI_Finalize (rank {some}{more}): what they did "
+            "last, and what they still waited for, may be missing"
+        )
+
+
 def _last_ns(file: RankFile) -> int:
     lasts = [int(file.clocks["time"].max())] if file.clocks.size else []
-    for records, column in ((file.tasks, "end"), (file.messages, "completed"), (file.spans, "end")):
+    for records, column in (
+        *((file.tasks, "end"), (file.messages, "completed"), (file.spans, "end"), (file.calls, "end")),
+    ):
         if records.size:
             lasts.append(int(records[column].max()))
     return max(lasts, default=0)
@@ -180,7 +221,7 @@ class _Numbering:
     def renumber(
         self, numbers: npt.NDArray[np.uint32], names: dict[tuple[int, int], str], role: int
     ) -> npt.NDArray[np.int32]:
-        found, inverse = np.unique(numbers, return_inverse=True)
+        found, inverse = _distinct(numbers)
         known = self._of[role]
         mapped = [
             known.setdefault(names.get((role, int(number))) or f"{_ROLES[role]} {number}", len(known))
@@ -192,6 +233,16 @@ class _Numbering:
         return tuple(self._of[role])
 
 
+def _distinct(numbers: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The numbers that turn up, sorted, and which of them stands in each place."""
+    most = int(numbers.max()) if numbers.size else 0
+    if most > max(1 << 16, numbers.size):
+        return np.unique(numbers, return_inverse=True)
+    there = np.zeros(most + 1, dtype=np.bool_)  # counted, where there are few: names are numbered from 0
+    there[numbers] = True
+    return np.flatnonzero(there) if numbers.size else numbers, (np.cumsum(there) - 1)[numbers]
+
+
 def _tables(file: RankFile, clock: ClockMap, numbering: _Numbering) -> dict[str, pl.DataFrame]:
     return {
         "tasks": _task_table(file, clock, numbering),
@@ -199,6 +250,7 @@ def _tables(file: RankFile, clock: ClockMap, numbering: _Numbering) -> dict[str,
         "spans": _span_table(file, clock, numbering),
         "gaps": _gap_table(file, clock),
         "counters": _counter_table(file, clock, numbering),
+        **call_tables(file, clock, numbering.renumber),
         **graph_tables(file, clock, numbering.renumber),
     }
 
@@ -235,13 +287,17 @@ def _message_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
     completed = np.where(completed == 0, np.maximum(handed, arrived), completed)
     arrived = np.where(arrived == 0, completed, arrived)
     received = found["direction"] == 1
+    peer = found["peer"].astype(np.int64)
+    peer[found["peer"] == layout.NOTHING] = -1
+    by_order = _is_by_order(file)
+    unknown = np.full(found.size, -1, dtype=np.int32)
     return frame(
         {
             "rank": rank_column(file, found),
             "received": received,
             "protocol": found["protocol"],
-            "source": np.where(received, found["peer"], file.rank),
-            "destination": np.where(received, file.rank, found["peer"]),
+            "source": np.where(received, peer, file.rank),
+            "destination": np.where(received, file.rank, peer),
             "communicator": found["communicator"],
             "sequence": found["sequence"],
             "tag": found["tag"],
@@ -250,6 +306,11 @@ def _message_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
             "handed_ns": clock.apply(handed),
             "arrived_ns": clock.apply(arrived),
             "completed_ns": clock.apply(completed),
+            "unfinished": (found["flags"] & layout.UNFINISHED) != 0,
+            "worker": file.message_threads,
+            "number": np.where(by_order, found["sequence"], 0),
+            "function": unknown,
+            "site": unknown,
         },
         events.MESSAGES,
     )

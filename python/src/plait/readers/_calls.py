@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls of one rank, of a program that was recorded from outside, and what belongs to them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from plait import _events as events
+from plait._events import Site
+from plait.readers import _layout as layout
+from plait.readers._clocks import ClockMap
+from plait.readers._frames import frame, rank_column
+from plait.readers._rank_file import RankFile
+
+Renumber = Callable[[npt.NDArray[np.uint32], dict[tuple[int, int], str], int], npt.NDArray[np.int32]]
+
+
+def call_tables(file: RankFile, clock: ClockMap, renumber: Renumber) -> dict[str, pl.DataFrame]:
+    return {
+        "calls": _call_table(file, clock, renumber),
+        "communicators": _communicator_table(file),
+        "shares": _share_table(file),
+    }
+
+
+def _or_none(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
+    wide = values.astype(np.int64)
+    wide[values == layout.NOTHING] = -1
+    return wide
+
+
+def _call_table(file: RankFile, clock: ClockMap, renumber: Renumber) -> pl.DataFrame:
+    found = file.calls
+    is_known = found["site"] != layout.NOTHING
+    site = np.full(found.size, -1, dtype=np.int32)
+    site[is_known] = renumber(found["site"][is_known], file.names, layout.ROLE_SITE)
+    return frame(
+        {
+            "rank": rank_column(file, found),
+            "worker": found["thread"],
+            "function": renumber(found["function"], file.names, layout.ROLE_FUNCTION),
+            "site": site,
+            "communicator": _or_none(found["communicator"]),
+            "class": found["what"],
+            "start_ns": clock.apply(found["start"]),
+            "end_ns": clock.apply(found["end"]),
+            "bytes_given": found["bytes_given"],
+            "bytes_got": found["bytes_got"],
+            "peer": _or_none(found["peer"]),
+            "number": found["number"],
+            "count": found["count"],
+        },
+        events.CALLS,
+    )
+
+
+def _communicator_table(file: RankFile) -> pl.DataFrame:
+    found = file.communicators
+    index = found["first"].astype(np.int64)[:, None] + np.arange(layout.MEMBERS_IN_RECORD)
+    used = (index < found["size"].astype(np.int64)[:, None]) & (found["members"] != layout.NOTHING)
+    return frame(
+        {
+            "communicator": np.repeat(found["communicator"], used.sum(axis=1)),
+            "index": index[used],
+            "rank": found["members"][used],
+        },
+        events.COMMUNICATORS,
+    )
+
+
+def _share_table(file: RankFile) -> pl.DataFrame:
+    found = file.shares
+    used: npt.NDArray[Any] = np.arange(layout.SHARES_IN_RECORD) < found["count"][:, None]
+    index = found["first"].astype(np.int64)[:, None] + np.arange(layout.SHARES_IN_RECORD)
+    shares = found["bytes"][used]
+    return frame(
+        {
+            "rank": rank_column(file, shares),
+            "number": np.repeat(found["call"], found["count"]),
+            "index": index[used],
+            "bytes_given": shares,
+        },
+        events.SHARES,
+    )
+
+
+def add_postings(messages: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """The messages with the function and the site that posted them, where a call is known that did.
+
+    A call that begins several messages has the number of the first: the last call before is looked for.
+    """
+    function = np.full(messages.height, -1, dtype=np.int32)
+    site = np.full(messages.height, -1, dtype=np.int32)
+    posts = calls.filter(pl.col("class").is_in([events.CALL_BEGINS, events.CALL_MESSAGE])).sort(
+        "rank", "number"
+    )
+    if posts.height and messages.height:
+        key = _key(posts)
+        wanted = _key(messages)
+        at = np.maximum(np.searchsorted(key, wanted, side="right") - 1, 0)
+        posted = messages["posted_ns"].to_numpy()
+        fits = (messages["number"].to_numpy() > 0) & (key[at] >> 32 == wanted >> 32)
+        fits &= posted >= posts["start_ns"].to_numpy()[at]
+        fits &= posted <= posts["end_ns"].to_numpy()[at]
+        function[fits] = posts["function"].to_numpy()[at[fits]]
+        site[fits] = posts["site"].to_numpy()[at[fits]]
+    return messages.with_columns(pl.Series("function", function), pl.Series("site", site))
+
+
+def _key(table: pl.DataFrame) -> npt.NDArray[np.int64]:
+    key: npt.NDArray[np.int64] = (table["rank"].to_numpy().astype(np.int64) << 32) | table[
+        "number"
+    ].to_numpy()
+    return key
+
+
+def read_sites(path: Path, places: Sequence[str], notices: list[str]) -> tuple[Site, ...]:
+    """What sites.json tells of the places; those that it does not know stand as they were recorded."""
+    told: Any = {}
+    if places:
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError, RecursionError) as error:
+            notices.append(f"{path.name} cannot be read ({error}); call sites are shown as addresses")
+    if not isinstance(told, dict):
+        notices.append(f"{path.name} is no JSON object; call sites are shown as addresses")
+        told = {}
+    return tuple(_site(place, told.get(place)) for place in places)
+
+
+def _site(place: str, told: Any) -> Site:
+    if not isinstance(told, dict):
+        return Site(place)
+    function, file, line = (told.get(name) for name in ("function", "file", "line"))
+    return Site(
+        place,
+        function if isinstance(function, str) and function else None,
+        file if isinstance(file, str) and file else None,
+        line if isinstance(line, int) and line > 0 else None,
+    )
