@@ -69,8 +69,8 @@ MESSAGES: dict[str, pl.DataType] = {
     "function": pl.Int32(),  # that posted it: index into Run.functions; -1 = not known
     "site": pl.Int32(),  # where that was called: index into Run.sites; -1 = not known
 }
-#: Calls of a communication library; only programs that were recorded from outside have them. Those of one
-#: worker follow one another, but for CALL_BEGUN_COLLECTIVE, which are no calls of their own.
+#: Calls of a communication library; only programs that were recorded from outside have them. Those of
+#: one worker follow one another, but for CALL_BEGUN_COLLECTIVE, which are no calls of their own.
 CALLS: dict[str, pl.DataType] = {
     "rank": pl.Int32(),
     "worker": pl.Int32(),  # the thread that called

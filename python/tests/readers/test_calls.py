@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 import trace_writer as w
 
-from plait import read_run
 from plait import _events as events
+from plait import read_run
 
 ISEND, IRECV, WAIT, BARRIER, INIT, FINALIZE, STARTALL = range(1, 8)
 FUNCTIONS = {
@@ -96,7 +96,7 @@ def test_sites_are_shown_by_function_and_line_where_known(tmp_path: Path) -> Non
     (tmp_path / "sites.json").write_text(
         json.dumps(
             {
-                "ring+0x10": {"function": "exchange(int)", "file": "/home/me/ring.cpp", "line": 12},
+                "ring+0x10": {"function": "exchange(int)", "file": "src/ring.cpp", "line": 12},
                 "libm.so+0x30": {"function": "sum", "file": None, "line": None},
             }
         )

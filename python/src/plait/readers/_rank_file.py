@@ -269,17 +269,19 @@ def _check_communicators(found: Records, ranks: int) -> list[Check]:
     first = found["first"].astype(np.int64)
     index = first[:, None] + np.arange(layout.MEMBERS_IN_RECORD)
     members, size = found["members"], found["size"]
-    used = (index < size[:, None]) & (members != layout.NOTHING)
+    used: Mask = (index < size[:, None]) & (members != layout.NOTHING)
     return [
         Check(size > 2 * ranks, "communicator of more members than the run has ranks"),
-        Check((used & (members >= ranks)).any(axis=1), "communicator of a rank that is not in the run"),
+        Check(
+            np.any(used & (members >= ranks), axis=1), "communicator of a rank that is not in the run"
+        ),
     ]
 
 
 def _check_shares(found: Records) -> list[Check]:
     return [
         Check(found["count"] > layout.SHARES_IN_RECORD, "shares of more members than its record holds"),
-        Check((found["bytes"] > SIZE_MAX_BYTES).any(axis=1), "share of an impossible size"),
+        Check(np.any(found["bytes"] > SIZE_MAX_BYTES, axis=1), "share of an impossible size"),
     ]
 
 

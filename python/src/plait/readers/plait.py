@@ -197,8 +197,8 @@ def _note_unended(
         some = ", ".join(str(rank) for rank in left[:_MISSING_SHOWN_MAX])
         more = " ..." if len(left) > _MISSING_SHOWN_MAX else ""
         notices.append(
-            f"{len(left)} of {ranks} ranks never came back from MPI_Finalize (rank {some}{more}): what they did "
-            "last, and what they still waited for, may be missing"
+            f"{len(left)} of {ranks} ranks never came back from MPI_Finalize (rank {some}{more}): "
+            "what they did last, and what they still waited for, may be missing"
         )
 
 
@@ -227,7 +227,8 @@ class _Numbering:
             known.setdefault(names.get((role, int(number))) or f"{_ROLES[role]} {number}", len(known))
             for number in found
         ]
-        return np.asarray(mapped, dtype=np.int32)[inverse]
+        result: npt.NDArray[np.int32] = np.asarray(mapped, dtype=np.int32)[inverse]
+        return result
 
     def names(self, role: int) -> tuple[str, ...]:
         return tuple(self._of[role])

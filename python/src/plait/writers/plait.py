@@ -18,7 +18,7 @@ from plait.readers import _layout as layout
 
 _CHUNK_BYTES = 1 << 16
 _ROWS = _CHUNK_BYTES // layout.RECORD_BYTES - 1  # beside the chunk's first record
-#: The wall-clock time of all ranks' time 0, where `Run.meta` tells none: their times are comparable as they are.
+#: The wall-clock time of all ranks' time 0: their times are comparable as they are.
 _WALL_NS = 10**18
 
 Bytes = npt.NDArray[np.uint8]
@@ -27,10 +27,11 @@ Bytes = npt.NDArray[np.uint8]
 def write_run(run: Run, folder: Path) -> None:
     """Writes meta.json, the ranks' files and sites.json. Reading them back gives the same tables.
 
-    Times are taken as those of rank 0's clock, which they are in every table, so each rank's file says that
-    its clock agrees within `run.clock_error_ns`. Messages with a `number` are written as such that are matched by
-    order. A time of 0 reads as "not known" (docs/trace-format.md): let times begin above it. Names are cut to 56
-    bytes. Raises PlaitError where the folder cannot be written; files of the same names are replaced.
+    Times are taken as those of rank 0's clock, which they are in every table, so each rank's file says
+    that its clock agrees within `run.clock_error_ns`. Messages with a `number` are written as such that
+    are matched by order. A time of 0 reads as "not known" (docs/trace-format.md): let times begin above
+    it. Names are cut to 56 bytes. Raises PlaitError where the folder cannot be written; files of the
+    same names are replaced.
     """
     make_folder(folder)
     meta = {
