@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/predict/platform.hpp"
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace plait::replay {
+namespace {
+
+const std::string costs = R"({"latency_ns": 1000, "send_overhead_ns": 300, "receive_overhead_ns": 200,
+                              "gap_per_byte_ns": 0.1, "eager_bytes_max": 4096})";
+
+std::string file_with(const std::string& more) {
+  return R"({"format": "plait-platform", "version": 1, "between_hosts": )" + costs + more + "}";
+}
+
+std::string trouble(const std::string& text) {
+  const Result<Platform> platform = parse_platform(text, "here.json");
+  return platform ? "" : platform.error().what();
+}
+
+TEST(PlatformFile, is_read_with_what_is_usual_for_what_is_missing) {
+  const Platform platform = parse_platform(file_with(""), "here.json").value();
+  EXPECT_EQ(platform.between_hosts.latency_ns, 1000);
+  EXPECT_EQ(platform.within_host.eager_bytes_max, 4096);
+  EXPECT_EQ(platform.ranks_per_host, 1U);
+  EXPECT_EQ(platform.progress, Progress::calls);
+  EXPECT_EQ(platform.topology.shape, Shape::flat);
+}
+
+TEST(PlatformFile, is_read_back_as_written) {
+  Platform platform = parse_platform(file_with(R"(, "hosts": 12, "progress": "background", "progress_every_ns": 500,
+      "topology": {"shape": "dragonfly", "groups": 3, "routers": 2, "hosts": 2, "link_bytes_per_s": 1e9})"),
+                                     "here.json")
+                          .value();
+  platform.name = "some";
+  const std::string text = to_json(platform);
+  const Platform again = parse_platform(text, "again").value();
+  EXPECT_EQ(to_json(again), text);
+  EXPECT_EQ(again.hosts, 12U);
+  EXPECT_EQ(again.topology.global_bytes_per_s, 1e9);
+}
+
+TEST(PlatformFile, names_the_key_that_is_wrong) {
+  EXPECT_NE(trouble(file_with(R"(, "host": 3)")).find("here.json: unknown key \"host\""), std::string::npos);
+  EXPECT_NE(trouble(file_with(R"(, "ranks_per_host": -1)")).find("\"ranks_per_host\" must be"), std::string::npos);
+  EXPECT_NE(trouble(file_with(R"(, "within_host": {"latency_ns": -1})")).find("within_host: \"latency_ns\" must be"),
+            std::string::npos);
+  EXPECT_NE(trouble(file_with(R"(, "progress": "background")")).find("progress_every_ns"), std::string::npos);
+  EXPECT_NE(trouble(file_with(R"(, "progress": "always")")).find("known are ideal, calls, background"),
+            std::string::npos);
+  EXPECT_NE(trouble(file_with(R"(, "topology": {"shape": "torus", "link_bytes_per_s": 1e9, "sizes": []})"))
+                .find("topology: \"sizes\" must be a list"),
+            std::string::npos);
+  EXPECT_NE(
+      trouble(file_with(R"(, "hosts": 100, "topology": {"shape": "torus", "link_bytes_per_s": 1e9, "sizes": [2]})"))
+          .find("the topology has 2"),
+      std::string::npos);
+  EXPECT_NE(trouble("{}").find("not a platform file"), std::string::npos);
+  EXPECT_NE(trouble("{").find("not JSON"), std::string::npos);
+}
+
+TEST(PlatformFile, that_is_not_there_is_named) {
+  const Result<Platform> platform = read_platform("no-such-platform.json");
+  ASSERT_FALSE(platform);
+  EXPECT_NE(std::string{platform.error().what()}.find("no-such-platform.json"), std::string::npos);
+}
+
+TEST(PlatformHosts, must_suffice_for_the_ranks) {
+  Platform platform = parse_platform(file_with(R"(, "hosts": 2, "ranks_per_host": 4)"), "here.json").value();
+  EXPECT_EQ(hosts_of(platform, 8).value(), 2U);
+  const Result<std::uint32_t> none = hosts_of(platform, 9);
+  ASSERT_FALSE(none);
+  EXPECT_NE(std::string{none.error().what()}.find("need 3 hosts"), std::string::npos);
+  platform.hosts = 0;
+  EXPECT_EQ(hosts_of(platform, 9).value(), 3U);
+}
+
+TEST(ShippedPlatforms, are_all_valid) {
+  std::size_t count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator{PLAIT_PLATFORMS_FOLDER}) {
+    const Result<Platform> platform = read_platform(entry.path());
+    EXPECT_TRUE(platform) << (platform ? "" : platform.error().what());
+    ++count;
+  }
+  EXPECT_GE(count, 4U);
+}
+
+}  // namespace
+}  // namespace plait::replay
