@@ -42,15 +42,15 @@ struct Operation {
   std::uint32_t step = 0;
   std::uint32_t communicator = 0;
   std::uint32_t peer = trace::nothing;  ///< Rank of the run; root of a collective.
-  std::uint32_t first = 0;              ///< Of a wait: where its operations' numbers begin in `Lane::waited`; of a collective
-                                        ///< with shares: where they begin in `Lane::shares`.
-  std::uint32_t count = 0;              ///< How many of them.
+  std::uint32_t first = 0;  ///< Of a wait: where its operations' numbers begin in `Lane::waited`; of a collective
+                            ///< with shares: where they begin in `Lane::shares`.
+  std::uint32_t count = 0;  ///< How many of them.
   std::uint64_t tag = 0;
   std::uint64_t bytes = 0;      ///< Of a message; of a collective: what this rank gives (to all together).
   std::uint64_t bytes_got = 0;  ///< Of a collective: what this rank gets.
   nanoseconds at{};             ///< When it was logged, on rank 0's clock, from the schedule's beginning.
-  nanoseconds took{};           ///< As logged: of a compute its length; of a message or collective the time to completion;
-                                ///< of a wait the time in it.
+  nanoseconds took{};  ///< As logged: of a compute its length; of a message or collective the time to completion;
+                       ///< of a wait the time in it.
 };
 
 /// What one thread of a rank does, in order.
@@ -65,11 +65,14 @@ struct RankSchedule {
   std::vector<Lane> lanes;
 };
 
-/// An exchange between ranks: what is replayed and predicted. Messages match by (source, destination, communicator, tag), in order.
+/// An exchange between ranks: what is replayed and predicted. Messages match by (source, destination, communicator,
+/// tag), in order.
 struct Schedule {
-  std::vector<RankSchedule> ranks;                                   ///< Index is rank.
+  std::vector<RankSchedule> ranks;                                    ///< Index is rank.
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;  ///< Members; 0, all ranks, is not here.
-  nanoseconds length{};                                              ///< As logged, from the first operation to the last end.
+  nanoseconds length{};  ///< As logged, from the first operation to the last end.
+  /// What was left out and why, in sentences; of messages with their ranks, tag, size and place in the program.
+  std::vector<std::string> notices;
 };
 
 }  // namespace plait::replay

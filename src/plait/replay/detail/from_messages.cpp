@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "plait/replay/detail/from_calls.hpp"
+#include "plait/replay/detail/lane_builder.hpp"
+#include "plait/replay/detail/matched_messages.hpp"
+
+namespace plait::replay::detail {
+namespace {
+
+using trace::MessageDirection;
+using trace::MessageEvent;
+
+/// The step that a time of a rank lies in, and when each begins.
+class StepsOfRank {
+ public:
+  explicit StepsOfRank(const trace::RankTrace& trace) {
+    for (const auto& run : trace.graph_runs) {
+      note(run.step, run.start);
+    }
+    if (begins_.empty()) {
+      for (const auto& [thread, span] : trace.spans) {
+        note(span.step, span.start);
+      }
+    }
+  }
+
+  [[nodiscard]] std::uint32_t at(nanoseconds time) const {
+    std::uint32_t step = 0;
+    for (auto found = begins_.begin(); found != begins_.end() && found->first <= time; ++found) {
+      step = found->second;
+    }
+    return step;
+  }
+
+ private:
+  void note(std::uint32_t step, nanoseconds start) {
+    const auto known = first_.find(step);
+    if (known == first_.end()) {
+      first_[step] = start;
+      begins_[start] = step;
+    }
+  }
+
+  std::map<std::uint32_t, nanoseconds> first_;
+  std::map<nanoseconds, std::uint32_t> begins_;
+};
+
+RankSchedule read_rank(const trace::RankTrace& trace,
+                       const trace::ClockLine& clock,
+                       const std::vector<std::optional<std::uint64_t>>& bytes,
+                       nanoseconds beginning) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < trace.messages.size(); ++i) {
+    if (bytes[i]) {
+      order.push_back(i);
+    }
+  }
+  const auto posted = [&](std::size_t i) {
+    return std::tuple{trace.messages[i].event.posted, trace.messages[i].event.sequence};
+  };
+  std::ranges::stable_sort(order, {}, posted);
+  RankSchedule schedule;
+  if (order.empty()) {
+    return schedule;
+  }
+  Lane& lane = schedule.lanes.emplace_back();
+  lane.name = "messages";
+  LaneBuilder builder{lane};
+  const StepsOfRank steps{trace};
+  nanoseconds now = beginning;
+  nanoseconds told{};
+  std::optional<std::uint32_t> step;
+  for (const std::size_t i : order) {
+    const MessageEvent& event = trace.messages[i].event;
+    const nanoseconds at = clock.to_rank_zero(event.posted);
+    const std::uint32_t of = steps.at(event.posted);
+    if (step && of != *step) {
+      builder.wait_for_the_rest(std::max(now, told), *step);
+      now = std::max(now, told);
+    }
+    step = of;
+    builder.compute(now, at - now, of);
+    now = std::max(now, at);
+    const nanoseconds took = std::max(event.completed - event.posted, nanoseconds{});
+    told = std::max(told, at + took);
+    builder.begin({.action = event.direction == MessageDirection::sent ? Action::send : Action::receive,
+                   .step = of,
+                   .communicator = event.communicator,
+                   .peer = event.peer.value(),
+                   .tag = event.tag.value(),
+                   .bytes = bytes[i].value_or(0),
+                   .at = at,
+                   .took = took});
+  }
+  builder.wait_for_the_rest(now, step.value_or(0));
+  return schedule;
+}
+
+}  // namespace
+
+Schedule schedule_from_messages(const trace::RunTrace& run,
+                                std::span<const TimeRange> ranges,
+                                [[maybe_unused]] const FromTraceOptions& options) {
+  Schedule schedule;
+  const auto messages = match_messages(run, [&](std::uint32_t rank, std::size_t index) {
+    return ranges[rank].contains(run.ranks[rank].messages[index].event.posted);
+  });
+  std::optional<nanoseconds> beginning;
+  for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
+    const trace::ClockLine clock = run.clock_line(Rank{rank});
+    for (std::size_t i = 0; i < messages.bytes[rank].size(); ++i) {
+      if (messages.bytes[rank][i]) {
+        const nanoseconds time = clock.to_rank_zero(run.ranks[rank].messages[i].event.posted);
+        beginning = std::min(beginning.value_or(time), time);
+      }
+    }
+  }
+  const nanoseconds first = beginning.value_or(nanoseconds{});
+  for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
+    schedule.ranks.push_back(read_rank(run.ranks[rank], run.clock_line(Rank{rank}), messages.bytes[rank], first));
+  }
+  schedule.notices = messages.notices;
+  count_from_the_beginning(schedule, first);
+  return schedule;
+}
+
+}  // namespace plait::replay::detail

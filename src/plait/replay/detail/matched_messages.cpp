@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/detail/matched_messages.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string_view>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace plait::replay::detail {
+namespace {
+
+using trace::MessageDirection;
+using trace::MessageEvent;
+
+constexpr std::uint32_t first_own_communicator = 0xffff'fff0;
+/// Messages of one kind of trouble that are told one by one.
+constexpr std::size_t told_max = 20;
+
+struct Side {
+  std::uint32_t source = 0;
+  std::uint32_t destination = 0;
+  std::uint32_t communicator = 0;
+  std::uint32_t sequence = 0;
+  std::uint32_t rank = 0;
+  std::size_t index = 0;
+
+  [[nodiscard]] auto key() const { return std::tuple{source, destination, communicator, sequence}; }
+};
+
+std::vector<Side> sides(const trace::RunTrace& run, MessageDirection direction) {
+  std::vector<Side> found;
+  for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
+    const auto& messages = run.ranks[rank].messages;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const MessageEvent& event = messages[i].event;
+      if (event.direction == direction && event.communicator < first_own_communicator) {
+        const bool is_sent = direction == MessageDirection::sent;
+        const std::uint32_t peer = event.peer.value();
+        found.push_back({is_sent ? rank : peer, is_sent ? peer : rank, event.communicator, event.sequence, rank, i});
+      }
+    }
+  }
+  std::ranges::sort(found, {}, &Side::key);
+  return found;
+}
+
+/// Where the message was asked for: the call of its thread that `posted` lies in.
+std::string place_of(const trace::RankTrace& trace, const trace::Recorded<MessageEvent>& message) {
+  for (const auto& recorded : trace.calls) {
+    const trace::CallEvent& call = recorded.event;
+    const bool begins = call.what == trace::CallClass::begins_message || call.what == trace::CallClass::message;
+    if (begins && recorded.thread == message.thread && call.start <= message.event.posted &&
+        message.event.posted <= call.end) {
+      const std::string function = trace.name(trace::Role::function, call.function);
+      return call.site ? fmt::format(", {} called at {}", function, trace.name(trace::Role::call_site, call.site))
+                       : fmt::format(", {}", function);
+    }
+  }
+  return {};
+}
+
+class Troubles {
+ public:
+  Troubles(const trace::RunTrace& run, std::vector<std::string>& notices) : run_{run}, notices_{notices} {}
+
+  void tell(const Side& side, std::string_view trouble) {
+    if (++count_ > told_max) {
+      return;
+    }
+    const trace::RankTrace& trace = run_.ranks[side.rank];
+    const auto& message = trace.messages[side.index];
+    const nanoseconds at = run_.clock_line(Rank{side.rank}).to_rank_zero(message.event.posted);
+    notices_.push_back(fmt::format(
+        "the {} from rank {} to rank {} with tag {} on communicator {} ({} bytes, posted at {:.6f} s{}) {}; "
+        "left out on both sides",
+        message.event.direction == MessageDirection::sent ? "send" : "receive",
+        side.source,
+        side.destination,
+        message.event.tag.value(),
+        side.communicator,
+        message.event.bytes,
+        std::chrono::duration<double>{at}.count(),
+        place_of(trace, message),
+        trouble));
+  }
+
+  void finish(std::string_view what) {
+    if (count_ > told_max) {
+      notices_.push_back(fmt::format("{} more {}", count_ - told_max, what));
+    }
+  }
+
+ private:
+  const trace::RunTrace& run_;
+  std::vector<std::string>& notices_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
+MatchedMessages match_messages(const trace::RunTrace& run,
+                               const std::function<bool(std::uint32_t, std::size_t)>& is_wanted) {
+  MatchedMessages matched;
+  for (const trace::RankTrace& rank : run.ranks) {
+    matched.bytes.emplace_back(rank.messages.size());
+  }
+  const std::vector<Side> sent = sides(run, MessageDirection::sent);
+  const std::vector<Side> received = sides(run, MessageDirection::received);
+  Troubles without_receive{run, matched.notices};
+  Troubles without_send{run, matched.notices};
+  Troubles unfinished{run, matched.notices};
+  auto receive = received.begin();
+  for (const Side& send : sent) {
+    for (; receive != received.end() && receive->key() < send.key(); ++receive) {
+      without_send.tell(*receive, "has no send");
+    }
+    const bool is_paired = receive != received.end() && receive->key() == send.key();
+    if (!is_wanted(send.rank, send.index)) {
+      receive += is_paired ? 1 : 0;
+      continue;
+    }
+    if (!is_paired) {
+      without_receive.tell(send, "has no receive");
+      continue;
+    }
+    const MessageEvent& event = run.ranks[receive->rank].messages[receive->index].event;
+    if (event.is_unfinished) {
+      unfinished.tell(*receive, "had not completed when the record ended");
+    } else {
+      const std::uint64_t bytes = run.ranks[send.rank].messages[send.index].event.bytes;
+      matched.bytes[send.rank][send.index] = bytes;
+      matched.bytes[receive->rank][receive->index] = bytes;
+    }
+    ++receive;
+  }
+  for (; receive != received.end(); ++receive) {
+    without_send.tell(*receive, "has no send");
+  }
+  without_receive.finish("sends without a receive were left out");
+  without_send.finish("receives without a send were left out");
+  unfinished.finish("messages that had not completed were left out");
+  return matched;
+}
+
+}  // namespace plait::replay::detail

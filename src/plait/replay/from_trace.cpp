@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/from_trace.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/replay/detail/from_calls.hpp"
+
+namespace plait::replay {
+namespace {
+
+using detail::TimeRange;
+
+/// When each step begins on the rank: where its graph first runs in it, or where its first span begins.
+std::map<std::uint32_t, nanoseconds> steps_of(const trace::RankTrace& trace) {
+  std::map<std::uint32_t, nanoseconds> begins;
+  const auto note = [&](std::uint32_t step, nanoseconds start) {
+    const auto known = begins.try_emplace(step, start).first;
+    known->second = std::min(known->second, start);
+  };
+  for (const auto& run : trace.graph_runs) {
+    note(run.step, run.start);
+  }
+  if (begins.empty()) {
+    for (const auto& [thread, span] : trace.spans) {
+      note(span.step, span.start);
+    }
+  }
+  return begins;
+}
+
+/// From where the step begins to where the next one does.
+Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::optional<std::uint32_t> step) {
+  std::vector<TimeRange> ranges(run.ranks.size(), {nanoseconds::min(), nanoseconds::max()});
+  if (!step) {
+    return ranges;
+  }
+  std::set<std::uint32_t> known;
+  for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+    const auto begins = steps_of(run.ranks[rank]);
+    for (const auto& [number, start] : begins) {
+      known.insert(number);
+    }
+    const auto found = begins.find(*step);
+    ranges[rank] = {};
+    if (found != begins.end()) {
+      ranges[rank] = {found->second, nanoseconds::max()};
+      for (const auto& [number, start] : begins) {
+        if (start > found->second) {
+          ranges[rank].end = std::min(ranges[rank].end, start);
+        }
+      }
+    }
+  }
+  if (known.empty()) {
+    return Error{
+        ErrorCode::bad_input,
+        "the run does not say where its steps begin (it has neither runs of graphs nor spans); leave the step out"};
+  }
+  if (!known.contains(*step)) {
+    return Error{ErrorCode::bad_input,
+                 fmt::format("the run has no step {}; it has steps {} to {}", *step, *known.begin(), *known.rbegin())};
+  }
+  return ranges;
+}
+
+}  // namespace
+
+Result<Schedule> schedule_from_run(const trace::RunTrace& run, const FromTraceOptions& options) {
+  auto ranges = ranges_of(run, options.step);
+  if (!ranges) {
+    return ranges.error();
+  }
+  const bool has_calls = std::ranges::any_of(run.ranks, [](const auto& rank) { return !rank.calls.empty(); });
+  const bool has_messages = std::ranges::any_of(run.ranks, [](const auto& rank) { return !rank.messages.empty(); });
+  if (!has_calls && !has_messages) {
+    return Error{
+        ErrorCode::bad_input,
+        "the run has neither messages nor calls, so there is nothing to send again; record one with `plait record`"};
+  }
+  Schedule schedule = has_calls ? detail::schedule_from_calls(run, ranges.value(), options)
+                                : detail::schedule_from_messages(run, ranges.value(), options);
+  for (const trace::RankTrace& rank : run.ranks) {
+    schedule.notices.insert(schedule.notices.end(), rank.notices.begin(), rank.notices.end());
+  }
+  return schedule;
+}
+
+Result<Schedule> schedule_from_folder(const std::filesystem::path& folder, const FromTraceOptions& options) {
+  auto run = trace::read_run(folder);
+  if (!run) {
+    return run.error();
+  }
+  return schedule_from_run(run.value(), options);
+}
+
+}  // namespace plait::replay

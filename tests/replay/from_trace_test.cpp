@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/from_trace.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plait/trace/match_by_order.hpp"
+
+namespace plait::replay {
+namespace {
+
+using trace::CallClass;
+using trace::MessageDirection;
+
+/// Writes down what ranks did, call after call, as a recorder would.
+class RecordedRun {
+ public:
+  explicit RecordedRun(std::uint32_t ranks) {
+    run_.ranks.resize(ranks);
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      run_.ranks[rank].rank = Rank{rank};
+      run_.ranks[rank].rank_count = ranks;
+      run_.ranks[rank].threads.push_back({WorkerId{}, "main"});
+    }
+  }
+
+  trace::CallEvent& call(std::uint32_t rank, CallClass what, const std::string& function, int start, int end) {
+    trace::RankTrace& trace = run_.ranks[rank];
+    auto& names = trace.names[static_cast<std::size_t>(trace::Role::function)];
+    auto known = std::ranges::find_if(names, [&](const auto& entry) { return entry.second == function; });
+    if (known == names.end()) {
+      known = names.emplace(trace::NameId{static_cast<std::uint32_t>(names.size())}, function).first;
+    }
+    trace.calls.push_back({0,
+                           {.what = what,
+                            .function = known->first,
+                            .start = nanoseconds{start},
+                            .end = nanoseconds{end},
+                            .number = ++numbers_[rank]}});
+    return trace.calls.back().event;
+  }
+
+  /// A message that the last call posted.
+  trace::MessageEvent& message(
+      std::uint32_t rank, MessageDirection direction, std::uint32_t peer, std::uint64_t tag, int completed) {
+    trace::RankTrace& trace = run_.ranks[rank];
+    trace.messages.push_back({0,
+                              {.direction = direction,
+                               .peer = Rank{peer},
+                               .sequence = numbers_[rank],
+                               .tag = Tag{tag},
+                               .bytes = 100,
+                               .is_matched_by_order = true,
+                               .is_unfinished = completed == 0,
+                               .posted = trace.calls.back().event.start,
+                               .completed = nanoseconds{completed}}});
+    return trace.messages.back().event;
+  }
+
+  trace::CallEvent& collective(std::uint32_t rank, const std::string& function, int start, int end) {
+    trace::CallEvent& event = call(rank, CallClass::collective, function, start, end);
+    event.communicator = 0;
+    return event;
+  }
+
+  Schedule schedule(const FromTraceOptions& options = {}) {
+    trace::match_by_order(run_.ranks);
+    return schedule_from_run(run_, options).value();
+  }
+
+  trace::RunTrace& run() { return run_; }
+
+ private:
+  trace::RunTrace run_;
+  std::map<std::uint32_t, std::uint32_t> numbers_;
+};
+
+/// "compute 5, send 1, wait 0 2": each operation in words, with what it waits for.
+std::string text_of(const Lane& lane) {
+  std::string text;
+  for (const Operation& operation : lane.operations) {
+    text += text.empty() ? "" : ", ";
+    switch (operation.action) {
+      case Action::compute:
+        text += "compute " + std::to_string(operation.took.count());
+        break;
+      case Action::look:
+        text += "look";
+        break;
+      case Action::send:
+        text += "send " + std::to_string(operation.peer);
+        break;
+      case Action::receive:
+        text += "receive " + std::to_string(operation.peer);
+        break;
+      case Action::collective:
+        text += "collective " + std::to_string(static_cast<int>(operation.collective));
+        break;
+      case Action::wait:
+        text += "wait";
+        for (std::uint32_t i = 0; i < operation.count; ++i) {
+          text += " " + std::to_string(lane.waited[operation.first + i]);
+        }
+        break;
+    }
+  }
+  return text;
+}
+
+TEST(FromTrace, makes_gaps_computing_and_waits_wait_for_what_completed_in_them) {
+  RecordedRun run{2};
+  run.call(0, CallClass::begins_message, "MPI_Isend", 100, 110);
+  run.message(0, MessageDirection::sent, 1, 5, 410);
+  run.call(0, CallClass::begins_message, "MPI_Irecv", 120, 130);
+  run.message(0, MessageDirection::received, 1, 6, 310);
+  run.call(0, CallClass::completes, "MPI_Waitany", 300, 310);
+  run.call(0, CallClass::completes, "MPI_Wait", 400, 410);
+  run.call(1, CallClass::message, "MPI_Recv", 150, 250);
+  run.message(1, MessageDirection::received, 0, 5, 250);
+  run.call(1, CallClass::message, "MPI_Send", 260, 270);
+  run.message(1, MessageDirection::sent, 0, 6, 270);
+  const Schedule schedule = run.schedule();
+  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)),
+            "send 1, compute 10, receive 1, compute 170, wait 2, compute 90, wait 0");
+  EXPECT_EQ(text_of(schedule.ranks[1].lanes.at(0)), "compute 50, receive 0, wait 1, compute 10, send 0, wait 4");
+  EXPECT_EQ(schedule.length, nanoseconds{310});
+  EXPECT_TRUE(schedule.notices.empty());
+}
+
+TEST(FromTrace, posts_both_sides_of_a_sendrecv_and_waits_for_both) {
+  RecordedRun run{2};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, CallClass::message, "MPI_Sendrecv", 100, 200);
+    run.message(rank, MessageDirection::sent, 1 - rank, 1, 200);
+    run.message(rank, MessageDirection::received, 1 - rank, 1, 200);
+  }
+  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)), "send 1, receive 1, wait 0 1");
+}
+
+TEST(FromTrace, takes_tests_that_complete_nothing_for_looks_and_polling_for_waiting) {
+  RecordedRun run{2};
+  run.call(0, CallClass::begins_message, "MPI_Irecv", 100, 110);
+  run.message(0, MessageDirection::received, 1, 5, 90'000);
+  run.call(0, CallClass::completes, "MPI_Test", 10'110, 10'120);
+  run.call(0, CallClass::completes, "MPI_Test", 80'120, 80'130);
+  run.call(0, CallClass::completes, "MPI_Test", 80'140, 80'150);
+  run.call(0, CallClass::completes, "MPI_Test", 80'160, 90'000);
+  run.call(1, CallClass::message, "MPI_Send", 100, 270);
+  run.message(1, MessageDirection::sent, 0, 5, 270);
+  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)),
+            "receive 1, compute 10000, look, compute 70000, look, wait 0");
+}
+
+TEST(FromTrace, leaves_out_what_has_one_side_only_and_says_which_message) {
+  RecordedRun run{2};
+  run.run().ranks[0].names[static_cast<std::size_t>(trace::Role::call_site)][trace::NameId{7}] = "ring+0x1234";
+  run.call(0, CallClass::begins_message, "MPI_Irecv", 100, 110).site = trace::NameId{7};
+  run.message(0, MessageDirection::received, 1, 77, 300);
+  run.call(0, CallClass::completes, "MPI_Wait", 200, 300);
+  run.call(1, CallClass::begins_message, "MPI_Irecv", 100, 110);
+  run.message(1, MessageDirection::received, 0, 78, 0);
+  const Schedule schedule = run.schedule();
+  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)), "compute 90, look");
+  ASSERT_EQ(schedule.notices.size(), 2);
+  EXPECT_NE(schedule.notices[1].find("the receive from rank 1 to rank 0 with tag 77"), std::string::npos)
+      << schedule.notices[1];
+  EXPECT_NE(schedule.notices[1].find("MPI_Irecv called at ring+0x1234"), std::string::npos) << schedule.notices[1];
+}
+
+TEST(FromTrace, keeps_a_send_that_was_let_go_of_and_waits_for_it_at_the_end) {
+  RecordedRun run{2};
+  run.call(0, CallClass::begins_message, "MPI_Isend", 100, 110);
+  run.message(0, MessageDirection::sent, 1, 5, 0);
+  run.call(0, CallClass::begins_or_ends, "MPI_Finalize", 200, 210);
+  run.call(1, CallClass::message, "MPI_Recv", 100, 110);
+  run.message(1, MessageDirection::received, 0, 5, 110);
+  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)), "send 1, compute 90, look, wait 0");
+}
+
+TEST(FromTrace, begins_collectives_and_waits_for_them_where_they_ended) {
+  RecordedRun run{2};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    trace::CallEvent& begun = run.call(rank, CallClass::begins_collective, "MPI_Ibcast", 100, 110);
+    begun.communicator = 0;
+    begun.peer = 1;
+    begun.bytes_got = rank == 0 ? 800 : 0;
+    const std::uint32_t number = begun.number;
+    run.call(rank, CallClass::begun_collective, "MPI_Ibcast", 100, 250).number = number;
+    run.call(rank, CallClass::completes, "MPI_Wait", 200, 250);
+    run.collective(rank, "MPI_Barrier", 300, 310);
+  }
+  const Schedule schedule = run.schedule();
+  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)),
+            "collective 2, compute 90, wait 0, compute 50, collective 1, wait 4");
+  EXPECT_EQ(schedule.ranks[0].lanes[0].operations[0].peer, 1);
+  EXPECT_EQ(schedule.ranks[0].lanes[0].operations[0].bytes_got, 800);
+}
+
+TEST(FromTrace, leaves_out_collectives_that_a_member_did_not_enter) {
+  RecordedRun run{3};
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    run.collective(rank, "MPI_Allreduce", 100, 110);
+    if (rank != 2) {  // its file is cut off
+      run.collective(rank, "MPI_Allreduce", 200, 210);
+    }
+  }
+  const Schedule schedule = run.schedule();
+  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)), "collective 4, wait 0, compute 90, look");
+  EXPECT_EQ(text_of(schedule.ranks[2].lanes.at(0)), "collective 4, wait 0");
+  ASSERT_EQ(schedule.notices.size(), 1);
+  EXPECT_NE(schedule.notices[0].find("of the 2 collectives on communicator 0, 1 were not entered"), std::string::npos);
+}
+
+TEST(FromTrace, takes_a_vector_collectives_shares) {
+  RecordedRun run{2};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    const std::uint32_t number = run.collective(rank, "MPI_Alltoallv", 100, 110).number;
+    run.run().ranks[rank].shares[number] = {rank * 10, 5};
+  }
+  const Schedule schedule = run.schedule();
+  const Lane& lane = schedule.ranks[1].lanes.at(0);
+  EXPECT_EQ(lane.shares, (std::vector<std::uint64_t>{10, 5}));
+  EXPECT_EQ(lane.operations[0].count, 2);
+}
+
+TEST(FromTrace, makes_barriers_of_calls_that_make_communicators) {
+  RecordedRun run{2};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    run.call(rank, CallClass::sets_up, "MPI_Comm_split", 100, 200).communicator = 0;
+    run.call(rank, CallClass::file, "MPI_File_write", 250, 300);
+    run.collective(rank, "MPI_Barrier", 310, 320);
+  }
+  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)),
+            "collective 1, wait 0, compute 50, look, compute 60, collective 1, wait 5");
+}
+
+TEST(FromTrace, brings_all_times_to_the_clock_of_rank_0) {
+  RecordedRun run{2};
+  run.run().ranks[1].clocks.push_back({.offset = nanoseconds{1000}});
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    run.collective(rank, "MPI_Barrier", rank == 0 ? 1100 : 150, 1200);
+  }
+  const Schedule schedule = run.schedule();
+  EXPECT_EQ(schedule.ranks[0].lanes[0].operations[0].at, nanoseconds{0});
+  EXPECT_EQ(schedule.ranks[1].lanes[0].operations[1].at, nanoseconds{50});
+}
+
+TEST(FromTrace, sends_messages_of_runs_without_calls_at_their_times_and_waits_at_the_end_of_each_step) {
+  trace::RunTrace run;
+  run.ranks.resize(2);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    trace::RankTrace& trace = run.ranks[rank];
+    trace.rank = Rank{rank};
+    for (std::uint32_t step = 0; step < 2; ++step) {
+      const int begin = static_cast<int>(step) * 1000;
+      trace.graph_runs.push_back({.graph = 1, .step = step, .start = nanoseconds{begin}});
+      trace.messages.push_back({0,
+                                {.direction = rank == 0 ? MessageDirection::sent : MessageDirection::received,
+                                 .peer = Rank{1 - rank},
+                                 .sequence = step,
+                                 .tag = Tag{3},
+                                 .bytes = 64,
+                                 .posted = nanoseconds{begin + 100},
+                                 .completed = nanoseconds{begin + 400}}});
+    }
+  }
+  const Schedule whole = schedule_from_run(run).value();
+  EXPECT_EQ(text_of(whole.ranks[0].lanes.at(0)), "send 1, wait 0, compute 700, send 1, wait 3");
+  const Schedule second = schedule_from_run(run, {.step = 1}).value();
+  EXPECT_EQ(text_of(second.ranks[1].lanes.at(0)), "receive 0, wait 0");
+  EXPECT_EQ(second.ranks[1].lanes[0].operations[0].step, 1);
+}
+
+TEST(FromTrace, says_which_steps_there_are) {
+  trace::RunTrace run;
+  run.ranks.resize(1);
+  run.ranks[0].graph_runs = {{.step = 3}, {.step = 8}};
+  const auto schedule = schedule_from_run(run, {.step = 5});
+  ASSERT_FALSE(schedule);
+  EXPECT_STREQ(schedule.error().what(), "the run has no step 5; it has steps 3 to 8");
+  EXPECT_FALSE(schedule_from_run(run));  // neither messages nor calls
+}
+
+}  // namespace
+}  // namespace plait::replay
