@@ -23,6 +23,16 @@ _SPANS = ("#B8C4D6", "#D6C8B8", "#B8D6C0", "#D3B8D6", "#D6D3A8", "#A8D0D6")
 #: Stretches of a critical path that are waits, by their number in measures.critical_path.WHAT.
 WAITS = ("#222222", "#BBBBBB", "#CC3377", "#888888", "#DDDDDD", "#F0A3C2")
 GAP = "#AA3377"
+SENT, RECEIVED = _SENDS[0], _RECEIVES[0]
+#: Time outside all calls of a program that was recorded from outside.
+COMPUTING = "#8FA6BF"
+#: Calls by what they do: the values of the class column of the call table.
+CALLS = (
+    *("#888888", "#66B8D9", "#D55E00", "#E69F00", "#AA4499", "#D19AC6"),
+    *("#228833", "#BBB84A", "#8C6D1F", "#6F7B88", "#882255"),
+)
+#: How far a class's second, third, ... function is mixed with white (above 0) or black (below).
+_SHADES = (0.0, 0.35, -0.25, 0.55, -0.42, 0.2)
 
 
 def kind_colours(run: Run) -> list[str]:
@@ -44,6 +54,34 @@ def kind_colours(run: Run) -> list[str]:
         colours[kind] = scheme[used[role] % len(scheme)]
         used[role] += 1
     return colours
+
+
+def function_colours(run: Run) -> list[str]:
+    """A colour for each of run.functions: that of what it does, in shades."""
+    totals = (
+        run.calls.group_by("function")
+        .agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("time"), pl.col("class").min())
+        .sort("time", "function", descending=[True, False])
+    )
+    colours = [CALLS[0]] * len(run.functions)
+    used: dict[int, int] = {}
+    for function, what in zip(totals["function"], totals["class"], strict=True):
+        at = used.get(what, 0)
+        used[what] = at + 1
+        colours[function] = _mix(CALLS[min(what, len(CALLS) - 1)], _SHADES[at % len(_SHADES)])
+    return colours
+
+
+def bar_colours(run: Run) -> list[str]:
+    """Of all kinds of bars in lanes, in the order of report.lanes.bar_kinds."""
+    spans = [span_colour(i) for i in range(len(run.span_kinds))]
+    return [*kind_colours(run), *spans, GAP, SENT, RECEIVED, *function_colours(run)]
+
+
+def _mix(colour: str, shade: float) -> str:
+    other = 255 if shade > 0 else 0
+    parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return "#" + "".join(f"{round(p + abs(shade) * (other - p)):02X}" for p in parts)
 
 
 def rank_colour(rank: int) -> str:

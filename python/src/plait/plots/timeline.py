@@ -15,7 +15,7 @@ from plait._events import Run
 from plait._units import time_unit
 from plait.plots import palette, style
 from plait.report.analysis import Analysis
-from plait.report.lanes import Lane, Lanes
+from plait.report.lanes import Lane, Lanes, bar_kinds
 
 #: Ranks that get a picture of their own; the page shows all.
 RANKS_MAX = 16
@@ -24,7 +24,7 @@ BARS_MAX = 1_500
 _GAP = 0.15
 _COLUMNS = 1600
 _ROWS = 40
-_HEIGHTS = {"worker": 1.0, "spans": 0.35, "gaps": 0.3, "messages": 0.22}
+_HEIGHTS = {"worker": 1.0, "spans": 0.35, "gaps": 0.3, "messages": 0.22, "calls": 1.0, "background": 0.22}
 
 
 def plot_rank(run: Run, lanes: Lanes, analysis: Analysis, rank: int) -> Figure | None:
@@ -91,9 +91,7 @@ def _draw_panel(
 
 def kind_table(run: Run) -> tuple[list[str], list[str]]:
     """Names and colours of all kinds of bars, in the order in which make_lanes numbers them."""
-    names = [*run.kinds, *run.span_kinds, "nobody looked at the network"]
-    spans = [palette.span_colour(i) for i in range(len(run.span_kinds))]
-    return names, [*palette.kind_colours(run), *spans, palette.GAP]
+    return bar_kinds(run), palette.bar_colours(run)
 
 
 def lane_label(lane: Lane, analysis: Analysis) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sorts everything with a start and an end into lanes: what the task plot draws.
 
-For each rank, from the top: spans, one lane a worker, one a further thread, and thin rows for the
-sends and receives, which occupy no worker and overlap.
+For each rank, from the top: spans, one lane a worker, one a further thread, one for the calls of each
+thread of a program that was recorded from outside, and thin rows for what goes on in the background and
+overlaps: sends and receives, and collectives between their beginning and their end.
 """
 
 from __future__ import annotations
@@ -16,10 +17,15 @@ import polars as pl
 from plait import _events as events
 from plait._events import Run
 
-#: More lanes than this cannot be told apart on a page: the first ones are drawn.
+#: More lanes than this cannot be told apart on a page: those of some ranks are drawn.
 LANES_MAX = 400
+#: Ranks that have lanes; of more, those that spent most and least, and others evenly spread.
+RANKS_MAX = 256
 #: Rows for the sends and receives of a rank; more at once are drawn over each other in the last.
 MESSAGE_ROWS_MAX = 5
+#: With more ranks than this, what goes on in the background of calls is left out.
+BACKGROUND_RANKS_MAX = 64
+_EXTREMES = 16
 
 Ints = npt.NDArray[np.int64]
 
@@ -27,8 +33,8 @@ Ints = npt.NDArray[np.int64]
 @dataclass(frozen=True)
 class Lane:
     rank: int
-    worker: int  # of worker and span lanes
-    what: str  # worker, messages, spans, gaps
+    worker: int  # of worker, call and span lanes
+    what: str  # worker, calls, messages, background, spans, gaps
     label: str
     first: int  # its bars are rows first to first + count of Lanes.bars
     count: int
@@ -37,54 +43,177 @@ class Lane:
 @dataclass(frozen=True)
 class Lanes:
     lanes: list[Lane]
-    #: start_ns, end_ns, ready_ns, kind (an index into the page's list), step, object; by (lane, start)
+    #: The columns of _BAR, by (lane, start). kind: see bar_kinds. site, peer: -1 = none or not known.
     bars: pl.DataFrame
     lanes_left_out: int
+    ranks_left_out: int = 0
 
 
-_BAR = ["start_ns", "end_ns", "ready_ns", "kind", "step", "object"]
+_BAR = {
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+    "ready_ns": pl.Int64(),
+    "kind": pl.Int32(),
+    "step": pl.Int64(),
+    "object": pl.UInt64(),
+    "site": pl.Int32(),
+    "peer": pl.Int32(),
+    "bytes_given": pl.Int64(),
+    "bytes_got": pl.Int64(),
+}
+_NOTHING = {"site": -1, "peer": -1, "bytes_given": 0, "bytes_got": 0, "step": -1, "object": 0}
+GAP_NAME = "nobody looked at the network"
+
+
+@dataclass(frozen=True)
+class KindBases:
+    """Numbers of the kinds of bars: tasks, spans, the poll gap, messages of no task, functions."""
+
+    spans: int
+    gap: int
+    send: int
+    receive: int
+    functions: int
+
+
+def kind_bases(run: Run) -> KindBases:
+    spans = len(run.kinds)
+    gap = spans + len(run.span_kinds)
+    return KindBases(spans, gap, gap + 1, gap + 2, gap + 3)
+
+
+def bar_kinds(run: Run) -> list[str]:
+    """Names, in the order in which kinds of bars are numbered."""
+    return [*run.kinds, *run.span_kinds, GAP_NAME, "sent", "received", *run.functions]
 
 
 def make_lanes(run: Run) -> Lanes:
-    """Kinds of spans are numbered after those of tasks, and the poll gap after those."""
+    chosen = _choose_ranks(run)
+    bases = kind_bases(run)
+    by_rank = {
+        "spans": _parts(_span_bars(run, bases), chosen),
+        "tasks": _parts(run.tasks, chosen),
+        "calls": _parts(_call_bars(run, bases), chosen),
+        "messages": _parts(_message_bars(run, bases), chosen),
+        "gaps": _parts(_gap_bars(run, bases), chosen),
+    }
     parts: list[tuple[int, int, str, str, pl.DataFrame]] = []
-    span_base, gap_kind = len(run.kinds), len(run.kinds) + len(run.span_kinds)
-    spans = run.spans.with_columns(
-        pl.col("start_ns").alias("ready_ns"), (pl.col("kind") + span_base).cast(pl.Int32)
-    )
-    gaps = run.gaps.with_columns(
-        pl.col("start_ns").alias("ready_ns"),
-        pl.lit(gap_kind, dtype=pl.Int32).alias("kind"),
-        pl.lit(-1, dtype=pl.Int64).alias("step"),
-        pl.lit(0, dtype=pl.UInt64).alias("object"),
-    )
-    for rank in run.ranks_present:
-        here = pl.col("rank") == rank
-        own = run.tasks.filter(here)
-        for worker, part in _by_worker(spans.filter(here)):
-            parts.append((rank, worker, "spans", "spans", part))
-        for worker, part in _by_worker(own.filter(pl.col("role") == events.ROLE_TASK)):
-            label = "other thread" if worker == events.NO_WORKER else f"worker {worker}"
-            parts.append((rank, worker, "worker", label, part))
-        messages = own.filter(pl.col("role") != events.ROLE_TASK).sort("start_ns")
-        for row, part in enumerate(_rows(messages)):
-            parts.append((rank, row, "messages", "" if row else "messages", part))
-        unwatched = gaps.filter(here).sort("start_ns")
-        if unwatched.height:
-            parts.append((rank, 0, "gaps", "poll gaps", unwatched))
+    for rank in chosen:
+        own = {name: tables[rank] for name, tables in by_rank.items() if rank in tables}
+        parts.extend((rank, *part) for part in _of_rank(own, len(chosen)))
     lanes: list[Lane] = []
     tables: list[pl.DataFrame] = []
     first = 0
     for rank, worker, what, label, part in parts[:LANES_MAX]:
         lanes.append(Lane(rank, worker, what, label, first, part.height))
-        tables.append(part.select(_BAR))
+        tables.append(_as_bars(part))
         first += part.height
-    empty = events.empty(events.TASKS).select(_BAR)
-    bars = pl.concat(tables) if tables else empty
-    return Lanes(lanes, bars, max(0, len(parts) - LANES_MAX))
+    bars = pl.concat(tables) if tables else events.empty(_BAR)
+    left_out = max(0, len(parts) - LANES_MAX)
+    return Lanes(lanes, bars, left_out, len(run.ranks_present) - len(chosen))
 
 
-def _by_worker(table: pl.DataFrame) -> list[tuple[int, pl.DataFrame]]:
+def _of_rank(own: dict[str, pl.DataFrame], ranks: int) -> list[tuple[int, str, str, pl.DataFrame]]:
+    """(worker, what, label, bars) of each lane of one rank."""
+    parts: list[tuple[int, str, str, pl.DataFrame]] = []
+    for worker, part in _by_worker(own.get("spans")):
+        parts.append((worker, "spans", "spans", part))
+    tasks = own.get("tasks")
+    background = None
+    if tasks is not None:
+        for worker, part in _by_worker(tasks.filter(pl.col("role") == events.ROLE_TASK)):
+            label = "other thread" if worker == events.NO_WORKER else f"worker {worker}"
+            parts.append((worker, "worker", label, part))
+        background = tasks.filter(pl.col("role") != events.ROLE_TASK)
+    calls = own.get("calls")
+    begun = None
+    if calls is not None:
+        begun = calls.filter(pl.col("class") == events.CALL_BEGUN_COLLECTIVE)
+        threads = _by_worker(calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE))
+        for worker, part in threads:
+            name = "other thread" if worker == events.NO_WORKER else f"thread {worker}"
+            parts.append((worker, "calls", name if len(threads) > 1 else "calls", part))
+    elif background is None or not background.height:
+        background = own.get("messages")
+    if background is not None:
+        for row, part in enumerate(_rows(background.sort("start_ns"))):
+            parts.append((row, "messages", "" if row else "messages", part))
+    if begun is not None and ranks <= BACKGROUND_RANKS_MAX:
+        for row, part in enumerate(_rows(begun.sort("start_ns"))):
+            parts.append((row, "background", "" if row else "begun", part))
+    gaps = own.get("gaps")
+    if gaps is not None:
+        parts.append((0, "gaps", "poll gaps", gaps.sort("start_ns")))
+    return parts
+
+
+def _choose_ranks(run: Run) -> list[int]:
+    ranks = list(run.ranks_present)
+    if len(ranks) <= RANKS_MAX:
+        return ranks
+    spread = np.linspace(0, len(ranks) - 1, RANKS_MAX - 2 * _EXTREMES).astype(np.int64)
+    chosen = {ranks[at] for at in spread.tolist()}
+    table = run.calls if run.calls.height else run.tasks
+    spent = table.group_by("rank").agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("time"))
+    ordered = spent.sort("time", "rank")["rank"].to_list()
+    return sorted({*chosen, *ordered[:_EXTREMES], *ordered[-_EXTREMES:]})
+
+
+def _parts(table: pl.DataFrame, chosen: list[int]) -> dict[int, pl.DataFrame]:
+    if not table.height:
+        return {}
+    wanted = table.filter(pl.col("rank").is_in(chosen))
+    parts = wanted.partition_by("rank", as_dict=True, maintain_order=True)
+    return {int(key[0]): part for key, part in parts.items()}
+
+
+def _span_bars(run: Run, bases: KindBases) -> pl.DataFrame:
+    return run.spans.with_columns((pl.col("kind") + bases.spans).cast(pl.Int32))
+
+
+def _gap_bars(run: Run, bases: KindBases) -> pl.DataFrame:
+    return run.gaps.with_columns(pl.lit(bases.gap, dtype=pl.Int32).alias("kind"))
+
+
+def _call_bars(run: Run, bases: KindBases) -> pl.DataFrame:
+    return run.calls.with_columns((pl.col("function") + bases.functions).cast(pl.Int32).alias("kind"))
+
+
+def _message_bars(run: Run, bases: KindBases) -> pl.DataFrame:
+    """Both sides of messages, for ranks that have neither calls nor send tasks to show them."""
+    is_received = pl.col("received")
+    size = pl.col("size_bytes")
+    kind = pl.when(is_received).then(bases.receive).otherwise(bases.send).cast(pl.Int32)
+    return run.messages.select(
+        "rank",
+        pl.col("posted_ns").alias("start_ns"),
+        pl.max_horizontal("posted_ns", "completed_ns").alias("end_ns"),
+        kind.alias("kind"),
+        pl.when(is_received).then("source").otherwise("destination").alias("peer"),
+        pl.when(is_received).then(0).otherwise(size).alias("bytes_given"),
+        pl.when(is_received).then(size).otherwise(0).alias("bytes_got"),
+    )
+
+
+def _as_bars(part: pl.DataFrame) -> pl.DataFrame:
+    """The columns of _BAR; those that this kind of bar does not have, filled."""
+    there = set(part.columns)
+    filled = [
+        (
+            pl.col(name)
+            if name in there
+            else pl.col("start_ns").alias(name)
+            if name == "ready_ns"
+            else pl.lit(_NOTHING[name]).alias(name)
+        ).cast(kind)
+        for name, kind in _BAR.items()
+    ]
+    return part.select(filled)
+
+
+def _by_worker(table: pl.DataFrame | None) -> list[tuple[int, pl.DataFrame]]:
+    if table is None or not table.height:
+        return []
     parts = table.sort("start_ns").partition_by("worker", as_dict=True, maintain_order=True)
     return sorted((int(key[0]), part) for key, part in parts.items())
 
@@ -127,7 +256,7 @@ def merge_shortest(lanes: Lanes, bars_max: int, window_ns: tuple[int, int]) -> L
         tables.append(whole)
         merged.append(Lane(lane.rank, lane.worker, lane.what, lane.label, first, whole.height))
         first += whole.height
-    return Lanes(merged, pl.concat(tables), lanes.lanes_left_out)
+    return Lanes(merged, pl.concat(tables), lanes.lanes_left_out, lanes.ranks_left_out)
 
 
 def _gather(short: pl.DataFrame, width_ns: int, low_ns: int) -> pl.DataFrame:
@@ -147,11 +276,11 @@ def _gather(short: pl.DataFrame, width_ns: int, low_ns: int) -> pl.DataFrame:
         )
         .with_columns((pl.col("begin") + pl.col("before")).alias("start_ns"))
     )
-    return gathered.select(
-        "start_ns",
-        (pl.col("start_ns") + pl.col("length")).alias("end_ns"),
-        pl.col("start_ns").alias("ready_ns"),
-        "kind",
-        "step",
-        pl.lit(0, dtype=pl.UInt64).alias("object"),
+    return _as_bars(
+        gathered.select(
+            "start_ns",
+            (pl.col("start_ns") + pl.col("length")).alias("end_ns"),
+            "kind",
+            "step",
+        )
     )

@@ -24,8 +24,10 @@ from plait.report.payload import Payload
 
 _SCRIPTS = (
     "data.js",
+    "theme.js",
     "view.js",
     "lanes.js",
+    "arrows.js",
     "messages.js",
     "charts.js",
     "path.js",
@@ -34,8 +36,8 @@ _SCRIPTS = (
 )
 _NOTICES_MAX = 40
 _HINT = (
-    "click a plot, then: wheel or W/S zooms, drag or A/D pans, shift + drag selects, double click "
-    "shows all"
+    "click a plot, then: wheel or + and - zoom, drag or arrow keys pan, shift + drag selects, double "
+    "click shows all"
 )
 
 
@@ -140,8 +142,14 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
         notices.append(
             f"{payload.data['messages_left_out']:,} of the messages are left out of the message plots"
         )
+    if payload.data["ranks_left_out"] > 0:
+        notices.append(
+            f"{format_count(payload.data['ranks_left_out'], 'rank')} have no lane of their own: the lanes "
+            "show the ranks that spent most and least in calls or tasks, and others evenly spread; all "
+            "numbers are of all ranks"
+        )
     if payload.data["lanes_left_out"] > 0:
-        notices.append(f"{payload.data['lanes_left_out']} lanes are left out of the task plot")
+        notices.append(f"{payload.data['lanes_left_out']} lanes are left out")
     if not notices:
         return ""
     more = len(notices) - _NOTICES_MAX
@@ -180,17 +188,42 @@ def _tasks(analysis: Analysis, payload: Payload) -> str:
         '<button data-act="left">‹</button><button data-act="right">›</button>'
         f'<span class="which"></span><span class="hint">{_HINT}</span></div>'
     )
-    quantum = payload.data["quantum_ns"]
-    rounded = f" Times are rounded to {format_time(quantum)}." if quantum > 1 else ""
     return figure(
         "tasks",
-        "What each worker did",
-        "One lane for each worker; white is idle, counted from the first task to the last. Sends and "
-        "receives occupy no worker and stand in the thin rows below, from posting to completion. Zoomed "
-        "out, each column shows the shares of its time by kind. Dashed lines are the starts of steps; "
-        f"the plots of data in flight and data rate follow this one's zoom.{rounded}",
+        *_timeline_text(analysis, payload),
         f'{tools}<div class="legend"></div><div class="plot"></div>',
     )
+
+
+def _timeline_text(analysis: Analysis, payload: Payload) -> tuple[str, str]:
+    """Title and text, for what the lanes show."""
+    run = analysis.run
+    quantum = payload.data["quantum_ns"]
+    rounded = f" Times are rounded to {format_time(quantum)}." if quantum > 1 else ""
+    zoomed = "Zoomed out, each column shows the shares of its time by kind"
+    follow = "the plots of data in flight and data rate follow this one's zoom"
+    if run.calls.height:
+        title = "What each rank did: computing, and calls"
+        text = (
+            "One lane for each thread that called MPI, from its first call to its last; the ground is "
+            "the program's own computing, in colour it is in a call: orange waits, purple takes part in "
+            f"a collective. {zoomed}; zoomed in, arrows lead from where a message was sent to where its "
+            f"receive ended; {follow}."
+        )
+    elif run.tasks.height:
+        title = "What each worker did"
+        text = (
+            "One lane for each worker; bare is idle, counted from the first task to the last. Sends and "
+            "receives occupy no worker and stand in the thin rows below, from posting to completion; "
+            f"zoomed in, arrows join them. {zoomed}. Dashed lines are the starts of steps; {follow}."
+        )
+    else:
+        title = "What was under way"
+        text = (
+            "Sends and receives of each rank, from posting to completion; zoomed in, arrows lead from "
+            f"the one to the other. {zoomed}; {follow}."
+        )
+    return title, text + rounded
 
 
 def _messages(analysis: Analysis, payload: Payload) -> list[str]:

@@ -11,19 +11,20 @@ import numpy.typing as npt
 import polars as pl
 
 from plait import _events as events
+from plait._events import Run
 from plait.measures import critical_path
 from plait.measures.messages import since_step_start
 from plait.measures.path_sentence import path_sentence
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.columns import pack_increasing, pack_u32, time_quantum
-from plait.report.lanes import Lanes, make_lanes, merge_shortest
+from plait.report.lanes import Lanes, bar_kinds, kind_bases, make_lanes, merge_shortest
 
 #: Bars on the page; in a longer run the shortest are merged.
-BARS_MAX = 900_000
+BARS_MAX = 1_500_000
 #: Above this, what only the hover text shows (object, waiting time) is left out to keep the page small.
 DETAILED_BARS_MAX = 250_000
-MESSAGES_MAX = 300_000
+MESSAGES_MAX = 500_000
 PATH_STRETCHES_MAX = 60_000
 COUNTER_POINTS_MAX = 20_000
 #: Steps whose critical path is told in a sentence each.
@@ -46,12 +47,9 @@ def make_payload(analysis: Analysis) -> Payload:
     columns = _bar_columns(merged, low, quantum)
     columns |= _message_columns(analysis, quantum)
     columns |= _path_columns(analysis, merged, quantum)
-    kinds = [
-        *zip(run.kinds, palette.kind_colours(run), strict=True),
-        *((name, palette.span_colour(i)) for i, name in enumerate(run.span_kinds)),
-        ("nobody looked at the network", palette.GAP),
-    ]
+    kinds = list(zip(bar_kinds(run), palette.bar_colours(run), strict=True))
     shown = set(merged.bars["kind"].unique().to_list())
+    bases = kind_bases(run)
     data = {
         "quantum_ns": quantum,
         "total_ns": analysis.total_ns,
@@ -59,6 +57,9 @@ def make_payload(analysis: Analysis) -> Payload:
         "merged": lanes.bars.height - merged.bars.height,
         "detailed": "bar_ready" in columns,
         "lanes_left_out": merged.lanes_left_out,
+        "ranks_left_out": merged.ranks_left_out,
+        "first_function": bases.functions,
+        "sites": _sites(run, merged) if run.calls.height else [],
         "lanes": _lanes(analysis, merged),
         "kinds": [
             {"name": name, "colour": colour, "shown": index in shown}
@@ -123,6 +124,7 @@ def _bar_columns(lanes: Lanes, low_ns: int, quantum: int) -> dict[str, str]:
         "bar_kind": pack_u32(bars["kind"].to_numpy()),
         "bar_step": pack_increasing(bars["step"].to_numpy()),
     }
+    columns |= _call_columns(bars)
     if bars.height <= DETAILED_BARS_MAX:
         waited = start - _quanta(bars["ready_ns"], low_ns, quantum)
         objects = bars["object"].to_numpy()
@@ -130,6 +132,27 @@ def _bar_columns(lanes: Lanes, low_ns: int, quantum: int) -> dict[str, str]:
         columns["bar_object_low"] = pack_u32(objects & np.uint64(0xFFFFFFFF))
         columns["bar_object_high"] = pack_u32(objects >> np.uint64(32))
     return columns
+
+
+def _call_columns(bars: pl.DataFrame) -> dict[str, str]:
+    """What the hover text of calls shows; columns that tell nothing are left out."""
+    columns = {}
+    for name in ("site", "peer"):
+        values = bars[name].to_numpy()
+        if (values >= 0).any():
+            columns[f"bar_{name}"] = pack_u32(values.astype(np.int64) + 1)  # 0: none
+    for name in ("bytes_given", "bytes_got"):
+        values = bars[name].to_numpy()
+        if values.any():
+            columns[f"bar_{name}"] = pack_u32(values & 0xFFFFFFFF)
+        if (values >> 32).any():
+            columns[f"bar_{name}_high"] = pack_u32(values >> 32)
+    return columns
+
+
+def _sites(run: Run, lanes: Lanes) -> list[str]:
+    used = set(lanes.bars["site"].unique().to_list())
+    return [str(site) if index in used else "" for index, site in enumerate(run.sites)]
 
 
 def _message_columns(analysis: Analysis, quantum: int) -> dict[str, str]:

@@ -2,7 +2,7 @@
 // Task graphs that Graphviz has drawn: size, hover text, and what a node is joined to.
 "use strict";
 
-plait.showTip = function (element) {
+plait.watchTips = function (element) {
   const tip = document.getElementById("tip");
   element.addEventListener("mousemove", (event) => {
     const told = event.target.closest("[data-tip]");
@@ -29,7 +29,7 @@ plait.GraphFigure = class {
     on("full", () => this.holder.classList.remove("fit"));
     on("fit", () => this.holder.classList.add("fit"));
     this.svg.addEventListener("click", (event) => this.pick(event.target.closest("g.node")));
-    plait.showTip(this.svg);
+    plait.watchTips(this.svg);
   }
   pick(node) {
     this.picked = node && node !== this.picked ? node : null;

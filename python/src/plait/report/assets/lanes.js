@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// The task plot. Where bars are narrower than a pixel, each pixel column shows the shares of its time
-// by kind, stacked; what stays white is idle.
+// The lanes of workers, threads and messages. Where bars are narrower than a pixel, each pixel column shows the shares of its time
+// by kind, stacked; what stays bare is idle, or in lanes of calls the program's own computing.
 "use strict";
 
-plait.HEIGHTS = { worker: 26, spans: 9, gaps: 7, messages: 5 };
+plait.HEIGHTS = { worker: 26, calls: 24, spans: 9, gaps: 7, messages: 5, background: 5 };
+plait.OVERVIEW = { worker: true, calls: true };
+// With this many lanes of workers and calls, lanes are drawn lower.
+plait.laneScale = (count) => count > 160 ? 0.16 : count > 64 ? 0.35 : count > 24 ? 0.6 : 1;
 
+// Ranks of one lane each have no headings: their lanes bear the rank's number.
 plait.layoutLanes = function (lanes, top, scale) {
   let y = top, rank = null;
   const places = [], headings = [];
+  const thin = (what) => what === "messages" || what === "background";
+  const plain = lanes.length > 1 && lanes.every((lane, i) => lane.what === "calls" && (i === 0 || lanes[i - 1].rank !== lane.rank));
+  const room = Math.min(3, Math.max(1, Math.round(4 * scale)));
   for (const lane of lanes) {
-    if (lane.rank !== rank) {
-      if (rank !== null) y += 12;
+    if (lane.rank !== rank && !plain) {
+      if (rank !== null) y += 12 * Math.min(1, scale * 1.5);
       headings.push({ rank: lane.rank, y });
       y += 18;
-      rank = lane.rank;
     }
+    rank = lane.rank;
     const last = places[places.length - 1];
-    const tight = last && lane.what === "messages" && last.lane.what === "messages" && last.lane.rank === lane.rank;
-    if (tight) y -= 2;
+    const tight = last && thin(lane.what) && last.lane.what === lane.what && last.lane.rank === lane.rank;
+    if (tight) y -= room - 1;
     const height = Math.max(3, Math.round(plait.HEIGHTS[lane.what] * scale));
-    places.push({ lane, y, height });
-    y += height + 3;
+    places.push({ lane, y, height, label: plain ? "rank " + lane.rank : lane.label });
+    y += height + room;
   }
   return { places, headings, bottom: y };
 };
@@ -28,24 +35,26 @@ plait.layoutLanes = function (lanes, top, scale) {
 plait.LanesPanel = class extends plait.Panel {
   constructor(figure, view, bars, options) {
     const lanes = plait.data.lanes;
-    const workers = lanes.filter((lane) => lane.what === "worker").length;
-    const layout = plait.layoutLanes(lanes, 16, workers > 64 ? 0.4 : workers > 24 ? 0.65 : 1);
+    const layout = plait.layoutLanes(lanes, 16, plait.laneScale(lanes.filter((lane) => plait.OVERVIEW[lane.what]).length));
     super(figure, view, layout.bottom + 44, { left: 128, top: 8 });
     this.namesSteps = true;
     this.bars = bars; this.layout = layout;
-    this.options = Object.assign({ fade: false, overlay: null }, options);
+    this.options = Object.assign({ fade: false, overlay: null, messages: null }, options);
     this.highlight = null;
   }
   draw(ctx) {
     const { places, headings } = this.layout;
     const width = this.right - this.left;
-    ctx.fillStyle = "#f4f6f8";
+    ctx.fillStyle = plait.theme.lane;
     for (const place of places) if (place.lane.what === "worker") ctx.fillRect(this.left, place.y, width, place.height);
+    ctx.fillStyle = plait.theme.computing;
+    for (const place of places) if (place.lane.what === "calls") this.drawComputing(ctx, place);
     for (const place of places) this.drawLane(ctx, place);
     this.drawLabels(ctx, places, headings);
     this.stepLines(this.top, this.bottom);
     this.timeAxis();
     if (this.options.overlay) this.options.overlay(this, ctx);
+    if (this.options.messages) plait.drawArrows(this, ctx, this.options.messages);
     this.drawSelection(ctx);
   }
   drawLabels(ctx, places, headings) {
@@ -55,18 +64,31 @@ plait.LanesPanel = class extends plait.Panel {
       ctx.fillText("Rank " + heading.rank, this.left - 8, heading.y + 8);
     }
     ctx.font = plait.font; ctx.textAlign = "right";
+    let free = -Infinity;
     for (const place of places) {
-      if (!place.lane.label || (place.height < 9 && place.lane.what === "worker")) continue;
+      if (!place.label || (place.height < 9 && place.lane.what === "worker")) continue;
+      if (place.lane.what === "calls") {
+        if (place.y + place.height / 2 < free) continue;
+        free = place.y + place.height / 2 + 12;
+      }
       const small = place.height < 12;
+      const isRow = place.lane.what === "messages" || place.lane.what === "background";
       ctx.font = small ? plait.font.replace("12px", "10px") : plait.font;
-      const y = place.lane.what === "messages" ? place.y + place.height : place.y + place.height / 2;
+      const y = isRow ? place.y + place.height : place.y + place.height / 2;
       if (place.lane.what === "worker" && place.lane.idle !== null) {
-        ctx.fillStyle = plait.ink; ctx.fillText(place.lane.label, this.left - 8, y - (small ? 0 : 6));
+        ctx.fillStyle = plait.ink; ctx.fillText(place.label, this.left - 8, y - (small ? 0 : 6));
         ctx.fillStyle = plait.soft;
         if (!small) { ctx.font = plait.font.replace("12px", "11px"); ctx.fillText((100 * place.lane.idle).toFixed(1) + " % idle", this.left - 8, y + 7); }
-      } else { ctx.fillStyle = plait.soft; ctx.fillText(place.lane.label, this.left - 8, y); }
+      } else { ctx.fillStyle = plait.soft; ctx.fillText(place.label, this.left - 8, y); }
     }
     ctx.font = plait.font;
+  }
+  // From the first call to the end of the last.
+  drawComputing(ctx, place) {
+    const b = this.bars, { first, count } = place.lane;
+    if (!count) return;
+    const x0 = Math.max(this.left, this.x(b.start[first])), x1 = Math.min(this.right, this.x(b.reached[first + count - 1]));
+    if (x1 > x0) ctx.fillRect(x0, place.y, x1 - x0, place.height);
   }
   visible(lane) {
     const b = this.bars, end = lane.first + lane.count;
@@ -118,7 +140,7 @@ plait.LanesPanel = class extends plait.Panel {
   }
   colour(kind) {
     const found = plait.data.kinds[kind];
-    return this.highlight !== null && this.highlight !== kind ? "#d9dee4" : found ? found.colour : "#777777";
+    return this.highlight !== null && this.highlight !== kind ? plait.theme.faded : found ? found.colour : "#777777";
   }
   drawBars(ctx, place, list) {
     const b = this.bars, kinds = plait.data.kinds;
@@ -157,21 +179,39 @@ plait.LanesPanel = class extends plait.Panel {
     return best < 0 ? { place } : { place, bar: best };
   }
   hover(x, y, event) {
+    const arrow = this.arrows ? plait.nearArrow(this.arrows, x, y) : null;
+    if (arrow !== null) return plait.showTip(event, plait.messageTip(this.options.messages, arrow));
     const found = this.find(x, y);
     if (!found) return plait.hideTip();
-    const { lane } = found.place, b = this.bars, q = plait.data.quantum_ns;
-    const who = "rank " + lane.rank + ", " + (lane.what === "worker" ? lane.label : { spans: "spans", gaps: "network", messages: "messages" }[lane.what]);
+    const { lane } = found.place, b = this.bars;
+    const name = { spans: "spans", gaps: "network", messages: "messages", background: "in the background" }[lane.what];
+    const who = "rank " + lane.rank + (lane.what === "calls" && lane.label === "calls" ? "" : ", " + (name || lane.label));
     if (found.bar === undefined) {
+      if (lane.what === "calls") {
+        const t = this.t(x), inside = lane.count && t > b.start[lane.first] && t < b.reached[lane.first + lane.count - 1];
+        return inside ? plait.showTip(event, "<b>computing</b> (in no call)<br>" + who) : plait.hideTip();
+      }
       return lane.what === "worker" ? plait.showTip(event, "<b>idle</b><br>" + who) : plait.hideTip();
     }
     const i = found.bar, kind = plait.data.kinds[b.kind[i]];
-    const rows = [["took", plait.time(b.length[i] * q)], ["from", plait.time(b.start[i] * q)]];
-    if (lane.what !== "gaps") rows.push(["step", b.step[i]]);
-    if (b.ready && lane.what === "worker") rows.push(["was ready for", plait.time(b.ready[i] * q)]);
-    if (b.low && lane.what === "messages") rows.push(["peer", "rank " + b.high[i]], ["sequence number", b.low[i]]);
-    else if (b.low && lane.what === "worker") rows.push(["object", b.high[i] ? "0x" + (BigInt(b.high[i]) * 4294967296n + BigInt(b.low[i])).toString(16) : b.low[i]]);
     plait.showTip(event, "<b><i style='background:" + kind.colour + "'></i>" + plait.escape(kind.name) + "</b><br>" + who +
-      "<table>" + rows.map(([k, v]) => "<tr><td>" + k + "</td><td>" + plait.escape(v) + "</td></tr>").join("") + "</table>");
+      "<table>" + this.facts(lane, i).map(([k, v]) => "<tr><td>" + k + "</td><td>" + plait.escape(v) + "</td></tr>").join("") + "</table>");
+  }
+  // What the hover text tells of bar i.
+  facts(lane, i) {
+    const b = this.bars, q = plait.data.quantum_ns, rows = [["took", plait.time(b.length[i] * q)], ["from", plait.time(b.start[i] * q)]];
+    if (b.step[i] >= 0 && lane.what !== "gaps") rows.push(["step", b.step[i]]);
+    if (b.ready && lane.what === "worker") rows.push(["was ready for", plait.time(b.ready[i] * q)]);
+    const number = (name) => b[name] ? b[name][i] + (b[name + "_high"] ? b[name + "_high"][i] * 4294967296 : 0) : 0;
+    const given = number("bytes_given"), got = number("bytes_got");
+    if (b.kind[i] >= plait.data.first_function - 2) {
+      if (b.site && b.site[i]) rows.push(["called in", plait.data.sites[b.site[i] - 1]]);
+      if (b.peer && b.peer[i]) rows.push(["peer", "rank " + (b.peer[i] - 1)]);
+      if (given) rows.push(["gives", plait.bytes(given)]);
+      if (got) rows.push(["gets", plait.bytes(got)]);
+    } else if (b.low && lane.what === "messages") rows.push(["peer", "rank " + b.high[i]], ["sequence number", b.low[i]]);
+    else if (b.low && lane.what === "worker") rows.push(["object", b.high[i] ? "0x" + (BigInt(b.high[i]) * 4294967296n + BigInt(b.low[i])).toString(16) : b.low[i]]);
+    return rows;
   }
 };
 
@@ -195,7 +235,7 @@ plait.OverviewPanel = class extends plait.Canvas {
   shares(width) {
     const b = this.bars, kinds = plait.data.kinds.length, view = this.view, scale = width / (view.high - view.low);
     const shares = new Float32Array(width * kinds);
-    const lanes = plait.data.lanes.filter((lane) => lane.what === "worker");
+    const lanes = plait.data.lanes.filter((lane) => plait.OVERVIEW[lane.what]);
     for (const lane of lanes) {
       for (let i = lane.first; i < lane.first + lane.count; i++) {
         const x0 = (b.start[i] - view.low) * scale, x1 = x0 + b.length[i] * scale;
@@ -211,7 +251,7 @@ plait.OverviewPanel = class extends plait.Canvas {
       const shares = this.shares(width);
       this.image = new OffscreenCanvas(width, h);
       const to = this.image.getContext("2d");
-      to.fillStyle = "#f4f6f8"; to.fillRect(0, 0, width, h);
+      to.fillStyle = plait.data.lanes.some((lane) => lane.what === "calls") ? plait.theme.computing : plait.theme.lane; to.fillRect(0, 0, width, h);
       for (let x = 0; x < width; x++) {
         let below = 0;
         for (let k = 0; k < K; k++) {
@@ -226,11 +266,11 @@ plait.OverviewPanel = class extends plait.Canvas {
     ctx.drawImage(this.image, this.left, this.top);
     ctx.textAlign = "right"; ctx.textBaseline = "middle"; ctx.fillStyle = plait.ink;
     ctx.fillText("whole run,", this.left - 8, this.top + h / 2 - 7);
-    ctx.fillText("all workers", this.left - 8, this.top + h / 2 + 7);
+    ctx.fillText(plait.data.lanes.some((lane) => lane.what === "worker") ? "all workers" : "all ranks", this.left - 8, this.top + h / 2 + 7);
     const view = this.view, x = (t) => this.left + (t - view.low) / (view.high - view.low) * width;
     const a = x(view.t0), b = Math.max(x(view.t1), a + 3);
-    ctx.fillStyle = "rgba(255, 255, 255, 0.62)";
+    ctx.fillStyle = plait.theme.veil;
     ctx.fillRect(this.left, this.top, a - this.left, h); ctx.fillRect(b, this.top, this.left + width - b, h);
-    ctx.strokeStyle = "#0077bb"; ctx.lineWidth = 2; ctx.strokeRect(a, this.top - 1, b - a, h + 2); ctx.lineWidth = 1;
+    ctx.strokeStyle = plait.theme.accent; ctx.lineWidth = 2; ctx.strokeRect(a, this.top - 1, b - a, h + 2); ctx.lineWidth = 1;
   }
 };

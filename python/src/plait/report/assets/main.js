@@ -7,6 +7,7 @@ plait.loadBars = async function () {
   bars.kind = await plait.unpack("bar_kind");
   bars.step = Int32Array.from(await plait.unpackIncreasing("bar_step"));
   bars.ready = await plait.unpack("bar_ready");
+  for (const name of ["site", "peer", "bytes_given", "bytes_got", "bytes_given_high", "bytes_got_high"]) bars[name] = await plait.unpack("bar_" + name);
   bars.low = await plait.unpack("bar_object_low");
   bars.high = await plait.unpack("bar_object_high");
   // The latest end so far in each lane: rises, so what is in view is found by bisection.
@@ -25,8 +26,12 @@ plait.loadMessages = async function () {
   const sent = await plait.unpackIncreasing("message_sent");
   if (!sent) return null;
   const get = (name) => plait.unpack("message_" + name);
+  const received = plait.sum(sent, await get("received"));
+  // The latest arrival so far: rises, so what is in view is found by bisection.
+  const reached = new Float64Array(sent.length);
+  for (let i = 0, latest = -Infinity; i < sent.length; i++) reached[i] = latest = Math.max(latest, received[i]);
   return {
-    sent, received: plait.sum(sent, await get("received")), arrived: plait.sum(sent, await get("arrived")), begun: await get("begun"),
+    sent, received, reached, arrived: plait.sum(sent, await get("arrived")), begun: await get("begun"),
     source: await get("source"), destination: await get("destination"), bytes: await get("bytes"), since: await get("since_step"),
   };
 };
@@ -46,6 +51,8 @@ plait.legend = function (holder, panels) {
     });
     holder.appendChild(item);
   });
+  if (!plait.data.lanes.some((lane) => lane.what === "calls")) return;
+  holder.insertAdjacentHTML("afterbegin", "<span><i style='background:var(--computing)'></i>computing (in no call)</span>");
 };
 
 plait.rankLegends = function () {
@@ -66,6 +73,7 @@ plait.tools = function (holder, view) {
   const current = () => Math.max(0, plait.upper(steps.start, (view.t0 + view.t1) / 2, 0, steps.start.length) - 1);
   const acts = { whole: () => view.reset(), in: () => view.zoom(0.5), out: () => view.zoom(2), left: () => view.pan(-0.3), right: () => view.pan(0.3),
     before: () => show(at < 0 ? current() : at - 1), after: () => show(at < 0 ? current() : at + 1) };
+  if (steps.start.length < 2) holder.querySelectorAll("[data-act=before], [data-act=after]").forEach((b) => b.remove());
   holder.querySelectorAll("[data-act]").forEach((b) => b.addEventListener("click", acts[b.dataset.act]));
   view.listeners.push(() => {
     const inside = at >= 0 && view.t0 <= steps.start[at] && view.t1 >= steps.end[at] && view.t1 - view.t0 < 1.2 * (steps.end[at] - steps.start[at]);
@@ -81,6 +89,8 @@ plait.openAt = function (view) {
   const length = steps.end[first + shown - 1] - steps.start[first];
   view.set(steps.start[first] - 0.01 * length, steps.end[first + shown - 1] + 0.01 * length);
 };
+
+plait.isLong = (bars) => plait.data.lanes.some((lane) => plait.OVERVIEW[lane.what]) && (plait.data.steps.start.length > 4 || bars.start.length > 2000);
 
 plait.attempt = function (id, make) {
   const figure = document.getElementById(id);
@@ -99,8 +109,8 @@ plait.start = async function () {
   plait.view = view;
   plait.rankLegends();
   const lanes = plait.attempt("tasks", (figure) => {
-    if (plait.data.steps.start.length > 4 && plait.data.lanes.some((lane) => lane.what === "worker")) plait.attempt("tasks", () => new plait.OverviewPanel(figure, view, bars));
-    const panel = new plait.LanesPanel(figure, view, bars);
+    if (plait.isLong(bars)) plait.attempt("tasks", () => new plait.OverviewPanel(figure, view, bars));
+    const panel = new plait.LanesPanel(figure, view, bars, { messages });
     plait.legend(figure.querySelector(".legend"), [panel]);
     plait.tools(figure.querySelector(".tools"), view);
     return panel;
@@ -128,7 +138,7 @@ plait.start = async function () {
     plait.attempt("path", (figure) => new plait.PathFigure(figure, bars, path));
   }
   document.querySelectorAll("div.graph").forEach((holder) => plait.attempt(holder.closest("figure").id, (figure) => new plait.GraphFigure(figure)));
-  document.querySelectorAll("svg.columns").forEach(plait.showTip);
+  document.querySelectorAll("svg.columns").forEach(plait.watchTips);
   // Figures of HTML and pictures are drawn when they take up room.
   document.querySelectorAll("figure[data-plain]").forEach((figure) => {
     const images = [...figure.querySelectorAll("img")];
@@ -136,5 +146,7 @@ plait.start = async function () {
       if (figure.getBoundingClientRect().height > 40) figure.dataset.drawn = "true";
     });
   });
+  performance.mark("plait-ready");
+  document.documentElement.dataset.ready = "true";
 };
 plait.start();

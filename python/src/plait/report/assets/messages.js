@@ -94,9 +94,10 @@ plait.cornersInView = function (panel, curves) {
 plait.ratesInView = function (panel, m) {
   const bins = Math.max(1, Math.floor((panel.right - panel.left) / 3)), view = panel.view;
   const width = (view.t1 - view.t0) / bins, of = new Map();
-  for (let i = 0; i < m.sent.length; i++) {
+  const from = plait.upper(m.reached, view.t0, 0, m.sent.length), to = plait.upper(m.sent, view.t1, from, m.sent.length);
+  for (let i = from; i < to; i++) {
     const end = m.arrived[i];
-    if (end < view.t0 || m.sent[i] > view.t1) continue;
+    if (end < view.t0) continue;
     const begin = Math.min(m.sent[i] + m.begun[i], end - 1);
     if (!of.has(m.destination[i])) of.set(m.destination[i], new Float64Array(bins));
     const bin = of.get(m.destination[i]), slope = m.bytes[i] / (end - begin);
@@ -135,7 +136,7 @@ plait.ScatterPanel = class extends plait.Canvas {
     this.yAxis(plait.ticks(0, high * q / scale, 7), (v) => y(v * scale / q), plait.number, "received, since the start of its step [" + unit + "]");
     ctx.save();
     ctx.beginPath(); ctx.rect(this.left, this.top, this.right - this.left, this.bottom - this.top); ctx.clip();
-    ctx.strokeStyle = "#5d6b7a"; ctx.setLineDash([5, 4]);
+    ctx.strokeStyle = plait.soft; ctx.setLineDash([5, 4]);
     ctx.beginPath(); ctx.moveTo(x(0), y(0)); ctx.lineTo(x(high), y(high)); ctx.stroke(); ctx.setLineDash([]);
     const stride = Math.max(1, Math.ceil(n / 60000)), radius = n > 5000 ? 1.1 : n > 500 ? 1.8 : 3;
     ctx.globalAlpha = n > 20000 ? 0.35 : n > 2000 ? 0.5 : 0.8;
@@ -165,8 +166,6 @@ plait.ScatterPanel = class extends plait.Canvas {
       if (d < least) { least = d; best = i; }
     }
     if (best < 0) return plait.hideTip();
-    const q = plait.data.quantum_ns;
-    plait.showTip(event, "<b>rank " + m.source[best] + " → rank " + m.destination[best] + "</b><table><tr><td>size</td><td>" + plait.bytes(m.bytes[best]) +
-      "</td></tr><tr><td>under way</td><td>" + plait.time((m.received[best] - m.sent[best]) * q) + "</td></tr><tr><td>sent at</td><td>" + plait.time(m.sent[best] * q) + "</td></tr></table>");
+    plait.showTip(event, plait.messageTip(m, best));
   }
 };

@@ -25,7 +25,7 @@ plait.drawPath = function (panel, ctx, p, range) {
     const colour = panel.colour(p.kind[i]);
     ctx.fillStyle = colour;
     ctx.fillRect(x0, place.y, w, place.height);
-    ctx.strokeStyle = "#1b2430"; ctx.lineWidth = 1;
+    ctx.strokeStyle = plait.ink; ctx.lineWidth = 1;
     if (w > 3) ctx.strokeRect(x0 + 0.5, place.y + 0.5, w - 1, place.height - 1);
     const name = plait.data.kinds[p.kind[i]].name;
     ctx.textAlign = "left"; ctx.textBaseline = "middle";
@@ -34,7 +34,7 @@ plait.drawPath = function (panel, ctx, p, range) {
   for (const [a, b, between] of links) {
     const transfer = between && (between.what === info.transfer || between.what === info.notice);
     if (!transfer && p.lane[a] === p.lane[b] && !between) continue;
-    ctx.strokeStyle = transfer ? info.colour[info.transfer] : "#1b2430"; ctx.lineWidth = transfer ? 2.5 : 1.4;
+    ctx.strokeStyle = transfer ? info.colour[info.transfer] : plait.ink; ctx.lineWidth = transfer ? 2.5 : 1.4;
     const x0 = panel.x(p.start[a] + p.length[a]), x1 = panel.x(p.start[b]), y0 = middle(a), y1 = middle(b);
     ctx.beginPath(); ctx.moveTo(x0, y0); ctx.lineTo(x1, y1); ctx.stroke();
     if (transfer || p.lane[a] !== p.lane[b]) {

@@ -52,6 +52,7 @@ plait.Canvas = class {
     holder.appendChild(this.element);
     figure.querySelector(".plot").appendChild(holder);
     this.ctx = this.element.getContext("2d");
+    plait.canvases.push(this);
     this.resize();
     new IntersectionObserver(() => { if (this.stale) this.paint(); }, { rootMargin: "200px" }).observe(this.element);
     new ResizeObserver(() => { if (this.resize()) this.paint(); }).observe(holder);
@@ -100,7 +101,7 @@ plait.Canvas = class {
   }
   xAxis(ticks, position, label, name) {
     const ctx = this.ctx;
-    ctx.strokeStyle = "#9aa5b1"; ctx.fillStyle = plait.ink; ctx.textAlign = "center"; ctx.textBaseline = "top";
+    ctx.strokeStyle = plait.theme.axis; ctx.fillStyle = plait.ink; ctx.textAlign = "center"; ctx.textBaseline = "top";
     ctx.beginPath(); ctx.moveTo(this.left, this.bottom + 0.5); ctx.lineTo(this.right, this.bottom + 0.5); ctx.stroke();
     for (const tick of ticks) {
       const x = Math.round(position(tick)) + 0.5;
@@ -115,7 +116,7 @@ plait.Canvas = class {
     ctx.textAlign = "right"; ctx.textBaseline = "middle";
     for (const tick of ticks) {
       const y = Math.round(position(tick)) + 0.5;
-      ctx.strokeStyle = "#e6eaef";
+      ctx.strokeStyle = plait.theme.grid;
       ctx.beginPath(); ctx.moveTo(this.left, y); ctx.lineTo(this.right, y); ctx.stroke();
       ctx.fillStyle = plait.ink;
       ctx.fillText(label(tick), this.left - 8, y);
@@ -126,7 +127,6 @@ plait.Canvas = class {
     ctx.restore();
   }
 };
-plait.ink = "#26313d"; plait.soft = "#5d6b7a";
 plait.font = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
 
 // A panel whose x axis is the time of a view: wheel, drag, keys, hover.
@@ -153,7 +153,7 @@ plait.Panel = class extends plait.Canvas {
     const first = plait.upper(steps.start, view.t0 - 1, 0, steps.start.length);
     const last = plait.upper(steps.start, view.t1, 0, steps.start.length);
     if ((this.right - this.left) / Math.max(1, last - first) < 24) return;
-    ctx.strokeStyle = "#5d6b7a"; ctx.setLineDash([3, 3]); ctx.globalAlpha = 0.55;
+    ctx.strokeStyle = plait.soft; ctx.setLineDash([3, 3]); ctx.globalAlpha = 0.55;
     ctx.beginPath();
     for (let i = first; i < last; i++) { const x = Math.round(this.x(steps.start[i])) + 0.5; ctx.moveTo(x, from); ctx.lineTo(x, to); }
     ctx.stroke(); ctx.setLineDash([]); ctx.globalAlpha = 1;
