@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run folders of made-up MPI programs that were recorded from outside: a halo exchange on a ring of ranks.
+"""Run folders of made-up MPI programs that were recorded from outside: halo exchanges on a ring.
 
-In each step a rank posts two receives and two sends, computes, waits, and takes part in an MPI_Allreduce.
-Written from docs/trace-format.md with numpy, so that a million calls take a second.
+In each step a rank posts two receives and two sends, computes, waits, and takes part in an
+MPI_Allreduce. Written from docs/trace-format.md with numpy, so that a million calls take a second.
 """
 
 from __future__ import annotations
@@ -103,13 +103,17 @@ class HaloProgram:
         n, shape = self.ranks, (self.steps, self.ranks)
         slow = 1.0 + self.uneven * np.sin(np.pi * (np.arange(n) + 0.5) / n) ** 2
         now = np.full(n, 30_000.0)
-        found = {name: np.zeros(shape) for name in ("post", "send", "wait", "left", "right", "waited", "sum")}
+        found = {
+            name: np.zeros(shape) for name in ("post", "send", "wait", "left", "right", "waited", "sum")
+        }
         found["summed"] = np.zeros(shape)
         size = self.sizes()
         for step in range(self.steps):
             post = now + random.uniform(300, 900, n)
             send = post + random.uniform(900, 1600, n)
-            drift = 1.0 + 0.5 * self.uneven * np.sin(2 * np.pi * step / max(1, self.steps)) * np.linspace(-1, 1, n)
+            drift = 1.0 + 0.5 * self.uneven * np.sin(
+                2 * np.pi * step / max(1, self.steps)
+            ) * np.linspace(-1, 1, n)
             wait = send + 3000 + 1000 * self.compute_us * slow * drift * random.lognormal(0, 0.08, n)
             # Without progress in the background, data moves when both sides are in MPI.
             begin = np.maximum(wait[np.r_[n - 1, : n - 1]], wait), np.maximum(wait[np.r_[1:n, 0]], wait)
@@ -126,7 +130,9 @@ class HaloProgram:
     def sizes(self) -> Ints:
         """Bytes of a face in each step: every tenth exchange is of larger ones."""
         step = np.arange(self.steps)
-        return np.where(step % 10 == 9, 16 * self.halo_bytes, self.halo_bytes + 64 * (step % 7)).astype(np.int64)
+        return np.where(step % 10 == 9, 16 * self.halo_bytes, self.halo_bytes + 64 * (step % 7)).astype(
+            np.int64
+        )
 
     def _records(self, rank: int, times: dict[str, Ints]) -> bytes:
         names = b"".join(w.name(3, i, name) for i, name in enumerate(FUNCTIONS))
@@ -164,7 +170,13 @@ class HaloProgram:
             got = {"got" if function == 1 else "given": size}
             parts.append(
                 self._call(
-                    function, start, start + 300, peer=peer, communicator=0, number=self._numbers(place), **got
+                    function,
+                    start,
+                    start + 300,
+                    peer=peer,
+                    communicator=0,
+                    number=self._numbers(place),
+                    **got,
                 )
             )
         parts.append(self._call(3, own["wait"], own["waited"], number=self._numbers(4), count=4))
@@ -196,6 +208,8 @@ class HaloProgram:
             table["peer"], table["sequence"], table["size"] = peer, self._numbers(place), size
             posted = own[at] + 350 * (place % 2)
             done = np.maximum(own["waited"], moved) if direction else own["waited"]
-            table["times"] = np.stack([posted, np.zeros_like(posted), np.zeros_like(posted), done], axis=1)
+            table["times"] = np.stack(
+                [posted, np.zeros_like(posted), np.zeros_like(posted), done], axis=1
+            )
             parts.append(table.tobytes())
         return b"".join(parts)

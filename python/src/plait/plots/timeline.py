@@ -24,7 +24,14 @@ BARS_MAX = 1_500
 _GAP = 0.15
 _COLUMNS = 1600
 _ROWS = 40
-_HEIGHTS = {"worker": 1.0, "spans": 0.35, "gaps": 0.3, "messages": 0.22, "calls": 1.0, "background": 0.22}
+_HEIGHTS = {
+    "worker": 1.0,
+    "spans": 0.35,
+    "gaps": 0.3,
+    "messages": 0.22,
+    "calls": 1.0,
+    "background": 0.22,
+}
 
 
 def plot_rank(run: Run, lanes: Lanes, analysis: Analysis, rank: int) -> Figure | None:

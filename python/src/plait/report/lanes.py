@@ -113,38 +113,48 @@ def make_lanes(run: Run) -> Lanes:
     return Lanes(lanes, bars, left_out, len(run.ranks_present) - len(chosen))
 
 
-def _of_rank(own: dict[str, pl.DataFrame], ranks: int) -> list[tuple[int, str, str, pl.DataFrame]]:
-    """(worker, what, label, bars) of each lane of one rank."""
-    parts: list[tuple[int, str, str, pl.DataFrame]] = []
+_Part = tuple[int, str, str, pl.DataFrame]  # worker, what, label, bars
+
+
+def _of_rank(own: dict[str, pl.DataFrame], ranks: int) -> list[_Part]:
+    """The lanes of one rank."""
+    parts: list[_Part] = []
     for worker, part in _by_worker(own.get("spans")):
         parts.append((worker, "spans", "spans", part))
-    tasks = own.get("tasks")
+    tasks, calls, gaps = (own.get(name) for name in ("tasks", "calls", "gaps"))
     background = None
     if tasks is not None:
         for worker, part in _by_worker(tasks.filter(pl.col("role") == events.ROLE_TASK)):
             label = "other thread" if worker == events.NO_WORKER else f"worker {worker}"
             parts.append((worker, "worker", label, part))
         background = tasks.filter(pl.col("role") != events.ROLE_TASK)
-    calls = own.get("calls")
-    begun = None
-    if calls is not None:
-        begun = calls.filter(pl.col("class") == events.CALL_BEGUN_COLLECTIVE)
-        threads = _by_worker(calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE))
-        for worker, part in threads:
-            name = "other thread" if worker == events.NO_WORKER else f"thread {worker}"
-            parts.append((worker, "calls", name if len(threads) > 1 else "calls", part))
-    elif background is None or not background.height:
+    if calls is None and (background is None or not background.height):
         background = own.get("messages")
-    if background is not None:
-        for row, part in enumerate(_rows(background.sort("start_ns"))):
-            parts.append((row, "messages", "" if row else "messages", part))
-    if begun is not None and ranks <= BACKGROUND_RANKS_MAX:
-        for row, part in enumerate(_rows(begun.sort("start_ns"))):
-            parts.append((row, "background", "" if row else "begun", part))
-    gaps = own.get("gaps")
+    parts.extend(_in_rows("messages", "messages", background))
+    if calls is not None:
+        parts.extend(_call_lanes(calls, ranks))
     if gaps is not None:
         parts.append((0, "gaps", "poll gaps", gaps.sort("start_ns")))
     return parts
+
+
+def _call_lanes(calls: pl.DataFrame, ranks: int) -> list[_Part]:
+    is_begun = pl.col("class") == events.CALL_BEGUN_COLLECTIVE
+    threads = _by_worker(calls.filter(~is_begun))
+    parts: list[_Part] = []
+    for worker, part in threads:
+        name = "other thread" if worker == events.NO_WORKER else f"thread {worker}"
+        parts.append((worker, "calls", name if len(threads) > 1 else "calls", part))
+    if ranks <= BACKGROUND_RANKS_MAX:
+        parts.extend(_in_rows("background", "begun", calls.filter(is_begun)))
+    return parts
+
+
+def _in_rows(what: str, label: str, table: pl.DataFrame | None) -> list[_Part]:
+    if table is None:
+        return []
+    rows = _rows(table.sort("start_ns"))
+    return [(row, what, "" if row else label, part) for row, part in enumerate(rows)]
 
 
 def _choose_ranks(run: Run) -> list[int]:
