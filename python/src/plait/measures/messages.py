@@ -13,10 +13,11 @@ _KEY = ["source", "destination", "communicator", "sequence"]
 
 
 def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
-    """One row for each message that has both sides, in order of posting.
+    """One row for each message that has both sides and was received, in order of posting.
 
-    sent_ns: posted by the sender; left_ns: free on the sender; expected_ns: posted by the receiver;
-    arrived_ns: all bytes at the receiver; received_ns: the receiver was told.
+    sent_ns: posted by the sender; left_ns: free on the sender; freed_ns: the sender was told;
+    expected_ns: posted by the receiver; arrived_ns: all bytes at the receiver; received_ns: the receiver
+    was told. send_worker, send_site, receive_worker, receive_site: as in the table of messages.
     """
     sends = (
         messages.filter(~pl.col("received"))
@@ -28,16 +29,22 @@ def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
             "tag",
             pl.col("posted_ns").alias("sent_ns"),
             pl.col("arrived_ns").alias("left_ns"),
+            pl.col("completed_ns").alias("freed_ns"),
+            pl.col("unfinished").alias("send_unfinished"),
+            pl.col("worker").alias("send_worker"),
+            pl.col("site").alias("send_site"),
         )
     )
     receives = (
-        messages.filter(pl.col("received"))
+        messages.filter(pl.col("received") & ~pl.col("unfinished"))
         .unique(_KEY, keep="first", maintain_order=True)
         .select(
             *_KEY,
             pl.col("posted_ns").alias("expected_ns"),
             "arrived_ns",
             pl.col("completed_ns").alias("received_ns"),
+            pl.col("worker").alias("receive_worker"),
+            pl.col("site").alias("receive_site"),
         )
     )
     return sends.join(receives, on=_KEY, how="inner").sort("sent_ns")
@@ -52,6 +59,19 @@ class Unmatched:
 def count_unmatched(messages: pl.DataFrame, matched: pl.DataFrame) -> Unmatched:
     received = int(messages["received"].sum())
     return Unmatched(messages.height - received - matched.height, received - matched.height)
+
+
+def unmatched_messages(messages: pl.DataFrame) -> pl.DataFrame:
+    """The sides of messages that have no other side, or whose receive never completed: rows of the
+    table.
+
+    Of programs recorded from outside, `function` and `site` tell what posted them.
+    """
+    sides = messages.with_columns((~pl.col("received")).alias("other"))
+    done = messages.select(*_KEY, pl.col("received").alias("other"), pl.lit(value=True).alias("there"))
+    lonely = sides.join(done, on=[*_KEY, "other"], how="anti")
+    waiting = messages.filter(pl.col("received") & pl.col("unfinished"))
+    return pl.concat([lonely.drop("other"), waiting]).unique(maintain_order=True).sort("posted_ns")
 
 
 @dataclass(frozen=True)

@@ -55,5 +55,6 @@ def only_step(run: Run, step: int) -> Run:
         messages=run.messages.filter(pl.col("posted_ns").is_between(low, high)),
         spans=run.spans.filter(pl.col("step") == step),
         gaps=run.gaps.filter(meanwhile("start_ns", "end_ns")),
+        calls=run.calls.filter(meanwhile("start_ns", "end_ns")),
         counters=run.counters.filter(meanwhile("time_ns", "time_ns")),
     )

@@ -12,11 +12,18 @@ import polars as pl
 from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
+from plait.measures.calls import parallel_window
+from plait.measures.communication import CallMeasures, TrafficMeasures, measure_calls, measure_traffic
 from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
 from plait.measures.idle import idle_by_lane, idle_by_rank
 from plait.measures.kinds import kind_statistics
-from plait.measures.messages import Unmatched, count_unmatched, match_messages
+from plait.measures.messages import (
+    Unmatched,
+    count_unmatched,
+    match_messages,
+    unmatched_messages,
+)
 from plait.measures.phases import phase_times
 from plait.measures.steps import only_step, steps_of_run
 
@@ -26,14 +33,15 @@ class Analysis:
     folder: Path
     run: Run
     window_ns: tuple[int, int]  # of everything recorded
-    working_ns: tuple[
-        int, int
-    ]  # from the first task being ready to the end of the last; idle counts here
+    #: From the first task being ready to the end of the last; idle counts here. Of a run with no tasks:
+    #: parallel_window.
+    working_ns: tuple[int, int]
     steps: pl.DataFrame
     lanes: pl.DataFrame  # idle_by_lane
     ranks: pl.DataFrame  # idle_by_rank
     matched: pl.DataFrame
     unmatched: Unmatched
+    unmatched_messages: pl.DataFrame
     task_phases: pl.DataFrame
     message_phases: pl.DataFrame  # sends and receives
     span_phases: pl.DataFrame
@@ -43,6 +51,8 @@ class Analysis:
     paths: pl.DataFrame
     path_tasks: pl.DataFrame
     shares: pl.DataFrame
+    calls: CallMeasures  # of programs recorded from outside; else empty
+    traffic: TrafficMeasures
     only_step: int | None
 
     @property
@@ -73,7 +83,7 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
     matched = match_messages(run.messages)
     window_ns = run.window_ns()
     steps = steps_of_run(run)
-    working_ns = window_ns
+    working_ns = parallel_window(run)
     if run.tasks.height:
         working_ns = (int(steps["start_ns"].to_numpy().min()), int(steps["end_ns"].to_numpy().max()))
     lanes = idle_by_lane(run.tasks, working_ns)
@@ -90,6 +100,7 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         ranks=idle_by_rank(lanes),
         matched=matched,
         unmatched=count_unmatched(run.messages, matched),
+        unmatched_messages=unmatched_messages(run.messages),
         task_phases=phase_times(run.tasks.filter(ran), run.kinds, run.ranks_present),
         message_phases=phase_times(run.tasks.filter(~ran), run.kinds, run.ranks_present),
         span_phases=phase_times(run.spans, run.span_kinds, run.ranks_present),
@@ -99,5 +110,7 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         paths=paths,
         path_tasks=path_tasks,
         shares=path_shares(paths, run.kinds),
+        calls=measure_calls(run, matched, parallel_window(run)),
+        traffic=measure_traffic(run, working_ns),
         only_step=step,
     )

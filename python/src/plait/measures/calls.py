@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Time in the calls of a communication library: by function, by call site, by class, by rank."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from plait import _events as events
+from plait._events import Run
+
+_LANE = ["rank", "worker"]
+
+
+def parallel_window(run: Run) -> tuple[int, int]:
+    """From when the first rank came back from MPI_Init to when the last one went into MPI_Finalize.
+
+    Where a run has no such calls, that of everything recorded. Times in calls are counted within it:
+    what starting and ending the library takes says nothing about the program, but a rank that waits in
+    MPI_Finalize for another does.
+    """
+    low, high = run.window_ns()
+    ends = run.calls.filter(pl.col("class") == events.CALL_BEGINS_OR_ENDS)
+    if not ends.height:
+        return low, high
+    middle = (low + high) // 2
+    begun = ends.filter(pl.col("end_ns") <= middle).group_by("rank").agg(pl.col("end_ns").max())
+    ended = ends.filter(pl.col("end_ns") > middle).group_by("rank").agg(pl.col("start_ns").min())
+    first = int(begun["end_ns"].to_numpy().min()) if begun.height else low
+    last = int(ended["start_ns"].to_numpy().max()) if ended.height else high
+    return (first, last) if last > first else (low, high)
+
+
+def calls_within(run: Run, window_ns: tuple[int, int]) -> pl.DataFrame:
+    """The calls proper, cut to the window; those outside it are left out. Sorted by lane and start."""
+    low, high = window_ns
+    return (
+        run.calls.filter(
+            (pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
+            & (pl.col("end_ns") > low)
+            & (pl.col("start_ns") < high)
+        )
+        .with_columns(pl.col("start_ns").clip(low, high), pl.col("end_ns").clip(low, high))
+        .sort(*_LANE, "start_ns", "end_ns")
+    )
+
+
+def call_times(calls: pl.DataFrame, whole_ns: int, *by: str) -> pl.DataFrame:
+    """One row for each combination of the columns `by` ("function", "site", "class", "rank", ...),
+    longest first.
+
+    count, time_ns, bytes_given, bytes_got; mean_ns, max_ns of a call; share of `whole_ns` (see
+    `lane_time`). `calls`: as `calls_within` gives them: calls of one thread are not nested, so sums
+    count nothing twice.
+    """
+    return (
+        calls.with_columns((pl.col("end_ns") - pl.col("start_ns")).alias("time_ns"))
+        .group_by(*by)
+        .agg(
+            pl.len().cast(pl.Int64).alias("count"),
+            pl.col("time_ns").sum(),
+            pl.col("bytes_given", "bytes_got").sum(),
+            pl.col("time_ns").mean().alias("mean_ns"),
+            pl.col("time_ns").max().alias("max_ns"),
+        )
+        .with_columns((pl.col("time_ns") / max(1, whole_ns)).alias("share"))
+        .sort("time_ns", *by, descending=[True, *[False] * len(by)])
+    )
+
+
+def lane_time(calls: pl.DataFrame, window_ns: tuple[int, int]) -> int:
+    """The time of all threads that call: what shares are of. A rank that calls from two threads counts
+    twice."""
+    lanes = calls.select(_LANE).unique().height
+    return lanes * (window_ns[1] - window_ns[0])
+
+
+def call_at(
+    calls: pl.DataFrame, rank: pl.Series, worker: pl.Series, time_ns: pl.Series
+) -> npt.NDArray[np.int64]:
+    """The row of `calls` in which each (rank, worker) was at a time; -1 where it was in none.
+
+    `calls` must be sorted by rank, worker and start (`calls_within`). For what a message's completion
+    was told by.
+    """
+    found = np.full(len(rank), -1, dtype=np.int64)
+    if not calls.height or not len(rank):
+        return found
+    lane_of_call = _lane(calls["rank"], calls["worker"])
+    wanted = _lane(rank, worker)
+    times = time_ns.to_numpy()
+    start, end = calls["start_ns"].to_numpy(), calls["end_ns"].to_numpy()
+    firsts = np.flatnonzero(np.r_[True, np.diff(lane_of_call) != 0])
+    bounds = np.r_[firsts, lane_of_call.size]
+    order = np.argsort(wanted, kind="stable")
+    sorted_wanted = wanted[order]
+    for first, last in pairwise(bounds):
+        low, high = np.searchsorted(sorted_wanted, lane_of_call[first] + np.array([0, 1]))
+        rows = order[low:high]
+        at = first + np.searchsorted(start[first:last], times[rows], side="right") - 1
+        inside = (at >= first) & (end[np.maximum(at, 0)] >= times[rows])
+        found[rows[inside]] = at[inside]
+    return found
+
+
+def _lane(rank: pl.Series, worker: pl.Series) -> npt.NDArray[np.int64]:
+    lane: npt.NDArray[np.int64] = rank.to_numpy().astype(np.int64) << 17 | worker.to_numpy()
+    return lane

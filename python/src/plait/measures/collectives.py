@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What kind of collective a function is, who takes part, and which calls of the ranks are one
+collective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from plait import _events as events
+from plait._events import Run
+
+#: Who must be there before a rank can leave: all, the root, all (and only the root waits), those before
+#: it.
+BARRIER, ALL, FROM_ROOT, TO_ROOT, PREFIX = "barrier", "all", "from root", "to root", "prefix"
+
+
+@dataclass(frozen=True)
+class Shape:
+    flow: str
+    divided: bool = False  # what a rank gives is shares for the members, not the same for each
+
+
+_SHAPES = {
+    "barrier": Shape(BARRIER),
+    "bcast": Shape(FROM_ROOT),
+    "scatter": Shape(FROM_ROOT, divided=True),
+    "scatterv": Shape(FROM_ROOT, divided=True),
+    "gather": Shape(TO_ROOT),
+    "gatherv": Shape(TO_ROOT),
+    "reduce": Shape(TO_ROOT),
+    "scan": Shape(PREFIX),
+    "exscan": Shape(PREFIX),
+    "alltoall": Shape(ALL, divided=True),
+    "alltoallv": Shape(ALL, divided=True),
+    "alltoallw": Shape(ALL, divided=True),
+    "reduce_scatter": Shape(ALL, divided=True),
+    "reduce_scatter_block": Shape(ALL, divided=True),
+}
+
+
+def shape_of(function: str) -> Shape | None:
+    """Of the function's name ("MPI_Ibcast", "MPI_Allreduce_init"); None for neighbourhood
+    collectives."""
+    name = function.lower().removeprefix("p").removeprefix("mpi_")
+    name = name.removesuffix("_init").removesuffix("_c")
+    if "neighbor" in name:
+        return None
+    known = _SHAPES.get(name) or _SHAPES.get(name.removeprefix("i"))
+    return known or Shape(ALL)
+
+
+def members_of(run: Run, communicator: int) -> list[int]:
+    """As ranks of the run, in the communicator's order; none where they are not known."""
+    if communicator == 0:
+        return list(range(run.ranks))
+    found = run.communicators.filter(pl.col("communicator") == communicator)
+    return found.sort("index")["rank"].to_list()
+
+
+def collective_calls(run: Run) -> pl.DataFrame:
+    """The calls that are collectives, each with `flow` and what the others did; sorted by rank, worker,
+    start.
+
+    Calls of the ranks are one collective when communicator and `count` agree. `last_ns`: when the last
+    rank came to it; `last_rank`: who; `root_ns`: when the root did; `first_ns`: when the first one did;
+    `ranks`: how many came. Non-blocking ones stand here with the whole of their time, from their call to
+    when the program was told.
+    """
+    what = pl.col("class").is_in([events.CALL_COLLECTIVE, events.CALL_BEGUN_COLLECTIVE])
+    calls = run.calls.filter(what & (pl.col("communicator") >= 0))
+    flows = [shape.flow if (shape := shape_of(name)) else "" for name in run.functions]
+    table = pl.DataFrame(
+        {"function": range(len(flows)), "flow": flows}, schema={"function": pl.Int32, "flow": pl.String}
+    )
+    key = ["communicator", "count"]
+    is_root = pl.col("rank") == pl.col("peer")
+    start = pl.col("start_ns")
+    together = calls.group_by(key).agg(
+        start.max().alias("last_ns"),
+        pl.col("rank").sort_by("start_ns").last().alias("last_rank"),
+        start.min().alias("first_ns"),
+        start.filter(is_root).max().alias("root_ns"),
+        pl.len().alias("ranks"),
+    )
+    return (
+        calls.join(table, on="function", how="left")
+        .join(together, on=key, how="left")
+        .sort("rank", "worker", "start_ns")
+    )

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All measures of the calls of a program that was recorded from outside, and of who gave how much to
+whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import polars as pl
+
+from plait._events import Run
+from plait.measures.balance import Balance, balance_over_time
+from plait.measures.calls import call_times, calls_within, lane_time
+from plait.measures.message_sides import message_sides
+from plait.measures.overlap import (
+    Link,
+    fit_link,
+    message_overlap,
+    overlap_times,
+    soonest_ns,
+    stalled_calls,
+)
+from plait.measures.savings import Savings, savings
+from plait.measures.traffic import collective_matrix, message_matrix, size_histogram
+from plait.measures.wait_states import begun_collectives, wait_states, wait_times
+
+#: Bins of the balance over time.
+BINS = 120
+
+
+@dataclass(frozen=True)
+class CallMeasures:
+    """Empty tables where a run has no calls. Names of functions and sites: `Run.functions`,
+    `Run.sites`."""
+
+    window_ns: tuple[int, int]  # parallel_window
+    whole_ns: int  # lane_time: what shares are of
+    by_function: pl.DataFrame  # call_times, each
+    by_site: pl.DataFrame  # by function and site
+    by_class: pl.DataFrame
+    by_rank: pl.DataFrame
+    by_rank_and_class: pl.DataFrame
+    waits: pl.DataFrame  # wait_states: one row for each call that lost time
+    waits_by_kind: pl.DataFrame  # wait_times, each
+    waits_by_rank: pl.DataFrame  # by rank and kind
+    waits_by_site: pl.DataFrame  # by function, site and kind
+    waits_by_peer: pl.DataFrame  # by the rank that came late
+    stalled: pl.DataFrame  # stalled_calls: one row for each call that waited for data ready earlier
+    stalled_by_function: pl.DataFrame  # function, stalled_ns
+    stalled_by_site: pl.DataFrame  # function, site, stalled_ns
+    overlap: pl.DataFrame  # message_overlap
+    overlap_by_rank: pl.DataFrame  # overlap_times
+    link: Link | None
+    savings: Savings
+
+
+@dataclass(frozen=True)
+class TrafficMeasures:
+    """Of any run."""
+
+    matrix: pl.DataFrame  # message_matrix
+    collectives: pl.DataFrame  # collective_matrix
+    sizes: pl.DataFrame  # size_histogram
+    balance: Balance  # balance_over_time
+
+
+def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -> CallMeasures:
+    """`matched`: `match_messages`; `window_ns`: `parallel_window`."""
+    calls = calls_within(run, window_ns)
+    whole_ns = lane_time(calls, window_ns)
+    sides = message_sides(calls, matched, run.clock_error_ns)
+    waits = wait_states(run, calls, sides)
+    link = fit_link(sides, matched.height)
+    soonest = soonest_ns(matched, link)
+    stalled = stalled_calls(calls, sides, begun_collectives(run, calls), soonest, link)
+    overlap = message_overlap(sides, soonest, link)
+    sum_stalled = pl.col("stalled_ns").sum()
+    return CallMeasures(
+        window_ns=window_ns,
+        whole_ns=whole_ns,
+        by_function=call_times(calls, whole_ns, "function"),
+        by_site=call_times(calls, whole_ns, "function", "site"),
+        by_class=call_times(calls, whole_ns, "class"),
+        by_rank=call_times(calls, whole_ns, "rank"),
+        by_rank_and_class=call_times(calls, whole_ns, "rank", "class"),
+        waits=waits,
+        waits_by_kind=wait_times(waits, "kind"),
+        waits_by_rank=wait_times(waits, "rank", "kind"),
+        waits_by_site=wait_times(waits, "function", "site", "kind"),
+        waits_by_peer=wait_times(waits, "peer"),
+        stalled=stalled,
+        stalled_by_function=stalled.group_by("function").agg(sum_stalled).sort("function"),
+        stalled_by_site=stalled.group_by("function", "site").agg(sum_stalled).sort("function", "site"),
+        overlap=overlap,
+        overlap_by_rank=overlap_times(overlap, "rank"),
+        link=link,
+        savings=savings(run, calls, waits, stalled, window_ns),
+    )
+
+
+def measure_traffic(run: Run, window_ns: tuple[int, int]) -> TrafficMeasures:
+    """`window_ns`: the time over which the balance is shown."""
+    return TrafficMeasures(
+        matrix=message_matrix(run),
+        collectives=collective_matrix(run),
+        sizes=size_histogram(run),
+        balance=balance_over_time(run, window_ns, BINS),
+    )

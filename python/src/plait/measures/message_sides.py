@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each call that waited for messages waited for: the messages that it completed, seen from its
+rank."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plait import _events as events
+from plait.measures.calls import call_at
+
+EAGER, RENDEZVOUS, NOT_KNOWN = 0, 1, events.PROTOCOL_NOT_KNOWN
+
+
+def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: int) -> pl.DataFrame:
+    """A row for each side of a message of which a call was told the end.
+
+    call: the row of `calls` (as `calls_within` gives them) in which its thread was told, and
+    call_start_ns, call_end_ns of it; received; rank, peer; size_bytes; posted_ns, other_ns: when this
+    side and the other one posted; ready_ns: the later of these: from then on the data can move; told_ns;
+    buffered: of a send that did not need its receive; message: the row of `matched`.
+    """
+    is_waiting = pl.Series(calls["class"]).is_in([events.CALL_COMPLETES, events.CALL_MESSAGE])
+    whole = matched.with_row_index("message").with_columns(is_buffered(matched, clock_error_ns))
+    common = ("message", "size_bytes")
+    received = whole.select(
+        *common,
+        pl.lit(value=True).alias("received"),
+        pl.col("destination").alias("rank"),
+        pl.col("source").alias("peer"),
+        pl.col("receive_worker").alias("worker"),
+        pl.col("expected_ns").alias("posted_ns"),
+        pl.col("sent_ns").alias("other_ns"),
+        pl.col("received_ns").alias("told_ns"),
+        pl.lit(value=False).alias("buffered"),
+    )
+    sent = whole.filter(~pl.col("send_unfinished")).select(
+        *common,
+        pl.lit(value=False).alias("received"),
+        pl.col("source").alias("rank"),
+        pl.col("destination").alias("peer"),
+        pl.col("send_worker").alias("worker"),
+        pl.col("sent_ns").alias("posted_ns"),
+        pl.col("expected_ns").alias("other_ns"),
+        pl.col("freed_ns").alias("told_ns"),
+        "buffered",
+    )
+    sides = pl.concat([received, sent])
+    call = call_at(calls, sides["rank"], sides["worker"], sides["told_ns"])
+    times = calls.select(
+        pl.col("start_ns").alias("call_start_ns"), pl.col("end_ns").alias("call_end_ns")
+    ).with_row_index("call")
+    return (
+        sides.with_columns(
+            pl.Series("call", call), pl.max_horizontal("posted_ns", "other_ns").alias("ready_ns")
+        )
+        .filter(pl.col("call") >= 0)
+        .with_columns(pl.col("call").cast(pl.UInt32))
+        .join(times.filter(is_waiting), on="call", how="inner")
+    )
+
+
+def eager_limit(matched: pl.DataFrame, clock_error_ns: int) -> int:
+    """Size of the largest message whose sender was told its end before the receive was posted; -1: none
+    was.
+
+    Up to this size sends need no receive, as far as the run shows: for messages of which the recording
+    does not know the protocol.
+    """
+    early = pl.col("freed_ns") < pl.col("expected_ns") - clock_error_ns
+    sizes = matched.filter(early & ~pl.col("send_unfinished"))["size_bytes"]
+    return int(sizes.to_numpy().max()) if sizes.len() else -1
+
+
+def is_buffered(matched: pl.DataFrame, clock_error_ns: int) -> pl.Series:
+    """Which messages were sent without waiting for their receive, named `buffered`."""
+    protocol = pl.col("protocol")
+    small = pl.col("size_bytes") <= eager_limit(matched, clock_error_ns)
+    told = (protocol != RENDEZVOUS) & (protocol != NOT_KNOWN)
+    return matched.select((told | ((protocol == NOT_KNOWN) & small)).alias("buffered"))["buffered"]

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who gives how much to whom, and in messages of which sizes."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plait import _events as events
+from plait._events import Run
+from plait.measures.collectives import FROM_ROOT, TO_ROOT, members_of, shape_of
+
+_PAIR = ["source", "destination"]
+
+
+def message_matrix(run: Run) -> pl.DataFrame:
+    """One row for each pair of ranks that exchanged messages: source, destination, messages, bytes.
+
+    As the senders recorded them; of a rank whose file is missing, as the receivers did.
+    """
+    messages = run.messages
+    missing = [rank for rank in range(run.ranks) if rank not in set(run.ranks_present)]
+    kept = ~pl.col("received") | (pl.col("source").is_in(missing) & ~pl.col("unfinished"))
+    return (
+        messages.filter(kept)
+        .group_by(_PAIR)
+        .agg(pl.len().cast(pl.Int64).alias("messages"), pl.col("size_bytes").sum().alias("bytes"))
+        .sort(_PAIR)
+    )
+
+
+def collective_matrix(run: Run) -> pl.DataFrame:
+    """As `message_matrix`, of what collectives carry, whatever messages the library makes of it.
+
+    `messages` counts collectives. From a root: what it gives, to each other member (of a scatter: a
+    share). To a root: what each gives. All to all: what a rank gives, divided among the others (its
+    shares, where they differ); of operations in which everybody gets what everybody gives (allgather,
+    allreduce): all of it, to each.
+    """
+    what = pl.col("class").is_in([events.CALL_COLLECTIVE, events.CALL_BEGINS_COLLECTIVE])
+    calls = run.calls.filter(what & (pl.col("communicator") >= 0) & (pl.col("bytes_given") > 0))
+    parts = []
+    for (communicator, function), part in calls.group_by("communicator", "function"):
+        shape = shape_of(run.functions[int(str(function))])
+        members = members_of(run, int(str(communicator)))
+        if len(members) < 2 or shape is None:
+            continue
+        parts.append(_flows(part, run.shares, members, shape.flow, divided=shape.divided))
+    schema = {
+        "source": pl.Int32(),
+        "destination": pl.Int32(),
+        "messages": pl.Int64(),
+        "bytes": pl.Int64(),
+    }
+    if not parts:
+        return pl.DataFrame(schema=schema)
+    whole = pl.concat(parts).filter(pl.col("source") != pl.col("destination"))
+    return (
+        whole.group_by(_PAIR)
+        .agg(pl.col("messages").sum(), pl.col("bytes").sum())
+        .select(pl.col(name).cast(kind) for name, kind in schema.items())
+        .sort(_PAIR)
+    )
+
+
+def _flows(
+    calls: pl.DataFrame, shares: pl.DataFrame, members: list[int], flow: str, *, divided: bool
+) -> pl.DataFrame:
+    """source, destination, messages, bytes of calls of one function on one communicator."""
+    count = len(members)
+    everybody = pl.DataFrame(
+        {"index": range(count), "destination": members},
+        schema={"index": pl.Int64, "destination": pl.Int32},
+    )
+    if flow == TO_ROOT:
+        to = calls.filter(pl.col("peer") >= 0).select(
+            pl.col("rank").alias("source"), pl.col("peer").alias("destination"), "bytes_given"
+        )
+        return _sum(to.with_columns(pl.col("bytes_given").cast(pl.Float64)))
+    if flow == FROM_ROOT:
+        calls = calls.filter(pl.col("rank") == pl.col("peer"))
+    given = pl.col("bytes_given") / count if divided else pl.col("bytes_given").cast(pl.Float64)
+    told = calls.select("rank", "number").join(shares, on=["rank", "number"])
+    by_share = told.join(everybody, on="index").select(
+        pl.col("rank").alias("source"), "destination", pl.col("bytes_given").cast(pl.Float64)
+    )
+    rest = calls.join(told, on=["rank", "number"], how="anti") if told.height else calls
+    of_rank = rest.group_by("rank").agg(pl.len().alias("calls"), given.sum().alias("bytes_given"))
+    alike = of_rank.join(everybody, how="cross").select(
+        pl.col("rank").alias("source"), "destination", "bytes_given", pl.col("calls").cast(pl.Int64)
+    )
+    counted = _sum(by_share)
+    return pl.concat(
+        [
+            counted,
+            alike.select(
+                *_PAIR, pl.col("calls").alias("messages"), pl.col("bytes_given").alias("bytes")
+            ),
+        ]
+    )
+
+
+def _sum(flows: pl.DataFrame) -> pl.DataFrame:
+    return flows.group_by(_PAIR).agg(
+        pl.len().cast(pl.Int64).alias("messages"), pl.col("bytes_given").sum().alias("bytes")
+    )
+
+
+def size_histogram(run: Run) -> pl.DataFrame:
+    """Messages by size: low_bytes, high_bytes (excluded), messages, bytes; a row for each power of two
+    from the least to the largest that turns up, empty ones too. Messages of no bytes have a row of their
+    own, from 0 to 1."""
+    side = run.messages.filter(~pl.col("received"))
+    if not side.height:
+        side = run.messages
+    schema = {name: pl.Int64() for name in ("low_bytes", "high_bytes", "messages", "bytes")}
+    if not side.height:
+        return pl.DataFrame(schema=schema)
+    # 0 for no bytes, else 1 + log2; exact, as it is counted in bits.
+    power = pl.when(pl.col("size_bytes") <= 0).then(0).otherwise(64 - _leading_zeros()).alias("power")
+    found = side.group_by(power).agg(
+        pl.len().cast(pl.Int64).alias("messages"), pl.col("size_bytes").sum().alias("bytes")
+    )
+    low, high = found["power"].to_numpy().min(), found["power"].to_numpy().max()
+    rows = pl.DataFrame({"power": range(int(low), int(high) + 1)}, schema={"power": pl.Int64})
+    return (
+        rows.join(found.with_columns(pl.col("power").cast(pl.Int64)), on="power", how="left")
+        .with_columns(
+            pl.when(pl.col("power") == 0)
+            .then(0)
+            .otherwise(2 ** (pl.col("power") - 1).clip(0))
+            .alias("low_bytes"),
+            (2 ** pl.col("power")).alias("high_bytes"),
+            pl.col("messages", "bytes").fill_null(0),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in schema.items())
+        .sort("low_bytes")
+    )
+
+
+def _leading_zeros() -> pl.Expr:
+    zeros: pl.Expr = pl.col("size_bytes").bitwise_leading_zeros().cast(pl.Int64)
+    return zeros
