@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -87,20 +86,10 @@ std::optional<Factored> Plait::factor(const Problem& problem) {
 
 /// GFlop/s of tile products on all cores that a run uses, at once; the same on all ranks.
 double product_rate(std::size_t tile, std::uint32_t workers) {
-  std::vector<double> rates(workers);
   MPI_Barrier(MPI_COMM_WORLD);
-  {
-    std::vector<std::jthread> threads;
-    for (double& rate : rates) {
-      threads.emplace_back([&rate, tile] { rate = cholesky::measure_product_rate(tile); });
-    }
-  }
-  double sum = 0;
-  for (const double rate : rates) {
-    sum += rate * 1e-9;
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-  return sum;
+  double rate = cholesky::measure_product_rate(tile, workers) * 1e-9;
+  MPI_Allreduce(MPI_IN_PLACE, &rate, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return rate;
 }
 
 double rate_of(const Factored& factored, std::size_t size) {

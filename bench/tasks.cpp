@@ -24,15 +24,9 @@ using tasks::Way;
 using tasks::Witness;
 
 void fill(plait::Graph& graph, Pattern pattern, Witness& witness) {
-  const std::size_t width = pattern == Pattern::wavefront ? tasks::side_length : 1;
   for (std::size_t i = 0; i < tasks::task_count(pattern); ++i) {
     plait::Task task = graph.task("empty", [&witness, i] { witness.ran(i); });
-    if (i % width != 0) {
-      task.after(graph.all()[i - 1]);
-    }
-    if (pattern != Pattern::independent && i >= width) {
-      task.after(graph.all()[i - width]);
-    }
+    tasks::for_each_before(pattern, i, [&](std::size_t earlier) { task.after(graph.all()[earlier]); });
   }
 }
 

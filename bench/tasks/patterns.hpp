@@ -52,6 +52,18 @@ inline constexpr std::uint64_t fib_value = 46'368;
   }
 }
 
+/// Calls `visit(earlier)` for each task that comes right before `task`; of all but `fib`.
+template <class Visit>
+constexpr void for_each_before(Pattern pattern, std::size_t task, const Visit& visit) {
+  const std::size_t width = pattern == Pattern::wavefront ? side_length : 1;
+  if (task % width != 0) {
+    visit(task - 1);
+  }
+  if (pattern != Pattern::independent && task >= width) {
+    visit(task - width);
+  }
+}
+
 /// Sees, in runs that are not timed, that each task ran once and after those before it. All threads may tell it.
 class Witness {
  public:
@@ -77,18 +89,13 @@ class Witness {
     if (pattern_ == Pattern::fib) {
       return result_ == fib_value;
     }
-    const std::size_t width = pattern_ == Pattern::wavefront ? side_length : 1;
-    const auto is_after = [&](std::size_t task, std::size_t distance) {
-      return ran_at_[task] > ran_at_[task - distance];
-    };
+    bool is_in_order = true;
     for (std::size_t task = 0; task < ran_at_.size(); ++task) {
-      const bool has_left = width > 1 && task % width != 0;
-      const bool has_upper = pattern_ != Pattern::independent && task >= width;
-      if (ran_at_[task] == 0 || (has_left && !is_after(task, 1)) || (has_upper && !is_after(task, width))) {
-        return false;
-      }
+      is_in_order = is_in_order && ran_at_[task] != 0;
+      for_each_before(
+          pattern_, task, [&](std::size_t earlier) { is_in_order = is_in_order && ran_at_[task] > ran_at_[earlier]; });
     }
-    return ran_count_ == ran_at_.size();
+    return is_in_order && ran_count_ == ran_at_.size();
   }
 
  private:

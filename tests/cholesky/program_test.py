@@ -1,53 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plait-cholesky as its users run it: matrices of all kinds, options, bad input. Called with PLAIT_CHOLESKY MPIEXEC."""
+"""plait-cholesky as its users run it: matrices of all kinds, options, bad input. Called with PROGRAM MPIEXEC."""
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
 import h5py
 import numpy as np
-
-CHOLESKY, MPIEXEC = sys.argv[1:3]
-SECONDS_MAX = 60
-
-Done = subprocess.CompletedProcess[str]
+from program_case import ProgramCase, run
 
 
-def run(*command: object, ranks: int = 1, environment: dict[str, str] | None = None) -> Done:
-    return subprocess.run(
-        [MPIEXEC, str(ranks), CHOLESKY, *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS_MAX,
-        env={**os.environ, **(environment or {})},
-        check=False,
-    )
-
-
-class Program(unittest.TestCase):
-    def setUp(self) -> None:
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.folder = pathlib.Path(place.name)
-
-    def good(self, *command: object, ranks: int = 1) -> str:
-        done = run(*command, ranks=ranks)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
-
-    def refused(self, sentence: str, *command: object, ranks: int = 2) -> None:
-        done = run(*command, ranks=ranks)
-        self.assertNotEqual(done.returncode, 0, done.stdout)
-        self.assertIn(sentence, done.stderr)
-        self.assertNotIn("signal", done.stderr)
-
+class Program(ProgramCase):
     def written(self, name: str, text: str) -> pathlib.Path:
         file = self.folder / name
         file.write_text(text)
@@ -72,7 +38,7 @@ class Program(unittest.TestCase):
             self.assertIn(row, text)
         tiles = int(re.search(r"sent +(\d+) tiles", text)[1])
         self.assertGreater(tiles, 0)
-        self.assertIn("sent          0 tiles", self.good("--size", 512, "--tile", 64))
+        self.assertIn("sent          0 tiles", self.good("--size", 512, "--tile", 64, ranks=1))
 
     def test_every_way_of_sending_gives_right_factors(self) -> None:
         for way in (

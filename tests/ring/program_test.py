@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""plait-ring as its users run it: runs, restarts, bad input, a killed rank. Called with PLAIT_RING MPIEXEC."""
+"""plait-ring as its users run it: runs, restarts, bad input, a killed rank. Called with PROGRAM MPIEXEC."""
 
 from __future__ import annotations
 
@@ -8,30 +8,12 @@ import pathlib
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
 import h5py
 import numpy as np
-
-RING, MPIEXEC = sys.argv[1:3]
-SECONDS_MAX = 60
-
-
-Done = subprocess.CompletedProcess[str]
-
-
-def run(*command: object, ranks: int = 0, environment: dict[str, str] | None = None) -> Done:
-    launcher = [MPIEXEC, str(ranks)] if ranks else []
-    return subprocess.run(
-        [*launcher, RING, *map(str, command)],
-        capture_output=True,
-        text=True,
-        timeout=SECONDS_MAX,
-        env={**os.environ, **(environment or {})},
-        check=False,
-    )
+from program_case import MPIEXEC, PROGRAM, SECONDS_MAX, ProgramCase, run
 
 
 def bodies(file: pathlib.Path) -> np.ndarray:
@@ -40,25 +22,12 @@ def bodies(file: pathlib.Path) -> np.ndarray:
         return snapshot["PartType1/Coordinates"][:][np.argsort(snapshot["PartType1/ParticleIDs"][:])]
 
 
-class Program(unittest.TestCase):
+class Program(ProgramCase):
     def setUp(self) -> None:
-        place = tempfile.TemporaryDirectory()
-        self.addCleanup(place.cleanup)
-        self.folder = pathlib.Path(place.name)
+        super().setUp()
         self.start = self.folder / "start.hdf5"
-        done = run("init", "--n-azimuthal", 30, "--velocity-scatter", 1e-3, "-o", self.start)
+        done = run("init", "--n-azimuthal", 30, "--velocity-scatter", 1e-3, "-o", self.start, ranks=0)
         self.assertEqual(done.returncode, 0, done.stderr)
-
-    def good(self, *command: object, ranks: int = 2) -> str:
-        done = run(*command, ranks=ranks)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return done.stdout
-
-    def refused(self, sentence: str, *command: object, ranks: int = 2) -> None:
-        done = run(*command, ranks=ranks)
-        self.assertNotEqual(done.returncode, 0, done.stdout)
-        self.assertIn(sentence, done.stderr)
-        self.assertNotIn("signal", done.stderr)
 
     def changed(self, change) -> pathlib.Path:
         """A copy of the first snapshot, with `change(file)` done to it."""
@@ -150,7 +119,7 @@ class Program(unittest.TestCase):
     def test_a_killed_rank_ends_the_job_within_seconds_and_leaves_a_trace(self) -> None:
         trace = self.folder / "trace"
         job = subprocess.Popen(
-            [MPIEXEC, "2", RING, "run", self.start, "--steps", "100000000", "--output", self.folder / "out"],
+            [MPIEXEC, "2", PROGRAM, "run", self.start, "--steps", "100000000", "--output", self.folder / "out"],
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={**os.environ, "PLAIT_TRACE": str(trace)},
@@ -161,7 +130,7 @@ class Program(unittest.TestCase):
             self.assertLess(time.monotonic(), deadline, "the run starts")
             self.assertIsNone(job.poll())
             time.sleep(0.05)
-        ranks = subprocess.run(["pgrep", "-f", f"^{RING} run {self.start}"], capture_output=True, text=True, check=True)
+        ranks = subprocess.run(["pgrep", "-f", f"^{PROGRAM} run {self.start}"], capture_output=True, text=True, check=True)
         os.kill(int(ranks.stdout.split()[-1]), signal.SIGKILL)
         _, errors = job.communicate(timeout=10)
         self.assertNotEqual(job.returncode, 0)

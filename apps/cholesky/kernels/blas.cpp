@@ -6,7 +6,9 @@
 #include <cblas.h>
 #include <chrono>
 #include <cstdlib>
+#include <numeric>
 #include <string_view>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -41,6 +43,24 @@ std::string_view better_kernels() {
 }
 #endif
 
+/// On the calling thread.
+double measure_own_rate(std::size_t tile) {
+  using Clock = std::chrono::steady_clock;
+  const std::vector<double> a(tile * tile, 0.5);
+  std::vector<double> c(tile * tile);
+  const ConstTile left{a.data(), tile, tile};
+  const Tile result{c.data(), tile, tile};
+  const double flops = 2.0 * static_cast<double>(tile) * static_cast<double>(tile) * static_cast<double>(tile);
+  double best = 0;
+  for (const Clock::time_point start = Clock::now(); Clock::now() - start < std::chrono::milliseconds{100};) {
+    const Clock::time_point begin = Clock::now();
+    update_transposed(left, left, result);
+    const std::chrono::duration<double> took = Clock::now() - begin;
+    best = std::max(best, flops / took.count());
+  }
+  return best;
+}
+
 }  // namespace
 
 void prepare_blas([[maybe_unused]] char** argv) {
@@ -64,21 +84,15 @@ std::string describe_blas() {
 #endif
 }
 
-double measure_product_rate(std::size_t tile) {
-  using Clock = std::chrono::steady_clock;
-  const std::vector<double> a(tile * tile, 0.5);
-  std::vector<double> c(tile * tile);
-  const ConstTile left{a.data(), tile, tile};
-  const Tile result{c.data(), tile, tile};
-  const double flops = 2.0 * static_cast<double>(tile) * static_cast<double>(tile) * static_cast<double>(tile);
-  double best = 0;
-  for (const Clock::time_point start = Clock::now(); Clock::now() - start < std::chrono::milliseconds{100};) {
-    const Clock::time_point begin = Clock::now();
-    update_transposed(left, left, result);
-    const std::chrono::duration<double> took = Clock::now() - begin;
-    best = std::max(best, flops / took.count());
+double measure_product_rate(std::size_t tile, std::size_t threads) {
+  std::vector<double> rates(threads);
+  {
+    std::vector<std::jthread> running;
+    for (double& rate : rates) {
+      running.emplace_back([&rate, tile] { rate = measure_own_rate(tile); });
+    }
   }
-  return best;
+  return std::reduce(rates.begin(), rates.end());
 }
 
 }  // namespace cholesky

@@ -16,7 +16,8 @@ void prepare_blas(char** argv);
 /// Name, version and kernels of the BLAS.
 [[nodiscard]] std::string describe_blas();
 
-/// Flops a second of products of tiles of `tile` rows on the calling thread: the fastest of some trials, about 0.1 s.
-[[nodiscard]] double measure_product_rate(std::size_t tile);
+/// Flops a second of products of tiles of `tile` rows, on `threads` threads at once, together: of each the fastest of
+/// some trials. Takes about 0.1 s.
+[[nodiscard]] double measure_product_rate(std::size_t tile, std::size_t threads);
 
 }  // namespace cholesky

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -125,21 +124,8 @@ void Run::print_beginning() const {
 
 /// Products of tiles on all cores of the run at once, flops a second.
 double Run::measure_products() {
-  const std::size_t tile = layout_->tile();
   plait::barrier(runtime_.messages());
-  std::vector<double> rates(runtime_.worker_count());
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t worker = 1; worker < rates.size(); ++worker) {
-      others.emplace_back([&rates, worker, tile] { rates[worker] = measure_product_rate(tile); });
-    }
-    rates[0] = measure_product_rate(tile);
-  }
-  double sum = 0;
-  for (const double rate : rates) {
-    sum += rate;
-  }
-  return over_ranks(sum);
+  return over_ranks(measure_product_rate(layout_->tile(), runtime_.worker_count()));
 }
 
 void Run::factor(Factorization& factorization) {

@@ -81,7 +81,6 @@ class Tasks {
 
   /// By naming the tasks that come before.
   void declared(Pattern pattern) {
-    const std::size_t width = pattern == Pattern::wavefront ? tasks::side_length : 1;
     std::vector<starpu_task*> all(tasks::task_count(pattern));
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i] = starpu_task_create();
@@ -90,12 +89,7 @@ class Tasks {
       all[i]->destroy = 0;
       std::array<starpu_task*, 2> before{};
       unsigned count = 0;
-      if (i % width != 0) {
-        before[count++] = all[i - 1];
-      }
-      if (i >= width) {
-        before[count++] = all[i - width];
-      }
+      tasks::for_each_before(pattern, i, [&](std::size_t earlier) { before[count++] = all[earlier]; });
       starpu_task_declare_deps_array(all[i], count, before.data());
       expect_accepted(starpu_task_submit(all[i]));
     }

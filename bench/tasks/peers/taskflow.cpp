@@ -13,17 +13,11 @@ using tasks::Way;
 using tasks::Witness;
 
 void fill(tf::Taskflow& graph, Pattern pattern, Witness& witness) {
-  const std::size_t width = pattern == Pattern::wavefront ? tasks::side_length : 1;
   std::vector<tf::Task> all;
   all.reserve(tasks::task_count(pattern));
   for (std::size_t i = 0; i < tasks::task_count(pattern); ++i) {
     all.push_back(graph.emplace([&witness, i] { witness.ran(i); }));
-    if (i % width != 0) {
-      all[i - 1].precede(all[i]);
-    }
-    if (pattern != Pattern::independent && i >= width) {
-      all[i - width].precede(all[i]);
-    }
+    tasks::for_each_before(pattern, i, [&](std::size_t earlier) { all[earlier].precede(all[i]); });
   }
 }
 

@@ -23,17 +23,12 @@ using Node = tbb::flow::continue_node<tbb::flow::continue_msg>;
 class FlowGraph {
  public:
   FlowGraph(Pattern pattern, Witness& witness) {
-    const std::size_t width = pattern == Pattern::wavefront ? tasks::side_length : 1;
     nodes_.reserve(tasks::task_count(pattern));
     for (std::size_t i = 0; i < tasks::task_count(pattern); ++i) {
       nodes_.push_back(
           std::make_unique<Node>(graph_, [&witness, i](const tbb::flow::continue_msg&) { witness.ran(i); }));
-      if (i % width != 0) {
-        tbb::flow::make_edge(*nodes_[i - 1], *nodes_[i]);
-      }
-      if (i >= width) {
-        tbb::flow::make_edge(*nodes_[i - width], *nodes_[i]);
-      }
+      tasks::for_each_before(
+          pattern, i, [&](std::size_t earlier) { tbb::flow::make_edge(*nodes_[earlier], *nodes_[i]); });
     }
   }
   void run() {

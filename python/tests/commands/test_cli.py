@@ -17,12 +17,10 @@ from typing import Any
 
 import pytest
 import trace_writer as w
+from marks import needs_dot
 
 import plait
 from plait.report.analysis import analyse
-from plait.report.graphviz import has_dot
-
-needs_dot = pytest.mark.skipif(not has_dot(), reason="no Graphviz here: apt-get install graphviz")
 
 
 def run_plait(*arguments: object, cwd: Path | None = None, **environment: str) -> Any:

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import trace_writer as w
 from chromium import open_page
+from marks import needs_dot
 from synthetic import Ring
 
 from plait import read_run, write_report
 from plait.report.analysis import analyse
-from plait.report.graphviz import has_dot
 
 
 def write_snapshot(path: Path, time: float, seed: int) -> None:
@@ -30,9 +30,6 @@ def write_snapshot(path: Path, time: float, seed: int) -> None:
         file.create_group("Header").attrs["Time"] = time
         file["PartType1/Coordinates"] = np.concatenate([[[0.0, 0.0, 0.0]], positions])
         file["PartType1/Masses"] = np.concatenate([[1.0], np.full(20_000, 1e-9)])
-
-
-needs_dot = pytest.mark.skipif(not has_dot(), reason="no Graphviz here: apt-get install graphviz")
 
 
 def report_of(folder: Path, output: Path) -> Path:
