@@ -130,7 +130,9 @@ class Program(ProgramCase):
             self.assertLess(time.monotonic(), deadline, "the run starts")
             self.assertIsNone(job.poll())
             time.sleep(0.05)
-        ranks = subprocess.run(["pgrep", "-f", f"^{PROGRAM} run {self.start}"], capture_output=True, text=True, check=True)
+        ranks = subprocess.run(
+            ["pgrep", "-f", f"^{PROGRAM} run {self.start}"], capture_output=True, text=True, check=True
+        )
         os.kill(int(ranks.stdout.split()[-1]), signal.SIGKILL)
         _, errors = job.communicate(timeout=10)
         self.assertNotEqual(job.returncode, 0)
