@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from plait._units import format_count, format_time
 from plait.export.perfetto import write_perfetto
+from plait.measures.call_findings import find_call_losses
 from plait.measures.findings import describe_messages
 from plait.measures.path_sentence import path_sentence
 from plait.readers.plait import read_run
@@ -29,10 +30,11 @@ def report(
     with console.status(f"reading {folder}"):
         run = read_run(folder)
         analysis = analyse(run, folder, step)
-    for notice in run.notices[:_NOTICES_MAX]:
+    notices = analysis.run.notices
+    for notice in notices[:_NOTICES_MAX]:
         console.print(f"[yellow]note:[/] {escape(notice)}")
-    if len(run.notices) > _NOTICES_MAX:
-        console.print(f"[yellow]note:[/] and {len(run.notices) - _NOTICES_MAX} more, on the page")
+    if len(notices) > _NOTICES_MAX:
+        console.print(f"[yellow]note:[/] and {len(notices) - _NOTICES_MAX} more, on the page")
     with console.status("drawing"):
         written = write_report(analysis, output or folder / "report")
     facts = [
@@ -44,6 +46,8 @@ def report(
     console.print(", ".join(facts))
     for rank, share in analysis.ranks.select("rank", "idle_share").head(16).iter_rows():
         console.print(f"  rank {rank}: {100 * share:.1f} % idle")
+    for sentence in find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance):
+        console.print(f"  {escape(sentence)}")
     slowest = analysis.slowest_step()
     if slowest is not None and analysis.paths.height:
         path = analysis.paths.filter(pl.col("step") == slowest)

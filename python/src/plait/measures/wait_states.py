@@ -146,14 +146,14 @@ def _last_needed(run: Run) -> pl.DataFrame:
 
 
 def _collectives(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    own = _last_needed(run).filter(pl.col("class") == events.CALL_COLLECTIVE)
+    # Null: this rank needed nobody (`min_horizontal` would pass over it).
+    is_needy = pl.col("until_ns").is_not_null()
+    own = _last_needed(run).filter(is_needy & (pl.col("class") == events.CALL_COLLECTIVE))
     key = ["rank", "worker", "number", "class"]
     here = calls.with_row_index("call").select("call", *key, pl.col("end_ns").alias("until_end_ns"))
     lost = pl.min_horizontal("until_ns", "until_end_ns") - pl.col("start_ns")
     return _losses(
-        own.join(here, on=key).with_columns(
-            lost.clip(0).fill_null(0).alias("lost_ns"), pl.lit(0).alias("messages")
-        )
+        own.join(here, on=key).with_columns(lost.clip(0).alias("lost_ns"), pl.lit(0).alias("messages"))
     )
 
 

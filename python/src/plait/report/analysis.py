@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from plait.measures.messages import (
 )
 from plait.measures.phases import phase_times
 from plait.measures.steps import only_step, steps_of_run
+from plait.measures.trouble import find_trouble
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,8 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
             "run it again with `plait run`"
         )
     matched = match_messages(run.messages)
+    lonely = unmatched_messages(run.messages)
+    run = replace(run, notices=(*run.notices, *find_trouble(run, matched, lonely)))
     window_ns = run.window_ns()
     steps = steps_of_run(run)
     working_ns = parallel_window(run)
@@ -100,7 +103,7 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         ranks=idle_by_rank(lanes),
         matched=matched,
         unmatched=count_unmatched(run.messages, matched),
-        unmatched_messages=unmatched_messages(run.messages),
+        unmatched_messages=lonely,
         task_phases=phase_times(run.tasks.filter(ran), run.kinds, run.ranks_present),
         message_phases=phase_times(run.tasks.filter(~ran), run.kinds, run.ranks_present),
         span_phases=phase_times(run.spans, run.span_kinds, run.ranks_present),

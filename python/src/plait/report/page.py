@@ -15,6 +15,7 @@ import polars as pl
 from plait import _events as events
 from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures import critical_path
+from plait.measures.call_findings import find_call_losses
 from plait.measures.findings import find_losses, message_totals
 from plait.plots import palette
 from plait.report.analysis import Analysis
@@ -161,7 +162,8 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
 
 
 def _findings(analysis: Analysis) -> str:
-    found = find_losses(
+    found = find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance)
+    found += find_losses(
         analysis.run,
         analysis.total_ns,
         analysis.working_ns[1] - analysis.working_ns[0],

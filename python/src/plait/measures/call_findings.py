@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the time of a program that was recorded from outside goes, and what would help, in sentences."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plait._events import Run
+from plait._units import format_bytes, format_count, format_share, format_time
+from plait.measures import wait_states
+from plait.measures.balance import Balance
+from plait.measures.communication import CallMeasures
+from plait.measures.savings import SMALL_BYTES
+
+#: Shares of the time below this are not worth a sentence.
+_WORTH = 0.01
+#: Functions that the first sentence names.
+_NAMED_MAX = 3
+_KIND_WORDS = {
+    wait_states.LATE_SENDER: "for messages that had not been sent yet",
+    wait_states.LATE_RECEIVER: "for receives that had not been posted yet",
+    wait_states.BARRIER: "at barriers",
+    wait_states.COLLECTIVE: "in collectives, for the last rank to come",
+    wait_states.ROOT: "for the roots of broadcasts and scatters",
+    wait_states.AT_ROOT: "as roots of reductions and gathers",
+    wait_states.END: "in MPI_Finalize",
+}
+
+
+def find_call_losses(run: Run, calls: CallMeasures, balance: Balance) -> list[str]:
+    """Sentences, the most important first; none for a run with no calls. Shares: of all ranks' time."""
+    if not calls.by_function.height or calls.whole_ns <= 0:
+        return []
+    in_calls = float(calls.by_function["share"].sum())
+    found = [_where(run, calls, in_calls)]
+    if in_calls < _WORTH:
+        return found
+    return [
+        *found,
+        *_progression(run, calls),
+        *_late(run, calls),
+        *_balance(calls, balance),
+        *_packing(run, calls),
+        *_rest(calls, in_calls),
+    ]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share >= 0.0995 else f"{100 * share:.1f} %"
+
+
+def _site(run: Run, calls: CallMeasures, function: int) -> str:
+    """Where most of a function's time was spent, if that is known: " at halo (halo.c:12)"."""
+    sites = calls.by_site.filter(pl.col("function") == function)
+    if not sites.height or sites["site"].item(0) < 0:
+        return ""
+    place = run.sites[sites["site"].item(0)]
+    if sites.height == 1:
+        return f" at {place}"
+    most = float(sites["time_ns"].item(0)) / max(1.0, float(sites["time_ns"].sum()))
+    return f", {_percent(most)} of that at {place}"
+
+
+def _where(run: Run, calls: CallMeasures, in_calls: float) -> str:
+    top = calls.by_function.filter(pl.col("share") >= _WORTH).head(_NAMED_MAX)
+    if in_calls < _WORTH or not top.height:
+        return (
+            f"Only {_percent(in_calls)} of the time is spent in calls of the communication library: "
+            "there is nothing to gain there."
+        )
+    function, share = top.row(0, named=True)["function"], top["share"].item(0)
+    first = f"{_percent(share)} of the time is spent in {run.functions[function]}"
+    first += _site(run, calls, function)
+    others = [
+        f"{_percent(share)} in {run.functions[function]}"
+        for function, share in top.select("function", "share").iter_rows()
+    ][1:]
+    if others:
+        first += f"; {', '.join(others)}"
+    return f"{first}. All calls together take {_percent(in_calls)}; the rest is computing."
+
+
+def _progression(run: Run, calls: CallMeasures) -> list[str]:
+    """For the function that waited longest for data that could have moved before."""
+    stalled = calls.stalled_by_function.sort("stalled_ns", descending=True)
+    whole = calls.savings.share("progression_ns")
+    if whole < _WORTH:
+        return []
+    function, lost = stalled.row(0)
+    time = int(calls.by_function.filter(pl.col("function") == function)["time_ns"].item())
+    text = (
+        f"{_percent(lost / max(1, time))} of the time in {run.functions[function]} is data that was "
+        "ready to move earlier: background progression (`plait record --progress`) would save "
+        f"up to {_percent(lost / calls.whole_ns)} of the time"
+    )
+    if stalled.height > 1 and whole - lost / calls.whole_ns >= _WORTH:
+        text += f", and up to {_percent(whole)} with all calls"
+    possible, achieved = (int(calls.overlap[name].sum()) for name in ("possible_ns", "achieved_ns"))
+    if possible > 0:
+        text += f"; {format_share(achieved, possible)} of what could overlap with computing did"
+    return [f"{text}."]
+
+
+def _late(run: Run, calls: CallMeasures) -> list[str]:
+    lost = int(calls.waits["lost_ns"].sum())
+    if lost < _WORTH * calls.whole_ns:
+        return []
+    parts = [
+        f"{_percent(time / calls.whole_ns)} {_KIND_WORDS[kind]}"
+        for kind, time in calls.waits_by_kind.select("kind", "lost_ns").iter_rows()
+        if time >= 0.1 * lost
+    ]
+    text = f"{_percent(lost / calls.whole_ns)} of the time was waiting for ranks that came late"
+    text += f": {', '.join(parts)}"
+    peer, caused = calls.waits_by_peer.select("peer", "lost_ns").row(0)
+    if peer >= 0 and run.ranks > 2 and caused > 2 * lost / run.ranks:
+        text += f". It was rank {peer} that came last in {format_share(caused, lost)} of it"
+    worst = calls.waits_by_site.row(0, named=True)
+    if worst["site"] >= 0 and worst["lost_ns"] >= 0.3 * lost:
+        text += (
+            f". Most was lost in {run.functions[worst['function']]} at {run.sites[worst['site']]} "
+            f"({format_time(worst['lost_ns'])})"
+        )
+    return [f"{text}."]
+
+
+def _balance(calls: CallMeasures, balance: Balance) -> list[str]:
+    uneven = balance.whole()
+    could = calls.savings.share("balance_ns")
+    if could < _WORTH or len(balance.ranks) < 2:
+        return []
+    computing = balance.computing_ns.sum(axis=1)
+    most = balance.ranks[int(computing.argmax())]
+    if uneven >= 0.02:
+        cause = f"rank {most} computed {1 + uneven:.2f} times the mean"
+    else:
+        cause = "over the whole run all ranks computed alike, but in turns"
+    return [
+        f"If all ranks came to their meetings at the same time, up to {_percent(could)} of the time "
+        f"would be saved ({cause})."
+    ]
+
+
+def _packing(run: Run, calls: CallMeasures) -> list[str]:
+    could = calls.savings.share("packing_ns")
+    if could < _WORTH:
+        return []
+    return [
+        f"{format_count(calls.savings.small_messages, 'message')} of up to {format_bytes(SMALL_BYTES)} "
+        "could have gone together with another to the same rank: that would save up to "
+        f"{_percent(could)} of the time."
+    ]
+
+
+def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
+    """What of the time in calls is neither waiting for others nor stalled."""
+    rest = in_calls - calls.savings.share("late_ns") - calls.savings.share("progression_ns")
+    if rest < 0.05:
+        return []
+    return [
+        f"{_percent(rest)} of the time was spent in calls for neither: that is the moving of data, and "
+        "the library's own work. Sending less, or work to do meanwhile, helps there."
+    ]

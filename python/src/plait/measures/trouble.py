@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What in a run cannot be right, or is missing, that no single file can tell: sentences."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plait._events import Run
+from plait._units import format_bytes, format_count, format_time
+
+_SHOWN_MAX = 5
+
+
+def find_trouble(run: Run, matched: pl.DataFrame, unmatched: pl.DataFrame) -> list[str]:
+    """`matched`: match_messages; `unmatched`: unmatched_messages."""
+    return [*_clocks_backwards(run), *_early(run, matched), *_unmatched(run, unmatched)]
+
+
+def _clocks_backwards(run: Run) -> list[str]:
+    """Calls of one thread stand in the order in which they ended."""
+    if not run.calls.height:
+        return []
+    jumps = run.calls.select(
+        "rank",
+        pl.col("end_ns").diff().over("rank", "worker").alias("step"),
+    )
+    back = jumps.filter(pl.col("step") < 0)
+    if not back.height:
+        return []
+    ranks = ", ".join(str(rank) for rank in back["rank"].unique().sort().head(_SHOWN_MAX))
+    return [
+        f"The clock of rank {ranks} ran backwards {format_count(back.height, 'time')}, by up to "
+        f"{format_time(-int(back['step'].to_numpy().min()))}: times there are wrong by as much"
+    ]
+
+
+def _early(run: Run, matched: pl.DataFrame) -> list[str]:
+    early = (pl.col("sent_ns") - pl.col("received_ns")).alias("early")
+    found = matched.select("source", "destination", early).filter(pl.col("early") > run.clock_error_ns)
+    if not found.height:
+        return []
+    source, to, most = found.sort("early", descending=True).row(0)
+    they = "it was" if found.height == 1 else "they were"
+    return [
+        f"{format_count(found.height, 'message')} arrived before {they} sent, by up to "
+        f"{format_time(most)} (from rank {source} to {to}): their clocks disagree by at least as much"
+    ]
+
+
+def _unmatched(run: Run, unmatched: pl.DataFrame) -> list[str]:
+    """Of programs recorded from outside: those of the same call site and pair of ranks in one line."""
+    own = unmatched.filter(pl.col("number") > 0)
+    if not own.height:
+        return []
+    groups = (
+        own.group_by("received", "function", "site", "source", "destination", "unfinished")
+        .agg(pl.len().alias("count"), pl.col("tag").first(), pl.col("size_bytes").first())
+        .sort("count", "received", "source", "destination", descending=[True, False, False, False])
+    )
+    lines = [_line(run, group) for group in groups.head(_SHOWN_MAX).iter_rows(named=True)]
+    if groups.height > _SHOWN_MAX:
+        lines.append(
+            f"and sends and receives without a partner of {groups.height - _SHOWN_MAX} more kinds"
+        )
+    return lines
+
+
+def _line(run: Run, group: dict[str, int]) -> str:
+    what = "receive" if group["received"] else "send"
+    source = "any rank" if group["source"] < 0 else f"rank {group['source']}"
+    if group["received"]:
+        of = f"on rank {group['destination']} from {source}"
+    else:
+        of = f"from {source} to rank {group['destination']}"
+    by = ""
+    if group["function"] >= 0:
+        by = f", posted by {run.functions[group['function']]}"
+        by += f" at {run.sites[group['site']]}" if group["site"] >= 0 else ""
+    tag = f" (the first: tag {group['tag']}, {format_bytes(group['size_bytes'])})"
+    had = (
+        "never completed" if group["received"] and group["unfinished"] else "has no partner in the trace"
+    )
+    if group["count"] > 1:
+        had = had.replace("has", "have")
+    return f"{format_count(group['count'], what)} {of}{tag}{by}: {had}"

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+from mpi_runs import Rank, halo, make_run, write_run
+
+from plait import read_run
+from plait._events import Run
+from plait.measures.balance import balance_over_time
+from plait.measures.call_findings import find_call_losses
+from plait.measures.calls import parallel_window
+from plait.measures.communication import measure_calls
+from plait.measures.messages import match_messages
+
+
+def findings(run: Run) -> list[str]:
+    window = parallel_window(run)
+    calls = measure_calls(run, match_messages(run.messages), window)
+    return find_call_losses(run, calls, balance_over_time(run, window, 100))
+
+
+def test_says_where_the_time_goes_and_what_progression_would_save() -> None:
+    first, second, *_ = findings(make_run(*halo(200, moving=100_000)))
+    assert first.startswith("21 % of the time is spent in MPI_Waitall at program+0x30.")
+    assert second.startswith(
+        "95 % of the time in MPI_Waitall is data that was ready to move earlier: background progression "
+        "(`plait record --progress`) would save up to 20 % of the time; 0.0 % of what could overlap"
+    )
+
+
+def test_says_nothing_of_progression_where_it_would_not_help() -> None:
+    assert not any("progression" in text for text in findings(make_run(*halo(200, progress=True))))
+
+
+def test_names_the_rank_that_comes_late() -> None:
+    ranks = [Rank(rank) for rank in range(4)]
+    for step in range(10):
+        for rank in ranks:
+            late = 300 if rank.rank == 2 else 0
+            rank.collective("MPI_Barrier", 1000 * step + 500 + late, 1000 * step + 810, count=step)
+    text = " ".join(findings(make_run(*ranks)))
+    assert "waiting for ranks that came late" in text
+    assert "It was rank 2 that came last in 100.0 % of it" in text
+    assert "rank 2 computed 1." in text
+
+
+def test_a_program_that_hardly_communicates_is_told_so() -> None:
+    rank = Rank(0)
+    rank.collective("MPI_Barrier", 100, 110)
+    rank.collective("MPI_Barrier", 100_000, 100_010, count=1)
+    (only,) = findings(make_run(rank))
+    assert only.startswith("Only 0.0 % of the time")
+
+
+def test_a_run_of_tasks_has_no_such_findings(ring_folder: Path) -> None:
+    assert findings(read_run(ring_folder)) == []
+
+
+def test_places_are_shown_by_function_where_known(tmp_path: Path) -> None:
+    write_run(tmp_path, *halo(50))
+    (tmp_path / "sites.json").write_text(
+        '{"program+0x30": {"function": "exchange", "file": "src/halo.c", "line": 7}}'
+    )
+    assert "in MPI_Waitall at exchange (halo.c:7)." in findings(read_run(tmp_path))[0]

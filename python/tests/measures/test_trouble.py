@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import trace_writer as w
+from mpi_runs import NUMBER, Message, Rank, make_run, write_run
+
+from plait import read_run
+from plait._events import Run
+from plait.measures.messages import match_messages, unmatched_messages
+from plait.measures.trouble import find_trouble
+
+
+def trouble(run: Run) -> list[str]:
+    return find_trouble(run, match_messages(run.messages), unmatched_messages(run.messages))
+
+
+def test_sends_without_a_receive_are_listed_with_their_call_site() -> None:
+    ranks = [Rank(0), Rank(1)]
+    for tag in (5, 5, 6):
+        send = ranks[0].isend(10 * tag, 1, 100, tag=tag)
+        ranks[0].complete(0, send, 1000)
+    ranks[1].receive(5, 900, 0, 100, tag=6)
+    run = make_run(*ranks)
+    assert unmatched_messages(run.messages)["tag"].to_list() == [5, 5]
+    assert trouble(run) == [
+        "2 sends from rank 0 to rank 1 (the first: tag 5, 100 B), posted by MPI_Isend at program+0x10: "
+        "have no partner in the trace"
+    ]
+
+
+def test_a_receive_that_never_completed_is_listed() -> None:
+    ranks = [Rank(0), Rank(1)]
+    receive = ranks[1].irecv(10, 0, 8)
+    ranks[1].complete(1, receive, 0, flags=3)
+    anything = Message(w.NOTHING, 1, 8, 99, 50)
+    ranks[1].complete(1, anything, 0, flags=3)
+    found = trouble(make_run(*ranks))
+    assert found == [
+        "1 receive on rank 1 from any rank (the first: tag 1, 8 B): never completed",
+        "1 receive on rank 1 from rank 0 (the first: tag 0, 8 B), posted by MPI_Irecv at program+0x20: "
+        "never completed",
+    ]
+
+
+def test_a_send_whose_receive_is_unfinished_is_matched_but_not_done() -> None:
+    ranks = [Rank(0), Rank(1)]
+    ranks[0].send(10, 20, 1, 8)
+    receive = ranks[1].irecv(10, 0, 8)
+    ranks[1].complete(1, receive, 0, flags=3)
+    run = make_run(*ranks)
+    assert match_messages(run.messages).height == 0
+    assert unmatched_messages(run.messages).select("rank", "received", "unfinished").rows() == [
+        (1, True, True)
+    ]
+
+
+def test_messages_that_arrive_before_they_are_sent_tell_of_the_clocks() -> None:
+    ranks = [Rank(0), Rank(1)]
+    ranks[0].send(5000, 5100, 1, 8)
+    ranks[1].receive(1000, 2000, 0, 8)
+    (found,) = trouble(make_run(*ranks))
+    assert found.startswith("1 message arrived before it was sent, by up to 3 µs (from rank 0 to 1)")
+
+
+def test_a_clock_that_runs_backwards_is_named(tmp_path: Path) -> None:
+    rank = Rank(0)
+    for start in (1000, 2000, 500, 3000):
+        rank.raw(w.call(2, NUMBER["MPI_Wait"], start, start + 10))
+    write_run(tmp_path, rank)
+    (found,) = trouble(read_run(tmp_path))
+    assert found.startswith("The clock of rank 0 ran backwards 1 time, by up to 1.5 µs")
+
+
+def test_a_run_in_order_is_no_trouble(ring_folder: Path) -> None:
+    assert trouble(read_run(ring_folder)) == []
