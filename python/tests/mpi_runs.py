@@ -132,7 +132,7 @@ def halo(
 ) -> list[Rank]:
     """Two ranks that exchange messages, compute for 400 us and wait.
 
-    Without `progress`, data moves only while both wait, and takes `moving` ns; with it, it moves at once.
+    Without `progress`, data moves only while both wait, taking `moving` ns; with it, it moves at once.
     At the beginning 10 messages are waited for at once, which tells what the network can do.
     """
     ranks = [Rank(0), Rank(1)]

@@ -70,7 +70,7 @@ def test_waiting_for_a_late_sender_is_not_stalled_data() -> None:
 
 
 def test_a_blocking_receive_suffers_from_a_sender_that_computes() -> None:
-    """The sender posts at once and then computes; the receiver waits, but nothing moves until both do."""
+    """The sender posts at once and computes; the receiver waits, but nothing moves until both do."""
     a, b = Rank(0), Rank(1)
     now = 0
     for step in range(20):
