@@ -78,6 +78,7 @@ Meta from_json(const json& object) {
   meta.mpi = object.value("mpi", "");
   meta.revision = object.value("revision", "");
   meta.options = object.value("options", meta.options);
+  meta.recorder = object.value("recorder", meta.recorder);
   meta.started = to_time(object.value("started", "")).value_or(Meta::Time{});
   if (const auto ended = object.find("ended"); ended != object.end() && ended->is_string()) {
     meta.ended = to_time(ended->get<std::string>());
@@ -99,7 +100,8 @@ void write_meta(const std::filesystem::path& folder, const Meta& meta) {
                        {"ended", meta.ended ? json(to_text(*meta.ended)) : json(nullptr)},
                        {"mpi", meta.mpi},
                        {"revision", meta.revision},
-                       {"options", meta.options}};
+                       {"options", meta.options},
+                       {"recorder", meta.recorder}};
   // Arguments of a command need not be UTF-8, which JSON is.
   const std::string text = object.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 

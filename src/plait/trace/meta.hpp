@@ -27,6 +27,7 @@ struct Meta {
   std::string mpi;            ///< `Driver::name()` will do.
   std::string revision;
   std::map<std::string, std::string> options;
+  std::string recorder = "plait";  ///< Who recorded it: docs/trace-format.md names them.
 };
 
 /// Writes `folder`/meta.json, for rank 0 at the start and again at a clean end; makes the folder if

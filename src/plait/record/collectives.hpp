@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <mpi.h>
+
+#include "plait/record/call.hpp"
+
+/// What collectives give and get, by their arguments. A type is asked for its size only where MPI says that it counts:
+/// programs give anything elsewhere.
+namespace plait::record {
+
+/// What a rank gives to the others, and gets from them, itself included.
+struct Traffic {
+  std::uint64_t given = 0;
+  std::uint64_t got = 0;
+  std::vector<std::uint64_t> shares;  ///< Given to each member, where that is not the same for all.
+};
+
+/// A number of elements of a type.
+struct Part {
+  const void* data = nullptr;
+  MPI_Count count = 0;
+  MPI_Datatype type;
+};
+
+/// Another number for each member.
+template <class Count>
+struct Parts {
+  const void* data = nullptr;
+  const Count* counts = nullptr;
+  MPI_Datatype type;
+};
+
+/// Another number and another type for each member.
+template <class Count>
+struct TypedParts {
+  const void* data = nullptr;
+  const Count* counts = nullptr;
+  const MPI_Datatype* types = nullptr;
+};
+
+/// A collective on a communicator.
+class Traffics {
+ public:
+  Traffics(const Mpi& mpi, const Communicator& communicator) : mpi_{mpi}, communicator_{communicator} {}
+
+  [[nodiscard]] static Traffic none() { return {}; }
+  [[nodiscard]] Traffic broadcast(const Part& part, int root) const;
+  [[nodiscard]] Traffic gather(const Part& give, const Part& get, int root) const;
+  [[nodiscard]] Traffic scatter(const Part& give, const Part& get, int root) const;
+  [[nodiscard]] Traffic all_gather(const Part& give, const Part& get) const;
+  [[nodiscard]] Traffic all_to_all(const Part& give, const Part& get) const;
+  [[nodiscard]] Traffic reduce(const Part& part, int root) const;
+  /// MPI_Allreduce, MPI_Scan, MPI_Exscan.
+  [[nodiscard]] Traffic reduce_for_all(const Part& part) const;
+  [[nodiscard]] Traffic reduce_scatter_block(const Part& part) const;
+
+  template <class Count>
+  [[nodiscard]] Traffic gather(const Part& give, const Parts<Count>& get, int root) const {
+    const bool is_root = this->is_root(root);
+    const bool is_in_place = give.data == MPI_IN_PLACE;
+    return {.given = is_in_place           ? one(get, communicator_.self)
+                     : gives_to_root(root) ? bytes(give)
+                                           : 0,
+            .got = is_root ? sum(each(get)) : 0};
+  }
+  template <class Count>
+  [[nodiscard]] Traffic scatter(const Parts<Count>& give, const Part& get, int root) const {
+    Traffic traffic;
+    if (is_root(root)) {
+      traffic.shares = each(give);
+      traffic.given = sum(traffic.shares);
+    }
+    traffic.got = get.data == MPI_IN_PLACE ? one(give, communicator_.self) : gives_to_root(root) ? bytes(get) : 0;
+    return traffic;
+  }
+  template <class Count>
+  [[nodiscard]] Traffic all_gather(const Part& give, const Parts<Count>& get) const {
+    return {.given = give.data == MPI_IN_PLACE ? one(get, communicator_.self) : bytes(give), .got = sum(each(get))};
+  }
+  /// Of `Parts` or `TypedParts`.
+  template <class Each>
+  [[nodiscard]] Traffic all_to_all_of_each(const Each& give, const Each& get) const {
+    Traffic traffic{.shares = each(give.data == MPI_IN_PLACE ? get : give)};
+    traffic.given = sum(traffic.shares);
+    traffic.got = sum(each(get));
+    return traffic;
+  }
+  template <class Count>
+  [[nodiscard]] Traffic reduce_scatter(const Parts<Count>& parts) const {
+    return {.given = sum(each(parts)), .got = one(parts, communicator_.self)};
+  }
+
+ private:
+  [[nodiscard]] bool is_root(int root) const noexcept {
+    return communicator_.is_inter ? root == MPI_ROOT
+                                  : root >= 0 && static_cast<std::uint32_t>(root) == communicator_.self;
+  }
+  /// Whether a rank takes part towards the root: of an inter-communicator only those of the other side do.
+  [[nodiscard]] bool gives_to_root(int root) const noexcept { return !communicator_.is_inter || root >= 0; }
+  [[nodiscard]] std::uint64_t bytes(const Part& part) const noexcept { return mpi_.bytes(part.count, part.type); }
+  template <class Count>
+  [[nodiscard]] std::uint64_t one(const Parts<Count>& parts, std::size_t i) const {
+    return mpi_.bytes(parts.counts[i], parts.type);
+  }
+  template <class Count>
+  [[nodiscard]] std::uint64_t one(const TypedParts<Count>& parts, std::size_t i) const {
+    return mpi_.bytes(parts.counts[i], parts.types[i]);
+  }
+  template <class Each>
+  [[nodiscard]] std::vector<std::uint64_t> each(const Each& parts) const {
+    std::vector<std::uint64_t> bytes(communicator_.is_inter ? communicator_.peer_count() : communicator_.local_size);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = one(parts, i);
+    }
+    return bytes;
+  }
+  [[nodiscard]] static std::uint64_t sum(const std::vector<std::uint64_t>& parts) noexcept;
+
+  const Mpi& mpi_;
+  const Communicator& communicator_;
+};
+
+/// Writes down what a collective moves: one that is over, one that has begun, one that `MPI_Start` will begin.
+void moved(Call& call, const Traffic& traffic);
+void begun(Call& call, const Traffic& traffic, MPI_Request request);
+void prepared(Call& call, MPI_Comm handle, const Traffic& traffic, MPI_Request request);
+
+}  // namespace plait::record

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of MPI at which a recording begins and ends.
+#include <cstdio>
+#include <cstdlib>
+
+#include <mpi.h>
+
+#include "plait/record/call.hpp"
+
+namespace plait::record {
+namespace {
+
+constinit Function init{"PMPI_Init"};
+constinit Function init_thread{"PMPI_Init_thread"};
+constinit Function finalize{"PMPI_Finalize"};
+constinit Function abort_{"PMPI_Abort"};
+
+/// A recorder that was compiled for another MPI takes handles for what they are not.
+void refuse_other_mpi() {
+  if (!is_own_mpi()) {
+    std::fprintf(stderr,
+                 "plait: this recorder is for %s, and the program uses another MPI; choose with plait record --mpi\n",
+                 own_mpi());
+    std::exit(1);
+  }
+}
+
+/// After MPI has begun: from here on there is a session, and a thread that makes progress can begin.
+int begin(Function& function, const void* const* slot, int result) {
+  if (result == MPI_SUCCESS && recording() == nullptr) {
+    Session::start();
+    if (Session* session = recording()) {
+      // Time 0 is now; the call tells where MPI was initialised, not how long that took.
+      Call call{*session, function, trace::CallClass::begins_or_ends, slot};
+      call.run([] { return MPI_SUCCESS; });
+    }
+  }
+  return result;
+}
+
+}  // namespace
+}  // namespace plait::record
+
+// Names that the MPI standard demands.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+
+[[gnu::visibility("default")]] int MPI_Init(int* argc, char*** argv) {
+  using namespace plait::record;
+  // Before MPI begins: whoever needs another level of threads asks for it from here.
+  refuse_other_mpi();
+  const int result = init.real<decltype(::PMPI_Init)>()(argc, argv);
+  return begin(init, return_slot(), result);
+}
+
+[[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  using namespace plait::record;
+  refuse_other_mpi();
+  const int result = init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, required, provided);
+  return begin(init_thread, return_slot(), result);
+}
+
+[[gnu::visibility("default")]] int MPI_Finalize() {
+  using namespace plait::record;
+  auto* const real = finalize.real<decltype(::PMPI_Finalize)>();
+  Session* const session = recording();
+  if (session == nullptr) {
+    return real();
+  }
+  Call call{*session, finalize, plait::trace::CallClass::begins_or_ends, return_slot()};
+  // A thread that makes progress has to end here, before MPI does.
+  session->finish();
+  active.store(nullptr);
+  return call.run(real);
+}
+
+[[gnu::visibility("default")]] int MPI_Abort(MPI_Comm communicator, int code) {
+  using namespace plait::record;
+  auto* const real = abort_.real<decltype(::PMPI_Abort)>();
+  if (Session* const session = recording()) {
+    {
+      Call call{*session, abort_, plait::trace::CallClass::begins_or_ends, return_slot()};
+      call.run([] { return MPI_SUCCESS; });  // it does not return: its record is written before
+    }
+    active.store(nullptr);
+    session->break_off();
+  }
+  return real(communicator, code);
+}
+
+[[gnu::visibility("default"), gnu::alias("MPI_Init")]] int PMPI_Init(int* argc, char*** argv);
+[[gnu::visibility("default"), gnu::alias("MPI_Init_thread")]] int PMPI_Init_thread(int* argc,
+                                                                                   char*** argv,
+                                                                                   int required,
+                                                                                   int* provided);
+[[gnu::visibility("default"), gnu::alias("MPI_Finalize")]] int PMPI_Finalize();
+[[gnu::visibility("default"), gnu::alias("MPI_Abort")]] int PMPI_Abort(MPI_Comm communicator, int code);
+}
+// NOLINTEND(readability-identifier-naming)

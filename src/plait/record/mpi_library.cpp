@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/record/mpi_library.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <link.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plait::record {
+namespace {
+
+/// What only Open MPI has.
+constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
+
+/// Of the libraries in this process whose names look like an MPI's.
+std::vector<std::string> mpi_libraries() {
+  std::vector<std::string> paths;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* found) {
+        const std::string_view path = library->dlpi_name;
+        if (path.substr(path.rfind('/') + 1).starts_with("libmpi")) {
+          static_cast<std::vector<std::string>*>(found)->emplace_back(path);
+        }
+        return 0;
+      },
+      &paths);
+  return paths;
+}
+
+template <class Symbol>
+void find(Symbol& symbol, const char* name) {
+  symbol = reinterpret_cast<Symbol>(need_real(name));
+}
+
+#ifdef OPEN_MPI
+/// The address of an object of the library: for all in the process it is the first one of that name, which a program
+/// that was linked without -fPIC has a copy of.
+template <class Handle>
+void find_object(Handle& handle, const char* name) {
+  void* found = ::dlsym(RTLD_DEFAULT, name);
+  handle = reinterpret_cast<Handle>(found != nullptr ? found : need_real(name));
+}
+#endif
+
+}  // namespace
+
+void* find_real(const char* name) noexcept {
+  if (void* next = ::dlsym(RTLD_NEXT, name)) {
+    return next;
+  }
+  for (const std::string& path : mpi_libraries()) {
+    void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    void* found = library != nullptr ? ::dlsym(library, name) : nullptr;
+    if (library != nullptr) {
+      ::dlclose(library);  // only our count: the program keeps it
+    }
+    if (found != nullptr) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+void* need_real(const char* name) noexcept {
+  if (void* found = find_real(name)) {
+    return found;
+  }
+  std::fprintf(stderr,
+               "plait: the program calls %s, which no MPI library in this process has; run it without plait record\n",
+               name + 1);
+  std::abort();
+}
+
+bool is_own_mpi() noexcept {
+  const bool is_open_mpi = find_real(open_mpi_mark) != nullptr;
+#ifdef OPEN_MPI
+  return is_open_mpi;
+#else
+  return !is_open_mpi;
+#endif
+}
+
+const char* own_mpi() noexcept {
+#ifdef OPEN_MPI
+  return "Open MPI";
+#else
+  return "MPICH";
+#endif
+}
+
+Mpi::Mpi() {
+  find(bcast, "PMPI_Bcast");
+  find(comm_dup, "PMPI_Comm_dup");
+  find(comm_free, "PMPI_Comm_free");
+  find(comm_get_parent, "PMPI_Comm_get_parent");
+  find(comm_group, "PMPI_Comm_group");
+  find(comm_rank, "PMPI_Comm_rank");
+  find(comm_remote_group, "PMPI_Comm_remote_group");
+  find(comm_size, "PMPI_Comm_size");
+  find(comm_test_inter, "PMPI_Comm_test_inter");
+  find(allreduce, "PMPI_Allreduce");
+  find(gather, "PMPI_Gather");
+  find(get_elements_x, "PMPI_Get_elements_x");
+  find(get_library_version, "PMPI_Get_library_version");
+  find(get_processor_name, "PMPI_Get_processor_name");
+  find(group_free, "PMPI_Group_free");
+  find(group_size, "PMPI_Group_size");
+  find(group_translate_ranks, "PMPI_Group_translate_ranks");
+  find(recv, "PMPI_Recv");
+  find(send, "PMPI_Send");
+  find(test_cancelled, "PMPI_Test_cancelled");
+  find(type_size_x, "PMPI_Type_size_x");
+#ifdef OPEN_MPI
+  find_object(world, "ompi_mpi_comm_world");
+  find_object(self, "ompi_mpi_comm_self");
+  find_object(comm_null, "ompi_mpi_comm_null");
+  find_object(request_null, "ompi_request_null");
+  find_object(byte, "ompi_mpi_byte");
+  find_object(uint32, "ompi_mpi_uint32_t");
+  find_object(max, "ompi_mpi_op_max");
+#else
+  world = MPI_COMM_WORLD;
+  self = MPI_COMM_SELF;
+  comm_null = MPI_COMM_NULL;
+  request_null = MPI_REQUEST_NULL;
+  byte = MPI_BYTE;
+  uint32 = MPI_UINT32_T;
+  max = MPI_MAX;
+#endif
+}
+
+std::uint64_t Mpi::bytes(MPI_Count count, MPI_Datatype type) const noexcept {
+  if (count <= 0) {
+    return 0;  // also saves asking for the size of a type that need not be one then
+  }
+  MPI_Count size = 0;
+  return type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::uint64_t>(count * size) : 0;
+}
+
+std::uint64_t Mpi::bytes_received(const MPI_Status& status) const noexcept {
+  MPI_Count count = 0;
+  return get_elements_x(&status, byte, &count) == MPI_SUCCESS && count > 0 ? static_cast<std::uint64_t>(count) : 0;
+}
+
+}  // namespace plait::record

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+#include <mpi.h>
+
+#include "plait/trace/event.hpp"
+
+/// The preload library of `plait record`: it stands before the MPI library, notes each call, and passes it on.
+namespace plait::record {
+
+/// Where the MPI library that the program uses has the function `name`; nothing when it has none.
+///
+/// Not in the recorder itself, and also in libraries that are no global ones (extensions of Python are loaded so).
+/// Costs some microseconds.
+[[nodiscard]] void* find_real(const char* name) noexcept;
+
+/// As `find_real`, but ends the process with a sentence when there is none: the program cannot go on.
+[[nodiscard]] void* need_real(const char* name) noexcept;
+
+/// A function of MPI as programs call it. One static object each, made without running code; all threads.
+class Function {
+ public:
+  /// `real_name` is the one to pass calls on to, `PMPI_...`: its name for programs is without the P.
+  constexpr explicit Function(const char* real_name) : real_name_{real_name} {}
+
+  template <class Signature>
+  [[nodiscard]] Signature* real() noexcept {
+    void* found = real_.load(std::memory_order_relaxed);  // the same value whoever finds it
+    if (found == nullptr) [[unlikely]] {
+      found = need_real(real_name_);
+      real_.store(found, std::memory_order_relaxed);
+    }
+    return reinterpret_cast<Signature*>(found);
+  }
+  [[nodiscard]] const char* name() const noexcept { return real_name_ + 1; }
+  /// The number of its name in the trace, once told; one process makes one trace.
+  std::atomic<std::uint32_t> id = trace::nothing;
+
+ private:
+  const char* real_name_;
+  std::atomic<void*> real_ = nullptr;
+};
+
+/// What the recorder itself calls and compares with.
+///
+/// It is not linked with any MPI, as it is loaded into processes that have none (launchers, shells), so that even
+/// constants that are addresses in the library, as those of Open MPI, have to be looked for.
+struct Mpi {
+  Mpi();  ///< Looks for all of them. Once MPI is initialised.
+
+  decltype(&::PMPI_Bcast) bcast;
+  decltype(&::PMPI_Comm_dup) comm_dup;
+  decltype(&::PMPI_Comm_free) comm_free;
+  decltype(&::PMPI_Comm_get_parent) comm_get_parent;
+  decltype(&::PMPI_Comm_group) comm_group;
+  decltype(&::PMPI_Comm_rank) comm_rank;
+  decltype(&::PMPI_Comm_remote_group) comm_remote_group;
+  decltype(&::PMPI_Comm_size) comm_size;
+  decltype(&::PMPI_Comm_test_inter) comm_test_inter;
+  decltype(&::PMPI_Allreduce) allreduce;
+  decltype(&::PMPI_Gather) gather;
+  decltype(&::PMPI_Get_elements_x) get_elements_x;
+  decltype(&::PMPI_Get_library_version) get_library_version;
+  decltype(&::PMPI_Get_processor_name) get_processor_name;
+  decltype(&::PMPI_Group_free) group_free;
+  decltype(&::PMPI_Group_size) group_size;
+  decltype(&::PMPI_Group_translate_ranks) group_translate_ranks;
+  decltype(&::PMPI_Recv) recv;
+  decltype(&::PMPI_Send) send;
+  decltype(&::PMPI_Test_cancelled) test_cancelled;
+  decltype(&::PMPI_Type_size_x) type_size_x;
+
+  MPI_Comm world;
+  MPI_Comm self;
+  MPI_Comm comm_null;
+  MPI_Request request_null;
+  MPI_Datatype byte;
+  MPI_Datatype uint32;
+  MPI_Op max;
+
+  /// Size of `count` elements; 0 of a type that is none.
+  [[nodiscard]] std::uint64_t bytes(MPI_Count count, MPI_Datatype type) const noexcept;
+  /// What a receive got.
+  [[nodiscard]] std::uint64_t bytes_received(const MPI_Status& status) const noexcept;
+};
+
+/// Whether the MPI library in this process is of the kind that the recorder was compiled for.
+[[nodiscard]] bool is_own_mpi() noexcept;
+/// "Open MPI" or "MPICH": what it was compiled for.
+[[nodiscard]] const char* own_mpi() noexcept;
+
+/// A handle as a number, whether it is an address (Open MPI) or an integer (MPICH).
+template <class Handle>
+[[nodiscard]] std::uint64_t key_of(Handle handle) noexcept {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return std::bit_cast<std::uint64_t>(handle);
+  } else {
+    return static_cast<std::uint32_t>(handle);
+  }
+}
+
+}  // namespace plait::record
