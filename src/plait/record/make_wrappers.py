@@ -31,7 +31,7 @@ class Wrapper:
 
 
 def table() -> dict[str, Wrapper]:
-    return {**point_to_point(), **completions(), **collectives(), **one_sided(), **set_ups(), **files()}
+    return {**point_to_point(), **waits(), **probes(), **collectives(), **one_sided(), **set_ups(), **files()}
 
 
 # --- messages -------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def point_to_point() -> dict[str, Wrapper]:
     return found
 
 
-def completions() -> dict[str, Wrapper]:
+def waits() -> dict[str, Wrapper]:
     one = "note_requests(call, 1, request); StatusOrOwn told{status};"
     many = "note_requests(call, count, requests);"
     own = "MPI_Status* const told = statuses_or_own(call, %s, statuses);"
@@ -150,6 +150,20 @@ def completions() -> dict[str, Wrapper]:
         "Request_get_status": Wrapper("completes"),
         "Request_free": Wrapper("other", "request", before="freeing(call, *request);"),
         "Cancel": Wrapper("other", "request", before="cancelling(call, *request);"),
+    }
+    for name in ("Waitsome", "Testsome"):
+        found[name] = Wrapper(
+            "completes",
+            "count requests done indices statuses",
+            before=many + own % "count",
+            passed=told,
+            after=each,
+        )
+    return found
+
+
+def probes() -> dict[str, Wrapper]:
+    return {
         "Probe": Wrapper(
             "completes",
             "peer tag comm status",
@@ -192,15 +206,6 @@ def completions() -> dict[str, Wrapper]:
             after="matched_receive_begun(call, probed, *request);",
         ),
     }
-    for name in ("Waitsome", "Testsome"):
-        found[name] = Wrapper(
-            "completes",
-            "count requests done indices statuses",
-            before=many + own % "count",
-            passed=told,
-            after=each,
-        )
-    return found
 
 
 # --- collectives ----------------------------------------------------------------------------------
@@ -294,12 +299,8 @@ def one_sided() -> dict[str, Wrapper]:
     }
     one = "call.gives(call.mpi().bytes(1, type)); call.gets(call.mpi().bytes(1, type));"
     found = {
-        "Fetch_and_op": Wrapper(
-            "one_sided", "origin room type target place op win", after=to_target + one
-        ),
-        "Compare_and_swap": Wrapper(
-            "one_sided", "origin compare room type target place win", after=to_target + one
-        ),
+        "Fetch_and_op": Wrapper("one_sided", "origin room type target place op win", after=to_target + one),
+        "Compare_and_swap": Wrapper("one_sided", "origin compare room type target place win", after=to_target + one),
     }
     for name, (parameters, traffic) in moves.items():
         found[name] = Wrapper("one_sided", parameters, after=to_target + traffic)
@@ -356,14 +357,35 @@ def set_ups() -> dict[str, Wrapper]:
     found["Win_allocate_shared"] = Wrapper("sets_up", "size unit info comm base win", after=window)
     found["Win_create_dynamic"] = Wrapper("sets_up", "info comm win", after=window)
     found["Win_free"] = Wrapper("sets_up", "win", before="window_freeing(call, *win);")
-    for name in (
-        "Type_commit Type_contiguous Type_vector Type_indexed Type_create_struct Type_create_hindexed "
-        "Type_create_hvector Type_create_indexed_block Type_create_hindexed_block Type_create_subarray "
-        "Type_create_darray Type_create_resized Type_dup Type_free Type_hindexed Type_hvector Type_struct "
-        "Op_create Op_free Win_attach Win_detach Buffer_attach Buffer_detach Alloc_mem Free_mem"
-    ).split():
+    for name in [
+        "Type_commit",
+        "Type_contiguous",
+        "Type_vector",
+        "Type_indexed",
+        "Type_create_struct",
+        "Type_create_hindexed",
+        "Type_create_hvector",
+        "Type_create_indexed_block",
+        "Type_create_hindexed_block",
+        "Type_create_subarray",
+        "Type_create_darray",
+        "Type_create_resized",
+        "Type_dup",
+        "Type_free",
+        "Type_hindexed",
+        "Type_hvector",
+        "Type_struct",
+        "Op_create",
+        "Op_free",
+        "Win_attach",
+        "Win_detach",
+        "Buffer_attach",
+        "Buffer_detach",
+        "Alloc_mem",
+        "Free_mem",
+    ]:
         found[name] = Wrapper("sets_up")
-    for name in "Pack Unpack Pack_external Unpack_external Reduce_local".split():
+    for name in ["Pack", "Unpack", "Pack_external", "Unpack_external", "Reduce_local"]:
         found[name] = Wrapper("other")
     return found
 
@@ -434,9 +456,7 @@ def function_text(name: str, declared: list[tuple[str, str, str]], wrapper: Wrap
     names = wrapper.parameters.split() or [f"argument_{i}" for i in range(len(declared))]
     if len(names) != len(declared):
         raise SystemExit(f"make_wrappers.py: PMPI_{name} has {len(declared)} parameters, not {wrapper.parameters}")
-    parameters = ", ".join(
-        f"{kind} {own}{after}" for (kind, _, after), own in zip(declared, names, strict=True)
-    )
+    parameters = ", ".join(f"{kind} {own}{after}" for (kind, _, after), own in zip(declared, names, strict=True))
     arguments = ", ".join(names)
     passed = ", ".join(wrapper.passed.get(own, own) for own in names)
     after = f"\n  if (result == MPI_SUCCESS) {{\n    {wrapper.after}\n  }}" if wrapper.after else ""
