@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait export`: a run in the formats of other tools."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(export)
+
+
+def export(
+    folder: Annotated[
+        Path, typer.Argument(metavar="RUN", help="The run's folder, as `plait run` names it.")
+    ],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            "-f",
+            metavar="FORMAT",
+            help="perfetto, otf2, parquet, swift, goal or simgrid; see below.",
+        ),
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="OUT", help="File or folder. [default: RUN/FORMAT, see below]"
+        ),
+    ] = None,
+    step: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Only what belongs to this step.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+) -> None:
+    """Write a run in a format that other tools read.
+
+    perfetto   one file, OUT.pftrace, for ui.perfetto.dev: tasks and calls on their threads, messages as
+    arrows, data in flight, counters
+
+    otf2       a folder with traces.otf2, for Vampir, ViTE, Scalasca, otf2-print: threads, functions and
+    tasks, messages, collectives, communicators (about 20 s for a million events)
+
+    parquet    a folder with one table a file, for pandas, polars, DuckDB, R: everything that was recorded,
+    both sides of each message joined
+
+    swift      a folder with the logs that SWIFT would have written of it, for SWIFT's own tools
+
+    goal       one file, OUT.goal, for LogGOPSim and ATLAHS: what depends on what, without times of the network
+
+    simgrid    a folder with a time-independent trace, for SimGrid's smpirun -replay
+
+    docs/formats.md tells what each holds, and how to open it.
+
+    Examples:
+
+      plait export runs/first --format perfetto
+
+      plait export runs/first --format otf2 -o first-otf2     then: vite first-otf2/traces.otf2
+
+      plait export runs/first --format parquet --step 12 -o step-12
+    """
+    import_module("plait.commands.export").export(folder, to, output, step=step, force=force)
