@@ -13,6 +13,7 @@ import typer
 
 from plait import __version__
 from plait._errors import PlaitError
+from plait.cli import export, import_
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -336,6 +337,10 @@ def lab(
     command = () if program is None else (program, *(args or ()))
     module = _load("lab")
     raise typer.Exit(module.run_lab(command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind))
+
+
+export.add(app)
+import_.add(app)
 
 
 def main() -> NoReturn:

@@ -28,6 +28,19 @@ def build_folder() -> Path:
     return Path(told) if told else (source_folder() or Path()) / "build" / "release"
 
 
+def find_program(name: str) -> Path:
+    """One of the built programs (plait-replay and so on): of the build, else on the path."""
+    for folder in (build_folder(), (source_folder() or Path()) / "build" / "dev"):
+        if (program := folder / "bin" / name).is_file():
+            return program
+    if found := shutil.which(name):
+        return Path(found)
+    raise PlaitError(
+        f"the program {name} is not built: cmake --preset release && cmake --build --preset release "
+        f"(it is looked for in {build_folder() / 'bin'}; PLAIT_BUILD names another build folder)"
+    )
+
+
 def bench_folder_of(mpi: str) -> Path:
     """The build with an MPI that is not the machine's default: no process may have two."""
     root = source_folder()

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
+from halo_run import Halo
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
 from plait import match_messages, read_run, write_perfetto
+from plait._events import Run
+from plait.writers.plait import write_run
 
 BEGIN, END, COUNTER = 1, 2, 4
 
@@ -25,7 +29,9 @@ def test_a_perfetto_trace_parses_back(ring_folder: Path, tmp_path: Path) -> None
     assert threads == ["worker 0", "worker 1"] * 2
     assert len(begins) == run.tasks.height + run.spans.height + run.gaps.height
     assert sum(p.track_event.type == END for p in events) == len(begins)
-    assert sum(p.track_event.type == COUNTER for p in events) == run.counters.height
+    # Each message once more as it leaves and arrives, in the tracks of bytes in flight.
+    counted = run.counters.height + 2 * matched.height
+    assert sum(p.track_event.type == COUNTER for p in events) == counted
     known = {track.uuid for track in tracks}
     assert all(p.track_event.track_uuid in known for p in events)
 
@@ -60,3 +66,49 @@ def test_slices_of_a_track_nest(ring_folder: Path, tmp_path: Path) -> None:
         depth[track] = depth.get(track, 0) + (1 if event.type == BEGIN else -1)
         assert depth[track] >= 0
     assert set(depth.values()) == {0}
+
+
+def packets(path: Path) -> list[pb.TracePacket]:
+    trace = pb.Trace()
+    trace.ParseFromString(path.read_bytes())
+    return list(trace.packet)
+
+
+def test_calls_stand_on_their_threads_with_what_is_known_of_them(tmp_path: Path) -> None:
+    run = Halo().run()
+    write_perfetto(run, match_messages(run.messages), tmp_path / "halo.pftrace")
+    found = packets(tmp_path / "halo.pftrace")
+    threads = {p.track_descriptor.uuid for p in found if p.track_descriptor.HasField("thread")}
+    assert len(threads) == 4
+    sends = [p.track_event for p in found if p.track_event.name == "MPI_Isend"]
+    assert len(sends) == 40
+    assert {event.track_uuid for event in sends} == threads
+    told = {a.name: a.string_value or a.uint_value for a in sends[0].debug_annotations}
+    assert told == {"peer": 1, "bytes given": 65536, "communicator": 0, "site": "post_sends (halo+0xc0)"}
+
+
+def test_arrows_go_from_the_call_that_sent_to_the_call_that_was_told(tmp_path: Path) -> None:
+    run = read_back(Halo().run(), tmp_path / "run")
+    write_perfetto(run, match_messages(run.messages), tmp_path / "halo.pftrace")
+    begins = [p.track_event for p in packets(tmp_path / "halo.pftrace") if p.track_event.type == BEGIN]
+    out = {flow: event.name for event in begins for flow in event.flow_ids}
+    into = {flow: event.name for event in begins for flow in event.terminating_flow_ids}
+    assert out.keys() == into.keys()
+    pairs = Counter((out[flow], into[flow]) for flow in out)
+    assert pairs == {("MPI_Isend", "MPI_Waitall"): 40, ("MPI_Send", "MPI_Recv"): 10}
+
+
+def test_bytes_in_flight_are_counted_for_each_rank(tmp_path: Path) -> None:
+    run = read_back(Halo().run(), tmp_path / "run")
+    write_perfetto(run, match_messages(run.messages), tmp_path / "halo.pftrace")
+    found = packets(tmp_path / "halo.pftrace")
+    tracks = {p.track_descriptor.uuid for p in found if p.track_descriptor.name == "bytes in flight"}
+    values = [p.track_event.double_counter_value for p in found if p.track_event.track_uuid in tracks]
+    assert len(tracks) == 4
+    assert max(values) == 2 * 65536 + 1024
+
+
+def read_back(run: Run, folder: Path) -> Run:
+    """As written and read: with the messages matched."""
+    write_run(run, folder)
+    return read_run(folder)

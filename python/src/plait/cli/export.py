@@ -40,20 +40,20 @@ def export(
 ) -> None:
     """Write a run in a format that other tools read.
 
-    perfetto   one file, OUT.pftrace, for ui.perfetto.dev: tasks and calls on their threads, messages as
-    arrows, data in flight, counters
+    - **perfetto**: one file for ui.perfetto.dev: tasks and calls on their threads, messages as arrows,
+      bytes in flight, counters
 
-    otf2       a folder with traces.otf2, for Vampir, ViTE, Scalasca, otf2-print: threads, functions and
-    tasks, messages, collectives, communicators (about 20 s for a million events)
+    - **otf2**: a folder with traces.otf2 for Vampir, ViTE, Scalasca, otf2-print: threads, functions and
+      tasks, messages, collectives, communicators (takes about 20 s for a million calls)
 
-    parquet    a folder with one table a file, for pandas, polars, DuckDB, R: everything that was recorded,
-    both sides of each message joined
+    - **parquet**: a folder with a file for each table, for pandas, polars, DuckDB, R: all that was
+      recorded, and both sides of each message joined
 
-    swift      a folder with the logs that SWIFT would have written of it, for SWIFT's own tools
+    - **swift**: a folder with the logs that SWIFT would have written of this run, for SWIFT's own tools
 
-    goal       one file, OUT.goal, for LogGOPSim and ATLAHS: what depends on what, without times of the network
+    - **goal**: one file for LogGOPSim and ATLAHS: what depends on what, without times of the network
 
-    simgrid    a folder with a time-independent trace, for SimGrid's smpirun -replay
+    - **simgrid**: a folder with a time-independent trace, for SimGrid's smpirun -replay
 
     docs/formats.md tells what each holds, and how to open it.
 

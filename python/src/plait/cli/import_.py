@@ -25,7 +25,9 @@ def add(app: typer.Typer) -> None:
 def swift(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="The logs, or folders that hold them.", show_default=False),
+        typer.Argument(
+            metavar="FILE...", help="The logs, or folders that hold them.", show_default=False
+        ),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", metavar="RUN", help="The folder of the run to write.")
@@ -37,24 +39,25 @@ def swift(
     names: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Names of task types: lines of `type NUMBER NAME`, `subtype NUMBER NAME`."
+            metavar="FILE",
+            help="Names of task types: lines of `type NUMBER NAME`, `subtype NUMBER NAME`.",
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the run that is there.")] = False,
 ) -> None:
     """Import the logs that SWIFT writes of its MPI requests and tasks.
 
-    Reads mpiuse_report-rank*-step*.dat (SWIFT configured with --enable-mpiuse-reports) and
-    thread_info_MPI-step*.dat (--enable-task-debugging, run with -y 1), of any steps. Give those of all
+    Reads mpiuse_report-rankM-stepN.dat (SWIFT configured with --enable-mpiuse-reports) and
+    thread_info_MPI-stepN.dat (--enable-task-debugging, run with -y 1), of any steps. Give those of all
     ranks: what a missing rank sent or got is named as unmatched.
 
     Requests become messages, whose communicator is the subtype; tasks stay tasks, steps stay steps. Each
-    step begins at the same moment on all ranks, as SWIFT has a barrier there. Ticks become nanoseconds by
-    the frequency in the task dumps; where there are none, give --frequency.
+    step begins at the same moment on all ranks, as SWIFT has a barrier there. Ticks become nanoseconds
+    by the frequency in the task dumps; where there are none, give --frequency.
 
     Examples:
 
-      plait import swift mpiuse_report-*.dat thread_info_MPI-*.dat -o runs/eagle
+      plait import swift mpiuse_report-rank*.dat thread_info_MPI-step12.dat -o runs/eagle
 
       plait import swift logs/ --frequency 2.2e9 -o runs/eagle
 

@@ -19,7 +19,8 @@ UNWATCHED = "nobody looked at the network"
 
 Ints = npt.NDArray[np.int64]
 
-#: Columns of the bars of all tracks: name is an index into `names_of`, row that of the table they are of.
+#: Columns of the bars of all tracks: name is an index into `names_of`, row that of the table they are
+#: of.
 BARS = ("start_ns", "end_ns", "name", "row")
 
 
@@ -42,13 +43,13 @@ class Track:
 
 
 def names_of(run: Run) -> list[str]:
-    """Of the bars: kinds of tasks, functions, kinds of spans, the poll gap, the messages' two directions."""
+    """Of the bars: kinds of tasks, functions, kinds of spans, poll gaps, send and receive."""
     return [*run.kinds, *run.functions, *run.span_kinds, UNWATCHED, "send", "receive"]
 
 
 def make_tracks(run: Run) -> Iterator[Track]:
-    """For each rank: spans, the threads with their tasks, the threads with their calls, begun collectives,
-    messages, poll gaps; those that hold nothing are left out.
+    """For each rank: spans, the threads with their tasks, the threads with their calls, begun
+    collectives, messages, poll gaps; those that hold nothing are left out.
     """
     first_function = len(run.kinds)
     first_span = first_function + len(run.functions)
@@ -129,7 +130,7 @@ def _nested(bars: pl.DataFrame) -> pl.DataFrame:
 
 
 def edges(track: Track) -> Iterator[tuple[int, bool, int, int]]:
-    """(time, whether it begins, name, row) of each bar's beginning and end, in an order in which they nest."""
+    """(time, whether it begins, name, row) of both ends of each bar, in an order that nests."""
     open_: list[tuple[int, int, int]] = []
     for start, end, name, row in track.bars.select(BARS).iter_rows():
         while open_ and open_[-1][0] <= start:

@@ -1,77 +1,159 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a run as an OTF2 archive, for Vampir, ViTE, Scalasca and the like.
 
-A location group for each rank, a location for each of its threads, besides locations for what lies across
-threads (phases, begun collectives). Messages and collectives are MPI events of the thread that made them,
-or of the rank's first thread where that is not known. Needs the package `otf2`.
+A location group for each rank, a location for each of its threads, and locations for what lies across
+threads: phases. Messages and collectives are MPI events of the thread that made them, or of the rank's
+first thread where that is not known. Needs the package `otf2`.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import otf2
 import polars as pl
-from otf2.enums import (
-    CollectiveOp,
-    CommFlag,
-    GroupType,
-    LocationGroupType,
-    LocationType,
-    MetricMode,
-    Paradigm,
-    RegionRole,
-    Type,
-    Undefined,
-)
+from otf2 import enums
 
 from plait import _events as events
 from plait._events import Run
 from plait._files import make_folder
+from plait.export._otf2_names import Definitions
+from plait.export._postings import posting_calls
 from plait.export._tracks import Track, edges, make_tracks
 
 ARCHIVE = "traces"
 #: Of events at one time: what ends messages comes before the edges of bars, what begins them after.
 _ENDS, _EDGE, _BEGINS = 0, 1, 2
-_TOLD_EVERY = 5000
+_TOLD_EVERY = 2000
+_COLLECTIVE = (events.CALL_COLLECTIVE, events.CALL_BEGUN_COLLECTIVE)
+_NO_ROOT = enums.Undefined.UINT32.value
 
-#: What to do at a time: (time, order, write), where write is called with the location's writer.
-Event = tuple[int, int, Callable[[Any], None]]
-
-
-@dataclass
-class _Archive:
-    run: Run
-    writer: Any
-    low_ns: int
-    locations: dict[tuple[int, str, int], Any] = field(default_factory=dict)  # by rank, what, number
-    groups: dict[int, Any] = field(default_factory=dict)
-    regions: list[Any] = field(default_factory=list)  # of names_of
-    comms: dict[int, Any] = field(default_factory=dict)
-    members: dict[int, dict[int, int]] = field(default_factory=dict)  # communicator -> rank -> its index
-
-    def comm(self, number: int) -> Any:
-        return self.comms.get(number, self.comms[0])
-
-    def index(self, communicator: int, rank: int) -> int:
-        """Of a rank of the run, in the communicator."""
-        return self.members.get(communicator, {}).get(rank, rank)
+#: (time, order, name of the writer's method, its further arguments).
+Event = tuple[int, int, str, tuple[Any, ...]]
 
 
 def write_otf2(run: Run, folder: Path, progress: Callable[[int], None] = lambda count: None) -> None:
-    """Writes `folder`/traces.otf2 and what belongs to it; the folder must not hold an archive yet.
+    """Writes `folder`/traces.otf2 and what belongs to it; there must be no archive in the folder.
 
-    `progress` is called with the number of events written now and then. Cost: about 10 µs an event.
+    Times are nanoseconds since the first event of the run. `progress` is called now and then with the
+    number of events written since its last call. Cost: about 10 µs an event.
     """
     make_folder(folder)
-    started = _started_ns(run)
-    with otf2.writer.open(str(folder), archive_name=ARCHIVE, timer_resolution=10**9) as writer:
-        archive = _Archive(run, writer, run.window_ns()[0])
-        tracks = [track for track in make_tracks(run) if track.what not in ("messages", "gaps")]
-        _define(archive, tracks)
-        _write_events(archive, tracks, progress)
+    tracks = [track for track in make_tracks(run) if track.what in ("spans", "thread")]
+    with otf2.writer.open(str(folder), archive_name=ARCHIVE, timer_resolution=10**9) as archive:
+        archive.creator = "plait"
+        archive.description = " ".join(str(word) for word in run.meta.get("command") or [])
+        names = Definitions(run, archive.definitions, tracks)
+        points = _points(run, names)
+        low = run.window_ns()[0]
+        for key, location in names.locations.items():
+            writer = archive.event_writer_from_location(location)
+            own = [track for track in tracks if names.key(track) == key]
+            bars = _bar_events(own[0], names) if own else iter(())
+            told = sorted(points.get(key, []), key=itemgetter(0, 1))
+            _write(writer, heapq.merge(bars, told, key=itemgetter(0, 1)), low, progress)
+
+
+def event_count(run: Run) -> int:
+    """About how many events there will be, at most: what `progress` counts up to."""
+    bars = run.spans.height + run.calls.height + run.tasks.height
+    collectives = int(run.calls["class"].is_in(_COLLECTIVE).sum())
+    return 2 * (bars + collectives + run.messages.height) + run.counters.height
+
+
+def _write(writer: Any, told: Iterator[Event], low_ns: int, progress: Callable[[int], None]) -> None:
+    since = 0
+    for time, _, method, arguments in told:
+        getattr(writer, method)(time - low_ns, *arguments)
+        since += 1
+        if since == _TOLD_EVERY:
+            progress(since)
+            since = 0
+    progress(since)
+
+
+def _bar_events(track: Track, names: Definitions) -> Iterator[Event]:
+    for time, begins, name, _ in edges(track):
+        yield time, _EDGE, "enter" if begins else "leave", (names.regions[name],)
+
+
+def _points(run: Run, names: Definitions) -> dict[Any, list[Event]]:
+    """The MPI events and counters of each location."""
+    points: dict[Any, list[Event]] = {}
+
+    def add(rank: int, thread: int, event: Event) -> None:
+        points.setdefault(names.thread_key(rank, thread), []).append(event)
+
+    _add_messages(run, names, add)
+    _add_collectives(run, names, add)
+    for rank, kind, time, value in run.counters.select("rank", "kind", "time_ns", "value").iter_rows():
+        add(rank, -1, (time, _BEGINS, "metric", (names.metrics[kind], value)))
+    return points
+
+
+Add = Callable[[int, int, Event], None]
+
+
+def _posters(run: Run) -> pl.DataFrame:
+    """The messages with the thread of the posting call (-1: not known), and whether that waited."""
+    rows = posting_calls(run)
+    known = rows >= 0
+    poster = np.full(rows.size, -1, dtype=np.int64)
+    poster[known] = run.calls["worker"].to_numpy()[rows[known]]
+    waits = np.zeros(rows.size, dtype=np.bool_)
+    waits[known] = run.calls["class"].to_numpy()[rows[known]] == events.CALL_MESSAGE
+    return run.messages.with_columns(pl.Series("poster", poster), pl.Series("waits", waits))
+
+
+def _add_messages(run: Run, names: Definitions, add: Add) -> None:
+    columns = (
+        *("rank", "received", "source", "destination", "communicator", "tag", "size_bytes"),
+        *("posted_ns", "completed_ns", "unfinished", "worker", "poster", "waits"),
+    )
+    rows = _posters(run).select(columns).iter_rows(named=True)
+    for request, row in enumerate(rows):
+        rank, number = row["rank"], row["communicator"]
+        peer = names.index(number, row["source"] if row["received"] else row["destination"])
+        what = (peer, names.comm(number), row["tag"] & 0xFFFFFFFF, row["size_bytes"])
+        posted, completed = row["posted_ns"], max(row["posted_ns"], row["completed_ns"])
+        poster = row["poster"]
+        if row["waits"]:
+            if not row["received"]:
+                add(rank, poster, (posted, _BEGINS, "mpi_send", what))
+            elif not row["unfinished"]:
+                add(rank, poster, (completed, _ENDS, "mpi_recv", what))
+            continue
+        begin, end = "mpi_isend", "mpi_isend_complete"
+        begun: tuple[Any, ...] = (*what, request)
+        ended: tuple[Any, ...] = (request,)
+        if row["received"]:
+            begin, end = "mpi_irecv_request", "mpi_irecv"
+            begun, ended = (request,), (*what, request)
+        add(rank, poster, (posted, _BEGINS, begin, begun))
+        if not row["unfinished"]:
+            add(rank, row["worker"], (completed, _ENDS, end, ended))
+
+
+def _add_collectives(run: Run, names: Definitions, add: Add) -> None:
+    found = run.calls.with_row_index("row").filter(pl.col("class").is_in(_COLLECTIVE))
+    for row in found.iter_rows(named=True):
+        operation = names.operation(row["function"])
+        if operation is None:
+            continue
+        rank, number = row["rank"], row["communicator"]
+        root = names.index(number, row["peer"]) if row["peer"] >= 0 else _NO_ROOT
+        what = (operation, names.comm(number), root, row["bytes_given"], row["bytes_got"])
+        start, end, thread = row["start_ns"], row["end_ns"], row["worker"]
+        if row["class"] == events.CALL_COLLECTIVE:
+            add(rank, thread, (start, _BEGINS, "mpi_collective_begin", ()))
+            add(rank, thread, (end, _ENDS, "mpi_collective_end", what))
+        else:
+            request = run.messages.height + row["row"]
+            add(rank, thread, (start, _BEGINS, "non_blocking_collective_request", (request,)))
+            ended = (*what, request)
+            add(rank, thread, (end, _ENDS, "non_blocking_collective_complete", ended))

@@ -1,28 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a run as a Perfetto trace: a process for each rank, a track for each worker, flows for
-messages, counters. Made with the protobuf classes of the `perfetto` package; needs no other program.
+"""Writes a run as a Perfetto trace: a process for each rank, a track for each thread with its tasks and
+calls, messages in rows and as flows from thread to thread, bytes in flight, counters. Made with the
+protobuf classes of the `perfetto` package; needs no other program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
 import polars as pl
 from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 
-from plait import _events as events
 from plait._events import Run
 from plait._files import make_folder, write_file
-from plait.report.lanes import make_lanes
+from plait.export._postings import calls_at, posting_calls
+from plait.export._tracks import Track, edges, make_tracks, names_of
+from plait.measures.messages import in_flight
 
 _SEQUENCE = 1
 _BATCH = 2000
+_COUNTERS = 1 << 59
+_PROCESSES = 1 << 60
+_IN_FLIGHT = "bytes in flight"
+_MESSAGE = ["source", "destination", "communicator", "sequence"]
+
+#: Of a row of a table: what stands beside its bar.
+Facts = Callable[[int], dict[str, int | str]]
 
 
-def write_perfetto(run: Run, matched: pl.DataFrame, path: Path) -> None:
-    """Times are nanoseconds since the first event of the run."""
+@dataclass
+class _Flows:
+    """Flow ids that begin, and that end, with a bar: by (table, row)."""
+
+    begin: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    end: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+
+
+def write_perfetto(
+    run: Run, matched: pl.DataFrame, path: Path, progress: Callable[[int], None] = lambda count: None
+) -> None:
+    """Times are nanoseconds since the first event of the run. `matched`: what `match_messages` returns.
+
+    `progress` is called now and then with the number of packets written since its last call. Cost: about
+    10 µs for each of the two ends of a bar.
+    """
     make_folder(path.parent)
 
     def write(file: IO[bytes]) -> None:
@@ -33,92 +58,129 @@ def write_perfetto(run: Run, matched: pl.DataFrame, path: Path) -> None:
                 # A serialised Trace is a sequence of packets: pieces may simply follow each other.
                 file.write(trace.SerializeToString())
                 trace = pb.Trace()
+                progress(_BATCH)
         file.write(trace.SerializeToString())
+        progress(len(trace.packet))
 
     write_file(path, write)
 
 
 def _packets(run: Run, matched: pl.DataFrame) -> Iterator[Any]:
     low = run.window_ns()[0]
-    lanes = make_lanes(run)
-    names = [*run.kinds, *run.span_kinds, "nobody looked at the network"]
+    names = names_of(run)
+    flows = _flows(run, matched)
+    facts = _facts(run)
     for rank in run.ranks_present:
         packet = pb.TracePacket()
         packet.track_descriptor.uuid = _process(rank)
         packet.track_descriptor.process.pid = rank + 1
         packet.track_descriptor.process.process_name = f"rank {rank}"
         yield packet
-    flows = _flows(matched)
-    for number, lane in enumerate(lanes.lanes):
-        track = (number + 1) << 32
-        packet = pb.TracePacket()
-        packet.track_descriptor.uuid = track
-        label = lane.label or f"messages {lane.worker}"
-        if lane.what == "worker":
-            packet.track_descriptor.parent_uuid = _process(lane.rank)
-            packet.track_descriptor.thread.pid = lane.rank + 1
-            packet.track_descriptor.thread.tid = (lane.rank + 1) * 100_000 + lane.worker + 1
-            packet.track_descriptor.thread.thread_name = label
-        else:
-            packet.track_descriptor.parent_uuid = _process(lane.rank)
-            packet.track_descriptor.name = label
-        yield packet
-        bars = lanes.bars[lane.first : lane.first + lane.count]
-        find = flows if lane.what == "messages" else {}
-        yield from _slices(bars, names, track, low, find, lane.rank, run)
-    yield from _counter_packets(run, low)
+    for number, track in enumerate(make_tracks(run)):
+        uuid = (number + 1) << 32
+        yield _describe(track, uuid, has_tasks=run.tasks.height > 0)
+        tell = facts[track.table]
+        for time, begins, name, row in edges(track):
+            if not begins:
+                yield _end(uuid, time - low)
+                continue
+            packet = _begin(uuid, time - low, names[name], tell(row))
+            packet.track_event.flow_ids.extend(flows.begin.get((track.table, row), ()))
+            packet.track_event.terminating_flow_ids.extend(flows.end.get((track.table, row), ()))
+            yield packet
+    yield from _counter_packets(run, matched, low)
 
 
 def _process(rank: int) -> int:
-    return (1 << 60) + rank
+    return _PROCESSES + rank
 
 
-def _flows(matched: pl.DataFrame) -> dict[tuple[int, int, int], int]:
-    """(source, destination, sequence) -> flow id, from 1."""
-    keys = zip(matched["source"], matched["destination"], matched["sequence"], strict=True)
-    return {key: number + 1 for number, key in enumerate(keys)}
+def _describe(track: Track, uuid: int, *, has_tasks: bool) -> Any:
+    packet = pb.TracePacket()
+    told = packet.track_descriptor
+    told.uuid = uuid
+    told.parent_uuid = _process(track.rank)
+    if track.what == "thread" and not (track.table == "calls" and has_tasks):
+        told.thread.pid = track.rank + 1
+        told.thread.tid = (track.rank + 1) * 100_000 + track.number + 1
+        told.thread.thread_name = track.label
+    else:
+        told.name = f"{track.label} calls" if track.what == "thread" else track.label
+    return packet
 
 
-def _slices(
-    bars: pl.DataFrame,
-    names: list[str],
-    track: int,
-    low_ns: int,
-    flows: dict[tuple[int, int, int], int],
-    rank: int,
-    run: Run,
-) -> Iterator[Any]:
-    """Begin and end of each bar; those still open at a start end first, as slices must nest."""
-    roles = _roles(run) if flows else {}
-    open_ends: list[int] = []
-    columns = ("start_ns", "end_ns", "ready_ns", "kind", "step", "object")
-    for start, end, ready, kind, step, object_ in bars.select(columns).iter_rows():
-        while open_ends and open_ends[-1] <= start:
-            yield _end(track, open_ends.pop() - low_ns)
-        if open_ends:
-            end = min(end, open_ends[-1])
-        facts = {"step": step, "waited_ns": start - ready, "object": object_}
-        packet = _begin(track, start - low_ns, names[kind], facts)
-        if flows:
-            peer, sequence = object_ >> 32, object_ & 0xFFFFFFFF
-            sent = roles.get(kind) == events.ROLE_SEND
-            flow = flows.get((rank, peer, sequence) if sent else (peer, rank, sequence))
-            if flow is not None:
-                event = packet.track_event
-                (event.flow_ids if sent else event.terminating_flow_ids).append(flow)
-        yield packet
-        open_ends.append(end)
-    while open_ends:
-        yield _end(track, open_ends.pop() - low_ns)
+def _flows(run: Run, matched: pl.DataFrame) -> _Flows:
+    """An arrow for each message that has both sides: between the calls that posted it and that were
+    told of its end, where these are known, else between its bars.
+    """
+    flows = _Flows()
+    ids = matched.select(_MESSAGE).with_row_index("flow", offset=1)
+    sides = run.messages.select("rank", "worker", "received", "completed_ns", *_MESSAGE)
+    sides = sides.with_row_index("row").with_columns(pl.Series("posted_by", posting_calls(run)))
+    ended = calls_at(
+        run,
+        *(sides[name].to_numpy().astype(np.int64) for name in ("rank", "worker", "completed_ns")),
+    )
+    sides = sides.with_columns(pl.Series("ended_by", ended)).join(ids, on=_MESSAGE, how="inner")
+    sides = sides.unique(["flow", "received"], keep="first", maintain_order=True)
+    columns = ("flow", "received", "row", "posted_by", "ended_by")
+    for flow, received, row, posted_by, ended_by in sides.select(columns).iter_rows():
+        call = ended_by if received else posted_by
+        where = ("messages", row) if call < 0 else ("calls", call)
+        (flows.end if received else flows.begin).setdefault(where, []).append(flow)
+    return flows
 
 
-def _roles(run: Run) -> dict[int, int]:
-    pairs = run.tasks.select("kind", "role").unique()
-    return dict(zip(pairs["kind"], pairs["role"], strict=True))
+def _facts(run: Run) -> dict[str, Facts]:
+    """For each table. Facts that are 0 or empty are left out, and peers that are none."""
+    sites = [str(site) for site in run.sites]
+
+    def teller(table: pl.DataFrame, columns: dict[str, str | pl.Expr]) -> Facts:
+        if not columns:
+            return lambda row: {}
+        rows = table.select(
+            [(pl.col(of) if isinstance(of, str) else of).alias(name) for name, of in columns.items()]
+        )
+
+        def tell(row: int) -> dict[str, int | str]:
+            told = dict(zip(rows.columns, rows.row(row), strict=True))
+            site = told.pop("site", None)
+            if site is not None and site >= 0:
+                told["site"] = sites[site]
+            return told
+
+        return tell
+
+    waited = pl.col("start_ns") - pl.col("ready_ns")
+    peer = pl.when("received").then("source").otherwise("destination")
+    took = pl.col("completed_ns") - pl.col("posted_ns")
+    steps: dict[str, str | pl.Expr] = {"step": "step", "object": "object"}
+    return {
+        "tasks": teller(run.tasks, {**steps, "waited_ns": waited}),
+        "spans": teller(run.spans, steps),
+        "gaps": teller(run.gaps, {}),
+        "messages": teller(
+            run.messages,
+            {
+                **{"peer": peer, "bytes": "size_bytes", "tag": "tag", "communicator": "communicator"},
+                **{"took_ns": took, "site": "site"},
+            },
+        ),
+        "calls": teller(
+            run.calls,
+            {
+                **{"peer": "peer", "bytes given": "bytes_given", "bytes got": "bytes_got"},
+                **{"communicator": "communicator", "completed": "count", "site": "site"},
+            },
+        ),
+    }
 
 
-def _begin(track: int, time: int, name: str, facts: dict[str, int]) -> Any:
-    """Facts that are 0, and the step -1 of what belongs to none, are left out."""
+#: Of these 0 is told as well: it is a rank, or a communicator.
+_ZERO_COUNTS = frozenset({"peer", "communicator"})
+
+
+def _begin(track: int, time: int, name: str, facts: dict[str, int | str]) -> Any:
     packet = pb.TracePacket()
     packet.timestamp = time
     packet.trusted_packet_sequence_id = _SEQUENCE
@@ -127,7 +189,11 @@ def _begin(track: int, time: int, name: str, facts: dict[str, int]) -> Any:
     event.track_uuid = track
     event.name = name
     for key, value in facts.items():
-        if value > 0:
+        if isinstance(value, str):
+            annotation = event.debug_annotations.add()
+            annotation.name = key
+            annotation.string_value = value
+        elif value > 0 or (value == 0 and key in _ZERO_COUNTS):
             annotation = event.debug_annotations.add()
             annotation.name = key
             annotation.uint_value = value
@@ -143,23 +209,37 @@ def _end(track: int, time: int) -> Any:
     return packet
 
 
-def _counter_packets(run: Run, low_ns: int) -> Iterator[Any]:
-    tracks: dict[tuple[int, int], int] = {}
-    columns = ("rank", "kind", "time_ns", "value")
-    for rank, kind, time, value in run.counters.sort("time_ns").select(columns).iter_rows():
-        track = tracks.get((rank, kind))
-        if track is None:
-            track = tracks[rank, kind] = (1 << 59) + len(tracks)
-            packet = pb.TracePacket()
-            packet.track_descriptor.uuid = track
-            packet.track_descriptor.parent_uuid = _process(rank)
-            packet.track_descriptor.name = run.counter_kinds[kind]
-            packet.track_descriptor.counter.SetInParent()
-            yield packet
-        packet = pb.TracePacket()
-        packet.timestamp = time - low_ns
-        packet.trusted_packet_sequence_id = _SEQUENCE
-        packet.track_event.type = pb.TrackEvent.TYPE_COUNTER
-        packet.track_event.track_uuid = track
-        packet.track_event.double_counter_value = value
-        yield packet
+def _counter_packets(run: Run, matched: pl.DataFrame, low_ns: int) -> Iterator[Any]:
+    track = _COUNTERS
+    for rank, curve in in_flight(matched).items():
+        if rank not in run.ranks_present:
+            continue
+        yield _describe_counter(track, rank, _IN_FLIGHT)
+        for time, value in zip(curve.time_ns.tolist(), curve.value.tolist(), strict=True):
+            yield _count(track, time - low_ns, value)
+        track += 1
+    counters = run.counters.sort("time_ns").select("rank", "kind", "time_ns", "value")
+    for (rank, kind), part in counters.partition_by("rank", "kind", as_dict=True).items():
+        yield _describe_counter(track, int(rank), run.counter_kinds[int(kind)])
+        for time, value in part.select("time_ns", "value").iter_rows():
+            yield _count(track, time - low_ns, value)
+        track += 1
+
+
+def _describe_counter(track: int, rank: int, name: str) -> Any:
+    packet = pb.TracePacket()
+    packet.track_descriptor.uuid = track
+    packet.track_descriptor.parent_uuid = _process(rank)
+    packet.track_descriptor.name = name
+    packet.track_descriptor.counter.SetInParent()
+    return packet
+
+
+def _count(track: int, time: int, value: float) -> Any:
+    packet = pb.TracePacket()
+    packet.timestamp = time
+    packet.trusted_packet_sequence_id = _SEQUENCE
+    packet.track_event.type = pb.TrackEvent.TYPE_COUNTER
+    packet.track_event.track_uuid = track
+    packet.track_event.double_counter_value = value
+    return packet

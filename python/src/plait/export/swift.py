@@ -22,7 +22,9 @@ FREQUENCY_HZ = 1_000_000_000
 #: Types of tasks, where the run did not come from SWIFT: its own kinds follow.
 SEND, RECEIVE = 1, 2
 _MB = 1048576.0
-_REPORT_HEAD = "# stic etic dtic step rank otherrank type itype subtype isubtype activation tag size sum\n"
+_REPORT_HEAD = (
+    "# stic etic dtic step rank otherrank type itype subtype isubtype activation tag size sum\n"
+)
 _REPORT = [
     *("stic", "etic", "dtic", "step", "rank", "otherrank", "type", "itype", "subtype", "isubtype"),
     *("activation", "tag", "size", "sum"),
@@ -46,7 +48,8 @@ def write_swift(run: Run, folder: Path) -> list[Path]:
     """Writes a report for each rank and step, a task dump for each step that has tasks (or calls, where
     there are none), and swift-names.txt, what the numbers in them mean. Returns their paths.
 
-    A message belongs to the step in which it was posted; all belong to step 1 where the run has no steps.
+    A message belongs to the step in which it was posted; all belong to step 1 where the run has no
+    steps.
     """
     make_folder(folder)
     names = _names(run)
@@ -125,7 +128,9 @@ def _steps(run: Run) -> pl.DataFrame:
 def _with_step(table: pl.DataFrame, time: str, steps: pl.DataFrame) -> pl.DataFrame:
     """With step and begin_ns: of the last step that had begun then."""
     ordered = table.sort(time, maintain_order=True)
-    return ordered.join_asof(steps, left_on=time, right_on="begin_ns", strategy="backward", coalesce=False)
+    return ordered.join_asof(
+        steps, left_on=time, right_on="begin_ns", strategy="backward", coalesce=False
+    )
 
 
 def _report_rows(run: Run, names: _Names, steps: pl.DataFrame, origin: int) -> pl.DataFrame:
@@ -151,7 +156,9 @@ def _report_rows(run: Run, names: _Names, steps: pl.DataFrame, origin: int) -> p
     ends = sides.filter(~pl.col("unfinished")).with_columns(
         pl.col("completed_ns").alias("time_ns"),
         pl.lit(0).alias("activation"),
-        (pl.col("completed_ns") - pl.col("posted_ns")).cast(pl.Int32 if False else pl.Int64).alias("dtic"),
+        (pl.col("completed_ns") - pl.col("posted_ns"))
+        .cast(pl.Int32 if False else pl.Int64)
+        .alias("dtic"),
     )
     begins = begins.with_columns(pl.col("dtic").cast(pl.Int64))
     sign = pl.when(pl.col("activation") == 1).then(1).otherwise(-1)
@@ -210,21 +217,26 @@ def _dump_rows(run: Run, names: _Names, steps: pl.DataFrame, origin: int) -> pl.
     else:
         real = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
         rows = _with_step(real, "start_ns", steps).with_columns(
-            (pl.col("function") + len(run.kinds)).alias("kind"), pl.lit(0, dtype=pl.UInt64()).alias("flags")
+            (pl.col("function") + len(run.kinds)).alias("kind"),
+            pl.lit(0, dtype=pl.UInt64()).alias("flags"),
         )
         rows = rows.with_columns(
             _of_kind(names, "kind", 0).alias("type"), _of_kind(names, "kind", 1).alias("subtype")
         )
     zeros = {name: pl.lit(0) for name in ("ci_hydro", "cj_hydro", "ci_grav", "cj_grav")}
-    return rows.with_columns(
-        pl.col("worker").replace({events.NO_WORKER: 0}).alias("rid"),
-        pl.lit(1).alias("cj_is_null"),
-        (pl.col("start_ns") - origin).alias("tic"),
-        (pl.col("end_ns") - origin).alias("toc"),
-        pl.Series("flags", rows["flags"].to_numpy().astype("u8").view("i8")),
-        pl.lit(-1).alias("sid"),
-        **zeros,
-    ).select("step", *_DUMP).sort("step", "rank", "tic")
+    return (
+        rows.with_columns(
+            pl.col("worker").replace({events.NO_WORKER: 0}).alias("rid"),
+            pl.lit(1).alias("cj_is_null"),
+            (pl.col("start_ns") - origin).alias("tic"),
+            (pl.col("end_ns") - origin).alias("toc"),
+            pl.Series("flags", rows["flags"].to_numpy().astype("u8").view("i8")),
+            pl.lit(-1).alias("sid"),
+            **zeros,
+        )
+        .select("step", *_DUMP)
+        .sort("step", "rank", "tic")
+    )
 
 
 def _of_kind(names: _Names, column: str, part: int) -> pl.Expr:

@@ -28,10 +28,14 @@ SUBTYPES_MAX = 1 << 16
 THREADS_MAX = 4096
 _TYPES = ("send", "recv")
 _REPORT_WORDS = frozenset({"type", "subtype"})
-_ROWS = {name: pl.Int64() for name in REPORT_COLUMNS if name not in _REPORT_WORDS}
-_ROWS |= {"received": pl.Boolean(), "file": pl.Int64(), "line": pl.Int64()}
-_TASKS = {name: pl.Int64() for name in (*DUMP_COLUMNS, "step")}
-_HEADS = {name: pl.Int64() for name in ("rank", "step", "tic", "toc", "frequency")}
+_ROWS: dict[str, pl.DataType] = {
+    **{name: pl.Int64() for name in REPORT_COLUMNS if name not in _REPORT_WORDS},
+    **{"received": pl.Boolean(), "file": pl.Int64(), "line": pl.Int64()},
+}
+_TASKS: dict[str, pl.DataType] = {name: pl.Int64() for name in (*DUMP_COLUMNS, "step")}
+_HEADS: dict[str, pl.DataType] = {
+    name: pl.Int64() for name in ("rank", "step", "tic", "toc", "frequency")
+}
 
 
 @dataclass
@@ -78,7 +82,7 @@ def read_texts(paths: Sequence[Path], names: Names) -> Texts:
     return texts
 
 
-def _empty(schema: dict[str, pl.Int64] | dict[str, pl.DataType]) -> pl.DataFrame:
+def _empty(schema: dict[str, pl.DataType]) -> pl.DataFrame:
     return pl.DataFrame(schema=dict(schema))
 
 
@@ -174,8 +178,10 @@ def _read_dump(path: Path, notices: list[str]) -> tuple[pl.DataFrame, pl.DataFra
         ((columns["rid"] < 0) | (columns["rid"] >= THREADS_MAX), "its thread cannot be"),
         (columns["toc"] < columns["tic"], "it ends before it begins"),
         (is_head & _repeated(columns["rank"], is_head), "a second head of the same rank"),
-        (~is_head & ~np.isin(columns["rank"], heads), "a task of a rank whose head (a row with type 0)"
-         " is missing"),
+        (
+            ~is_head & ~np.isin(columns["rank"], heads),
+            "a task of a rank whose head (a row with type 0) is missing",
+        ),
     ):
         _refuse(table, bad, what)
     _note_end(table, notices, has_foot=False)

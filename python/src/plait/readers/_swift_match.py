@@ -15,12 +15,12 @@ _COLUMNS = [*_REQUEST, "step", "stic", "etic", "row", "end_step", "end_stic", "t
 
 
 def pair_requests(texts: Texts) -> pl.DataFrame:
-    """One row for each request: where it began, and end_step, end_stic and thread of the row that ends it
-    (null where there is none). `row` is the place of its beginning in the reports.
+    """One row for each request: where it began, and end_step, end_stic and thread of the row that ends
+    it (null where there is none). `row` is the place of its beginning in the reports.
 
     A row that ends a request tells how long that was active, so what it ends is the equal request that
-    began at that tick; where the tick does not fit, the first of the step that nothing else ended. An end
-    without a beginning is taken to have begun when it says.
+    began at that tick; where the tick does not fit, the first of the step that nothing else ended. An
+    end without a beginning is taken to have begun when it says.
     """
     rows = texts.rows.with_columns(pl.col("size").abs()).with_row_index("row")
     begins = rows.filter(pl.col("activation") == 1).with_columns(pl.col("etic").alias("tick"))
@@ -74,7 +74,7 @@ def _note_alone(texts: Texts, ends: pl.DataFrame) -> None:
     if ends.height:
         file, line = ends.sort("row").select("file", "line").row(0)
         texts.notices.append(
-            f"{format_count(ends.height, 'request')} ended without having begun in these files, the first "
+            f"{format_count(ends.height, 'request')} ended without having begun in these files, first "
             f"in line {line} of {texts.files[file]}: they are taken to have begun when they say; is the "
             "report of an earlier step missing?"
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text tables of numbers between blanks, with `#` lines beside them; says which line is wrong, and why."""
+"""Text tables of numbers between blanks, with `#` lines beside; says which line is wrong."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class TextTable:
         return int(self.line.size)
 
 
-def read_columns(path: Path, names: Sequence[str], words: frozenset[str], optional: int = 0) -> TextTable:
+def read_columns(
+    path: Path, names: Sequence[str], words: frozenset[str], optional: int = 0
+) -> TextTable:
     """Reads a table whose last `optional` columns may be missing, in all lines alike; those are then 0.
 
     A last line without its end is left out, as its last number may be cut. Any other line that does not

@@ -66,8 +66,9 @@ def read_swift(
 ) -> SwiftLog:
     """Reads reports and dumps, of any ranks and steps, in any order; folders are searched for them.
 
-    The ticks a second are those that the dumps tell for each rank; `frequency_hz` wins over them. `names`
-    adds to the names that the reports tell. Raises PlaitError with file and line for what is none.
+    The ticks a second are those that the dumps tell for each rank; `frequency_hz` wins over them.
+    `names` adds to the names that the reports tell. Raises PlaitError with file and line for what is
+    none.
     """
     texts = read_texts(paths, names or Names())
     if not texts.rows.height and not texts.tasks.height:

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the events of an OTF2 archive refer to: locations, regions, communicators, metrics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from otf2 import enums
+
+from plait import _events as events
+from plait._events import Run
+from plait.export._tracks import Track
+
+#: Of a location: rank, what its track is, number of the thread.
+Key = tuple[int, str, int]
+
+_ROLES = {
+    events.CALL_BEGINS: enums.RegionRole.POINT2POINT,
+    events.CALL_COMPLETES: enums.RegionRole.POINT2POINT,
+    events.CALL_MESSAGE: enums.RegionRole.POINT2POINT,
+    events.CALL_COLLECTIVE: enums.RegionRole.COLL_OTHER,
+    events.CALL_BEGINS_COLLECTIVE: enums.RegionRole.COLL_OTHER,
+    events.CALL_ONE_SIDED: enums.RegionRole.RMA,
+    events.CALL_FILE: enums.RegionRole.FILE_IO,
+}
+_COLLECTIVES = (
+    *("BARRIER", "BCAST", "GATHER", "GATHERV", "SCATTER", "SCATTERV", "ALLGATHER", "ALLGATHERV"),
+    *("ALLTOALL", "ALLTOALLV", "ALLTOALLW", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN"),
+    "REDUCE_SCATTER_BLOCK",
+)
+
+
+class Definitions:
+    """Makes all definitions of an archive; every name is used once, as some readers want it."""
+
+    def __init__(self, run: Run, registry: Any, tracks: Sequence[Track]) -> None:
+        self._run = run
+        self._registry = registry
+        self._main: dict[int, Key] = {}
+        self._operations: dict[int, Any] = {}
+        self.locations: dict[Key, Any] = {}
+        self.comms: dict[int, Any] = {}
+        self._members: dict[int, dict[int, int]] = {}
+        self._define_locations(tracks)
+        self.regions = self._define_regions()
+        self._define_communicators()
+        self.metrics = [self._define_metric(name) for name in run.counter_kinds]
+
+    @staticmethod
+    def key(track: Track) -> Key:
+        # Calls and tasks of one thread are kept apart: they need not nest.
+        return track.rank, track.what if track.table != "calls" else "calls", track.number
+
+    def thread_key(self, rank: int, thread: int) -> Key:
+        """Of the thread's calls, else of its tasks, else of the rank's first thread."""
+        for what in ("calls", "thread"):
+            if (rank, what, thread) in self.locations:
+                return rank, what, thread
+        return self._main[rank]
+
+    def comm(self, number: int) -> Any:
+        """That of all ranks where nothing is known of this one."""
+        return self.comms.get(number, self.comms[0])
+
+    def index(self, communicator: int, rank: int) -> int:
+        """Of a rank of the run, in the communicator; itself where it is not known there."""
+        return self._members.get(communicator, {}).get(rank, rank)
+
+    def operation(self, function: int) -> Any | None:
+        """What collective a function is; None where OTF2 has no name for it."""
+        if function not in self._operations:
+            name = self._run.functions[function].upper().removeprefix("MPI_").removesuffix("_INIT")
+            if name not in _COLLECTIVES:
+                name = re.sub("^I", "", name)
+            found = getattr(enums.CollectiveOp, name) if name in _COLLECTIVES else None
+            self._operations[function] = found
+        return self._operations[function]
+
+    def _define_locations(self, tracks: Sequence[Track]) -> None:
+        define = self._registry
+        root = define.system_tree_node("machine", class_name="machine", parent=None)
+        hosts = self._run.meta.get("hosts")
+        hosts = hosts if isinstance(hosts, list) else []
+        nodes: dict[str, Any] = {}
+        for rank in range(self._run.ranks):
+            host = str(hosts[rank]) if rank < len(hosts) else "unknown host"
+            if host not in nodes:
+                nodes[host] = define.system_tree_node(f"node {host}", class_name="node", parent=root)
+            group = define.location_group(
+                f"rank {rank}",
+                location_group_type=enums.LocationGroupType.PROCESS,
+                system_tree_parent=nodes[host],
+            )
+            own = [track for track in tracks if track.rank == rank]
+            threads = [self.key(track) for track in own if track.what == "thread"]
+            # MPI events need a location even of ranks that left no file.
+            self._main[rank] = threads[0] if threads else (rank, "thread", 0)
+            wanted = {self._main[rank]: f"rank {rank} worker 0"}
+            wanted |= {self.key(track): f"rank {rank} {self._label(track)}" for track in own}
+            for key, name in wanted.items():
+                self.locations[key] = define.location(
+                    name, type=enums.LocationType.CPU_THREAD, group=group
+                )
+
+    def _label(self, track: Track) -> str:
+        both = track.table == "calls" and self._run.tasks.height
+        return f"{track.label} calls" if both else track.label
+
+    def _define_regions(self) -> list[Any]:
+        run = self._run
+        of_function = dict(run.calls.select("function", "class").unique("function").iter_rows())
+        first = len(run.kinds)
+        regions = []
+        for number, name in enumerate((*run.kinds, *run.functions, *run.span_kinds)):
+            role, paradigm = enums.RegionRole.CODE, enums.Paradigm.USER
+            if number < first:
+                role = enums.RegionRole.TASK
+            elif number < first + len(run.functions):
+                role = _ROLES.get(of_function.get(number - first, 0), enums.RegionRole.FUNCTION)
+                paradigm = enums.Paradigm.MPI
+            regions.append(self._registry.region(name, region_role=role, paradigm=paradigm))
+        return regions
+
+    def _define_communicators(self) -> None:
+        define, mpi = self._registry, enums.Paradigm.MPI
+        mains = [self.locations[self._main[rank]] for rank in range(self._run.ranks)]
+        define.group("MPI ranks", group_type=enums.GroupType.COMM_LOCATIONS, paradigm=mpi, members=mains)
+        members: dict[int, list[int]] = {0: list(range(self._run.ranks))}
+        table = self._run.communicators.sort("communicator", "index")
+        for (number,), part in table.partition_by("communicator", as_dict=True).items():
+            members[int(number)] = [rank for rank in part["rank"].to_list() if rank < self._run.ranks]
+        for number, ranks in sorted(members.items()):
+            name = "MPI_COMM_WORLD" if number == 0 else f"communicator {number}"
+            group = define.group(
+                f"ranks of {name}",
+                group_type=enums.GroupType.COMM_GROUP,
+                paradigm=mpi,
+                members=[mains[rank] for rank in ranks],
+            )
+            self.comms[number] = define.comm(name, group=group)
+            self._members[number] = {rank: index for index, rank in enumerate(ranks)}
+
+    def _define_metric(self, name: str) -> Any:
+        member = self._registry.metric_member(
+            name, metric_mode=enums.MetricMode.ABSOLUTE_POINT, value_type=enums.Type.DOUBLE, unit="#"
+        )
+        return self._registry.metric_class((member,))

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from halo_run import Halo
+from typer.testing import CliRunner, Result
+
+from plait import PlaitError, read_run
+from plait.__main__ import app
+from plait.writers.plait import write_run
+
+
+def plait(*words: object) -> Result:
+    return CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "120"})
+
+
+@pytest.fixture(scope="module")
+def halo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("runs") / "halo"
+    write_run(Halo().run(), folder)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("to", "name"),
+    [
+        ("perfetto", "out"),
+        ("otf2", "out/traces.otf2"),
+        ("parquet", "out/calls.parquet"),
+        ("swift", "out/mpiuse_report-rank3-step1.dat"),
+    ],
+)
+def test_each_format_is_written_once_and_again_with_force(
+    halo: Path, tmp_path: Path, to: str, name: str
+) -> None:
+    if to == "otf2":
+        pytest.importorskip("otf2", reason="no Python package otf2: pip install otf2")
+    command = ("export", halo, "--format", to, "-o", tmp_path / "out")
+    first = plait(*command)
+    assert first.exit_code == 0, first.output
+    assert f"wrote {tmp_path / 'out'}" in first.output
+    assert (tmp_path / name).stat().st_size > 50
+    second = plait(*command)
+    assert isinstance(second.exception, PlaitError)
+    assert "--force" in str(second.exception)
+    assert plait(*command, "--force").exit_code == 0
+
+
+def test_one_step_of_a_run(ring_folder: Path, tmp_path: Path) -> None:
+    done = plait("export", ring_folder, "--format", "parquet", "--step", 3, "-o", tmp_path)
+    assert done.exit_code == 0, done.output
+    assert pl.read_parquet(tmp_path / "tasks.parquet")["step"].unique().to_list() == [3]
+
+
+def test_what_cannot_be_is_a_sentence(halo: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for words, wrong in (
+        ((halo, "--format", "vampir"), "it is one of perfetto, otf2"),
+        ((halo, "--format", "parquet", "-o", tmp_path / "file"), "is a file"),
+        ((halo, "--format", "perfetto", "-o", tmp_path), "is a folder"),
+        ((tmp_path, "--format", "perfetto"), "holds no readable"),
+    ):
+        done = plait("export", *words)
+        assert isinstance(done.exception, PlaitError)
+        assert wrong in str(done.exception)
+
+
+def test_a_folder_with_other_things_keeps_them(halo: Path, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    command = ("export", halo, "--format", "parquet", "--force", "-o", tmp_path)
+    assert plait(*command).exit_code == 0
+    assert plait(*command).exit_code == 0
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_a_program_that_is_not_built_is_named(
+    halo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLAIT_BUILD", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr("plait._build.source_folder", lambda: None)
+    done = plait("export", halo, "--format", "goal", "-o", tmp_path / "out.goal")
+    assert isinstance(done.exception, PlaitError)
+    assert "plait-schedule is not built" in str(done.exception)
+
+
+def test_logs_of_swift_become_a_run(halo: Path, tmp_path: Path) -> None:
+    logs, run = tmp_path / "logs", tmp_path / "run"
+    assert plait("export", halo, "--format", "swift", "-o", logs).exit_code == 0
+    names = ("--names", logs / "swift-names.txt")
+    done = plait("import", "swift", *sorted(logs.glob("*.dat")), "-o", run, *names)
+    assert done.exit_code == 0, done.output
+    assert "4 ranks, 1 step, 100 requests" in done.output
+    found = read_run(run)
+    assert found.messages.height == 100
+    assert found.meta["recorder"] == "swift"
+    again = plait("import", "swift", logs, "-o", run)
+    assert isinstance(again.exception, PlaitError)
+    assert plait("import", "swift", logs, "-o", run, "--force").exit_code == 0
+    reported = plait("report", run, "--output", tmp_path / "report")
+    assert reported.exit_code == 0, reported.output
+    assert "50 messages" in reported.output
+
+
+def test_a_missing_log_is_named(tmp_path: Path) -> None:
+    done = plait("import", "swift", tmp_path / "none.dat", "-o", tmp_path / "run")
+    assert isinstance(done.exception, PlaitError)
+    assert "does not exist" in str(done.exception)
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("words", [("export",), ("import",), ("import", "swift")])
+def test_help_teaches(words: tuple[str, ...]) -> None:
+    done = plait(*words, "--help")
+    assert done.exit_code == 0
+    assert "swift" in done.output
