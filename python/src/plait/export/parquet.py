@@ -30,6 +30,7 @@ COLUMNS = {
     "arrived_ns": "send: left, the buffer is free; receive: all bytes are here",
     "completed_ns": "the program was told of the end",
     "unfinished": "had not completed when the record ended",
+    "send_unfinished": "the send had not completed when the record ended",
     "class": "what a call does",
     "function": "name of the function called",
     "site": "where in the program it was called",
