@@ -30,6 +30,10 @@ COLUMNS = {
     "arrived_ns": "send: left, the buffer is free; receive: all bytes are here",
     "completed_ns": "the program was told of the end",
     "unfinished": "had not completed when the record ended",
+    "send_worker": "thread of the sender that was told of the end",
+    "receive_worker": "thread of the receiver that was told of the end",
+    "send_site": "where the send was posted",
+    "receive_site": "where the receive was posted",
     "send_unfinished": "the send had not completed when the record ended",
     "class": "what a call does",
     "function": "name of the function called",
@@ -63,13 +67,16 @@ def write_parquet(run: Run, folder: Path) -> list[Path]:
 
 def _tables(run: Run) -> dict[str, pl.DataFrame]:
     protocols = _named("protocol", events.PROTOCOLS)
-    posting = (_named("function", run.functions), _named("site", [str(site) for site in run.sites]))
+    places = [str(site) for site in run.sites]
+    posting = (_named("function", run.functions), _named("site", places))
     roles = _named("role", ("task", "send", "receive", "join"))
     kinds = _named("kind", run.kinds)
     return {
         "steps": steps_of_run(run),
         "tasks": run.tasks.with_columns(kinds, roles),
-        "messages": match_messages(run.messages).with_columns(protocols),
+        "messages": match_messages(run.messages).with_columns(
+            protocols, *(_named(f"{side}_site", places) for side in ("send", "receive"))
+        ),
         "message_sides": run.messages.with_columns(protocols, *posting),
         "calls": run.calls.with_columns(*posting, _named("class", events.CALL_CLASSES)),
         "communicators": run.communicators,
