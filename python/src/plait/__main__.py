@@ -13,7 +13,7 @@ import typer
 
 from plait import __version__
 from plait._errors import PlaitError
-from plait.cli import export, import_
+from plait.cli import export, import_, predict
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -341,6 +341,7 @@ def lab(
 
 export.add(app)
 import_.add(app)
+predict.add(app)
 
 
 def main() -> NoReturn:
