@@ -26,6 +26,18 @@ GAP = "#AA3377"
 SENT, RECEIVED = _SENDS[0], _RECEIVES[0]
 #: Time outside all calls of a program that was recorded from outside.
 COMPUTING = "#8FA6BF"
+#: What a rank's time went into (measures.rank_time.PARTS): computing, the wait states, and other time in calls.
+RANK_TIME = (
+    *(COMPUTING, "#D55E00", "#F0B04A", "#AA4499", "#D79BCB", "#882255", "#CC6677", "#6F7B88"),
+    "#66B8D9",
+)
+#: From little to much: of bytes and messages, and of waiting; on light ground and on dark.
+AMOUNTS = (*("#E3F1EE", "#BFE3D8", "#8CCBC6", "#52ABC0", "#2B83B5", "#215B9C", "#1E3476"),)
+AMOUNTS_DARK = (*("#17394B", "#1D5570", "#257A8F", "#3AA29C", "#73C79A", "#BFE59A", "#F7F7B0"),)
+WAITING = ("#EEF2F6", "#FBE3C4", "#F5B872", "#E88A2E", "#D55E00", "#8A3200")
+WAITING_DARK = ("#242D37", "#553A22", "#94531B", "#D9741A", "#F3A04A", "#FFE0B0")
+#: Overlap: achieved, possible but not achieved, not possible.
+OVERLAP = ("#228833", "#E69F00", "#C3CCD6")
 #: Calls by what they do: the values of the class column of the call table.
 CALLS = (
     *("#888888", "#66B8D9", "#D55E00", "#E69F00", "#AA4499", "#D19AC6"),

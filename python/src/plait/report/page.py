@@ -20,6 +20,13 @@ from plait.measures.findings import find_losses, message_totals
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.html import figure
+from plait.report.page_calls import (
+    call_time_section,
+    overlap_section,
+    unmatched_section,
+    waits_section,
+)
+from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
 
@@ -31,6 +38,7 @@ _SCRIPTS = (
     "arrows.js",
     "messages.js",
     "charts.js",
+    "heatmap.js",
     "path.js",
     "graph.js",
     "main.js",
@@ -70,13 +78,20 @@ def build_page(
 def _body(
     analysis: Analysis, payload: Payload, bodies_png: bytes | None, graphs: Sequence[str]
 ) -> list[str]:
+    of_calls = [waits_section(analysis), call_time_section(analysis), overlap_section(analysis)]
     sections = [
         _head(analysis),
         _tiles(analysis),
         _notices(analysis, payload),
         _findings(analysis),
+        *of_calls[:1],
         _tasks(analysis, payload),
+        *of_calls[1:],
+        balance_section(analysis, payload),
         *_messages(analysis, payload),
+        matrix_section(analysis, payload),
+        sizes_section(analysis),
+        unmatched_section(analysis),
         dead_time_section(analysis),
         _phases(analysis),
         kinds_section(analysis),

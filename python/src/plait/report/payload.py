@@ -19,6 +19,7 @@ from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.columns import pack_increasing, pack_u32, time_quantum
 from plait.report.lanes import Lanes, bar_kinds, kind_bases, make_lanes, merge_shortest
+from plait.report.payload_traffic import traffic_data
 
 #: Bars on the page; in a longer run the shortest are merged.
 BARS_MAX = 1_500_000
@@ -87,7 +88,8 @@ def make_payload(analysis: Analysis) -> Payload:
         "gaps": _histogram(run.gaps),
         "counters": _counters(analysis),
     }
-    return Payload(data, columns)
+    more, more_columns = traffic_data(analysis)
+    return Payload(data | more, columns | more_columns)
 
 
 def _lanes(analysis: Analysis, lanes: Lanes) -> list[dict[str, Any]]:

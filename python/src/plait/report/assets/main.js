@@ -130,6 +130,7 @@ plait.start = async function () {
     whole.redraw();
     return panel;
   }));
+  await plait.drawTraffic(view);
   plait.openAt(view);
   const step = await plait.unpackIncreasing("path_step");
   if (step && document.getElementById("path")) {

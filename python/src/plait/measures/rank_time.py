@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the time of each rank of a recorded program went into: parts that add up."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from plait import _events as events
+from plait._events import Run
+from plait.measures.communication import CallMeasures
+from plait.measures.wait_states import KIND_TEXTS
+
+#: Columns, in the order in which they are shown: computing, a wait state each, all other time in calls.
+PARTS = ("computing_ns", *(f"wait_{kind}_ns" for kind in range(len(KIND_TEXTS))), "other_ns")
+PART_TEXTS = ("computing (in no call)", *KIND_TEXTS, "other time in calls")
+
+
+def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
+    """rank and PARTS, a row for each rank that called: sums over the threads that did, within the window."""
+    length = calls.window_ns[1] - calls.window_ns[0]
+    called = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
+    threads = called.group_by("rank").agg(pl.col("worker").n_unique().cast(pl.Int64).alias("threads"))
+    in_calls = calls.by_rank.select("rank", pl.col("time_ns").alias("in_calls_ns"))
+    table = in_calls.join(threads, on="rank", how="left").sort("rank")
+    waits = calls.waits_by_rank
+    for kind in range(len(KIND_TEXTS)):
+        own = waits.filter(pl.col("kind") == kind).select(
+            "rank", pl.col("lost_ns").alias(f"wait_{kind}_ns")
+        )
+        table = table.join(own, on="rank", how="left")
+    lost = [f"wait_{kind}_ns" for kind in range(len(KIND_TEXTS))]
+    return (
+        table.with_columns(pl.col(lost).fill_null(0))
+        .with_columns(
+            (pl.col("threads") * length - pl.col("in_calls_ns")).clip(0).alias("computing_ns"),
+            (pl.col("in_calls_ns") - pl.sum_horizontal(lost)).clip(0).alias("other_ns"),
+        )
+        .select("rank", *PARTS)
+    )

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heat maps: the matrices of ranks by ranks, and the balance of ranks over time.
+"use strict";
+
+// A colour for a share between 0 and 1, from a list of stops.
+plait.heat = function (stops, share) {
+  const at = Math.max(0, Math.min(1, share)) * (stops.length - 1), i = Math.min(stops.length - 2, Math.floor(at));
+  const a = plait.rgb(stops[i]), b = plait.rgb(stops[i + 1]);
+  return a.map((v, k) => Math.round(v + (at - i) * (b[k] - v)));
+};
+plait.stops = (colours) => colours[plait.isDark() ? 1 : 0];
+
+// Cells as an image of one pixel each; share(i) is 0 to 1, or negative for none.
+plait.heatImage = function (rows, columns, stops, share) {
+  const image = new ImageData(columns, rows), table = Array.from({ length: 257 }, (_, k) => plait.heat(stops, k / 256));
+  for (let i = 0; i < rows * columns; i++) {
+    const s = share(i);
+    if (s < 0) continue;
+    const [r, g, b] = table[Math.round(256 * Math.min(1, s))];
+    image.data.set([r, g, b, 255], 4 * i);
+  }
+  const canvas = new OffscreenCanvas(columns, rows);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+};
+
+plait.rankRange = function (group, each, ranks) {
+  const first = group * each, last = Math.min(ranks, first + each) - 1;
+  return first === last ? "rank " + first : "ranks " + first + " to " + last;
+};
+
+// The numbers of groups at which an axis of ranks has labels.
+plait.rankTicks = function (groups, each, pixels, room) {
+  const most = Math.max(1, Math.floor(pixels / room)), step = [1, 2, 4, 5, 8, 10, 16, 20, 32, 50, 64, 100, 128].find((s) => groups / s <= most) || groups;
+  return Array.from({ length: Math.ceil(groups / step) }, (_, k) => k * step);
+};
+
+plait.MatrixPanel = class extends plait.Canvas {
+  constructor(figure, shown, values) {
+    super(figure, 400, { left: 52, right: 12, top: 26, bottom: 66 });
+    this.shown = shown; this.values = values; this.info = plait.data.matrix;
+    this.least = Infinity; this.most = 0;
+    for (const v of values) if (v > 0) { this.least = Math.min(this.least, v); this.most = Math.max(this.most, v); }
+    this.format = shown.is_bytes ? plait.bytes : (v) => v.toLocaleString("en");
+    this.element.setAttribute("role", "img");
+    this.element.setAttribute("aria-label", shown.title + " from each rank to each rank, between " + this.format(this.least) + " and " + this.format(this.most));
+    this.element.addEventListener("pointermove", (event) => this.hover(event));
+    this.element.addEventListener("pointerleave", () => plait.hideTip());
+  }
+  resize() {
+    const width = Math.max(280, this.element.parentElement.clientWidth);
+    this.height = Math.min(640, width - this.margin.left - this.margin.right) + this.margin.top + this.margin.bottom;
+    return super.resize();
+  }
+  get size() { return Math.min(this.right - this.left, this.bottom - this.top); }
+  share(v) { return this.most > this.least ? Math.log(v / this.least) / Math.log(this.most / this.least) : 1; }
+  draw(ctx) {
+    const { groups, each } = this.info, size = this.size, stops = plait.stops(this.info.colours), cell = size / groups;
+    ctx.font = "600 " + plait.font; ctx.textAlign = "left"; ctx.textBaseline = "middle"; ctx.fillStyle = plait.ink;
+    ctx.fillText(this.shown.title, this.left, 11); ctx.font = plait.font;
+    ctx.fillStyle = plait.theme.lane; ctx.fillRect(this.left, this.top, size, size);
+    this.image = this.image || plait.heatImage(groups, groups, stops, (i) => this.values[i] > 0 ? this.share(this.values[i]) : -1);
+    ctx.imageSmoothingEnabled = cell < 1; ctx.drawImage(this.image, this.left, this.top, size, size); ctx.imageSmoothingEnabled = true;
+    if (cell > 8) this.lines(ctx, groups, cell);
+    if (groups <= 8) this.numbers(ctx, groups, cell, stops);
+    ctx.fillStyle = plait.ink; ctx.textAlign = "right"; ctx.textBaseline = "middle";
+    const ticks = plait.rankTicks(groups, each, size, 22), wide = plait.rankTicks(groups, each, size, 34);
+    for (const t of ticks) ctx.fillText(String(t * each), this.left - 6, this.top + (t + 0.5) * cell);
+    ctx.textAlign = "center"; ctx.textBaseline = "top";
+    for (const t of wide) ctx.fillText(String(t * each), this.left + (t + 0.5) * cell, this.top + size + 5);
+    ctx.fillStyle = plait.soft;
+    ctx.save(); ctx.translate(12, this.top + size / 2); ctx.rotate(-Math.PI / 2); ctx.textBaseline = "middle"; ctx.fillText("from rank", 0, 0); ctx.restore();
+    ctx.textAlign = "left"; ctx.fillText("to rank", this.left, this.top + size + 21);
+    this.scale(ctx, stops, size);
+  }
+  lines(ctx, groups, cell) {
+    ctx.strokeStyle = plait.theme.paper; ctx.beginPath();
+    for (let k = 1; k < groups; k++) {
+      const at = Math.round(k * cell) + 0.5;
+      ctx.moveTo(this.left + at, this.top); ctx.lineTo(this.left + at, this.top + this.size);
+      ctx.moveTo(this.left, this.top + at); ctx.lineTo(this.left + this.size, this.top + at);
+    }
+    ctx.stroke();
+  }
+  numbers(ctx, groups, cell, stops) {
+    ctx.textAlign = "center"; ctx.textBaseline = "middle";
+    for (let i = 0; i < groups * groups; i++) {
+      const v = this.values[i], text = v > 0 ? this.format(v) : "";
+      if (!text || ctx.measureText(text).width > cell - 4) continue;
+      const [r, g, b] = plait.heat(stops, this.share(v));
+      ctx.fillStyle = 0.299 * r + 0.587 * g + 0.114 * b > 140 ? "#1b2430" : "#ffffff";
+      ctx.fillText(text, this.left + (i % groups + 0.5) * cell, this.top + (Math.floor(i / groups) + 0.5) * cell);
+    }
+  }
+  // The scale of colours stands below, at the right.
+  scale(ctx, stops, size) {
+    const width = Math.min(150, size * 0.42), x = this.left + size - width, y = this.top + size + 26;
+    for (let k = 0; k < width; k++) { const [r, g, b] = plait.heat(stops, k / width); ctx.fillStyle = "rgb(" + r + "," + g + "," + b + ")"; ctx.fillRect(x + k, y, 1.5, 9); }
+    ctx.fillStyle = plait.soft; ctx.textBaseline = "top"; ctx.font = plait.font.replace("12px", "11px");
+    ctx.textAlign = "left"; ctx.fillText(this.format(this.least), x, y + 13);
+    if (this.most > this.least) { ctx.textAlign = "right"; ctx.fillText(this.format(this.most), x + width, y + 13); }
+    ctx.font = plait.font;
+  }
+  hover(event) {
+    const box = this.element.getBoundingClientRect(), { groups, each, ranks } = this.info, cell = this.size / groups;
+    const column = Math.floor((event.clientX - box.left - this.left) / cell), row = Math.floor((event.clientY - box.top - this.top) / cell);
+    if (column < 0 || row < 0 || column >= groups || row >= groups) return plait.hideTip();
+    const v = this.values[row * groups + column];
+    plait.showTip(event, "<b>" + plait.rankRange(row, each, ranks) + " → " + plait.rankRange(column, each, ranks) + "</b><br>" + (v > 0 ? this.format(v) + (this.shown.is_bytes ? "" : " messages") : "nothing"));
+  }
+};
+
+plait.loadMatrix = async function (shown) {
+  const { groups } = plait.data.matrix, values = new Float64Array(groups * groups);
+  const cell = await plait.unpackIncreasing("matrix_" + shown.name + "_cell"), low = await plait.unpack("matrix_" + shown.name + "_low");
+  const high = await plait.unpack("matrix_" + shown.name + "_high");
+  for (let k = 0; k < cell.length; k++) values[cell[k]] = low[k] + (high ? high[k] * 4294967296 : 0);
+  return values;
+};
+
+// Rows of ranks over time; the rows' colour is the share of waiting.
+plait.BalancePanel = class extends plait.Panel {
+  constructor(figure, view, shares) {
+    const info = plait.data.balance, row = Math.max(2, Math.min(20, Math.floor(360 / info.rows)));
+    super(figure, view, row * info.rows + 60, { left: 128, top: 8 });
+    this.info = info; this.shares = shares; this.row = row;
+    this.element.setAttribute("role", "img");
+    this.element.setAttribute("aria-label", "share of time that each rank was " + info.name + ", over time");
+  }
+  draw(ctx) {
+    const { rows, each, edges_ns: edges, colours } = this.info, bins = edges.length - 1, q = plait.data.quantum_ns, stops = plait.stops(colours);
+    const height = this.row * rows;
+    this.image = this.image || plait.heatImage(rows, bins, stops, (i) => this.shares[i] / 1000);
+    ctx.save(); ctx.beginPath(); ctx.rect(this.left, this.top, this.right - this.left, height); ctx.clip();
+    ctx.imageSmoothingEnabled = false;
+    const x0 = this.x(edges[0] / q), x1 = this.x(edges[bins] / q);
+    ctx.drawImage(this.image, x0, this.top, x1 - x0, height);
+    ctx.imageSmoothingEnabled = true; ctx.restore();
+    ctx.fillStyle = plait.ink; ctx.textAlign = "right"; ctx.textBaseline = "middle";
+    for (const t of plait.rankTicks(rows, each, height, 14)) ctx.fillText("rank " + this.info.ranks[t * each], this.left - 8, this.top + (t + 0.5) * this.row);
+    this.timeAxis();
+    const width = 120, x = this.right - width - 36, y = this.bottom + 27;
+    for (let k = 0; k < width; k++) { const [r, g, b] = plait.heat(stops, k / width); ctx.fillStyle = "rgb(" + r + "," + g + "," + b + ")"; ctx.fillRect(x + k, y, 1.5, 8); }
+    ctx.fillStyle = plait.soft; ctx.textBaseline = "middle"; ctx.textAlign = "right"; ctx.fillText("0 %", x - 6, y + 4);
+    ctx.textAlign = "left"; ctx.fillText("100 %", x + width + 4, y + 4);
+    ctx.textAlign = "right"; ctx.fillText("time " + this.info.name, x - 34, y + 4);
+    this.drawSelection(ctx);
+  }
+  hover(px, py, event) {
+    const { rows, each, edges_ns: edges, ranks } = this.info, t = this.t(px) * plait.data.quantum_ns;
+    const row = Math.floor((py - this.top) / this.row), bin = plait.upper(edges, t, 0, edges.length) - 1;
+    if (row < 0 || row >= rows || bin < 0 || bin >= edges.length - 1) return plait.hideTip();
+    const last = Math.min(ranks.length, (row + 1) * each) - 1;
+    const who = each === 1 ? "rank " + ranks[row] : "ranks " + ranks[row * each] + " to " + ranks[last];
+    plait.showTip(event, "<b>" + who + "</b><table><tr><td>" + this.info.name + "</td><td>" + (this.shares[row * (edges.length - 1) + bin] / 10).toFixed(1) + " %</td></tr><tr><td>from</td><td>" +
+      plait.time(edges[bin]) + "</td></tr><tr><td>to</td><td>" + plait.time(edges[bin + 1]) + "</td></tr></table>");
+  }
+};
+
+plait.ImbalancePanel = class extends plait.Panel {
+  constructor(figure, view) {
+    super(figure, view, 150, { left: 128, top: 14 });
+    this.info = plait.data.balance;
+  }
+  draw(ctx) {
+    const { edges_ns: edges, imbalance } = this.info, q = plait.data.quantum_ns, most = Math.max(0.05, ...imbalance) * 1.1;
+    const y = (v) => this.bottom - v / most * (this.bottom - this.top);
+    this.yAxis(plait.ticks(0, 100 * most, 3), (v) => y(v / 100), (v) => plait.number(v) + " %", "most over mean");
+    ctx.save(); ctx.beginPath(); ctx.rect(this.left, 0, this.right - this.left, this.bottom); ctx.clip();
+    ctx.fillStyle = "#D55E00"; ctx.globalAlpha = 0.75;
+    imbalance.forEach((v, i) => { const x = this.x(edges[i] / q), w = this.x(edges[i + 1] / q) - x; ctx.fillRect(x, y(v), Math.max(1, w - 0.6), this.bottom - y(v)); });
+    ctx.restore();
+    this.timeAxis();
+    this.drawSelection(ctx);
+  }
+  hover(px, py, event) {
+    const { edges_ns: edges, imbalance } = this.info, bin = plait.upper(edges, this.t(px) * plait.data.quantum_ns, 0, edges.length) - 1;
+    if (bin < 0 || bin >= imbalance.length) return plait.hideTip();
+    plait.showTip(event, "<b>" + (100 * imbalance[bin]).toFixed(1) + " % more than the mean</b><br>from " + plait.time(edges[bin]) + " to " + plait.time(edges[bin + 1]));
+  }
+};
+
+plait.drawTraffic = async function (view) {
+  if (plait.data.matrix) {
+    for (const shown of plait.data.matrix.shown) {
+      const values = await plait.loadMatrix(shown);
+      plait.attempt("matrix", (figure) => { const panel = new plait.MatrixPanel(figure, shown, values); panel.paint(); return panel; });
+    }
+  }
+  if (!plait.data.balance) return;
+  const shares = await plait.unpack("balance_share");
+  plait.attempt("balance", (figure) => {
+    const whole = new plait.View(view.low, view.high);
+    new plait.BalancePanel(figure, whole, shares);
+    if (plait.data.balance.ranks.length > 1) new plait.ImbalancePanel(figure, whole);
+    whole.redraw();
+  });
+};

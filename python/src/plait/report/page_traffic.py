@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sections of the page about who gives how much to whom, in messages of which sizes, and the balance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plait._units import format_bytes, format_share
+from plait.plots import palette
+from plait.report.analysis import Analysis
+from plait.report.bars import columns
+from plait.report.html import figure
+from plait.report.payload import Payload
+
+
+def matrix_section(analysis: Analysis, payload: Payload) -> str:
+    matrix = payload.data["matrix"]
+    if matrix is None:
+        return ""
+    each = matrix["each"]
+    grouped = f" Each cell is {each} by {each} ranks." if each > 1 else ""
+    return figure(
+        "matrix",
+        "Who sends how much to whom",
+        "Senders from top to bottom, receivers from left to right; the darker the more, by powers "
+        "of ten. Cells beside the diagonal are neighbours; a full square is everybody to everybody; a dark row or "
+        "column is a rank that gives or gets more than others. Collectives are counted as what "
+        f"they carry, whatever messages the library makes of them.{grouped}",
+        '<div class="plot grid"></div>',
+    )
+
+
+def sizes_section(analysis: Analysis) -> str:
+    sizes = analysis.traffic.sizes
+    if not sizes.height:
+        return ""
+    rows = list(sizes.iter_rows(named=True))
+    count, size = int(sizes["messages"].sum()), int(sizes["bytes"].sum())
+    tips = [
+        f"{_range(row)}\n{row['messages']:,} messages ({format_share(row['messages'], count)})\n"
+        f"{format_bytes(row['bytes'])} ({format_share(row['bytes'], size)})"
+        for row in rows
+    ]
+    ends = (_range(rows[0]), _range(rows[-1]))
+    parts = []
+    for name, colour, told in (
+        ("messages", palette.AMOUNTS[4], "{:,.0f} messages"),
+        ("bytes", palette.AMOUNTS[2], ""),
+    ):
+        values = sizes[name].to_numpy().astype(np.float64)
+        high = float(values.max())
+        most = told.format(high) if told else format_bytes(high)
+        drawn = columns(values[:, None], [colour], tips, most=most, ends=ends)
+        parts.append(f"<div><b>{'Messages' if name == 'messages' else 'Bytes'} by size</b>{drawn}</div>")
+    return figure(
+        "sizes",
+        "Sizes of messages",
+        "Each column is a size and up to its double. Many messages on the left: latency decides, packing "
+        "several into one helps. Bytes on the right: bandwidth, and rendezvous that needs both sides.",
+        f'<div class="plot halves">{"".join(parts)}</div>',
+        plain=True,
+    )
+
+
+def _range(row: dict[str, int]) -> str:
+    if row["high_bytes"] <= 1:
+        return "no bytes"
+    if row["low_bytes"] + 1 == row["high_bytes"]:
+        return format_bytes(row["low_bytes"])
+    return f"{format_bytes(row['low_bytes'])} to {format_bytes(row['high_bytes'])}"
+
+
+def balance_section(analysis: Analysis, payload: Payload) -> str:
+    balance = payload.data["balance"]
+    if balance is None:
+        return ""
+    whole = analysis.traffic.balance.whole()
+    each = balance["each"]
+    grouped = f" Each row is the mean of {each} ranks." if each > 1 else ""
+    inside = "in calls" if analysis.run.calls.height else "idle"
+    return figure(
+        "balance",
+        f"Balance over time: the busiest rank computed {100 * whole:.1f} % more than the mean",
+        f"Above: the more orange, the more of that time the rank was {inside}, not computing. A row "
+        "that stays pale while others are orange is what they wait for; stripes across all ranks are phases "
+        "of communication. Below: in each stretch of time, how much more than the mean the rank that computed most "
+        f"did (0 is even).{grouped}",
+        '<div class="plot"></div>',
+    )
