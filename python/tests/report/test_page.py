@@ -49,7 +49,7 @@ def test_every_figure_paints(page_of_ring: Path) -> None:
     assert page.figures() == dict.fromkeys(
         (
             *("tasks", "in-flight", "rate", "scatter", "dead-time", "phases", "kinds", "path"),
-            *("graph-kinds", "graph-tasks"),
+            *("graph-kinds", "graph-tasks", "matrix", "sizes", "balance"),
             *("gaps", "counter-0", "bodies"),
         ),
         True,
@@ -70,8 +70,10 @@ def test_a_picture_stands_beside_the_page_for_each_figure(page_of_ring: Path) ->
         *(f"tasks-rank-{rank:04d}.png" for rank in (0, 1)),
         *(f"{n}.png" for n in ("in-flight", "data-rate", "send-receive", "phases", "critical-path")),
         *(f"{n}.png" for n in ("dead-time", "poll-gaps", "counters", "bodies")),
+        *(f"{n}.png" for n in ("matrix", "message-sizes", "balance")),
         *(f"graph-{n}.{kind}" for n in ("kinds", "tasks") for kind in ("dot", "svg")),
         *(f"{n}.csv" for n in ("kinds", "dead-time", "critical-path")),
+        *(f"{n}.csv" for n in ("matrix", "message-sizes", "balance")),
     }
     for path in page_of_ring.parent.glob("*.png"):
         assert path.read_bytes().startswith(b"\x89PNG")

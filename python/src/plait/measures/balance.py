@@ -62,3 +62,15 @@ def balance_over_time(run: Run, window_ns: tuple[int, int], bins: int) -> Balanc
     ranks = tuple(sums) if table.height else ()
     computing = np.stack([sums[rank] for rank in ranks]) if ranks else np.zeros((0, bins))
     return Balance(edges, ranks, computing)
+
+
+def waiting_shares(balance: Balance) -> Floats:
+    """[rank, bin]: the share of the time in which the rank did not compute, 0 to 1.
+
+    Of a rank with several workers or threads, as many count as computed at once in any bin.
+    """
+    length = np.diff(balance.edges_ns)[None, :]
+    at_once = (balance.computing_ns / length).max(axis=1, initial=0.0)
+    lanes = np.maximum(1.0, np.ceil(at_once - 1e-6))[:, None]
+    found: Floats = np.clip(1.0 - balance.computing_ns / (lanes * length), 0.0, 1.0)
+    return found

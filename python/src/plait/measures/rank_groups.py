@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ranks put together in groups of neighbours, where there are more of them than a picture has room for."""
+"""Ranks put together in groups of neighbours, where there are more than a picture has room for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Matrix:
 
     @property
     def groups(self) -> int:
-        return self.bytes.shape[0]
+        return int(self.bytes.shape[0])
 
 
 def group_matrix(pairs: pl.DataFrame, ranks: int, groups_max: int) -> Matrix:
@@ -44,11 +44,14 @@ def group_matrix(pairs: pl.DataFrame, ranks: int, groups_max: int) -> Matrix:
         pl.col("source").is_between(0, ranks - 1) & pl.col("destination").is_between(0, ranks - 1)
     )
     at = inside["source"].to_numpy() // each * groups + inside["destination"].to_numpy() // each
-    grids = [
-        np.bincount(at, inside[name].to_numpy().astype(np.float64), groups * groups).reshape(groups, -1)
-        for name in ("bytes", "messages")
-    ]
-    return Matrix(ranks, each, *grids)
+
+    def grid(name: str) -> Floats:
+        weights = inside[name].to_numpy().astype(np.float64)
+        found: Floats = np.zeros(groups * groups)
+        np.add.at(found, at, weights)
+        return found.reshape(groups, groups)
+
+    return Matrix(ranks, each, grid("bytes"), grid("messages"))
 
 
 def group_rows(rows: Floats, each: int) -> Floats:

@@ -10,13 +10,23 @@ from plait._events import Run
 from plait.measures.communication import CallMeasures
 from plait.measures.wait_states import KIND_TEXTS
 
-#: Columns, in the order in which they are shown: computing, a wait state each, all other time in calls.
-PARTS = ("computing_ns", *(f"wait_{kind}_ns" for kind in range(len(KIND_TEXTS))), "other_ns")
-PART_TEXTS = ("computing (in no call)", *KIND_TEXTS, "other time in calls")
+#: Columns, in the order in which they are shown: computing, a wait state each, waiting for data that was
+#: ready to move before (`stalled_calls`), all other time in calls.
+PARTS = (
+    "computing_ns",
+    *(f"wait_{kind}_ns" for kind in range(len(KIND_TEXTS))),
+    *("stalled_ns", "other_ns"),
+)
+PART_TEXTS = (
+    "computing (in no call)",
+    *KIND_TEXTS,
+    "data that was ready to move earlier",
+    "other time in calls",
+)
 
 
 def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
-    """rank and PARTS, a row for each rank that called: sums over the threads that did, within the window."""
+    """rank and PARTS, a row for each rank that called: sums over its threads that did, in the window."""
     length = calls.window_ns[1] - calls.window_ns[0]
     called = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
     threads = called.group_by("rank").agg(pl.col("worker").n_unique().cast(pl.Int64).alias("threads"))
@@ -29,11 +39,15 @@ def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
         )
         table = table.join(own, on="rank", how="left")
     lost = [f"wait_{kind}_ns" for kind in range(len(KIND_TEXTS))]
+    stalled = calls.stalled.group_by("rank").agg(pl.col("stalled_ns").sum())
+    rest = pl.col("in_calls_ns") - pl.sum_horizontal(lost)
     return (
-        table.with_columns(pl.col(lost).fill_null(0))
+        table.join(stalled, on="rank", how="left")
+        .with_columns(pl.col(*lost, "stalled_ns").fill_null(0))
+        .with_columns(pl.min_horizontal("stalled_ns", rest.clip(0)).alias("stalled_ns"))
         .with_columns(
             (pl.col("threads") * length - pl.col("in_calls_ns")).clip(0).alias("computing_ns"),
-            (pl.col("in_calls_ns") - pl.sum_horizontal(lost)).clip(0).alias("other_ns"),
+            (rest - pl.col("stalled_ns")).clip(0).alias("other_ns"),
         )
         .select("rank", *PARTS)
     )

@@ -14,6 +14,7 @@ from plait.report.analysis import Analysis
 _POINTS_MAX = 60_000
 _BINS = 500
 _LEGEND_MAX = 16
+_HIGHEST = 8
 _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 
 
@@ -25,18 +26,21 @@ def plot_in_flight(analysis: Analysis) -> Figure | None:
     size, name = bytes_unit(max(curve.peak() for curve in curves.values()))
     figure = style.new_figure(13, 3.6)
     axes = style.add_axes(figure)[0]
-    for rank, curve in curves.items():
+    chosen = _highest({rank: curve.peak() for rank, curve in curves.items()})
+    for rank in chosen:
+        curve = curves[rank]
         time = (curve.time_ns - analysis.window_ns[0]) / scale
         colour = palette.rank_colour(rank)
-        label = f"rank {rank}" if len(curves) <= _LEGEND_MAX else None
-        axes.step(time, curve.value / size, where="post", color=colour, linewidth=0.9, label=label)
+        value = curve.value / size
+        axes.step(time, value, where="post", color=colour, linewidth=0.9, label=f"rank {rank}")
     axes.set_xlim(0, analysis.total_ns / scale)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y")
     axes.set_xlabel(f"time since the start of the run [{unit}]")
     axes.set_ylabel(f"data in flight [{name}]")
-    style.title(axes, "Data in flight: sent by each rank and not yet received")
-    _legend(figure, len(curves))
+    told = _told(chosen, len(curves), "in flight")
+    style.title(axes, f"Data in flight: sent by each rank and not yet received{told}")
+    _legend(figure, len(chosen))
     return figure
 
 
@@ -49,18 +53,21 @@ def plot_rate(analysis: Analysis) -> Figure | None:
     size, name = next(((s, n) for s, n in _RATES if high >= s), (1.0, "B/s"))
     figure = style.new_figure(13, 3.6)
     axes = style.add_axes(figure)[0]
-    for rank, rate in rates.items():
-        time = (edges - analysis.window_ns[0]) / scale
-        label = f"rank {rank}" if len(rates) <= _LEGEND_MAX else None
+    chosen = _highest({rank: float(rate.max()) for rank, rate in rates.items()})
+    time = (edges - analysis.window_ns[0]) / scale
+    if len(chosen) < len(rates):
+        mean = np.mean(list(rates.values()), axis=0) / size
+        axes.stairs(mean, time, color=style.INK, linewidth=1.3, label="mean of all")
+    for rank in chosen:
         colour = palette.rank_colour(rank)
-        axes.stairs(rate / size, time, color=colour, linewidth=0.9, label=label)
+        axes.stairs(rates[rank] / size, time, color=colour, linewidth=0.9, label=f"rank {rank}")
     axes.set_xlim(0, analysis.total_ns / scale)
     axes.set_ylim(bottom=0)
     axes.grid(axis="y")
     axes.set_xlabel(f"time since the start of the run [{unit}]")
     axes.set_ylabel(f"data rate [{name}]")
-    style.title(axes, "Data rate into each rank")
-    _legend(figure, len(rates))
+    style.title(axes, f"Data rate into each rank{_told(chosen, len(rates), 'rate')}")
+    _legend(figure, len(chosen))
     return figure
 
 
@@ -81,19 +88,20 @@ def plot_scatter(analysis: Analysis) -> Figure | None:
     axes = style.add_axes(figure)[0]
     axes.plot([0, high / scale], [0, high / scale], color=style.SOFT, linewidth=1, linestyle="--")
     source = matched["source"].to_numpy()
-    for rank in np.unique(source):
-        own = source == rank
-        label = f"rank {rank}" if np.unique(source).size <= _LEGEND_MAX else None
-        colour = palette.rank_colour(int(rank))
-        size = 12 if matched.height < 2000 else 3
+    ranks = np.unique(source)
+    size = 12 if matched.height < 2000 else 3
+    # Each rank by itself only where a legend names it.
+    groups = [source == rank for rank in ranks] if ranks.size <= _LEGEND_MAX else [source >= 0]
+    for own, rank in zip(groups, ranks, strict=False):
+        named = ranks.size <= _LEGEND_MAX
         axes.scatter(
             sent[own] / scale,
             received[own] / scale,
             s=size,
-            color=colour,
+            c=[palette.rank_colour(int(r)) for r in ([rank] if named else source)],
             alpha=0.5,
             linewidths=0,
-            label=label,
+            label=f"rank {rank}" if named else None,
         )
     axes.set_xlim(0, high / scale)
     axes.set_ylim(0, high / scale)
@@ -102,8 +110,20 @@ def plot_scatter(analysis: Analysis) -> Figure | None:
     axes.set_xlabel(f"sent, since the start of its step [{unit}]")
     axes.set_ylabel(f"received, since the start of its step [{unit}]")
     style.title(axes, "When messages were sent, and when received")
-    _legend(figure, np.unique(source).size)
+    _legend(figure, ranks.size)
     return figure
+
+
+def _highest(peaks: dict[int, float]) -> list[int]:
+    """All ranks, or of more than can be told apart those with the highest peaks, by number."""
+    if len(peaks) <= _LEGEND_MAX:
+        return sorted(peaks)
+    ordered = sorted(peaks, key=lambda rank: (-peaks[rank], rank))
+    return sorted(ordered[:_HIGHEST])
+
+
+def _told(chosen: list[int], count: int, what: str) -> str:
+    return f" (the {len(chosen)} of {count:,} with most {what})" if len(chosen) < count else ""
 
 
 def _legend(figure: Figure, count: int) -> None:

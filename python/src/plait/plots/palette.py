@@ -25,11 +25,11 @@ WAITS = ("#222222", "#BBBBBB", "#CC3377", "#888888", "#DDDDDD", "#F0A3C2")
 GAP = "#AA3377"
 SENT, RECEIVED = _SENDS[0], _RECEIVES[0]
 #: Time outside all calls of a program that was recorded from outside.
-COMPUTING = "#8FA6BF"
-#: What a rank's time went into (measures.rank_time.PARTS): computing, the wait states, and other time in calls.
+COMPUTING = "#B4C4D6"
+#: What a rank's time went into (measures.rank_time.PARTS): computing, wait states, other time in calls.
 RANK_TIME = (
     *(COMPUTING, "#D55E00", "#F0B04A", "#AA4499", "#D79BCB", "#882255", "#CC6677", "#6F7B88"),
-    "#66B8D9",
+    *("#DDCC55", "#66B8D9"),
 )
 #: From little to much: of bytes and messages, and of waiting; on light ground and on dark.
 AMOUNTS = (*("#E3F1EE", "#BFE3D8", "#8CCBC6", "#52ABC0", "#2B83B5", "#215B9C", "#1E3476"),)

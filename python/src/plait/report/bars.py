@@ -12,8 +12,8 @@ import numpy.typing as npt
 _WIDTH, _HEIGHT = 1000, 180
 
 
-def bar(shares: Sequence[float], colours: Sequence[str]) -> str:
-    """A bar of parts, one after the other; shares are of the whole width, 0 to 1."""
+def bar(shares: Sequence[float], colours: Sequence[str], size: str = "") -> str:
+    """Parts, one after the other; shares are of the whole width, 0 to 1. `size`: a class of the page."""
     parts, left = [], 0.0
     for share, colour in zip(shares, colours, strict=True):
         if share > 0:
@@ -22,7 +22,7 @@ def bar(shares: Sequence[float], colours: Sequence[str]) -> str:
                 'border-radius:0"></div>'
             )
         left += max(0.0, share)
-    return f'<div class="track">{"".join(parts)}</div>'
+    return f'<div class="track {size or "short"}">{"".join(parts)}</div>'
 
 
 def columns(
@@ -33,7 +33,7 @@ def columns(
     most: str,
     ends: tuple[str, str],
 ) -> str:
-    """Stacked columns. `values`: [column, part]; `tips`: hover text of each column, lines apart by newlines.
+    """Stacked columns. `values`: [column, part]; `tips`: hover text of each column, in lines.
 
     `most`: what the highest column amounts to; `ends`: what the first and the last column are.
     """
@@ -46,7 +46,7 @@ def columns(
         tops = np.concatenate(([0.0], np.cumsum(values[index]))) / high * _HEIGHT
         rects = "".join(
             f'<rect x="{index * width:.2f}" y="{_HEIGHT - tops[i + 1]:.2f}" '
-            f'width="{width - gap:.2f}" height="{tops[i + 1] - tops[i]:.2f}" fill="{colours[i]}"/>'
+            f'width="{width - gap:.2f}" height="{tops[i + 1] - tops[i]:.2f}" style="fill:{colours[i]}"/>'
             for i in range(len(colours))
             if tops[i + 1] > tops[i]
         )

@@ -88,7 +88,7 @@ def waits_section(analysis: Analysis) -> str:
     times = rank_times(analysis.run, analysis.calls)
     values = times.select(PARTS).to_numpy().astype(np.float64)
     shown = [i for i in range(len(PARTS)) if values[:, i].sum() > 0]
-    colours = [palette.RANK_TIME[i] for i in shown]
+    colours = [_on_page(palette.RANK_TIME[i]) for i in shown]
     texts = [PART_TEXTS[i] for i in shown]
     values = values[:, shown]
     ranks = times["rank"].to_list()
@@ -103,8 +103,10 @@ def waits_section(analysis: Analysis) -> str:
         "What each rank's time went into",
         "Late sender: a receive, or a wait for one, before the message was sent. Late receiver: a send "
         "that needs its receive, before that was posted. At a barrier or another collective: until the "
-        "last rank came. The rest of the time in calls is moving data, and data that was ready to move "
-        "while nobody looked. Who came late is the cause: look there for more work, or for what delays it.",
+        "last rank came. Data that was ready to move earlier had both sides posted, but nobody looked: "
+        "background progression would have moved it. The rest of the time in calls is moving data. Who "
+        "came late is the cause: look there for more work, or for what delays "
+        "it.",
         f'<div class="plot">{inside}</div>',
         plain=True,
     )
@@ -117,7 +119,7 @@ def _wait_rows(ranks: list[int], values: Floats, colours: list[str], texts: list
         cells = [
             f"{format_time(part)}<br><small>{format_share(part, parts.sum())}</small>" for part in parts
         ]
-        rows.append([f"rank {rank}", bar(list(parts / whole), colours), *cells])
+        rows.append([f"rank {rank}", bar(list(parts / whole), colours, "tall"), *cells])
     return table("Each rank", ("", "", *texts), rows)
 
 
@@ -131,8 +133,8 @@ def _rank_columns(ranks: list[int], values: Floats, colours: list[str], texts: l
         name = f"rank {first}" if first == last else f"ranks {first} to {last}, mean"
         told = [f"{text}: {format_time(v)}" for text, v in zip(texts, parts, strict=True) if v > 0]
         tips.append("\n".join([name, *told]))
-    told = "each column is a rank" if each == 1 else f"each column is the mean of {each} ranks"
-    most = f"{format_time(float(values.sum(axis=1).max()))}; {told}"
+    what = "each column is a rank" if each == 1 else f"each column is the mean of {each} ranks"
+    most = f"{format_time(float(values.sum(axis=1).max()))}; {what}"
     return columns(values, colours, tips, most=most, ends=(f"rank {ranks[0]}", f"rank {ranks[-1]}"))
 
 
@@ -149,7 +151,7 @@ def _wait_sites(analysis: Analysis) -> str:
         rows.append(
             [
                 swatch(colour, f"{KIND_TEXTS[row['kind']]}: {run.functions[row['function']]}"),
-                escape(where),
+                f'<span class="left">{escape(where)}</span>',
                 bar([row["lost_ns"] / max(1, longest)], [colour]),
                 format_time(row["lost_ns"]),
                 format_share(row["lost_ns"], whole),
@@ -260,6 +262,11 @@ def unmatched_section(analysis: Analysis) -> str:
         f'<div class="plot">{table("By what posted them" + more, heads, rows)}</div>',
         plain=True,
     )
+
+
+def _on_page(colour: str) -> str:
+    """Computing is quieter in the dark."""
+    return "var(--computing)" if colour == palette.COMPUTING else colour
 
 
 def _rank(rank: int) -> str:

@@ -22,9 +22,9 @@ def matrix_section(analysis: Analysis, payload: Payload) -> str:
     return figure(
         "matrix",
         "Who sends how much to whom",
-        "Senders from top to bottom, receivers from left to right; the darker the more, by powers "
-        "of ten. Cells beside the diagonal are neighbours; a full square is everybody to everybody; a dark row or "
-        "column is a rank that gives or gets more than others. Collectives are counted as what "
+        "Senders from top to bottom, receivers from left to right, colours by powers of ten. Cells "
+        "beside the diagonal are neighbours; a full square is everybody to everybody; a row or column "
+        "that stands out is a rank that gives or gets more than others. Collectives are counted as what "
         f"they carry, whatever messages the library makes of them.{grouped}",
         '<div class="plot grid"></div>',
     )
@@ -55,8 +55,9 @@ def sizes_section(analysis: Analysis) -> str:
     return figure(
         "sizes",
         "Sizes of messages",
-        "Each column is a size and up to its double. Many messages on the left: latency decides, packing "
-        "several into one helps. Bytes on the right: bandwidth, and rendezvous that needs both sides.",
+        "Each column is a size and up to its double. Many messages on the left: latency decides, "
+        "packing several into one helps. Bytes on the right: bandwidth, and rendezvous that needs both "
+        "sides.",
         f'<div class="plot halves">{"".join(parts)}</div>',
         plain=True,
     )
@@ -82,8 +83,8 @@ def balance_section(analysis: Analysis, payload: Payload) -> str:
         "balance",
         f"Balance over time: the busiest rank computed {100 * whole:.1f} % more than the mean",
         f"Above: the more orange, the more of that time the rank was {inside}, not computing. A row "
-        "that stays pale while others are orange is what they wait for; stripes across all ranks are phases "
-        "of communication. Below: in each stretch of time, how much more than the mean the rank that computed most "
-        f"did (0 is even).{grouped}",
+        "without orange, while others have it, is what they wait for; stripes across all ranks are "
+        "phases of communication. Below: in each stretch of time, how much more than the mean the rank "
+        f"that computed most did (0 is even).{grouped}",
         '<div class="plot"></div>',
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from plait.measures.balance import waiting_shares
 from plait.measures.rank_groups import Matrix, group_matrix, group_rows, group_size
 from plait.plots import palette
 from plait.report.analysis import Analysis
@@ -71,9 +72,9 @@ def _pack(name: str, matrix: Matrix, is_bytes: bool) -> tuple[bool, dict[str, st
 
 def _balance(analysis: Analysis) -> tuple[dict[str, Any] | None, dict[str, str]]:
     balance = analysis.traffic.balance
-    if len(balance.ranks) < 1 or not balance.computing_ns.any():
+    if len(balance.ranks) < 2 or not balance.computing_ns.any():
         return None, {}
-    shares = waiting_shares(analysis)
+    shares = waiting_shares(balance)
     each = group_size(len(balance.ranks), BALANCE_ROWS_MAX)
     rows = group_rows(shares, each)
     low = analysis.window_ns[0]
@@ -87,18 +88,3 @@ def _balance(analysis: Analysis) -> tuple[dict[str, Any] | None, dict[str, str]]
         "colours": [list(palette.WAITING), list(palette.WAITING_DARK)],
     }
     return data, {"balance_share": pack_u32(np.rint(_FINE * rows).reshape(-1))}
-
-
-def waiting_shares(analysis: Analysis) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Of each rank and stretch of time: the share in which it did not compute, 0 to 1.
-
-    Computing of a rank with several workers is their sum: the most that turns up counts as all of it.
-    """
-    balance = analysis.traffic.balance
-    length = np.diff(balance.edges_ns)[None, :]
-    most = (balance.computing_ns / length).max(axis=1)
-    lanes = np.maximum(1.0, np.ceil(most - 1e-6))[:, None]
-    found: np.ndarray[Any, np.dtype[np.float64]] = np.clip(
-        1.0 - balance.computing_ns / (lanes * length), 0.0, 1.0
-    )
-    return found

@@ -5,24 +5,84 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from plait._files import write_file
 from plait.measures.critical_path import RUN as RUNNING
 from plait.measures.critical_path import WHAT
+from plait.measures.rank_time import PART_TEXTS, PARTS, rank_times
+from plait.measures.wait_states import KIND_TEXTS
 from plait.report.analysis import Analysis
 
 
 def write_tables(analysis: Analysis, output: Path) -> None:
-    """kinds.csv, dead-time.csv (each worker in each step) and critical-path.csv (each stretch)."""
+    """A file for each table that holds something; docs/report.md lists them."""
     tables = {
         "kinds": analysis.kinds.drop("kind"),
         "dead-time": analysis.dead_steps,
         "critical-path": _path(analysis),
+        **_call_tables(analysis),
+        "matrix": analysis.traffic.matrix,
+        "matrix-collectives": analysis.traffic.collectives,
+        "message-sizes": analysis.traffic.sizes,
+        "balance": _balance(analysis),
+        "unmatched": _named(analysis, analysis.unmatched_messages),
     }
     for name, table in tables.items():
         if table.height:
             write_file(output / f"{name}.csv", table.write_csv)
+
+
+def _call_tables(analysis: Analysis) -> dict[str, pl.DataFrame]:
+    calls = analysis.calls
+    if not calls.by_rank.height:
+        return {}
+    kinds = dict(enumerate(KIND_TEXTS))
+    what = pl.col("kind").cast(pl.Int64).replace_strict(kinds, return_dtype=pl.String)
+    return {
+        "calls-by-function": _named(analysis, calls.by_function),
+        "calls-by-site": _named(analysis, calls.by_site),
+        "rank-time": _rank_times(analysis),
+        "waits": _named(analysis, calls.waits_by_site).with_columns(what.alias("kind")),
+        "overlap": calls.overlap_by_rank,
+    }
+
+
+def _rank_times(analysis: Analysis) -> pl.DataFrame:
+    names = [text.replace(" (in no call)", "").replace(" ", "_") + "_ns" for text in PART_TEXTS]
+    table = rank_times(analysis.run, analysis.calls)
+    return table.rename(dict(zip(PARTS, names, strict=True)))
+
+
+def _named(analysis: Analysis, table: pl.DataFrame) -> pl.DataFrame:
+    """With the names of functions and sites in the place of their numbers."""
+    names = {
+        "function": dict(enumerate(analysis.run.functions)),
+        "site": {index: str(site) for index, site in enumerate(analysis.run.sites)},
+    }
+    return table.with_columns(
+        pl.col(column).cast(pl.Int64).replace_strict(known, default="", return_dtype=pl.String)
+        for column, known in names.items()
+        if column in table.columns
+    )
+
+
+def _balance(analysis: Analysis) -> pl.DataFrame:
+    """A row for each stretch of time and rank. Times since the start of the run."""
+    balance = analysis.traffic.balance
+    if not balance.ranks:
+        return pl.DataFrame()
+    bins = balance.edges_ns.size - 1
+    starts = np.rint(balance.edges_ns[:-1] - analysis.window_ns[0]).astype(np.int64)
+    return pl.DataFrame(
+        {
+            "start_ns": np.tile(starts, len(balance.ranks)),
+            "rank": np.repeat(np.asarray(balance.ranks), bins),
+            "computing_ns": np.rint(balance.computing_ns).astype(np.int64).reshape(-1),
+            "most_over_mean": np.tile(np.round(balance.imbalance + 1.0, 4), len(balance.ranks)),
+        }
+    )
 
 
 def _path(analysis: Analysis) -> pl.DataFrame:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from plait._files import make_folder, write_file, write_text
 from plait.measures.graph_choice import Choice
-from plait.plots import bodies, dead_time, messages, phases, style, timeline
+from plait.plots import bodies, calls, dead_time, messages, phases, style, timeline, traffic
 from plait.plots import critical_path as path_plot
 from plait.readers.snapshots import first_and_last
 from plait.report.analysis import Analysis
@@ -75,9 +75,16 @@ def _figures(analysis: Analysis) -> dict[str, Callable[[], Figure | None]]:
     lanes = make_lanes(run)
     drawn: dict[str, Callable[[], Figure | None]] = {
         f"tasks-rank-{rank:04d}": partial(timeline.plot_rank, run, lanes, analysis, rank)
-        for rank in run.ranks_present[: timeline.RANKS_MAX]
+        for rank in run.ranks_present[: timeline.RANKS_MAX if not run.calls.height else 0]
     }
     drawn |= {
+        "calls": partial(calls.plot_lanes, analysis, lanes),
+        "rank-time": partial(calls.plot_waits, analysis),
+        "call-time": partial(calls.plot_call_times, analysis),
+        "overlap": partial(calls.plot_overlap, analysis),
+        "balance": partial(traffic.plot_balance, analysis),
+        "matrix": partial(traffic.plot_matrix, analysis),
+        "message-sizes": partial(traffic.plot_sizes, analysis),
         "in-flight": partial(messages.plot_in_flight, analysis),
         "data-rate": partial(messages.plot_rate, analysis),
         "send-receive": partial(messages.plot_scatter, analysis),

@@ -192,7 +192,7 @@ plait.drawTraffic = async function (view) {
   plait.attempt("balance", (figure) => {
     const whole = new plait.View(view.low, view.high);
     new plait.BalancePanel(figure, whole, shares);
-    if (plait.data.balance.ranks.length > 1) new plait.ImbalancePanel(figure, whole);
+    new plait.ImbalancePanel(figure, whole);
     whole.redraw();
   });
 };

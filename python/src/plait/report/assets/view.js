@@ -55,7 +55,7 @@ plait.Canvas = class {
     plait.canvases.push(this);
     this.resize();
     new IntersectionObserver(() => { if (this.stale) this.paint(); }, { rootMargin: "200px" }).observe(this.element);
-    new ResizeObserver(() => { if (this.resize()) this.paint(); }).observe(holder);
+    new ResizeObserver(() => requestAnimationFrame(() => { if (this.resize()) this.paint(); })).observe(holder);
   }
   resize() {
     const width = Math.max(320, this.element.parentElement.clientWidth);
