@@ -42,7 +42,7 @@ def test_names_the_rank_that_comes_late() -> None:
     text = " ".join(findings(make_run(*ranks)))
     assert "waiting for ranks that came late" in text
     assert "It was rank 2 that came last in 100.0 % of it" in text
-    assert "rank 2 computed 1." in text
+    assert "Rank 2 computed 1." in text
 
 
 def test_a_program_that_hardly_communicates_is_told_so() -> None:

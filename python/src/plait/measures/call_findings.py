@@ -38,8 +38,7 @@ def find_call_losses(run: Run, calls: CallMeasures, balance: Balance) -> list[st
     return [
         *found,
         *_progression(run, calls),
-        *_late(run, calls),
-        *_balance(calls, balance),
+        *_late(run, calls, balance),
         *_packing(run, calls),
         *_rest(calls, in_calls),
     ]
@@ -101,7 +100,7 @@ def _progression(run: Run, calls: CallMeasures) -> list[str]:
     return [f"{text}."]
 
 
-def _late(run: Run, calls: CallMeasures) -> list[str]:
+def _late(run: Run, calls: CallMeasures, balance: Balance) -> list[str]:
     lost = int(calls.waits["lost_ns"].sum())
     if lost < _WORTH * calls.whole_ns:
         return []
@@ -111,7 +110,7 @@ def _late(run: Run, calls: CallMeasures) -> list[str]:
         if time >= 0.1 * lost
     ]
     text = f"{_percent(lost / calls.whole_ns)} of the time was waiting for ranks that came late"
-    text += f": {', '.join(parts)}"
+    text += f": {', '.join(parts)}" if len(parts) > 1 else f", {parts[0].partition('% ')[2]}"
     peer, caused = calls.waits_by_peer.select("peer", "lost_ns").row(0)
     if peer >= 0 and run.ranks > 2 and caused > 2 * lost / run.ranks:
         text += f". It was rank {peer} that came last in {format_share(caused, lost)} of it"
@@ -121,24 +120,19 @@ def _late(run: Run, calls: CallMeasures) -> list[str]:
             f". Most was lost in {run.functions[worst['function']]} at {run.sites[worst['site']]} "
             f"({format_time(worst['lost_ns'])})"
         )
-    return [f"{text}."]
+    return [f"{text}. {_balance(balance)}"]
 
 
-def _balance(calls: CallMeasures, balance: Balance) -> list[str]:
-    uneven = balance.whole()
-    could = calls.savings.share("balance_ns")
-    if could < _WORTH or len(balance.ranks) < 2:
-        return []
+def _balance(balance: Balance) -> str:
     computing = balance.computing_ns.sum(axis=1)
+    uneven = balance.whole()
+    if uneven < 0.02:
+        return "Over the whole run all ranks computed alike: they came late in turns."
     most = balance.ranks[int(computing.argmax())]
-    if uneven >= 0.02:
-        cause = f"rank {most} computed {1 + uneven:.2f} times the mean"
-    else:
-        cause = "over the whole run all ranks computed alike, but in turns"
-    return [
-        f"If all ranks came to their meetings at the same time, up to {_percent(could)} of the time "
-        f"would be saved ({cause})."
-    ]
+    return (
+        f"Rank {most} computed {1 + uneven:.2f} times the mean: with all alike, and at the same time, "
+        "nobody would wait."
+    )
 
 
 def _packing(run: Run, calls: CallMeasures) -> list[str]:
@@ -158,6 +152,6 @@ def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
     if rest < 0.05:
         return []
     return [
-        f"{_percent(rest)} of the time was spent in calls for neither: that is the moving of data, and "
-        "the library's own work. Sending less, or work to do meanwhile, helps there."
+        f"{_percent(rest)} of the time is what else calls take: the moving of data, and the library's own "
+        "work. Sending less, or work to do meanwhile, helps there."
     ]

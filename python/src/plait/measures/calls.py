@@ -11,6 +11,7 @@ import polars as pl
 
 from plait import _events as events
 from plait._events import Run
+from plait.measures.idle import union_until
 
 _LANE = ["rank", "worker"]
 
@@ -103,6 +104,21 @@ def call_at(
         at = first + np.searchsorted(start[first:last], times[rows], side="right") - 1
         inside = (at >= first) & (end[np.maximum(at, 0)] >= times[rows])
         found[rows[inside]] = at[inside]
+    return found
+
+
+def computing_between(
+    calls: pl.DataFrame, rank: pl.Series, from_ns: pl.Series, to_ns: pl.Series
+) -> npt.NDArray[np.int64]:
+    """For how long no thread of a rank was in a call between two times; 0 if the second is first."""
+    ranks, low, high = rank.to_numpy(), from_ns.to_numpy(), to_ns.to_numpy()
+    found: npt.NDArray[np.int64] = np.maximum(high - low, 0)
+    for (one,), own in calls.group_by("rank"):
+        rows = np.flatnonzero((ranks == one) & (high > low))
+        if rows.size:
+            until = union_until(own["start_ns"].to_numpy(), own["end_ns"].to_numpy())
+            inside = until(high[rows]) - until(low[rows])
+            found[rows] = np.maximum(found[rows] - np.rint(inside).astype(np.int64), 0)
     return found
 
 

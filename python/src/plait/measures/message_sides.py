@@ -7,7 +7,7 @@ from __future__ import annotations
 import polars as pl
 
 from plait import _events as events
-from plait.measures.calls import call_at
+from plait.measures.calls import call_at, computing_between
 
 EAGER, RENDEZVOUS, NOT_KNOWN = 0, 1, events.PROTOCOL_NOT_KNOWN
 
@@ -17,8 +17,10 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
 
     call: the row of `calls` (as `calls_within` gives them) in which its thread was told, and
     call_start_ns, call_end_ns of it; received; rank, peer; size_bytes; posted_ns, other_ns: when this
-    side and the other one posted; ready_ns: the later of these: from then on the data can move; told_ns;
-    buffered: of a send that did not need its receive; message: the row of `matched`.
+    side and the other one posted; ready_ns: the later of these: from then on the data can move; told_ns,
+    other_told_ns: when the sides were told the end; computing_ns: for how long the rank was in no call
+    from ready_ns until it waited (or the other side had been told): then nobody on it looked at the
+    network; buffered: of a send that did not need its receive; message: the row of `matched`.
     """
     is_waiting = pl.Series(calls["class"]).is_in([events.CALL_COMPLETES, events.CALL_MESSAGE])
     whole = matched.with_row_index("message").with_columns(is_buffered(matched, clock_error_ns))
@@ -32,6 +34,7 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
         pl.col("expected_ns").alias("posted_ns"),
         pl.col("sent_ns").alias("other_ns"),
         pl.col("received_ns").alias("told_ns"),
+        pl.col("freed_ns").alias("other_told_ns"),
         pl.lit(value=False).alias("buffered"),
     )
     sent = whole.filter(~pl.col("send_unfinished")).select(
@@ -43,6 +46,7 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
         pl.col("sent_ns").alias("posted_ns"),
         pl.col("expected_ns").alias("other_ns"),
         pl.col("freed_ns").alias("told_ns"),
+        pl.col("received_ns").alias("other_told_ns"),
         "buffered",
     )
     sides = pl.concat([received, sent])
@@ -50,7 +54,7 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
     times = calls.select(
         pl.col("start_ns").alias("call_start_ns"), pl.col("end_ns").alias("call_end_ns")
     ).with_row_index("call")
-    return (
+    found = (
         sides.with_columns(
             pl.Series("call", call), pl.max_horizontal("posted_ns", "other_ns").alias("ready_ns")
         )
@@ -58,6 +62,9 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
         .with_columns(pl.col("call").cast(pl.UInt32))
         .join(times.filter(is_waiting), on="call", how="inner")
     )
+    until = found.select(pl.min_horizontal("call_start_ns", "other_told_ns"))["call_start_ns"]
+    computing = computing_between(calls, found["rank"], found["ready_ns"], until)
+    return found.with_columns(pl.Series("computing_ns", computing))
 
 
 def eager_limit(matched: pl.DataFrame, clock_error_ns: int) -> int:

@@ -42,7 +42,7 @@ def fit_link(sides: pl.DataFrame, messages: int) -> Link | None:
     Rate: that of the quickest tenth of those of at least 16 KiB. Messages may have been in each other's
     way, or the library busy: quick ones are the least disturbed. `messages`: how many were matched.
     """
-    starts = np.maximum(*_by_message(sides, messages))
+    starts = np.maximum(*_by_message(sides, messages, "call_start_ns"))
     received = sides.filter("received")
     rows = received["message"].to_numpy()
     began = pl.Series("began", np.maximum(starts[rows], received["ready_ns"].to_numpy()))
@@ -96,10 +96,10 @@ def message_overlap(sides: pl.DataFrame, soonest: Floats, link: Link | None) -> 
     """Of each non-blocking side that its call was told of: transfer_ns, possible_ns, achieved_ns.
 
     rank, received, size_bytes. Transfer: from when the data could move to the soonest it could be there.
-    Possible: the part of that before the call that waited for it, when the rank could compute. Achieved:
-    what of the possible did not have to be waited for in that call (after the last message that the call
-    waited for had become ready). Sends that the library buffered are left out: nothing of them is waited
-    for.
+    Possible: as much of that as the rank computed from when the data could move to the call that waited
+    for it. Achieved: what of the possible did not have to be waited for in that call (after the last
+    message that the call waited for had become ready). Sends that the library buffered are left out:
+    nothing of them is waited for.
     """
     schema = {
         **{"rank": pl.Int32(), "received": pl.Boolean(), "size_bytes": pl.Int64()},
@@ -115,7 +115,7 @@ def message_overlap(sides: pl.DataFrame, soonest: Floats, link: Link | None) -> 
     ready = found["ready_ns"].to_numpy()
     transfer = np.maximum(soonest[rows] - ready, 0.0)
     start = found["call_start_ns"].to_numpy()
-    possible = np.clip(start - ready, 0.0, transfer)
+    possible = np.minimum(found["computing_ns"].to_numpy(), transfer)
     waited = found["told_ns"].to_numpy() - np.maximum(start, found["last_ready_ns"].to_numpy())
     achieved = np.clip(transfer - np.maximum(waited, 0), 0.0, possible)
     return found.with_columns(
@@ -144,18 +144,17 @@ def stalled_calls(
     """Calls that waited for data that was ready to move earlier: call, rank, function, site, start_ns,
     stalled_ns.
 
-    A message could have been there sooner by no more than the time for which the ranks that it concerns
-    were not in the calls that waited for it, from when it became ready to move; and no sooner than the
-    network moves it (`soonest_ns`, where the run tells that). A call could have ended when the last of
-    its messages could have been there. What the quickest waits take is not counted. So this is the most
-    that a thread that looks at the network all the time could save in this call; what follows in other
-    ranks from ending sooner is not counted. `begun`: non-blocking collectives (`begun_collectives`): the
-    same, with the last rank's coming for ready.
+    A message could have been there sooner by no more than what one of its two ranks computed, in no call
+    that looks at the network, between the data being ready to move and the rank's waiting for it; and no
+    sooner than the network moves it (`soonest_ns`, where the run tells that). A call could have ended
+    when the last of its messages could have been there. What the quickest waits take is not counted. So
+    this is the most that a thread that looks at the network all the time could save in this call; what
+    follows in other ranks from ending sooner is not counted. `begun`: non-blocking collectives
+    (`begun_collectives`): the same, with the last rank's coming for ready.
     """
-    start = _by_message(sides, soonest.size)
+    computed = _by_message(sides, soonest.size, "computing_ns")
     rows = sides["message"].to_numpy()
-    ready = sides["ready_ns"].to_numpy().astype(np.float64)
-    shift = np.maximum(np.maximum(start[0][rows], start[1][rows]) - ready, 0.0)
+    shift = np.maximum(np.maximum(computed[0][rows], computed[1][rows]), 0.0)
     told = sides["told_ns"].to_numpy().astype(np.float64)
     least = soonest[rows] if link is not None else np.full(rows.size, -np.inf)
     could = np.minimum(told, np.maximum(least, told - shift))
@@ -185,15 +184,14 @@ def stalled_calls(
     )
 
 
-def _by_message(sides: pl.DataFrame, messages: int) -> tuple[Floats, Floats]:
-    """Of each message: when the calls began that waited for its sending and its receiving; -inf: none
-    did."""
-    starts = (np.full(messages, -np.inf), np.full(messages, -np.inf))
+def _by_message(sides: pl.DataFrame, messages: int, column: str) -> tuple[Floats, Floats]:
+    """Of each message: the column's value of its sending and of its receiving; -inf: none waited."""
+    found = (np.full(messages, -np.inf), np.full(messages, -np.inf))
     waited = sides.filter(~pl.col("buffered"))
-    for received, start in enumerate(starts):
+    for received, values in enumerate(found):
         own = waited.filter(pl.col("received") == bool(received))
-        start[own["message"].to_numpy()] = own["call_start_ns"].to_numpy()
-    return starts
+        values[own["message"].to_numpy()] = own[column].to_numpy()
+    return found
 
 
 def _quickest_wait(calls: pl.DataFrame) -> float:

@@ -13,7 +13,6 @@ from plait import _events as events
 from plait._events import Run
 from plait.measures.calls import lane_time
 from plait.measures.idle import Times
-from plait.measures.wait_states import LATE_RECEIVER
 
 #: Messages up to this size are worth packing with others.
 SMALL_BYTES = 4096
@@ -23,7 +22,6 @@ _SCHEMA: dict[str, pl.DataType] = {
     "late_ns": pl.Int64(),
     "progression_ns": pl.Int64(),
     "packing_ns": pl.Int64(),
-    "balance_ns": pl.Int64(),
 }
 
 
@@ -31,9 +29,8 @@ _SCHEMA: dict[str, pl.DataType] = {
 class Savings:
     """Upper bounds, one at a time: they do not add up, as one may save what another would have.
 
-    ranks: a row for each rank: in_calls_ns, its time in calls; late_ns, of that what it waited for ranks
-    that came late; and what it would save by background progression, packing and balance. The properties
-    are shares of all ranks' time.
+    ranks: a row for each rank: in_calls_ns, its time in calls; of that, what perfect balance would save:
+    late_ns; background progression: progression_ns; packing of small messages: packing_ns.
     """
 
     ranks: pl.DataFrame
@@ -41,6 +38,7 @@ class Savings:
     small_messages: int  # sent ones that could have gone with another
 
     def share(self, column: str) -> float:
+        """Of all ranks' time."""
         return float(self.ranks[column].sum()) / self.whole_ns if self.whole_ns > 0 else 0.0
 
 
@@ -51,25 +49,24 @@ def savings(
     stalled: pl.DataFrame,
     window_ns: tuple[int, int],
 ) -> Savings:
-    """
+    """What would help, and how much at most.
+
     - Progression: the sum of `stalled_calls`.
     - Packing: what posting took of all but one of the small messages (up to SMALL_BYTES) that a thread
       posted for the same rank and communicator with no wait and no collective between. Copying them
       together is not counted.
-    - Balance: what was lost by waiting for ranks that came late (`wait_states`, but for late receivers,
-      whose senders buffering would free as well): if all came at once, nobody would wait.
+    - Balance: what was lost by waiting for ranks that came late (`wait_states`): if all came at the same
+      time, nobody would wait.
     """
     in_calls = calls.group_by("rank").agg(
         (pl.col("end_ns") - pl.col("start_ns")).sum().alias("in_calls_ns")
     )
     late = waits.group_by("rank").agg(pl.col("lost_ns").sum().alias("late_ns"))
-    uneven = waits.filter(pl.col("kind") != LATE_RECEIVER)
     packed = _packing(run, calls)
     parts = (
         late,
         stalled.group_by("rank").agg(pl.col("stalled_ns").sum().alias("progression_ns")),
         packed.group_by("rank").agg(pl.col("saved_ns").sum().alias("packing_ns")),
-        uneven.group_by("rank").agg(pl.col("lost_ns").sum().alias("balance_ns")),
     )
     for part in parts:
         in_calls = in_calls.join(part, on="rank", how="left")
