@@ -152,6 +152,6 @@ def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
     if rest < 0.05:
         return []
     return [
-        f"{_percent(rest)} of the time is what else calls take: the moving of data, and the library's own "
-        "work. Sending less, or work to do meanwhile, helps there."
+        f"{_percent(rest)} of the time is what else calls take: the moving of data, and the library's "
+        "own work. Sending less, or work to do meanwhile, helps there."
     ]
