@@ -100,6 +100,15 @@ TEST(Meta, that_is_not_one_is_refused_in_words) {
   }
 }
 
+TEST(Meta, may_say_that_start_and_end_are_not_known) {
+  const TemporaryFolder folder;
+  write(folder.path(), R"({"format": "plait-trace", "version": 1, "ranks": 2, "started": null, "ended": null})");
+  Result<Meta> read = read_meta(folder.path());
+  ASSERT_TRUE(read) << read.error().what();
+  EXPECT_EQ(read.value().started, Meta::Time{});
+  EXPECT_FALSE(read.value().ended);
+}
+
 TEST(Meta, needs_no_more_than_the_number_of_ranks) {
   const TemporaryFolder folder;
   write(folder.path(), R"({"format": "plait-trace", "version": 1, "ranks": 3, "later": []})");

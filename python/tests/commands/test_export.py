@@ -10,6 +10,8 @@ from typer.testing import CliRunner, Result
 
 from plait import PlaitError, read_run
 from plait.__main__ import app
+from plait._build import find_program
+from plait.export.swift import write_swift
 from plait.writers.plait import write_run
 
 
@@ -85,6 +87,40 @@ def test_a_program_that_is_not_built_is_named(
     done = plait("export", halo, "--format", "goal", "-o", tmp_path / "out.goal")
     assert isinstance(done.exception, PlaitError)
     assert "plait-schedule is not built" in str(done.exception)
+
+
+@pytest.fixture
+def schedule_program() -> Path:
+    """Skips the test where it is not built."""
+    try:
+        return find_program("plait-schedule")
+    except PlaitError as error:
+        pytest.skip(str(error))
+
+
+def test_exchanges_go_to_simulators(halo: Path, tmp_path: Path, schedule_program: Path) -> None:
+    goal = tmp_path / "goal" / "halo.goal"
+    done = plait("export", halo, "--format", "goal", "-o", goal)
+    assert done.exit_code == 0, done.output
+    assert goal.read_text().startswith("num_ranks 4\n")
+    assert goal.read_text().count(" send 65536b to ") == 40
+    simgrid = tmp_path / "simgrid"
+    simgrid.mkdir()
+    (simgrid / "notes.txt").write_text("mine")
+    for force in ((), ("--force",)):
+        done = plait("export", halo, "--format", "simgrid", "-o", simgrid, *force)
+        assert done.exit_code == 0, done.output
+        assert (simgrid / "rank-0003.ti").is_file()
+    assert (simgrid / "notes.txt").read_text() == "mine"
+    assert isinstance(plait("export", halo, "--format", "goal", "-o", goal).exception, PlaitError)
+
+
+def test_logs_of_swift_can_be_simulated(tmp_path: Path, schedule_program: Path) -> None:
+    write_swift(Halo().run(), tmp_path / "logs")
+    assert plait("import", "swift", tmp_path / "logs", "-o", tmp_path / "run").exit_code == 0
+    done = plait("export", tmp_path / "run", "--format", "goal", "-o", tmp_path / "out.goal")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "out.goal").read_text().count(" send 65536b to ") == 40
 
 
 def test_logs_of_swift_become_a_run(halo: Path, tmp_path: Path) -> None:

@@ -79,7 +79,9 @@ Meta from_json(const json& object) {
   meta.revision = object.value("revision", "");
   meta.options = object.value("options", meta.options);
   meta.recorder = object.value("recorder", meta.recorder);
-  meta.started = to_time(object.value("started", "")).value_or(Meta::Time{});
+  if (const auto started = object.find("started"); started != object.end() && started->is_string()) {
+    meta.started = to_time(started->get<std::string>()).value_or(Meta::Time{});
+  }
   if (const auto ended = object.find("ended"); ended != object.end() && ended->is_string()) {
     meta.ended = to_time(ended->get<std::string>());
   }

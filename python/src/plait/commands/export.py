@@ -19,6 +19,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from plait._build import find_program
 from plait._errors import PlaitError
 from plait._events import Run
+from plait._files import make_folder
 from plait.export.parquet import write_parquet
 from plait.export.perfetto import write_perfetto
 from plait.export.swift import write_swift
@@ -39,7 +40,7 @@ class _Job:
 
 @dataclass(frozen=True)
 class _Format:
-    write: Callable[[_Job], None]
+    write: Callable[[_Job], None] | None  # None: the program plait-schedule does
     #: The end of the file's name; "" for a folder.
     suffix: str
     #: Files whose presence in a folder shows that it is an older export of this format.
@@ -67,7 +68,8 @@ def export(folder: Path, to: str, output: Path | None, *, step: int | None, forc
     _make_room(output, found, force)
     for notice in run.notices[:_NOTICES_MAX]:
         console.print(f"[yellow]note:[/] {escape(notice)}")
-    found.write(_Job(run, folder, output, console))
+    if found.write is not None:
+        found.write(_Job(run, folder, output, console))
     size = _size(output)
     console.print(f"wrote {escape(str(output))}, {size / 1e6:,.1f} MB; {escape(found.next)}")
 
@@ -158,20 +160,27 @@ _FORMATS = {
         "a tick in it is a nanosecond",
     ),
 }
-#: What plait-schedule writes: the end of the name, and what to do with it.
+#: Formats that the program plait-schedule writes.
 _PROGRAM = {
-    "goal": (".goal", "LogGOPSim and ATLAHS read it"),
-    "simgrid": ("", "smpirun -replay its trace.txt"),
+    "goal": _Format(None, ".goal", (), "LogGOPSim and ATLAHS read it"),
+    "simgrid": _Format(
+        None,
+        "",
+        ("rank-*.ti", "trace.txt", "hosts.txt", "platform.xml"),
+        "in it: smpirun -np RANKS -platform platform.xml -hostfile hosts.txt -replay trace.txt",
+    ),
 }
 
 
 def _export_schedule(
     folder: Path, to: str, output: Path | None, *, step: int | None, force: bool
 ) -> None:
-    suffix, after = _PROGRAM[to]
-    output = output or folder / f"{to}{suffix}"
-    _make_room(output, _Format(_swift, suffix, ("*",), ""), force)
-    command = [str(find_program("plait-schedule")), str(folder), f"--{to}", str(output)]
+    found = _PROGRAM[to]
+    output = output or folder / f"{to}{found.suffix}"
+    program = find_program("plait-schedule")
+    _make_room(output, found, force)
+    make_folder(output.parent)
+    command = [str(program), str(folder), f"--{to}", str(output)]
     command += [] if step is None else ["--step", str(step)]
     done = subprocess.run(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False
@@ -180,5 +189,6 @@ def _export_schedule(
     if done.returncode != 0:
         raise PlaitError(done.stderr.strip().removeprefix("plait-schedule: ") or "plait-schedule failed")
     if done.stderr.strip():
-        console.print(escape(done.stderr.strip()))
-    console.print(f"wrote {escape(str(output))}; {after}")
+        for line in done.stderr.strip().splitlines():
+            console.print(f"[yellow]note:[/] {escape(line.removeprefix('plait-schedule: '))}")
+    console.print(f"wrote {escape(str(output))}; {escape(found.next)}")
