@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/backend/mpi/mpi_backend.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "plait/net/mpi/detail/call.hpp"
+
+namespace plait::replay {
+namespace {
+
+using net::detail::check_mpi;
+
+/// The largest tag that MPI takes.
+std::uint64_t tag_max_of(MPI_Comm communicator) {
+  int* found = nullptr;
+  int is_there = 0;
+  check_mpi(MPI_Comm_get_attr(communicator, MPI_TAG_UB, static_cast<void*>(&found), &is_there), "MPI_Comm_get_attr");
+  constexpr std::uint64_t promised = 32'767;
+  return is_there != 0 ? static_cast<std::uint64_t>(*found) : promised;
+}
+
+/// Bytes as MPI counts them: longer messages in blocks of 1 MiB and a rest.
+class Counted {
+ public:
+  explicit Counted(std::size_t bytes) {
+    if (bytes <= static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+      count_ = static_cast<int>(bytes);
+      return;
+    }
+    constexpr std::size_t block_bytes = std::size_t{1} << 20U;
+    const int lengths[] = {static_cast<int>(bytes / block_bytes), static_cast<int>(bytes % block_bytes)};
+    const MPI_Aint places[] = {0, static_cast<MPI_Aint>(bytes - bytes % block_bytes)};
+    MPI_Datatype block = MPI_DATATYPE_NULL;
+    check_mpi(MPI_Type_contiguous(static_cast<int>(block_bytes), MPI_BYTE, &block), "MPI_Type_contiguous");
+    const MPI_Datatype types[] = {block, MPI_BYTE};
+    check_mpi(MPI_Type_create_struct(2, lengths, places, types, &type_), "MPI_Type_create_struct");
+    check_mpi(MPI_Type_commit(&type_), "MPI_Type_commit");
+    MPI_Type_free(&block);
+  }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  Counted(Counted&&) = delete;
+  Counted& operator=(Counted&&) = delete;
+  ~Counted() {
+    if (type_ != MPI_BYTE) {
+      MPI_Type_free(&type_);  // operations under way keep it
+    }
+  }
+  [[nodiscard]] int count() const { return count_; }
+  [[nodiscard]] MPI_Datatype type() const { return type_; }
+
+ private:
+  int count_ = 1;
+  MPI_Datatype type_ = MPI_BYTE;
+};
+
+}  // namespace
+
+MpiBackend::MpiBackend(MPI_Comm world, const Part& part) : collectives_{world, part} {
+  if (part.tag_max <= tag_max_of(world)) {
+    return;
+  }
+  for (const Lane& lane : part.schedule.lanes) {
+    for (const Operation& operation : lane.operations) {
+      if (operation.action == Action::send || operation.action == Action::receive) {
+        tags_[{operation.action, operation.peer, operation.communicator}].push_back(operation.tag);
+      }
+    }
+  }
+  for (auto& [key, tags] : tags_) {
+    std::ranges::sort(tags);
+    tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
+  }
+}
+
+CallNames MpiBackend::call_names() const {
+  return {"MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Test", "MPI_Iprobe"};
+}
+
+std::string MpiBackend::call_name(Collective what, Calling calling) const {
+  return MpiCollectives::call_name(what, calling);
+}
+
+void MpiBackend::prepare(std::size_t count) {
+  requests_.assign(count, MPI_REQUEST_NULL);
+}
+
+int MpiBackend::tag_of(const Envelope& envelope, Action action) const {
+  if (tags_.empty()) {
+    return static_cast<int>(envelope.tag);
+  }
+  const std::vector<std::uint64_t>& tags = tags_.at({action, envelope.peer.value(), envelope.communicator});
+  return static_cast<int>(std::ranges::lower_bound(tags, envelope.tag) - tags.begin());
+}
+
+void MpiBackend::send(OperationId operation, const Envelope& to, std::span<const std::byte> data) {
+  const MpiMembers& members = collectives_.members(to.communicator);
+  const Counted counted{data.size()};
+  check_mpi(MPI_Isend(data.data(),
+                      counted.count(),
+                      counted.type(),
+                      members.rank_in.at(to.peer.value()),
+                      tag_of(to, Action::send),
+                      members.communicator,
+                      &requests_[operation.value()]),
+            "MPI_Isend",
+            to.peer);
+}
+
+void MpiBackend::receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) {
+  const MpiMembers& members = collectives_.members(from.communicator);
+  const Counted counted{buffer.size()};
+  check_mpi(MPI_Irecv(buffer.data(),
+                      counted.count(),
+                      counted.type(),
+                      members.rank_in.at(from.peer.value()),
+                      tag_of(from, Action::receive),
+                      members.communicator,
+                      &requests_[operation.value()]),
+            "MPI_Irecv",
+            from.peer);
+}
+
+void MpiBackend::collective(OperationId operation, const CollectiveCall& call) {
+  MpiCounts* counts = nullptr;
+  {
+    const std::lock_guard lock{counts_mutex_};
+    counts = &counts_[operation];
+    *counts = {};
+  }
+  collectives_.begin(call, *counts, requests_[operation.value()]);
+}
+
+void MpiBackend::collective_to_end(OperationId /*operation*/, const CollectiveCall& call) {
+  collectives_.call(call);
+}
+
+bool MpiBackend::test(OperationId operation) {
+  int has_ended = 0;
+  check_mpi(MPI_Test(&requests_[operation.value()], &has_ended, MPI_STATUS_IGNORE), "MPI_Test");
+  return has_ended != 0;
+}
+
+void MpiBackend::wait(std::span<const OperationId> operations) {
+  waited_.clear();
+  for (const OperationId operation : operations) {
+    waited_.push_back(requests_[operation.value()]);
+  }
+  check_mpi(MPI_Waitall(static_cast<int>(waited_.size()), waited_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+}
+
+void MpiBackend::progress() {
+  int is_there = 0;
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, collectives_.members(0).communicator, &is_there, MPI_STATUS_IGNORE),
+            "MPI_Iprobe");
+}
+
+}  // namespace plait::replay

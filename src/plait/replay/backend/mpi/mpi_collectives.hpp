@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "plait/replay/backend/backend.hpp"
+#include "plait/replay/part.hpp"
+
+namespace plait::replay {
+
+/// A communicator of a schedule, made in MPI.
+struct MpiMembers {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  std::vector<int> rank_in;  ///< By rank of the run; -1 for those that are no members.
+};
+
+/// What MPI reads of a vector collective until it has ended.
+struct MpiCounts {
+  std::vector<int> given;
+  std::vector<int> given_places;
+  std::vector<int> got;
+  std::vector<int> got_places;
+};
+
+/// The communicators of a schedule, made in MPI, and collectives on them. Reductions are sums of doubles where the
+/// bytes are whole ones, else bitwise. Threads: as MPI was initialised; one communicator by one thread at a time.
+class MpiCollectives {
+ public:
+  /// Collective over the members of each communicator, which all make them in the order of their numbers.
+  /// Throws: `Error` with `network`.
+  MpiCollectives(MPI_Comm world, const Part& part);
+  MpiCollectives(const MpiCollectives&) = delete;
+  MpiCollectives& operator=(const MpiCollectives&) = delete;
+  MpiCollectives(MpiCollectives&&) = delete;
+  MpiCollectives& operator=(MpiCollectives&&) = delete;
+  /// Collective, as the constructor.
+  ~MpiCollectives();
+
+  /// That of all ranks for one that the schedule does not tell of.
+  [[nodiscard]] const MpiMembers& members(std::uint32_t communicator) const;
+
+  /// `counts` must stay until the request is complete. Throws: `Error` with `bad_argument` for more than 2 GiB at once.
+  void begin(const CollectiveCall& call, MpiCounts& counts, MPI_Request& request) const;
+  /// Returns when it is complete. Throws as `begin`.
+  void call(const CollectiveCall& call) const;
+
+  /// "MPI_Allreduce", "MPI_Iallreduce".
+  [[nodiscard]] static std::string call_name(Collective what, Calling calling);
+
+ private:
+  std::map<std::uint32_t, MpiMembers> communicators_;
+};
+
+}  // namespace plait::replay

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/backend/mpi/ranks.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "plait/net/mpi/detail/call.hpp"
+#include "plait/trace/clock_alignment.hpp"
+
+namespace plait::replay {
+namespace {
+
+using net::detail::check_mpi;
+
+/// Bytes in messages of at most this size, whatever there is of them.
+constexpr std::size_t piece_bytes = std::size_t{1} << 28U;
+constexpr int tag = 1;
+
+void send_bytes(MPI_Comm ranks, int to, std::span<const std::byte> bytes) {
+  const std::uint64_t size = bytes.size();
+  check_mpi(MPI_Send(&size, sizeof size, MPI_BYTE, to, tag, ranks), "MPI_Send");
+  for (; !bytes.empty(); bytes = bytes.subspan(std::min(bytes.size(), piece_bytes))) {
+    const int count = static_cast<int>(std::min(bytes.size(), piece_bytes));
+    check_mpi(MPI_Send(bytes.data(), count, MPI_BYTE, to, tag, ranks), "MPI_Send");
+  }
+}
+
+Bytes receive_bytes(MPI_Comm ranks, int from) {
+  std::uint64_t size = 0;
+  check_mpi(MPI_Recv(&size, sizeof size, MPI_BYTE, from, tag, ranks, MPI_STATUS_IGNORE), "MPI_Recv");
+  Bytes bytes(size);
+  for (std::span<std::byte> rest{bytes}; !rest.empty(); rest = rest.subspan(std::min(rest.size(), piece_bytes))) {
+    const int count = static_cast<int>(std::min(rest.size(), piece_bytes));
+    check_mpi(MPI_Recv(rest.data(), count, MPI_BYTE, from, tag, ranks, MPI_STATUS_IGNORE), "MPI_Recv");
+  }
+  return bytes;
+}
+
+int rank_in(MPI_Comm ranks) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(ranks, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+int size_of(MPI_Comm ranks) {
+  int size = 0;
+  check_mpi(MPI_Comm_size(ranks, &size), "MPI_Comm_size");
+  return size;
+}
+
+}  // namespace
+
+Part hand_out(MPI_Comm ranks, const std::vector<Part>& parts) {
+  if (rank_in(ranks) > 0) {
+    return unpack(receive_bytes(ranks, 0));
+  }
+  for (int rank = 1; rank < size_of(ranks); ++rank) {
+    send_bytes(ranks, rank, pack(parts.at(static_cast<std::size_t>(rank))));
+  }
+  return parts.at(0);
+}
+
+std::string tell_all(MPI_Comm ranks, const std::string& text) {
+  std::string told = text;
+  std::uint64_t size = text.size();
+  check_mpi(MPI_Bcast(&size, sizeof size, MPI_BYTE, 0, ranks), "MPI_Bcast");
+  told.resize(size);
+  check_mpi(MPI_Bcast(told.data(), static_cast<int>(size), MPI_BYTE, 0, ranks), "MPI_Bcast");
+  return told;
+}
+
+std::vector<Bytes> gather_bytes(MPI_Comm ranks, std::span<const std::byte> mine) {
+  if (rank_in(ranks) > 0) {
+    send_bytes(ranks, 0, mine);
+    return {};
+  }
+  std::vector<Bytes> all;
+  all.emplace_back(mine.begin(), mine.end());
+  for (int rank = 1; rank < size_of(ranks); ++rank) {
+    all.push_back(receive_bytes(ranks, rank));
+  }
+  return all;
+}
+
+void record_clock(MPI_Comm ranks, trace::Recorder& recorder) {
+  constexpr int exchanges = 16;
+  trace::ThreadRecorder& trace = recorder.thread(WorkerId{}, "clock");
+  nanoseconds::rep time = 0;
+  const auto send = [&](int to) { check_mpi(MPI_Send(&time, sizeof time, MPI_BYTE, to, tag, ranks), "MPI_Send"); };
+  const auto receive = [&](int from) {
+    check_mpi(MPI_Recv(&time, sizeof time, MPI_BYTE, from, tag, ranks, MPI_STATUS_IGNORE), "MPI_Recv");
+  };
+  if (rank_in(ranks) == 0) {
+    trace.clock({.time = recorder.now()});
+    for (int rank = 1; rank < size_of(ranks); ++rank) {
+      for (int i = 0; i < exchanges; ++i) {
+        receive(rank);
+        time = recorder.now().count();
+        send(rank);
+      }
+    }
+    return;
+  }
+  trace::ClockEvent best{.round_trip = nanoseconds::max()};
+  for (int i = 0; i < exchanges; ++i) {
+    const nanoseconds before = recorder.now();
+    send(0);
+    receive(0);
+    const trace::ClockEvent told = trace::clock_exchange(before, nanoseconds{time}, recorder.now());
+    best = told.round_trip < best.round_trip ? told : best;
+  }
+  trace.clock(best);
+}
+
+}  // namespace plait::replay

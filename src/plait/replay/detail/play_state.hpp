@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "plait/base/spin_lock.hpp"
+#include "plait/replay/backend/backend.hpp"
+#include "plait/replay/detail/buffer_pool.hpp"
+#include "plait/replay/detail/payload_pattern.hpp"
+#include "plait/replay/part.hpp"
+#include "plait/replay/play_options.hpp"
+#include "plait/trace/recorder.hpp"
+
+namespace plait::replay::detail {
+
+class PlayThread;
+
+enum class Stage : std::uint8_t { not_begun, begun, ended };
+
+/// An operation, from its beginning to its end.
+struct UnderWay {
+  std::atomic<Stage> stage = Stage::not_begun;
+  bool is_waited = false;  ///< A wait names it.
+  std::byte* buffer = nullptr;
+  nanoseconds posted{};
+  nanoseconds handed{};
+  std::uint32_t number = 0;  ///< Of the call.
+  std::uint64_t order = 0;   ///< Of a checked message.
+  std::uint32_t lane = 0;
+  std::uint32_t index = 0;
+};
+
+/// Functions are numbered: those of messages, then collectives that wait, then those that go on at once.
+enum Function : std::size_t { function_send, function_receive, function_wait, function_test, function_progress };
+inline constexpr std::size_t collective_count = static_cast<std::size_t>(Collective::scan) + 1;
+inline constexpr std::size_t function_count = function_progress + 1 + 2 * collective_count;
+[[nodiscard]] constexpr std::size_t function_of(Collective what, Calling calling) noexcept {
+  return function_progress + 1 + static_cast<std::size_t>(what) + (calling == Calling::waits ? 0 : collective_count);
+}
+
+/// What the threads of a player share. Threads: atomics, and what the locks guard, by any; an operation by the one that
+/// has it.
+struct PlayState {
+  PlayState(Backend& backend_, const Part& part_, PlayOptions options_);
+
+  /// Before the threads of a repetition start.
+  void begin_repetition(trace::Recorder& recorder);
+  [[nodiscard]] std::string describe_waiting() const;
+
+  [[nodiscard]] OperationId id(std::uint32_t lane, std::uint32_t index) const {
+    return OperationId{static_cast<std::uint32_t>(first_of_lane[lane] + index)};
+  }
+  [[nodiscard]] const Operation& operation(const UnderWay& one) const {
+    return part.schedule.lanes[one.lane].operations[one.index];
+  }
+  /// How many like this message have begun before.
+  [[nodiscard]] std::uint64_t next_order(const Operation& operation);
+  [[nodiscard]] MessageName name_of(const UnderWay& one) const;
+
+  Backend& backend;
+  const Part& part;
+  const PlayOptions options;
+  std::vector<std::size_t> first_of_lane;
+  std::size_t count = 0;
+  std::unique_ptr<UnderWay[]> operations;
+  BufferPool buffers;
+  std::array<std::string, function_count> function_texts;
+  std::array<trace::NameId, function_count> functions;  ///< In the recorder of this repetition.
+  nanoseconds begin{};
+  PlayThread* sends_to = nullptr;  ///< Who tests them.
+  PlayThread* receives_to = nullptr;
+
+  std::atomic<std::uint64_t> moved = 0;
+  std::atomic<std::uint32_t> numbers = 0;
+  std::atomic<bool> stops = false;  ///< A thread has failed.
+  std::atomic<bool> has_begun_all = false;
+  std::unique_ptr<std::atomic<std::uint32_t>[]> at;  ///< Where each lane is.
+
+  SpinLock orders_mutex;
+  std::map<std::tuple<bool, std::uint32_t, std::uint32_t, std::uint64_t>, std::uint64_t> orders;
+};
+
+}  // namespace plait::replay::detail

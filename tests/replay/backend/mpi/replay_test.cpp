@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is replayed on the ranks of MPI: by each backend, in each way.
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "plait/base/clock.hpp"
+#include "plait/replay/backend/mpi/make_backend.hpp"
+#include "plait/replay/backend/mpi/ranks.hpp"
+#include "plait/replay/check.hpp"
+#include "plait/replay/player.hpp"
+
+#include "replay/hand_made.hpp"
+
+namespace plait::replay {
+namespace {
+
+std::uint32_t rank_count() {
+  int count = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &count);
+  return static_cast<std::uint32_t>(count);
+}
+
+/// Each collective, with sizes that are the same for all and sizes that are not, by all ranks and by the even ones.
+Schedule collectives() {
+  HandMade made{rank_count()};
+  std::vector<std::uint32_t> all;
+  for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
+    all.push_back(rank);
+    if (rank % 2 == 0) {
+      made.get().communicators[5].push_back(rank);
+    }
+  }
+  const auto add = [&](Collective what, std::uint32_t communicator, bool is_even) {
+    const std::vector<std::uint32_t>& members = communicator == 0 ? all : made.get().communicators[communicator];
+    const std::uint64_t size = members.size();
+    const std::uint32_t root = members.back();
+    // Of member i each gets, or gives, 16 * (i + 1) bytes, or 16 when all are the same.
+    const auto block = [&](std::uint64_t i) { return is_even ? 16 : 16 * (i + 1); };
+    const std::uint64_t all_blocks = is_even ? 16 * size : 8 * size * (size + 1);
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const bool is_root = members[i] == root;
+      Operation operation{.action = Action::collective, .collective = what, .communicator = communicator};
+      std::vector<std::uint64_t> shares;
+      switch (what) {
+        case Collective::broadcast:
+          operation.peer = root;
+          operation.bytes = is_root ? 1000 : 0;
+          operation.bytes_got = is_root ? 0 : 1000;
+          break;
+        case Collective::reduce:
+          operation.peer = root;
+          operation.bytes = 77;
+          operation.bytes_got = is_root ? 77 : 0;
+          break;
+        case Collective::all_reduce:
+        case Collective::scan:
+          operation.bytes = operation.bytes_got = 800;
+          break;
+        case Collective::gather:
+          operation.peer = root;
+          operation.bytes = block(i);
+          operation.bytes_got = is_root ? all_blocks : 0;
+          break;
+        case Collective::scatter:
+          operation.peer = root;
+          operation.bytes = is_root ? all_blocks : 0;
+          operation.bytes_got = block(i);
+          break;
+        case Collective::all_gather:
+          operation.bytes = block(i);
+          operation.bytes_got = all_blocks;
+          break;
+        case Collective::reduce_scatter:
+          operation.bytes = all_blocks;
+          operation.bytes_got = block(i);
+          break;
+        case Collective::all_to_all:
+          operation.bytes = all_blocks;
+          operation.bytes_got = block(i) * size;
+          for (std::uint64_t j = 0; j < size && !is_even; ++j) {
+            shares.push_back(block(j));
+          }
+          break;
+        default:
+          break;
+      }
+      const std::uint32_t index = made.add(members[i], operation);
+      if (!shares.empty()) {
+        made.shares(members[i], index, shares);
+      }
+      made.wait(members[i], {index});
+    }
+  };
+  for (int what = 1; what <= static_cast<int>(Collective::scan); ++what) {
+    for (const std::uint32_t communicator : {0U, 5U}) {
+      add(static_cast<Collective>(what), communicator, true);
+      add(static_cast<Collective>(what), communicator, false);
+    }
+  }
+  return made.get();
+}
+
+/// Plays it twice; what this rank has sent and received the second time.
+Played play(const Schedule& schedule, const std::string& backend, PlayOptions options = {}) {
+  EXPECT_EQ(find_trouble(schedule), std::vector<std::string>{});
+  const Part part = hand_out(MPI_COMM_WORLD, divide(schedule));
+  const std::shared_ptr<Backend> owner = make_backend(MPI_COMM_WORLD, backend, part);
+  options.payload = Payload::checked;
+  Player player{*owner, part, options};
+  const SteadyClock clock;
+  trace::Recorder recorder{clock};
+  static_cast<void>(player.play(recorder));
+  MPI_Barrier(MPI_COMM_WORLD);
+  Played played = player.play(recorder);
+  MPI_Barrier(MPI_COMM_WORLD);
+  return played;
+}
+
+std::uint64_t messages_of_this_rank(const Schedule& schedule) {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  std::uint64_t count = 0;
+  for (const Lane& lane : schedule.ranks[static_cast<std::size_t>(rank)].lanes) {
+    count += static_cast<std::uint64_t>(std::ranges::count_if(lane.operations, [](const Operation& operation) {
+      return operation.action == Action::send || operation.action == Action::receive;
+    }));
+  }
+  return count;
+}
+
+class EachBackend : public testing::TestWithParam<const char*> {};
+
+TEST_P(EachBackend, moves_every_message_unchanged) {
+  const Schedule schedule = random_exchange(rank_count(), 400, 11);
+  EXPECT_EQ(play(schedule, GetParam()).messages, messages_of_this_rank(schedule));
+}
+
+TEST_P(EachBackend, moves_them_with_a_thread_for_each_role) {
+  const Schedule schedule = random_exchange(rank_count(), 100, 12);
+  const PlayOptions options{.threads = threads_from("inject,sends,receives").value()};
+  EXPECT_EQ(play(schedule, GetParam(), options).messages, messages_of_this_rank(schedule));
+}
+
+TEST_P(EachBackend, carries_out_every_collective) {
+  const Played played = play(collectives(), GetParam());
+  EXPECT_GE(played.calls.size(), 10U);
+}
+
+TEST_P(EachBackend, ends_what_no_wait_names) {
+  HandMade made{rank_count()};
+  const std::uint32_t last = rank_count() - 1;
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    made.send(0, last, i % 3, 100 + 1000 * i);
+    made.receive(last, 0, i % 3, 100 + 1000 * i);
+  }
+  EXPECT_EQ(play(made.get(), GetParam()).messages, messages_of_this_rank(made.get()));
+}
+
+TEST_P(EachBackend, takes_tags_of_any_size) {
+  HandMade made{rank_count()};
+  const std::uint32_t last = rank_count() - 1;
+  for (const std::uint64_t tag : {0xffff'ffff'ffffULL, 5ULL}) {
+    made.receive(last, 0, tag, 10 + tag % 2);
+  }
+  for (const std::uint64_t tag : {5ULL, 0xffff'ffff'ffffULL}) {
+    made.send(0, last, tag, 10 + tag % 2);
+  }
+  EXPECT_EQ(play(made.get(), GetParam()).messages, messages_of_this_rank(made.get()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, testing::Values("mpi"), [](const auto& tested) {
+  return std::string{tested.param};
+});
+
+TEST(MakeBackend, refuses_what_there_is_not) {
+  const Part part = hand_out(MPI_COMM_WORLD, divide(HandMade{rank_count()}.get()));
+  EXPECT_THROW(static_cast<void>(make_backend(MPI_COMM_WORLD, "pigeons", part)), Error);
+}
+
+}  // namespace
+}  // namespace plait::replay
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+  int status = RUN_ALL_TESTS();
+  MPI_Allreduce(MPI_IN_PLACE, &status, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return status;
+}

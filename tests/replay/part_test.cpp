@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/part.hpp"
+
+#include <gtest/gtest.h>
+
+#include "replay/hand_made.hpp"
+
+namespace plait::replay {
+namespace {
+
+TEST(Part, arrives_as_it_was_packed) {
+  HandMade made{2};
+  made.get().communicators[3] = {1, 0};
+  made.get().length = nanoseconds{77};
+  made.wait(0, {made.send(0, 1, 9, 100)});
+  made.wait(1, {made.receive(1, 0, 9, 100)});
+  const std::vector<Part> parts = divide(made.get());
+  const Part part = unpack(pack(parts.at(1)));
+  EXPECT_EQ(part.self, Rank{1});
+  EXPECT_EQ(part.rank_count, 2U);
+  EXPECT_EQ(part.length, nanoseconds{77});
+  EXPECT_EQ(part.tag_max, 9U);
+  EXPECT_EQ(part.communicators.at(3), (std::vector<std::uint32_t>{1, 0}));
+  ASSERT_EQ(part.schedule.lanes.size(), 1U);
+  const Lane& lane = part.schedule.lanes[0];
+  EXPECT_EQ(lane.name, "main");
+  EXPECT_EQ(lane.waited, (std::vector<std::uint32_t>{0}));
+  ASSERT_EQ(lane.operations.size(), 2U);
+  EXPECT_EQ(lane.operations[0].action, Action::receive);
+  EXPECT_EQ(lane.operations[0].bytes, 100U);
+}
+
+TEST(Part, that_was_cut_short_is_refused) {
+  Bytes bytes = pack(divide(HandMade{1}.get()).at(0));
+  bytes.resize(bytes.size() - 1);
+  EXPECT_THROW(static_cast<void>(unpack(bytes)), Error);
+}
+
+TEST(Part, tells_each_rank_what_it_gets_of_a_vector_collective) {
+  HandMade made{3};
+  for (std::uint32_t rank = 0; rank < 3; ++rank) {
+    const auto operation = made.add(
+        rank, {.action = Action::collective, .collective = Collective::all_to_all, .bytes = 60, .bytes_got = 60});
+    if (rank == 1) {
+      made.shares(rank, operation, {10, 20, 30});
+    }
+  }
+  const std::vector<Part> parts = divide(made.get());
+  const Part::Where first{0, 0};
+  EXPECT_EQ(parts[2].shares.at(first).got, (std::vector<std::uint64_t>{20, 30, 20}));
+  EXPECT_EQ(parts[1].shares.at(first).given, (std::vector<std::uint64_t>{10, 20, 30}));
+}
+
+TEST(Part, has_no_shares_where_all_are_the_same) {
+  HandMade made{2};
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    made.add(rank, {.action = Action::collective, .collective = Collective::all_gather, .bytes = 8, .bytes_got = 16});
+  }
+  EXPECT_TRUE(divide(made.get())[0].shares.empty());
+}
+
+TEST(Part, knows_only_its_own_communicators) {
+  HandMade made{2};
+  made.get().communicators[4] = {1};
+  const std::vector<Part> parts = divide(made.get());
+  EXPECT_TRUE(parts[0].communicators.empty());
+  EXPECT_EQ(parts[1].communicators.size(), 1U);
+}
+
+}  // namespace
+}  // namespace plait::replay
