@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from plait._errors import PlaitError
     from plait._events import Run
     from plait.export.perfetto import write_perfetto
+    from plait.measures.calls import parallel_window
+    from plait.measures.communication import measure_calls, measure_traffic
     from plait.measures.critical_path import critical_paths, path_shares
     from plait.measures.idle import idle_by_lane, idle_by_rank
     from plait.measures.messages import data_rate, in_flight, match_messages
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from plait.measures.steps import only_step, steps_of_run
     from plait.readers.plait import read_run
     from plait.report.write import write_report
+    from plait.writers.plait import write_run
 
 __version__ = "0.1.0"
 
@@ -33,13 +36,17 @@ _HOMES = {
     "idle_by_rank": "plait.measures.idle",
     "in_flight": "plait.measures.messages",
     "match_messages": "plait.measures.messages",
+    "measure_calls": "plait.measures.communication",
+    "measure_traffic": "plait.measures.communication",
     "only_step": "plait.measures.steps",
+    "parallel_window": "plait.measures.calls",
     "path_shares": "plait.measures.critical_path",
     "phase_times": "plait.measures.phases",
     "read_run": "plait.readers.plait",
     "steps_of_run": "plait.measures.steps",
     "write_perfetto": "plait.export.perfetto",
     "write_report": "plait.report.write",
+    "write_run": "plait.writers.plait",
 }
 
 __all__ = [
@@ -51,13 +58,17 @@ __all__ = [
     "idle_by_rank",
     "in_flight",
     "match_messages",
+    "measure_calls",
+    "measure_traffic",
     "only_step",
+    "parallel_window",
     "path_shares",
     "phase_times",
     "read_run",
     "steps_of_run",
     "write_perfetto",
     "write_report",
+    "write_run",
 ]
 
 
