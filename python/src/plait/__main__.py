@@ -13,7 +13,7 @@ import typer
 
 from plait import __version__
 from plait._errors import PlaitError
-from plait.cli import export, import_
+from plait.cli import export, import_, predict
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -141,11 +141,15 @@ def run(
 @app.command()
 def report(
     folder: Annotated[
-        Path, typer.Argument(metavar="RUN", help="The run's folder, as `plait run` names it.")
-    ],
+        Path | None, typer.Argument(metavar="RUN", help="The run's folder, as `plait run` names it.")
+    ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where to write. [default: RUN/report]"),
+        typer.Option(metavar="DIR", help="Where to write. [default: RUN/report, or B/compare]"),
+    ] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(metavar="A B", help="Instead of one run, hold two side by side."),
     ] = None,
     perfetto: Annotated[
         Path | None,
@@ -163,6 +167,9 @@ def report(
     the task graph. The same figures stand beside it as PNG files, their numbers as CSV, task graphs as
     DOT and SVG. Unfinished and killed runs can be reported too.
 
+    With --compare, compare.html and what is printed say which of two runs is faster, and what changed
+    most: time in tasks and calls, waiting, messages, data in flight.
+
     Examples:
 
       plait report runs/first --open
@@ -170,7 +177,16 @@ def report(
       plait report runs/first --step 12 --output step-12
 
       plait report runs/first --perfetto first.pftrace
+
+      plait report --compare runs/first runs/second
     """
+    if (folder is None) == (compare is None):
+        raise typer.BadParameter("give the folder of one run, or --compare with those of two")
+    if compare is not None:
+        if perfetto is not None:
+            raise typer.BadParameter("--perfetto is for one run; leave out --compare")
+        _load("compare").compare_runs(*compare, output=output, step=step, open_page=open_page)
+        return
     _load("report").report(folder, output=output, perfetto=perfetto, step=step, open_page=open_page)
 
 
@@ -341,6 +357,7 @@ def lab(
 
 export.add(app)
 import_.add(app)
+predict.add(app)
 
 
 def main() -> NoReturn:

@@ -38,9 +38,16 @@ class Call {
   /// What MPI itself does, between the two times of the call.
   template <class Real>
   int run(const Real& real) {
+    const bool makes_progress = session_.has_progress() && is_waiting();
+    if (makes_progress) [[unlikely]] {
+      session_.pending.enter();
+    }
     event_.start = session_.now();
     const int result = real();
     event_.end = session_.now();
+    if (makes_progress) [[unlikely]] {
+      session_.pending.leave();
+    }
     return result;
   }
 
@@ -82,13 +89,19 @@ class Call {
   void begins(Handle request, const Operation& operation) {
     session_.requests.add(key_of(request), operation);
     if (operation.is_active) {
-      session_.in_flight.fetch_add(1, std::memory_order_relaxed);
+      session_.pending.begin();
     }
   }
 
   void message(trace::MessageDirection direction, const Operation& operation, nanoseconds completed) noexcept;
 
  private:
+  /// Whether MPI moves what is under way in a call of this kind: not where it only begins something, or looks something
+  /// up.
+  [[nodiscard]] bool is_waiting() const noexcept {
+    using enum trace::CallClass;
+    return event_.what == completes || event_.what == message || event_.what == collective;
+  }
   [[nodiscard]] trace::NameId name_of(Function& function) {
     const std::uint32_t known = function.id.load(std::memory_order_relaxed);  // the same number whoever finds it
     if (known != trace::nothing) [[likely]] {

@@ -6,6 +6,7 @@
 #include <mpi.h>
 
 #include "plait/record/call.hpp"
+#include "plait/record/mpi_progress.hpp"
 
 namespace plait::record {
 namespace {
@@ -33,6 +34,9 @@ int begin(Function& function, const void* const* slot, int result) {
       // Time 0 is now; the call tells where MPI was initialised, not how long that took.
       Call call{*session, function, trace::CallClass::begins_or_ends, slot};
       call.run([] { return MPI_SUCCESS; });
+      if (is_progress_wanted()) {
+        session->start_progress();
+      }
     }
   }
   return result;
@@ -47,16 +51,20 @@ extern "C" {
 
 [[gnu::visibility("default")]] int MPI_Init(int* argc, char*** argv) {
   using namespace plait::record;
-  // Before MPI begins: whoever needs another level of threads asks for it from here.
   refuse_other_mpi();
-  const int result = init.real<decltype(::PMPI_Init)>()(argc, argv);
+  int provided = MPI_THREAD_SINGLE;
+  const int result = is_progress_wanted()
+                         ? init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, MPI_THREAD_MULTIPLE, &provided)
+                         : init.real<decltype(::PMPI_Init)>()(argc, argv);
   return begin(init, return_slot(), result);
 }
 
 [[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   using namespace plait::record;
   refuse_other_mpi();
-  const int result = init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, required, provided);
+  const int wanted = thread_level_to_ask(required);
+  const int result = init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, wanted, provided);
+  *provided = thread_level_to_tell(required, *provided);
   return begin(init_thread, return_slot(), result);
 }
 
@@ -68,7 +76,6 @@ extern "C" {
     return real();
   }
   Call call{*session, finalize, plait::trace::CallClass::begins_or_ends, return_slot()};
-  // A thread that makes progress has to end here, before MPI does.
   session->finish();
   active.store(nullptr);
   return call.run(real);

@@ -58,7 +58,7 @@ void completed(Call& call, std::uint64_t handle, const MPI_Status& status) {
   if (!operation || !operation->is_active) {
     return;  // nothing that was recorded; or the round of a persistent one that has not been started
   }
-  call.session().in_flight.fetch_sub(1, std::memory_order_relaxed);
+  call.session().pending.end();
   ++call.event().count;
   if (operation->is_to_be_cancelled && was_cancelled(call.mpi(), status)) {
     return;
@@ -157,7 +157,7 @@ void starting(Call& call, int count, const MPI_Request* requests) {
         event.peer = operation.peer;
       }
       event.bytes_given += operation.kind == OperationKind::receive ? 0 : operation.bytes;
-      call.session().in_flight.fetch_add(1, std::memory_order_relaxed);
+      call.session().pending.begin();
     });
   }
 }
@@ -189,7 +189,7 @@ void all_completed(Call& call, int result, const MPI_Request* requests, const MP
     if (result == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS) {
       completed(call, handles[i], statuses[i]);
     } else if (key_of(requests[i]) == null && call.session().requests.remove(handles[i])) {
-      call.session().in_flight.fetch_sub(1, std::memory_order_relaxed);  // it failed: MPI has forgotten it
+      call.session().pending.end();  // it failed: MPI has forgotten it
     }
   }
 }
@@ -212,7 +212,7 @@ void freeing(Call& call, MPI_Request request) {
   if (!operation || !operation->is_active) {
     return;
   }
-  call.session().in_flight.fetch_sub(1, std::memory_order_relaxed);
+  call.session().pending.end();
   if (operation->kind == OperationKind::send || operation->kind == OperationKind::receive) {
     call.message(operation->kind == OperationKind::send ? MessageDirection::sent : MessageDirection::received,
                  *operation,

@@ -16,6 +16,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/record/call.hpp"
+#include "plait/record/mpi_progress.hpp"
 #include "plait/trace/clock_alignment.hpp"
 #include "plait/trace/meta.hpp"
 
@@ -251,10 +252,31 @@ void Session::note_unfinished() noexcept {
   });
 }
 
+void Session::start_progress() {
+  progress_ = record::start_progress(pending);
+  if (progress_ == nullptr && communicators.run_rank() == 0) {
+    std::fprintf(stderr, "%s\n", why_no_progress().c_str());
+  }
+  // Before the MPI library goes, where the program forgets MPI_Finalize.
+  std::atexit([] {
+    if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
+      session->stop_progress();
+    }
+  });
+}
+
+void Session::stop_progress() noexcept {
+  if (progress_ != nullptr && !progress_->stop()) {
+    std::fprintf(stderr, "plait: the thread that makes progress does not end; MPI may complain\n");
+  }
+}
+
 void Session::finish() {
   if (is_over_.exchange(true)) {
     return;
   }
+  stop_progress();
+  progress_.reset();
   note_unfinished();
   compare_clocks();
   if (communicators.run_rank() == 0) {
@@ -266,6 +288,7 @@ void Session::finish() {
 
 void Session::break_off() noexcept {
   if (!is_over_.exchange(true)) {
+    stop_progress();
     note_unfinished();
   }
 }

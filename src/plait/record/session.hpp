@@ -16,6 +16,8 @@
 #include "plait/base/clock.hpp"
 #include "plait/record/communicators.hpp"
 #include "plait/record/mpi_library.hpp"
+#include "plait/record/pending.hpp"
+#include "plait/record/progress.hpp"
 #include "plait/record/requests.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/trace/meta.hpp"
@@ -74,6 +76,11 @@ class Session {
   /// The program ends without `MPI_Finalize`, or calls `MPI_Abort`: notes what is not complete. Not collective.
   void break_off() noexcept;
 
+  /// Makes progress in the background until `finish` or `break_off`, or until the process exits; where MPI allows no
+  /// thread to do so, rank 0 says why on stderr.
+  void start_progress();
+  [[nodiscard]] bool has_progress() const noexcept { return progress_ != nullptr; }
+
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   Session(Session&&) = delete;
@@ -106,8 +113,8 @@ class Session {
   Owners windows;
   Owners files;
   /// Operations that the program has begun and not been told the end of: what a thread that makes progress in the
-  /// background looks at to know whether there is anything to do. Relaxed: it orders nothing.
-  std::atomic<std::int64_t> in_flight = 0;
+  /// background looks at to know whether there is anything to do.
+  Pending pending;
 
   std::mutex probed_mutex;
   std::unordered_map<std::uint64_t, ProbedMessage> probed;
@@ -116,6 +123,7 @@ class Session {
   Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count);
 
   void compare_clocks();
+  void stop_progress() noexcept;
   void note_unfinished() noexcept;
   void begin_meta();
   void write_meta() noexcept;
@@ -125,6 +133,7 @@ class Session {
   trace::Meta meta_;      ///< Of rank 0.
   std::atomic<std::uint32_t> numbers_ = 1;
   std::atomic<bool> is_over_ = false;
+  std::unique_ptr<Progress> progress_;
   std::mutex lanes_mutex_;  ///< Guards the two below.
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<Lane*> spare_lanes_;  ///< Of threads that have ended.

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,10 @@ from plait.lab.outside import why_not
 from plait.lab.settings import Lab, Work, parse_rate
 
 _PREFIX = "bench_"
+#: Modules of plait.benches: they need no build.
+_IN_PYTHON = ("read",)
+
+Command = tuple[str, ...]
 #: What a benchmark's JSON object holds; bench/support/report.cpp writes it.
 JSON_KEYS = ("bench", "commit", "machine", "network", "command", "seconds", "results")
 
@@ -44,15 +49,16 @@ class Wishes:
 
 def list_benches() -> None:
     benches = _benches(build_folder())
-    if not benches:
-        raise PlaitError(
-            f"no benchmarks in {build_folder() / 'bench'}; build them with: cmake --preset release && "
-            "cmake --build --preset release"
-        )
     console = Console(highlight=False)
+    if len(benches) == len(_IN_PYTHON):
+        console.print(
+            f"no benchmarks in {escape(str(build_folder() / 'bench'))}; build them with: cmake --preset "
+            "release && cmake --build --preset release. These need no build:",
+            soft_wrap=True,
+        )
     width = max(map(len, benches))
-    for name, path in benches.items():
-        claim = str(_describe(path).get("claim", ""))
+    for name, command in benches.items():
+        claim = str(_describe(command).get("claim", ""))
         console.print(f"  {name:<{width}}  {escape(claim)}", soft_wrap=True)
     console.print("run one with: plait bench NAME [--json FILE]")
 
@@ -67,7 +73,7 @@ def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, 
         for ranks in [wishes.ranks] if wishes.ranks is not None else _rank_counts(told):
             result = Path(scratch) / f"{ranks}.json"
             extra = () if json_file is None else ("--json", str(result))
-            status = _run_once((str(program), *arguments, *extra), ranks, told, wishes)
+            status = _run_once((*program, *arguments, *extra), ranks, told, wishes)
             if status != 0:
                 raise PlaitError(
                     f"the benchmark {name} failed with exit status {status}; its own message "
@@ -82,25 +88,30 @@ def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, 
     return 0
 
 
-def _benches(build: Path) -> dict[str, Path]:
+def _benches(build: Path) -> dict[str, Command]:
+    """What starts each."""
     folder = build / "bench"
     found = sorted(folder.glob(f"{_PREFIX}*")) if folder.is_dir() else []
-    return {
-        path.name.removeprefix(_PREFIX): path
+    built = {
+        path.name.removeprefix(_PREFIX): (str(path),)
         for path in found
         if path.is_file() and os.access(path, os.X_OK)
     }
+    own = {name: (sys.executable, "-m", f"plait.benches.{name}") for name in _IN_PYTHON}
+    return dict(sorted({**built, **own}.items()))
 
 
-def _find(name: str, mpi: str | None) -> Path:
+def _find(name: str, mpi: str | None) -> Command:
     build = build_folder()
+    if name in _IN_PYTHON:
+        return _benches(build)[name]
     if mpi is not None and not _is_default(mpi):
         build = bench_folder_of(mpi)
         print(f"building {_PREFIX}{name} with {launcher.FAMILIES[mpi]} in {build}", flush=True)
         build_bench(mpi, f"{_PREFIX}{name}")
     benches = _benches(build)
     if name not in benches:
-        known = f"known are {', '.join(benches)}" if benches else "none are built"
+        known = f"known are {', '.join(benches)}"
         raise PlaitError(f"there is no benchmark {name} in {build / 'bench'}; {known}")
     return benches[name]
 
@@ -114,11 +125,11 @@ def _is_default(mpi: str) -> bool:
         return False
 
 
-def _describe(path: Path) -> dict[str, Any]:
+def _describe(command: Command) -> dict[str, Any]:
     """What the benchmark says of itself: its claim, how many ranks it wants, and where."""
     try:
         done = subprocess.run(
-            [path, "--describe"], capture_output=True, text=True, timeout=20, check=False
+            [*command, "--describe"], capture_output=True, text=True, timeout=20, check=False
         )
         told = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):

@@ -92,33 +92,39 @@ def _share_table(file: RankFile) -> pl.DataFrame:
 
 
 def add_postings(messages: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """The messages with the function and the site that posted them, where a call is known that did.
+    """A rank's messages with the function and the site that posted them, where a call is known that did.
 
     A call that begins several messages has the number of the first: the last call before is looked for.
     """
-    function = np.full(messages.height, -1, dtype=np.int32)
-    site = np.full(messages.height, -1, dtype=np.int32)
-    posts = calls.filter(pl.col("class").is_in([events.CALL_BEGINS, events.CALL_MESSAGE])).sort(
-        "rank", "number"
+    posts = calls.filter(pl.col("class").is_in([events.CALL_BEGINS, events.CALL_MESSAGE]))
+    if not posts.height or not messages.height:
+        return messages
+    wanted, posted = messages["number"].to_numpy(), messages["posted_ns"].to_numpy()
+    at = _last_at_or_before(posts["number"].to_numpy(), wanted)
+    fits = (wanted > 0) & (at >= 0)
+    fits &= posted >= posts["start_ns"].to_numpy()[at]
+    fits &= posted <= posts["end_ns"].to_numpy()[at]
+    return messages.with_columns(
+        pl.Series(name, np.where(fits, posts[name].to_numpy()[at], -1).astype(np.int32))
+        for name in ("function", "site")
     )
-    if posts.height and messages.height:
-        key = _key(posts)
-        wanted = _key(messages)
-        at = np.maximum(np.searchsorted(key, wanted, side="right") - 1, 0)
-        posted = messages["posted_ns"].to_numpy()
-        fits = (messages["number"].to_numpy() > 0) & (key[at] >> 32 == wanted >> 32)
-        fits &= posted >= posts["start_ns"].to_numpy()[at]
-        fits &= posted <= posts["end_ns"].to_numpy()[at]
-        function[fits] = posts["function"].to_numpy()[at[fits]]
-        site[fits] = posts["site"].to_numpy()[at[fits]]
-    return messages.with_columns(pl.Series("function", function), pl.Series("site", site))
 
 
-def _key(table: pl.DataFrame) -> npt.NDArray[np.int64]:
-    key: npt.NDArray[np.int64] = (table["rank"].to_numpy().astype(np.int64) << 32) | table[
-        "number"
-    ].to_numpy()
-    return key
+def _last_at_or_before(
+    numbers: npt.NDArray[np.int64], wanted: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """The index of the largest of the numbers that is at most what is wanted; -1: there is none."""
+    most = int(max(numbers.max(), wanted.max()))
+    if most <= 8 * (numbers.size + wanted.size) + 1024:
+        # Numbers rise by one from call to call, so a table with a place for each is small.
+        row = np.full(most + 1, -1, dtype=np.int64)
+        row[numbers] = np.arange(numbers.size)
+        filled = np.maximum.accumulate(np.where(row >= 0, np.arange(most + 1), 0))
+        found: npt.NDArray[np.int64] = row[filled[wanted]]
+        return found
+    order = np.argsort(numbers, kind="stable")
+    at = np.searchsorted(numbers[order], wanted, side="right") - 1
+    return np.where(at >= 0, order[np.maximum(at, 0)], -1)
 
 
 def read_sites(path: Path, places: Sequence[str], notices: list[str]) -> tuple[Site, ...]:

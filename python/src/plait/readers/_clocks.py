@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from plait.readers._columns import Columns
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class ClockMap:
         return result
 
 
-def fit_clock(clocks: npt.NDArray[Any], last_ns: int, wall_offset_ns: int) -> ClockMap:
+def fit_clock(clocks: Columns, last_ns: int, wall_offset_ns: int) -> ClockMap:
     """The line through the best exchange of the start and the best of the end.
 
     Where the exchanges cover less than half of the rank's time (a killed run has only those of the
@@ -38,15 +39,15 @@ def fit_clock(clocks: npt.NDArray[Any], last_ns: int, wall_offset_ns: int) -> Cl
     if clocks.size == 0:
         return ClockMap(wall_offset_ns)
     middle = (int(clocks["time"].min()) + int(clocks["time"].max())) // 2
-    early, late = clocks[clocks["time"] <= middle], clocks[clocks["time"] > middle]
-    first = early[np.argmin(early["round_trip"])]
+    early, late = clocks.kept(clocks["time"] <= middle), clocks.kept(clocks["time"] > middle)
+    first = early.row(int(np.argmin(early["round_trip"])))
     if late.size:
-        last = late[np.argmin(late["round_trip"])]
+        last = late.row(int(np.argmin(late["round_trip"])))
         between = int(last["time"]) - int(first["time"])
         rise = int(last["offset"]) - int(first["offset"])
         # Clocks drift by parts in a million; anything above one in a thousand is a bad record.
         if between >= 0.5 * max(1, last_ns) and abs(rise) <= 1e-3 * between + 1e5:
             error = max(int(first["round_trip"]), int(last["round_trip"])) // 2
             return ClockMap(int(first["offset"]), int(first["time"]), rise / between, error)
-    best = clocks[np.argmin(clocks["round_trip"])]
+    best = clocks.row(int(np.argmin(clocks["round_trip"])))
     return ClockMap(int(best["offset"]), error_ns=int(best["round_trip"]) // 2)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -49,21 +51,23 @@ def _label(*columns: npt.NDArray[np.generic]) -> Ints:
     label = np.zeros(columns[0].size, dtype=np.int64)
     count = 1
     for column in columns:
-        values = _distinct(column)
-        if count * values.size >= 1 << 31:
-            known = np.unique(label)
-            label, count = np.searchsorted(known, label), known.size
-        label = label * values.size + np.searchsorted(values, column)
-        count *= values.size
-    if count >= 1 << 31:
-        known = np.unique(label)
-        label = np.searchsorted(known, label)
-    return label
+        numbers, size = _small(column)
+        if count * size >= 1 << 31:
+            label, count = _small(label)
+        label = label * size + numbers
+        count *= size
+    return label if count < 1 << 31 else _small(label)[0]
 
 
-def _distinct(column: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
-    """Its values, sorted. By way of polars, which hashes: there are few."""
-    return pl.Series(column).unique().sort().to_numpy()
+def _small(column: npt.NDArray[Any]) -> tuple[Ints, int]:
+    """Numbers from 0 in place of the values, in their order, and how many there may be."""
+    if column.size == 0:
+        return column.astype(np.int64), 1
+    least, most = int(column.min()), int(column.max())
+    if most - least < 1 << 16:
+        return (column - column.dtype.type(least)).astype(np.int64), most - least + 1
+    values = pl.Series(column).unique().sort().to_numpy()  # polars hashes: quick where there are few
+    return np.searchsorted(values, column), values.size
 
 
 def _order(label: Ints, number: Ints) -> Ints:

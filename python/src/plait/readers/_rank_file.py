@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from plait import _events as events
 from plait.readers import _layout as layout
+from plait.readers._columns import Columns, Index, gather
 
-Records = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
-Index = npt.NDArray[np.int64]
 
 #: A time further than this from the start of the run is taken for a damaged record.
 TIME_MAX_NS = 366 * 86400 * 10**9
@@ -36,17 +35,17 @@ class RankFile:
     rank: int
     ranks: int
     wall_ns: int
-    tasks: Records
-    messages: Records
-    spans: Records
-    gaps: Records
-    counters: Records
-    clocks: Records
-    graph_tasks: Records
-    graph_runs: Records
-    calls: Records
-    communicators: Records
-    shares: Records
+    tasks: Columns
+    messages: Columns
+    spans: Columns
+    gaps: Columns
+    counters: Columns
+    clocks: Columns
+    graph_tasks: Columns
+    graph_runs: Columns
+    calls: Columns
+    communicators: Columns
+    shares: Columns
     message_threads: npt.NDArray[np.uint16]  # which recorded each of `messages`
     names: dict[tuple[int, int], str]  # (role, number) -> text
     notices: list[str] = field(default_factory=list)
@@ -72,45 +71,58 @@ def read_rank_file(path: Path) -> RankFile:
             "a chunk record and were left out"
         )
 
-    def take(
-        kind: int, dtype: np.dtype[Any], checks: Callable[[Records], list[Check]]
-    ) -> tuple[Records, Index]:
-        where = np.flatnonzero(kinds.of_record == kind)
-        found: Records = table[where].view(dtype).reshape(-1)
-        keep = _possible(where, checks(found), path.name, notices)
-        return (found, where) if keep is None else (found[keep], where[keep])
-
     ranks = int(header["ranks"])
-    messages, message_index = take(
-        layout.KIND_MESSAGE, layout.MESSAGE, lambda f: _check_messages(f, ranks)
-    )
-    result = RankFile(
+    checks: dict[int, tuple[np.dtype[Any], Callable[[Columns], list[Check]]]] = {
+        layout.KIND_TASK: (layout.TASK, lambda found: _check_tasks(found, ranks)),
+        layout.KIND_MESSAGE: (layout.MESSAGE, lambda found: _check_messages(found, ranks)),
+        layout.KIND_SPAN: (layout.SPAN, lambda found: _check_interval(found, "span")),
+        layout.KIND_GAP: (layout.GAP, lambda found: _check_interval(found, "poll gap")),
+        layout.KIND_COUNTER: (layout.COUNTER, _check_counters),
+        layout.KIND_CLOCK: (layout.CLOCK, _check_clocks),
+        layout.KIND_GRAPH_TASK: (layout.GRAPH_TASK, _check_graph_tasks),
+        layout.KIND_GRAPH_RUN: (layout.GRAPH_RUN, _check_graph_runs),
+        layout.KIND_CALL: (layout.CALL, lambda found: _check_calls(found, ranks)),
+        layout.KIND_COMMUNICATOR: (
+            layout.COMMUNICATOR,
+            lambda found: _check_communicators(found, ranks),
+        ),
+        layout.KIND_SHARES: (layout.SHARES, _check_shares),
+        layout.KIND_NAME: (layout.NAME, lambda found: []),
+    }
+    found = gather(table, kinds.of_record, {kind: dtype for kind, (dtype, _) in checks.items()})
+    for kind, (_, check) in checks.items():
+        found[kind] = _keep_possible(found[kind], check(found[kind]), path.name, notices)
+    return RankFile(
         rank=int(header["rank"]),
         ranks=ranks,
         wall_ns=int(header["wall_ns"]),
-        tasks=take(layout.KIND_TASK, layout.TASK, lambda found: _check_tasks(found, ranks))[0],
-        messages=messages,
-        spans=take(layout.KIND_SPAN, layout.SPAN, lambda f: _check_interval(f, "span"))[0],
-        gaps=take(layout.KIND_GAP, layout.GAP, lambda f: _check_interval(f, "poll gap"))[0],
-        counters=take(layout.KIND_COUNTER, layout.COUNTER, _check_counters)[0],
-        clocks=take(layout.KIND_CLOCK, layout.CLOCK, _check_clocks)[0],
-        graph_tasks=take(layout.KIND_GRAPH_TASK, layout.GRAPH_TASK, _check_graph_tasks)[0],
-        graph_runs=take(layout.KIND_GRAPH_RUN, layout.GRAPH_RUN, _check_graph_runs)[0],
-        calls=take(layout.KIND_CALL, layout.CALL, lambda f: _check_calls(f, ranks))[0],
-        communicators=take(
-            layout.KIND_COMMUNICATOR, layout.COMMUNICATOR, lambda f: _check_communicators(f, ranks)
-        )[0],
-        shares=take(layout.KIND_SHARES, layout.SHARES, _check_shares)[0],
-        message_threads=kinds.threads(table, message_index),
-        names={},
+        tasks=found[layout.KIND_TASK],
+        messages=found[layout.KIND_MESSAGE],
+        spans=found[layout.KIND_SPAN],
+        gaps=found[layout.KIND_GAP],
+        counters=found[layout.KIND_COUNTER],
+        clocks=found[layout.KIND_CLOCK],
+        graph_tasks=found[layout.KIND_GRAPH_TASK],
+        graph_runs=found[layout.KIND_GRAPH_RUN],
+        calls=found[layout.KIND_CALL],
+        communicators=found[layout.KIND_COMMUNICATOR],
+        shares=found[layout.KIND_SHARES],
+        message_threads=kinds.threads(table, found[layout.KIND_MESSAGE].where),
+        names=_read_names(found[layout.KIND_NAME]),
         notices=notices,
     )
-    for name in take(layout.KIND_NAME, layout.NAME, lambda found: [])[0]:
-        text = bytes(name["text"])[: min(int(name["length"]), layout.NAME_BYTES)]
-        key = (int(name["role"]), int(name["number"]))
+
+
+def _read_names(found: Columns) -> dict[tuple[int, int], str]:
+    names = {}
+    for role, number, length, raw in zip(
+        *(found[name] for name in ("role", "number", "length", "text")), strict=True
+    ):
+        text = bytes(raw)[: min(int(length), layout.NAME_BYTES)]
         shown = text.decode("utf-8", "replace").rstrip("\0")
-        result.names[key] = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
-    return result
+        readable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
+        names[int(role), int(number)] = readable
+    return names
 
 
 def _read_header(raw: npt.NDArray[np.uint8]) -> Any:
@@ -168,14 +180,22 @@ def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
 class Check:
     """Records for which `bad` holds cannot be true; `what` says why."""
 
-    bad: Mask
+    bad: Mask | None  # None: it holds for none
     what: str
 
 
-def _outside(times: npt.NDArray[np.int64]) -> Mask:
-    far: Mask = np.abs(times) > TIME_MAX_NS
-    outside: Mask = far | (times == np.iinfo(np.int64).min)
+def _outside(*times: npt.NDArray[np.int64]) -> Mask | None:
+    """Where any of the times is too far away; None: nowhere."""
+    if all(time.size == 0 or _is_near(int(time.min()), int(time.max())) for time in times):
+        return None
+    outside = np.zeros(times[0].size, dtype=np.bool_)
+    for time in times:
+        outside |= (time > TIME_MAX_NS) | (time < -TIME_MAX_NS)
     return outside
+
+
+def _is_near(least_ns: int, most_ns: int) -> bool:
+    return least_ns >= -TIME_MAX_NS and most_ns <= TIME_MAX_NS
 
 
 def _bad_worker(worker: npt.NDArray[np.uint16]) -> Mask:
@@ -183,16 +203,16 @@ def _bad_worker(worker: npt.NDArray[np.uint16]) -> Mask:
     return bad
 
 
-def _check_interval(found: Records, noun: str) -> list[Check]:
+def _check_interval(found: Columns, noun: str) -> list[Check]:
     start, end = found["start"], found["end"]
     return [
-        Check(_outside(start) | _outside(end), f"{noun} with an impossible time"),
+        Check(_outside(start, end), f"{noun} with an impossible time"),
         Check(end < start, f"{noun} ends before it starts"),
         Check(_bad_worker(found["worker"]), f"{noun} of an impossible worker"),
     ]
 
 
-def _check_tasks(found: Records, ranks: int) -> list[Check]:
+def _check_tasks(found: Columns, ranks: int) -> list[Check]:
     peer = found["object"] >> np.uint64(32)
     message = (found["flags"] & 3) != 0
     return [
@@ -203,15 +223,12 @@ def _check_tasks(found: Records, ranks: int) -> list[Check]:
     ]
 
 
-def _check_messages(found: Records, ranks: int) -> list[Check]:
+def _check_messages(found: Columns, ranks: int) -> list[Check]:
     times = ("posted", "handed", "arrived", "completed")
-    late = np.zeros(found.size, dtype=np.bool_)
-    for name in times:
-        late |= _outside(found[name])
     # A receive from any source that never got a message.
     from_any = (found["peer"] == layout.NOTHING) & ((found["flags"] & layout.UNFINISHED) != 0)
     return [
-        Check(late, "message with an impossible time"),
+        Check(_outside(*(found[name] for name in times)), "message with an impossible time"),
         Check((found["peer"] >= ranks) & ~from_any, "message of a rank that is not in the run"),
         Check(found["bytes"] > SIZE_MAX_BYTES, "message of an impossible size"),
         Check(found["direction"] > 1, "message that was neither sent nor received"),
@@ -223,19 +240,21 @@ def _check_messages(found: Records, ranks: int) -> list[Check]:
     ]
 
 
-def _check_counters(found: Records) -> list[Check]:
+def _check_counters(found: Columns) -> list[Check]:
     return [
         Check(_outside(found["time"]), "counter with an impossible time"),
         Check(~np.isfinite(found["value"]), "counter whose value is not finite"),
     ]
 
 
-def _check_clocks(found: Records) -> list[Check]:
-    bad = _outside(found["time"]) | _outside(found["offset"]) | (found["round_trip"] < 0)
-    return [Check(bad, "clock exchange with an impossible time")]
+def _check_clocks(found: Columns) -> list[Check]:
+    return [
+        Check(_outside(found["time"], found["offset"]), "clock exchange with an impossible time"),
+        Check(found["round_trip"] < 0, "clock exchange that was answered before it was asked"),
+    ]
 
 
-def _check_graph_tasks(found: Records) -> list[Check]:
+def _check_graph_tasks(found: Columns) -> list[Check]:
     return [
         Check(found["part"] > events.ROLE_JOIN, "task of a graph that is nothing known"),
         Check(
@@ -245,15 +264,15 @@ def _check_graph_tasks(found: Records) -> list[Check]:
     ]
 
 
-def _check_graph_runs(found: Records) -> list[Check]:
+def _check_graph_runs(found: Columns) -> list[Check]:
     return [Check(_outside(found["start"]), "run of a graph with an impossible time")]
 
 
-def _check_calls(found: Records, ranks: int) -> list[Check]:
+def _check_calls(found: Columns, ranks: int) -> list[Check]:
     start, end, thread = found["start"], found["end"], found["thread"]
     given, got = found["bytes_given"], found["bytes_got"]
     return [
-        Check(_outside(start) | _outside(end), "call with an impossible time"),
+        Check(_outside(start, end), "call with an impossible time"),
         Check(end < start, "call ends before it starts"),
         Check(_bad_worker(thread), "call of an impossible thread"),
         Check(found["what"] >= len(events.CALL_CLASSES), "call that does nothing known"),
@@ -265,7 +284,7 @@ def _check_calls(found: Records, ranks: int) -> list[Check]:
     ]
 
 
-def _check_communicators(found: Records, ranks: int) -> list[Check]:
+def _check_communicators(found: Columns, ranks: int) -> list[Check]:
     first = found["first"].astype(np.int64)
     index = first[:, None] + np.arange(layout.MEMBERS_IN_RECORD)
     members, size = found["members"], found["size"]
@@ -278,22 +297,24 @@ def _check_communicators(found: Records, ranks: int) -> list[Check]:
     ]
 
 
-def _check_shares(found: Records) -> list[Check]:
+def _check_shares(found: Columns) -> list[Check]:
     return [
         Check(found["count"] > layout.SHARES_IN_RECORD, "shares of more members than its record holds"),
         Check(np.any(found["bytes"] > SIZE_MAX_BYTES, axis=1), "share of an impossible size"),
     ]
 
 
-def _possible(where: Index, checks: list[Check], name: str, notices: list[str]) -> Mask | None:
-    """Which records can be true; None: all."""
-    keep = np.ones(where.size, dtype=np.bool_)
+def _keep_possible(found: Columns, checks: list[Check], name: str, notices: list[str]) -> Columns:
+    keep: Mask | None = None
     for check in checks:
+        if check.bad is None or not check.bad.any():
+            continue
+        keep = np.ones(found.size, dtype=np.bool_) if keep is None else keep
         bad = check.bad & keep
         if bad.any():
             more = int(bad.sum()) - 1
             also = f" (and {more:,} more such)" if more else ""
-            event = int(where[np.flatnonzero(bad)[0]])
+            event = int(found.where[np.flatnonzero(bad)[0]])
             notices.append(f"{name}: event {event}: {check.what}; left out{also}")
             keep &= ~bad
-    return None if keep.all() else keep
+    return found if keep is None else found.kept(keep)

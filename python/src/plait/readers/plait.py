@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,8 @@ from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
 
 _ROLES = {0: "kind", 1: "span", 2: "counter", 3: "function", 4: "place"}
 _MISSING_SHOWN_MAX = 8
+#: Files read at once. numpy lets other threads run; each needs its file in memory.
+_THREADS_MAX = 4
 
 
 def read_run(folder: Path) -> Run:
@@ -95,15 +99,25 @@ def _add_launch(meta: dict[str, Any], path: Path, notices: list[str]) -> dict[st
     return meta
 
 
+def _try_file(path: Path) -> RankFile | UnusableFileError:
+    try:
+        return read_rank_file(path)
+    except UnusableFileError as error:
+        return error
+
+
 def _read_files(folder: Path, notices: list[str]) -> list[RankFile]:
     files: dict[int, RankFile] = {}
-    for path in sorted(folder.glob("rank-*.plt")):
-        if not path.is_file() or not re.fullmatch(r"rank-\d+\.plt", path.name):
-            continue
-        try:
-            file = read_rank_file(path)
-        except UnusableFileError as error:
-            notices.append(f"{path.name} {error}; it was left out")
+    paths = [
+        path
+        for path in sorted(folder.glob("rank-*.plt"))
+        if path.is_file() and re.fullmatch(r"rank-\d+\.plt", path.name)
+    ]
+    with ThreadPoolExecutor(max_workers=min(_THREADS_MAX, os.cpu_count() or 1)) as pool:
+        found = list(pool.map(_try_file, paths))
+    for path, file in zip(paths, found, strict=True):
+        if isinstance(file, UnusableFileError):
+            notices.append(f"{path.name} {file}; it was left out")
             continue
         if file.rank in files:
             notices.append(f"{path.name} says it is rank {file.rank} as well; it was left out")
@@ -161,7 +175,7 @@ def _assemble(
     own_messages = int(is_own.sum())
     if own_messages:
         messages = messages.filter(~is_own)
-    whole["messages"] = add_postings(messages, whole["calls"])
+    whole["messages"] = messages
     _note_unended(meta, ranks, whole["calls"], numbering.names(layout.ROLE_FUNCTION), notices)
     return Run(
         meta=meta,
@@ -245,13 +259,14 @@ def _distinct(numbers: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[Any], npt.ND
 
 
 def _tables(file: RankFile, clock: ClockMap, numbering: _Numbering) -> dict[str, pl.DataFrame]:
+    calls = call_tables(file, clock, numbering.renumber)
     return {
+        **calls,
         "tasks": _task_table(file, clock, numbering),
-        "messages": _message_table(file, clock),
+        "messages": add_postings(_message_table(file, clock), calls["calls"]),
         "spans": _span_table(file, clock, numbering),
         "gaps": _gap_table(file, clock),
         "counters": _counter_table(file, clock, numbering),
-        **call_tables(file, clock, numbering.renumber),
         **graph_tables(file, clock, numbering.renumber),
     }
 

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/// plait-schedule: shows the exchange of a recorded run, or one made up from a description.
+/// plait-schedule: shows the exchange of a recorded run, or one made up from a description, changes it, and writes it
+/// for other simulators.
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <exception>
+#include <iterator>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "plait/replay/change.hpp"
+#include "plait/replay/fold.hpp"
 #include "plait/replay/from_trace.hpp"
+#include "plait/replay/goal.hpp"
+#include "plait/replay/simgrid.hpp"
 #include "plait/replay/synthetic.hpp"
 
 namespace {
@@ -18,49 +25,139 @@ namespace {
 using plait::replay::Action;
 using plait::replay::Schedule;
 
-constexpr std::array<const char*, 6> action_names{"compute", "look", "send", "receive", "collective", "wait"};
+constexpr std::array action_names{"compute", "look", "send", "receive", "collective", "wait"};
+
+struct Arguments {
+  std::string folder;
+  std::string description;
+  plait::replay::FromTraceOptions options;
+  std::optional<std::uint32_t> ranks;
+  double scale = 1;
+  double compute = 1;
+  bool is_aggregated = false;
+  std::string goal;
+  std::string simgrid;
+  std::string platform;
+  bool is_described = false;
+};
+
+/// The machine of SimGrid's files where none is given: 10 Gbit/s Ethernet.
+plait::replay::Platform default_platform() {
+  plait::replay::Platform platform;
+  platform.between_hosts = {.latency_ns = 20'000, .gap_per_byte_ns = 0.8};
+  platform.within_host = {.latency_ns = 500, .gap_per_byte_ns = 0.1};
+  return platform;
+}
 
 void describe(const Schedule& schedule) {
-  std::array<std::uint64_t, 6> counts{};
+  std::array<std::uint64_t, action_names.size()> counts{};
+  std::vector<std::uint64_t> sizes;
   std::uint64_t bytes = 0;
+  plait::nanoseconds computed{};
   std::size_t lanes = 0;
   for (const auto& rank : schedule.ranks) {
     lanes += rank.lanes.size();
     for (const auto& lane : rank.lanes) {
       for (const auto& operation : lane.operations) {
         ++counts[static_cast<std::size_t>(operation.action)];
-        bytes += operation.action == Action::send ? operation.bytes : 0;
+        if (operation.action == Action::send) {
+          sizes.push_back(operation.bytes);
+          bytes += operation.bytes;
+        } else if (operation.action == Action::compute) {
+          computed += operation.took;
+        }
       }
     }
   }
-  fmt::print("{} ranks, {} lanes, {} bytes sent, {:.6f} s as logged\n",
+  fmt::print("{} ranks, {} lanes, {:.6f} s as logged\n",
              schedule.ranks.size(),
              lanes,
-             bytes,
              std::chrono::duration<double>{schedule.length}.count());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     fmt::print("  {:<10} {}\n", action_names[i], counts[i]);
+  }
+  if (!sizes.empty()) {
+    const auto middle = sizes.begin() + static_cast<std::ptrdiff_t>(sizes.size() / 2);
+    std::ranges::nth_element(sizes, middle);
+    fmt::print("  {} bytes in messages: mean {}, median {}, largest {}\n",
+               bytes,
+               bytes / sizes.size(),
+               *middle,
+               std::ranges::max(sizes));
+  }
+  fmt::print("  {:.6f} s of computing over all lanes\n", std::chrono::duration<double>{computed}.count());
+}
+
+Schedule make(const Arguments& arguments) {
+  auto made = arguments.description.empty() ? plait::replay::schedule_from_folder(arguments.folder, arguments.options)
+                                            : plait::replay::synthetic_schedule(arguments.description);
+  Schedule schedule = std::move(made).value();
+  if (arguments.ranks) {
+    schedule = plait::replay::onto_ranks(schedule, *arguments.ranks).value();
+  }
+  if (arguments.is_aggregated) {
+    schedule = plait::replay::aggregated(schedule);
+  }
+  if (arguments.scale != 1) {
+    plait::replay::scale_bytes(schedule, arguments.scale);
+  }
+  if (arguments.compute != 1) {
+    plait::replay::scale_compute(schedule, arguments.compute);
+  }
+  return schedule;
+}
+
+void run(const Arguments& arguments) {
+  Schedule schedule = make(arguments);
+  if (!arguments.goal.empty()) {
+    plait::replay::write_goal(schedule, std::filesystem::path{arguments.goal});
+  }
+  if (!arguments.simgrid.empty()) {
+    const plait::replay::Platform platform =
+        arguments.platform.empty() ? default_platform() : plait::replay::read_platform(arguments.platform).value();
+    std::ranges::move(plait::replay::write_simgrid(schedule, platform, arguments.simgrid),
+                      std::back_inserter(schedule.notices));
+  }
+  for (const std::string& notice : schedule.notices) {
+    fmt::print(stderr, "plait-schedule: {}\n", notice);
+  }
+  if (arguments.is_described || (arguments.goal.empty() && arguments.simgrid.empty())) {
+    describe(schedule);
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"Shows the exchange of a recorded run, or one made up from a description."};
-  std::string folder;
-  std::string description;
-  plait::replay::FromTraceOptions options;
-  app.add_option("RUN", folder, "Folder of the recorded run");
-  app.add_option("--synthetic", description, plait::replay::synthetic_help());
-  app.add_option("--step", options.step, "Only this step of the run");
+  CLI::App app{
+      "Shows the exchange of a recorded run, or one made up from a description; changes it; writes it for other "
+      "simulators.",
+      "plait-schedule"};
+  Arguments arguments;
+  CLI::Option* const folder = app.add_option("RUN", arguments.folder, "Folder of the recorded run");
+  app.add_option("--synthetic",
+                 arguments.description,
+                 "An exchange made up from a description instead: " + plait::replay::synthetic_help())
+      ->excludes(folder);
+  app.add_option("--step", arguments.options.step, "Only this step of the run");
+  app.add_option("--ranks", arguments.ranks, "Fold or tile onto this many ranks");
+  app.add_option("--scale", arguments.scale, "Factor for the sizes of messages")->check(CLI::NonNegativeNumber);
+  app.add_option("--compute", arguments.compute, "Factor for the computing between messages; 0 drops it")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--aggregate", arguments.is_aggregated, "One message to each rank between waits");
+  app.add_option("--goal", arguments.goal, "Write it as GOAL text, for LogGOPSim, into this file");
+  app.add_option("--simgrid", arguments.simgrid, "Write it as SimGrid's time-independent traces into this folder");
+  app.add_option("--platform", arguments.platform, "Platform file, for SimGrid's platform.xml [10 Gbit/s Ethernet]");
+  app.add_flag("--describe", arguments.is_described, "Print what is in it, also when something is written");
   CLI11_PARSE(app, argc, argv);
+  if (arguments.folder.empty() && arguments.description.empty()) {
+    fmt::print(stderr,
+               "plait-schedule: give the folder of a run, or --synthetic with a description\n{}",
+               plait::replay::synthetic_help());
+    return 1;
+  }
   try {
-    auto schedule = description.empty() ? plait::replay::schedule_from_folder(folder, options)
-                                        : plait::replay::synthetic_schedule(description);
-    for (const std::string& notice : schedule.value().notices) {
-      fmt::print(stderr, "plait-schedule: {}\n", notice);
-    }
-    describe(schedule.value());
+    run(arguments);
   } catch (const std::exception& error) {
     fmt::print(stderr, "plait-schedule: {}\n", error.what());
     return 1;

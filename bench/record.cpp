@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `plait record` costs the program that it records, and what `--progress` costs and gains. Programs run in pairs,
+// one recorded and one not, in turns; each pair gives one ratio.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "support/computation.hpp"
+#include "support/report.hpp"
+
+namespace {
+
+namespace filesystem = std::filesystem;
+
+const std::string source_folder = PLAIT_SOURCE_FOLDER;
+
+/// Everything that a command prints; nothing when it fails.
+std::optional<std::string> output_of(const std::string& command) {
+  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
+  if (pipe == nullptr) {
+    return {};
+  }
+  std::string text;
+  std::array<char, 4096> part{};
+  while (const std::size_t count = std::fread(part.data(), 1, part.size(), pipe)) {
+    text.append(part.data(), count);
+  }
+  if (pclose(pipe) != 0) {
+    std::fprintf(stderr, "%s\nfailed: %s\n", text.c_str(), command.c_str());
+    return {};
+  }
+  return text;
+}
+
+/// The numbers of the first line that has `count` numbers and nothing else.
+std::vector<double> numbers_in(const std::string& text, std::size_t count) {
+  std::istringstream lines{text};
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words{line};
+    std::vector<double> numbers;
+    for (double number = 0; words >> number;) {
+      numbers.push_back(number);
+    }
+    if (numbers.size() == count && words.eof()) {
+      return numbers;
+    }
+  }
+  return {};
+}
+
+enum class Recording { none, plain, with_progress };
+
+/// Makes the command lines, and holds the folder that recordings go to.
+class Commands {
+ public:
+  Commands() {
+    const filesystem::path own = filesystem::read_symlink("/proc/self/exe").parent_path();
+    library_ = own.parent_path() / "lib/libplait-record.so";
+    program_ = own / "record/bench_record_program";
+    std::string name = filesystem::temp_directory_path() / "plait-bench-record-XXXXXX";
+    scratch_ = mkdtemp(name.data()) != nullptr ? name : "";
+  }
+  Commands(const Commands&) = delete;
+  Commands& operator=(const Commands&) = delete;
+  Commands(Commands&&) = delete;
+  Commands& operator=(Commands&&) = delete;
+  ~Commands() {
+    if (!scratch_.empty()) {
+      std::error_code ignored;
+      filesystem::remove_all(scratch_, ignored);
+    }
+  }
+
+  [[nodiscard]] bool is_ready() const {
+    return !scratch_.empty() && filesystem::exists(library_) && filesystem::exists(program_);
+  }
+  /// Each recording has a folder of its own, which is gone when the next begins.
+  [[nodiscard]] std::string recorded(Recording recording, const std::string& command) const {
+    const filesystem::path run = scratch_ / "run";
+    filesystem::remove_all(run);
+    if (recording == Recording::none) {
+      return command;
+    }
+    return fmt::format("env LD_PRELOAD={} PLAIT_RECORD_FOLDER={} PLAIT_RECORD_PROGRESS={} {}",
+                       library_.string(),
+                       run.string(),
+                       recording == Recording::with_progress ? 1 : 0,
+                       command);
+  }
+  [[nodiscard]] static std::string here(int ranks, const std::string& command) {
+    return fmt::format("{}/tools/mpiexec {} {}", source_folder, ranks, command);
+  }
+  [[nodiscard]] static std::string in_lab(const std::string& command) {
+    return fmt::format("{}/bench/lab/run --hosts 2 --rate 1gbit -- /usr/bin/{}", source_folder, command);
+  }
+  [[nodiscard]] std::string program(const std::string& arguments) const { return program_.string() + " " + arguments; }
+
+ private:
+  filesystem::path library_;
+  filesystem::path program_;
+  filesystem::path scratch_;
+};
+
+/// Percent that `second` is longer than `first`.
+double overhead_percent(double first, double second) {
+  return 100 * (second - first) / first;
+}
+
+class Benchmark {
+ public:
+  Benchmark(bench::Report& report, const Commands& commands) : report_{report}, commands_{commands} {}
+
+  void run() {
+    measure_calls();
+    measure_melt();
+    measure_gain();
+  }
+
+ private:
+  [[nodiscard]] int pairs() const { return report_.is_full() ? 15 : 5; }
+
+  void add(const std::string& name, const std::string& of, const std::vector<double>& values, const char* unit) {
+    report_.add({name, {{"of", of}}, bench::spread_of(values), unit, "", {}, "", {}});
+  }
+
+  void measure_calls() {
+    std::vector<double> costs;
+    for (int pair = 0; pair < pairs(); ++pair) {
+      std::array<double, 2> seconds{};
+      for (const Recording recording : {Recording::none, Recording::plain}) {
+        const std::string command = commands_.recorded(recording, commands_.program("calls 200"));
+        const auto told = numbers_in(output_of(Commands::here(1, command)).value_or(""), 1);
+        if (told.empty()) {
+          report_.note("the program of calls did not run");
+          return;
+        }
+        seconds[recording == Recording::none ? 0 : 1] = told[0];
+      }
+      costs.push_back(1e9 * (seconds[1] - seconds[0]));
+    }
+    add("cost of a call", "messages to itself", costs, "ns");
+  }
+
+  /// What LAMMPS says that its steps took, without reading its input and saying goodbye.
+  [[nodiscard]] std::optional<double> melt_seconds(Recording recording) const {
+    const std::string melt = fmt::format("lmp -in {}/tests/record/programs/melt.in -var n {} -var steps {} -log none",
+                                         source_folder,
+                                         report_.is_full() ? 20 : 14,
+                                         report_.is_full() ? 400 : 250);
+    const auto text = output_of(Commands::here(2, commands_.recorded(recording, melt)));
+    const std::string mark = "Loop time of ";
+    const std::size_t place = text ? text->find(mark) : std::string::npos;
+    if (place == std::string::npos) {
+      return {};
+    }
+    return std::strtod(text->c_str() + place + mark.size(), nullptr);
+  }
+
+  void measure_melt() {
+    if (!output_of("command -v lmp")) {
+      report_.note("no LAMMPS here (apt-get install lammps): what recording costs it was not measured");
+      return;
+    }
+    std::vector<double> recorded;
+    std::vector<double> with_progress;
+    std::vector<double> twice;
+    for (int pair = 0; pair < pairs(); ++pair) {
+      // The order turns round, as whoever comes later finds a warmer or a busier machine.
+      std::array<Recording, 4> order{Recording::none, Recording::plain, Recording::with_progress, Recording::none};
+      std::array<double, 4> seconds{};
+      for (std::size_t i = 0; i < order.size(); ++i) {
+        const std::size_t at = pair % 2 == 0 ? i : order.size() - 1 - i;
+        const auto told = melt_seconds(order[at]);
+        if (!told) {
+          report_.note("LAMMPS did not run");
+          return;
+        }
+        seconds[at] = *told;
+      }
+      const double alone = 0.5 * (seconds[0] + seconds[3]);
+      recorded.push_back(overhead_percent(alone, seconds[1]));
+      with_progress.push_back(overhead_percent(alone, seconds[2]));
+      twice.push_back(overhead_percent(seconds[0], seconds[3]));
+    }
+    add("overhead", "recording LAMMPS' melt", recorded, "%");
+    add("overhead", "recording LAMMPS' melt with --progress", with_progress, "%");
+    add("overhead", "nothing: LAMMPS' melt twice", twice, "%");
+  }
+
+  /// Between two hosts of the lab, with as much computing as the exchange is long.
+  void measure_gain() {
+    constexpr std::size_t bytes = std::size_t{4} << 20U;
+    const int rounds = report_.is_full() ? 15 : 7;
+    const auto sample = [&](Recording recording, std::uint64_t steps) {
+      std::string command = commands_.program(fmt::format("exchange {} {} {}", bytes, rounds, steps));
+      command = recording == Recording::none ? "env " + command : commands_.recorded(recording, command);
+      return numbers_in(output_of(Commands::in_lab(command)).value_or(""), 3);
+    };
+    const auto first = sample(Recording::none, 0);
+    if (first.empty()) {
+      report_.note("no lab here (see plait doctor): what --progress gains was not measured");
+      return;
+    }
+    const std::uint64_t steps = bench::computation_of(first[0]);
+    std::vector<double> gains;
+    for (int pair = 0; pair < pairs(); ++pair) {
+      const auto without = sample(Recording::none, steps);
+      const auto with = sample(Recording::with_progress, steps);
+      if (without.empty() || with.empty()) {
+        report_.note("a run in the lab failed");
+        continue;
+      }
+      const double possible = without[2] - std::max(without[0], without[1]);
+      gains.push_back(100 * (without[2] - with[2]) / possible);
+    }
+    add("gain of --progress, of the possible", "4 MiB both ways, computing between", gains, "%");
+  }
+
+  bench::Report& report_;
+  const Commands& commands_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{
+      "record",
+      "recording costs a program below 3 % and 150 ns a call; progress in the background hides 70 % of "
+      "what can be hidden",
+      1,
+      argc,
+      argv};
+  const Commands commands;
+  if (!commands.is_ready()) {
+    std::fprintf(stderr, "there is no lib/libplait-record.so or no record/bench_record_program beside this program\n");
+    return 1;
+  }
+  Benchmark{report, commands}.run();
+  report.finish();
+  return 0;
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait bench read`: how long a long run takes to load, and how much memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from plait.benches.made_up import write_halo_run
+from plait.benches.report import Report, Row
+from plait.readers.plait import read_run
+
+CLAIM = "10 million events of 8 ranks, calls and messages, load in under 10 s and under 4 GiB"
+_RANKS = 8
+_EVENTS = 10_000_000
+_SECONDS_MAX, _GIB_MAX = 10.0, 4.0
+_ONCE = "PLAIT_BENCH_READ"  # in the environment of the process that reads: the folder
+
+
+def main(arguments: list[str]) -> None:
+    report = Report("read", CLAIM, arguments)
+    sizes = (_EVENTS // 10, _EVENTS, 3 * _EVENTS) if report.is_full else (_EVENTS,)
+    for events in sizes:
+        with tempfile.TemporaryDirectory(prefix="plait-bench-read-") as scratch:
+            folder = Path(scratch) / "run"
+            written = write_halo_run(folder, _RANKS, events)
+            runs = [_read_in_process(folder) for _ in range(5 if report.is_full else 3)]
+        if any(run["events"] != written for run in runs):
+            raise SystemExit(f"{written} events were written, {runs[0]['events']} were read")
+        params = {"events": str(written), "ranks": str(_RANKS)}
+        is_promised = events == _EVENTS
+        for name, unit, most in (
+            *(("seconds", "s", _SECONDS_MAX), ("cpu_seconds", "s", None), ("memory", "GiB", _GIB_MAX)),
+        ):
+            bound = most if is_promised else None
+            values = [run[name] for run in runs]
+            report.add(Row(name, values, unit, params, "" if bound is None else "at most", bound))
+    report.finish()
+
+
+def _read_in_process(folder: Path) -> dict[str, float]:
+    """In a process of its own, whose memory tells of this one reading only."""
+    done = subprocess.run(
+        [sys.executable, "-m", "plait.benches.read"],
+        env={**os.environ, _ONCE: str(folder)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
+def _read_once(folder: Path) -> None:
+    begin, cpu = time.perf_counter(), time.process_time()
+    run = read_run(folder)
+    told = {
+        "events": run.event_count,
+        "seconds": time.perf_counter() - begin,
+        "cpu_seconds": time.process_time() - cpu,
+        "memory": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    if _ONCE in os.environ:
+        _read_once(Path(os.environ[_ONCE]))
+    else:
+        main(sys.argv[1:])

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What benchmarks in Python share: options, table and JSON, as in bench/support/report.cpp."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from plait._files import write_text
+
+
+@dataclass
+class Row:
+    """A line of the table: several measurements of one thing."""
+
+    name: str
+    values: Sequence[float]
+    unit: str
+    params: dict[str, str] = field(default_factory=dict)
+    bound: str = ""  # what the value is held against
+    bound_value: float | None = None
+
+    def quartiles(self) -> tuple[float, float, float]:
+        """Low, median, high."""
+        if len(self.values) < 2:
+            return (self.values[0],) * 3
+        low, median, high = statistics.quantiles(self.values, n=4, method="inclusive")
+        return low, median, high
+
+
+class Report:
+    """Takes --full, --json FILE, --describe and --help, and ends the program for the last two."""
+
+    def __init__(self, name: str, claim: str, arguments: Sequence[str]) -> None:
+        parser = argparse.ArgumentParser(prog=f"plait bench {name}", description=claim)
+        parser.add_argument("--full", action="store_true", help="more sizes and repetitions")
+        parser.add_argument("--json", type=Path, help="also write the results to this file")
+        parser.add_argument("--describe", action="store_true", help=argparse.SUPPRESS)
+        told = parser.parse_args(arguments)
+        if told.describe:
+            print(json.dumps({"bench": name, "claim": claim, "ranks": [1], "network": "here"}))
+            raise SystemExit(0)
+        self.is_full: bool = told.full
+        self._name, self._claim, self._json = name, claim, told.json
+        self._command = " ".join([f"bench_{name}", *arguments])
+        self._rows: list[Row] = []
+        self._begun = time.perf_counter()
+
+    def add(self, row: Row) -> None:
+        self._rows.append(row)
+
+    def finish(self) -> None:
+        """Prints the table, and writes the JSON where it was asked for."""
+        print(f"{self._name}: {self._claim} (this host)")
+        print(f"{'':<34} {'median':>12} {'quartiles':>25}  {'':<8} {'bound':>12}")
+        for row in self._rows:
+            low, median, high = row.quartiles()
+            label = " ".join([row.name, *(f"{key}={value}" for key, value in row.params.items())])
+            bound = "" if row.bound_value is None else f"{row.bound_value:.5g}"
+            values = f"{median:>12.5g} {low:>12.5g} {high:>12.5g}"
+            print(f"{label:<34} {values}  {row.unit:<8} {bound:>12}  {row.bound}")
+        if self._json is not None:
+            write_text(self._json, json.dumps(self._told(), indent=2) + "\n")
+
+    def _told(self) -> dict[str, Any]:
+        return {
+            "bench": self._name,
+            "commit": _commit(),
+            "machine": {"cores": os.cpu_count(), "processor": _processor(), "mpi": "none"},
+            "network": "this host",
+            "command": self._command,
+            "seconds": time.perf_counter() - self._begun,
+            "notes": [],
+            "results": [_row(row) for row in self._rows],
+        }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    low, median, high = row.quartiles()
+    return {
+        **{"name": row.name, "params": row.params, "value": median, "unit": row.unit},
+        **{"low": low, "high": high, "peer": None, "peer_value": None},
+        **{"bound": row.bound or None, "bound_value": row.bound_value},
+    }
+
+
+def _commit() -> str:
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

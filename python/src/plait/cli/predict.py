@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait predict`: how long a recorded exchange takes on a machine that is not here."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_WHAT_IF = "What if"
+_Several = list[str] | None
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(predict)
+
+
+def predict(
+    log: Annotated[
+        Path | None, typer.Argument(metavar="LOG", help="The recorded run's folder. [or --synthetic]")
+    ] = None,
+    platform: Annotated[
+        str,
+        typer.Option("--platform", metavar="FILE", help="The machine: a file, or a shipped name."),
+    ] = "",
+    model: Annotated[
+        str, typer.Option(metavar="points|flows", help="Messages alone, or sharing the links.")
+    ] = "points",
+    synthetic: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="An exchange made up from a description.")
+    ] = None,
+    step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Only this step.")] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write the prediction as a run folder.")
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Tell the error against this run or replay.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
+    ] = None,
+    tolerance: Annotated[
+        float, typer.Option(min=0, max=1, help="Of the flow model; 0 is exact.")
+    ] = 0.01,
+    advice: Annotated[bool, typer.Option(help="Try what helps most, and say it.")] = True,
+    latency: Annotated[
+        _Several, typer.Option(metavar="xF", help="Latencies times F.", rich_help_panel=_WHAT_IF)
+    ] = None,
+    bandwidth: Annotated[
+        _Several, typer.Option(metavar="xF", help="Bandwidths times F.", rich_help_panel=_WHAT_IF)
+    ] = None,
+    overhead: Annotated[
+        _Several,
+        typer.Option(metavar="xF", help="Processors' cost times F.", rich_help_panel=_WHAT_IF),
+    ] = None,
+    eager: Annotated[
+        _Several,
+        typer.Option(metavar="BYTES", help="Shorter ones do not ask first.", rich_help_panel=_WHAT_IF),
+    ] = None,
+    progress: Annotated[
+        _Several,
+        typer.Option(metavar="HOW", help="ideal, calls, or background:10us.", rich_help_panel=_WHAT_IF),
+    ] = None,
+    aggregate: Annotated[
+        bool,
+        typer.Option("--aggregate", help="Messages packed by peer.", rich_help_panel=_WHAT_IF),
+    ] = False,
+    compute: Annotated[
+        _Several,
+        typer.Option(metavar="xF", help="Computing takes F times as long.", rich_help_panel=_WHAT_IF),
+    ] = None,
+    cores: Annotated[
+        _Several,
+        typer.Option(metavar="N", help="A host's tasks on N cores.", rich_help_panel=_WHAT_IF),
+    ] = None,
+    tile: Annotated[
+        _Several,
+        typer.Option(metavar="N", help="N times the ranks.", rich_help_panel=_WHAT_IF),
+    ] = None,
+    placement: Annotated[
+        _Several, typer.Option(metavar="N", help="N ranks on each host.", rich_help_panel=_WHAT_IF)
+    ] = None,
+) -> None:
+    """Predict how long a recorded exchange takes on a modelled machine, and what would change that.
+
+    The table has the time as logged, as predicted, and one line for each "what if", each alone, then all
+    together. An option may be given several times. --output writes the last line as a run, which `plait
+    report` draws. `plait fit` makes platform files from measurements; shipped with plait are round
+    numbers: fat-tree, dragonfly, torus, gigabit.
+
+    Examples:
+
+      plait predict runs/melt --platform gigabit
+
+      plait predict runs/melt --platform my.json --latency x0.5 --bandwidth x2 --progress ideal
+
+      plait predict runs/melt --platform torus --model flows --tile 8 --output runs/larger
+
+      plait predict runs/melt --platform my.json --against runs/melt-replayed
+
+      plait predict --synthetic pattern=halo,ranks=1024 --platform dragonfly --model flows
+    """
+    what_ifs = {
+        "--latency": latency,
+        "--bandwidth": bandwidth,
+        "--overhead": overhead,
+        "--eager": eager,
+        "--progress": progress,
+        "--compute": compute,
+        "--cores": cores,
+        "--tile": tile,
+        "--placement": placement,
+    }
+    words: list[str] = ["--model", model, "--tolerance", str(tolerance)]
+    for name, value in (("--synthetic", synthetic), ("--output", output), ("--against", against)):
+        words += [] if value is None else [name, str(value)]
+    words += [] if step is None else ["--step", str(step)]
+    words += [] if json_file is None else ["--json", str(json_file)]
+    words += [] if advice else ["--no-advice"]
+    words += ["--aggregate"] if aggregate else []
+    words += [
+        word for name, values in what_ifs.items() for value in values or () for word in (name, value)
+    ]
+    words += [] if log is None else [str(log)]
+    module = import_module("plait.commands.predict")
+    raise typer.Exit(module.predict(platform, words))

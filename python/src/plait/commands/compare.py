@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait report --compare A B`: two runs side by side, printed and as a page."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from plait._files import make_folder, write_text
+from plait.readers.plait import read_run
+from plait.report.analysis import Analysis, analyse
+from plait.report.compare import Row, Section, compare
+from plait.report.compare_page import build_comparison, change_text
+
+_WARNINGS_MAX = 8
+_PRINTED_MAX = 12
+
+
+def compare_runs(a: Path, b: Path, *, output: Path | None, step: int | None, open_page: bool) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    analyses: list[Analysis] = []
+    for folder in (a, b):
+        with console.status(f"reading {folder}"):
+            analyses.append(analyse(read_run(folder), folder, step))
+    comparison = compare(*analyses)
+    for warning in comparison.warnings[:_WARNINGS_MAX]:
+        console.print(f"[yellow]note:[/] {escape(warning)}")
+    if len(comparison.warnings) > _WARNINGS_MAX:
+        console.print(
+            f"[yellow]note:[/] and {len(comparison.warnings) - _WARNINGS_MAX} more, on the page"
+        )
+    console.print(f"[bold]{escape(comparison.sentence)}[/]")
+    for reason in comparison.reasons:
+        console.print(f"  {escape(reason)}")
+    _print(console, comparison.whole, len(comparison.whole.rows))
+    for section in comparison.sections[:2]:
+        _print(console, section, _PRINTED_MAX)
+    page = (output or b / "compare") / "compare.html"
+    make_folder(page.parent)
+    write_text(page, build_comparison(comparison))
+    console.print(f"wrote {escape(str(page))}")
+    if open_page:
+        webbrowser.open(page.resolve().as_uri())
+
+
+def _print(console: Console, section: Section, most: int) -> None:
+    table = Table(title=section.title, title_justify="left", box=None, pad_edge=False)
+    table.add_column("")
+    for name in ("A", "B", "change"):
+        table.add_column(name, justify="right")
+    for row in section.rows[:most]:
+        table.add_row(escape(row.name), _text(row, row.a), _text(row, row.b), _change(row))
+    if len(section.rows) > most:
+        table.add_row(f"and {len(section.rows) - most} more, on the page", "", "", "")
+    console.print()
+    console.print(table)
+
+
+def _text(row: Row, value: float | None) -> str:
+    return "–" if value is None else row.unit.format(value)
+
+
+def _change(row: Row) -> str:
+    colour = {True: "green", False: "red", None: "default"}[row.is_better]
+    return f"[{colour}]{escape(change_text(row))}[/]"

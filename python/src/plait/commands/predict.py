@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait predict`: finds the platform's file and runs the program that predicts."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from plait._build import find_program
+from plait._errors import PlaitError
+
+
+def predict(platform: str, words: Sequence[str]) -> int:
+    """The program's exit status; it has said on stderr what was wrong."""
+    file = platform_file(platform)
+    command = [str(find_program("plait-predict")), "--platform", str(file), *words]
+    return subprocess.run(command, check=False).returncode
+
+
+def platform_file(name: str) -> Path:
+    """A platform file by path, or one of the shipped ones by name."""
+    shipped = {path.stem: path for path in sorted(_folder().glob("*.json"))}
+    known = f"shipped are {', '.join(shipped)}; docs/predict.md tells the format of others"
+    if not name:
+        raise PlaitError(f"--platform is missing: the machine to predict for; {known}", status=2)
+    path = Path(name)
+    if path.exists():
+        return path
+    if name in shipped:
+        return shipped[name]
+    raise PlaitError(f"there is no platform {name}: {known}")
+
+
+def _folder() -> Path:
+    return Path(__file__).resolve().parent.parent / "platforms"

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/goal.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+#include "plait/replay/detail/pairing.hpp"
+#include "plait/replay/expand.hpp"
+
+namespace plait::replay {
+namespace {
+
+/// Writes one lane; labels go on from `label` over the lanes of a rank.
+class LaneWriter {
+ public:
+  LaneWriter(const Lane& lane, std::size_t cpu, std::uint64_t& label, std::string& text)
+      : lane_{lane}, cpu_{cpu == 0 ? std::string{} : fmt::format(" cpu {}", cpu)}, label_{label}, text_{text} {}
+
+  void write() {
+    labels_.resize(lane_.operations.size());
+    for (std::size_t i = 0; i < lane_.operations.size(); ++i) {
+      write(lane_.operations[i], i);
+    }
+  }
+
+ private:
+  template <class... Arguments>
+  std::uint64_t add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    const std::uint64_t label = ++label_;
+    auto out = std::back_inserter(text_);
+    fmt::format_to(out, "l{}: ", label);
+    fmt::format_to(out, format, std::forward<Arguments>(arguments)...);
+    fmt::format_to(out, "{}\n", cpu_);
+    return label;
+  }
+
+  void require(std::uint64_t label, const char* how, std::optional<std::uint64_t> earlier) {
+    if (earlier) {
+      fmt::format_to(std::back_inserter(text_), "l{} {} l{}\n", label, how, *earlier);
+    }
+  }
+
+  void write(const Operation& operation, std::size_t index) {
+    switch (operation.action) {
+      case Action::look:
+      case Action::collective:
+        return;
+      case Action::send:
+        begin(index, add("send {}b to {} tag {}", operation.bytes, operation.peer, operation.tag));
+        return;
+      case Action::receive:
+        begin(index, add("recv {}b from {} tag {}", operation.bytes, operation.peer, operation.tag));
+        return;
+      case Action::compute:
+        gate(add("calc {}", operation.took.count()));
+        return;
+      case Action::wait: {
+        const std::uint64_t label = add("calc 0");
+        for (std::uint32_t n = 0; n < operation.count; ++n) {
+          require(label, "requires", labels_[lane_.waited[operation.first + n]]);
+        }
+        gate(label);
+        return;
+      }
+    }
+  }
+
+  void begin(std::size_t index, std::uint64_t label) {
+    labels_[index] = label;
+    require(label, "requires", gate_);
+    require(label, "irequires", begun_);  // begun in this order, whenever they end
+    begun_ = label;
+  }
+
+  /// What comes after starts when it has ended.
+  void gate(std::uint64_t label) {
+    require(label, "requires", gate_);
+    require(label, "irequires", begun_);
+    gate_ = label;
+    begun_.reset();
+  }
+
+  const Lane& lane_;
+  std::string cpu_;
+  std::uint64_t& label_;
+  std::string& text_;
+  std::vector<std::uint64_t> labels_;
+  std::optional<std::uint64_t> gate_;
+  std::optional<std::uint64_t> begun_;
+};
+
+}  // namespace
+
+void write_goal(const Schedule& schedule, std::ostream& out) {
+  Schedule messages = without_collectives(schedule);
+  detail::number_messages(messages, detail::pair_operations(messages));
+  out << "num_ranks " << messages.ranks.size() << "\n";
+  for (std::size_t rank = 0; rank < messages.ranks.size(); ++rank) {
+    std::string text = fmt::format("\nrank {} {{\n", rank);
+    std::uint64_t label = 0;
+    for (std::size_t lane = 0; lane < messages.ranks[rank].lanes.size(); ++lane) {
+      LaneWriter{messages.ranks[rank].lanes[lane], lane, label, text}.write();
+    }
+    out << text << "}\n";
+  }
+  if (!out) {
+    throw Error{ErrorCode::io, "the GOAL text could not be written; is the disk full?"};
+  }
+}
+
+void write_goal(const Schedule& schedule, const std::filesystem::path& file) {
+  std::ofstream out{file};
+  if (!out) {
+    throw Error{ErrorCode::io, fmt::format("{} cannot be written; does its folder exist?", file.string())};
+  }
+  write_goal(schedule, out);
+}
+
+}  // namespace plait::replay

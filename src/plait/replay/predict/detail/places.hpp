@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "plait/replay/predict/detail/event_queue.hpp"
+#include "plait/replay/predict/platform.hpp"
+
+namespace plait::replay::predicting {
+
+/// The costs of a platform in virtual time.
+struct Costs {
+  Time latency = 0;
+  Time send_overhead = 0;
+  Time receive_overhead = 0;
+  Time gap = 0;
+  Time rendezvous = 0;
+  double overhead_per_byte = 0;
+  double gap_per_byte = 0;
+  std::uint64_t eager_bytes_max = 0;
+
+  explicit Costs(const LinkCosts& costs) noexcept
+      : latency{to_time(costs.latency_ns)},
+        send_overhead{to_time(costs.send_overhead_ns)},
+        receive_overhead{to_time(costs.receive_overhead_ns)},
+        gap{to_time(costs.gap_ns)},
+        rendezvous{to_time(costs.rendezvous_ns)},
+        overhead_per_byte{costs.overhead_per_byte_ns * 1000},
+        gap_per_byte{costs.gap_per_byte_ns * 1000},
+        eager_bytes_max{costs.eager_bytes_max} {}
+
+  /// What the bytes beyond the first take at an interface.
+  [[nodiscard]] Time moving(std::uint64_t bytes) const noexcept {
+    return bytes == 0 ? 0 : static_cast<Time>(static_cast<double>(bytes - 1) * gap_per_byte + 0.5);
+  }
+  [[nodiscard]] bool is_eager(std::uint64_t bytes) const noexcept { return bytes <= eager_bytes_max; }
+  [[nodiscard]] Time handling(std::uint64_t bytes) const noexcept {
+    return is_eager(bytes) ? static_cast<Time>(static_cast<double>(bytes) * overhead_per_byte + 0.5) : 0;
+  }
+  [[nodiscard]] Time sending(std::uint64_t bytes) const noexcept { return send_overhead + handling(bytes); }
+  [[nodiscard]] Time receiving(std::uint64_t bytes) const noexcept { return receive_overhead + handling(bytes); }
+};
+
+/// Which host a rank is on: ranks fill them in their order.
+struct Placement {
+  std::uint32_t ranks_per_host = 1;
+  [[nodiscard]] std::uint32_t host(std::uint32_t rank) const noexcept { return rank / ranks_per_host; }
+};
+
+}  // namespace plait::replay::predicting

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plait/replay/predict/detail/message_table.hpp"
+#include "plait/replay/schedule.hpp"
+
+namespace plait::replay::predicting {
+
+/// What one member of a collective does at once: send, receive, then wait for both.
+struct Round {
+  std::uint32_t to = none;    ///< Member; `none` when it sends nothing.
+  std::uint32_t from = none;  ///< Member; `none` when it receives nothing.
+  std::uint64_t bytes = 0;    ///< Sent.
+  std::uint64_t added = 0;    ///< Bytes that it adds up afterwards.
+};
+
+/// One member's part of a collective, as the messages of a usual algorithm:
+///
+/// barrier: dissemination (Hensgen, Finkel, Manber 1988). Broadcast, reduce, gather, scatter: binomial trees;
+/// broadcasts of 512 KiB and more as scatter and ring. All-reduce: recursive doubling below 10 KiB, above it a ring of
+/// reduce-scatter and all-gather. All-gather: Bruck's below 80 KiB in all, above it a ring. All-to-all: pairwise
+/// exchange. Reduce-scatter: pairwise. Scan: recursive doubling. (Thakur, Rabenseifner, Gropp, "Optimization of
+/// collective communication operations in MPICH", 2005; the limits are those usual in MPI libraries, which differ.)
+class Rounds {
+ public:
+  struct Part {
+    Collective kind = Collective::barrier;
+    std::uint32_t member = 0;
+    std::uint32_t root = 0;  ///< Member.
+    std::uint32_t members = 1;
+    std::uint64_t given = 0;                ///< Bytes this member gives.
+    std::uint64_t got = 0;                  ///< Bytes this member gets.
+    const std::uint64_t* shares = nullptr;  ///< What it gives to each member, where that differs. Borrowed.
+  };
+
+  explicit Rounds(const Part& part);
+
+  [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+  [[nodiscard]] Round round(std::uint32_t index) const;
+
+ private:
+  [[nodiscard]] Round broadcast(std::uint32_t index) const;
+  [[nodiscard]] Round gather(std::uint32_t index) const;
+  [[nodiscard]] Round scatter(std::uint32_t index) const;
+  [[nodiscard]] Round doubling(std::uint32_t index) const;
+  [[nodiscard]] Round ring(std::uint32_t index, std::uint64_t bytes) const;
+  [[nodiscard]] std::uint32_t relative() const noexcept {
+    return (part_.member + part_.members - part_.root) % part_.members;
+  }
+  [[nodiscard]] std::uint32_t absolute(std::uint32_t relative) const noexcept {
+    return (relative + part_.root) % part_.members;
+  }
+  [[nodiscard]] std::uint64_t block(std::uint64_t whole) const noexcept { return whole / part_.members; }
+
+  Part part_;
+  std::uint32_t steps_ = 0;  ///< Logarithm of the number of members, rounded up.
+  std::uint32_t count_ = 0;
+  bool is_long_ = false;
+};
+
+}  // namespace plait::replay::predicting

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+/// plait-predict: how long a recorded exchange takes on a modelled machine, and what would change that.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "plait/replay/from_trace.hpp"
+#include "plait/replay/predict/agreement.hpp"
+#include "plait/replay/predict/platform.hpp"
+#include "plait/replay/predict/predict.hpp"
+#include "plait/replay/predict/prediction_run.hpp"
+#include "plait/replay/predict/what_if.hpp"
+#include "plait/replay/synthetic.hpp"
+
+namespace {
+
+using plait::nanoseconds;
+using plait::replay::Agreement;
+using plait::replay::Model;
+using plait::replay::Prediction;
+using plait::replay::Scenario;
+using plait::replay::Schedule;
+using plait::replay::WhatIf;
+
+struct Options {
+  std::string log;
+  std::string synthetic;
+  std::optional<std::uint32_t> step;
+  std::string platform;
+  std::string model = "points";
+  double tolerance = 0.01;
+  std::vector<WhatIf> what_ifs;
+  std::string output;
+  std::string against;
+  std::string json;
+  bool has_advice = true;
+};
+
+/// One line of the table.
+struct Line {
+  std::string name;
+  nanoseconds total{};
+  nanoseconds communication{};
+  nanoseconds wait{};
+};
+
+std::string text_of(nanoseconds time) {
+  const auto ns = static_cast<double>(time.count());
+  if (ns >= 1e9) {
+    return fmt::format("{:.3f} s", ns * 1e-9);
+  }
+  return ns >= 1e6 ? fmt::format("{:.3f} ms", ns * 1e-6) : fmt::format("{:.2f} us", ns * 1e-3);
+}
+
+Line logged_line(const Schedule& schedule) {
+  Line line{.name = "as logged", .total = schedule.length};
+  for (const auto& rank : schedule.ranks) {
+    nanoseconds compute{};
+    nanoseconds end{};
+    for (const auto& lane : rank.lanes) {
+      for (const auto& operation : lane.operations) {
+        compute += operation.action == plait::replay::Action::compute ? operation.took : nanoseconds{};
+        line.wait += operation.action == plait::replay::Action::wait ? operation.took : nanoseconds{};
+        end = std::max(
+            end,
+            operation.action == plait::replay::Action::send || operation.action == plait::replay::Action::receive
+                ? operation.at
+                : operation.at + operation.took);
+      }
+    }
+    line.communication += std::max(nanoseconds{}, end - compute);
+  }
+  const auto ranks = static_cast<std::int64_t>(std::max<std::size_t>(1, schedule.ranks.size()));
+  line.communication /= ranks;
+  line.wait /= ranks;
+  return line;
+}
+
+Prediction run(const Scenario& scenario) {
+  return plait::replay::predict(*scenario.schedule, scenario.platform, scenario.options).value();
+}
+
+Line line_of(const std::string& name, const Prediction& prediction) {
+  return {name, prediction.total, prediction.communication(), prediction.wait()};
+}
+
+std::string change(nanoseconds now, nanoseconds before) {
+  if (before.count() == 0) {
+    return "";
+  }
+  const double part = static_cast<double>((now - before).count()) / static_cast<double>(before.count());
+  return fmt::format("{:+.1f} %", 100 * part);
+}
+
+/// `base`: index of the line that others are compared with.
+void print_table(const std::vector<Line>& lines, std::size_t base) {
+  std::size_t width = 8;
+  for (const Line& line : lines) {
+    width = std::max(width, line.name.size());
+  }
+  fmt::print("{:<{}}  {:>12}  {:>14}  {:>12}\n", "what if", width, "total", "communication", "wait a rank");
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const Line& line = lines[i];
+    fmt::print("{:<{}}  {:>12}  {:>14}  {:>12}{}\n",
+               line.name,
+               width,
+               text_of(line.total),
+               text_of(line.communication),
+               text_of(line.wait),
+               i == base ? "" : "  " + change(line.total, lines[base].total));
+  }
+}
+
+/// What saves most of the usual changes, as a sentence.
+std::string advice(const Scenario& scenario, nanoseconds baseline) {
+  std::vector<std::pair<nanoseconds, std::string>> found;
+  for (const WhatIf& what_if : plait::replay::usual_what_ifs(scenario.platform)) {
+    found.emplace_back(baseline - run(with(scenario, what_if).value()).total, what_if.name());
+  }
+  std::ranges::sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
+  const auto part = [&](nanoseconds saved) {
+    return 100 * static_cast<double>(saved.count()) / static_cast<double>(std::max<std::int64_t>(1, baseline.count()));
+  };
+  if (part(found[0].first) < 1) {
+    return "None of the usual changes saves 1 % or more.";
+  }
+  std::string sentence = fmt::format(
+      "What helps most: {} saves {:.0f} % ({})", found[0].second, part(found[0].first), text_of(found[0].first));
+  if (part(found[1].first) >= 1) {
+    sentence += fmt::format("; then {}: {:.0f} %", found[1].second, part(found[1].first));
+  }
+  if (part(found[2].first) >= 1) {
+    sentence += fmt::format(", {}: {:.0f} %", found[2].second, part(found[2].first));
+  }
+  return sentence + ".";
+}
+
+void print_agreement(const Agreement& agreement) {
+  const auto quantiles = [](const char* name, const plait::replay::Quantiles& of) {
+    fmt::print("  {:<10} p50 {:>12}   p90 {:>12}   p99 {:>12}\n",
+               name,
+               text_of(of.half),
+               text_of(of.nine_tenths),
+               text_of(of.most));
+  };
+  fmt::print("against the run: total {:+.1f} %; {} messages, from sent to told:\n",
+             100 * agreement.total_error,
+             agreement.messages);
+  quantiles("as logged", agreement.logged);
+  quantiles("predicted", agreement.predicted);
+  fmt::print("  {:<10} p50 {:>10.1f} %   p90 {:>10.1f} %   p99 {:>10.1f} %\n",
+             "error",
+             100 * agreement.error_half,
+             100 * agreement.error_nine_tenths,
+             100 * agreement.error_most);
+}
+
+nlohmann::json to_json(const Line& line) {
+  return {{"name", line.name},
+          {"total_ns", line.total.count()},
+          {"communication_ns", line.communication.count()},
+          {"wait_ns", line.wait.count()}};
+}
+
+nlohmann::json to_json(const Agreement& agreement) {
+  const auto quantiles = [](const plait::replay::Quantiles& of) {
+    return nlohmann::json{{"p50_ns", of.half.count()}, {"p90_ns", of.nine_tenths.count()}, {"p99_ns", of.most.count()}};
+  };
+  return {{"total_error", agreement.total_error},
+          {"messages", agreement.messages},
+          {"logged", quantiles(agreement.logged)},
+          {"predicted", quantiles(agreement.predicted)},
+          {"message_error_p50", agreement.error_half},
+          {"message_error_p90", agreement.error_nine_tenths},
+          {"message_error_p99", agreement.error_most}};
+}
+
+/// Takes the changes in the order of the command line.
+class WhatIfOptions {
+ public:
+  WhatIfOptions(CLI::App& app, std::vector<WhatIf>& found) : app_{app}, found_{found} {
+    factor("--latency", WhatIf::Kind::latency, "Latencies times this factor, as in x0.5");
+    factor("--bandwidth", WhatIf::Kind::bandwidth, "Bandwidths of all links times this factor");
+    factor("--overhead", WhatIf::Kind::overhead, "What messages cost the processors, times this factor");
+    factor("--compute",
+           WhatIf::Kind::compute,
+           "What the program computes takes this times as long; x0.25: on four times the cores");
+    count("--cores", WhatIf::Kind::cores, "The tasks of a host on so many cores, shared out perfectly");
+    count("--tile", WhatIf::Kind::tile, "The ranks so many times, each copy with its own neighbours");
+    app.add_flag_callback(
+           "--aggregate",
+           [this] { found_.push_back({.kind = WhatIf::Kind::aggregate}); },
+           "The messages to one rank between two waits are one message")
+        ->group("What if (each may be given several times)");
+    count("--placement", WhatIf::Kind::placement, "So many ranks on each host");
+    add("--eager",
+        "Messages up to so many bytes are sent without asking first, as in 64KiB",
+        [](const std::string& text) {
+          return WhatIf{.kind = WhatIf::Kind::eager,
+                        .value = static_cast<double>(plait::replay::parse_bytes(text).value())};
+        });
+    add("--progress", "Who moves messages: ideal, calls, background:10us", [](const std::string& text) {
+      return plait::replay::parse_progress(text).value();
+    });
+  }
+
+ private:
+  template <class Parse>
+  void add(const char* name, const char* help, Parse parse) {
+    app_.add_option_function<std::vector<std::string>>(
+            name,
+            [this, parse](const std::vector<std::string>& texts) {
+              for (const std::string& text : texts) {
+                found_.push_back(parse(text));
+              }
+            },
+            help)
+        ->allow_extra_args(false)
+        ->group("What if (each may be given several times)");
+  }
+  void factor(const char* name, WhatIf::Kind kind, const char* help) {
+    add(name, help, [kind](const std::string& text) {
+      return WhatIf{.kind = kind, .value = plait::replay::parse_factor(text).value()};
+    });
+  }
+  void count(const char* name, WhatIf::Kind kind, const char* help) {
+    add(name, help, [kind, name](const std::string& text) {
+      const auto value = plait::replay::parse_bytes(text).value();
+      if (value == 0 || value > 1'000'000) {
+        throw plait::Error{plait::ErrorCode::bad_argument, fmt::format("{} must be 1 or more", name)};
+      }
+      return WhatIf{.kind = kind, .value = static_cast<double>(value)};
+    });
+  }
+
+  CLI::App& app_;
+  std::vector<WhatIf>& found_;
+};
+
+Scenario scenario_of(const Options& options) {
+  auto schedule = options.synthetic.empty() ? plait::replay::schedule_from_folder(options.log, {.step = options.step})
+                                            : plait::replay::synthetic_schedule(options.synthetic);
+  Scenario scenario;
+  scenario.schedule = std::make_shared<const Schedule>(std::move(schedule).value());
+  scenario.platform = plait::replay::read_platform(options.platform).value();
+  scenario.options.model = options.model == "flows" ? Model::flows : Model::points;
+  scenario.options.tolerance = options.tolerance;
+  scenario.options.keeps_times = !options.output.empty() || !options.against.empty();
+  return scenario;
+}
+
+Agreement agreement_with(const std::string& folder, const Scenario& scenario, const Prediction& prediction) {
+  const Schedule other = plait::replay::schedule_from_folder(folder).value();
+  Agreement agreement = plait::replay::compare(plait::replay::logged_latencies(other),
+                                               plait::replay::predicted_latencies(*scenario.schedule, prediction));
+  agreement.total_error = static_cast<double>((prediction.total - other.length).count()) /
+                          static_cast<double>(std::max<std::int64_t>(1, other.length.count()));
+  return agreement;
+}
+
+void predict_all(const Options& options) {
+  const Scenario scenario = scenario_of(options);
+  for (const std::string& notice : scenario.schedule->notices) {
+    fmt::print(stderr, "plait predict: {}\n", notice);
+  }
+  const bool has_log = options.synthetic.empty();
+  std::vector<Line> lines;
+  if (has_log) {
+    lines.push_back(logged_line(*scenario.schedule));
+  }
+  const std::size_t base = lines.size();
+  Prediction prediction = run(scenario);
+  Scenario last = scenario;
+  lines.push_back(line_of("predicted", prediction));
+  fmt::print("{} ranks on {}: {} messages, {:.3f} MB, model of {}\n",
+             prediction.ranks.size(),
+             scenario.platform.name.empty() ? options.platform : scenario.platform.name,
+             prediction.messages,
+             static_cast<double>(prediction.bytes) * 1e-6,
+             options.model);
+  std::optional<Agreement> agreement;
+  if (!options.against.empty()) {
+    agreement = agreement_with(options.against, scenario, prediction);
+  }
+  for (const WhatIf& what_if : options.what_ifs) {
+    last = with(scenario, what_if).value();
+    prediction = run(last);
+    lines.push_back(line_of(what_if.name(), prediction));
+  }
+  if (options.what_ifs.size() > 1) {
+    last = with(scenario, options.what_ifs).value();
+    prediction = run(last);
+    lines.push_back(line_of("all of these", prediction));
+  }
+  print_table(lines, base);
+  for (const std::string& notice : prediction.notices) {
+    fmt::print(stderr, "plait predict: {}\n", notice);
+  }
+  nlohmann::json result{
+      {"platform", scenario.platform.name}, {"model", options.model}, {"lines", nlohmann::json::array()}};
+  for (const Line& line : lines) {
+    result["lines"].push_back(to_json(line));
+  }
+  if (agreement) {
+    print_agreement(*agreement);
+    result["against"] = to_json(*agreement);
+  }
+  if (options.has_advice) {
+    const std::string sentence = advice(last, prediction.total);
+    fmt::print("{}\n", sentence);
+    result["advice"] = sentence;
+  }
+  if (!options.output.empty()) {
+    plait::replay::write_prediction(
+        {options.output, last.platform.name, last.platform.ranks_per_host}, *last.schedule, prediction);
+    fmt::print("wrote {}\n", options.output);
+  }
+  if (!options.json.empty() && !(std::ofstream{options.json} << result.dump(2) << "\n")) {
+    throw plait::Error{plait::ErrorCode::io, options.json + " cannot be written"};
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{"How long a recorded exchange takes on a modelled machine, and what would change that."};
+  Options options;
+  app.add_option("LOG", options.log, "Folder of the recorded run");
+  app.add_option("--synthetic", options.synthetic, plait::replay::synthetic_help());
+  app.add_option("--step", options.step, "Only this step of the run");
+  app.add_option("--platform", options.platform, "Platform file")->required();
+  app.add_option("--model", options.model, "points (LogGPS)")->check(CLI::IsMember({"points"}));
+  app.add_option("--tolerance", options.tolerance, "Of flows: 0 is exact, 0.01 usual")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--output", options.output, "Write the prediction (with all changes) as a run folder");
+  app.add_option("--against", options.against, "Compare with this recorded or replayed run");
+  app.add_option("--json", options.json, "Write the results there");
+  app.add_flag("!--no-advice", options.has_advice, "Do not try what helps most");
+  try {
+    const WhatIfOptions what_ifs{app, options.what_ifs};
+    CLI11_PARSE(app, argc, argv);
+    if (options.log.empty() == options.synthetic.empty()) {
+      throw plait::Error{plait::ErrorCode::bad_argument, "give the folder of a run, or --synthetic"};
+    }
+    predict_all(options);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "plait predict: {}\n", error.what());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/predict/predict.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "plait/base/random.hpp"
+
+#include "replay/predict/exchanges.hpp"
+
+namespace plait::replay {
+namespace {
+
+using testing::Exchange;
+using testing::simple_platform;
+
+std::int64_t total_ns(const Exchange& exchange, const Platform& platform, const PredictOptions& options = {}) {
+  return predict(exchange.schedule, platform, options).value().total.count();
+}
+
+Exchange one_message(std::uint64_t bytes, std::int64_t compute_before_receive = 0) {
+  Exchange exchange{2};
+  exchange.send(0, 1, bytes);
+  exchange.wait_for_all(0);
+  exchange.compute(1, compute_before_receive);
+  exchange.receive(1, 0, bytes);
+  exchange.wait_for_all(1);
+  return exchange;
+}
+
+class EitherModel : public ::testing::TestWithParam<Model> {
+ protected:
+  [[nodiscard]] static PredictOptions options() { return {.model = GetParam(), .tolerance = 0}; }
+};
+
+TEST_P(EitherModel, takes_overheads_latency_and_bytes_for_one_eager_message) {
+  EXPECT_EQ(total_ns(one_message(1), simple_platform(), options()), 300 + 1000 + 200);
+  EXPECT_EQ(total_ns(one_message(1000), simple_platform(), options()), 300 + 1000 + 500 + 200);
+}
+
+TEST_P(EitherModel, charges_both_processors_for_the_bytes_of_eager_messages) {
+  Platform platform = simple_platform();
+  platform.between_hosts.overhead_per_byte_ns = 0.1;
+  EXPECT_EQ(total_ns(one_message(1000), platform, options()), 300 + 100 + 1000 + 500 + 200 + 100);
+}
+
+TEST_P(EitherModel, takes_two_more_latencies_for_a_long_message) {
+  EXPECT_EQ(total_ns(one_message(2001), simple_platform(), options()), 300 + 1000 + 100 + 1000 + 1000 + 1000 + 200);
+}
+
+TEST_P(EitherModel, waits_with_a_long_message_until_its_receive_is_there) {
+  const std::int64_t late = 50'000;
+  EXPECT_EQ(total_ns(one_message(2001, late), simple_platform(), options()), late + 100 + 1000 + 1000 + 1000 + 200);
+}
+
+TEST_P(EitherModel, copies_an_eager_message_that_came_before_its_receive) {
+  Platform platform = simple_platform();
+  platform.copy_bytes_per_s = 1e9;
+  EXPECT_EQ(total_ns(one_message(1000, 50'000), platform, options()), 50'000 + 1000 + 200);
+}
+
+TEST_P(EitherModel, uses_the_costs_within_a_host_where_both_ranks_are_on_one) {
+  Platform platform = simple_platform();
+  platform.ranks_per_host = 2;
+  platform.within_host.latency_ns = 10;
+  EXPECT_EQ(total_ns(one_message(1), platform, options()), 300 + 10 + 200);
+}
+
+TEST_P(EitherModel, moves_messages_of_one_host_one_after_the_other_or_at_half_speed) {
+  Exchange exchange{3};
+  for (const std::uint32_t to : {1U, 2U}) {
+    exchange.send(0, to, 1001);
+    exchange.receive(to, 0, 1001);
+    exchange.wait_for_all(to);
+  }
+  exchange.wait_for_all(0);
+  Platform platform = simple_platform();
+  platform.between_hosts.eager_bytes_max = 4000;
+  platform.between_hosts.gap_ns = 0;
+  platform.between_hosts.send_overhead_ns = 0;
+  // Both models have moved all 2002 bytes over the one link when the last arrives.
+  EXPECT_NEAR(static_cast<double>(total_ns(exchange, platform, options())), 1000 + 1001 + 200, 2);
+}
+
+TEST_P(EitherModel, names_a_receive_without_a_send) {
+  Exchange exchange{2};
+  exchange.receive(1, 0, 64, 7);
+  exchange.wait_for_all(1);
+  const Result<Prediction> prediction = predict(exchange.schedule, simple_platform(), options());
+  ASSERT_FALSE(prediction);
+  const std::string sentence = prediction.error().what();
+  EXPECT_NE(sentence.find("rank 1 waits (operation 1) for the message from rank 0 to rank 1 (tag 7, communicator 0, 64 "
+                          "bytes), which rank 0 does not send"),
+            std::string::npos)
+      << sentence;
+}
+
+TEST_P(EitherModel, names_long_sends_that_wait_for_each_other) {
+  Exchange exchange{2};
+  for (const std::uint32_t rank : {0U, 1U}) {
+    exchange.wait(rank, {exchange.send(rank, 1 - rank, 100'000)});
+    exchange.wait(rank, {exchange.receive(rank, 1 - rank, 100'000)});
+  }
+  const Result<Prediction> stuck = predict(exchange.schedule, simple_platform(), options());
+  ASSERT_FALSE(stuck);
+  EXPECT_NE(std::string{stuck.error().what()}.find("its other end waits as well"), std::string::npos);
+  Platform platform = simple_platform();
+  platform.between_hosts.eager_bytes_max = 100'000;
+  EXPECT_TRUE(predict(exchange.schedule, platform, options()));
+}
+
+TEST_P(EitherModel, tells_of_messages_that_nobody_receives) {
+  Exchange exchange{2};
+  exchange.send(0, 1, 64, 3);
+  const Prediction prediction = predict(exchange.schedule, simple_platform(), options()).value();
+  ASSERT_EQ(prediction.notices.size(), 1U);
+  EXPECT_NE(prediction.notices[0].find("from rank 0 to rank 1 (tag 3"), std::string::npos);
+}
+
+TEST_P(EitherModel, matches_messages_of_one_key_in_order_and_others_by_key) {
+  Exchange exchange{2};
+  const std::uint32_t late = exchange.receive(1, 0, 8, 1);
+  const std::uint32_t first = exchange.receive(1, 0, 8, 0);
+  const std::uint32_t second = exchange.receive(1, 0, 8, 0);
+  exchange.wait(1, {first});
+  exchange.wait(1, {second});
+  exchange.wait(1, {late});
+  exchange.send(0, 1, 8, 0);
+  exchange.compute(0, 10'000);
+  exchange.send(0, 1, 8, 0);
+  exchange.compute(0, 10'000);
+  exchange.send(0, 1, 8, 1);
+  PredictOptions with_times = options();
+  with_times.keeps_times = true;
+  const Prediction prediction = predict(exchange.schedule, simple_platform(), with_times).value();
+  const std::size_t begin = exchange.schedule.ranks[0].lanes[0].operations.size();
+  EXPECT_LT(prediction.times[begin + first].moved, prediction.times[begin + second].moved);
+  EXPECT_LT(prediction.times[begin + second].moved, prediction.times[begin + late].moved);
+  EXPECT_EQ(prediction.times[begin + late].partner, 4U);
+}
+
+TEST_P(EitherModel, goes_on_while_ranks_compute_only_with_somebody_who_does) {
+  // Rank 1 asks at once; rank 0 computes 100 us before it waits.
+  const auto exchange_with_looks = [](bool looks) {
+    Exchange exchange{2};
+    exchange.send(0, 1, 2001);
+    exchange.compute(0, 50'000);
+    if (looks) {
+      exchange.look(0);
+    }
+    exchange.compute(0, 50'000);
+    exchange.wait_for_all(0);
+    exchange.receive(1, 0, 2001);
+    exchange.wait_for_all(1);
+    return exchange;
+  };
+  const auto arrival = [&](bool looks, Progress progress, double every) {
+    Platform platform = simple_platform();
+    platform.progress = progress;
+    platform.progress_every_ns = every;
+    return predict(exchange_with_looks(looks).schedule, platform, options()).value().ranks[1].end.count();
+  };
+  const std::int64_t at_once = 300 + 1000 + 100 + 1000 + 1000 + 1000 + 200;
+  EXPECT_EQ(arrival(false, Progress::ideal, 0), at_once);
+  EXPECT_EQ(arrival(false, Progress::calls, 0), 300 + 100'000 + 1000 + 1000 + 200);
+  EXPECT_EQ(arrival(true, Progress::calls, 0), 300 + 50'000 + 1000 + 1000 + 200);
+  EXPECT_EQ(arrival(false, Progress::background, 10'000), 10'000 + 1000 + 1000 + 200);
+}
+
+TEST_P(EitherModel, gives_each_collective_the_messages_of_its_algorithm) {
+  for (const std::uint32_t ranks : {1U, 2U, 3U, 7U, 8U, 16U}) {
+    for (int kind = 1; kind <= static_cast<int>(Collective::scan); ++kind) {
+      for (const std::uint64_t bytes : {std::uint64_t{8}, std::uint64_t{1} << 20U}) {
+        Exchange exchange{ranks};
+        for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+          for (int repetition = 0; repetition < 2; ++repetition) {
+            exchange.collective(rank,
+                                {.collective = static_cast<Collective>(kind),
+                                 .peer = ranks / 2,
+                                 .bytes = bytes * (kind == static_cast<int>(Collective::all_to_all) ? ranks : 1),
+                                 .bytes_got = bytes});
+          }
+          exchange.wait_for_all(rank);
+        }
+        Result<Prediction> prediction = predict(exchange.schedule, simple_platform(), options());
+        ASSERT_TRUE(prediction) << kind << " of " << ranks << ": " << prediction.error().what();
+        EXPECT_TRUE(prediction.value().notices.empty()) << kind << " of " << ranks;
+        EXPECT_EQ(prediction.value().messages > 0, ranks > 1) << kind << " of " << ranks;
+      }
+    }
+  }
+}
+
+TEST_P(EitherModel, holds_a_barrier_until_the_last_has_come) {
+  Exchange exchange{8};
+  for (std::uint32_t rank = 0; rank < 8; ++rank) {
+    exchange.compute(rank, rank == 5 ? 70'000 : 10);
+    exchange.collective(rank, {.collective = Collective::barrier});
+    exchange.wait_for_all(rank);
+  }
+  const Prediction prediction = predict(exchange.schedule, simple_platform(), options()).value();
+  for (const RankTimes& rank : prediction.ranks) {
+    EXPECT_GT(rank.end.count(), 70'000);
+    EXPECT_LE(rank.end.count(), 70'000 + 3 * 1500);
+  }
+}
+
+/// Random messages with computing between, some of it waited for early.
+Exchange random_exchange(std::uint64_t seed, std::uint32_t ranks, int messages) {
+  Random random{seed};
+  Exchange exchange{ranks};
+  for (int i = 0; i < messages; ++i) {
+    const auto from = static_cast<std::uint32_t>(random.below(ranks));
+    const auto to = static_cast<std::uint32_t>(random.below(ranks));
+    const std::uint64_t bytes = random.below(5000);
+    exchange.receive(to, from, bytes, random.below(2) * 0);
+    exchange.send(from, to, bytes, 0);
+    if (random.happens(0.3)) {
+      exchange.compute(from, static_cast<std::int64_t>(random.below(3000)));
+    }
+  }
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    exchange.wait_for_all(rank);
+  }
+  return exchange;
+}
+
+TEST_P(EitherModel, predicts_the_same_again) {
+  const Exchange exchange = random_exchange(1, 7, 300);
+  const Prediction first = predict(exchange.schedule, simple_platform(), options()).value();
+  const Prediction second = predict(exchange.schedule, simple_platform(), options()).value();
+  for (std::size_t rank = 0; rank < first.ranks.size(); ++rank) {
+    EXPECT_EQ(first.ranks[rank].end, second.ranks[rank].end);
+    EXPECT_EQ(first.ranks[rank].wait, second.ranks[rank].wait);
+  }
+}
+
+TEST_P(EitherModel, is_never_faster_than_computing_alone_nor_than_the_bytes_of_a_link) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Exchange exchange = random_exchange(seed, 5, 200);
+    const Platform platform = simple_platform();
+    const Prediction prediction = predict(exchange.schedule, platform, options()).value();
+    std::vector<std::uint64_t> sent(5, 0);
+    for (std::uint32_t rank = 0; rank < 5; ++rank) {
+      EXPECT_GE(prediction.ranks[rank].end, prediction.ranks[rank].compute);
+      for (const Operation& operation : exchange.schedule.ranks[rank].lanes[0].operations) {
+        if (operation.action == Action::send && operation.peer != rank && operation.bytes > 0) {
+          sent[rank] += operation.bytes - 1;
+        }
+      }
+    }
+    const std::uint64_t most = *std::ranges::max_element(sent);
+    EXPECT_GE(static_cast<double>(prediction.total.count()) + 1, static_cast<double>(most) * 0.5);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EitherModel, ::testing::Values(Model::points), [](const auto& model) {
+  return model.param == Model::points ? "points" : "flows";
+});
+
+}  // namespace
+}  // namespace plait::replay
