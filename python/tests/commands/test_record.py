@@ -40,7 +40,6 @@ def record(*arguments: object, cwd: Path) -> Any:
         cwd=cwd,
         env={
             **os.environ,
-            **as_root,
             "PLAIT_BUILD": str(_build.build_folder().absolute()),
             "COLUMNS": "100",
         },
