@@ -62,7 +62,7 @@ def find_launcher(told: str | None) -> Launcher:
             f"no MPI launcher {wanted} found; install one (apt-get install openmpi-bin, or mpich), or "
             "name it with --mpiexec"
         )
-    return identify(path)
+    return _identify(path)
 
 
 def find_launcher_of(mpi: str | None) -> Launcher:
@@ -73,13 +73,13 @@ def find_launcher_of(mpi: str | None) -> Launcher:
         raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(FAMILIES)}", status=2)
     family = FAMILIES[mpi]
     for path in filter(None, map(shutil.which, _NAMES[family])):
-        found = identify(path)
+        found = _identify(path)
         if found.family == family:
             return found
     raise PlaitError(f"no launcher of {family} found; apt-get install {_PACKAGES[family]}")
 
 
-def identify(path: str) -> Launcher:
+def _identify(path: str) -> Launcher:
     try:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=False
@@ -98,13 +98,6 @@ def identify(path: str) -> Launcher:
     return Launcher(path, "unknown", number)
 
 
-def root_environment() -> dict[str, str]:
-    """What lets root start jobs of Open MPI, as in containers."""
-    if os.geteuid() != 0:
-        return {}
-    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-
-
 def launch_command(
     launcher: Launcher, place: Placement, program: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
@@ -113,7 +106,11 @@ def launch_command(
     environment: dict[str, str] = {}
     crowded = place.threads > place.cores
     if launcher.family == "Open MPI":
-        environment |= root_environment()
+        if os.geteuid() == 0:
+            environment |= {
+                "OMPI_ALLOW_RUN_AS_ROOT": "1",
+                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            }
         if crowded:
             command += ["--oversubscribe"]
             environment["OMPI_MCA_mpi_yield_when_idle"] = "1"

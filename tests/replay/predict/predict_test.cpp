@@ -215,7 +215,7 @@ Exchange random_exchange(std::uint64_t seed, std::uint32_t ranks, int messages) 
     const auto from = static_cast<std::uint32_t>(random.below(ranks));
     const auto to = static_cast<std::uint32_t>(random.below(ranks));
     const std::uint64_t bytes = random.below(5000);
-    exchange.receive(to, from, bytes, random.below(2) * 0);
+    exchange.receive(to, from, bytes, 0);
     exchange.send(from, to, bytes, 0);
     if (random.happens(0.3)) {
       exchange.compute(from, static_cast<std::int64_t>(random.below(3000)));
@@ -256,7 +256,46 @@ TEST_P(EitherModel, is_never_faster_than_computing_alone_nor_than_the_bytes_of_a
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, EitherModel, ::testing::Values(Model::points), [](const auto& model) {
+TEST(FlowModel, agrees_with_exact_sharing_within_its_tolerance) {
+  // Enough messages at a time that not every change is settled.
+  const Exchange exchange = random_exchange(3, 40, 4000);
+  Platform platform = simple_platform();
+  platform.topology = {.shape = Shape::fat_tree,
+                       .arity = 4,
+                       .levels = 3,
+                       .oversubscription = 2,
+                       .link_bytes_per_s = 2e9,
+                       .link_latency_ns = 10};
+  const auto exact = static_cast<double>(total_ns(exchange, platform, {.model = Model::flows, .tolerance = 0}));
+  const auto rough = static_cast<double>(total_ns(exchange, platform, {.model = Model::flows, .tolerance = 0.01}));
+  EXPECT_NEAR(rough / exact, 1, 0.02);
+}
+
+TEST(FlowModel, shares_a_link_between_switches) {
+  // Hosts 0 and 1 send through the one link up from their switch.
+  Exchange exchange{8};
+  for (const std::uint32_t from : {0U, 1U}) {
+    exchange.send(from, from + 4, 10'001);
+    exchange.wait_for_all(from);
+    exchange.receive(from + 4, from, 10'001);
+    exchange.wait_for_all(from + 4);
+  }
+  Platform platform = simple_platform();
+  platform.between_hosts.eager_bytes_max = 20'000;
+  platform.hosts = 8;
+  platform.topology = {.shape = Shape::fat_tree,
+                       .arity = 4,
+                       .levels = 2,
+                       .oversubscription = 4,
+                       .link_bytes_per_s = 2e9,
+                       .link_latency_ns = 10};
+  platform.topology.arity = 4;
+  const std::int64_t shared = total_ns(exchange, platform, {.model = Model::flows, .tolerance = 0});
+  EXPECT_EQ(shared, 300 + 1000 + 20 + 10'000 + 200);
+  EXPECT_EQ(total_ns(exchange, platform), 300 + 1000 + 20 + 5'000 + 200);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, EitherModel, ::testing::Values(Model::points, Model::flows), [](const auto& model) {
   return model.param == Model::points ? "points" : "flows";
 });
 

@@ -340,7 +340,8 @@ int main(int argc, char** argv) {
   app.add_option("--synthetic", options.synthetic, plait::replay::synthetic_help());
   app.add_option("--step", options.step, "Only this step of the run");
   app.add_option("--platform", options.platform, "Platform file")->required();
-  app.add_option("--model", options.model, "points (LogGPS)")->check(CLI::IsMember({"points"}));
+  app.add_option("--model", options.model, "points (LogGPS) or flows (max-min fair sharing of links)")
+      ->check(CLI::IsMember({"points", "flows"}));
   app.add_option("--tolerance", options.tolerance, "Of flows: 0 is exact, 0.01 usual")->check(CLI::Range(0.0, 1.0));
   app.add_option("--output", options.output, "Write the prediction (with all changes) as a run folder");
   app.add_option("--against", options.against, "Compare with this recorded or replayed run");

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/replay/predict/detail/flow_network.hpp"
 #include "plait/replay/predict/detail/point_network.hpp"
 #include "plait/replay/predict/detail/stuck.hpp"
 
@@ -60,7 +61,11 @@ Engine::Engine(const Schedule& schedule, const Platform& platform, const Predict
                            *this,
                            static_cast<std::uint32_t>(schedule.ranks.size()),
                            options.tolerance};
-  network_ = std::make_unique<PointNetwork>(parts);
+  if (options.model == Model::points) {
+    network_ = std::make_unique<PointNetwork>(parts);
+  } else {
+    network_ = std::make_unique<FlowNetwork>(parts);
+  }
 }
 
 Engine::~Engine() = default;
@@ -71,9 +76,10 @@ Prediction Engine::run() {
   }
   while (!events_.is_empty()) {
     const Event event = events_.pop();
+    now_ = event.at;
     handle(event);
-    if (events_.next_time() != event.at) {
-      network_->end_instant(event.at);
+    if (events_.next_time() != now_) {
+      network_->end_instant(now_);
     }
   }
   for (const LaneState& lane : lanes_) {
@@ -130,7 +136,11 @@ void Engine::run_lane(std::uint32_t index) {
 }
 
 bool Engine::must_give_way(std::uint32_t lane, Time until) {
+  if (until > now_ && events_.next_time() > now_) {
+    network_->end_instant(now_);  // what it still has to tell may come before
+  }
   if (events_.next_time() >= until) {
+    now_ = until;
     return false;
   }
   events_.push({until, EventKind::lane, lane});
@@ -224,13 +234,9 @@ void Engine::begin_wait(LaneState& lane, std::uint32_t index, const Operation& o
   for (const auto& [at, cost] : ahead_) {
     lane.now = std::max(lane.now, at) + cost;
   }
-  if (lane.remaining == 0) {
-    if (events_.next_time() < lane.now) {
-      events_.push({lane.now, EventKind::lane, index});
-    } else {
-      end_wait(lane);
-      --lane.next;  // as the caller goes to the next
-    }
+  if (lane.remaining == 0 && !must_give_way(index, lane.now)) {
+    end_wait(lane);
+    --lane.next;  // as the caller goes to the next
   }
 }
 

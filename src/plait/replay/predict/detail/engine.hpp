@@ -136,6 +136,7 @@ class Engine final : public NetworkUser {
   std::unordered_map<std::uint64_t, std::uint32_t> sequences_;  ///< Collectives so far, by communicator and rank.
   std::unordered_map<std::uint64_t, std::uint32_t> members_;    ///< Index in communicator, by communicator and rank.
   std::vector<std::pair<Time, Time>> ahead_;                    ///< Workspace of `begin_wait`.
+  Time now_ = 0;
   std::uint64_t message_count_ = 0;
   std::uint64_t byte_count_ = 0;
 };
