@@ -13,7 +13,7 @@ import typer
 
 from plait import __version__
 from plait._errors import PlaitError
-from plait.cli import export, import_, predict
+from plait.cli import export, fit, import_, predict, record
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -44,6 +44,7 @@ app = typer.Typer(
     "Typical use:\n\n"
     "  plait doctor                          is everything here?\n\n"
     "  plait run -n 2 --name first ./ring    run on two ranks, with a trace in runs/first\n\n"
+    "  plait record -- mpirun -n 2 ./any      record a program that knows nothing of plait\n\n"
     "  plait report runs/first --open        a page with task plots, messages, the critical path\n\n"
     "  plait graph runs/first -o graph.svg   which tasks come before which",
     no_args_is_help=True,
@@ -356,8 +357,10 @@ def lab(
 
 
 export.add(app)
+fit.add(app)
 import_.add(app)
 predict.add(app)
+record.add(app)
 
 
 def main() -> NoReturn:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the C++ side was built; and a build of the benchmarks with another MPI than the default one."""
+"""Where the C++ side was built; and builds with another MPI than the default one."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -50,16 +51,55 @@ def bench_folder_of(mpi: str) -> Path:
 
 
 def build_bench(mpi: str, target: str) -> None:
-    """Builds one in `bench_folder_of(mpi)`; mpicc.MPI is what Debian and Ubuntu call its compiler."""
+    """Builds one in `bench_folder_of(mpi)`."""
     folder = bench_folder_of(mpi)
+    _build_with(mpi, folder, ["PLAIT_BUILD_BENCH=ON", "PLAIT_BUILD_TESTS=OFF"], target)
+
+
+#: What the preload library of `plait record` is, below a build folder.
+RECORDER = Path("lib") / "libplait-record.so"
+
+
+def recorder_of(mpi: str) -> Path:
+    """The preload library for this MPI: that of the build folder, where it fits, else one built here.
+
+    Building it takes some seconds, once; after that only what has changed.
+    """
+    built = build_folder() / RECORDER
+    if built.is_file() and _mpi_of(build_folder()) == mpi:
+        return built.resolve()
+    root = source_folder()
+    if root is None:
+        raise PlaitError(
+            f"there is no recorder for {mpi} in {build_folder()}; build plait with this MPI and name "
+            "the folder in PLAIT_BUILD"
+        )
+    folder = root / "build" / f"record-{mpi}"
+    parts = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
+    _build_with(mpi, folder, parts, "plait_record")
+    return (folder / RECORDER).resolve()
+
+
+def _mpi_of(folder: Path) -> str:
+    try:
+        cache = (folder / "CMakeCache.txt").read_text(errors="replace")
+    except OSError:
+        return ""
+    told = " ".join(re.findall(r"^MPI_(?:C_\w+|\w+_LIBRARY)(?::\w+)?=(.*)$", cache, re.MULTILINE))
+    return "mpich" if "mpich" in told else "openmpi" if "openmpi" in told or "libmpi." in told else ""
+
+
+def _build_with(mpi: str, folder: Path, options: list[str], target: str) -> None:
+    """mpicc.MPI is what Debian and Ubuntu call the compiler of an MPI that need not be the machine's."""
     wrapper, launcher = shutil.which(f"mpicc.{mpi}"), shutil.which(f"mpiexec.{mpi}")
     if wrapper is None or launcher is None:
         package = "mpich libmpich-dev" if mpi == "mpich" else "libopenmpi-dev openmpi-bin"
         raise PlaitError(f"there is no mpicc.{mpi} or no mpiexec.{mpi}: apt-get install {package}")
-    options = ["CMAKE_BUILD_TYPE=Release", "PLAIT_BUILD_BENCH=ON", "PLAIT_BUILD_TESTS=OFF"]
+    options = ["CMAKE_BUILD_TYPE=Release", *options]
     options += [f"MPI_C_COMPILER={wrapper}", f"MPIEXEC_EXECUTABLE={launcher}"]
     defines = [f"-D{option}" for option in options]
-    _quietly(["cmake", "-S", str(folder.parents[1]), "-B", str(folder), "-G", "Ninja", *defines])
+    if not (folder / "build.ninja").is_file():
+        _quietly(["cmake", "-S", str(folder.parents[1]), "-B", str(folder), "-G", "Ninja", *defines])
     _quietly(["cmake", "--build", str(folder), "--target", target, "-j", str(os.cpu_count() or 1)])
 
 

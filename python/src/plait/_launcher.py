@@ -62,7 +62,7 @@ def find_launcher(told: str | None) -> Launcher:
             f"no MPI launcher {wanted} found; install one (apt-get install openmpi-bin, or mpich), or "
             "name it with --mpiexec"
         )
-    return _identify(path)
+    return identify(path)
 
 
 def find_launcher_of(mpi: str | None) -> Launcher:
@@ -73,13 +73,13 @@ def find_launcher_of(mpi: str | None) -> Launcher:
         raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(FAMILIES)}", status=2)
     family = FAMILIES[mpi]
     for path in filter(None, map(shutil.which, _NAMES[family])):
-        found = _identify(path)
+        found = identify(path)
         if found.family == family:
             return found
     raise PlaitError(f"no launcher of {family} found; apt-get install {_PACKAGES[family]}")
 
 
-def _identify(path: str) -> Launcher:
+def identify(path: str) -> Launcher:
     try:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=False
@@ -98,6 +98,13 @@ def _identify(path: str) -> Launcher:
     return Launcher(path, "unknown", number)
 
 
+def root_environment() -> dict[str, str]:
+    """What lets root start jobs of Open MPI, as in containers."""
+    if os.geteuid() != 0:
+        return {}
+    return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
 def launch_command(
     launcher: Launcher, place: Placement, program: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
@@ -106,11 +113,7 @@ def launch_command(
     environment: dict[str, str] = {}
     crowded = place.threads > place.cores
     if launcher.family == "Open MPI":
-        if os.geteuid() == 0:
-            environment |= {
-                "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-            }
+        environment |= root_environment()
         if crowded:
             command += ["--oversubscribe"]
             environment["OMPI_MCA_mpi_yield_when_idle"] = "1"

@@ -59,6 +59,6 @@ def test_the_page_shows_threads_calls_messages_and_arrows(tmp_path: Path) -> Non
     assert set(names) == {*run.functions, "send", "receive"}
     assert sites == ["post_sends (halo+0xc0)"]
     assert counters == 4
-    for label in ("rank 0", "worker 0", "messages", "bytes in flight"):
+    for label in ("rank 0", "thread 0", "messages", "bytes in flight"):
         assert label in text, label
     assert (tmp_path / "page.png").stat().st_size > 20_000

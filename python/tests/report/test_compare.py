@@ -37,8 +37,8 @@ def fast(tmp_path_factory: pytest.TempPathFactory) -> Analysis:
 
 def test_the_sentence_says_which_is_faster(slow: Analysis, fast: Analysis) -> None:
     ratio = (slow.working_ns[1] - slow.working_ns[0]) / (fast.working_ns[1] - fast.working_ns[0])
-    assert compare(slow, fast).sentence.startswith(f"B is {ratio:.2f} times faster than A: ")
-    assert compare(fast, slow).sentence.startswith(f"B is {ratio:.2f} times slower than A: ")
+    assert compare(slow, fast).sentence.startswith(f"B is {ratio:.3g} times faster than A: ")
+    assert compare(fast, slow).sentence.startswith(f"B is {ratio:.3g} times slower than A: ")
     assert compare(fast, fast).sentence.startswith("A and B took the same time within 2 %: ")
 
 
@@ -111,6 +111,14 @@ def test_less_is_better_of_times_and_more_of_rates() -> None:
     assert Row("time", 2.0, 1.0).is_better is True
     assert Row("rate", 2.0, 1.0, Unit.RATE, Better.MORE).is_better is False
     assert Row("bytes", 2.0, 1.0, Unit.BYTES, Better.NEITHER).is_better is None
+
+
+def test_what_two_runs_of_one_program_differ_by_is_neither_better_nor_worse() -> None:
+    assert Row("time", 100.0, 99.0).is_better is None
+    assert Row("time", 100.0, 97.0).is_better is True
+    assert Row("idle", 0.500, 0.515, Unit.SHARE).is_better is None
+    assert Row("idle", 0.500, 0.525, Unit.SHARE).is_better is False
+    assert Row("new", None, 5.0).is_better is False
 
 
 def test_the_page_is_shown(slow: Analysis, fast: Analysis, tmp_path: Path) -> None:

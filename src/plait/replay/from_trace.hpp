@@ -28,7 +28,7 @@ struct FromTraceOptions {
 /// with a notice.
 ///
 /// Of other runs (plait's own tasks and messages, SWIFT's logs) each rank has one lane with its sends and receives
-/// at their logged times; see `FromMessages` in from_trace.cpp's folder. All times are on rank 0's clock.
+/// at their logged times and a wait for all at the end of each step. All times are on rank 0's clock.
 ///
 /// What could not be replayed is left out on both sides and told in `Schedule::notices`: messages that had not
 /// completed, receives without a send, sends without a receive, collectives that not all members entered. Error:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,13 @@ from plait.lab.outside import why_not
 from plait.lab.settings import Lab, Work, parse_rate
 
 _PREFIX = "bench_"
+#: Those that are Python: their module, and what they show.
+_MODULES = {
+    "predict": (
+        "plait.commands.bench_predict",
+        "prediction with fitted parameters is within 15 % of the replay, for six different exchanges",
+    )
+}
 #: Modules of plait.benches: they need no build.
 _IN_PYTHON = ("read",)
 
@@ -66,6 +74,9 @@ def list_benches() -> None:
 def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
     if wishes.here and wishes.needs_lab:
         raise PlaitError("--here is without a lab, --hosts and --rate are the lab's; give one", status=2)
+    if name in _MODULES:
+        module = import_module(_MODULES[name][0])
+        return int(module.run(arguments, json_file=json_file, wishes=wishes))
     program = _find(name, wishes.mpi)
     told = _describe(program)
     results = []

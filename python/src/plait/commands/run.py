@@ -27,7 +27,7 @@ GRACE_S = 10.0
 _POLL_S = 0.2
 _PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Files of a trace: what --force may remove, and nothing else.
-_OWN_FILES = ("meta.json", "rank-*.plt", "run.json")
+_OWN_FILES = ("meta.json", "rank-*.plt", "run.json", "sites-*.tsv", "sites.json")
 
 
 @dataclass(frozen=True)
@@ -44,29 +44,79 @@ class Job:
     bind: str
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where a trace is to go: a folder, or a name below runs/, by default made of the program's."""
+
+    output: Path | None
+    name: str | None
+    program: str
+    force: bool
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a job ended: its launcher's status, and the signal that was passed on to it."""
+
+    begun: str
+    status: int
+    stopped_by: signal.Signals | None
+    took_s: float
+
+    @property
+    def is_good(self) -> bool:
+        return self.status == 0 and self.stopped_by is None
+
+    @property
+    def exit_status(self) -> int:
+        """For the shell: 0 only when all went well."""
+        if self.stopped_by is not None:
+            return 128 + int(self.stopped_by)
+        number = launcher.name_signals(self.status)
+        status = 128 + number if number is not None else self.status
+        return status if 0 <= status < 256 else 1
+
+    def in_words(self) -> str:
+        if self.stopped_by is not None:
+            return f"was stopped by {self.stopped_by.name}"
+        number = launcher.name_signals(self.status)
+        if number is not None:
+            return f"failed: a rank was killed by {_signal_name(number)} (exit status {128 + number})"
+        return f"failed with exit status {self.status}"
+
+
 def run_program(job: Job) -> int:
     """Returns the exit status for the shell: 0 only when every rank ended well."""
     if job.bind not in launcher.BINDINGS:
         raise PlaitError(f"--bind {job.bind} is unknown; use {', '.join(launcher.BINDINGS)}", status=2)
-    if job.name is not None and job.output is not None:
-        raise PlaitError("--name and --output both say where the trace goes; give one", status=2)
     program = _find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
     place = launcher.Placement(
         job.ranks, job.workers or _workers_of_shell(), launcher.available_cores(), job.bind
     )
-    folder = _make_run_folder(job) if job.trace else None
+    place_of_run = Place(job.output, job.name, Path(job.program).name, job.force)
+    folder = make_run_folder(place_of_run) if job.trace else None
     command, environment = launcher.launch_command(found, place, [program, *job.arguments])
     environment |= _plait_environment(job, folder)
-    begun = datetime.now(UTC).isoformat(timespec="seconds")
-    started = time.monotonic()
-    status, stopped_by = _supervise(command, {**os.environ, **environment}, not job.trace)
-    took = time.monotonic() - started
+    whole = {**os.environ, **environment}
+    if not job.trace:
+        whole.pop("PLAIT_TRACE", None)
+    ending = supervise(command, whole)
     if folder is not None and any(folder.glob("rank-*.plt")):
-        facts = {"command": [job.program, *job.arguments], "launched": command, "started": begun}
-        ending = {"seconds": round(took, 3), "status": -stopped_by if stopped_by else status}
-        write_text(folder / "run.json", json.dumps({**facts, **ending}, indent=2) + "\n")
-    return _tell(job, folder, status, stopped_by, took)
+        write_facts(folder, [job.program, *job.arguments], command, ending)
+    return _tell(job, folder, ending)
+
+
+def write_facts(folder: Path, command: list[str], launched: list[str], ending: Ending) -> None:
+    """RUN/run.json: what the shell sees of a run."""
+    facts = {
+        "command": command,
+        "launched": launched,
+        "started": ending.begun,
+        "seconds": round(ending.took_s, 3),
+        "status": -ending.stopped_by if ending.stopped_by else ending.status,
+    }
+    write_text(folder / "run.json", json.dumps(facts, indent=2) + "\n")
 
 
 def _workers_of_shell() -> int:
@@ -92,12 +142,15 @@ def _find_program(program: str) -> str:
     )
 
 
-def _make_run_folder(job: Job) -> Path:
-    if job.output is not None:
-        folder = job.output
+def make_run_folder(place: Place) -> Path:
+    """The folder, made, with nothing of an earlier run in it."""
+    if place.name is not None and place.output is not None:
+        raise PlaitError("--name and --output both say where the trace goes; give one", status=2)
+    if place.output is not None:
+        folder = place.output
     else:
         stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-        name = job.name if job.name is not None else f"{Path(job.program).name}-{stamp}"
+        name = place.name if place.name is not None else f"{place.program}-{stamp}"
         if not re.fullmatch(r"[\w.+=,@-][\w.+=,@ -]*", name) or name in (".", ".."):
             raise PlaitError(
                 f"{name!r} is no name for a run; use letters, digits, - and _, or give a folder with "
@@ -110,7 +163,7 @@ def _make_run_folder(job: Job) -> Path:
         if folder.exists() and not folder.is_dir():
             raise PlaitError(f"{folder} is a file; choose another --output")
         if folder.is_dir() and any(folder.iterdir()):
-            if not job.force:
+            if not place.force:
                 raise PlaitError(
                     f"{folder} already holds a run; choose another --name, or replace it with --force"
                 )
@@ -137,12 +190,10 @@ def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
     return environment
 
 
-def _supervise(
-    command: list[str], environment: dict[str, str], untraced: bool
-) -> tuple[int, signal.Signals | None]:
-    """Runs the launcher in a process group of its own; its status, and the signal passed on."""
-    if untraced:
-        environment.pop("PLAIT_TRACE", None)
+def supervise(command: list[str], environment: dict[str, str]) -> Ending:
+    """Runs the launcher in a process group of its own, until all of it has ended."""
+    begun = datetime.now(UTC).isoformat(timespec="seconds")
+    started = time.monotonic()
     # In its own group the terminal's ctrl-C comes to us alone, and is passed on once. Output stays
     # on the terminal; the keyboard it cannot have, as only the foreground group may read it.
     stdin = subprocess.DEVNULL if sys.stdin is None or sys.stdin.isatty() else None
@@ -159,7 +210,7 @@ def _supervise(
             _signal_group(process.pid, number)
         status = _wait(process, received)
     _signal_group(process.pid, signal.SIGKILL)
-    return status, received[0] if received else None
+    return Ending(begun, status, received[0] if received else None, time.monotonic() - started)
 
 
 @contextmanager
@@ -193,7 +244,7 @@ def _wait(process: subprocess.Popen[bytes], received: list[signal.Signals]) -> i
         elif deadline is not None and not (received or dead):
             deadline = None  # a rank that ended had just not been collected yet
         if deadline is not None and now > deadline:
-            _say(f"the job still ran {GRACE_S:.0f} s after it should have ended; killing it")
+            say(f"the job still ran {GRACE_S:.0f} s after it should have ended; killing it")
             # Launchers give ranks groups of their own: the launcher's is not enough.
             _signal_group(process.pid, signal.SIGKILL)
             for child, _ in below:
@@ -237,42 +288,30 @@ def _signal_process(process: int) -> None:
         os.kill(process, signal.SIGKILL)
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
     sys.stdout.flush()
     print(f"plait: {text}", file=sys.stderr, flush=True)
 
 
-def _tell(
-    job: Job, folder: Path | None, status: int, stopped_by: signal.Signals | None, took_s: float
-) -> int:
+def _tell(job: Job, folder: Path | None, ending: Ending) -> int:
     traced = folder is not None and any(folder.glob("rank-*.plt"))
-    shown = _shown(folder) if folder is not None else ""
-    if status == 0 and stopped_by is None:
+    where = shown(folder) if folder is not None else ""
+    if ending.is_good:
         if folder is None:
             return 0
         if traced:
-            _say(f"done in {took_s:.3g} s; see where the time went with: plait report {shown}")
+            say(f"done in {ending.took_s:.3g} s; see where the time went with: plait report {where}")
         else:
-            _say(
-                f"done in {took_s:.3g} s, but {shown} holds no trace: the program does not use plait's "
-                "runtime, or was built without tracing"
+            say(
+                f"done in {ending.took_s:.3g} s, but {where} holds no trace: the program does not use "
+                "plait's runtime, or was built without tracing; plait record works with any MPI program"
             )
         return 0
-    name = Path(job.program).name
-    number = launcher.name_signals(status)
-    if stopped_by is not None:
-        how = f"was stopped by {stopped_by.name}"
-        status = 128 + stopped_by.value
-    elif number is not None:
-        how = f"failed: a rank was killed by {_signal_name(number)} (exit status {128 + number})"
-        status = 128 + number
-    else:
-        how = f"failed with exit status {status}"
     hint = ""
     if traced:
-        hint = f"; the trace written until then can be reported with: plait report {shown}"
-    _say(f"{name} {how} after {took_s:.3g} s{hint}")
-    return status if 0 < status < 256 else 1
+        hint = f"; the trace written until then can be reported with: plait report {where}"
+    say(f"{Path(job.program).name} {ending.in_words()} after {ending.took_s:.3g} s{hint}")
+    return ending.exit_status or 1
 
 
 def _signal_name(number: int) -> str:
@@ -282,7 +321,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _shown(folder: Path) -> str:
+def shown(folder: Path) -> str:
     try:
         text = str(folder.relative_to(Path.cwd()))
     except ValueError:

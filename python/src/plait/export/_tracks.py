@@ -36,7 +36,9 @@ class Track:
     @property
     def label(self) -> str:
         if self.what == "thread":
-            return "other thread" if self.number == events.NO_WORKER else f"worker {self.number}"
+            if self.number == events.NO_WORKER:
+                return "other thread"
+            return f"{'thread' if self.table == 'calls' else 'worker'} {self.number}"
         names = {"spans": "phases", "gaps": "poll gaps", "collectives": "begun collectives"}
         label = names.get(self.what, self.what)
         return label if self.number == 0 else f"{label} {self.number + 1}"

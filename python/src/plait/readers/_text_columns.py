@@ -44,7 +44,7 @@ def read_columns(
     """Reads a table whose last `optional` columns may be missing, in all lines alike; those are then 0.
 
     A last line without its end is left out, as its last number may be cut. Any other line that does not
-    fit raises PlaitError with its number. Cost: about 2 µs a line.
+    fit raises PlaitError with its number. Cost: about 6 µs a line.
     """
     table = TextTable(path)
     parts: list[_Part] = []

@@ -16,7 +16,7 @@ from plait.measures.messages import in_flight
 from plait.measures.wait_states import KIND_TEXTS
 from plait.report.analysis import Analysis
 
-#: Times closer than this are called the same: runs of one program differ so much by themselves.
+#: What is closer than this is called the same: runs of one program differ so much by themselves.
 SAME = 0.02
 _REASONS_MAX = 3
 _SITES_MAX = 15
@@ -69,9 +69,16 @@ class Row:
         return None if not self.a or self.b is None else self.b / self.a - 1.0
 
     @property
+    def is_small(self) -> bool:
+        """The difference is no more than two runs of one program have; of shares: than two points."""
+        if self.unit is Unit.SHARE:
+            return abs(self.difference) <= SAME
+        return not self.difference or (self.change is not None and abs(self.change) <= SAME)
+
+    @property
     def is_better(self) -> bool | None:
-        """None: it is the same, or neither."""
-        if self.better is Better.NEITHER or not self.difference:
+        """None: it is about the same, or neither."""
+        if self.better is Better.NEITHER or self.is_small:
             return None
         return (self.difference < 0) == (self.better is Better.LESS)
 
@@ -131,7 +138,7 @@ def compare(a: Analysis, b: Analysis) -> Comparison:
         a,
         b,
         _sentence(a, b),
-        _reasons(parts, _length(b) - _length(a)),
+        _reasons(parts, _length(a), _length(b)),
         _warnings(a, b),
         Section("whole", "The whole run", "", _whole(a, b)),
         [section for section in sections if section.rows],
@@ -311,15 +318,17 @@ def _sentence(a: Analysis, b: Analysis) -> str:
     if max(one, two) <= (1 + SAME) * min(one, two):
         return f"A and B took the same time within {100 * SAME:.0f} %: {times}."
     if two < one:
-        return f"B is {one / max(1, two):.2f} times faster than A: {times}."
-    return f"B is {two / max(1, one):.2f} times slower than A: {times}."
+        return f"B is {one / max(1, two):.3g} times faster than A: {times}."
+    return f"B is {two / max(1, one):.3g} times slower than A: {times}."
 
 
-def _reasons(parts: list[Row], difference: int) -> list[str]:
-    """The largest differences, while they are more than a twentieth of the whole."""
+def _reasons(parts: list[Row], one: int, two: int) -> list[str]:
+    """The largest differences, while they are more than a twentieth of the whole one and not small."""
+    difference = two - one
+    least = max(0.05 * abs(difference), SAME * min(one, two))
     found = []
     for row in parts[:_REASONS_MAX]:
-        if not difference or abs(row.difference) < 0.05 * abs(difference):
+        if not difference or abs(row.difference) < least:
             break
         more = "more" if row.difference > 0 else "less"
         share = 100 * row.difference / difference

@@ -116,7 +116,7 @@ def _row(row: Row, largest: float) -> str:
     if largest > 0:
         width = 100 * abs(row.difference) / largest
         side = "left:0" if row.difference > 0 else f"left:-{width:.1f}%"
-        colour = {True: _BETTER, False: _WORSE, None: _OTHER}[row.is_better]
+        colour = _BETTER if row.is_better else _OTHER if row.is_better is None else _WORSE
         bar = f'<div style="{side};width:{width:.1f}%;background:{colour}"></div>'
         cells.append(f'<td class="bars"><div class="middle">{bar}</div></td>')
     if row.counts is not None:

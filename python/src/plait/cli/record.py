@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait record`, as the shell sees it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_NOTES = """
+What the program sees: LD_PRELOAD names the recorder, PLAIT_RECORD_FOLDER the folder of the run. They
+reach whatever the command starts, on other hosts too; what does not initialise MPI writes nothing.
+
+Which MPI: that of the launcher in COMMAND, else that of the program, else that of mpiexec. The recorder
+for an MPI that plait was not built with is built at the first use.
+
+A command that starts several MPI programs one after the other makes a run of each: RUN, RUN-2, RUN-3.
+"""
+
+
+def add(app: typer.Typer) -> None:
+    app.command(
+        context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False},
+        epilog=_NOTES,
+    )(record)
+
+
+def record(
+    command: Annotated[
+        list[str],
+        typer.Argument(help="What starts the program, as you would type it.", metavar="COMMAND..."),
+    ],
+    name: Annotated[
+        str | None,
+        typer.Option(help="Record into runs/NAME. [default: the program's name and the time]"),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="Record into this folder instead.")
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the recording of an earlier run there.")
+    ] = False,
+    mpi: Annotated[
+        str | None,
+        typer.Option(metavar="openmpi|mpich", help="The program's MPI. [default: see below]"),
+    ] = None,
+    progress: Annotated[
+        bool,
+        typer.Option("--progress", help="Also let a thread make progress while the program computes."),
+    ] = False,
+) -> None:
+    """Record what any MPI program does with MPI: C, C++, Fortran or Python, as it is.
+
+    Nothing is compiled anew. Each call is noted with its times, where in the program it stands, and what
+    it moves; messages are matched when the run is read. It costs about 0.1 microseconds a call. The
+    program's output and exit status stay what they are.
+
+    Examples:
+
+      plait record -- mpirun -n 4 ./my_program input.yml
+
+      plait record --name melt -- mpirun -n 2 lmp -in melt.in
+
+      plait record --mpi mpich -- mpiexec.mpich -n 2 python3 script.py
+
+      plait record --progress --name helped -- mpirun -n 4 ./my_program     (and compare)
+
+    Then: plait report runs/melt
+    """
+    module = import_module("plait.commands.record")
+    wishes = module.Wishes(name=name, output=output, force=force, mpi=mpi, progress=progress)
+    raise typer.Exit(module.record(command, wishes))

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait record`: starts a command with the recorder before MPI, and says what was recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plait import _build
+from plait import _launcher as launcher
+from plait._errors import PlaitError
+from plait._files import write_text
+from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
+
+_LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*")
+#: Names of call sites are cut at the left to this many bytes (docs/trace-format.md).
+_SITE_BYTES = 56
+_RESOLVE_S = 120
+
+
+@dataclass(frozen=True)
+class Wishes:
+    name: str | None
+    output: Path | None
+    force: bool
+    mpi: str | None
+    progress: bool
+
+
+def record(command: Sequence[str], wishes: Wishes) -> int:
+    """Returns the command's exit status."""
+    found = shutil.which(command[0])
+    if found is None:
+        raise PlaitError(
+            f"there is no command {command[0]}; give what you would type without plait", status=2
+        )
+    starter = launcher.identify(found) if _LAUNCHERS.fullmatch(Path(found).name) else None
+    mpi = wishes.mpi or _mpi_of(starter, found)
+    if mpi not in launcher.FAMILIES:
+        raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(launcher.FAMILIES)}", status=2)
+    recorder = _build.recorder_of(mpi)
+    folder = make_run_folder(Place(wishes.output, wishes.name, _program_in(command), wishes.force))
+    earlier = set(_folders(folder))
+    environment = _environment(recorder, folder, wishes.progress)
+    launched = _with_exports(list(command), starter, environment)
+    whole = {**os.environ, **launcher.root_environment(), **environment}
+    ending = supervise(launched, whole)
+    made = [run for run in _folders(folder) if run == folder or run not in earlier]
+    for run in made:
+        write_facts(run, list(command), launched, ending)
+        write_text(run / "sites.json", json.dumps(resolve_sites(run), indent=1) + "\n")
+    _tell(Path(command[0]).name, folder, made, ending)
+    return ending.exit_status
+
+
+def _mpi_of(starter: launcher.Launcher | None, program: str) -> str:
+    """By the launcher; else by the libraries of the program; else by the machine's launcher."""
+    if starter is None:
+        listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+        if "libmpich" in listed:
+            return "mpich"
+        if "libmpi." in listed:
+            return "openmpi"
+        starter = launcher.find_launcher(None)
+    for name, family in launcher.FAMILIES.items():
+        if family == starter.family:
+            return name
+    raise PlaitError(
+        f"{starter.path} is a launcher of neither Open MPI nor MPICH; say which with --mpi", status=2
+    )
+
+
+def _program_in(command: Sequence[str]) -> str:
+    """What to name the run after: the first word behind the launcher that is a program."""
+    for word in command[1:] if _LAUNCHERS.fullmatch(Path(command[0]).name) else command:
+        if not word.startswith("-") and shutil.which(word) is not None:
+            return Path(word).name
+    return Path(command[0]).name
+
+
+def _environment(recorder: Path, folder: Path, progress: bool) -> dict[str, str]:
+    before = os.environ.get("LD_PRELOAD")
+    environment = {
+        "LD_PRELOAD": f"{recorder}:{before}" if before else str(recorder),
+        "PLAIT_RECORD_FOLDER": str(folder),
+    }
+    if progress:
+        environment["PLAIT_RECORD_PROGRESS"] = "1"
+    return environment
+
+
+def _with_exports(
+    command: list[str], starter: launcher.Launcher | None, environment: dict[str, str]
+) -> list[str]:
+    """Open MPI passes variables to other hosts only where it is told to; MPICH always does."""
+    if starter is None or starter.family != "Open MPI":
+        return command
+    exports = [word for name in environment for word in ("-x", name)]
+    return [command[0], *exports, *command[1:]]
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Those of the programs that the command has started, RUN, RUN-2, ..., if they hold a trace."""
+    numbered = [
+        other
+        for other in folder.parent.glob(f"{folder.name}-*")
+        if re.fullmatch(re.escape(folder.name) + r"-\d+", other.name)
+    ]
+    return [run for run in (folder, *sorted(numbered)) if any(run.glob("rank-*.plt"))]
+
+
+# --- call sites -----------------------------------------------------------------------------------
+
+
+def resolve_sites(folder: Path) -> dict[str, dict[str, str | int | None]]:
+    """Of each call site's name in a run: function, file and line, as far as they can be found out.
+
+    Lines need debug information in the program (-g); functions a symbol. Without addr2line there are the
+    symbols that the loader knows.
+    """
+    modules: dict[str, dict[str, str]] = {}
+    for path in sorted(folder.glob("sites-*.tsv")):
+        for line in path.read_text(errors="replace").splitlines():
+            words = line.split("\t")
+            if len(words) == 4:
+                modules.setdefault(words[1], {})[words[2]] = words[3]
+    sites: dict[str, dict[str, str | int | None]] = {}
+    for module, offsets in modules.items():
+        lines = _lines_of(module, list(offsets))
+        names = _demangled([lines[offset][0] or symbol for offset, symbol in offsets.items()])
+        for (offset, _), name in zip(offsets.items(), names, strict=True):
+            _, file, number = lines[offset]
+            text = f"{Path(module).name}+{offset}".encode()[-_SITE_BYTES:].decode(errors="replace")
+            sites[text] = {"function": name or None, "file": file, "line": number}
+    return sites
+
+
+def _lines_of(module: str, offsets: list[str]) -> dict[str, tuple[str, str | None, int | None]]:
+    """Of each offset: the function's symbol or "", the file, the line."""
+    found: dict[str, tuple[str, str | None, int | None]] = dict.fromkeys(offsets, ("", None, None))
+    told = _filtered(["addr2line", "-f", "-e", module], offsets)
+    for offset, function, place in zip(offsets, told[::2], told[1::2], strict=False):
+        file, _, number = place.partition(" (")[0].rpartition(":")
+        found[offset] = (
+            "" if function == "??" else function,
+            None if file in ("", "??") else file,
+            int(number) if number.isdigit() and number != "0" else None,
+        )
+    return found
+
+
+def _demangled(names: list[str]) -> list[str]:
+    told = _filtered(["c++filt"], names)
+    return told if len(told) == len(names) else names
+
+
+def _filtered(command: list[str], lines: Iterable[str]) -> list[str]:
+    """What a program makes of lines; nothing when there is no such program, or it fails."""
+    try:
+        done = subprocess.run(
+            command,
+            input="".join(f"{line}\n" for line in lines),
+            capture_output=True,
+            text=True,
+            timeout=_RESOLVE_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    return done.stdout.splitlines() if done.returncode == 0 else []
+
+
+# --- what to say ----------------------------------------------------------------------------------
+
+
+def _missing_ranks(folder: Path) -> str:
+    """A sentence on ranks without a file; "" when all are there."""
+    try:
+        ranks = int(json.loads((folder / "meta.json").read_text())["ranks"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"{shown(folder)}/meta.json is missing: rank 0 ended before it could write it"
+    missing = [rank for rank in range(ranks) if not (folder / f"rank-{rank:04}.plt").is_file()]
+    if not missing:
+        return ""
+    listed = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
+    return (
+        f"of {ranks} ranks {len(missing)} have no file in {shown(folder)} (rank {listed}): is the "
+        "folder on a disk that all hosts share?"
+    )
+
+
+def _tell(program: str, folder: Path, made: list[Path], ending: Ending) -> None:
+    if not ending.is_good:
+        say(f"{program} {ending.in_words()} after {ending.took_s:.3g} s")
+    if not made:
+        say(
+            f"nothing was recorded in {shown(folder)}: no program that the command started has "
+            "initialised MPI, or it uses another MPI (see --mpi)"
+        )
+        return
+    for run in made:
+        trouble = _missing_ranks(run)
+        if trouble:
+            say(trouble)
+    if len(made) > 1:
+        say(
+            f"the command ran {len(made)} MPI programs; each has a folder: {', '.join(map(shown, made))}"
+        )
+    say(
+        f"recorded in {ending.took_s:.3g} s; see where the time went with: plait report {shown(made[0])}"
+    )

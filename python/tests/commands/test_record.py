@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait record`: programs under a real MPI, and what is said where something is missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plait import _build
+from plait.commands.record import resolve_sites
+
+_PROGRAM = """
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char** argv) {
+  int rank;
+  if (argc > 1) { puts("no MPI"); return 7; }
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) puts("hello");
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def record(*arguments: object, cwd: Path) -> Any:
+    return subprocess.run(
+        [sys.executable, "-m", "plait", "record", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={
+            **os.environ,
+            "PLAIT_BUILD": str(_build.build_folder().absolute()),
+            "COLUMNS": "100",
+        },
+        timeout=600,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module", params=["openmpi", "mpich"])
+def program(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
+    mpi = request.param
+    wrapper = shutil.which(f"mpicc.{mpi}")
+    if wrapper is None or shutil.which(f"mpiexec.{mpi}") is None:
+        pytest.skip(f"no {mpi} here: tools/setup installs it")
+    folder = tmp_path_factory.mktemp(mpi)
+    (folder / "hello.c").write_text(_PROGRAM)
+    subprocess.run([wrapper, "-g", "-o", "hello", "hello.c"], cwd=folder, check=True)
+    return mpi, folder
+
+
+def test_a_program_is_recorded_and_says_what_it_always_says(program: tuple[str, Path]) -> None:
+    mpi, folder = program
+    done = record("--name", "one", "--", f"mpiexec.{mpi}", "-n", 2, "./hello", cwd=folder)
+    assert (done.returncode, done.stdout) == (0, "hello\n"), done.stderr
+    assert "plait report runs/one" in done.stderr
+    run = folder / "runs" / "one"
+    assert json.loads((run / "meta.json").read_text())["recorder"] == "mpi"
+    assert (run / "rank-0001.plt").is_file()
+    sites = json.loads((run / "sites.json").read_text())
+    lines = {site["line"] for site in sites.values() if site["function"] == "main"}
+    assert lines == {7, 9, 11}
+    again = record("--name", "one", "--", f"mpiexec.{mpi}", "-n", 2, "./hello", cwd=folder)
+    assert again.returncode == 1
+    assert "already holds a run" in again.stderr
+
+
+def test_a_program_without_mpi_leaves_a_sentence_and_its_status(program: tuple[str, Path]) -> None:
+    _, folder = program
+    done = record("--name", "none", "--", "./hello", "x", cwd=folder)
+    assert (done.returncode, done.stdout) == (7, "no MPI\n")
+    assert "nothing was recorded" in done.stderr
+
+
+def test_each_program_of_a_script_has_its_folder(program: tuple[str, Path]) -> None:
+    mpi, folder = program
+    one = f"mpiexec.{mpi} -n 1 ./hello"
+    done = record("--name", "two", "--mpi", mpi, "--", "sh", "-c", f"{one} && {one}", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "2 MPI programs" in done.stderr
+    assert (folder / "runs" / "two-2" / "sites.json").is_file()
+
+
+def test_an_unknown_command_is_told_in_one_sentence(tmp_path: Path) -> None:
+    done = record("--", "nowhere", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "there is no command nowhere" in done.stderr
+
+
+def test_sites_of_modules_that_are_gone_keep_the_symbol_that_the_loader_knew(tmp_path: Path) -> None:
+    (tmp_path / "sites-0000.tsv").write_text(
+        "0\t/nowhere/libx.so\t0x10\t_ZN1a1bEv\n1\t/nowhere/libx.so\t0x20\t\nhalf a line"
+    )
+    sites = resolve_sites(tmp_path)
+    assert sites["libx.so+0x10"]["function"] in ("a::b()", "_ZN1a1bEv")
+    assert sites["libx.so+0x20"] == {"function": None, "file": None, "line": None}
