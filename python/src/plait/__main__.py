@@ -13,7 +13,7 @@ import typer
 
 from plait import __version__
 from plait._errors import PlaitError
-from plait.cli import export, fit, import_, predict, record
+from plait.cli import export, fit, import_, predict, record, replay
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -361,6 +361,7 @@ fit.add(app)
 import_.add(app)
 predict.add(app)
 record.add(app)
+replay.add(app)
 
 
 def main() -> NoReturn:

@@ -281,7 +281,7 @@ void PlayThread::begin_collective(const Place& place, const Operation& operation
         .peer = operation.peer,
         .number = one.number});
   if (waits) {
-    end(id);
+    end(id, now());
   } else {
     watch(id, operation);
   }
@@ -332,8 +332,8 @@ void PlayThread::wait(const Place& place, const Operation& operation) {
                          .count = static_cast<std::uint32_t>(waited_.size())};
   if (!state_.options.has_several_threads(state_.part.schedule.lanes.size())) {
     state_.backend.wait(waited_);
-    note(function_wait, event);
-    std::ranges::for_each(waited_, [this](OperationId id) { end(id); });
+    const nanoseconds completed = note(function_wait, event);
+    std::ranges::for_each(waited_, [this, completed](OperationId id) { end(id, completed); });
     return;
   }
   // Another thread's failure must end this wait.
@@ -343,7 +343,7 @@ void PlayThread::wait(const Place& place, const Operation& operation) {
     const std::size_t ended = std::erase_if(waited_, [this](OperationId id) {
       const bool has_ended = state_.backend.test(id);
       if (has_ended) {
-        end(id);
+        end(id, now());
       }
       return has_ended;
     });
@@ -364,12 +364,13 @@ bool PlayThread::poll(std::size_t tests_max) {
       ++next_watched_;
       continue;
     }
-    note(function_test,
-         {.what = trace::CallClass::completes,
-          .start = start,
-          .number = state_.numbers.fetch_add(1, std::memory_order_relaxed) + 1,  // a count; orders nothing
-          .count = 1});
-    end(id);
+    const nanoseconds completed =
+        note(function_test,
+             {.what = trace::CallClass::completes,
+              .start = start,
+              .number = state_.numbers.fetch_add(1, std::memory_order_relaxed) + 1,  // a count; orders nothing
+              .count = 1});
+    end(id, completed);
     has_ended = true;
     watched_[next_watched_] = watched_.back();
     watched_.pop_back();
@@ -389,7 +390,7 @@ void PlayThread::finish() {
   }
 }
 
-void PlayThread::end(OperationId operation) {
+void PlayThread::end(OperationId operation, nanoseconds completed) {
   UnderWay& one = state_.operations[operation.value()];
   const Operation& what = state_.operation(one);
   if (what.action == Action::collective) {
@@ -409,7 +410,7 @@ void PlayThread::end(OperationId operation) {
                     .is_matched_by_order = true,
                     .posted = one.posted,
                     .handed = is_send ? one.handed : nanoseconds{},
-                    .completed = now()});
+                    .completed = completed});
     ++messages_;
     bytes_ += what.bytes;
     state_.buffers.give(one.buffer, what.bytes);
@@ -431,7 +432,7 @@ void PlayThread::verify(const UnderWay& one) {
   }
 }
 
-void PlayThread::note(std::size_t function, trace::CallEvent event) {
+nanoseconds PlayThread::note(std::size_t function, trace::CallEvent event) {
   if (event.end == nanoseconds::zero()) {
     event.end = now();
   }
@@ -439,6 +440,7 @@ void PlayThread::note(std::size_t function, trace::CallEvent event) {
   samples_[function].push_back(event.end - event.start);
   calling_ += event.end - event.start;
   trace_.call(event);
+  return event.end;
 }
 
 void PlayThread::add_to(Played& played) const {

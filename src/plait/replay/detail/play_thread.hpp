@@ -59,11 +59,12 @@ class PlayThread {
   [[nodiscard]] bool is_waited_at_once(const Place& place) const;
   void look();
   void wait(const Place& place, const Operation& operation);
-  void end(OperationId operation);
+  void end(OperationId operation, nanoseconds completed);
   void verify(const UnderWay& one);
   bool poll(std::size_t tests_max);
   void finish();
-  void note(std::size_t function, trace::CallEvent event);
+  /// When the call ended.
+  nanoseconds note(std::size_t function, trace::CallEvent event);
   void watch(OperationId operation, const Operation& what);
 
   PlayState& state_;
