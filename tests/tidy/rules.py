@@ -301,7 +301,7 @@ def untested_headers(paths: Collection[str], covered_by: Mapping[str, str]) -> l
                 f"{path}:1: no test: write {test}, or say in tests/tidy/exceptions.toml whose test covers it and why"
             )
         else:
-            named = re.match(r"(tests/\S+_test\.cpp|python/tests/\S+\.py)\b", covered_by[name])
+            named = re.match(r"(tests/\S+_test\.(?:cpp|py)|python/tests/\S+\.py)\b", covered_by[name])
             if named is None or named.group(1) not in paths:
                 found.append(
                     f"tests/tidy/exceptions.toml:1: {name}: the line must begin with the path of an existing test"
