@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from plait import _events as events
@@ -20,7 +22,7 @@ PARTS = (
 PART_TEXTS = (
     "computing (in no call)",
     *KIND_TEXTS,
-    "data that was ready to move earlier",
+    "data that was ready earlier",
     "other time in calls",
 )
 
@@ -51,3 +53,13 @@ def rank_times(run: Run, calls: CallMeasures) -> pl.DataFrame:
         )
         .select("rank", *PARTS)
     )
+
+
+def large_parts(values: npt.NDArray[np.float64]) -> list[int]:
+    """Those that can be seen: computing, other time in calls, and what is more than 0.3 % of the whole.
+
+    `values`: [rank, part]. What is left out belongs to the other time in calls, the last part.
+    """
+    sums = values.sum(axis=0)
+    last = len(PARTS) - 1
+    return [i for i in range(len(PARTS)) if i in (0, last) or sums[i] > 0.003 * sums.sum()]

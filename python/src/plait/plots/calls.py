@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from plait._units import format_share, time_unit
 from plait.measures.rank_groups import group_rows, group_size
-from plait.measures.rank_time import PART_TEXTS, PARTS, rank_times
+from plait.measures.rank_time import PART_TEXTS, PARTS, large_parts, rank_times
 from plait.plots import palette, style
 from plait.plots.timeline import draw_lane, kind_table
 from plait.report.analysis import Analysis
@@ -100,7 +100,7 @@ def _draw_messages(axes: Axes, own: list[Lane], analysis: Analysis, window_ns: t
     scale, _ = time_unit(window_ns[1] - window_ns[0])
     row = {lane.rank: index + 0.42 for index, lane in reversed(list(enumerate(own)))}
     inside = analysis.matched.filter(
-        (pl.col("received_ns") >= window_ns[0]) & (pl.col("sent_ns") <= window_ns[1])
+        (pl.col("received_ns") <= window_ns[1]) & (pl.col("sent_ns") >= window_ns[0])
     )
     if inside.height > _ARROWS_MAX:
         return
@@ -188,7 +188,8 @@ def plot_waits(analysis: Analysis) -> Figure | None:
         return None
     times = rank_times(analysis.run, analysis.calls)
     values = times.select(PARTS).to_numpy().astype(np.float64)
-    shown = [i for i in range(len(PARTS)) if values[:, i].sum() > 0]
+    shown = large_parts(values)
+    values[:, -1] += values.sum(axis=1) - values[:, shown].sum(axis=1)
     return _stacks(
         times["rank"].to_list(),
         values[:, shown],

@@ -4,9 +4,13 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
-from plait._units import bytes_unit, time_unit
+from plait._units import bytes_unit, format_time, time_unit
 from plait.measures.messages import data_rate, in_flight, since_step_start
 from plait.plots import palette, style
 from plait.report.analysis import Analysis
@@ -15,6 +19,8 @@ _POINTS_MAX = 60_000
 _BINS = 500
 _LEGEND_MAX = 16
 _HIGHEST = 8
+
+Numbers = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"))
 
 
@@ -77,6 +83,8 @@ def plot_scatter(analysis: Analysis) -> Figure | None:
         return None
     if matched.height > _POINTS_MAX:
         matched = matched[np.linspace(0, matched.height - 1, _POINTS_MAX).astype(np.int64)]
+    if analysis.steps.height < 2:
+        return _plot_delays(analysis, matched)
     starts = analysis.steps["start_ns"].to_numpy()
     sent_ns = matched["sent_ns"].to_numpy()
     sent = since_step_start(sent_ns, sent_ns, starts).astype(np.float64)
@@ -87,22 +95,7 @@ def plot_scatter(analysis: Analysis) -> Figure | None:
     figure = style.new_figure(8, 6.4)
     axes = style.add_axes(figure)[0]
     axes.plot([0, high / scale], [0, high / scale], color=style.SOFT, linewidth=1, linestyle="--")
-    source = matched["source"].to_numpy()
-    ranks = np.unique(source)
-    size = 12 if matched.height < 2000 else 3
-    # Each rank by itself only where a legend names it.
-    groups = [source == rank for rank in ranks] if ranks.size <= _LEGEND_MAX else [source >= 0]
-    for own, rank in zip(groups, ranks, strict=False):
-        named = ranks.size <= _LEGEND_MAX
-        axes.scatter(
-            sent[own] / scale,
-            received[own] / scale,
-            s=size,
-            c=[palette.rank_colour(int(r)) for r in ([rank] if named else source)],
-            alpha=0.5,
-            linewidths=0,
-            label=f"rank {rank}" if named else None,
-        )
+    count = _scatter(axes, sent / scale, received / scale, matched["source"].to_numpy())
     axes.set_xlim(0, high / scale)
     axes.set_ylim(0, high / scale)
     axes.grid()
@@ -110,8 +103,48 @@ def plot_scatter(analysis: Analysis) -> Figure | None:
     axes.set_xlabel(f"sent, since the start of its step [{unit}]")
     axes.set_ylabel(f"received, since the start of its step [{unit}]")
     style.title(axes, "When messages were sent, and when received")
-    _legend(figure, ranks.size)
+    _legend(figure, count)
     return figure
+
+
+def _plot_delays(analysis: Analysis, matched: pl.DataFrame) -> Figure:
+    """Of a run without steps: how long each message was under way."""
+    sent_ns, received_ns = matched["sent_ns"].to_numpy(), matched["received_ns"].to_numpy()
+    scale, unit = time_unit(analysis.total_ns)
+    delay = np.maximum(received_ns - sent_ns, 1)
+    figure = style.new_figure(13, 4.4)
+    axes = style.add_axes(figure)[0]
+    time = (sent_ns - analysis.window_ns[0]) / scale
+    count = _scatter(axes, time, delay, matched["source"].to_numpy())
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: format_time(value)))
+    axes.minorticks_off()
+    axes.set_xlim(0, analysis.total_ns / scale)
+    axes.grid()
+    axes.set_axisbelow(True)
+    axes.set_xlabel(f"sent, since the start of the run [{unit}]")
+    axes.set_ylabel("from sending to the end of the receive")
+    style.title(axes, "How long messages were under way")
+    _legend(figure, count)
+    return figure
+
+
+def _scatter(axes: Axes, x: Numbers, y: Numbers, source: npt.NDArray[np.int32]) -> int:
+    """Coloured by sender; each by itself only where a legend can name it. Returns how many there are."""
+    ranks = np.unique(source)
+    is_named = ranks.size <= _LEGEND_MAX
+    for rank in ranks if is_named else [-1]:
+        own = source == rank if is_named else source >= 0
+        axes.scatter(
+            x[own],
+            y[own],
+            s=12 if source.size < 2000 else 3,
+            c=[palette.rank_colour(int(r)) for r in source[own]],
+            alpha=0.5,
+            linewidths=0,
+            label=f"rank {rank}" if is_named else None,
+        )
+    return int(ranks.size)
 
 
 def _highest(peaks: dict[int, float]) -> list[int]:

@@ -52,7 +52,8 @@ def plot_matrix(analysis: Analysis) -> Figure | None:
 def _draw_matrix(figure: Figure, axes: Axes, values: Floats, ranks: int, *, is_bytes: bool) -> None:
     shown: Floats = np.where(values > 0, values, np.nan)
     least, most = float(np.nanmin(shown)), float(np.nanmax(shown))
-    scale: Normalize = LogNorm(least, most) if most > least else Normalize(0, most)
+    # At least a power of ten from pale to dark, so that small differences look small.
+    scale = LogNorm(min(least, most / 10), most)
     image = axes.imshow(
         shown,
         cmap=colour_map("amounts", palette.AMOUNTS),
@@ -69,13 +70,15 @@ def _draw_matrix(figure: Figure, axes: Axes, values: Floats, ranks: int, *, is_b
             if value > 0:
                 colour = palette.ink_on(palette.AMOUNTS[round(6 * float(scale(value)))])
                 text = format_bytes(value) if is_bytes else f"{value:,.0f}"
-                axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
+                axes.text(column, row, text, ha="center", va="center", fontsize=7, color=colour)
     bar = figure.colorbar(image, ax=axes, shrink=0.7, pad=0.02)
-    if is_bytes:
-        bar.formatter = FuncFormatter(lambda value, _: format_bytes(value))
+    low, high = float(scale.vmin or 1.0), float(scale.vmax or 1.0)
+    ticks = [low, (low * high) ** 0.5, high]
+    names = [format_bytes(value) if is_bytes else f"{value:,.3g}" for value in ticks]
+    bar.ax.minorticks_off()
+    bar.set_ticks(ticks, labels=names)
     bar.ax.minorticks_off()
     bar.outline.set_visible(False)
-    bar.update_ticks()
 
 
 def plot_sizes(analysis: Analysis) -> Figure | None:

@@ -31,11 +31,12 @@ def columns(
     tips: Sequence[str],
     *,
     most: str,
-    ends: tuple[str, str],
+    marks: Sequence[str],
 ) -> str:
     """Stacked columns. `values`: [column, part]; `tips`: hover text of each column, in lines.
 
-    `most`: what the highest column amounts to; `ends`: what the first and the last column are.
+    `most`: what the highest column amounts to; `marks`: what stands below columns, evenly spread
+    from the first on; two are put at the ends.
     """
     count = values.shape[0]
     high = max(float(values.sum(axis=1).max()), 1e-300) if count else 1.0
@@ -59,5 +60,6 @@ def columns(
         f'<div class="scale"><span>{escape(most)}</span></div>'
         f'<svg class="columns" viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none">'
         f"{''.join(shapes)}</svg>"
-        f'<div class="scale"><span>{escape(ends[0])}</span><span>{escape(ends[1])}</span></div>'
+        f'<div class="{"scale" if len(marks) == 2 else "marks"}">'
+        f"{''.join(f'<span>{escape(mark)}</span>' for mark in marks)}</div>"
     )

@@ -6,6 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
+#: The head of a column with places in the program.
+PLACE = "called in"
+
 
 def figure(name: str, title: str, text: str, inside: str, *, plain: bool = False) -> str:
     """`text` and `inside` are HTML. A plain figure is drawn without scripts of its own."""
@@ -25,9 +28,14 @@ def legend(items: Sequence[tuple[str, str]]) -> str:
 
 def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Heads are text, cells HTML."""
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
+    head = "".join(_head(text) for text in heads)
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return (
         f'<div class="wide"><table><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead>{body}</table></div>"
     )
+
+
+def _head(text: str) -> str:
+    """Over cells of text, which stand at the left: those of places."""
+    return f'<th class="left">{escape(text)}</th>' if text == PLACE else f"<th>{escape(text)}</th>"

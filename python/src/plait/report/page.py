@@ -123,9 +123,13 @@ def _tiles(analysis: Analysis) -> str:
     run = analysis.run
     count, size = message_totals(run)
     tiles = [(format_time(analysis.total_ns), "traced time")]
-    workers = run.meta.get("workers")
+    workers = run.meta.get("workers") if not run.calls.height else None
     each = format_count(workers, "worker") + " each" if isinstance(workers, int) else ""
     tiles.append((format_count(run.ranks, "rank"), each or "in the run"))
+    if analysis.calls.by_function.height:
+        inside = int(analysis.calls.by_function["time_ns"].sum())
+        tiles.append((format_share(inside, analysis.calls.whole_ns), "of the ranks' time was in calls"))
+        tiles.append((f"{run.calls.height:,}", "calls"))
     if analysis.ranks.height:
         shares = analysis.ranks["idle_share"].to_list()
         ranks = f"idle, of {len(shares)} ranks: {min(shares):.1%} to {max(shares):.1%}"
@@ -261,14 +265,23 @@ def _messages(analysis: Analysis, payload: Payload) -> list[str]:
             "until all of it had arrived.",
             legend,
         ),
-        figure(
-            "scatter",
+        figure("scatter", *_scatter_text(analysis), legend),
+    ]
+
+
+def _scatter_text(analysis: Analysis) -> tuple[str, str]:
+    if analysis.steps.height > 1:
+        return (
             "When messages were sent, and when received",
             "A dot for each message, coloured by its sender. The further above the line, the longer it "
             "was under way; dots side by side at one height were all noticed at once.",
-            legend,
-        ),
-    ]
+        )
+    return (
+        "How long messages were under way",
+        "A dot for each message, coloured by its sender: from when it was sent to when its receive "
+        "ended. Slanted rows of dots that fall were all noticed at one moment; bands are sizes, or pairs "
+        "of ranks; what lies far above the rest waited for a rank, or for somebody to look.",
+    )
 
 
 def _phases(analysis: Analysis) -> str:

@@ -11,12 +11,12 @@ import polars as pl
 
 from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures.rank_groups import group_rows, group_size
-from plait.measures.rank_time import PART_TEXTS, PARTS, rank_times
+from plait.measures.rank_time import PART_TEXTS, PARTS, large_parts, rank_times
 from plait.measures.wait_states import KIND_TEXTS
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.bars import bar, columns
-from plait.report.html import figure, legend, swatch, table
+from plait.report.html import PLACE, figure, legend, swatch, table
 
 #: Functions and sites in the tables; the rest is put together in a last row.
 ROWS_MAX = 12
@@ -34,7 +34,7 @@ def call_time_section(analysis: Analysis) -> str:
     whole = calls.whole_ns
     heads = ("", "", "time", "of the whole", "calls", "mean", "longest", "bytes given")
     by_function = table("By function", ("function", *heads[1:]), _rows(analysis, calls.by_function))
-    by_site = table("By call site", ("called in", *heads[1:]), _rows(analysis, calls.by_site))
+    by_site = table("By call site", ("function", PLACE, *heads[1:]), _rows(analysis, calls.by_site))
     inside = int(calls.by_function["time_ns"].sum())
     return figure(
         "call-time",
@@ -54,18 +54,17 @@ def _rows(analysis: Analysis, found: pl.DataFrame) -> list[list[str]]:
     longest = max(1, int(found["time_ns"].max() or 0))  # type: ignore[arg-type]
     rows = []
     for row in found.head(ROWS_MAX).iter_rows(named=True):
-        name = run.functions[row["function"]]
-        if "site" in row:
-            where = str(run.sites[row["site"]]) if row["site"] >= 0 else "an unknown place"
-            name = f"{where}: {name}"
         colour = colours[row["function"]]
-        rows.append([swatch(colour, name), *_cells(row, colour, longest, whole)])
+        name = swatch(colour, run.functions[row["function"]])
+        where = [_place(analysis, row["site"])] if "site" in row else []
+        rows.append([name, *where, *_cells(row, colour, longest, whole)])
     rest = found.slice(ROWS_MAX)
     if rest.height:
         sums = rest.select(pl.col("time_ns", "count", "bytes_given").sum(), pl.col("max_ns").max())
         row = sums.row(0, named=True)
         row["mean_ns"] = row["time_ns"] / max(1, row["count"])
-        rows.append([f"{rest.height} more", *_cells(row, "#9aa5b1", longest, whole)])
+        where = [""] if "site" in found.columns else []
+        rows.append([f"{rest.height} more", *where, *_cells(row, "#9aa5b1", longest, whole)])
     return rows
 
 
@@ -87,7 +86,8 @@ def waits_section(analysis: Analysis) -> str:
         return ""
     times = rank_times(analysis.run, analysis.calls)
     values = times.select(PARTS).to_numpy().astype(np.float64)
-    shown = [i for i in range(len(PARTS)) if values[:, i].sum() > 0]
+    shown = large_parts(values)
+    values[:, -1] += values.sum(axis=1) - values[:, shown].sum(axis=1)
     colours = [_on_page(palette.RANK_TIME[i]) for i in shown]
     texts = [PART_TEXTS[i] for i in shown]
     values = values[:, shown]
@@ -103,7 +103,7 @@ def waits_section(analysis: Analysis) -> str:
         "What each rank's time went into",
         "Late sender: a receive, or a wait for one, before the message was sent. Late receiver: a send "
         "that needs its receive, before that was posted. At a barrier or another collective: until the "
-        "last rank came. Data that was ready to move earlier had both sides posted, but nobody looked: "
+        "last rank came. Data that was ready earlier had both sides posted, but nobody looked: "
         "background progression would have moved it. The rest of the time in calls is moving data. Who "
         "came late is the cause: look there for more work, or for what delays "
         "it.",
@@ -135,7 +135,7 @@ def _rank_columns(ranks: list[int], values: Floats, colours: list[str], texts: l
         tips.append("\n".join([name, *told]))
     what = "each column is a rank" if each == 1 else f"each column is the mean of {each} ranks"
     most = f"{format_time(float(values.sum(axis=1).max()))}; {what}"
-    return columns(values, colours, tips, most=most, ends=(f"rank {ranks[0]}", f"rank {ranks[-1]}"))
+    return columns(values, colours, tips, most=most, marks=(f"rank {ranks[0]}", f"rank {ranks[-1]}"))
 
 
 def _wait_sites(analysis: Analysis) -> str:
@@ -147,11 +147,10 @@ def _wait_sites(analysis: Analysis) -> str:
     rows = []
     for row in found.head(ROWS_MAX).iter_rows(named=True):
         colour = palette.RANK_TIME[1 + row["kind"]]
-        where = str(run.sites[row["site"]]) if row["site"] >= 0 else "an unknown place"
         rows.append(
             [
                 swatch(colour, f"{KIND_TEXTS[row['kind']]}: {run.functions[row['function']]}"),
-                f'<span class="left">{escape(where)}</span>',
+                _place(analysis, row["site"]),
                 bar([row["lost_ns"] / max(1, longest)], [colour]),
                 format_time(row["lost_ns"]),
                 format_share(row["lost_ns"], whole),
@@ -163,7 +162,7 @@ def _wait_sites(analysis: Analysis) -> str:
     caption = "Where it was waited" + (
         f" (the {ROWS_MAX} longest of {found.height})" if left_out > 0 else ""
     )
-    heads = ("what for", "called in", "", "time", "of the whole", "calls", "longest")
+    heads = ("what for", PLACE, "", "time", "of the whole", "calls", "longest")
     return "<br>" + table(caption, heads, rows)
 
 
@@ -220,7 +219,6 @@ def unmatched_section(analysis: Analysis) -> str:
     )
     rows = []
     for row in found.head(3 * ROWS_MAX).iter_rows(named=True):
-        where = str(run.sites[row["site"]]) if row["site"] >= 0 else "–"
         side = "receive" if row["received"] else "send"
         told = "that never completed" if row["unfinished"] else "without its other side"
         rows.append(
@@ -233,7 +231,7 @@ def unmatched_section(analysis: Analysis) -> str:
                 format_bytes(row["size_bytes"]),
                 format_time(row["first_ns"] - analysis.window_ns[0]),
                 escape(run.functions[row["function"]]) if row["function"] >= 0 else "–",
-                escape(where),
+                _place(analysis, row["site"]),
             ]
         )
     heads = (
@@ -245,7 +243,7 @@ def unmatched_section(analysis: Analysis) -> str:
         "bytes",
         "first posted",
         "function",
-        "called in",
+        PLACE,
     )
     left_out = found.height - 3 * ROWS_MAX
     more = (
@@ -262,6 +260,11 @@ def unmatched_section(analysis: Analysis) -> str:
         f'<div class="plot">{table("By what posted them" + more, heads, rows)}</div>',
         plain=True,
     )
+
+
+def _place(analysis: Analysis, site: int) -> str:
+    name = str(analysis.run.sites[site]) if site >= 0 else "an unknown place"
+    return f'<span class="left">{escape(name)}</span>'
 
 
 def _on_page(colour: str) -> str:

@@ -12,6 +12,9 @@ from plait.report.bars import columns
 from plait.report.html import figure
 from plait.report.payload import Payload
 
+#: Sizes named below the columns of a histogram.
+_MARKS_MAX = 9
+
 
 def matrix_section(analysis: Analysis, payload: Payload) -> str:
     matrix = payload.data["matrix"]
@@ -41,7 +44,10 @@ def sizes_section(analysis: Analysis) -> str:
         f"{format_bytes(row['bytes'])} ({format_share(row['bytes'], size)})"
         for row in rows
     ]
-    ends = (_range(rows[0]), _range(rows[-1]))
+    every = -(-len(rows) // _MARKS_MAX)
+    marks = [_from(row) if i % every == 0 else "" for i, row in enumerate(rows)]
+    if len(rows) <= 2:
+        marks = [_range(row) for row in rows] + [""] * (3 - len(rows))
     parts = []
     for name, colour, told in (
         ("messages", palette.AMOUNTS[4], "{:,.0f} messages"),
@@ -50,7 +56,7 @@ def sizes_section(analysis: Analysis) -> str:
         values = sizes[name].to_numpy().astype(np.float64)
         high = float(values.max())
         most = told.format(high) if told else format_bytes(high)
-        drawn = columns(values[:, None], [colour], tips, most=most, ends=ends)
+        drawn = columns(values[:, None], [colour], tips, most=most, marks=marks)
         parts.append(f"<div><b>{'Messages' if name == 'messages' else 'Bytes'} by size</b>{drawn}</div>")
     return figure(
         "sizes",
@@ -61,6 +67,10 @@ def sizes_section(analysis: Analysis) -> str:
         f'<div class="plot halves">{"".join(parts)}</div>',
         plain=True,
     )
+
+
+def _from(row: dict[str, int]) -> str:
+    return format_bytes(row["low_bytes"]) if row["low_bytes"] else "0"
 
 
 def _range(row: dict[str, int]) -> str:

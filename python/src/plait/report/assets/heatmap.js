@@ -41,6 +41,7 @@ plait.MatrixPanel = class extends plait.Canvas {
     this.shown = shown; this.values = values; this.info = plait.data.matrix;
     this.least = Infinity; this.most = 0;
     for (const v of values) if (v > 0) { this.least = Math.min(this.least, v); this.most = Math.max(this.most, v); }
+    this.low = Math.min(this.least, this.most / 10);
     this.format = shown.is_bytes ? plait.bytes : (v) => v.toLocaleString("en");
     this.element.setAttribute("role", "img");
     this.element.setAttribute("aria-label", shown.title + " from each rank to each rank, between " + this.format(this.least) + " and " + this.format(this.most));
@@ -53,7 +54,8 @@ plait.MatrixPanel = class extends plait.Canvas {
     return super.resize();
   }
   get size() { return Math.min(this.right - this.left, this.bottom - this.top); }
-  share(v) { return this.most > this.least ? Math.log(v / this.least) / Math.log(this.most / this.least) : 1; }
+  // At least a power of ten from pale to dark, so that small differences look small.
+  share(v) { return Math.log(v / this.low) / Math.log(this.most / this.low); }
   draw(ctx) {
     const { groups, each } = this.info, size = this.size, stops = plait.stops(this.info.colours), cell = size / groups;
     ctx.font = "600 " + plait.font; ctx.textAlign = "left"; ctx.textBaseline = "middle"; ctx.fillStyle = plait.ink;
@@ -97,8 +99,8 @@ plait.MatrixPanel = class extends plait.Canvas {
     const width = Math.min(150, size * 0.42), x = this.left + size - width, y = this.top + size + 26;
     for (let k = 0; k < width; k++) { const [r, g, b] = plait.heat(stops, k / width); ctx.fillStyle = "rgb(" + r + "," + g + "," + b + ")"; ctx.fillRect(x + k, y, 1.5, 9); }
     ctx.fillStyle = plait.soft; ctx.textBaseline = "top"; ctx.font = plait.font.replace("12px", "11px");
-    ctx.textAlign = "left"; ctx.fillText(this.format(this.least), x, y + 13);
-    if (this.most > this.least) { ctx.textAlign = "right"; ctx.fillText(this.format(this.most), x + width, y + 13); }
+    ctx.textAlign = "left"; ctx.fillText(this.format(Number(this.low.toPrecision(3))), x, y + 13);
+    ctx.textAlign = "right"; ctx.fillText(this.format(this.most), x + width, y + 13);
     ctx.font = plait.font;
   }
   hover(event) {

@@ -8,12 +8,12 @@ plait.OVERVIEW = { worker: true, calls: true };
 // With this many lanes of workers and calls, lanes are drawn lower.
 plait.laneScale = (count) => count > 160 ? 0.16 : count > 64 ? 0.35 : count > 24 ? 0.6 : 1;
 
-// Ranks of one lane each have no headings: their lanes bear the rank's number.
+// Ranks of one lane of calls each have no headings: these lanes bear the rank's number.
 plait.layoutLanes = function (lanes, top, scale) {
   let y = top, rank = null;
   const places = [], headings = [];
   const thin = (what) => what === "messages" || what === "background";
-  const plain = lanes.length > 1 && lanes.every((lane, i) => lane.what === "calls" && (i === 0 || lanes[i - 1].rank !== lane.rank));
+  const plain = lanes.length > 1 && lanes.every((lane, i) => (lane.what === "calls" || lane.what === "background") && (lane.what === "calls") === (i === 0 || lanes[i - 1].rank !== lane.rank));
   const room = Math.min(3, Math.max(1, Math.round(4 * scale)));
   for (const lane of lanes) {
     if (lane.rank !== rank && !plain) {
@@ -26,7 +26,7 @@ plait.layoutLanes = function (lanes, top, scale) {
     const tight = last && thin(lane.what) && last.lane.what === lane.what && last.lane.rank === lane.rank;
     if (tight) y -= room - 1;
     const height = Math.max(3, Math.round(plait.HEIGHTS[lane.what] * scale));
-    places.push({ lane, y, height, label: plain ? "rank " + lane.rank : lane.label });
+    places.push({ lane, y, height, label: !plain ? lane.label : lane.what === "calls" ? "rank " + lane.rank : "" });
     y += height + room;
   }
   return { places, headings, bottom: y };

@@ -56,8 +56,9 @@ plait.legend = function (holder, panels) {
 };
 
 plait.rankLegends = function () {
-  const items = plait.data.ranks.slice(0, 24).map((r) => "<span><i style='background:" + r.colour + "'></i>rank " + r.rank + "</span>").join("");
-  document.querySelectorAll(".rank-legend:not(.fixed)").forEach((holder) => { holder.innerHTML = items; });
+  const many = plait.data.ranks.length > plait.CURVES_MAX;
+  const items = many ? "<span>of " + plait.data.ranks.length.toLocaleString("en") + " ranks, the " + plait.HIGHEST + " that reach highest: point at the curves to see which</span>" : plait.data.ranks.map((r) => "<span><i style='background:" + r.colour + "'></i>rank " + r.rank + "</span>").join("");
+  document.querySelectorAll(".rank-legend:not(.fixed)").forEach((holder) => { holder.innerHTML = many && holder.closest("#scatter") ? "" : items; });
 };
 
 plait.tools = function (holder, view) {

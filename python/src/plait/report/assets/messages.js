@@ -20,12 +20,23 @@ plait.flightCurves = function (m) {
       else { time[k] = ends[order[b]]; sum -= m.bytes[list[order[b]]]; b++; }
       value[k] = sum;
     }
-    result.push({ rank, time, value });
+    result.push({ rank, time, value, peak: value.reduce((a, b) => Math.max(a, b), 0) });
   }
-  return result;
+  const chosen = plait.chooseRanks(new Map(result.map((c) => [c.rank, c.peak])));
+  return result.filter((c) => chosen.has(c.rank));
 };
 
-plait.rankColour = (rank) => (plait.data.ranks.find((r) => r.rank === rank) || { colour: "#777777" }).colour;
+plait.rankColour = function (rank) {
+  if (!plait.rankColours) plait.rankColours = new Map(plait.data.ranks.map((r) => [r.rank, r.colour]));
+  return plait.rankColours.get(rank) || "#777777";
+};
+
+// Ranks that curves are drawn of: all, or of more than can be told apart those with the highest peaks.
+plait.CURVES_MAX = 16; plait.HIGHEST = 8;
+plait.chooseRanks = function (peaks) {
+  if (peaks.size <= plait.CURVES_MAX) return new Set(peaks.keys());
+  return new Set([...peaks].sort((a, b) => b[1] - a[1] || a[0] - b[0]).slice(0, plait.HIGHEST).map(([rank]) => rank));
+};
 
 plait.CurvesPanel = class extends plait.Panel {
   // curves(): for the current view, [{rank, x: [..], y: [..]}] as corners of a line.
@@ -77,12 +88,14 @@ plait.cornersInView = function (panel, curves) {
       let before = from > 0 ? value[from - 1] : 0;
       for (let i = from; i < to; i++) { const px = panel.x(time[i]); x.push(px, px); y.push(before, value[i]); before = value[i]; }
     } else {
-      let i = from;
+      let i = from, last = from > 0 ? value[from - 1] : 0;
       for (let px = Math.floor(panel.left); px <= panel.right; px++) {
         const until = panel.t(px + 1);
         let low = Infinity, high = -Infinity;
         for (; i < to && time[i] < until; i++) { if (value[i] < low) low = value[i]; if (value[i] > high) high = value[i]; }
-        if (high >= low) { x.push(px, px); y.push(low, high); }
+        if (high < low) continue;
+        x.push(px, px, px, px); y.push(last, low, high, value[i - 1]);
+        last = value[i - 1];
       }
     }
     return { rank, x, y };
@@ -108,7 +121,8 @@ plait.ratesInView = function (panel, m) {
     }
   }
   const seconds = width * plait.data.quantum_ns * 1e-9;
-  return [...of].sort((a, b) => a[0] - b[0]).map(([rank, bin]) => {
+  const chosen = plait.chooseRanks(new Map([...of].map(([rank, bin]) => [rank, bin.reduce((a, b) => Math.max(a, b), 0)])));
+  return [...of].filter(([rank]) => chosen.has(rank)).sort((a, b) => a[0] - b[0]).map(([rank, bin]) => {
     const x = [], y = [];
     bin.forEach((bytes, k) => { x.push(panel.left + 3 * k, panel.left + 3 * (k + 1)); y.push(bytes / seconds, bytes / seconds); });
     return { rank, x, y };
@@ -123,6 +137,7 @@ plait.ScatterPanel = class extends plait.Canvas {
     this.element.addEventListener("pointerleave", () => plait.hideTip());
   }
   draw(ctx) {
+    if (plait.data.steps.start.length < 2) return this.drawDelays(ctx);
     const m = this.m, n = m.sent.length, q = plait.data.quantum_ns;
     const received = (i) => m.since[i] + m.received[i] - m.sent[i];
     if (this.high === undefined) {
@@ -156,13 +171,37 @@ plait.ScatterPanel = class extends plait.Canvas {
     ctx.save(); ctx.translate(x(high * 0.97), y(high * 0.955)); ctx.rotate(-Math.atan2(this.bottom - this.top, this.right - this.left));
     ctx.textBaseline = "top"; ctx.fillText("received the moment it was sent", 0, 4); ctx.restore();
     this.xAxis(ticks, (v) => x(v * scale / q), plait.number, "sent, since the start of its step [" + unit + "]");
-    this.place = { x, y, received };
+    this.spot = (i) => [x(m.since[i]), y(received(i))];
+  }
+  // In a run without steps: how long each message was under way, on a scale of powers of ten.
+  drawDelays(ctx) {
+    const m = this.m, n = m.sent.length, q = plait.data.quantum_ns, whole = Math.max(1, plait.data.total_ns / q);
+    const delay = (i) => Math.max(1, m.received[i] - m.sent[i]);
+    let low = Infinity, high = 1;
+    for (let i = 0; i < n; i++) { low = Math.min(low, delay(i)); high = Math.max(high, delay(i)); }
+    const from = Math.floor(Math.log10(low * q)), to = Math.max(from + 1, Math.ceil(Math.log10(high * q) - 1e-9));
+    const x = (v) => this.left + v / whole * (this.right - this.left);
+    const y = (v) => this.bottom - (Math.log10(v * q) - from) / (to - from) * (this.bottom - this.top);
+    const powers = Array.from({ length: to - from + 1 }, (_, k) => Math.pow(10, from + k));
+    this.yAxis(powers, (v) => y(v / q), plait.time, "from sending to the end of the receive");
+    ctx.save();
+    ctx.beginPath(); ctx.rect(this.left, this.top, this.right - this.left, this.bottom - this.top); ctx.clip();
+    const stride = Math.max(1, Math.ceil(n / 60000)), radius = n > 5000 ? 1.1 : n > 500 ? 1.8 : 3;
+    ctx.globalAlpha = n > 20000 ? 0.4 : n > 2000 ? 0.6 : 0.85;
+    for (let i = 0; i < n; i += stride) {
+      ctx.fillStyle = plait.rankColour(m.source[i]);
+      ctx.fillRect(x(m.sent[i]) - radius, y(delay(i)) - radius, 2 * radius, 2 * radius);
+    }
+    ctx.restore();
+    const [scale, unit] = plait.timeUnit(whole * q);
+    this.xAxis(plait.ticks(0, whole * q / scale, 8), (v) => x(v * scale / q), plait.number, "sent, since the start of the run [" + unit + "]");
+    this.spot = (i) => [x(m.sent[i]), y(delay(i))];
   }
   hover(event) {
     const m = this.m, r = this.element.getBoundingClientRect(), px = event.clientX - r.left, py = event.clientY - r.top;
     let best = -1, least = 60;
     for (let i = 0; i < m.sent.length; i++) {
-      const dx = this.place.x(m.since[i]) - px, dy = this.place.y(this.place.received(i)) - py, d = dx * dx + dy * dy;
+      const [x, y] = this.spot(i), dx = x - px, dy = y - py, d = dx * dx + dy * dy;
       if (d < least) { least = d; best = i; }
     }
     if (best < 0) return plait.hideTip();
