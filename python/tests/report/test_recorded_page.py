@@ -38,7 +38,7 @@ def test_every_figure_paints(page_of_halo: Path) -> None:
     page = open_page(page_of_halo)
     assert page.console == []
     assert page.figures() == dict.fromkeys(FIGURES, True)
-    assert "Solver::step() (solver.cpp:301): MPI_Waitall" in page.html
+    assert '<span class="left">Solver::step() (solver.cpp:301)</span>' in page.html
 
 
 def test_pictures_and_tables_stand_beside_the_page(page_of_halo: Path) -> None:

@@ -21,6 +21,7 @@ from plait.report.analysis import Analysis
 from plait.report.lanes import Lane, Lanes
 
 _LANES_MAX = 48
+_CLOSE_MAX = 32
 _ARROWS_MAX = 300
 _ROWS_MAX = 14
 _NAME_MAX = 52
@@ -38,7 +39,7 @@ def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
     if len(own) > _LANES_MAX:
         at = np.linspace(0, len(own) - 1, _LANES_MAX).astype(np.int64).tolist()
         own = [own[i] for i in at]
-    close = _close_window(analysis)
+    close = _close_window(analysis) if len(own) <= _CLOSE_MAX else None
     panels = 1 if close is None else 2
     figure = style.new_figure(13, panels * (1.0 + 0.26 * max(3, len(own))) + 0.8)
     axes = style.add_axes(figure, panels)

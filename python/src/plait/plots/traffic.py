@@ -22,6 +22,8 @@ from plait.report.analysis import Analysis
 GROUPS_MAX = 512
 _ROWS_MAX = 256
 _NUMBERS_MAX = 8
+#: In percent: beyond, hardly anybody computes at all.
+_IMBALANCE_MAX = 400
 
 Floats = npt.NDArray[np.float64]
 
@@ -142,7 +144,11 @@ def plot_balance(analysis: Analysis) -> Figure | None:
 
 
 def _draw_imbalance(axes: Axes, edges: Any, imbalance: Floats) -> None:
-    axes.stairs(100 * imbalance, edges, fill=True, color="#D55E00", alpha=0.75)
-    axes.set_ylabel("most over\nmean [%]")
-    axes.set_ylim(bottom=0)
+    high = 100 * float(imbalance.max(initial=0.0))
+    axes.stairs(
+        np.minimum(100 * imbalance, _IMBALANCE_MAX), edges, fill=True, color="#D55E00", alpha=0.75
+    )
+    cut = f", cut\nat {_IMBALANCE_MAX}" if high > _IMBALANCE_MAX else ""
+    axes.set_ylabel(f"most over\nmean [%{cut}]")
+    axes.set_ylim(0, max(5.0, 1.05 * min(high, _IMBALANCE_MAX)))
     axes.grid(axis="y")

@@ -279,8 +279,8 @@ def _scatter_text(analysis: Analysis) -> tuple[str, str]:
     return (
         "How long messages were under way",
         "A dot for each message, coloured by its sender: from when it was sent to when its receive "
-        "ended. Slanted rows of dots that fall were all noticed at one moment; bands are sizes, or pairs "
-        "of ranks; what lies far above the rest waited for a rank, or for somebody to look.",
+        "ended. Slanted rows of dots that fall were all noticed at one moment; bands are sizes, or "
+        "pairs of ranks; what lies far above the rest waited for a rank, or for somebody to look.",
     )
 
 

@@ -165,10 +165,11 @@ plait.ImbalancePanel = class extends plait.Panel {
     this.info = plait.data.balance;
   }
   draw(ctx) {
-    const { edges_ns: edges, imbalance } = this.info, q = plait.data.quantum_ns, most = Math.max(0.05, ...imbalance) * 1.1;
+    // Cut where hardly anybody computes at all; the hover text has the number.
+    const { edges_ns: edges, imbalance } = this.info, q = plait.data.quantum_ns, most = Math.min(4, Math.max(0.05, ...imbalance) * 1.1);
     const y = (v) => this.bottom - v / most * (this.bottom - this.top);
     this.yAxis(plait.ticks(0, 100 * most, 3), (v) => y(v / 100), (v) => plait.number(v) + " %", "most over mean");
-    ctx.save(); ctx.beginPath(); ctx.rect(this.left, 0, this.right - this.left, this.bottom); ctx.clip();
+    ctx.save(); ctx.beginPath(); ctx.rect(this.left, this.top, this.right - this.left, this.bottom - this.top); ctx.clip();
     ctx.fillStyle = "#D55E00"; ctx.globalAlpha = 0.75;
     imbalance.forEach((v, i) => { const x = this.x(edges[i] / q), w = this.x(edges[i + 1] / q) - x; ctx.fillRect(x, y(v), Math.max(1, w - 0.6), this.bottom - y(v)); });
     ctx.restore();
