@@ -16,11 +16,16 @@ from plait.measures.messages import match_messages
 LARGE = 1 << 20
 
 
+def states(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
+    sides = message_sides(calls, match_messages(run.messages), run.clock_error_ns)
+    met = ws.meetings(run, calls)
+    return ws.wait_states(run, calls, sides, met, ws.begun_collectives(met, calls))
+
+
 def waits_of(run: Run) -> list[tuple[Any, ...]]:
     """(kind, rank, start, lost, who came last)"""
     calls = calls_within(run, run.window_ns())
-    sides = message_sides(calls, match_messages(run.messages), run.clock_error_ns)
-    return ws.wait_states(run, calls, sides).select("kind", "rank", "start_ns", "lost_ns", "peer").rows()
+    return states(run, calls).select("kind", "rank", "start_ns", "lost_ns", "peer").rows()
 
 
 def test_a_late_sender_costs_the_receiver_until_it_sends() -> None:
@@ -65,8 +70,7 @@ def test_a_wait_for_several_messages_has_lost_what_the_latest_cost() -> None:
     run = make_run(a, b, c)
     assert waits_of(run) == [(ws.LATE_SENDER, 0, 100, 300, 2)]
     calls = calls_within(run, run.window_ns())
-    sides = message_sides(calls, match_messages(run.messages), 0)
-    assert ws.wait_states(run, calls, sides)["messages"].item() == 2
+    assert states(run, calls)["messages"].item() == 2
 
 
 @pytest.mark.parametrize("name", ["MPI_Barrier", "MPI_Allreduce", "MPI_Alltoallv"])
@@ -126,8 +130,7 @@ def test_who_finalises_early_waits_for_the_last() -> None:
         rank.finalise(start, 500)
     run = make_run(*ranks)
     calls = calls_within(run, (10, 400))
-    sides = message_sides(calls, match_messages(run.messages), 0)
-    waits = ws.wait_states(run, calls, sides)
+    waits = states(run, calls)
     assert waits.select("kind", "rank", "lost_ns", "peer").rows() == [(ws.END, 0, 300, 1)]
 
 
@@ -138,7 +141,7 @@ def test_losses_are_summed_by_kind() -> None:
             rank.collective("MPI_Barrier", start + 1000 * count, 420 + 1000 * count, count=count)
     run = make_run(*ranks)
     calls = calls_within(run, run.window_ns())
-    waits = ws.wait_states(run, calls, message_sides(calls, match_messages(run.messages), 0))
+    waits = states(run, calls)
     assert ws.wait_times(waits, "kind").rows() == [(ws.BARRIER, 3 * 450, 6, 0, 300)]
     assert ws.wait_times(waits, "peer")["peer"].to_list() == [1]
     assert waits.filter(pl.col("rank") == 1).height == 0

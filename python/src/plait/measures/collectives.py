@@ -59,33 +59,30 @@ def members_of(run: Run, communicator: int) -> list[int]:
     return found.sort("index")["rank"].to_list()
 
 
-def collective_calls(run: Run) -> pl.DataFrame:
-    """The calls that are collectives, each with `flow` and what the others did; sorted by rank, worker,
-    start.
+def collective_calls(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
+    """The calls that are collectives, each with `flow` and what the others did.
 
-    Calls of the ranks are one collective when communicator and `count` agree. `last_ns`: when the last
-    rank came to it; `last_rank`: who; `root_ns`: when the root did; `first_ns`: when the first one did;
-    `ranks`: how many came. Non-blocking ones stand here with the whole of their time, from their call to
-    when the program was told.
+    `calls`: as `calls_within` gives them; `call` is the row there. Non-blocking ones stand here with the
+    whole of their time, from their call to when the program was told, and with no `call`. Calls of the
+    ranks are one collective when communicator and `count` agree. last_ns: when the last rank came to it;
+    last_rank: who; root_ns: when the root did.
     """
-    what = pl.col("class").is_in([events.CALL_COLLECTIVE, events.CALL_BEGUN_COLLECTIVE])
-    calls = run.calls.filter(what & (pl.col("communicator") >= 0))
+    is_known = pl.col("communicator") >= 0
+    blocking = calls.with_row_index("call").filter(
+        is_known & (pl.col("class") == events.CALL_COLLECTIVE)
+    )
+    begun = run.calls.filter(is_known & (pl.col("class") == events.CALL_BEGUN_COLLECTIVE))
+    found = pl.concat([blocking, begun], how="diagonal")
     flows = [shape.flow if (shape := shape_of(name)) else "" for name in run.functions]
     table = pl.DataFrame(
-        {"function": range(len(flows)), "flow": flows}, schema={"function": pl.Int32, "flow": pl.String}
+        {"function": range(len(flows)), "flow": flows},
+        schema={"function": pl.Int32, "flow": pl.String},
     )
     key = ["communicator", "count"]
-    is_root = pl.col("rank") == pl.col("peer")
     start = pl.col("start_ns")
-    together = calls.group_by(key).agg(
+    together = found.group_by(key).agg(
         start.max().alias("last_ns"),
-        pl.col("rank").sort_by("start_ns").last().alias("last_rank"),
-        start.min().alias("first_ns"),
-        start.filter(is_root).max().alias("root_ns"),
-        pl.len().alias("ranks"),
+        pl.col("rank").get(start.arg_max()).alias("last_rank"),
+        start.filter(pl.col("rank") == pl.col("peer")).max().alias("root_ns"),
     )
-    return (
-        calls.join(table, on="function", how="left")
-        .join(together, on=key, how="left")
-        .sort("rank", "worker", "start_ns")
-    )
+    return found.join(table, on="function", how="left").join(together, on=key, how="left")

@@ -22,7 +22,7 @@ from plait.measures.overlap import (
 )
 from plait.measures.savings import Savings, savings
 from plait.measures.traffic import collective_matrix, message_matrix, size_histogram
-from plait.measures.wait_states import begun_collectives, wait_states, wait_times
+from plait.measures.wait_states import begun_collectives, meetings, wait_states, wait_times
 
 #: Bins of the balance over time.
 BINS = 120
@@ -69,10 +69,12 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
     calls = calls_within(run, window_ns)
     whole_ns = lane_time(calls, window_ns)
     sides = message_sides(calls, matched, run.clock_error_ns)
-    waits = wait_states(run, calls, sides)
+    met = meetings(run, calls)
+    begun = begun_collectives(met, calls)
+    waits = wait_states(run, calls, sides, met, begun)
     link = fit_link(sides, matched.height)
     soonest = soonest_ns(matched, link)
-    stalled = stalled_calls(calls, sides, begun_collectives(run, calls), soonest, link)
+    stalled = stalled_calls(calls, sides, begun, soonest, link)
     overlap = message_overlap(sides, soonest, link)
     sum_stalled = pl.col("stalled_ns").sum()
     return CallMeasures(

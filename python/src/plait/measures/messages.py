@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from plait._labels import label
+
 _KEY = ["source", "destination", "communicator", "sequence"]
 
 
@@ -19,10 +21,12 @@ def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
     expected_ns: posted by the receiver; arrived_ns: all bytes at the receiver; received_ns: the receiver
     was told. send_worker, send_site, receive_worker, receive_site: as in the table of messages.
     """
+    keyed = messages.with_columns(_key(messages))
     sends = (
-        messages.filter(~pl.col("received"))
-        .unique(_KEY, keep="first", maintain_order=True)
+        keyed.filter(~pl.col("received"))
+        .unique("key", keep="first", maintain_order=True)
         .select(
+            "key",
             *_KEY,
             "size_bytes",
             "protocol",
@@ -36,10 +40,10 @@ def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
         )
     )
     receives = (
-        messages.filter(pl.col("received") & ~pl.col("unfinished"))
-        .unique(_KEY, keep="first", maintain_order=True)
+        keyed.filter(pl.col("received") & ~pl.col("unfinished"))
+        .unique("key", keep="first", maintain_order=True)
         .select(
-            *_KEY,
+            "key",
             pl.col("posted_ns").alias("expected_ns"),
             "arrived_ns",
             pl.col("completed_ns").alias("received_ns"),
@@ -47,7 +51,15 @@ def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
             pl.col("site").alias("receive_site"),
         )
     )
-    return sends.join(receives, on=_KEY, how="inner").sort("sent_ns")
+    both = sends.join(receives, on="key", how="inner", maintain_order="left").drop("key")
+    order = np.argsort(both["sent_ns"].to_numpy(), kind="stable")
+    return both[order] if both.height else both
+
+
+def _key(messages: pl.DataFrame) -> pl.Series:
+    """`key`: the same number for both sides of a message, and for no others."""
+    pair = label(*(messages[name].to_numpy() for name in ("source", "destination", "communicator")))
+    return pl.Series("key", pair << 32 | messages["sequence"].to_numpy(), dtype=pl.Int64)
 
 
 @dataclass(frozen=True)
@@ -67,11 +79,12 @@ def unmatched_messages(messages: pl.DataFrame) -> pl.DataFrame:
 
     Of programs recorded from outside, `function` and `site` tell what posted them.
     """
-    sides = messages.with_columns((~pl.col("received")).alias("other"))
-    done = messages.select(*_KEY, pl.col("received").alias("other"), pl.lit(value=True).alias("there"))
-    lonely = sides.join(done, on=[*_KEY, "other"], how="anti")
-    waiting = messages.filter(pl.col("received") & pl.col("unfinished"))
-    return pl.concat([lonely.drop("other"), waiting]).unique(maintain_order=True).sort("posted_ns")
+    key, received = _key(messages), messages["received"]
+    sent_keys, received_keys = key.filter(~received), key.filter(received)
+    has_other = (key.is_in(received_keys.implode()) & ~received) | (
+        key.is_in(sent_keys.implode()) & received
+    )
+    return messages.filter(~has_other | (received & messages["unfinished"])).sort("posted_ns")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from plait import _events as events
 from plait._events import Run
 from plait.measures import collectives
 from plait.measures.calls import call_at
@@ -40,8 +39,12 @@ WAITS: dict[str, pl.DataType] = {
 }
 
 
-def wait_states(run: Run, calls: pl.DataFrame, sides: pl.DataFrame) -> pl.DataFrame:
-    """One row for each call that lost time to another rank (WAITS); `calls_within`, `message_sides`.
+def wait_states(
+    run: Run, calls: pl.DataFrame, sides: pl.DataFrame, met: pl.DataFrame, begun: pl.DataFrame
+) -> pl.DataFrame:
+    """One row for each call that lost time to another rank (WAITS).
+
+    Of `calls_within`, `message_sides`, `meetings`, `begun_collectives`.
 
     - Late sender: a receive, or a wait for one, began before the message was sent. Lost: until it was.
     - Late receiver: a send, or a wait for one, that needs its receive began before that was posted.
@@ -57,7 +60,7 @@ def wait_states(run: Run, calls: pl.DataFrame, sides: pl.DataFrame) -> pl.DataFr
     lost what the latest of them cost, and is of that one's kind: so losses of one thread never overlap,
     and add up. Times of two ranks are compared: they are right to `run.clock_error_ns`.
     """
-    parts = [_messages(sides), _collectives(run, calls), _begun(run, calls), _ends(run, calls)]
+    parts = [_messages(sides), _collectives(met), _begun(begun), _ends(run, calls)]
     lost = pl.concat(parts).filter(pl.col("lost_ns") > 0)
     worst = lost.group_by("call").agg(
         pl.col("kind", "lost_ns", "peer").sort_by("lost_ns").last(), pl.col("messages").sum()
@@ -107,18 +110,14 @@ def _messages(sides: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _last_needed(run: Run) -> pl.DataFrame:
-    """The collectives, with when the last rank that each had to wait for came (`until_ns`), and the
-    kind."""
-    found = collectives.collective_calls(run)
-    members = run.communicators.select("communicator", "rank", "index")
-    found = found.join(members, on=["communicator", "rank"], how="left").with_columns(
-        pl.col("index").fill_null(pl.col("rank").cast(pl.Int64))
-    )
-    key = ["communicator", "count"]
-    found = found.sort(*key, "index").with_columns(
-        pl.col("start_ns").cum_max().shift(1).over(key).alias("before_ns")
-    )
+def meetings(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
+    """The collectives (`collective_calls`), with when the last rank came that each had to wait for
+    (`until_ns`; null: it needed nobody), who that was (`peer`), and the kind."""
+    found = collectives.collective_calls(run, calls)
+    if collectives.PREFIX in found["flow"]:
+        found = _with_those_before(run, found)
+    else:
+        found = found.with_columns(pl.lit(None, dtype=pl.Int64).alias("before_ns"))
     flow, is_root = pl.col("flow"), pl.col("rank") == pl.col("peer")
     return found.with_columns(
         pl.when(flow == collectives.FROM_ROOT)
@@ -145,25 +144,30 @@ def _last_needed(run: Run) -> pl.DataFrame:
     )
 
 
-def _collectives(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    # Null: this rank needed nobody (`min_horizontal` would pass over it).
-    is_needy = pl.col("until_ns").is_not_null()
-    own = _last_needed(run).filter(is_needy & (pl.col("class") == events.CALL_COLLECTIVE))
-    key = ["rank", "worker", "number", "class"]
-    here = calls.with_row_index("call").select("call", *key, pl.col("end_ns").alias("until_end_ns"))
-    lost = pl.min_horizontal("until_ns", "until_end_ns") - pl.col("start_ns")
-    return _losses(
-        own.join(here, on=key).with_columns(lost.clip(0).alias("lost_ns"), pl.lit(0).alias("messages"))
+def _with_those_before(run: Run, found: pl.DataFrame) -> pl.DataFrame:
+    """before_ns: when the last of the ranks came that stand before this one in the communicator."""
+    members = run.communicators.select("communicator", "rank", "index").unique(["communicator", "rank"])
+    place = pl.col("index").fill_null(pl.col("rank").cast(pl.Int64))
+    key = ["communicator", "count"]
+    return (
+        found.join(members, on=["communicator", "rank"], how="left")
+        .with_columns(place)
+        .sort(*key, "index")
+        .with_columns(pl.col("start_ns").cum_max().shift(1).over(key).alias("before_ns"))
     )
 
 
-def begun_collectives(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
-    """Non-blocking collectives, each with the call that was told of its end, as in `message_sides`:
-    call, call_start_ns, call_end_ns; until_ns: when the last rank came that this one needs; kind, peer,
-    told_ns."""
-    own = _last_needed(run).filter(
-        (pl.col("class") == events.CALL_BEGUN_COLLECTIVE) & pl.col("until_ns").is_not_null()
-    )
+def _collectives(met: pl.DataFrame) -> pl.DataFrame:
+    # `min_horizontal` would pass over nulls.
+    own = met.filter(pl.col("call").is_not_null() & pl.col("until_ns").is_not_null())
+    lost = pl.min_horizontal("until_ns", "end_ns") - pl.col("start_ns")
+    return _losses(own.with_columns(lost.clip(0).alias("lost_ns"), pl.lit(0).alias("messages")))
+
+
+def begun_collectives(met: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
+    """Of the `meetings`, the non-blocking ones, each with the call that was told of its end, as in
+    `message_sides`: call, call_start_ns, call_end_ns, told_ns."""
+    own = met.filter(pl.col("call").is_null() & pl.col("until_ns").is_not_null())
     call = call_at(calls, own["rank"], own["worker"], own["end_ns"])
     times = calls.with_row_index("call").select(
         "call", pl.col("start_ns").alias("call_start_ns"), pl.col("end_ns").alias("call_end_ns")
@@ -176,10 +180,10 @@ def begun_collectives(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _begun(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
+def _begun(begun: pl.DataFrame) -> pl.DataFrame:
     until = pl.min_horizontal("until_ns", "call_end_ns")
     return _losses(
-        begun_collectives(run, calls).with_columns(
+        begun.with_columns(
             (until - pl.col("call_start_ns")).clip(0).alias("lost_ns"), pl.lit(0).alias("messages")
         )
     )
