@@ -153,3 +153,19 @@ def test_help_teaches(words: tuple[str, ...]) -> None:
     done = plait(*words, "--help")
     assert done.exit_code == 0
     assert "swift" in done.output
+
+
+def test_steps_of_swift_without_tasks_are_reported_as_well(ring_folder: Path, tmp_path: Path) -> None:
+    logs, run = tmp_path / "logs", tmp_path / "run"
+    write_swift(read_run(ring_folder), logs)
+    for path in logs.glob("thread_info_MPI-step*.dat"):
+        if path.name != "thread_info_MPI-step12.dat":
+            path.unlink()
+    assert plait("import", "swift", logs, "-o", run).exit_code == 0
+    whole = plait("report", run, "--output", tmp_path / "whole")
+    assert whole.exit_code == 0, whole.output
+    assert "30 steps" in whole.output
+    assert "critical path of step 12" in whole.output
+    one = plait("report", run, "--step", 7, "--output", tmp_path / "one")
+    assert one.exit_code == 0, one.output
+    assert "8 messages" in one.output

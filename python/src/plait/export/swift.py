@@ -46,7 +46,8 @@ class _Names:
 
 def write_swift(run: Run, folder: Path) -> list[Path]:
     """Writes a report for each rank and step, a task dump for each step that has tasks (or calls, where
-    there are none), and swift-names.txt, what the numbers in them mean. Returns their paths.
+    there are none; heads only, where there are neither), and swift-names.txt, what the numbers in them
+    mean. Returns their paths.
 
     A message belongs to the step in which it was posted; all belong to step 1 where the run has no
     steps.
@@ -64,7 +65,11 @@ def write_swift(run: Run, folder: Path) -> list[Path]:
             _write_report(path, by_rank.get(rank, of_step.clear()))
             written.append(path)
     dump = _dump_rows(run, names, steps, origin)
-    for (step,), of_step in dump.partition_by("step", as_dict=True).items():
+    dumps = dump.partition_by("step", as_dict=True)
+    if not dumps:
+        # Their heads alone tell what a tick is.
+        dumps = {(step,): dump for step in rows["step"].unique().sort()}
+    for (step,), of_step in dumps.items():
         path = folder / f"thread_info_MPI-step{step}.dat"
         heads = _heads(of_step, run, steps.filter(pl.col("step") == step).row(0), origin)
         write_file(path, lambda file, heads=heads, rows=of_step: _fill_dump(file, heads, rows))  # type: ignore[misc]
@@ -144,7 +149,8 @@ def _report_rows(run: Run, names: _Names, steps: pl.DataFrame, origin: int) -> p
         pl.when(received).then(names.receive).otherwise(names.send).alias("itype"),
         pl.col("communicator").replace_strict(names.subtypes, return_dtype=pl.String).alias("subtype"),
         pl.col("communicator").alias("isubtype"),
-        "tag",
+        # SWIFT's tools take them for signed numbers.
+        (pl.col("tag") & ((1 << 63) - 1)).alias("tag"),
         "size_bytes",
         "posted_ns",
         "completed_ns",

@@ -25,8 +25,11 @@ def step_bounds(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def steps_of_run(run: Run) -> pl.DataFrame:
-    """Steps as the graph's runs tell them; for a program without tasks, as its spans do."""
-    if run.tasks.height:
+    """Steps as the graph's runs tell them; for a program without tasks, as its spans do.
+
+    Logs of SWIFT may hold the tasks of some steps only; their spans tell of all.
+    """
+    if run.tasks.height and run.meta.get("recorder") != "swift":
         return step_bounds(run.tasks)
     spans = run.spans.with_columns(pl.col("start_ns").alias("ready_ns"))
     return step_bounds(spans)

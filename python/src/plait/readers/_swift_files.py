@@ -213,10 +213,10 @@ def _note_end(table: TextTable, notices: list[str], *, has_foot: bool) -> None:
     name = table.path.name
     if table.cut_off is not None:
         notices.append(f"{name} ends within a line: the file was cut off there, the line is left out")
-    elif not table.height:
-        notices.append(f"{name} holds no rows")
     elif has_foot and not any(text.startswith("##") for text in table.comments):
         notices.append(f"{name} has no lines with ## at its end: it may have been cut off")
+    elif not has_foot and not table.height:
+        notices.append(f"{name} holds no rows")
 
 
 def read_names(path: Path) -> Names:

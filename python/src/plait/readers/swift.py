@@ -79,12 +79,19 @@ def read_swift(
     present = tuple(clock.frequencies)
     highest = [table[name].max() for table, name in ((requests, "peer"), (requests, "rank"))]
     ranks = 1 + max(*present, *(int(str(rank)) for rank in highest if rank is not None))
+    steps = _steps(requests, tasks, texts, clock)
+    dumped, all_steps = texts.heads["step"].n_unique(), steps["step"].n_unique()
+    if 0 < dumped < all_steps:
+        texts.notices.append(
+            f"the tasks of {dumped} of {all_steps} steps are known: report on one of them with --step, as "
+            "the workers seem idle in the others"
+        )
     return SwiftLog(
         ranks=ranks,
         ranks_present=present,
         requests=requests,
         tasks=tasks,
-        steps=_steps(requests, tasks, texts, clock),
+        steps=steps,
         names=texts.names,
         frequency_hz=clock.frequencies[present[0]],
         notices=tuple(texts.notices),

@@ -61,16 +61,24 @@ class Analysis:
         return self.window_ns[1] - self.window_ns[0]
 
     def typical_step(self) -> int | None:
-        """The step of median length."""
-        if not self.steps.height:
+        """The step of median length, of those whose tasks are known if any are."""
+        steps = self._steps_to_show()
+        if not steps.height:
             return None
-        ordered = self.steps.sort("length_ns")
+        ordered = steps.sort("length_ns")
         return int(ordered["step"].item((ordered.height - 1) // 2))
 
     def slowest_step(self) -> int | None:
-        if not self.steps.height:
+        """Of those whose tasks are known if any are."""
+        steps = self._steps_to_show()
+        if not steps.height:
             return None
-        return int(self.steps["step"].item(int(np.argmax(self.steps["length_ns"].to_numpy()))))
+        return int(steps["step"].item(int(np.argmax(steps["length_ns"].to_numpy()))))
+
+    def _steps_to_show(self) -> pl.DataFrame:
+        if not self.run.tasks.height:
+            return self.steps
+        return self.steps.filter(pl.col("step").is_in(self.run.tasks["step"].unique().implode()))
 
 
 def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
