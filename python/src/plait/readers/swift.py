@@ -83,8 +83,8 @@ def read_swift(
     dumped, all_steps = texts.heads["step"].n_unique(), steps["step"].n_unique()
     if 0 < dumped < all_steps:
         texts.notices.append(
-            f"the tasks of {dumped} of {all_steps} steps are known: report on one of them with --step, as "
-            "the workers seem idle in the others"
+            f"the tasks of {dumped} of {all_steps} steps are known: report on one of them with --step, "
+            "as the workers seem idle in the others"
         )
     return SwiftLog(
         ranks=ranks,
