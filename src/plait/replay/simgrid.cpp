@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -21,42 +23,90 @@
 namespace plait::replay {
 namespace {
 
+using detail::Place;
+
 constexpr int datatype_bytes = 6;  // MPI_BYTE, as SMPI numbers types in its traces
 
-/// An operation of one of a rank's lanes.
-struct Place {
-  std::size_t lane = 0;
-  std::size_t operation = 0;
-  nanoseconds time{};  ///< A wait's is its end: it needs what others did meanwhile.
+/// Puts the lanes of each rank into one: an order in which the whole exchange can be carried out. A rank does next what
+/// was logged first of what its lanes could do; a lane that would wait for what has not begun elsewhere lets others go
+/// before.
+class LanesInOne {
+ public:
+  explicit LanesInOne(const Schedule& schedule, const std::vector<detail::PairOfPlaces>& pairs)
+      : schedule_{schedule}, orders_(schedule.ranks.size()) {
+    for (const RankSchedule& rank : schedule.ranks) {
+      next_.emplace_back(rank.lanes.size(), 0);
+      auto& partners = partners_.emplace_back();
+      for (const Lane& lane : rank.lanes) {
+        partners.emplace_back(lane.operations.size());
+      }
+    }
+    for (const detail::PairOfPlaces& pair : pairs) {
+      partner(pair.send) = pair.receive;
+      partner(pair.receive) = pair.send;
+    }
+  }
+
+  /// By rank.
+  [[nodiscard]] std::vector<std::vector<Place>> run() {
+    for (bool has_moved = true; has_moved;) {
+      has_moved = false;
+      for (std::uint32_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
+        while (advance(rank)) {
+          has_moved = true;
+        }
+      }
+    }
+    return std::move(orders_);
+  }
+
+ private:
+  [[nodiscard]] Place& partner(const Place& place) { return partners_[place.rank][place.lane][place.operation]; }
+
+  [[nodiscard]] bool has_begun(const Place& place) const { return next_[place.rank][place.lane] > place.operation; }
+
+  [[nodiscard]] bool can_go_on(std::uint32_t rank, std::uint32_t lane_number) {
+    const Lane& lane = schedule_.ranks[rank].lanes[lane_number];
+    const std::uint32_t next = next_[rank][lane_number];
+    if (next == lane.operations.size()) {
+      return false;
+    }
+    const Operation& operation = lane.operations[next];
+    return operation.action != Action::wait ||
+           std::ranges::all_of(std::span{lane.waited}.subspan(operation.first, operation.count),
+                               [&](std::uint32_t waited) { return has_begun(partner({rank, lane_number, waited})); });
+  }
+
+  bool advance(std::uint32_t rank) {
+    const auto& lanes = schedule_.ranks[rank].lanes;
+    std::optional<std::uint32_t> chosen;
+    nanoseconds earliest{};
+    for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) {
+      if (can_go_on(rank, lane)) {
+        const nanoseconds at = lanes[lane].operations[next_[rank][lane]].at;
+        if (!chosen || at < earliest) {
+          chosen = lane;
+          earliest = at;
+        }
+      }
+    }
+    if (chosen) {
+      orders_[rank].push_back({rank, *chosen, next_[rank][*chosen]++});
+    }
+    return chosen.has_value();
+  }
+
+  const Schedule& schedule_;
+  std::vector<std::vector<Place>> orders_;
+  std::vector<std::vector<std::uint32_t>> next_;  ///< By rank and lane.
+  std::vector<std::vector<std::vector<Place>>> partners_;
 };
 
-std::vector<Place> in_order_of_logging(const RankSchedule& rank) {
-  std::vector<Place> places;
-  for (std::size_t lane = 0; lane < rank.lanes.size(); ++lane) {
-    for (std::size_t i = 0; i < rank.lanes[lane].operations.size(); ++i) {
-      const Operation& operation = rank.lanes[lane].operations[i];
-      const nanoseconds end = operation.action == Action::wait ? operation.took : nanoseconds{};
-      places.push_back({lane, i, operation.at + end});
-    }
-  }
-  if (rank.lanes.size() > 1) {
-    for (std::size_t lane = 0, first = 0; lane < rank.lanes.size(); ++lane) {  // a lane's own order stays
-      const std::size_t end = first + rank.lanes[lane].operations.size();
-      for (std::size_t i = first + 1; i < end; ++i) {
-        places[i].time = std::max(places[i].time, places[i - 1].time);
-      }
-      first = end;
-    }
-    std::ranges::stable_sort(places, {}, &Place::time);
-  }
-  return places;
-}
-
-std::string trace_of(const RankSchedule& schedule, std::size_t rank) {
+std::string trace_of(const RankSchedule& schedule, std::size_t rank, const std::vector<Place>& order) {
   std::string text = fmt::format("{} init\n", rank);
   auto out = std::back_inserter(text);
   std::set<std::pair<std::size_t, std::size_t>> open;
-  for (const Place& place : in_order_of_logging(schedule)) {
+  for (const Place& place : order) {
     const Lane& lane = schedule.lanes[place.lane];
     const Operation& operation = lane.operations[place.operation];
     switch (operation.action) {
@@ -136,13 +186,15 @@ std::vector<std::string> write_simgrid(const Schedule& schedule,
     throw Error{ErrorCode::io, fmt::format("the folder {} cannot be made: {}", folder.string(), trouble.message())};
   }
   Schedule messages = without_collectives(schedule);
-  detail::number_messages(messages, detail::pair_operations(messages));
+  const std::vector<detail::PairOfPlaces> pairs = detail::pair_operations(messages);
+  detail::number_messages(messages, pairs);
+  const std::vector<std::vector<Place>> orders = LanesInOne{messages, pairs}.run();
   std::size_t with_several_lanes = 0;
   std::string traces;
   std::string hosts;
   for (std::size_t rank = 0; rank < messages.ranks.size(); ++rank) {
     const std::string name = fmt::format("rank-{:04}.ti", rank);
-    write(folder / name, trace_of(messages.ranks[rank], rank));
+    write(folder / name, trace_of(messages.ranks[rank], rank, orders[rank]));
     traces += name + "\n";
     hosts += fmt::format("host-{}\n", rank / platform.ranks_per_host);
     with_several_lanes += messages.ranks[rank].lanes.size() > 1 ? 1 : 0;
