@@ -92,14 +92,26 @@ def test_what_cannot_be_compared_is_said(slow: Analysis, tmp_path: Path) -> None
     assert "The commands differ: A ./halo -n 5, B ./melt" in warnings
 
 
+def test_a_run_of_tasks_and_one_of_calls_have_only_the_whole_in_common(
+    slow: Analysis, ring_folder: Path
+) -> None:
+    found = compare(slow, analyse(read_run(ring_folder), ring_folder, None))
+    assert found.reasons == []
+    assert "The records differ: A calls of MPI, B tasks and messages" in found.warnings
+    rows = {row.name: row for row in found.whole.rows}
+    assert rows["workers idle"].a is None
+    assert rows["workers idle"].is_better is None
+    assert rows["time"].is_better is not None
+
+
 @pytest.mark.parametrize(
     ("row", "text"),
     [
         (Row("time", 100.0, 80.0), "▼ −20.0 %"),
         (Row("time", 100.0, 300.0), "▲ 3 times"),
         (Row("time", 100.0, 100.0), "="),
-        (Row("time", None, 5.0), "▲ only in B"),
-        (Row("time", 5.0, None), "▼ only in A"),
+        (Row("time", None, 5.0), "only in B"),
+        (Row("time", 5.0, None), "only in A"),
         (Row("idle", 0.5, 0.25, Unit.SHARE), "▼ −25.0 points"),
     ],
 )

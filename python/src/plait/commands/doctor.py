@@ -216,21 +216,22 @@ def _providers(providers: list[str] | None) -> Finding:
 
 
 def _packages() -> list[Finding]:
-    needed = {
-        "numpy": "reading traces",
-        "polars": "measures",
-        "matplotlib": "pictures",
-        "h5py": "pictures of bodies",
-        "perfetto": "report --perfetto",
+    wanted = {
+        "numpy": ("reading traces", True),
+        "polars": ("measures", True),
+        "matplotlib": ("pictures", True),
+        "h5py": ("pictures of bodies", True),
+        "perfetto": ("report --perfetto, export", True),
+        "otf2": ("export --format otf2", False),
     }
     found = []
-    for name, enables in needed.items():
+    for name, (enables, required) in wanted.items():
         try:
             version, state = importlib.metadata.version(name), _GOOD
         except importlib.metadata.PackageNotFoundError:
             version, state = "", _MISSING
         install = f"pip install {name}"
-        found.append(Finding(f"Python {name}", state, version, True, enables, install))
+        found.append(Finding(f"Python {name}", state, version, required, enables, install))
     return found
 
 

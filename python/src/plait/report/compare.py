@@ -255,7 +255,9 @@ def _whole(a: Analysis, b: Analysis) -> list[Row]:
     for (name, unit, better), value in first.items():
         other = second[name, unit, better]
         if value is not None or other is not None:
-            rows.append(Row(name, value, other, unit, better))
+            # What only one of them tells is no better there.
+            both = value is not None and other is not None
+            rows.append(Row(name, value, other, unit, better if both else Better.NEITHER))
     return rows
 
 
@@ -324,6 +326,8 @@ def _sentence(a: Analysis, b: Analysis) -> str:
 
 def _reasons(parts: list[Row], one: int, two: int) -> list[str]:
     """The largest differences, while they are more than a twentieth of the whole one and not small."""
+    if not any(row.a is not None and row.b is not None for row in parts):
+        return []  # one is of tasks, the other of calls
     difference = two - one
     least = max(0.05 * abs(difference), SAME * min(one, two))
     found = []
@@ -348,7 +352,7 @@ def _warnings(a: Analysis, b: Analysis) -> list[str]:
         ("The programs", one.meta.get("program"), two.meta.get("program")),
         ("The numbers of ranks", one.ranks, two.ranks),
         ("The numbers of threads", _threads(a), _threads(b)),
-        ("What was recorded", _recorder(one), _recorder(two)),
+        ("The records", _recorder(one), _recorder(two)),
         ("The commands", _command(one), _command(two)),
         ("The numbers of steps", a.steps.height, b.steps.height),
     ):

@@ -133,12 +133,12 @@ def change_text(row: Row) -> str:
     if not row.difference:
         return "="
     arrow = "▲" if row.difference > 0 else "▼"
+    if row.a is None:
+        return "only in B"
+    if row.b is None:
+        return "only in A"
     if row.unit.value == "share":
         return f"{arrow} {100 * row.difference:+.1f} points".replace("-", "−")
-    if row.a is None:
-        return f"{arrow} only in B"
-    if row.b is None:
-        return f"{arrow} only in A"
     if row.change is None:
         return arrow
     if row.change >= 1.0:
