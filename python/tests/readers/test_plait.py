@@ -199,6 +199,13 @@ def test_a_file_cut_anywhere_keeps_what_stands_before(tmp_path: Path) -> None:
         assert read_run(tmp_path).tasks.height == kept
 
 
+def test_a_file_that_was_cut_off_is_named(tmp_path: Path) -> None:
+    path = write_one(tmp_path, b"".join(w.task(1, i, i + 1, id_=i) for i in range(1, 50)))
+    path.write_bytes(path.read_bytes()[: 4096 + 64 * 20])
+    (notice,) = read_run(tmp_path).notices
+    assert "rank-0000.plt ends in the middle of its records" in notice
+
+
 def test_zero_tails_are_the_end(tmp_path: Path) -> None:
     path = write_one(tmp_path, w.task(1, 1, 2))
     path.write_bytes(path.read_bytes() + bytes(200_000))

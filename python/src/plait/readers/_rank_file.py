@@ -71,6 +71,12 @@ def read_rank_file(path: Path) -> RankFile:
             "a chunk record and were left out"
         )
 
+    chunk_records = int(header["chunk_bytes"]) // layout.RECORD_BYTES
+    if kinds.of_record.size % chunk_records and kinds.of_record[-1] != layout.KIND_NONE:
+        notices.append(
+            f"{path.name} ends in the middle of its records: it was cut off, or its rank was killed "
+            "while it wrote; what came after is missing"
+        )
     ranks = int(header["ranks"])
     checks: dict[int, tuple[np.dtype[Any], Callable[[Columns], list[Check]]]] = {
         layout.KIND_TASK: (layout.TASK, lambda found: _check_tasks(found, ranks)),
