@@ -25,16 +25,16 @@ std::filesystem::path new_folder() {
 Ran run(std::string_view program, int ranks, std::string_view arguments) {
   Ran ran{.folder = new_folder()};
   const std::string output = ran.folder.string() + ".out";
-  const std::string command =
-      fmt::format("LD_PRELOAD='{}' PLAIT_RECORD_FOLDER='{}' timeout 60 '{}' {} '{}/{}' {} >'{}' 2>&1 </dev/null",
-                  PLAIT_TEST_RECORDER,
-                  ran.folder.string(),
-                  PLAIT_TEST_MPIEXEC,
-                  ranks,
-                  PLAIT_TEST_PROGRAMS,
-                  program,
-                  arguments,
-                  output);
+  const std::string command = fmt::format(
+      "OMPI_MCA_osc=^ucx LD_PRELOAD='{}' PLAIT_RECORD_FOLDER='{}' timeout 60 '{}' {} '{}/{}' {} >'{}' 2>&1 </dev/null",
+      PLAIT_TEST_RECORDER,
+      ran.folder.string(),
+      PLAIT_TEST_MPIEXEC,
+      ranks,
+      PLAIT_TEST_PROGRAMS,
+      program,
+      arguments,
+      output);
   ran.status = std::system(command.c_str());
   std::ifstream file{output};
   ran.output.assign(std::istreambuf_iterator<char>{file}, {});

@@ -90,6 +90,21 @@ class Traffics {
     traffic.got = sum(each(get));
     return traffic;
   }
+  /// Each of `Part`, `Parts` or `TypedParts`.
+  template <class Give, class Get>
+  [[nodiscard]] Traffic with_neighbours(const Neighbours& neighbours, const Give& give, const Get& get) const {
+    Traffic traffic{.shares = std::vector<std::uint64_t>(communicator_.local_size)};
+    for (std::size_t i = 0; i < neighbours.destinations.size(); ++i) {
+      if (const int to = neighbours.destinations[i]; to >= 0) {
+        traffic.shares[static_cast<std::size_t>(to)] += one(give, i);
+      }
+    }
+    traffic.given = sum(traffic.shares);
+    for (std::size_t i = 0; i < neighbours.sources.size(); ++i) {
+      traffic.got += neighbours.sources[i] >= 0 ? one(get, i) : 0;
+    }
+    return traffic;
+  }
   template <class Count>
   [[nodiscard]] Traffic reduce_scatter(const Parts<Count>& parts) const {
     return {.given = sum(each(parts)), .got = one(parts, communicator_.self)};
@@ -103,6 +118,7 @@ class Traffics {
   /// Whether a rank takes part towards the root: of an inter-communicator only those of the other side do.
   [[nodiscard]] bool gives_to_root(int root) const noexcept { return !communicator_.is_inter || root >= 0; }
   [[nodiscard]] std::uint64_t bytes(const Part& part) const noexcept { return mpi_.bytes(part.count, part.type); }
+  [[nodiscard]] std::uint64_t one(const Part& part, std::size_t /*every*/) const { return bytes(part); }
   template <class Count>
   [[nodiscard]] std::uint64_t one(const Parts<Count>& parts, std::size_t i) const {
     return mpi_.bytes(parts.counts[i], parts.type);
@@ -124,6 +140,9 @@ class Traffics {
   const Mpi& mpi_;
   const Communicator& communicator_;
 };
+
+/// Of a communicator with a topology.
+[[nodiscard]] const Neighbours& neighbours_of(Call& call, MPI_Comm handle);
 
 /// Writes down what a collective moves: one that is over, one that has begun, one that `MPI_Start` will begin.
 void moved(Call& call, const Traffic& traffic);

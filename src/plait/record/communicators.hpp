@@ -15,6 +15,12 @@
 
 namespace plait::record {
 
+/// Whom a rank receives from and sends to in collectives among neighbours: members, or MPI_PROC_NULL.
+struct Neighbours {
+  std::vector<int> sources;
+  std::vector<int> destinations;
+};
+
 /// A communicator of the program.
 struct Communicator {
   std::uint32_t number = 0;
@@ -25,6 +31,7 @@ struct Communicator {
   /// of the run.
   std::vector<std::uint32_t> members;
   std::atomic<std::uint32_t> collective_count = 0;  ///< Begun so far.
+  std::unique_ptr<const Neighbours> neighbours;     ///< Of one with a topology, once they are asked for.
 
   /// How many ranks there are to send to.
   [[nodiscard]] std::uint32_t peer_count() const noexcept {

@@ -214,7 +214,8 @@ _GIVE = "Part{sendbuf, sendcount, sendtype}"
 _GET = "Part{recvbuf, recvcount, recvtype}"
 _GIVE_EACH = "Parts{sendbuf, sendcounts, sendtype}"
 _GET_EACH = "Parts{recvbuf, recvcounts, recvtype}"
-_TYPED = "TypedParts{sendbuf, sendcounts, sendtypes}, TypedParts{recvbuf, recvcounts, recvtypes}"
+_GIVE_TYPED = "TypedParts{sendbuf, sendcounts, sendtypes}"
+_GET_TYPED = "TypedParts{recvbuf, recvcounts, recvtypes}"
 _BOTH = "sendbuf sendcount sendtype recvbuf recvcount recvtype"
 _ROOT = "if (const int peer = root; peer >= 0) { call.event().peer = on.rank_of_run(peer); }"
 
@@ -244,7 +245,7 @@ _COLLECTIVES = {
     ),
     "Alltoallw": (
         "sendbuf sendcounts places sendtypes recvbuf recvcounts get_places recvtypes comm",
-        f"all_to_all_of_each({_TYPED})",
+        f"all_to_all_of_each({_GIVE_TYPED}, {_GET_TYPED})",
     ),
     "Reduce": ("sendbuf recvbuf count type op root comm", "reduce({sendbuf, count, type}, root)"),
     "Allreduce": ("sendbuf recvbuf count type op comm", "reduce_for_all({sendbuf, count, type})"),
@@ -261,9 +262,27 @@ _COLLECTIVES = {
 }
 
 
+#: As above, among neighbours: what is given, what got.
+_NEIGHBOURS = {
+    "Neighbor_allgather": (f"{_BOTH} comm", _GIVE, _GET),
+    "Neighbor_allgatherv": (
+        "sendbuf sendcount sendtype recvbuf recvcounts places recvtype comm",
+        _GIVE,
+        _GET_EACH,
+    ),
+    "Neighbor_alltoall": (f"{_BOTH} comm", _GIVE, _GET),
+    "Neighbor_alltoallv": (_COLLECTIVES["Alltoallv"][0], _GIVE_EACH, _GET_EACH),
+    "Neighbor_alltoallw": (_COLLECTIVES["Alltoallw"][0], _GIVE_TYPED, _GET_TYPED),
+}
+
+
 def collectives() -> dict[str, Wrapper]:
     found = {}
-    for name, (parameters, traffic) in _COLLECTIVES.items():
+    among_neighbours = {
+        name: (parameters, f"with_neighbours(neighbours_of(call, comm), {give}, {get})")
+        for name, (parameters, give, get) in _NEIGHBOURS.items()
+    }
+    for name, (parameters, traffic) in {**_COLLECTIVES, **among_neighbours}.items():
         root = _ROOT if " root " in parameters else ""
         on = f"const Communicator& on = call.collective_on(comm); {root}"
         what = f"Traffics{{call.mpi(), on}}.{traffic}"

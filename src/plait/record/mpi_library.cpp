@@ -114,6 +114,13 @@ Mpi::Mpi() {
   find(send, "PMPI_Send");
   find(test_cancelled, "PMPI_Test_cancelled");
   find(type_size_x, "PMPI_Type_size_x");
+  find(cart_shift, "PMPI_Cart_shift");
+  find(cartdim_get, "PMPI_Cartdim_get");
+  find(dist_graph_neighbors, "PMPI_Dist_graph_neighbors");
+  find(dist_graph_neighbors_count, "PMPI_Dist_graph_neighbors_count");
+  find(graph_neighbors, "PMPI_Graph_neighbors");
+  find(graph_neighbors_count, "PMPI_Graph_neighbors_count");
+  find(topo_test, "PMPI_Topo_test");
 #ifdef OPEN_MPI
   find_object(world, "ompi_mpi_comm_world");
   find_object(self, "ompi_mpi_comm_self");

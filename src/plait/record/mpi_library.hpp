@@ -75,6 +75,13 @@ struct Mpi {
   decltype(&::PMPI_Send) send;
   decltype(&::PMPI_Test_cancelled) test_cancelled;
   decltype(&::PMPI_Type_size_x) type_size_x;
+  decltype(&::PMPI_Cart_shift) cart_shift;
+  decltype(&::PMPI_Cartdim_get) cartdim_get;
+  decltype(&::PMPI_Dist_graph_neighbors) dist_graph_neighbors;
+  decltype(&::PMPI_Dist_graph_neighbors_count) dist_graph_neighbors_count;
+  decltype(&::PMPI_Graph_neighbors) graph_neighbors;
+  decltype(&::PMPI_Graph_neighbors_count) graph_neighbors_count;
+  decltype(&::PMPI_Topo_test) topo_test;
 
   MPI_Comm world;
   MPI_Comm self;

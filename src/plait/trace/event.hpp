@@ -125,7 +125,8 @@ struct CommunicatorEvent {
 /// What a vector collective gives to each member.
 struct SharesEvent {
   std::uint32_t call = 0;                ///< Its number.
-  std::span<const std::uint64_t> bytes;  ///< For each member, in the communicator's order. Borrowed for the call.
+  std::uint32_t first = 0;               ///< The member, as an index in the communicator, that `bytes` begins with.
+  std::span<const std::uint64_t> bytes;  ///< For each from there on. Borrowed for the call.
 };
 
 /// A stretch of time with a name that is no task: a phase of a step, a step.

@@ -219,7 +219,7 @@ void ThreadRecorder::record(const SharesEvent& event) noexcept {
     const std::size_t count = std::min(event.bytes.size() - first, wire::shares_in_record);
     wire::Shares record{.kind = static_cast<std::uint8_t>(wire::Kind::shares),
                         .call = event.call,
-                        .first = static_cast<std::uint32_t>(first),
+                        .first = event.first + static_cast<std::uint32_t>(first),
                         .count = static_cast<std::uint32_t>(count)};
     std::ranges::copy(event.bytes.subspan(first, count), record.bytes.begin());
     append(record);
