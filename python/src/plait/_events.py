@@ -163,7 +163,20 @@ class Site:
             where = PurePath(self.file).name + ("" if self.line is None else f":{self.line}")
         else:
             where = self.place
-        return where if self.function is None else f"{self.function} ({where})"
+        return where if self.function is None else f"{_short(self.function)} ({where})"
+
+
+def _short(function: str) -> str:
+    """Without the types of its parameters, which readers do not need beside a line."""
+    name = function.replace("(anonymous namespace)::", "")
+    closing = name.rfind(")")
+    depth = 0
+    for index in range(closing, -1, -1):
+        depth += (name[index] == ")") - (name[index] == "(")
+        if depth == 0:
+            # "operator()" has parentheses of its own.
+            return name[:index] if index > 0 and not name[:index].endswith("operator") else name
+    return name
 
 
 @dataclass(frozen=True)

@@ -102,10 +102,25 @@ def test_sites_are_shown_by_function_and_line_where_known(tmp_path: Path) -> Non
         )
     )
     assert [str(site) for site in read_run(tmp_path).sites] == [
-        "exchange(int) (ring.cpp:12)",
+        "exchange (ring.cpp:12)",
         "ring+0x20",
         "sum (libm.so+0x30)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("function", "shown"),
+    [
+        ("main", "main"),
+        ("(anonymous namespace)::ring(int, ompi_communicator_t*)", "ring"),
+        ("Fix::setup(std::function<void (int)>) const", "Fix::setup"),
+        ("Sum::operator()(int) const", "Sum::operator()"),
+        ("Sum::operator()", "Sum::operator()"),
+        ("odd)", "odd)"),
+    ],
+)
+def test_functions_are_shown_without_their_parameters(function: str, shown: str) -> None:
+    assert str(events.Site("ring+0x10", function, "src/ring.cpp", 3)) == f"{shown} (ring.cpp:3)"
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"ring+0x10": 3}', '{"ring+0x10": {"line": "x"}}'])
