@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import polars as pl
 import pytest
 import trace_writer as w
+from mpi_runs import halo, write_run
 
+from plait import PlaitError, read_run
 from plait import _events as events
-from plait import read_run
+from plait.report.analysis import analyse
 
 ISEND, IRECV, WAIT, BARRIER, INIT, FINALIZE, STARTALL = range(1, 8)
 FUNCTIONS = {
@@ -254,3 +257,28 @@ def test_calls_count_as_events_and_belong_to_the_window(tmp_path: Path) -> None:
     run = read_run(write(tmp_path, w.call(2, WAIT, 5, 20)))
     assert run.event_count == 2
     assert run.window_ns() == (5, 9001)
+
+
+def test_damaged_recordings_end_in_tables_or_one_sentence(tmp_path: Path) -> None:
+    ranks = halo(2)
+    for rank in ranks:
+        rank.members(3, [0, 1])
+        rank.collective("MPI_Allreduce", 10**8, 10**8 + 50, given=8, got=8, communicator=3)
+        rank.shares(rank.collective("MPI_Alltoallv", 10**8 + 90, 10**8 + 99, count=1, given=9), [4, 5])
+    original = write_run(tmp_path / "whole", *ranks)
+    contents = {path.name: path.read_bytes() for path in original.iterdir()}
+    folder = tmp_path / "damaged"
+    folder.mkdir()
+    for seed in range(100):
+        random_ = random.Random(seed)
+        for name, content in contents.items():
+            data = bytearray(content)
+            if name.endswith(".plt"):
+                for _ in range(random_.choice((0, 1, 5, 40))):
+                    at = 4096 + random_.randrange(64 * 120)
+                    data[at] ^= 1 << random_.randrange(8)
+            (folder / name).write_bytes(data)
+        try:
+            analyse(read_run(folder), folder, None)
+        except PlaitError as error:
+            assert "\n" not in str(error)
