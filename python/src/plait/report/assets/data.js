@@ -6,7 +6,8 @@ const plait = {};
 plait.unpack = async function (id) {
   const element = document.getElementById("column-" + id);
   if (!element) return null;
-  const raw = Uint8Array.from(atob(element.textContent.trim()), (c) => c.charCodeAt(0));
+  const text = atob(element.textContent.trim()), raw = new Uint8Array(text.length);
+  for (let i = 0; i < raw.length; i++) raw[i] = text.charCodeAt(i);
   element.textContent = "";
   const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate"));
   const planes = new Uint8Array(await new Response(stream).arrayBuffer());

@@ -2,14 +2,13 @@
 // Puts the page together: each figure on its own, so that one that fails does not take the rest with it.
 "use strict";
 
+// Columns are inflated side by side.
 plait.loadBars = async function () {
-  const bars = { start: await plait.unpackIncreasing("bar_start"), length: await plait.unpack("bar_length") };
-  bars.kind = await plait.unpack("bar_kind");
-  bars.step = Int32Array.from(await plait.unpackIncreasing("bar_step"));
-  bars.ready = await plait.unpack("bar_ready");
-  for (const name of ["site", "peer", "bytes_given", "bytes_got", "bytes_given_high", "bytes_got_high"]) bars[name] = await plait.unpack("bar_" + name);
-  bars.low = await plait.unpack("bar_object_low");
-  bars.high = await plait.unpack("bar_object_high");
+  const plain = ["kind", "length", "ready", "site", "peer", "bytes_given", "bytes_got", "bytes_given_high", "bytes_got_high"];
+  const [start, step, low, high, ...rest] = await Promise.all([plait.unpackIncreasing("bar_start"), plait.unpackIncreasing("bar_step"),
+    plait.unpack("bar_object_low"), plait.unpack("bar_object_high"), ...plain.map((name) => plait.unpack("bar_" + name))]);
+  const bars = { start, step: Int32Array.from(step), low, high };
+  plain.forEach((name, i) => { bars[name] = rest[i]; });
   // The latest end so far in each lane: rises, so what is in view is found by bisection.
   bars.reached = new Float64Array(bars.start.length);
   for (const lane of plait.data.lanes) {
@@ -25,14 +24,15 @@ plait.loadBars = async function () {
 plait.loadMessages = async function () {
   const sent = await plait.unpackIncreasing("message_sent");
   if (!sent) return null;
-  const get = (name) => plait.unpack("message_" + name);
-  const received = plait.sum(sent, await get("received"));
+  const names = ["received", "arrived", "begun", "source", "destination", "bytes", "since_step"];
+  const found = await Promise.all(names.map((name) => plait.unpack("message_" + name)));
+  const get = Object.fromEntries(names.map((name, i) => [name, found[i]])), received = plait.sum(sent, get.received);
   // The latest arrival so far: rises, so what is in view is found by bisection.
   const reached = new Float64Array(sent.length);
   for (let i = 0, latest = -Infinity; i < sent.length; i++) reached[i] = latest = Math.max(latest, received[i]);
   return {
-    sent, received, reached, arrived: plait.sum(sent, await get("arrived")), begun: await get("begun"),
-    source: await get("source"), destination: await get("destination"), bytes: await get("bytes"), since: await get("since_step"),
+    sent, received, reached, arrived: plait.sum(sent, get.arrived), begun: get.begun,
+    source: get.source, destination: get.destination, bytes: get.bytes, since: get.since_step,
   };
 };
 
@@ -105,7 +105,7 @@ plait.attempt = function (id, make) {
 
 plait.start = async function () {
   plait.data = JSON.parse(document.getElementById("plait-data").textContent);
-  const [bars, messages] = [await plait.loadBars(), await plait.loadMessages()];
+  const [bars, messages] = await Promise.all([plait.loadBars(), plait.loadMessages()]);
   const view = new plait.View(0, Math.max(1, plait.data.total_ns / plait.data.quantum_ns));
   plait.view = view;
   plait.rankLegends();
