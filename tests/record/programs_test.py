@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real programs, and programs that make trouble, recorded from outside: their output stays, the recording is whole.
 
-Called with RECORDER MPIEXEC PROGRAMS PLAIT_RING; PROGRAMS is the folder of what tests/record/programs was built into.
+Called with RECORDER MPIEXEC PROGRAMS PLAIT_RING; PROGRAMS is where tests/record/programs was built.
+The variable PLAIT_BUILD says where plait was.
 """
 
 from __future__ import annotations
@@ -109,6 +110,13 @@ class RealPrograms(Recorded):
         for name in names:
             self.assertIn(name, page)
 
+    def replayed(self, folder: pathlib.Path) -> None:
+        """`plait replay` sends its messages again, all of them."""
+        sent = int((~read_run(folder).messages["received"]).sum())
+        done = plait("replay", folder, "--compute", "drop")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"{sent:,} messages, ", done.stdout)
+
     @unittest.skipIf(shutil.which("lmp") is None, "LAMMPS is not here: apt-get install lammps")
     def test_lammps_melts_as_it_does_alone(self) -> None:
         def thermodynamics(text: str) -> list[str]:
@@ -120,12 +128,14 @@ class RealPrograms(Recorded):
         melt = ("lmp", "-in", SOURCES / "melt.in", "-var", "n", 8, "-var", "steps", 100, "-log", "none")
         run = self.unchanged(*melt, keep=thermodynamics, functions=functions)
         self.reported(run, "MPI_Allreduce", "MPI_Wait")
+        self.replayed(run)
 
     @unittest.skipUnless(has_mpi4py(), "no mpi4py here that fits this MPI: .venv/bin/pip install mpi4py")
     def test_python_with_mpi4py(self) -> None:
         functions = {"MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Startall", "MPI_Iallreduce", "MPI_Put"}
         run = self.unchanged(sys.executable, SOURCES / "everything.py", ranks=3, functions=functions)
         self.reported(run, "MPI_Iallreduce", "MPI_Put")
+        self.replayed(run)
 
     def fortran(self, name: str) -> pathlib.Path:
         program = pathlib.Path(BUILT) / name
@@ -137,6 +147,7 @@ class RealPrograms(Recorded):
         functions = {"MPI_Irecv", "MPI_Isend", "MPI_Waitall", "MPI_Allreduce", "MPI_Bcast", "MPI_Sendrecv"}
         run = self.unchanged(self.fortran("halo"), functions=functions)
         self.reported(run, "MPI_Waitall", "MPI_Sendrecv")
+        self.replayed(run)
         sends = calls_of(read_run(run), "MPI_Isend")
         self.assertEqual(sends["bytes_given"].to_list(), [64 * 8] * (2 * 2 * 20))  # the type of a row
 
@@ -174,6 +185,7 @@ class RealPrograms(Recorded):
                 self.assertTrue(np.array_equal(positions(output), positions(self.folder / "alone")))
                 self.assertIn("MPI_Isend", functions_of(self.read_whole(run)))
         self.reported(run, "MPI_Isend")
+        self.replayed(run)
 
 
 class Trouble(Recorded):

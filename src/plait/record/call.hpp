@@ -35,14 +35,16 @@ class Call {
     thread_state.is_inside = false;
   }
 
-  /// What MPI itself does, between the two times of the call.
+  /// What MPI itself does, between the two times of the call; the first may have been told already.
   template <class Real>
   int run(const Real& real) {
     const bool makes_progress = session_.has_progress() && is_waiting();
     if (makes_progress) [[unlikely]] {
       session_.pending.enter();
     }
-    event_.start = session_.now();
+    if (event_.start == nanoseconds{}) [[likely]] {
+      event_.start = session_.now();
+    }
     const int result = real();
     event_.end = session_.now();
     if (makes_progress) [[unlikely]] {

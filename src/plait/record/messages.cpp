@@ -137,6 +137,7 @@ void receive_prepared(Call& call, const Envelope& envelope, MPI_Request request)
 void starting(Call& call, int count, const MPI_Request* requests) {
   const nanoseconds now = call.session().now();
   trace::CallEvent& event = call.event();
+  event.start = now;  // readers find the call of a message by the time of its posting
   for (int i = 0; i < count; ++i) {
     call.session().requests.alter(key_of(requests[i]), [&](Operation& operation) {
       if (operation.is_active) {
