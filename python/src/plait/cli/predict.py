@@ -43,7 +43,7 @@ def predict(
     ] = None,
     tolerance: Annotated[
         float, typer.Option(min=0, max=1, help="Of the flow model; 0 is exact.")
-    ] = 0.01,
+    ] = 0.05,
     advice: Annotated[bool, typer.Option(help="Try what helps most, and say it.")] = True,
     latency: Annotated[
         _Several, typer.Option(metavar="xF", help="Latencies times F.", rich_help_panel=_WHAT_IF)

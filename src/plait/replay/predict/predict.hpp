@@ -24,7 +24,7 @@ struct PredictOptions {
   double compute_factor = 1;
   /// Of flows: how long shares may stay as they are when others have begun or ended, as a part of the mean time that
   /// the messages on their way still need. 0 is exact, and slow where many thousands are on their way at one time.
-  double tolerance = 0.01;
+  double tolerance = 0.05;
   bool keeps_times = false;  ///< Fills `Prediction::times`.
 };
 

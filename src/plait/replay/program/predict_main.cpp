@@ -39,7 +39,7 @@ struct Options {
   std::optional<std::uint32_t> step;
   std::string platform;
   std::string model = "points";
-  double tolerance = 0.01;
+  double tolerance = 0.05;
   std::vector<WhatIf> what_ifs;
   std::string output;
   std::string against;
@@ -342,7 +342,7 @@ int main(int argc, char** argv) {
   app.add_option("--platform", options.platform, "Platform file")->required();
   app.add_option("--model", options.model, "points (LogGPS) or flows (max-min fair sharing of links)")
       ->check(CLI::IsMember({"points", "flows"}));
-  app.add_option("--tolerance", options.tolerance, "Of flows: 0 is exact, 0.01 usual")->check(CLI::Range(0.0, 1.0));
+  app.add_option("--tolerance", options.tolerance, "Of flows: 0 is exact, 0.05 usual")->check(CLI::Range(0.0, 1.0));
   app.add_option("--output", options.output, "Write the prediction (with all changes) as a run folder");
   app.add_option("--against", options.against, "Compare with this recorded or replayed run");
   app.add_option("--json", options.json, "Write the results there");

@@ -137,8 +137,8 @@ void FlowNetwork::end_instant(Time now) {
   if (changed_links_.empty() && now < later_at_) {
     return;
   }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < changed_links_.size(); ++i) {
+  std::size_t kept = crowded_changes_;
+  for (std::size_t i = kept; i < changed_links_.size(); ++i) {
     const std::uint32_t link = changed_links_[i];
     if (is_changed_[link] == 0) {
       continue;  // settled with another
@@ -160,6 +160,7 @@ void FlowNetwork::end_instant(Time now) {
     changed_links_[kept++] = link;
   }
   changed_links_.resize(kept);
+  crowded_changes_ = kept;
   if (now >= later_at_ || (kept > 0 && !may_wait(now))) {
     settle_all(now);
   } else if (kept > 0) {
@@ -180,6 +181,7 @@ void FlowNetwork::settle_all(Time now) {
     is_changed_[link] = 0;
   }
   changed_links_.clear();
+  crowded_changes_ = 0;
   changes_ = 0;
   most_flows_ = std::max(most_flows_, shares_.count());
   if (shares_.count() < most_flows_ / 2) {  // they may have fallen apart

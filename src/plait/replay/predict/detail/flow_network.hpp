@@ -64,6 +64,7 @@ class FlowNetwork final : public Network {
   std::vector<double> old_rates_;
   std::vector<Time> next_begin_;  ///< Of each host: when g lets its interface begin another.
   std::vector<std::uint32_t> changed_links_;
+  std::size_t crowded_changes_ = 0;  ///< Of those, the first: they wait until all are settled.
   std::vector<char> is_changed_;
   std::vector<char> is_crowded_;  ///< Links that were found among many flows.
   std::vector<std::uint32_t> begun_;

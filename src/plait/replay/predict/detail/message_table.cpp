@@ -6,13 +6,13 @@
 
 namespace plait::replay::predicting {
 
-std::uint64_t MessageTable::hash(const MatchKey& key) noexcept {
+std::uint32_t MessageTable::hash(const MatchKey& key) noexcept {
   std::uint64_t mixed = (std::uint64_t{key.source} << 32U | key.destination) * 0x9E3779B97F4A7C15U;
   mixed ^= mixed >> 29U;
   mixed += (key.is_collective ? 1 : 0) + key.tag * 0xBF58476D1CE4E5B9U + key.communicator * 0x94D049BB133111EBU;
   mixed ^= mixed >> 32U;
   mixed *= 0xD6E8FEB86659FD93U;
-  return mixed ^ mixed >> 32U;
+  return static_cast<std::uint32_t>(mixed >> 32U);
 }
 
 bool MessageTable::is_of(std::uint32_t index, const MatchKey& key) const noexcept {
@@ -21,27 +21,42 @@ bool MessageTable::is_of(std::uint32_t index, const MatchKey& key) const noexcep
          message.communicator == key.communicator && message.is_collective == key.is_collective;
 }
 
+std::size_t MessageTable::slot_of(const MatchKey& key, std::uint32_t hashed) const noexcept {
+  std::size_t at = hashed & mask_;
+  while (slots_[at].oldest != none && (slots_[at].hash != hashed || !is_of(slots_[at].oldest, key))) {
+    at = (at + 1) & mask_;
+  }
+  return at;
+}
+
+/// Moves those behind up that would not be found past a gap.
+void MessageTable::erase(std::size_t slot) noexcept {
+  for (std::size_t at = (slot + 1) & mask_; slots_[at].oldest != none; at = (at + 1) & mask_) {
+    const std::size_t home = slots_[at].hash & mask_;
+    if (((at - home) & mask_) >= ((at - slot) & mask_)) {
+      slots_[slot] = slots_[at];
+      slot = at;
+    }
+  }
+  slots_[slot].oldest = none;
+  --keys_;
+}
+
 std::uint32_t MessageTable::take(const MatchKey& key, End wanted) {
   if (keys_ == 0) {
     return none;
   }
-  std::uint32_t* link = &buckets_[hash(key) & mask_];
-  while (*link != none && !is_of(*link, key)) {
-    link = &messages_[*link].next_in_bucket;
-  }
-  const std::uint32_t found = *link;
+  const std::size_t slot = slot_of(key, hash(key));
+  const std::uint32_t found = slots_[slot].oldest;
   if (found == none || (messages_[found].receive == none) != (wanted == End::send)) {
     return none;
   }
   Message& oldest = messages_[found];
   if (oldest.next == none) {
-    *link = oldest.next_in_bucket;
-    --keys_;
+    erase(slot);
   } else {
-    Message& following = messages_[oldest.next];
-    following.last = oldest.last;
-    following.next_in_bucket = oldest.next_in_bucket;
-    *link = oldest.next;
+    messages_[oldest.next].last = oldest.last;
+    slots_[slot].oldest = oldest.next;
   }
   oldest.next = none;
   return found;
@@ -62,19 +77,17 @@ std::uint32_t MessageTable::insert(const MatchKey& key) {
   message.communicator = key.communicator;
   message.tag = key.tag;
   message.is_collective = key.is_collective;
-  if (keys_ >= buckets_.size()) {
+  if (2 * (keys_ + 1) > slots_.size()) {
     grow();
   }
-  std::uint32_t* link = &buckets_[hash(key) & mask_];
-  while (*link != none && !is_of(*link, key)) {
-    link = &messages_[*link].next_in_bucket;
-  }
-  if (*link == none) {
+  const std::uint32_t hashed = hash(key);
+  Slot& slot = slots_[slot_of(key, hashed)];
+  if (slot.oldest == none) {
     message.last = index;
-    *link = index;
+    slot = {index, hashed};
     ++keys_;
   } else {
-    Message& oldest = messages_[*link];
+    Message& oldest = messages_[slot.oldest];
     messages_[oldest.last].next = index;
     oldest.last = index;
   }
@@ -87,18 +100,15 @@ void MessageTable::release(std::uint32_t index) {
 }
 
 void MessageTable::grow() {
-  const std::vector<std::uint32_t> old =
-      std::exchange(buckets_, std::vector<std::uint32_t>(std::max<std::size_t>(64, 2 * buckets_.size()), none));
-  mask_ = buckets_.size() - 1;
-  for (std::uint32_t oldest : old) {
-    while (oldest != none) {
-      Message& message = messages_[oldest];
-      const std::uint32_t following = message.next_in_bucket;
-      std::uint32_t& bucket = buckets_
-          [hash({message.source, message.destination, message.communicator, message.tag, message.is_collective}) &
-           mask_];
-      message.next_in_bucket = std::exchange(bucket, oldest);
-      oldest = following;
+  const std::vector<Slot> old = std::exchange(slots_, std::vector<Slot>(std::max<std::size_t>(64, 2 * slots_.size())));
+  mask_ = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.oldest != none) {
+      std::size_t at = slot.hash & mask_;
+      while (slots_[at].oldest != none) {
+        at = (at + 1) & mask_;
+      }
+      slots_[at] = slot;
     }
   }
 }

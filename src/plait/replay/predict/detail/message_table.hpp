@@ -36,12 +36,11 @@ struct alignas(64) Message {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   std::uint32_t communicator = 0;
-  std::uint32_t next_in_bucket = none;  ///< Of the oldest of a key.
-  std::uint32_t next = none;            ///< The next one of the key; among free ones, the next there.
-  std::uint32_t next_in_port = none;    ///< In the queue of a network interface.
-  std::uint32_t last = none;            ///< Of the oldest of a key: the youngest.
-  std::uint32_t send = none;            ///< Operation or helper that sends.
-  std::uint32_t receive = none;         ///< That receives.
+  std::uint32_t next = none;          ///< The next one of the key; among free ones, the next there.
+  std::uint32_t next_in_port = none;  ///< In the queue of a network interface.
+  std::uint32_t last = none;          ///< Of the oldest of a key: the youngest.
+  std::uint32_t send = none;          ///< Operation or helper that sends.
+  std::uint32_t receive = none;       ///< That receives.
   bool is_collective = false;
   Stage stage = Stage::waiting;
   bool is_eager = false;
@@ -69,33 +68,40 @@ class MessageTable {
   /// Calls `visit(message)` for each that is unmatched.
   template <class Visit>
   void for_each_unmatched(Visit visit) const {
-    for (std::uint32_t oldest : buckets_) {
-      for (; oldest != none; oldest = messages_[oldest].next_in_bucket) {
-        for (std::uint32_t at = oldest; at != none; at = messages_[at].next) {
-          visit(messages_[at]);
-        }
+    for (const Slot& slot : slots_) {
+      for (std::uint32_t at = slot.oldest; at != none; at = messages_[at].next) {
+        visit(messages_[at]);
       }
     }
   }
 
   [[nodiscard]] std::size_t bytes() const noexcept {
-    return messages_.capacity() * sizeof(Message) + buckets_.capacity() * sizeof(std::uint32_t);
+    return messages_.capacity() * sizeof(Message) + slots_.capacity() * sizeof(Slot);
   }
-  /// Asks for the bucket of a key that will be looked up soon.
+  /// Asks for the memory of a key that will be looked up soon.
   void prefetch(const MatchKey& key) const noexcept {
-    if (!buckets_.empty()) {
-      __builtin_prefetch(&buckets_[hash(key) & mask_]);
+    if (!slots_.empty()) {
+      const Slot& slot = slots_[hash(key) & mask_];
+      __builtin_prefetch(slot.oldest != none ? static_cast<const void*>(&messages_[slot.oldest]) : &slot);
     }
   }
 
  private:
-  [[nodiscard]] static std::uint64_t hash(const MatchKey& key) noexcept;
+  struct Slot {
+    std::uint32_t oldest = none;
+    std::uint32_t hash = 0;
+  };
+
+  [[nodiscard]] static std::uint32_t hash(const MatchKey& key) noexcept;
   [[nodiscard]] bool is_of(std::uint32_t index, const MatchKey& key) const noexcept;
+  /// The slot of a key, or the free one where it belongs. Expects: there is a free one.
+  [[nodiscard]] std::size_t slot_of(const MatchKey& key, std::uint32_t hashed) const noexcept;
+  void erase(std::size_t slot) noexcept;
   void grow();
 
   std::vector<Message> messages_;
-  std::vector<std::uint32_t> buckets_;
-  std::uint64_t mask_ = 0;
+  std::vector<Slot> slots_;
+  std::size_t mask_ = 0;
   std::size_t keys_ = 0;
   std::uint32_t free_ = none;
 };
