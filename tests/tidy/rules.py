@@ -15,7 +15,7 @@ LAYERS = ["base", "trace", "net", "comm", "task", "data", "runtime"]
 # Beside the stack: what each may include apart from itself.
 BESIDE = {"replay": ["base", "trace", "net"], "record": ["base", "trace"]}
 # What of these stands above the stack, and may include all of it (docs/decisions/0010).
-ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/backend/endpoint/", "src/plait/replay/program/")
+ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
 
 # The programs in apps/, whose tests are in tests/ under the same name.
 APPS = ["ring", "pic", "dns", "cholesky"]

@@ -49,7 +49,6 @@ class Request:
     replayed: Path | None
     force: bool
     mpiexec: str | None
-    backend: str
 
 
 def replay(request: Request) -> None:
@@ -111,9 +110,6 @@ def _play(console: Console, request: Request, folder: Path | None, more: tuple[s
     found = launcher.find_launcher(request.mpiexec)
     place = launcher.Placement(_rank_count(request), 1, launcher.available_cores(), "auto")
     command, environment = launcher.launch_command(found, place, program)
-    if found.family == "Open MPI" and request.backend == "rma":
-        # Its component `rdma` does not work across hosts; others do.
-        environment |= {} if "OMPI_MCA_osc" in os.environ else {"OMPI_MCA_osc": "^rdma"}
     shown = " ".join(("replaying", *more))
     with console.status(shown) if sys.stderr.isatty() else nullcontext():
         done = subprocess.run(

@@ -174,7 +174,7 @@ TEST_P(EachBackend, takes_tags_of_any_size) {
   EXPECT_EQ(play(made.get(), GetParam()).messages, messages_of_this_rank(made.get()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, testing::Values("mpi"), [](const auto& tested) {
+INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, testing::Values("mpi", "plait"), [](const auto& tested) {
   return std::string{tested.param};
 });
 

@@ -50,7 +50,7 @@ plait.MatrixPanel = class extends plait.Canvas {
   }
   resize() {
     const width = Math.max(280, this.element.parentElement.clientWidth);
-    this.height = Math.min(640, width - this.margin.left - this.margin.right) + this.margin.top + this.margin.bottom;
+    this.height = Math.min(plait.data.matrix.groups <= 8 ? 340 : 640, width - this.margin.left - this.margin.right) + this.margin.top + this.margin.bottom;
     return super.resize();
   }
   get size() { return Math.min(this.right - this.left, this.bottom - this.top); }
