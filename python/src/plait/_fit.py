@@ -46,6 +46,7 @@ class Costs:
     gap_per_byte_ns: float  # G
     eager_bytes_max: int  # S
     rendezvous_ns: float
+    both_ways: float = 1.0
 
     def time_ns(self, payload_bytes: int) -> float:
         """Of one message between idle ranks, as docs/predict.md has it."""
@@ -120,7 +121,9 @@ def _with_threshold(
         long_start, per_byte = _line(sizes[below:], measured[below:])
         largest = int(sizes[below - 1])
     per_byte = max(per_byte, 1e-6)
-    overhead_per_byte = max(0.0, slope - per_byte) / 2 if below < len(sizes) else 0.0
+    overhead_per_byte = (
+        _overhead_per_byte(slope, per_byte, largest, bursts) if below < len(sizes) else 0.0
+    )
     sends, receives, gap = _overheads(start, bursts)
     latency = max(0.0, start - sends - receives)
     asking = long_start - start
@@ -139,7 +142,31 @@ def _with_threshold(
         gap_per_byte_ns=per_byte,
         eager_bytes_max=largest,
         rendezvous_ns=max(0.0, asking - 2 * latency) if below < len(sizes) else 0.0,
+        both_ways=_both_ways(largest, bursts),
     )
+
+
+def _both_ways(eager_max: int, bursts: Sequence[Burst]) -> float:
+    """How much longer long messages take while others come the other way."""
+    one, both = (
+        {burst.payload_bytes: burst.time_ns for burst in bursts if burst.both_ways == both_ways}
+        for both_ways in (False, True)
+    )
+    ratios = [both[size] / one[size] for size in one if size in both and size > eager_max]
+    return min(2.0, max(1.0, float(np.median(ratios)))) if ratios else 1.0
+
+
+def _overhead_per_byte(slope: float, per_byte: float, eager_max: int, bursts: Sequence[Burst]) -> float:
+    """O: at least what makes a short message's bytes dearer than a long one's; or what bursts say."""
+    least, most = max(0.0, slope - per_byte) / 2, slope / 2
+    both = sorted(
+        (burst.payload_bytes, burst.time_ns)
+        for burst in bursts
+        if burst.both_ways and burst.payload_bytes <= eager_max
+    )
+    if len(both) < 2:
+        return least
+    return min(max(least, pairwise_growth(both) / 2), max(least, most))
 
 
 def _line(sizes: NDArray[np.float64], times: NDArray[np.float64]) -> tuple[float, float]:

@@ -17,22 +17,25 @@ _COSTS = Costs(900, 100, 100, 0.0, 0.0, 0.1, 4096, 0.0)
 
 
 def _option(description: str, key: str, default: int) -> int:
-    found = dict(part.split("=") for part in description.split(",")).get(key)
-    return default if found is None else int(found)
+    found = dict(part.split("=") for part in description.split(",")).get(key, "")
+    return int(found) if found.isdigit() else default
 
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each repetition is worse than the one before: only the first tells of the network."""
 
+    exchanges = {exchange.on(2) for exchange in bench_predict.EXCHANGES}
+
     def replay(self: bench_predict.Network, description: str) -> tuple[Path, list[float]]:
-        first = 0.002
-        if "mean=8," in description and "pairs" in description:
-            first = 1e-9 * 10 * (1100 + 100 * _option(description, "pairs", 1))
-        elif "pairs" not in description and "KiB" not in description:
-            first = (
-                1e-9 * _COSTS.time_ns(_option(description, "mean", 8)) * _option(description, "steps", 1)
-            )
+        size, steps = _option(description, "mean", 8), _option(description, "steps", 1)
+        pairs = _option(description, "pairs", 1)
+        if description in exchanges:
+            first = 0.002
+        elif pairs == 1 or (pairs == 4 and size >= 1 << 18):
+            first = 1e-9 * _COSTS.time_ns(size) * steps * pairs
+        else:
+            first = 1e-9 * steps * (1100 + 100 * pairs)
         return tmp_path, [first, 2 * first, 3 * first]
 
     monkeypatch.setattr(bench_predict.Network, "replay", replay)

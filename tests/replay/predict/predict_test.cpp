@@ -68,6 +68,26 @@ TEST_P(EitherModel, uses_the_costs_within_a_host_where_both_ranks_are_on_one) {
   EXPECT_EQ(total_ns(one_message(1), platform, options()), 300 + 10 + 200);
 }
 
+TEST(PointModel, slows_bytes_within_a_host_while_others_go_the_other_way) {
+  Exchange exchange{2};
+  for (int i = 0; i < 10; ++i) {
+    for (std::uint32_t rank = 0; rank < 2; ++rank) {
+      exchange.send(rank, 1 - rank, 100'001);
+      exchange.receive(rank, 1 - rank, 100'001);
+    }
+  }
+  exchange.wait_for_all(0);
+  exchange.wait_for_all(1);
+  Platform platform = simple_platform();
+  platform.ranks_per_host = 2;
+  platform.within_host.eager_bytes_max = 1'000'000;
+  platform.within_host.overhead_per_byte_ns = 0;
+  const auto total = [&] { return static_cast<double>(total_ns(exchange, platform)); };
+  EXPECT_NEAR(total(), 0.5e6, 1e4);
+  platform.within_host.both_ways = 1.5;
+  EXPECT_NEAR(total(), 0.75e6, 1e4);
+}
+
 TEST_P(EitherModel, moves_messages_of_one_host_one_after_the_other_or_at_half_speed) {
   Exchange exchange{3};
   for (const std::uint32_t to : {1U, 2U}) {

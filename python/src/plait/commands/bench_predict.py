@@ -33,8 +33,11 @@ from plait.lab.settings import Lab, Work, parse_rate
 
 TARGET = 0.15
 _SIZES = tuple(1 << power for power in (3, 7, 9, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22))
-_BURSTS = (8, 32, 64)
+_LONG = 1 << 18
+#: Of bursts: bytes, and how many messages, from which the time of one more follows.
+_BURSTS = ((8, (64, 160, 256)), (1024, (64, 160)), (1 << 15, (4, 16)), (1 << 20, (2, 6)))
 _REPETITIONS = 60
+_TABLE_WIDTH = 110
 
 
 @dataclass(frozen=True)
@@ -141,13 +144,14 @@ def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -
             "plait bench predict runs with the MPI that plait-replay was built with; leave --mpi out",
             status=2,
         )
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, width=_TABLE_WIDTH)
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="plait-predict-") as scratch:
         network = Network(wishes, Path(scratch))
         found = calibrate(network)
         platform = Path(scratch) / "platform.json"
-        contents = to_platform("fitted", found.costs, ranks_per_host=1)
+        inside = None if network.is_lab else found.costs
+        contents = to_platform("fitted", found.costs, inside, ranks_per_host=network.ranks_per_host)
         platform.write_text(json.dumps(contents), encoding="utf-8")
         console.print(
             escape(
@@ -175,17 +179,19 @@ def calibrate(network: Network) -> Fit:
     one_way = []
     for size in _SIZES:
         steps = 2 * max(1, min(50, (1 << 18) // size))
-        _, seconds = network.replay(f"pattern=multicast,ranks=2,mean={size},steps={steps}")
-        one_way.append(OneWay(size, 1e9 * min(seconds) / steps))
+        # Long ones several at once: a single buffer that stays in the cache would flatter the memory.
+        count = 4 if size >= _LONG else 1
+        _, seconds = network.replay(f"pattern=multicast,ranks=2,mean={size},pairs={count},steps={steps}")
+        one_way.append(OneWay(size, 1e9 * min(seconds) / steps / count))
     bursts = []
     for pattern, ways in (("multicast", 1), ("nearest", 2)):
-        times = []
-        for burst in _BURSTS:
-            _, seconds = network.replay(
-                f"pattern={pattern},ranks=2,mean=8,pairs={burst * ways},steps=10"
-            )
-            times.append((burst, 1e9 * min(seconds) / 10))
-        bursts.append(Burst(8, pairwise_growth(times), both_ways=ways == 2))
+        for size, counts in _BURSTS:
+            times = []
+            for count in counts:
+                pairs = f"mean={size},pairs={count * ways},steps=2"
+                _, seconds = network.replay(f"pattern={pattern},ranks=2,{pairs}")
+                times.append((count, 1e9 * min(seconds) / 2))
+            bursts.append(Burst(size, pairwise_growth(times), both_ways=ways == 2))
     return fit(one_way, bursts)
 
 

@@ -69,7 +69,7 @@ def describe(place: str, found: Fit) -> str:
         f"{place}: L {costs.latency_ns:.0f} ns, o_s {costs.send_overhead_ns:.0f} ns, "
         f"o_r {costs.receive_overhead_ns:.0f} ns, g {costs.gap_ns:.0f} ns, "
         f"G {costs.gap_per_byte_ns:.4g} ns ({1 / costs.gap_per_byte_ns:.3g} GB/s), "
-        f"O {costs.overhead_per_byte_ns:.4g} ns; {eager}",
+        f"O {costs.overhead_per_byte_ns:.4g} ns; both ways {costs.both_ways:.2f}; {eager}",
         f"  residuals: {_text(found.residual)}",
     ]
     if found.hold_out is not None:

@@ -148,6 +148,10 @@ LinkCosts costs_of(Section section) {
   costs.gap_per_byte_ns = section.positive("gap_per_byte_ns");
   costs.eager_bytes_max = section.bytes("eager_bytes_max");
   costs.rendezvous_ns = section.number("rendezvous_ns", 0);
+  costs.both_ways = section.number("both_ways", 1);
+  if (costs.both_ways < 1 || costs.both_ways > 2) {
+    section.fail("\"both_ways\" must be from 1 to 2");
+  }
   section.finish();
   return costs;
 }
@@ -230,7 +234,8 @@ json to_json(const LinkCosts& costs) {
           {"gap_ns", costs.gap_ns},
           {"gap_per_byte_ns", costs.gap_per_byte_ns},
           {"eager_bytes_max", costs.eager_bytes_max},
-          {"rendezvous_ns", costs.rendezvous_ns}};
+          {"rendezvous_ns", costs.rendezvous_ns},
+          {"both_ways", costs.both_ways}};
 }
 
 json to_json(const TopologySettings& topology) {

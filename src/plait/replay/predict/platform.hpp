@@ -22,6 +22,9 @@ struct LinkCosts {
   double gap_per_byte_ns = 0;         ///< G: at an interface, for each byte beyond the first. 1/G is its bandwidth.
   std::uint64_t eager_bytes_max = 0;  ///< S: longer messages ask first and wait for their receive.
   double rendezvous_ns = 0;           ///< For each of them: what asking and answering take beyond two latencies.
+  /// Within a host, points only: how much longer bytes take while others go the other way between the same ranks, from
+  /// 1 (no matter) to 2 (they take turns).
+  double both_ways = 1;
 };
 
 /// When messages that wait for their receive move on, and when others are taken in.

@@ -17,6 +17,7 @@ struct Costs {
   Time rendezvous = 0;
   double overhead_per_byte = 0;
   double gap_per_byte = 0;
+  double both_ways = 1;
   std::uint64_t eager_bytes_max = 0;
 
   explicit Costs(const LinkCosts& costs) noexcept
@@ -27,6 +28,7 @@ struct Costs {
         rendezvous{to_time(costs.rendezvous_ns)},
         overhead_per_byte{costs.overhead_per_byte_ns * 1000},
         gap_per_byte{costs.gap_per_byte_ns * 1000},
+        both_ways{costs.both_ways},
         eager_bytes_max{costs.eager_bytes_max} {}
 
   /// What the bytes beyond the first take at an interface.

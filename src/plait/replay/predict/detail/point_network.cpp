@@ -40,6 +40,10 @@ void PointNetwork::depart(Port& port, std::uint32_t message, Time now) {
   port.free = now + costs.gap + moving;
   user_.left(message, now + moving);
   if (data.is_within_host) {
+    // Bytes the other way move the slower for these; where there are none, its port is free again before an answer can
+    // leave.
+    Time& other = ports_[topology_.host_count() + data.destination].free;
+    other = std::max(other, now) + static_cast<Time>(static_cast<double>(moving) * (costs.both_ways - 1));
     user_.delivered(message, now + costs.latency + moving);
     return;
   }
@@ -58,6 +62,10 @@ void PointNetwork::handle(const Event& event) {
     return;
   }
   Port& port = ports_[event.id()];
+  if (port.free > event.at) {  // put off by bytes that went the other way
+    events_.push({port.free, EventKind::port, event.id()});
+    return;
+  }
   const std::uint32_t message = port.first;
   port.first = messages_[message].next_in_port;
   messages_[message].next_in_port = none;
