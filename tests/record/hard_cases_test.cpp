@@ -100,6 +100,19 @@ TEST(ShortThreads, share_lanes) {
   EXPECT_LE(run.ranks[0].threads.size(), 4U) << "main, one at a time, names";
 }
 
+TEST(Polls, that_find_nothing_are_few_records_which_tell_how_many_they_were) {
+  const trace::RunTrace run = recorded("hard_cases", 1, "spin");
+  ASSERT_EQ(run.ranks.size(), 1U);
+  const std::vector<trace::CallEvent> probes = calls_of(run.ranks[0], "MPI_Iprobe");
+  std::size_t count = 0;
+  for (const trace::CallEvent& probe : probes) {
+    count += 1 + probe.repeats;
+    EXPECT_LE(probe.end - probe.start, nanoseconds{100'000} * (probe.repeats == 0 ? 1'000'000 : 1));
+  }
+  EXPECT_EQ(count, 200'000U);
+  EXPECT_EQ(probes.back().number + probes.back().repeats, probes.front().number + 199'999);
+}
+
 TEST(ManyRequests, are_all_kept) {
   const trace::RunTrace run = recorded("hard_cases", 2, "requests");
   ASSERT_EQ(run.ranks.size(), 2U);

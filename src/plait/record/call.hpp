@@ -31,7 +31,7 @@ class Call {
   Call(Call&&) = delete;
   Call& operator=(Call&&) = delete;
   ~Call() {
-    lane_.recorder.call(event_);
+    lane_.record(event_);
     thread_state.is_inside = false;
   }
 

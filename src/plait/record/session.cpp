@@ -55,6 +55,7 @@ std::shared_ptr<Communicator> Owners::find(std::uint64_t handle) const {
 void leave_lane(void* lane) noexcept {
   if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
     const std::lock_guard lock{session->lanes_mutex_};
+    static_cast<Lane*>(lane)->write_polls();
     session->spare_lanes_.push_back(static_cast<Lane*>(lane));
   }
 }
@@ -243,6 +244,7 @@ void Session::compare_clocks() {
 }
 
 void Session::note_unfinished() noexcept {
+  lane().write_polls();
   requests.for_each([&](const Operation& operation) {
     if (operation.is_active && operation.kind == OperationKind::send) {
       record_message(lane(), trace::MessageDirection::sent, operation, nanoseconds{});

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <mpi.h>
@@ -29,7 +30,39 @@ namespace plait::record {
 struct Lane {
   explicit Lane(trace::ThreadRecorder& own) : recorder{own} {}
 
+  /// A call is over. Polls that find nothing, one right after the other, become one record: a program that spins would
+  /// fill the disk.
+  void record(const trace::CallEvent& call) noexcept {
+    const bool is_poll = call.what == trace::CallClass::completes && call.count == 0;
+    if (has_polls) {
+      if (is_poll && call.function == polls.function && call.site == polls.site &&
+          call.start - polls.end < poll_gap_max && call.end - polls.start < polls_length_max) {
+        polls.end = call.end;
+        ++polls.repeats;
+        return;
+      }
+      write_polls();
+    }
+    if (is_poll) {
+      polls = call;
+      has_polls = true;
+    } else {
+      recorder.call(call);
+    }
+  }
+  void write_polls() noexcept {
+    if (std::exchange(has_polls, false)) {
+      recorder.call(polls);
+    }
+  }
+  /// Whoever computes for longer between two polls is not spinning.
+  static constexpr nanoseconds poll_gap_max{500};
+  /// As much may be lost when the process is killed.
+  static constexpr nanoseconds polls_length_max{100'000};
+
   trace::ThreadRecorder& recorder;
+  trace::CallEvent polls;  ///< Not written yet.
+  bool has_polls = false;
   SiteCache sites;
   // The communicator used last, and when that was looked up.
   std::uint64_t communicator_handle = 0;

@@ -114,6 +114,8 @@ struct CallEvent {
   std::uint32_t number = 0;      ///< Rises in the order of posting within the rank, from 1.
   /// Of a collective: how many came before it on its communicator. Of a wait, test: how many operations it completed.
   std::uint32_t count = 0;
+  /// Tests and probes that found nothing: how many more like it followed at once, up to `end`, and have no record.
+  std::uint32_t repeats = 0;
 };
 
 /// Who is in a communicator, as ranks of the run, in its order; that of all ranks (0) need not be told.

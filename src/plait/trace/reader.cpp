@@ -353,7 +353,8 @@ class Collector {
                                .bytes_got = call.bytes_got,
                                .peer = call.peer,
                                .number = call.number,
-                               .count = call.count}});
+                               .count = call.count,
+                               .repeats = call.repeats}});
     }
   }
 

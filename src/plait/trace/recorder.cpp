@@ -197,7 +197,8 @@ void ThreadRecorder::record(const CallEvent& event) noexcept {
                     .bytes_got = event.bytes_got,
                     .peer = event.peer,
                     .number = event.number,
-                    .count = event.count};
+                    .count = event.count,
+                    .repeats = event.repeats};
   append(record);
 }
 

@@ -77,6 +77,13 @@ void many_short_threads() {
   }
 }
 
+void spin() {
+  for (int i = 0; i < 200'000; ++i) {
+    int flag = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+  }
+}
+
 /// As many receives are open at the same time; each is waited for alone, the last one first.
 void many_requests() {
   constexpr int count = 100'000;
@@ -116,6 +123,8 @@ int main(int count, char** arguments) {
     many_threads();
   } else if (what == "short_threads") {
     many_short_threads();
+  } else if (what == "spin") {
+    spin();
   } else if (what == "requests") {
     many_requests();
   } else {

@@ -177,7 +177,7 @@ struct Call {
   std::uint32_t peer = 0;
   std::uint32_t number = 0;
   std::uint32_t count = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t repeats = 0;
 };
 
 inline constexpr std::size_t members_in_record = 12;
