@@ -122,8 +122,9 @@ def plot_scaling(scales: Sequence[float], times_s: Sequence[float], knee: Knee |
         axes.axvline(knee.scale, color=palette.rank_colour(1), linewidth=1, linestyle=":")
         axes.annotate(
             f"latency takes over\nbelow {knee.scale:.2g}",
-            (knee.scale, float(y.min())),
-            xytext=(6, 2),
+            (knee.scale, 0.04),
+            xycoords=("data", "axes fraction"),
+            xytext=(6, 0),
             textcoords="offset points",
             color=style.SOFT,
             fontsize=9,
