@@ -64,6 +64,12 @@ class Program(ProgramCase):
                 self.good("--synthetic", EXCHANGE, "--check", "--threads", threads, ranks=4),
             )
 
+    def test_each_backend_moves_every_message(self) -> None:
+        for backend, name in (("mpi", "mpi:"), ("plait", "plait ("), ("rma", "rma (MPI):")):
+            text = self.good("--synthetic", EXCHANGE, "--check", "--backend", backend, ranks=4)
+            self.assertIn("400 messages, ", text)
+            self.assertIn(f" 4 ranks, {name}", text)
+
     def test_what_cannot_be_is_refused(self) -> None:
         log = self.folder / "log"
         self.good("--synthetic", EXCHANGE, "-o", log, ranks=4)

@@ -55,7 +55,7 @@ def replay(
         typer.Option(metavar="US", help="Microseconds before each send.", rich_help_panel=_CHANGE),
     ] = None,
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="mpi or plait.", rich_help_panel=_HOW)
+        str, typer.Option(metavar="NAME", help="mpi, plait or rma.", rich_help_panel=_HOW)
     ] = "mpi",
     threads: Annotated[
         str,
@@ -100,7 +100,8 @@ def replay(
     Prints how long each call took and holds the replay against the log; its own log and the
     pictures stand in LOG/replay, and `plait report LOG/replay` shows them.
 
-    Backends: **mpi** as the program did; **plait**, its own endpoint, past MPI where it can.
+    Backends: **mpi** as the program did; **plait**, its own endpoint, past MPI where it can; **rma**,
+    messages written into the receiver's memory by one-sided MPI, then a flag.
 
     Made-up exchanges: pattern (halo, nearest, all-to-all, multicast, random, few-large), ranks, pairs,
     mean, distribution, sigma, steps, compute, overlap, seed.

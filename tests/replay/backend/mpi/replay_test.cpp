@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include "plait/base/clock.hpp"
 #include "plait/replay/backend/mpi/make_backend.hpp"
+#include "plait/replay/backend/mpi/one_sided_backend.hpp"
 #include "plait/replay/backend/mpi/ranks.hpp"
+#include "plait/replay/backend/mpi/window_memory.hpp"
 #include "plait/replay/check.hpp"
 #include "plait/replay/player.hpp"
 
@@ -174,9 +177,45 @@ TEST_P(EachBackend, takes_tags_of_any_size) {
   EXPECT_EQ(play(made.get(), GetParam()).messages, messages_of_this_rank(made.get()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, testing::Values("mpi", "plait"), [](const auto& tested) {
+INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, testing::Values("mpi", "plait", "rma"), [](const auto& tested) {
   return std::string{tested.param};
 });
+
+/// Made, and not kept.
+void make_one_sided(const Part& part, std::uint64_t host_bytes_max = 0) {
+  const auto make = [](MPI_Comm ranks, std::size_t bytes) { return std::make_unique<WindowMemory>(ranks, bytes); };
+  const OneSidedBackend backend{MPI_COMM_WORLD, part, make, host_bytes_max};
+}
+
+TEST(OneSided, refuses_what_needs_too_much_memory_and_names_what_helps) {
+  const Schedule schedule = random_exchange(rank_count(), 100, 13);
+  const Part part = hand_out(MPI_COMM_WORLD, divide(schedule));
+  try {
+    make_one_sided(part, 1000);
+    FAIL() << "1000 bytes are not enough";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::out_of_memory);
+    EXPECT_NE(std::string{error.what()}.find("--scale"), std::string::npos) << error.what();
+  }
+  make_one_sided(part);
+}
+
+TEST(OneSided, refuses_on_all_ranks_when_two_do_not_agree_about_a_message) {
+  HandMade made{rank_count()};
+  const std::uint32_t last = rank_count() - 1;
+  for (const std::uint64_t bytes : {10ULL, 20ULL}) {
+    made.send(0, last, 7, bytes);
+    made.receive(last, 0, 7, 30 - bytes);
+  }
+  const Part part = hand_out(MPI_COMM_WORLD, divide(made.get()));
+  try {
+    make_one_sided(part);
+    FAIL() << "20 bytes are sent where 10 are received";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_input);
+    EXPECT_NE(std::string{error.what()}.find(fmt::format("sent to rank {}", last)), std::string::npos) << error.what();
+  }
+}
 
 TEST(MakeBackend, refuses_what_there_is_not) {
   const Part part = hand_out(MPI_COMM_WORLD, divide(HandMade{rank_count()}.get()));

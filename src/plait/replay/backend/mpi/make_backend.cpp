@@ -8,7 +8,9 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/replay/backend/mpi/mpi_backend.hpp"
+#include "plait/replay/backend/mpi/one_sided_backend.hpp"
 #include "plait/replay/backend/mpi/plait_backend.hpp"
+#include "plait/replay/backend/mpi/window_memory.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/network.hpp"
 
@@ -50,7 +52,11 @@ std::shared_ptr<Backend> make_backend(MPI_Comm world, const std::string& name, c
     const auto owner = std::make_shared<OnEndpoint>(world, part);
     return {owner, &owner->backend};
   }
-  throw Error{ErrorCode::bad_argument, fmt::format("there is no backend {}; choose mpi or plait", name)};
+  if (name == "rma") {
+    return std::make_shared<OneSidedBackend>(
+        world, part, [](MPI_Comm ranks, std::size_t bytes) { return std::make_unique<WindowMemory>(ranks, bytes); });
+  }
+  throw Error{ErrorCode::bad_argument, fmt::format("there is no backend {}; choose mpi, plait or rma", name)};
 }
 
 }  // namespace plait::replay

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "plait/net/mpi/detail/call.hpp"
+#include "plait/net/mpi/exchange.hpp"
 #include "plait/trace/clock_alignment.hpp"
 
 namespace plait::replay {
@@ -68,6 +69,14 @@ std::string tell_all(MPI_Comm ranks, const std::string& text) {
   told.resize(size);
   check_mpi(MPI_Bcast(told.data(), static_cast<int>(size), MPI_BYTE, 0, ranks), "MPI_Bcast");
   return told;
+}
+
+void throw_together(MPI_Comm ranks, const std::string& sentence, ErrorCode code) {
+  for (const Bytes& bytes : net::mpi_exchange(ranks)(std::as_bytes(std::span{sentence}))) {
+    if (!bytes.empty()) {
+      throw Error{code, std::string{reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+    }
+  }
 }
 
 std::vector<Bytes> gather_bytes(MPI_Comm ranks, std::span<const std::byte> mine) {

@@ -7,6 +7,7 @@
 #include <mpi.h>
 
 #include "plait/base/bytes.hpp"
+#include "plait/base/error.hpp"
 #include "plait/replay/part.hpp"
 #include "plait/trace/recorder.hpp"
 
@@ -19,6 +20,9 @@ namespace plait::replay {
 
 /// The text of rank 0, on all.
 [[nodiscard]] std::string tell_all(MPI_Comm ranks, const std::string& text);
+
+/// Goes on when no rank has a sentence; else throws the first one, in order of ranks, on all: `Error` with `code`.
+void throw_together(MPI_Comm ranks, const std::string& sentence, ErrorCode code);
 
 /// On rank 0 the bytes of each rank; elsewhere nothing.
 [[nodiscard]] std::vector<Bytes> gather_bytes(MPI_Comm ranks, std::span<const std::byte> mine);

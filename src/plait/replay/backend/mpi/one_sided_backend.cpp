@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/backend/mpi/one_sided_backend.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "plait/base/backoff.hpp"
+#include "plait/base/error.hpp"
+#include "plait/net/mpi/detail/call.hpp"
+#include "plait/replay/backend/mpi/ranks.hpp"
+
+namespace plait::replay {
+namespace {
+
+using net::detail::check_mpi;
+
+/// Messages should not wait for a sleeping thread, but cores may be fewer than ranks.
+constexpr WaitPolicy wait_policy{.yield_spins = 1000, .sleep_max = std::chrono::microseconds{20}};
+
+/// What a receiver tells a sender of the memory that is the sender's.
+struct Offer {
+  std::uint64_t at = 0;
+  std::uint64_t fingerprint = 0;
+};
+
+std::uint64_t host_memory_bytes() {
+  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+void require_memory(MPI_Comm world, std::uint64_t mine, std::uint64_t host_bytes_max) {
+  const std::uint64_t bytes_max = host_bytes_max != 0 ? host_bytes_max : host_memory_bytes() / 2;
+  MPI_Comm host = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host), "MPI_Comm_split_type");
+  std::uint64_t all = 0;
+  const int code = MPI_Allreduce(&mine, &all, 1, MPI_UINT64_T, MPI_SUM, host);
+  MPI_Comm_free(&host);
+  check_mpi(code, "MPI_Allreduce");
+  constexpr double mb = 1e6;
+  throw_together(world,
+                 all <= bytes_max
+                     ? ""
+                     : fmt::format("the ranks of one host receive {:.1f} MB, for which one-sided replays keep memory "
+                                   "all the time, and may take {:.1f} MB: replay one --step, fewer bytes with "
+                                   "--scale, or with --backend mpi",
+                                   static_cast<double>(all) / mb,
+                                   static_cast<double>(bytes_max) / mb),
+                 ErrorCode::out_of_memory);
+}
+
+}  // namespace
+
+OneSidedBackend::OneSidedBackend(MPI_Comm world, const Part& part, const MakeMemory& make, std::uint64_t host_bytes_max)
+    : self_{part.self},
+      collectives_{world, part},
+      sends_{part, Action::send},
+      receives_{part, Action::receive},
+      peers_(part.rank_count) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t rank = 0; rank < part.rank_count; ++rank) {
+    peers_[rank].at_own = bytes;
+    bytes += receives_.bytes(Rank{rank});
+  }
+  require_memory(world, bytes, host_bytes_max);
+  agree(world);
+  memory_ = make(world, std::max<std::uint64_t>(bytes, sizeof(SlotHead)));
+}
+
+void OneSidedBackend::agree(MPI_Comm world) {
+  std::vector<Offer> mine;
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    mine.push_back({peers_[rank].at_own, receives_.fingerprint(Rank{rank})});
+  }
+  std::vector<Offer> offered(peers_.size());
+  check_mpi(MPI_Alltoall(mine.data(), sizeof(Offer), MPI_BYTE, offered.data(), sizeof(Offer), MPI_BYTE, world),
+            "MPI_Alltoall");
+  std::string trouble;
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    peers_[rank].at_its = offered[rank].at;
+    if (offered[rank].fingerprint != sends_.fingerprint(Rank{rank})) {
+      trouble = fmt::format(
+          "what is sent to rank {} has not the sizes and tags, in order, of what that rank receives, as one-sided "
+          "replays need it: replay with --backend mpi",
+          rank);
+    }
+  }
+  throw_together(world, trouble, ErrorCode::bad_input);
+}
+
+CallNames OneSidedBackend::call_names() const {
+  return {memory_->write_name() + " and flag", "post receive", "wait for flags", "look at flag", "progress"};
+}
+
+std::string OneSidedBackend::call_name(Collective what, Calling calling) const {
+  return MpiCollectives::call_name(what, calling);
+}
+
+void OneSidedBackend::prepare(std::size_t count) {
+  operations_.resize(count);
+}
+
+void OneSidedBackend::send(OperationId operation, const Envelope& to, std::span<const std::byte> data) {
+  UnderWay& one = operations_[operation.value()];
+  one.what = Action::send;
+  one.envelope = to;
+  one.slot = sends_.next(operation);
+  if (one.slot.bytes != data.size()) {
+    throw Error{ErrorCode::bad_input,
+                fmt::format("a message of {} bytes with tag {} is sent where the log has one of {}: several lanes send "
+                            "with that tag; replay with --backend mpi",
+                            data.size(),
+                            to.tag,
+                            one.slot.bytes),
+                to.peer};
+  }
+  one.head = {one.slot.flag, data.size(), to.tag, self_.value()};
+  const std::uint64_t at = peers_[to.peer.value()].at_its + one.slot.at;
+  const auto head = std::as_bytes(std::span{&one.head, 1});
+  constexpr std::size_t flag_bytes = sizeof one.head.flag;
+  memory_->write(to.peer, at + flag_bytes, head.subspan(flag_bytes));
+  memory_->write(to.peer, at + sizeof(SlotHead), data);
+  memory_->complete(to.peer);
+  memory_->write(to.peer, at, head.first(flag_bytes));
+  const std::lock_guard lock{peers_mutex_};
+  one.number = ++peers_[to.peer.value()].written;
+}
+
+void OneSidedBackend::receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) {
+  UnderWay& one = operations_[operation.value()];
+  one.what = Action::receive;
+  one.envelope = from;
+  one.slot = receives_.next(operation);
+  one.buffer = buffer;
+}
+
+void OneSidedBackend::collective(OperationId operation, const CollectiveCall& call) {
+  UnderWay& one = operations_[operation.value()];
+  one.what = Action::collective;
+  MpiCounts* counts = nullptr;
+  {
+    const std::lock_guard lock{counts_mutex_};
+    counts = &counts_[operation];
+    *counts = {};
+  }
+  collectives_.begin(call, *counts, one.request);
+}
+
+void OneSidedBackend::collective_to_end(OperationId /*operation*/, const CollectiveCall& call) {
+  collectives_.call(call);
+}
+
+bool OneSidedBackend::test(OperationId operation) {
+  UnderWay& one = operations_[operation.value()];
+  if (one.what == Action::send) {
+    return has_arrived(one);
+  }
+  if (one.what == Action::receive) {
+    return take(one);
+  }
+  int has_ended = 0;
+  check_mpi(MPI_Test(&one.request, &has_ended, MPI_STATUS_IGNORE), "MPI_Test");
+  return has_ended != 0;
+}
+
+bool OneSidedBackend::has_arrived(const UnderWay& send) {
+  Peer& peer = peers_[send.envelope.peer.value()];
+  std::uint64_t written = 0;
+  {
+    const std::lock_guard lock{peers_mutex_};
+    if (send.number <= peer.completed) {
+      return true;
+    }
+    written = peer.written;
+  }
+  memory_->complete(send.envelope.peer);
+  const std::lock_guard lock{peers_mutex_};
+  peer.completed = std::max(peer.completed, written);
+  return true;
+}
+
+bool OneSidedBackend::is_flag_set(const UnderWay& receive) const {
+  const std::uint64_t at = peers_[receive.envelope.peer.value()].at_own + receive.slot.at;
+  auto* const flag = reinterpret_cast<std::uint64_t*>(memory_->local().data() + at);
+  return std::atomic_ref{*flag}.load(std::memory_order_acquire) == receive.slot.flag;  // after the sender's complete()
+}
+
+bool OneSidedBackend::take(UnderWay& receive) {
+  if (!is_flag_set(receive)) {
+    memory_->look();
+    if (!is_flag_set(receive)) {
+      return false;
+    }
+  }
+  memory_->look();  // the message is older than its flag: now it can be seen as well
+  const Rank source = receive.envelope.peer;
+  const auto slot = memory_->local().subspan(peers_[source.value()].at_own + receive.slot.at);
+  SlotHead head;
+  std::memcpy(&head, slot.data(), sizeof head);
+  if (head.bytes != receive.buffer.size() || head.tag != receive.envelope.tag || head.source != source.value()) {
+    throw Error{ErrorCode::network,
+                fmt::format("from rank {} came {} bytes with tag {} where rank {} should write {} bytes with tag {}",
+                            head.source,
+                            head.bytes,
+                            head.tag,
+                            source.value(),
+                            receive.buffer.size(),
+                            receive.envelope.tag),
+                source};
+  }
+  std::memcpy(receive.buffer.data(), &slot[sizeof head], head.bytes);
+  return true;
+}
+
+void OneSidedBackend::wait(std::span<const OperationId> operations) {
+  Crowding crowding;
+  Backoff backoff{wait_policy, crowding};
+  for (const OperationId operation : operations) {
+    while (!test(operation)) {
+      backoff.pause();
+    }
+    backoff.reset();
+  }
+}
+
+void OneSidedBackend::progress() {
+  memory_->look();
+}
+
+}  // namespace plait::replay
