@@ -47,11 +47,21 @@ class Costs:
     eager_bytes_max: int  # S
     rendezvous_ns: float
     both_ways: float = 1.0
+    post_overhead_ns: float = 0.0
+    #: Bytes, and what those beyond the first take, in place of G; with lines between, and G beyond.
+    moving_ns: tuple[tuple[int, float], ...] = ()
+
+    def moving_time_ns(self, payload_bytes: int) -> float:
+        if not self.moving_ns or payload_bytes <= 1:
+            return max(0, payload_bytes - 1) * self.gap_per_byte_ns
+        sizes, times = zip(*((1, 0.0), *self.moving_ns), strict=True)
+        beyond: float = max(0, payload_bytes - sizes[-1]) * self.gap_per_byte_ns
+        return float(np.interp(payload_bytes, sizes, times)) + beyond
 
     def time_ns(self, payload_bytes: int) -> float:
         """Of one message between idle ranks, as docs/predict.md has it."""
         time = self.send_overhead_ns + self.latency_ns + self.receive_overhead_ns
-        time += max(0, payload_bytes - 1) * self.gap_per_byte_ns
+        time += self.moving_time_ns(payload_bytes)
         if payload_bytes <= self.eager_bytes_max:
             return time + 2 * payload_bytes * self.overhead_per_byte_ns
         return time + 2 * self.latency_ns + self.rendezvous_ns
@@ -107,7 +117,17 @@ def fit_costs(times: Sequence[OneWay], bursts: Sequence[Burst] = ()) -> Costs:
         if best is None or badness < best[0]:
             best = badness, costs
     assert best is not None
-    return best[1]
+    return _with_curve(best[1], times)
+
+
+def _with_curve(costs: Costs, times: Sequence[OneWay]) -> Costs:
+    """With the bytes' part of each size as it was measured: caches and copies make no straight line."""
+    curve: list[tuple[int, float]] = []
+    for size in sorted({time.payload_bytes for time in times if time.payload_bytes > 1}):
+        measured = float(np.median([time.time_ns for time in times if time.payload_bytes == size]))
+        rest = measured - (costs.time_ns(size) - costs.moving_time_ns(size))
+        curve.append((size, max(rest, curve[-1][1] if curve else 0.0)))
+    return replace(costs, moving_ns=tuple(curve))
 
 
 def _with_threshold(
@@ -124,7 +144,7 @@ def _with_threshold(
     overhead_per_byte = (
         _overhead_per_byte(slope, per_byte, largest, bursts) if below < len(sizes) else 0.0
     )
-    sends, receives, gap = _overheads(start, bursts)
+    sends, receives, posts = _overheads(start, bursts)
     latency = max(0.0, start - sends - receives)
     asking = long_start - start
     if below < len(sizes) and asking < 2 * latency:
@@ -138,11 +158,12 @@ def _with_threshold(
         send_overhead_ns=sends,
         receive_overhead_ns=receives,
         overhead_per_byte_ns=overhead_per_byte,
-        gap_ns=gap,
+        gap_ns=0.0,
         gap_per_byte_ns=per_byte,
         eager_bytes_max=largest,
         rendezvous_ns=max(0.0, asking - 2 * latency) if below < len(sizes) else 0.0,
         both_ways=_both_ways(largest, bursts),
+        post_overhead_ns=posts,
     )
 
 
@@ -182,10 +203,11 @@ def _line(sizes: NDArray[np.float64], times: NDArray[np.float64]) -> tuple[float
 
 
 def _overheads(start: float, bursts: Sequence[Burst]) -> tuple[float, float, float]:
-    """o_s, o_r and g of short messages.
+    """o_s, o_r, and what beginning a receive takes.
 
-    A burst one way goes as fast as its slower side; one both ways costs each side sending and
-    receiving. They stay below the time of a single message."""
+    A burst one way goes as fast as its slower side, taken to be the receiver's; one both ways costs each
+    side all three. Sending and taking in stay below the time of a single message, whose receive has
+    begun before it comes: the rest of a burst's time is that of beginning."""
     one_way = [burst.time_ns for burst in _shortest(bursts, both_ways=False)]
     both = [burst.time_ns for burst in _shortest(bursts, both_ways=True)]
     if not one_way and not both:
@@ -193,10 +215,10 @@ def _overheads(start: float, bursts: Sequence[Burst]) -> tuple[float, float, flo
     slower = float(np.median(one_way)) if one_way else float(np.median(both)) / 2
     pair = float(np.median(both)) if both else 2 * slower
     slower = min(max(slower, pair / 2), pair)
-    faster = pair - slower
-    scale = min(1.0, 0.9 * start / (slower + faster))
-    # What does not fit into a single message's time is the interface's: it slows bursts only.
-    return slower * scale, faster * scale, slower if scale < 1 else 0.0
+    most = 0.9 * start
+    sends = min(pair - slower, most / 2)
+    receives = min(slower, most - sends)
+    return sends, receives, pair - sends - receives
 
 
 def _shortest(bursts: Sequence[Burst], *, both_ways: bool) -> list[Burst]:
@@ -222,10 +244,13 @@ def to_platform(
     return platform
 
 
-def _rounded(costs: Costs) -> dict[str, float | int]:
-    plain = asdict(replace(costs, eager_bytes_max=0))
-    rounded: dict[str, float | int] = {key: float(f"{value:.6g}") for key, value in plain.items()}
-    return rounded | {"eager_bytes_max": costs.eager_bytes_max}
+def _rounded(costs: Costs) -> dict[str, Any]:
+    plain = asdict(replace(costs, eager_bytes_max=0, moving_ns=()))
+    rounded: dict[str, Any] = {
+        key: float(f"{value:.6g}") for key, value in plain.items() if key != "moving_ns"
+    }
+    moving = [[size, float(f"{time:.6g}")] for size, time in costs.moving_ns]
+    return rounded | {"eager_bytes_max": costs.eager_bytes_max, "moving_ns": moving}
 
 
 def one_way_of(result: Any, way: str) -> list[OneWay]:

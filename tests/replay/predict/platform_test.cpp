@@ -36,9 +36,12 @@ TEST(PlatformFile, is_read_back_as_written) {
                                      "here.json")
                           .value();
   platform.name = "some";
+  platform.between_hosts.moving = {{.bytes = 1024, .time_ns = 130.5}, {.bytes = 65536, .time_ns = 9000}};
+  platform.within_host.post_overhead_ns = 12;
   const std::string text = to_json(platform);
   const Platform again = parse_platform(text, "again").value();
   EXPECT_EQ(to_json(again), text);
+  EXPECT_EQ(again.between_hosts.moving, platform.between_hosts.moving);
   EXPECT_EQ(again.hosts, 12U);
   EXPECT_EQ(again.topology.global_bytes_per_s, 1e9);
 }
@@ -48,6 +51,15 @@ TEST(PlatformFile, names_the_key_that_is_wrong) {
   EXPECT_NE(trouble(file_with(R"(, "ranks_per_host": -1)")).find("\"ranks_per_host\" must be"), std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "within_host": {"latency_ns": -1})")).find("within_host: \"latency_ns\" must be"),
             std::string::npos);
+  const std::string with_moving = costs.substr(0, costs.size() - 1) + R"(, "moving_ns": )";
+  const auto moving = [&](const std::string& pairs) {
+    return trouble(file_with(R"(, "within_host": )" + with_moving + pairs + "}"));
+  };
+  EXPECT_EQ(moving("[[16, 2], [64, 2]]"), "");
+  EXPECT_NE(moving("[[16, 2], [16, 3]]").find("must rise"), std::string::npos);
+  EXPECT_NE(moving("[[16, 2], [64, 1]]").find("must rise"), std::string::npos);
+  EXPECT_NE(moving("[[1, 2]]").find("two bytes or more"), std::string::npos);
+  EXPECT_NE(moving("[[1, 2, 3]]").find("list of pairs"), std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "progress": "background")")).find("progress_every_ns"), std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "progress": "always")")).find("known are ideal, calls, background"),
             std::string::npos);

@@ -88,6 +88,29 @@ TEST(PointModel, slows_bytes_within_a_host_while_others_go_the_other_way) {
   EXPECT_NEAR(total(), 0.75e6, 1e4);
 }
 
+TEST(PointModel, takes_what_was_measured_of_bytes_and_of_beginning_receives) {
+  Exchange exchange{2};
+  exchange.send(0, 1, 3000);
+  exchange.wait_for_all(0);
+  exchange.receive(1, 0, 3000);
+  exchange.wait_for_all(1);
+  Platform platform = simple_platform();
+  platform.between_hosts.eager_bytes_max = 10'000;
+  platform.between_hosts.overhead_per_byte_ns = 0;
+  const auto total = [&] { return static_cast<double>(total_ns(exchange, platform)); };
+  platform.between_hosts.gap_per_byte_ns = 1;
+  const double straight = total();
+  platform.between_hosts.moving = {{.bytes = 2000, .time_ns = 100}, {.bytes = 4000, .time_ns = 500}};
+  EXPECT_NEAR(total(), straight - 2999 + 300, 1);  // half way between the two
+  platform.between_hosts.moving.pop_back();
+  EXPECT_NEAR(total(), straight - 2999 + 100 + 1000, 1);  // beyond the last: at G
+  platform.between_hosts.moving.clear();
+  platform.between_hosts.post_overhead_ns = 50;
+  EXPECT_NEAR(total(), straight, 1);  // the receive has begun before the message comes
+  platform.between_hosts.post_overhead_ns = 2 * straight;
+  EXPECT_GT(total(), 2 * straight);
+}
+
 TEST_P(EitherModel, moves_messages_of_one_host_one_after_the_other_or_at_half_speed) {
   Exchange exchange{3};
   for (const std::uint32_t to : {1U, 2U}) {

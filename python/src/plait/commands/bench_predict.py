@@ -32,10 +32,15 @@ from plait.lab.outside import run as run_lab
 from plait.lab.settings import Lab, Work, parse_rate
 
 TARGET = 0.15
-_SIZES = tuple(1 << power for power in (3, 7, 9, 11, 12, 13, 14, 15, 16, 17, 18, 20, 22))
-_LONG = 1 << 18
+_SIZES = tuple(1 << power for power in (3, 7, 9, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22))
 #: Of bursts: bytes, and how many messages, from which the time of one more follows.
-_BURSTS = ((8, (64, 160, 256)), (1024, (64, 160)), (1 << 15, (4, 16)), (1 << 20, (2, 6)))
+_BURSTS = (
+    (8, (64, 160, 256)),
+    (256, (64, 160)),
+    (1024, (64, 160)),
+    (1 << 15, (4, 16)),
+    (1 << 20, (2, 6)),
+)
 _REPETITIONS = 60
 _TABLE_WIDTH = 110
 
@@ -179,10 +184,8 @@ def calibrate(network: Network) -> Fit:
     one_way = []
     for size in _SIZES:
         steps = 2 * max(1, min(50, (1 << 18) // size))
-        # Long ones several at once: a single buffer that stays in the cache would flatter the memory.
-        count = 4 if size >= _LONG else 1
-        _, seconds = network.replay(f"pattern=multicast,ranks=2,mean={size},pairs={count},steps={steps}")
-        one_way.append(OneWay(size, 1e9 * min(seconds) / steps / count))
+        _, seconds = network.replay(f"pattern=multicast,ranks=2,mean={size},pairs=1,steps={steps}")
+        one_way.append(OneWay(size, 1e9 * min(seconds) / steps))
     bursts = []
     for pattern, ways in (("multicast", 1), ("nearest", 2)):
         for size, counts in _BURSTS:

@@ -63,6 +63,10 @@ struct PlayState {
   }
   /// How many like this message have begun before.
   [[nodiscard]] std::uint64_t next_order(const Operation& operation);
+  /// Where the memory of an operation comes from and goes to.
+  [[nodiscard]] BufferPool& pool_of(const Operation& operation) noexcept {
+    return operation.action == Action::send ? sent_buffers : buffers;
+  }
   [[nodiscard]] MessageName name_of(const UnderWay& one) const;
 
   Backend& backend;
@@ -72,6 +76,7 @@ struct PlayState {
   std::size_t count = 0;
   std::unique_ptr<UnderWay[]> operations;
   BufferPool buffers;
+  BufferPool sent_buffers;  ///< Nothing arrives in these: a buffer that did would be in the other core's cache.
   std::array<std::string, function_count> function_texts;
   std::array<trace::NameId, function_count> functions;  ///< In the recorder of this repetition.
   nanoseconds begin{};

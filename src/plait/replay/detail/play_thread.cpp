@@ -209,7 +209,7 @@ void PlayThread::begin_message(const Place& place, const Operation& operation) {
   const OperationId id = state_.id(place.lane, place.next);
   UnderWay& one = state_.operations[id.value()];
   const bool is_send = operation.action == Action::send;
-  one.buffer = state_.buffers.take(operation.bytes);
+  one.buffer = state_.pool_of(operation).take(operation.bytes);
   const std::span data{one.buffer, operation.bytes};
   if (state_.options.payload == Payload::checked) {
     one.order = state_.next_order(operation);
@@ -413,7 +413,7 @@ void PlayThread::end(OperationId operation, nanoseconds completed) {
                     .completed = completed});
     ++messages_;
     bytes_ += what.bytes;
-    state_.buffers.give(one.buffer, what.bytes);
+    state_.pool_of(what).give(one.buffer, what.bytes);
   }
   state_.moved.fetch_add(1, std::memory_order_relaxed);      // a count; orders nothing
   one.stage.store(Stage::ended, std::memory_order_release);  // with acquire in is_over()

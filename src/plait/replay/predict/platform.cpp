@@ -89,6 +89,22 @@ class Section {
     return found;
   }
 
+  /// Empty when it is missing; neither number of a pair is below that of the one before it, and the first rises.
+  [[nodiscard]] std::vector<std::pair<double, double>> rising_pairs(const char* key) {
+    std::vector<std::pair<double, double>> found;
+    for (const json& pair : has(key) ? required(key) : json::array()) {
+      if (!pair.is_array() || pair.size() != 2) {
+        fail(fmt::format("\"{}\" must be a list of pairs, as in [[1024, 250], [8192, 1900]]", key));
+      }
+      found.emplace_back(checked(key, pair.at(0)), checked(key, pair.at(1)));
+      const auto& [first, second] = found.back();
+      if (found.size() > 1 && (first <= found.end()[-2].first || second < found.end()[-2].second)) {
+        fail(fmt::format("the pairs of \"{}\" must rise", key));
+      }
+    }
+    return found;
+  }
+
   template <class Enumeration, std::size_t Count>
   [[nodiscard]] Enumeration choice(const char* key, const std::array<const char*, Count>& names, Enumeration missing) {
     const std::string given = text(key, names.at(static_cast<std::size_t>(missing)));
@@ -143,6 +159,7 @@ LinkCosts costs_of(Section section) {
   costs.latency_ns = section.number("latency_ns");
   costs.send_overhead_ns = section.number("send_overhead_ns");
   costs.receive_overhead_ns = section.number("receive_overhead_ns");
+  costs.post_overhead_ns = section.number("post_overhead_ns", 0);
   costs.overhead_per_byte_ns = section.number("overhead_per_byte_ns", 0);
   costs.gap_ns = section.number("gap_ns", 0);
   costs.gap_per_byte_ns = section.positive("gap_per_byte_ns");
@@ -151,6 +168,12 @@ LinkCosts costs_of(Section section) {
   costs.both_ways = section.number("both_ways", 1);
   if (costs.both_ways < 1 || costs.both_ways > 2) {
     section.fail("\"both_ways\" must be from 1 to 2");
+  }
+  for (const auto& [bytes, time_ns] : section.rising_pairs("moving_ns")) {
+    if (bytes < 2) {
+      section.fail("\"moving_ns\" begins with two bytes or more, as it is for those beyond the first");
+    }
+    costs.moving.push_back({static_cast<std::uint64_t>(bytes), time_ns});
   }
   section.finish();
   return costs;
@@ -227,15 +250,21 @@ Platform platform_of(const json& object, const std::string& where) {
 }
 
 json to_json(const LinkCosts& costs) {
+  json moving = json::array();
+  for (const MovingTime& time : costs.moving) {
+    moving.push_back({time.bytes, time.time_ns});
+  }
   return {{"latency_ns", costs.latency_ns},
           {"send_overhead_ns", costs.send_overhead_ns},
           {"receive_overhead_ns", costs.receive_overhead_ns},
+          {"post_overhead_ns", costs.post_overhead_ns},
           {"overhead_per_byte_ns", costs.overhead_per_byte_ns},
           {"gap_ns", costs.gap_ns},
           {"gap_per_byte_ns", costs.gap_per_byte_ns},
           {"eager_bytes_max", costs.eager_bytes_max},
           {"rendezvous_ns", costs.rendezvous_ns},
-          {"both_ways", costs.both_ways}};
+          {"both_ways", costs.both_ways},
+          {"moving_ns", moving}};
 }
 
 json to_json(const TopologySettings& topology) {

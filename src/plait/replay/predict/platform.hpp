@@ -10,6 +10,13 @@
 
 namespace plait::replay {
 
+/// What so many bytes take at an interface.
+struct MovingTime {
+  std::uint64_t bytes = 0;
+  double time_ns = 0;
+  friend bool operator==(const MovingTime&, const MovingTime&) = default;
+};
+
 /// What a message costs between two ranks: the parameters of LogGPS (Ino, Fujimoto, Hagihara, "LogGPS: a parallel
 /// computational model for synchronization analysis", PPoPP 2001), with a processor's cost for each byte. Times are
 /// nanoseconds; the usual letters stand behind the names.
@@ -17,6 +24,7 @@ struct LinkCosts {
   double latency_ns = 0;              ///< L: from the sender's network interface to the receiver's.
   double send_overhead_ns = 0;        ///< o_s: the sender's processor, for each message.
   double receive_overhead_ns = 0;     ///< o_r: the receiver's processor, for each message.
+  double post_overhead_ns = 0;        ///< The receiver's processor, for each receive that it begins.
   double overhead_per_byte_ns = 0;    ///< O: either processor, for each byte of an eager message.
   double gap_ns = 0;                  ///< g: between the beginnings of two messages at an interface.
   double gap_per_byte_ns = 0;         ///< G: at an interface, for each byte beyond the first. 1/G is its bandwidth.
@@ -25,6 +33,9 @@ struct LinkCosts {
   /// Within a host, points only: how much longer bytes take while others go the other way between the same ranks, from
   /// 1 (no matter) to 2 (they take turns).
   double both_ways = 1;
+  /// In place of G, where measured: the bytes beyond the first of a message of so many, rising; between two of them on
+  /// a line, beyond the last at G.
+  std::vector<MovingTime> moving;
 };
 
 /// When messages that wait for their receive move on, and when others are taken in.

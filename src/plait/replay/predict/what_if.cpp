@@ -24,8 +24,12 @@ void scale_latency(Platform& platform, double factor) {
 }
 
 void scale_bandwidth(Platform& platform, double factor) {
-  platform.between_hosts.gap_per_byte_ns /= factor;
-  platform.within_host.gap_per_byte_ns /= factor;
+  for (LinkCosts* const costs : {&platform.between_hosts, &platform.within_host}) {
+    costs->gap_per_byte_ns /= factor;
+    for (MovingTime& time : costs->moving) {
+      time.time_ns /= factor;
+    }
+  }
   platform.topology.link_bytes_per_s *= factor;
   platform.topology.global_bytes_per_s *= factor;
 }
@@ -33,6 +37,7 @@ void scale_bandwidth(Platform& platform, double factor) {
 void scale_overhead(LinkCosts& costs, double factor) {
   costs.send_overhead_ns *= factor;
   costs.receive_overhead_ns *= factor;
+  costs.post_overhead_ns *= factor;
   costs.overhead_per_byte_ns *= factor;
 }
 

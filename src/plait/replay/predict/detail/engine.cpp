@@ -184,6 +184,7 @@ bool Engine::act(LaneState& lane, std::uint32_t index) {
     }
     case Action::receive:
       receive(number, key_of(lane, operation), operation.bytes, lane.now);
+      lane.now += costs(lane.rank, operation.peer).post_overhead;
       break;
     case Action::collective:
       if (must_give_way(index, lane.now)) {
