@@ -70,6 +70,14 @@ class Program(ProgramCase):
             self.assertIn("400 messages, ", text)
             self.assertIn(f" 4 ranks, {name}", text)
 
+    def test_libfabric_moves_every_message_where_it_is_there(self) -> None:
+        done = run("--synthetic", EXCHANGE, "--check", "--backend", "ofi", ranks=4)
+        if "built without libfabric" in done.stderr:
+            self.skipTest("plait is built without libfabric")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(" 4 ranks, ofi (", done.stdout)
+        self.assertRegex(done.stdout, r"fi_writemsg and flag +400 ")
+
     def test_what_cannot_be_is_refused(self) -> None:
         log = self.folder / "log"
         self.good("--synthetic", EXCHANGE, "-o", log, ranks=4)

@@ -55,7 +55,7 @@ def replay(
         typer.Option(metavar="US", help="Microseconds before each send.", rich_help_panel=_CHANGE),
     ] = None,
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="mpi, plait or rma.", rich_help_panel=_HOW)
+        str, typer.Option(metavar="NAME", help="mpi, plait, rma or ofi.", rich_help_panel=_HOW)
     ] = "mpi",
     threads: Annotated[
         str,
@@ -101,7 +101,7 @@ def replay(
     pictures stand in LOG/replay, and `plait report LOG/replay` shows them.
 
     Backends: **mpi** as the program did; **plait**, its own endpoint, past MPI where it can; **rma**,
-    messages written into the receiver's memory by one-sided MPI, then a flag.
+    messages written into the receiver's memory by one-sided MPI, then a flag; **ofi**, so by libfabric.
 
     Made-up exchanges: pattern (halo, nearest, all-to-all, multicast, random, few-large), ranks, pairs,
     mean, distribution, sigma, steps, compute, overlap, seed.

@@ -37,6 +37,8 @@ class RemoteMemory {
   virtual void complete(Rank to) = 0;
   /// Makes progress. What is read from `local()` afterwards is no older than what was read before.
   virtual void look() = 0;
+  /// False when others' writes may stand still while this rank is inside a call of MPI.
+  [[nodiscard]] virtual bool moves_inside_mpi() const { return true; }
 };
 
 }  // namespace plait::replay

@@ -27,14 +27,15 @@ using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // peer, c
 std::map<Key, std::vector<Found>> find_channels(const Part& part, Action direction) {
   std::map<Key, std::vector<Found>> channels;
   std::size_t number = 0;
-  for (const Lane& lane : part.schedule.lanes) {
-    for (const Operation& operation : lane.operations) {
-      if (operation.action == direction) {
-        channels[{operation.peer, operation.communicator, operation.tag}].push_back(
-            {operation.at, number, operation.bytes});
-      }
-      ++number;
+  const auto add = [&](const Operation& operation) {
+    if (operation.action == direction) {
+      channels[{operation.peer, operation.communicator, operation.tag}].push_back(
+          {operation.at, number, operation.bytes});
     }
+    ++number;
+  };
+  for (const Lane& lane : part.schedule.lanes) {
+    std::ranges::for_each(lane.operations, add);
   }
   if (part.schedule.lanes.size() > 1) {
     for (auto& [key, messages] : channels) {

@@ -165,6 +165,26 @@ TEST_P(EachBackend, ends_what_no_wait_names) {
   EXPECT_EQ(play(made.get(), GetParam()).messages, messages_of_this_rank(made.get()));
 }
 
+TEST_P(EachBackend, sends_to_a_rank_that_waits_in_a_collective) {
+  HandMade made{rank_count()};
+  for (int round = 0; round < 5; ++round) {
+    std::vector<std::uint32_t> receives;
+    for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
+      receives.push_back(made.receive(rank, (rank + 1) % rank_count(), 1, 3'000'000));
+    }
+    for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
+      const std::uint32_t to = (rank + rank_count() - 1) % rank_count();
+      const bool sends_before = rank % 2 == 0;
+      const std::uint32_t early = sends_before ? made.send(rank, to, 1, 3'000'000) : receives[rank];
+      const std::uint32_t barrier = made.add(rank, {.action = Action::collective, .collective = Collective::barrier});
+      made.wait(rank, {barrier});
+      const std::uint32_t send = sends_before ? early : made.send(rank, to, 1, 3'000'000);
+      made.wait(rank, {receives[rank], send});
+    }
+  }
+  EXPECT_EQ(play(made.get(), GetParam()).messages, messages_of_this_rank(made.get()));
+}
+
 TEST_P(EachBackend, takes_tags_of_any_size) {
   HandMade made{rank_count()};
   const std::uint32_t last = rank_count() - 1;
@@ -177,9 +197,12 @@ TEST_P(EachBackend, takes_tags_of_any_size) {
   EXPECT_EQ(play(made.get(), GetParam()).messages, messages_of_this_rank(made.get()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, testing::Values("mpi", "plait", "rma"), [](const auto& tested) {
-  return std::string{tested.param};
-});
+#ifdef PLAIT_WITH_OFI
+const auto backends = testing::Values("mpi", "plait", "rma", "ofi");
+#else
+const auto backends = testing::Values("mpi", "plait", "rma");
+#endif
+INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, backends, [](const auto& tested) { return std::string{tested.param}; });
 
 /// Made, and not kept.
 void make_one_sided(const Part& part, std::uint64_t host_bytes_max = 0) {
@@ -215,6 +238,20 @@ TEST(OneSided, refuses_on_all_ranks_when_two_do_not_agree_about_a_message) {
     EXPECT_EQ(error.code(), ErrorCode::bad_input);
     EXPECT_NE(std::string{error.what()}.find(fmt::format("sent to rank {}", last)), std::string::npos) << error.what();
   }
+}
+
+TEST(MakeBackend, says_what_is_missing_where_libfabric_is_not_there) {
+#ifdef PLAIT_WITH_OFI
+  GTEST_SKIP() << "plait is built with libfabric";
+#else
+  const Part part = hand_out(MPI_COMM_WORLD, divide(HandMade{rank_count()}.get()));
+  try {
+    static_cast<void>(make_backend(MPI_COMM_WORLD, "ofi", part));
+    FAIL() << "there is no libfabric";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("libfabric"), std::string::npos) << error.what();
+  }
+#endif
 }
 
 TEST(MakeBackend, refuses_what_there_is_not) {

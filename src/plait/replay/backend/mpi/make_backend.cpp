@@ -8,6 +8,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/replay/backend/mpi/mpi_backend.hpp"
+#include "plait/replay/backend/mpi/ofi_memory.hpp"
 #include "plait/replay/backend/mpi/one_sided_backend.hpp"
 #include "plait/replay/backend/mpi/plait_backend.hpp"
 #include "plait/replay/backend/mpi/window_memory.hpp"
@@ -42,6 +43,19 @@ struct OnEndpoint {
   PlaitBackend backend;
 };
 
+std::shared_ptr<Backend> make_ofi(MPI_Comm world, const Part& part) {
+#ifdef PLAIT_WITH_OFI
+  return std::make_shared<OneSidedBackend>(
+      world, part, [](MPI_Comm ranks, std::size_t bytes) { return std::make_unique<OfiMemory>(ranks, bytes); });
+#else
+  static_cast<void>(world);
+  static_cast<void>(part);
+  throw Error{ErrorCode::bad_argument,
+              "plait was built without libfabric (Debian: libfabric-dev), which --backend ofi needs; choose rma or "
+              "plait, or build plait again with it"};
+#endif
+}
+
 }  // namespace
 
 std::shared_ptr<Backend> make_backend(MPI_Comm world, const std::string& name, const Part& part) {
@@ -56,7 +70,10 @@ std::shared_ptr<Backend> make_backend(MPI_Comm world, const std::string& name, c
     return std::make_shared<OneSidedBackend>(
         world, part, [](MPI_Comm ranks, std::size_t bytes) { return std::make_unique<WindowMemory>(ranks, bytes); });
   }
-  throw Error{ErrorCode::bad_argument, fmt::format("there is no backend {}; choose mpi, plait or rma", name)};
+  if (name == "ofi") {
+    return make_ofi(world, part);
+  }
+  throw Error{ErrorCode::bad_argument, fmt::format("there is no backend {}; choose mpi, plait, rma or ofi", name)};
 }
 
 }  // namespace plait::replay

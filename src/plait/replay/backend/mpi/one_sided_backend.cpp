@@ -68,12 +68,13 @@ OneSidedBackend::OneSidedBackend(MPI_Comm world, const Part& part, const MakeMem
   require_memory(world, bytes, host_bytes_max);
   agree(world);
   memory_ = make(world, std::max<std::uint64_t>(bytes, sizeof(SlotHead)));
+  connect(world);
 }
 
 void OneSidedBackend::agree(MPI_Comm world) {
-  std::vector<Offer> mine;
+  std::vector<Offer> mine(peers_.size());
   for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    mine.push_back({peers_[rank].at_own, receives_.fingerprint(Rank{rank})});
+    mine[rank] = {peers_[rank].at_own, receives_.fingerprint(Rank{rank})};
   }
   std::vector<Offer> offered(peers_.size());
   check_mpi(MPI_Alltoall(mine.data(), sizeof(Offer), MPI_BYTE, offered.data(), sizeof(Offer), MPI_BYTE, world),
@@ -91,11 +92,30 @@ void OneSidedBackend::agree(MPI_Comm world) {
   throw_together(world, trouble, ErrorCode::bad_input);
 }
 
+void OneSidedBackend::connect(MPI_Comm world) {
+  const std::uint64_t no_flag = 0;  // the first slot's, as it is
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    if (sends_.bytes(Rank{rank}) > 0) {
+      memory_->write(Rank{rank}, peers_[rank].at_its, std::as_bytes(std::span{&no_flag, 1}));
+      memory_->complete(Rank{rank});
+    }
+  }
+  MPI_Request all = MPI_REQUEST_NULL;
+  check_mpi(MPI_Ibarrier(world, &all), "MPI_Ibarrier");
+  for (int are_all_here = 0; are_all_here == 0;) {
+    memory_->look();  // for those that still write
+    check_mpi(MPI_Test(&all, &are_all_here, MPI_STATUS_IGNORE), "MPI_Test");
+  }
+}
+
 CallNames OneSidedBackend::call_names() const {
   return {memory_->write_name() + " and flag", "post receive", "wait for flags", "look at flag", "progress"};
 }
 
 std::string OneSidedBackend::call_name(Collective what, Calling calling) const {
+  if (calling == Calling::waits && !memory_->moves_inside_mpi()) {
+    return MpiCollectives::call_name(what, Calling::goes_on) + " to its end";
+  }
   return MpiCollectives::call_name(what, calling);
 }
 
@@ -149,8 +169,14 @@ void OneSidedBackend::collective(OperationId operation, const CollectiveCall& ca
   collectives_.begin(call, *counts, one.request);
 }
 
-void OneSidedBackend::collective_to_end(OperationId /*operation*/, const CollectiveCall& call) {
-  collectives_.call(call);
+void OneSidedBackend::collective_to_end(OperationId operation, const CollectiveCall& call) {
+  if (memory_->moves_inside_mpi()) {
+    collectives_.call(call);
+    return;
+  }
+  // A rank that waits for its write to arrive here would not come to the collective.
+  collective(operation, call);
+  wait({&operation, 1});
 }
 
 bool OneSidedBackend::test(OperationId operation) {
@@ -163,6 +189,9 @@ bool OneSidedBackend::test(OperationId operation) {
   }
   int has_ended = 0;
   check_mpi(MPI_Test(&one.request, &has_ended, MPI_STATUS_IGNORE), "MPI_Test");
+  if (has_ended == 0) {
+    memory_->look();
+  }
   return has_ended != 0;
 }
 

@@ -68,6 +68,8 @@ class OneSidedBackend final : public Backend {
   };
 
   void agree(MPI_Comm world);
+  /// Writes a first word to each peer: what connections cost at their first use is no part of a replay.
+  void connect(MPI_Comm world);
   [[nodiscard]] bool has_arrived(const UnderWay& send);
   [[nodiscard]] bool take(UnderWay& receive);
   [[nodiscard]] bool is_flag_set(const UnderWay& receive) const;

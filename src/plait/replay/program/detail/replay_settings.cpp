@@ -22,7 +22,7 @@ void add_options(CLI::App& app, ReplaySettings& settings) {
   app.add_option("--step", settings.step, "Only this step of the run");
   app.add_option("--ranks", settings.ranks, "Fold or tile the exchange onto so many [as many as logged]");
   app.add_option("--backend", settings.backend, "What moves the messages")
-      ->check(CLI::IsMember({"mpi", "plait", "rma"}))
+      ->check(CLI::IsMember({"mpi", "plait", "rma", "ofi"}))
       ->capture_default_str();
   app.add_option("--threads",
                  settings.threads,
