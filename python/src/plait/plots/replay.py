@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded exchange beside its replay, on the same axes; time against the size of messages."""
+"""A recorded exchange beside its replay, on axes that can be compared; time against the size of messages."""
 
 from __future__ import annotations
 
@@ -17,29 +17,36 @@ from plait.plots import palette, style
 _POINTS_MAX = 30_000
 _BINS = 200
 _LEGEND_MAX = 12
+#: Of two lengths: from here on the shorter would be lost on the longer one's axis.
+_RATIO_MAX = 4
 _NAMES = ("as logged", "replayed")
 
 
 def plot_comparison(logged: Exchange, replayed: Exchange) -> Figure | None:
-    """Three rows: data in flight, rate into each rank, time of sending against time of receiving."""
+    """Three rows: data in flight, rate into each rank, time of sending against time of receiving.
+
+    On the same axes, unless one takes more than `_RATIO_MAX` times as long: then on axes of their own."""
     both = (logged, replayed)
     if any(not one.messages or one.length_ns <= 0 for one in both):
         return None
+    longest = max(one.length_ns for one in both)
+    is_shared = longest <= _RATIO_MAX * min(one.length_ns for one in both)
     figure = style.new_figure(12, 10.5)
-    axes = style.add_axes(figure, 3, 2, sharey="row")
-    scale, unit = time_unit(max(one.length_ns for one in both))
-    _draw_in_flight(axes[0:2], both, scale)
-    _draw_rate(axes[2:4], both, scale)
-    _draw_scatter(axes[4:6], both, scale, unit)
-    high = max(one.length_ns for one in both) / scale
-    for axis in axes:
-        axis.set_xlim(0, high)
+    axes = style.add_axes(figure, 3, 2, sharey="row" if is_shared else False)
+    units = [time_unit(longest if is_shared else one.length_ns) for one in both]
+    scales = [scale for scale, _ in units]
+    _draw_in_flight(axes[0:2], both, scales)
+    _draw_rate(axes[2:4], both, scales)
+    _draw_scatter(axes[4:6], both, units)
+    for place, axis in enumerate(axes):
+        side = place % 2
+        axis.set_xlim(0, (longest if is_shared else both[side].length_ns) / scales[side])
         axis.set_ylim(bottom=0)
         axis.grid(axis="both")
         axis.set_axisbelow(True)
     for axis, name, one in zip(axes, _NAMES, both, strict=False):
         style.title(axis, f"{name}: {format_time(one.length_ns)}")
-    for axis in axes[2:4]:
+    for axis, (_, unit) in zip(axes[2:4], units, strict=True):
         axis.set_xlabel(f"time since the first message [{unit}]")
     ranks = np.unique(logged.matched["source"].to_numpy())
     if ranks.size <= _LEGEND_MAX:
@@ -48,10 +55,10 @@ def plot_comparison(logged: Exchange, replayed: Exchange) -> Figure | None:
     return figure
 
 
-def _draw_in_flight(axes: Sequence[Axes], both: Sequence[Exchange], scale: float) -> None:
+def _draw_in_flight(axes: Sequence[Axes], both: Sequence[Exchange], scales: Sequence[float]) -> None:
     curves = [in_flight(one.matched) for one in both]
     size, name = bytes_unit(max(curve.peak() for each in curves for curve in each.values()))
-    for axis, each, one in zip(axes, curves, both, strict=True):
+    for axis, each, one, scale in zip(axes, curves, both, scales, strict=True):
         for rank, curve in each.items():
             time = (curve.time_ns - one.window_ns[0]) / scale
             axis.step(
@@ -65,21 +72,23 @@ def _draw_in_flight(axes: Sequence[Axes], both: Sequence[Exchange], scale: float
     axes[0].set_ylabel(f"in flight from each rank [{name}]")
 
 
-def _draw_rate(axes: Sequence[Axes], both: Sequence[Exchange], scale: float) -> None:
+def _draw_rate(axes: Sequence[Axes], both: Sequence[Exchange], scales: Sequence[float]) -> None:
     found = [data_rate(one.matched, one.window_ns, _BINS) for one in both]
     high = max(float(rate.max()) for _, rates in found for rate in rates.values())
     size, name = next(
         ((s, n) for s, n in ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s")) if high >= s), (1.0, "B/s")
     )
-    for axis, (edges, rates), one in zip(axes, found, both, strict=True):
+    for axis, (edges, rates), one, scale in zip(axes, found, both, scales, strict=True):
         for rank, rate in rates.items():
             time = (edges - one.window_ns[0]) / scale
             axis.stairs(rate / size, time, color=palette.rank_colour(rank), linewidth=0.9)
     axes[0].set_ylabel(f"rate into each rank [{name}]")
 
 
-def _draw_scatter(axes: Sequence[Axes], both: Sequence[Exchange], scale: float, unit: str) -> None:
-    for axis, one in zip(axes, both, strict=True):
+def _draw_scatter(
+    axes: Sequence[Axes], both: Sequence[Exchange], units: Sequence[tuple[float, str]]
+) -> None:
+    for axis, one, (scale, unit) in zip(axes, both, units, strict=True):
         matched = one.matched
         if matched.height > _POINTS_MAX:
             matched = matched[np.linspace(0, matched.height - 1, _POINTS_MAX).astype(np.int64)]
@@ -92,7 +101,7 @@ def _draw_scatter(axes: Sequence[Axes], both: Sequence[Exchange], scale: float, 
             sent, received, s=10 if matched.height < 2000 else 3, c=colours, alpha=0.5, linewidths=0
         )
         axis.set_xlabel(f"sent [{unit}]")
-    axes[0].set_ylabel(f"received [{unit}]")
+    axes[0].set_ylabel(f"received [{units[0][1]}]")
 
 
 def plot_scaling(scales: Sequence[float], times_s: Sequence[float], knee: Knee | None) -> Figure:
