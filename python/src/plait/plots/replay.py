@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded exchange beside its replay, on axes that can be compared; time against the size of messages."""
+"""A recorded exchange beside its replay; time against the size of messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMES = ("as logged", "replayed")
 def plot_comparison(logged: Exchange, replayed: Exchange) -> Figure | None:
     """Three rows: data in flight, rate into each rank, time of sending against time of receiving.
 
-    On the same axes, unless one takes more than `_RATIO_MAX` times as long: then on axes of their own."""
+    On the same axes; if one takes more than `_RATIO_MAX` times as long, on axes of their own."""
     both = (logged, replayed)
     if any(not one.messages or one.length_ns <= 0 for one in both):
         return None
