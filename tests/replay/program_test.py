@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 import struct
 import unittest
+import unittest.mock
 
 from program_case import ProgramCase, run
 
@@ -69,6 +71,16 @@ class Program(ProgramCase):
             text = self.good("--synthetic", EXCHANGE, "--check", "--backend", backend, ranks=4)
             self.assertIn("400 messages, ", text)
             self.assertIn(f" 4 ranks, {name}", text)
+
+    def test_a_flag_goes_on_its_way_while_its_sender_waits_for_others(self) -> None:
+        # These windows keep small writes back until they are pushed; each rank waits for its receives first.
+        with unittest.mock.patch.dict(os.environ, {"OMPI_MCA_osc": "pt2pt"}):
+            halo = "pattern=halo,ranks=2,pairs=50,mean=6KiB"
+            done = run("--synthetic", halo, "--check", "--backend", "rma", "--stall-seconds", 10, ranks=2)
+        if "no memory that other ranks can write into" in done.stderr:
+            self.skipTest("this MPI has no such windows")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("50 messages", done.stdout)
 
     def test_libfabric_moves_every_message_where_it_is_there(self) -> None:
         done = run("--synthetic", EXCHANGE, "--check", "--backend", "ofi", ranks=4)

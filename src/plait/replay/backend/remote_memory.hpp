@@ -33,6 +33,8 @@ class RemoteMemory {
   /// Begins to write into the memory of `to`, `at` bytes from its beginning. `data` stays until `complete(to)` has
   /// returned. Two writes may arrive in any order.
   virtual void write(Rank to, std::uint64_t at, std::span<const std::byte> data) = 0;
+  /// What was written to `to` goes on its way now, where `write` may have kept it for later.
+  virtual void push(Rank to) = 0;
   /// Until all that was written to `to` before is in its memory.
   virtual void complete(Rank to) = 0;
   /// Makes progress. What is read from `local()` afterwards is no older than what was read before.

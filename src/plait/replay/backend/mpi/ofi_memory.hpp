@@ -33,6 +33,7 @@ class OfiMemory final : public RemoteMemory {
   [[nodiscard]] std::string write_name() const override { return "fi_writemsg"; }
   [[nodiscard]] std::span<std::byte> local() override;
   void write(Rank to, std::uint64_t at, std::span<const std::byte> data) override;
+  void push(Rank /*to*/) override {}  // libfabric keeps nothing back
   void complete(Rank to) override;
   void look() override;
   [[nodiscard]] bool moves_inside_mpi() const override { return false; }

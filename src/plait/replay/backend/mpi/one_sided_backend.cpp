@@ -145,6 +145,7 @@ void OneSidedBackend::send(OperationId operation, const Envelope& to, std::span<
   memory_->write(to.peer, at + sizeof(SlotHead), data);
   memory_->complete(to.peer);
   memory_->write(to.peer, at, head.first(flag_bytes));
+  memory_->push(to.peer);
   const std::lock_guard lock{peers_mutex_};
   one.number = ++peers_[to.peer.value()].written;
 }

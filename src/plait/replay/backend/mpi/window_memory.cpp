@@ -67,6 +67,10 @@ void WindowMemory::write(Rank to, std::uint64_t at, std::span<const std::byte> d
   }
 }
 
+void WindowMemory::push(Rank to) {
+  check_mpi(MPI_Win_flush_local(static_cast<int>(to.value()), window_), "MPI_Win_flush_local", to);
+}
+
 void WindowMemory::complete(Rank to) {
   check_mpi(MPI_Win_flush(static_cast<int>(to.value()), window_), "MPI_Win_flush", to);
 }

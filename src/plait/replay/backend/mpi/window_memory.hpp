@@ -29,6 +29,7 @@ class WindowMemory final : public RemoteMemory {
   [[nodiscard]] std::string write_name() const override { return "MPI_Put"; }
   [[nodiscard]] std::span<std::byte> local() override { return memory_; }
   void write(Rank to, std::uint64_t at, std::span<const std::byte> data) override;
+  void push(Rank to) override;
   void complete(Rank to) override;
   void look() override;
 
