@@ -7,4 +7,5 @@ import pytest
 
 from plait.report.graphviz import has_dot
 
+#: Graphviz draws graphs as SVG, and nothing else in a report: `tools/setup` takes it where apt has it.
 needs_dot = pytest.mark.skipif(not has_dot(), reason="no Graphviz here: apt-get install graphviz")

@@ -18,30 +18,12 @@
 #include "plait/replay/synthetic.hpp"
 
 #include "replay/random_schedule.hpp"
+#include "trace/temporary_folder.hpp"
 
 namespace plait::replay {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A folder that goes with the test.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "plait-simgrid-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error{"no folder for the test"};
-    }
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { fs::remove_all(path_); }
-  [[nodiscard]] const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 std::string text_of(const fs::path& file) {
   std::ifstream in{file};
@@ -73,17 +55,23 @@ double simulated(const fs::path& folder, std::size_t ranks) {
 }
 
 double simulated(const Schedule& schedule, const Platform& platform) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   EXPECT_TRUE(write_simgrid(schedule, platform, folder.path()).empty());
   return simulated(folder.path(), schedule.ranks.size());
 }
 
-bool has_simgrid() {
-  return fs::exists(PLAIT_SMPIRUN);
-}
+/// SimGrid is optional: the set-up unpacks it where apt has it, and some archives do not.
+class Smpirun : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(PLAIT_SMPIRUN)) {
+      GTEST_SKIP() << "no smpirun here (tools/setup installs it)";
+    }
+  }
+};
 
 TEST(Simgrid, writes_a_file_a_rank_and_what_it_takes_to_run_them) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   Platform platform = platform_of(1000, 0.8);
   platform.ranks_per_host = 2;
   write_simgrid(synthetic_schedule("pattern=nearest,ranks=3,mean=100,compute=1us").value(), platform, folder.path());
@@ -98,17 +86,14 @@ TEST(Simgrid, writes_a_file_a_rank_and_what_it_takes_to_run_them) {
 TEST(Simgrid, says_that_several_threads_become_one) {
   Schedule schedule = synthetic_schedule("pattern=nearest,ranks=2").value();
   schedule.ranks[1].lanes.emplace_back().operations.push_back({.took = nanoseconds{10}});
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const auto lost = write_simgrid(schedule, platform_of(1000, 1), folder.path());
   ASSERT_EQ(lost.size(), 1);
   EXPECT_NE(lost[0].find("1 ranks have several threads"), std::string::npos) << lost[0];
 }
 
 /// A message after another round the ring: each takes latency and bytes.
-TEST(Simgrid, simulates_a_ring_as_long_as_its_messages_take_one_after_another) {
-  if (!has_simgrid()) {
-    GTEST_SKIP() << "no smpirun here (tools/setup installs it)";
-  }
+TEST_F(Smpirun, simulates_a_ring_as_long_as_its_messages_take_one_after_another) {
   constexpr std::uint32_t ranks = 5;
   Schedule schedule;
   schedule.ranks.resize(ranks);
@@ -126,10 +111,7 @@ TEST(Simgrid, simulates_a_ring_as_long_as_its_messages_take_one_after_another) {
   EXPECT_NEAR(simulated(schedule, platform_of(10'000, 1)), ranks * (1e-5 + 1e-3), 0.02 * ranks * 1e-3);
 }
 
-TEST(Simgrid, simulates_a_halo_and_an_all_to_all_as_long_as_their_links_are_busy) {
-  if (!has_simgrid()) {
-    GTEST_SKIP() << "no smpirun here (tools/setup installs it)";
-  }
+TEST_F(Smpirun, simulates_a_halo_and_an_all_to_all_as_long_as_their_links_are_busy) {
   const Platform platform = platform_of(10'000, 1);
   // Every rank sends and receives so many messages of 100 kB at once, over a link of its own of 1 GB/s each way.
   EXPECT_NEAR(
@@ -138,15 +120,12 @@ TEST(Simgrid, simulates_a_halo_and_an_all_to_all_as_long_as_their_links_are_busy
       simulated(synthetic_schedule("pattern=all-to-all,ranks=8,mean=100kB").value(), platform), 7 * 1e-4, 0.05 * 7e-4);
 }
 
-TEST(Simgrid, carries_out_exchanges_put_together_by_chance) {
-  if (!has_simgrid()) {
-    GTEST_SKIP() << "no smpirun here (tools/setup installs it)";
-  }
+TEST_F(Smpirun, carries_out_exchanges_put_together_by_chance) {
   Random random{23};
   for (int i = 0; i < 3; ++i) {
     const Schedule schedule = random_schedule(random, 5, 150);
     EXPECT_GE(simulated(schedule, platform_of(10'000, 1)), 0) << i;
-    const Folder folder;  // now with several threads a rank, which SimGrid has not
+    const test::TemporaryFolder folder;  // now with several threads a rank, which SimGrid has not
     EXPECT_EQ(write_simgrid(fold(schedule, 2).value(), platform_of(10'000, 1), folder.path()).size(), 1);
     EXPECT_GE(simulated(folder.path(), 2), 0) << i;
   }

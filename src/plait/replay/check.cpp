@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "plait/replay/detail/collectives_of.hpp"
+#include "plait/replay/detail/collective_places.hpp"
 
 namespace plait::replay {
 namespace {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <type_traits>
 
-#include "plait/replay/detail/collectives_of.hpp"
+#include "plait/replay/detail/collective_places.hpp"
 
 namespace plait::replay {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "plait/replay/detail/collectives.hpp"
+#include "plait/replay/detail/collective_calls.hpp"
 #include "plait/replay/detail/lane_builder.hpp"
 #include "plait/replay/detail/matched_messages.hpp"
 

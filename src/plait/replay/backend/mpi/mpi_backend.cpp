@@ -124,13 +124,7 @@ void MpiBackend::receive(OperationId operation, const Envelope& from, std::span<
 }
 
 void MpiBackend::collective(OperationId operation, const CollectiveCall& call) {
-  MpiCounts* counts = nullptr;
-  {
-    const std::lock_guard lock{counts_mutex_};
-    counts = &counts_[operation];
-    *counts = {};
-  }
-  collectives_.begin(call, *counts, requests_[operation.value()]);
+  collectives_.begin(operation, call, requests_[operation.value()]);
 }
 
 void MpiBackend::collective_to_end(OperationId /*operation*/, const CollectiveCall& call) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -42,8 +41,6 @@ class MpiBackend final : public Backend {
   /// Of (sent or received, peer, communicator), the tags; empty while MPI takes them as they are.
   std::map<std::tuple<Action, std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> tags_;
   std::vector<MPI_Request> requests_;  ///< Of each operation.
-  std::mutex counts_mutex_;
-  std::map<OperationId, MpiCounts> counts_;  ///< Of the vector collectives under way.
   std::vector<MPI_Request> waited_;
 };
 

@@ -238,8 +238,14 @@ const MpiMembers& MpiCollectives::members(std::uint32_t communicator) const {
   return found != communicators_.end() ? found->second : communicators_.at(0);
 }
 
-void MpiCollectives::begin(const CollectiveCall& call, MpiCounts& counts, MPI_Request& request) const {
-  Caller{call, members(call.communicator), counts, &request}.run();
+void MpiCollectives::begin(OperationId operation, const CollectiveCall& call, MPI_Request& request) {
+  MpiCounts* counts = nullptr;
+  {
+    const std::lock_guard lock{counts_mutex_};
+    counts = &counts_[operation];
+    *counts = {};
+  }
+  Caller{call, members(call.communicator), *counts, &request}.run();
 }
 
 void MpiCollectives::call(const CollectiveCall& call) const {

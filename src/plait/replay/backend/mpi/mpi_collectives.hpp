@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -44,8 +45,8 @@ class MpiCollectives {
   /// That of all ranks for one that the schedule does not tell of.
   [[nodiscard]] const MpiMembers& members(std::uint32_t communicator) const;
 
-  /// `counts` must stay until the request is complete. Throws: `Error` with `bad_argument` for more than 2 GiB at once.
-  void begin(const CollectiveCall& call, MpiCounts& counts, MPI_Request& request) const;
+  /// An operation begins anew only when it has ended. Throws: `Error` with `bad_argument` for more than 2 GiB at once.
+  void begin(OperationId operation, const CollectiveCall& call, MPI_Request& request);
   /// Returns when it is complete. Throws as `begin`.
   void call(const CollectiveCall& call) const;
 
@@ -54,6 +55,8 @@ class MpiCollectives {
 
  private:
   std::map<std::uint32_t, MpiMembers> communicators_;
+  std::mutex counts_mutex_;
+  std::map<OperationId, MpiCounts> counts_;  ///< Of what has begun: they stay where they are.
 };
 
 }  // namespace plait::replay

@@ -161,13 +161,7 @@ void OneSidedBackend::receive(OperationId operation, const Envelope& from, std::
 void OneSidedBackend::collective(OperationId operation, const CollectiveCall& call) {
   UnderWay& one = operations_[operation.value()];
   one.what = Action::collective;
-  MpiCounts* counts = nullptr;
-  {
-    const std::lock_guard lock{counts_mutex_};
-    counts = &counts_[operation];
-    *counts = {};
-  }
-  collectives_.begin(call, *counts, one.request);
+  collectives_.begin(operation, call, one.request);
 }
 
 void OneSidedBackend::collective_to_end(OperationId operation, const CollectiveCall& call) {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -82,8 +81,6 @@ class OneSidedBackend final : public Backend {
   std::mutex peers_mutex_;  ///< Guards the counts.
   std::unique_ptr<RemoteMemory> memory_;
   std::vector<UnderWay> operations_;
-  std::mutex counts_mutex_;
-  std::map<OperationId, MpiCounts> counts_;  ///< Of the vector collectives under way.
 };
 
 }  // namespace plait::replay

@@ -67,13 +67,13 @@ Round Rounds::round(std::uint32_t index) const {
       if (!is_long_) {
         return doubling(index);
       }
-      Round step = ring(index, block(part_.got));
+      Round step = ring(block(part_.got));
       step.added = index < members - 1 ? step.bytes : 0;
       return step;
     }
     case Collective::all_gather: {
       const std::uint64_t own = block(part_.got);
-      return is_long_ ? ring(index, own)
+      return is_long_ ? ring(own)
                       : Round{.to = behind, .from = ahead, .bytes = own * std::min(distance, members - distance)};
     }
     case Collective::all_to_all: {
@@ -102,7 +102,7 @@ Round Rounds::broadcast(std::uint32_t index) const {
   const std::uint64_t whole = std::max(part_.given, part_.got);
   if (is_long_) {
     if (index >= steps_) {
-      return ring(index - steps_, block(whole));
+      return ring(block(whole));
     }
     return scatter(index);
   }
@@ -178,8 +178,7 @@ Round Rounds::doubling(std::uint32_t index) const {
   return step;
 }
 
-Round Rounds::ring(std::uint32_t index, std::uint64_t bytes) const {
-  static_cast<void>(index);
+Round Rounds::ring(std::uint64_t bytes) const {
   return {.to = (part_.member + 1) % part_.members,
           .from = (part_.member + part_.members - 1) % part_.members,
           .bytes = bytes};

@@ -46,7 +46,7 @@ class Rounds {
   [[nodiscard]] Round gather(std::uint32_t index) const;
   [[nodiscard]] Round scatter(std::uint32_t index) const;
   [[nodiscard]] Round doubling(std::uint32_t index) const;
-  [[nodiscard]] Round ring(std::uint32_t index, std::uint64_t bytes) const;
+  [[nodiscard]] Round ring(std::uint64_t bytes) const;
   [[nodiscard]] std::uint32_t relative() const noexcept {
     return (part_.member + part_.members - part_.root) % part_.members;
   }

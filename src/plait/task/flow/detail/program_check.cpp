@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/base/spin_lock.hpp"
 
 namespace plait::task::detail {
 
@@ -18,22 +21,49 @@ namespace {
 constexpr Tag check_tag{0xffff'ffff'ffff'fffeU};
 constexpr Rank hub{0};
 
-/// A short message that keeps its own bytes.
-class OwnMessage final : public comm::Completion {
- public:
-  explicit OwnMessage(Bytes bytes) : bytes_{std::move(bytes)} {}
-  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-  void completed(const comm::Status& /*status*/) noexcept override {}
-  void released(const comm::Status& /*status*/) noexcept override { delete this; }
-
- private:
-  Bytes bytes_;
-};
-
 }  // namespace
 
+/// The messages under way, with their bytes. Threads: any.
+class ProgramCheck::Outbox : public std::enable_shared_from_this<Outbox> {
+ public:
+  class Message final : public comm::Completion {
+   public:
+    Message(std::weak_ptr<Outbox> outbox, Bytes bytes) : outbox_{std::move(outbox)}, bytes_{std::move(bytes)} {}
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+    void completed(const comm::Status& /*status*/) noexcept override {}
+    void released(const comm::Status& /*status*/) noexcept override {
+      if (const auto outbox = outbox_.lock()) {  // always, as it has this; and it must stay until its lock is open
+        outbox->end(*this);
+      }
+    }
+
+   private:
+    std::weak_ptr<Outbox> outbox_;
+    Bytes bytes_;
+  };
+
+  Message& add(Bytes bytes) {
+    const std::lock_guard lock{mutex_};
+    return *messages_.emplace_back(std::make_unique<Message>(weak_from_this(), std::move(bytes)));
+  }
+
+  [[nodiscard]] bool is_empty() {
+    const std::lock_guard lock{mutex_};
+    return messages_.empty();
+  }
+
+ private:
+  void end(const Message& message) noexcept {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(messages_, [&](const auto& held) { return held.get() == &message; });
+  }
+
+  SpinLock mutex_;
+  std::vector<std::unique_ptr<Message>> messages_;
+};
+
 ProgramCheck::ProgramCheck(comm::Endpoint& endpoint, comm::CommId comm, const SubmissionLog& log)
-    : endpoint_{endpoint}, comm_{comm}, log_{log}, agreed_(endpoint.rank_count()) {
+    : endpoint_{endpoint}, comm_{comm}, log_{log}, agreed_(endpoint.rank_count()), outbox_{std::make_shared<Outbox>()} {
   if (endpoint_.rank_count() > 1) {
     post();
   }
@@ -47,6 +77,9 @@ void ProgramCheck::stop() noexcept {
   if (endpoint_.rank_count() > 1 && !std::exchange(is_stopped_, true)) {
     receive_.cancel();
     receive_ = {};
+    if (!outbox_->is_empty()) {
+      endpoint_.keep(outbox_);
+    }
   }
 }
 
@@ -63,9 +96,8 @@ void ProgramCheck::send(Rank to, const Head& head, std::span<const std::byte> mo
   Bytes bytes(sizeof head + more.size());
   std::memcpy(bytes.data(), &head, sizeof head);
   std::ranges::copy(more, bytes.begin() + sizeof head);
-  auto message = std::make_unique<OwnMessage>(std::move(bytes));
-  (void)endpoint_.send({.rank = to, .tag = check_tag, .comm = comm_}, message->bytes(), {.completion = message.get()});
-  (void)message.release();  // ends itself
+  Outbox::Message& message = outbox_->add(std::move(bytes));
+  (void)endpoint_.send({.rank = to, .tag = check_tag, .comm = comm_}, message.bytes(), {.completion = &message});
 }
 
 void ProgramCheck::send_to_others(const Head& head) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -44,6 +45,7 @@ class ProgramCheck final : comm::Completion {
   void look();
 
  private:
+  class Outbox;
   enum class Kind : std::uint32_t { reached, ended, all_ended, dispute, answer };
   struct Head {
     Kind kind;
@@ -79,6 +81,7 @@ class ProgramCheck final : comm::Completion {
   std::uint32_t ended_ranks_ = 0;      ///< Of rank 0: that have, up to the present number, itself included.
   std::vector<std::uint64_t> agreed_;  ///< By rank: up to where the chains are known to agree.
   std::vector<Claim> pending_;         ///< Of ranks that are further than this one.
+  std::shared_ptr<Outbox> outbox_;
 
   Bytes buffer_;
   comm::Status status_;

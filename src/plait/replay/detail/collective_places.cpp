@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/detail/collectives_of.hpp"
+#include "plait/replay/detail/collective_places.hpp"
 
 #include <algorithm>
 #include <numeric>

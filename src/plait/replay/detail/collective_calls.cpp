@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/detail/collectives.hpp"
+#include "plait/replay/detail/collective_calls.hpp"
 
 #include <algorithm>
 #include <array>
