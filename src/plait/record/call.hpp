@@ -81,6 +81,7 @@ class Call {
             .number = event_.number,
             .function = event_.function,
             .site = event_.site,
+            .lane = &lane_,
             .count = event_.count,
             .bytes = event_.bytes_given,
             .bytes_got = event_.bytes_got,

@@ -54,7 +54,7 @@ void record_begun_collective(Call& call, const Operation& operation) {
 
 /// MPI has said that an operation of this request is complete.
 void completed(Call& call, std::uint64_t handle, const MPI_Status& status) {
-  std::optional<Operation> operation = call.session().requests.complete(handle);
+  std::optional<Operation> operation = call.session().requests.complete(handle, &call.lane());
   if (!operation || !operation->is_active) {
     return;  // nothing that was recorded; or the round of a persistent one that has not been started
   }
@@ -189,7 +189,7 @@ void all_completed(Call& call, int result, const MPI_Request* requests, const MP
     }
     if (result == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS) {
       completed(call, handles[i], statuses[i]);
-    } else if (key_of(requests[i]) == null && call.session().requests.remove(handles[i])) {
+    } else if (key_of(requests[i]) == null && call.session().requests.remove(handles[i], &call.lane())) {
       call.session().pending.end();  // it failed: MPI has forgotten it
     }
   }
@@ -209,7 +209,7 @@ void some_completed(Call& call, int count, const int* indices, const MPI_Status*
 }
 
 void freeing(Call& call, MPI_Request request) {
-  const std::optional<Operation> operation = call.session().requests.remove(key_of(request));
+  const std::optional<Operation> operation = call.session().requests.remove(key_of(request), &call.lane());
   if (!operation || !operation->is_active) {
     return;
   }

@@ -41,22 +41,30 @@ void Requests::add(std::uint64_t handle, const Operation& operation) {
   slot.last = node;
 }
 
-std::optional<Operation> Requests::complete(std::uint64_t handle) {
-  return take(handle, true);
+std::optional<Operation> Requests::complete(std::uint64_t handle, const void* lane) {
+  return take(handle, lane, true);
 }
 
-std::optional<Operation> Requests::remove(std::uint64_t handle) {
-  return take(handle, false);
+std::optional<Operation> Requests::remove(std::uint64_t handle, const void* lane) {
+  return take(handle, lane, false);
 }
 
-std::optional<Operation> Requests::take(std::uint64_t handle, bool keeps_persistent) {
+std::optional<Operation> Requests::take(std::uint64_t handle, const void* lane, bool keeps_persistent) {
   Shard& shard = shard_of(handle);
   const std::lock_guard lock{shard.lock};
   Slot* slot = shard.find(handle);
   if (slot == nullptr) {
     return std::nullopt;
   }
+  Node* before = nullptr;
   Node* node = slot->first;
+  while (node != nullptr && node->operation.lane != lane) {
+    before = std::exchange(node, node->next);
+  }
+  if (node == nullptr) {
+    before = nullptr;
+    node = slot->first;
+  }
   if (keeps_persistent && node->operation.is_persistent) {
     std::optional<Operation> copy{node->operation};
     node->operation.is_active = false;
@@ -64,7 +72,10 @@ std::optional<Operation> Requests::take(std::uint64_t handle, bool keeps_persist
     return copy;
   }
   std::optional<Operation> taken{std::move(node->operation)};
-  slot->first = node->next;
+  (before == nullptr ? slot->first : before->next) = node->next;
+  if (slot->last == node) {
+    slot->last = before;
+  }
   node->next = std::exchange(shard.spare, node);
   if (slot->first == nullptr) {
     shard.erase(*slot);

@@ -30,7 +30,8 @@ struct Operation {
   std::uint32_t number = 0;             ///< Of the call that posted it.
   trace::NameId function;               ///< Of that call.
   trace::NameId site;
-  std::uint32_t count = 0;  ///< Of a collective, as in its call.
+  const void* lane = nullptr;  ///< Of the thread that posted it.
+  std::uint32_t count = 0;     ///< Of a collective, as in its call.
   int tag = 0;
   std::uint64_t bytes = 0;      ///< Of a send, and what a collective gives.
   std::uint64_t bytes_got = 0;  ///< What a collective gets.
@@ -41,18 +42,19 @@ struct Operation {
 
 /// The operations that the program has begun and not been told the end of, by their requests.
 ///
-/// A handle may stand for several: MPI libraries give one to all sends that are complete at once. They are taken in
-/// their order. Costs the same however many there are. Threads: all calls from any.
+/// A handle may stand for several: MPI libraries give one to all sends that are complete at once, to all threads. A
+/// thread takes its own first, then others', in their order. Costs the same however many there are, where threads
+/// complete what they have posted. Threads: all calls from any.
 class Requests {
  public:
   Requests();
 
   void add(std::uint64_t handle, const Operation& operation);
-  /// Removes the earliest of a handle and returns it; a persistent one stays and is no longer active. Nothing for
-  /// handles that are not known.
-  [[nodiscard]] std::optional<Operation> complete(std::uint64_t handle);
+  /// Removes the earliest of a handle that `lane` has posted, or else the earliest, and returns it; a persistent one
+  /// stays and is no longer active. Nothing for handles that are not known.
+  [[nodiscard]] std::optional<Operation> complete(std::uint64_t handle, const void* lane);
   /// As `complete`, and a persistent one goes too.
-  [[nodiscard]] std::optional<Operation> remove(std::uint64_t handle);
+  [[nodiscard]] std::optional<Operation> remove(std::uint64_t handle, const void* lane);
   /// Lets `change` alter the earliest of a handle, under a lock: it must be short. Whether there is one.
   template <class Change>
   bool alter(std::uint64_t handle, const Change& change) {
@@ -96,7 +98,7 @@ class Requests {
   static constexpr std::size_t shard_bits = 4;
 
   [[nodiscard]] Shard& shard_of(std::uint64_t handle) noexcept;
-  [[nodiscard]] std::optional<Operation> take(std::uint64_t handle, bool keeps_persistent);
+  [[nodiscard]] std::optional<Operation> take(std::uint64_t handle, const void* lane, bool keeps_persistent);
 
   std::array<Shard, std::size_t{1} << shard_bits> shards_;
 };
