@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a program with an MpiSession ends. Each way is a run of its own: `mpi_session_test WAY`.
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
@@ -74,6 +75,20 @@ int abort_all(int argc, char** argv) {
   return 0;
 }
 
+/// Rank 0 only hears of the trouble, and before the rank that meets it has said a word.
+int fail(int argc, char** argv) {
+  const MpiSession session{argc, argv};
+  const MpiDriver driver{MPI_COMM_WORLD};
+  if (driver.self() == plait::Rank{0}) {
+    session.fail("heard", plait::Error{plait::ErrorCode::peer_failed, "of it"});
+  }
+  const auto start = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - start < std::chrono::milliseconds{300}) {
+    std::this_thread::yield();
+  }
+  session.fail("met", std::runtime_error{"it"});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -86,6 +101,9 @@ int main(int argc, char** argv) {
   }
   if (way == "exception") {
     return exception(argc, argv);
+  }
+  if (way == "fail") {
+    return fail(argc, argv);
   }
   if (way == "abort") {
     return abort_all(argc, argv);

@@ -70,14 +70,9 @@ int run_on_ranks(const Settings& settings, int& argc, char**& argv) {
       }
       return 1;
     }
-  } catch (const plait::Error& error) {
-    if (error.code() != plait::ErrorCode::peer_failed) {
-      std::fprintf(stderr, "plait-cholesky: %s\n", error.what());
-    }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "plait-cholesky: %s\n", error.what());
+    session.fail("plait-cholesky", error);
   }
-  session.abort(1);
 }
 
 }  // namespace

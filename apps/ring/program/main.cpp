@@ -105,14 +105,9 @@ int run_on_ranks(const RunSettings& settings, int& argc, char**& argv) {
       return 1;
     }
     return 0;
-  } catch (const plait::Error& error) {
-    if (error.code() != plait::ErrorCode::peer_failed) {
-      std::fprintf(stderr, "plait-ring: %s\n", error.what());
-    }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "plait-ring: %s\n", error.what());
+    session.fail("plait-ring", error);
   }
-  session.abort(1);
 }
 
 }  // namespace

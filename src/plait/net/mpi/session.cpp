@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/net/mpi/session.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <thread>
 
 #include <mpi.h>
 
@@ -50,6 +52,15 @@ void MpiSession::abort(int exit_code) const noexcept {
     MPI_Abort(MPI_COMM_WORLD, exit_code);
   }
   std::_Exit(exit_code);
+}
+
+void MpiSession::fail(const char* program, const std::exception& error) const noexcept {
+  const auto* const known = dynamic_cast<const Error*>(&error);
+  if (known != nullptr && known->code() == ErrorCode::peer_failed) {
+    std::this_thread::sleep_for(std::chrono::seconds{2});  // ends with this process, as a rule
+  }
+  std::fprintf(stderr, "%s: %s\n", program, error.what());
+  abort(1);
 }
 
 }  // namespace plait::net

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <exception>
+
 namespace plait::net {
 
 /// MPI for the length of a scope: for programs that do not call MPI_Init themselves.
@@ -8,7 +10,7 @@ namespace plait::net {
 /// Keep one in `main`, outside of everything that uses MPI:
 ///
 ///     plait::net::MpiSession session{argc, argv};
-///     try { ... } catch (const plait::Error& error) { ...; session.abort(1); }
+///     try { ... } catch (const std::exception& error) { session.fail("my-program", error); }
 ///
 /// Threads: made and ended by the same one.
 class MpiSession {
@@ -28,6 +30,10 @@ class MpiSession {
 
   /// Ends all ranks at once; the launcher reports `exit_code`.
   [[noreturn]] void abort(int exit_code) const noexcept;
+  /// Tells on stderr what has ended the run, as "PROGRAM: sentence", and ends all ranks with exit code 1. A rank that
+  /// only heard of it (`ErrorCode::peer_failed`) leaves the telling to the one that met it, and speaks up when that
+  /// has not ended the run within 2 seconds.
+  [[noreturn]] void fail(const char* program, const std::exception& error) const noexcept;
 
  private:
   bool is_owner_ = false;
