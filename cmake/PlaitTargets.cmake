@@ -15,21 +15,22 @@ function(plait_compile_settings target)
     # Compiling is most of what these builds take: -O2 or whole debug information would double that.
     target_compile_options(${target} PRIVATE -O1 -g1 -fsanitize=${PLAIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PUBLIC -fsanitize=${PLAIT_SANITIZE})
-    plait_precompile(${target})
   endif()
 endfunction()
 
-# plait_precompile(<target>): reads the headers that most files include once for all targets: half of what is left. Only
-# in builds whose warnings do not count, as a file that forgets an include is found by the others.
+# plait_precompile(<target>): in sanitizer builds, reads the headers that most files include once for all targets: half of
+# what is left. Only there, as their warnings do not count and other builds find a file that forgets an include; and only
+# for targets with no flags of their own: GCC 12 breaks down where -O2 meets what was precompiled with -O1.
 function(plait_precompile target)
-  if(target STREQUAL "plait_precompiled")
+  if(NOT PLAIT_SANITIZE)
     return()
   endif()
   if(NOT TARGET plait_precompiled)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/precompiled.cpp CONTENT "")
     add_library(plait_precompiled OBJECT ${PROJECT_BINARY_DIR}/precompiled.cpp)
-    target_link_libraries(plait_precompiled PRIVATE fmt::fmt Threads::Threads $<$<BOOL:${PLAIT_BUILD_TESTS}>:GTest::gtest>)
     plait_compile_settings(plait_precompiled)
+    target_link_libraries(plait_precompiled PRIVATE fmt::fmt Threads::Threads $<$<BOOL:${PLAIT_BUILD_TESTS}>:GTest::gtest>)
+    target_compile_definitions(plait_precompiled PRIVATE GTEST_HAS_PTHREAD=1)
     target_precompile_headers(plait_precompiled PRIVATE <algorithm> <array> <atomic> <chrono> <cmath> <cstdint> <cstring>
       <deque> <filesystem> <fstream> <functional> <map> <memory> <mutex> <numeric> <optional> <random> <set> <span> <sstream>
       <string> <string_view> <thread> <tuple> <unordered_map> <utility> <vector> <fmt/format.h>
@@ -56,6 +57,7 @@ function(plait_library name)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
     plait_compile_settings(${target})
+    plait_precompile(${target})
     if(NOT PLAIT_SANITIZE)  # what is precompiled for programs must do for libraries
       set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     endif()
@@ -87,6 +89,7 @@ function(plait_test path)
   string(REPLACE "/" "." name "${path}")
   add_executable(${name} "${PROJECT_SOURCE_DIR}/tests/${path}_test.cpp")
   plait_compile_settings(${name})
+  plait_precompile(${name})
   add_dependencies(plait_tests ${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   if(arg_NP)
