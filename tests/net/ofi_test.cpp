@@ -3,6 +3,8 @@
 #include <chrono>
 #include <concepts>
 #include <csignal>
+#include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <unistd.h>
@@ -115,6 +117,25 @@ TEST(OfiDriver, refuses_ranks_that_have_different_providers) {
     EXPECT_THROW(make(), Error);
   });
   EXPECT_EQ(endings, Endings(2, 0));
+}
+
+TEST(OfiDriver, takes_another_name_in_shared_memory_when_a_process_that_was_killed_has_left_the_first) {
+  const Endings endings = run_in_processes(1, [](Rank) {
+    const OfiDriver first{Rank{0}, 1, alone(), {.provider = "shm"}};
+    const std::string mine = std::to_string(getpid()) + ":";  // and user, and a count
+    std::filesystem::path taken;
+    for (const auto& file : std::filesystem::directory_iterator{"/dev/shm"}) {
+      taken = file.path().filename().string().starts_with(mine) ? file.path() : taken;
+    }
+    ASSERT_FALSE(taken.empty());
+    const std::size_t count_at = taken.string().rfind(':') + 1;
+    const std::string next =
+        taken.string().substr(0, count_at) + std::to_string(std::stoi(taken.string().substr(count_at)) + 1);
+    std::filesystem::copy_file(taken, next);
+    EXPECT_NO_THROW((OfiDriver{Rank{0}, 1, alone(), {.provider = "shm"}}));
+    std::filesystem::remove(next);
+  });
+  EXPECT_EQ(endings, Endings(1, 0));
 }
 
 class OfiPeers : public testing::TestWithParam<std::string> {

@@ -4,8 +4,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <functional>
+#include <string>
 #include <sys/wait.h>
+#include <system_error>
 #include <unistd.h>
 #include <vector>
 
@@ -17,6 +20,17 @@ namespace plait::net::conformance {
 
 /// How each process has ended, as `waitpid` tells it.
 using Endings = std::vector<int>;
+
+/// What libfabric's shm leaves of a process that was killed: 16 MiB under its number.
+inline void remove_shared_memory_of(pid_t process) {
+  const std::string name = std::to_string(process) + ":";
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator{"/dev/shm", ignored}) {
+    if (file.path().filename().string().starts_with(name)) {
+      std::filesystem::remove(file.path(), ignored);
+    }
+  }
+}
 
 /// Runs `part` in a process for each rank, forked from this one, and waits for all. What the checks in them find, and
 /// what they throw, stands on stderr, and their exit code is not 0.
@@ -43,6 +57,9 @@ inline Endings run_in_processes(std::uint32_t rank_count, const std::function<vo
     int status = -1;
     ::waitpid(child, &status, 0);
     endings.push_back(status);
+    if (WIFSIGNALED(status)) {
+      remove_shared_memory_of(child);
+    }
   }
   return endings;
 }

@@ -63,6 +63,8 @@ std::set<std::string> names_of_providers() {
   return names;
 }
 
+constexpr int endpoint_tries = 8;
+
 bool is_within_one_host(const fi_info& info) {
   return info.addr_format == FI_ADDR_STR;
 }
@@ -114,12 +116,24 @@ Fabric::Fabric(FiInfo info, std::size_t completions, std::size_t peers) : info_{
   fid_cq* queue = nullptr;
   check_ofi(fi_cq_open(domain, &cq_attributes, &queue, nullptr), "fi_cq_open");
   queue_.reset(queue);
+  for (int tries_left = endpoint_tries; !open_endpoint(--tries_left > 0);) {
+  }
+}
+
+/// Whether it has been opened: not when `may_be_taken`, and its name is. libfabric's shm names endpoints by process and
+/// a count that goes up with each try, and processes that were killed leave theirs behind.
+bool Fabric::open_endpoint(bool may_be_taken) {
   fid_ep* endpoint = nullptr;
-  check_ofi(fi_endpoint(domain, info_.get(), &endpoint, nullptr), "fi_endpoint");
+  check_ofi(fi_endpoint(domain_.get(), info_.get(), &endpoint, nullptr), "fi_endpoint");
   endpoint_.reset(endpoint);
-  check_ofi(fi_ep_bind(endpoint, &addresses->fid, 0), "fi_ep_bind (addresses)");
-  check_ofi(fi_ep_bind(endpoint, &queue->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind (queue)");
-  check_ofi(fi_enable(endpoint), "fi_enable");
+  check_ofi(fi_ep_bind(endpoint, &addresses_->fid, 0), "fi_ep_bind (addresses)");
+  check_ofi(fi_ep_bind(endpoint, &queue_->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind (queue)");
+  const int code = fi_enable(endpoint);
+  if (code == -FI_EBUSY && may_be_taken) {
+    return false;
+  }
+  check_ofi(code, "fi_enable");
+  return true;
 }
 
 Bytes Fabric::address() const {

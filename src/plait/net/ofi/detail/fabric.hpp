@@ -71,6 +71,8 @@ class Fabric {
   void close_endpoint() noexcept { endpoint_.reset(); }
 
  private:
+  bool open_endpoint(bool may_be_taken);
+
   FiInfo info_;
   // In the order of opening: what is opened first is closed last.
   FiHandle<fid_fabric> fabric_;
