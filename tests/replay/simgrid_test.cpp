@@ -60,11 +60,10 @@ double simulated(const Schedule& schedule, const Platform& platform) {
   return simulated(folder.path(), schedule.ranks.size());
 }
 
-/// SimGrid is optional: the set-up unpacks it where apt has it, and some archives do not.
 class Smpirun : public testing::Test {
  protected:
   void SetUp() override {
-    if (!fs::exists(PLAIT_SMPIRUN)) {
+    if (!fs::exists(PLAIT_SMPIRUN)) {  // optional: the set-up unpacks it where apt has it, and some archives do not
       GTEST_SKIP() << "no smpirun here (tools/setup installs it)";
     }
   }

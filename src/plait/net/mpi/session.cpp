@@ -14,6 +14,14 @@
 
 namespace plait::net {
 
+namespace {
+
+/// How long the rank that met the trouble has to say so and end all. Nothing can be waited for: its MPI_Abort ends this
+/// process in its sleep.
+constexpr std::chrono::seconds telling_time_max{2};
+
+}  // namespace
+
 MpiSession::MpiSession(int& argc, char**& argv, bool calls_mpi) : exceptions_at_start_{std::uncaught_exceptions()} {
   int is_finalized = 0;
   MPI_Finalized(&is_finalized);
@@ -57,7 +65,7 @@ void MpiSession::abort(int exit_code) const noexcept {
 void MpiSession::fail(const char* program, const std::exception& error) const noexcept {
   const auto* const known = dynamic_cast<const Error*>(&error);
   if (known != nullptr && known->code() == ErrorCode::peer_failed) {
-    std::this_thread::sleep_for(std::chrono::seconds{2});  // ends with this process, as a rule
+    std::this_thread::sleep_for(telling_time_max);
   }
   std::fprintf(stderr, "%s: %s\n", program, error.what());
   abort(1);

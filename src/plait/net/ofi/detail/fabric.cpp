@@ -116,7 +116,9 @@ Fabric::Fabric(FiInfo info, std::size_t completions, std::size_t peers) : info_{
   fid_cq* queue = nullptr;
   check_ofi(fi_cq_open(domain, &cq_attributes, &queue, nullptr), "fi_cq_open");
   queue_.reset(queue);
-  for (int tries_left = endpoint_tries; !open_endpoint(--tries_left > 0);) {
+  int tries = 1;
+  while (!open_endpoint(tries < endpoint_tries)) {
+    ++tries;
   }
 }
 
