@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/data/balance/balancers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+#include "plait/data/balance/greedy.hpp"
+
+namespace plait::data::balance {
+namespace {
+
+template <class Kind>
+std::unique_ptr<Balancer> make(Settings& settings) {
+  return std::make_unique<Kind>(settings);
+}
+
+constexpr std::array table{
+    BalancerEntry{"greedy", "the heaviest object first, each to the rank with least", make<Greedy>},
+};
+
+}  // namespace
+
+std::span<const BalancerEntry> balancer_entries() noexcept {
+  return table;
+}
+
+std::unique_ptr<Balancer> make_balancer(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  const auto* const entry = std::ranges::find(table, name, &BalancerEntry::name);
+  if (entry == table.end()) {
+    std::string names;
+    for (const BalancerEntry& one : table) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+    }
+    throw Error{ErrorCode::bad_argument, fmt::format("there is no balancer {}; there are {}", name, names)};
+  }
+  Settings settings{name, text.substr(std::min(name.size() + 1, text.size()))};
+  std::unique_ptr<Balancer> balancer = entry->make(settings);
+  settings.expect_all_asked();
+  return balancer;
+}
+
+}  // namespace plait::data::balance

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every balancer of the table must hold, on problems of all kinds.
+#include "plait/data/balance/balancers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plait/base/error.hpp"
+#include "plait/base/random.hpp"
+#include "plait/data/balance/objective.hpp"
+
+namespace plait::data::balance {
+namespace {
+
+/// Objects of loads up to 1 on random ranks, at places of a square.
+Problem some_objects(std::uint32_t objects, std::uint32_t ranks, std::uint64_t seed) {
+  Random random{seed};
+  Problem problem{.rank_count = ranks};
+  for (std::uint32_t i = 0; i < objects; ++i) {
+    problem.objects.push_back({.id = ElementId{i},
+                               .rank = Rank{static_cast<std::uint32_t>(random.below(ranks))},
+                               .load = random.unit(),
+                               .bytes = 1 + static_cast<double>(random.below(10)),
+                               .position = {random.unit(), random.unit(), 0}});
+  }
+  return problem;
+}
+
+struct Case {
+  std::string name;
+  Problem problem;
+};
+
+/// The i-th object of a ring talks to the next.
+void join_ring(Problem& problem, double bytes) {
+  const auto count = static_cast<std::uint32_t>(problem.objects.size());
+  for (std::uint32_t i = 0; i + 1 < count; ++i) {
+    problem.edges.push_back({i, i + 1, bytes});
+  }
+}
+
+std::vector<Case> cases() {
+  std::vector<Case> all{{"no objects", some_objects(0, 4, 1)},
+                        {"one rank", some_objects(20, 1, 2)},
+                        {"one object on one rank", some_objects(1, 1, 3)},
+                        {"more ranks than objects", some_objects(3, 16, 4)},
+                        {"many objects", some_objects(500, 12, 5)},
+                        {"a power of two", some_objects(300, 16, 6)}};
+  const auto add = [&](std::string name, std::uint64_t seed, const std::function<void(Problem&)>& change) {
+    Problem problem = some_objects(60, 7, seed);
+    change(problem);
+    all.push_back({std::move(name), std::move(problem)});
+  };
+  add("all on one rank", 10, [](Problem& problem) {
+    for (Object& object : problem.objects) {
+      object.rank = Rank{2};
+    }
+  });
+  add("one heavier than all others", 11, [](Problem& problem) { problem.objects[17].load = 1000; });
+  add("no loads", 12, [](Problem& problem) {
+    for (Object& object : problem.objects) {
+      object.load = 0;
+    }
+  });
+  add("equal loads", 13, [](Problem& problem) {
+    for (Object& object : problem.objects) {
+      object.load = 1;
+    }
+  });
+  add("some that stay", 14, [](Problem& problem) {
+    for (std::size_t i = 0; i < problem.objects.size(); i += 3) {
+      problem.objects[i].is_migratable = false;
+    }
+  });
+  add("all stay", 15, [](Problem& problem) {
+    for (Object& object : problem.objects) {
+      object.is_migratable = false;
+    }
+  });
+  add("a drowned rank", 16, [](Problem& problem) { problem.background = {0, 0, 0, 50, 0, 1, 2}; });
+  add("little memory", 17, [](Problem& problem) { problem.memory_max = 60; });
+  add("less memory than there is", 18, [](Problem& problem) { problem.memory_max = 12; });
+  add("edges that cost", 19, [](Problem& problem) {
+    join_ring(problem, 3);
+    problem.node_of_rank = {0, 0, 0, 1, 1, 2, 2};
+    problem.weights = {.between_ranks = 0.01, .between_nodes = 0.05, .moved = 0};
+  });
+  add("moves that cost", 20, [](Problem& problem) { problem.weights.moved = 0.02; });
+  add("everything at once", 21, [](Problem& problem) {
+    join_ring(problem, 2);
+    problem.weights = {.between_ranks = 0.01, .between_nodes = 0.05, .moved = 0.005};
+    problem.node_of_rank = {0, 0, 0, 1, 1, 2, 2};
+    problem.background = {1, 0, 2, 0, 0, 3, 0};
+    problem.memory_max = 80;
+    problem.objects[5].is_migratable = false;
+  });
+  return all;
+}
+
+std::vector<double> bytes_by_rank(const Problem& problem, const Placement& placement) {
+  std::vector<double> bytes(problem.rank_count, 0.0);
+  for (std::size_t i = 0; i < placement.size(); ++i) {
+    bytes[placement[i].value()] += problem.objects[i].bytes;
+  }
+  return bytes;
+}
+
+class EveryBalancer : public testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<Balancer> balancer = make_balancer(GetParam());
+};
+
+TEST_P(EveryBalancer, keeps_to_what_is_possible_and_makes_nothing_worse) {
+  for (const auto& [name, problem] : cases()) {
+    SCOPED_TRACE(name);
+    const Decision decision = balancer->decide(problem);
+    ASSERT_EQ(decision.placement.size(), problem.objects.size());
+    for (std::size_t i = 0; i < problem.objects.size(); ++i) {
+      ASSERT_LT(decision.placement[i].value(), problem.rank_count);
+      if (!problem.objects[i].is_migratable) {
+        EXPECT_EQ(decision.placement[i], problem.objects[i].rank) << "object " << i << " may not move";
+      }
+    }
+    const Placement now = present_placement(problem);
+    EXPECT_LE(score(problem, decision.placement).cost_max, score(problem, now).cost_max * (1 + 1e-12));
+    const std::vector<double> before = bytes_by_rank(problem, now);
+    const std::vector<double> after = bytes_by_rank(problem, decision.placement);
+    for (std::size_t rank = 0; rank < before.size(); ++rank) {
+      EXPECT_LE(after[rank], std::max(before[rank], problem.memory_max)) << "memory of rank " << rank;
+    }
+  }
+}
+
+TEST_P(EveryBalancer, decides_the_same_whenever_it_is_asked) {
+  for (const auto& [name, problem] : cases()) {
+    SCOPED_TRACE(name);
+    const Decision first = balancer->decide(problem);
+    const Decision again = make_balancer(GetParam())->decide(problem);
+    EXPECT_EQ(first.placement, again.placement);
+    EXPECT_EQ(first.messages, again.messages);
+  }
+}
+
+TEST_P(EveryBalancer, leaves_what_is_balanced_alone) {
+  Problem problem = some_objects(40, 8, 1);
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    problem.objects[i].load = 1;
+    problem.objects[i].rank = Rank{i / 5};
+  }
+  EXPECT_EQ(balancer->decide(problem).placement, present_placement(problem));
+}
+
+TEST_P(EveryBalancer, refuses_loads_that_are_no_amounts) {
+  for (const double wrong : {std::nan(""), -1.0, std::numeric_limits<double>::infinity()}) {
+    Problem problem = some_objects(20, 4, 1);
+    problem.objects[7].load = wrong;
+    try {
+      (void)balancer->decide(problem);
+      FAIL() << wrong << " was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::bad_argument);
+      EXPECT_NE(std::string{error.what()}.find("object 7"), std::string::npos) << error.what();
+    }
+  }
+}
+
+std::vector<std::string> all_names() {
+  std::vector<std::string> names;
+  for (const BalancerEntry& entry : balancer_entries()) {
+    names.emplace_back(entry.name);
+  }
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, EveryBalancer, testing::ValuesIn(all_names()), [](const auto& name) {
+  std::string plain = name.param;
+  std::ranges::replace_if(plain, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0; }, '_');
+  return plain;
+});
+
+std::string sentence_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Balancers, are_found_by_name_and_say_what_there_is) {
+  EXPECT_EQ(make_balancer("greedy")->name(), "greedy");
+  EXPECT_NE(sentence_of([] { (void)make_balancer("gready"); }).find("greedy"), std::string::npos);
+  EXPECT_NE(sentence_of([] { (void)make_balancer("greedy:fast=1"); }).find("fast"), std::string::npos);
+  EXPECT_NE(sentence_of([] { (void)make_balancer("greedy:fast"); }).find("option=value"), std::string::npos);
+}
+
+TEST(Settings, give_what_was_written_or_say_why_not) {
+  Settings settings{"some", "tolerance=0.25,rounds=4,order=lightest"};
+  EXPECT_DOUBLE_EQ(settings.number("tolerance", 1), 0.25);
+  EXPECT_DOUBLE_EQ(settings.number("weight", 7), 7);
+  EXPECT_EQ(settings.count("rounds", 1), 4U);
+  constexpr std::array<std::string_view, 2> orders{"heaviest", "lightest"};
+  EXPECT_EQ(settings.choice("order", orders), 1U);
+  EXPECT_NO_THROW(settings.expect_all_asked());
+  for (const char* wrong :
+       {"tolerance=", "tolerance=x", "tolerance=-1", "tolerance=nan", "tolerance=1e", "=1", "a=1,a=2"}) {
+    EXPECT_NE(sentence_of([&] { (void)Settings{"some", wrong}.number("tolerance", 1); }), "") << wrong;
+  }
+  EXPECT_NE(sentence_of([&] { (void)Settings("some", "rounds=0").count("rounds", 1, 1); }), "");
+  EXPECT_NE(sentence_of([&] { (void)Settings("some", "order=any").choice("order", orders); }), "");
+}
+
+}  // namespace
+}  // namespace plait::data::balance
