@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <string_view>
+
+#include "plait/base/type_name.hpp"
 
 namespace plait::task {
 
@@ -23,20 +23,6 @@ struct KindName {
     hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100'0000'01b3U;
   }
   return hash;
-}
-
-/// What the compiler calls `Type`, without what stands around it in a function's name.
-template <class Type>
-[[nodiscard]] consteval std::string_view type_name() {
-  const std::string_view whole = std::source_location::current().function_name();
-  constexpr std::string_view before = "Type = ";
-  const std::size_t begin = whole.find(before);
-  if (begin == std::string_view::npos) {
-    return whole;
-  }
-  const std::size_t end = whole.find(';', begin);
-  return whole.substr(begin + before.size(),
-                      (end == std::string_view::npos ? whole.size() - 1 : end) - begin - before.size());
 }
 
 /// The last part, where a lambda's name has many.
