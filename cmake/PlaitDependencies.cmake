@@ -7,6 +7,7 @@ find_package(nlohmann_json REQUIRED)
 find_package(Boost 1.81 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 find_package(CLI11 REQUIRED)
+find_package(cereal REQUIRED)
 
 if(PLAIT_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)

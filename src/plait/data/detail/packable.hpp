@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cereal/cereal.hpp>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace plait::data {
+
+class Packer;
+class Unpacker;
+
+namespace detail {
+
+/// What cereal puts around values on their way to an archive.
+template <class T>
+inline constexpr bool is_wrapper = std::is_base_of_v<cereal::traits::detail::BaseCastBase, T>;
+template <class T>
+inline constexpr bool is_wrapper<cereal::NameValuePair<T>> = true;
+template <class T>
+inline constexpr bool is_wrapper<cereal::SizeTag<T>> = true;
+template <class T>
+inline constexpr bool is_wrapper<cereal::BinaryData<T>> = true;
+template <class T>
+inline constexpr bool is_wrapper<cereal::DeferredData<T>> = true;
+template <class Key, class Value>
+inline constexpr bool is_wrapper<cereal::MapItem<Key, Value>> = true;
+
+/// As those are that stand in cereal's headers for single types: of one direction only, and made of references.
+template <class T>
+inline constexpr bool passes_through = [] {
+  if constexpr (is_wrapper<T>) {
+    return true;
+  } else if constexpr (std::is_class_v<T> && !std::is_copy_assignable_v<T> && std::is_trivially_copyable_v<T>) {
+    return cereal::traits::is_output_serializable<T, Packer>::value ||
+           cereal::traits::is_input_serializable<T, Unpacker>::value;
+  } else {
+    return false;
+  }
+}();
+
+/// What points elsewhere: copied as memory it would mean nothing on another rank.
+template <class T>
+inline constexpr bool points_elsewhere =
+    std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T>;
+template <class T, std::size_t extent>
+inline constexpr bool points_elsewhere<std::span<T, extent>> = true;
+template <class Letter, class Traits>
+inline constexpr bool points_elsewhere<std::basic_string_view<Letter, Traits>> = true;
+template <class T>
+inline constexpr bool points_elsewhere<std::reference_wrapper<T>> = true;
+template <class T, std::size_t count>
+inline constexpr bool points_elsewhere<std::array<T, count>> = points_elsewhere<T>;
+
+/// Whether the class has functions of its own for archives. Those beside the class count for what is not trivially
+/// copyable only, lest what is packed depends on what else is included.
+template <class T>
+inline constexpr bool has_own_functions =
+    cereal::traits::has_member_serialize<T, Packer>::value || cereal::traits::has_member_save<T, Packer>::value ||
+    cereal::traits::has_member_save_minimal<T, Packer>::value ||
+    cereal::traits::has_member_versioned_serialize<T, Packer>::value ||
+    cereal::traits::has_member_versioned_save<T, Packer>::value;
+
+/// What is packed by a copy of its memory. What cannot be assigned holds references or constants.
+template <class T>
+inline constexpr bool moves_as_bytes = [] {
+  if constexpr (!std::is_trivially_copyable_v<T> || !std::is_copy_assignable_v<T> || is_wrapper<T> ||
+                points_elsewhere<T>) {
+    return false;
+  } else {
+    return !has_own_functions<T>;
+  }
+}();
+
+template <class T>
+inline constexpr bool is_vector_of_bytes = false;
+template <class T, class Allocator>
+inline constexpr bool is_vector_of_bytes<std::vector<T, Allocator>> = !std::is_same_v<T, bool> && moves_as_bytes<T>;
+
+template <class T>
+concept HasParts = requires { std::tuple_size<T>::value; };
+template <class T>
+consteval bool is_packable();
+
+/// Of containers and the like: whether what they hold can be packed, too, which cereal does not ask.
+template <class T>
+[[nodiscard]] consteval bool are_parts_packable() {
+  if constexpr (requires { typename T::value_type; }) {
+    return is_packable<std::remove_cv_t<typename T::value_type>>();
+  } else if constexpr (requires { typename T::element_type; }) {
+    return is_packable<std::remove_cv_t<typename T::element_type>>();
+  } else if constexpr (HasParts<T>) {
+    return []<std::size_t... part>(std::index_sequence<part...> /*parts*/) {
+      return (is_packable<std::remove_cv_t<std::tuple_element_t<part, T>>>() && ...);
+    }(std::make_index_sequence<std::tuple_size_v<T>>{});
+  } else {
+    return true;
+  }
+}
+
+/// Whether `T` can be packed and unpacked. Members of a class with functions of its own are asked when those are made.
+template <class T>
+[[nodiscard]] consteval bool is_packable() {
+  if constexpr (points_elsewhere<T>) {
+    return false;
+  } else if constexpr (moves_as_bytes<T> || is_vector_of_bytes<T>) {
+    return true;
+  } else if constexpr (has_own_functions<T>) {
+    return cereal::traits::is_output_serializable<T, Packer>::value &&
+           cereal::traits::is_input_serializable<T, Unpacker>::value;
+  } else if constexpr (cereal::traits::is_output_serializable<T, Packer>::value &&
+                       cereal::traits::is_input_serializable<T, Unpacker>::value) {
+    return are_parts_packable<T>();
+  } else {
+    return false;
+  }
+}
+
+/// Does not compile, and says why, where `T` cannot be packed.
+template <class T>
+[[nodiscard]] consteval bool must_be_packable() {
+  static_assert(
+      is_packable<T>(),
+      "plait cannot pack this type (its name stands at 'with T =' above or below): give it a member "
+      "`template <class Archive> void serialize(Archive& archive) { archive(first, second); }` that names all "
+      "its data, or make it trivially copyable without pointers; for a standard container or smart pointer "
+      "include its <cereal/types/...> header, too");
+  return is_packable<T>();
+}
+
+}  // namespace detail
+}  // namespace plait::data
