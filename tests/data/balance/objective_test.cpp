@@ -74,6 +74,7 @@ TEST(Objective, refuses_what_makes_no_sense) {
       {"background load of rank 1 is nan", [&](Problem& p) { p.background = {0, not_a_number}; }},
       {"background loads of 3 ranks", [](Problem& p) { p.background = {0, 0, 0}; }},
       {"nodes of 1 ranks", [](Problem& p) { p.node_of_rank = {0}; }},
+      {"nodes of ranks", [](Problem& p) { p.node_of_rank = {0, 7}; }},
       {"no rank", [](Problem& p) { p.rank_count = 0; }},
       {"memory of a rank", [](Problem& p) { p.memory_max = 0; }},
   };

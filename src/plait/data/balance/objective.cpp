@@ -39,6 +39,9 @@ void check_lists(const Problem& problem) {
                             problem.node_of_rank.size(),
                             problem.rank_count)};
   }
+  if (std::ranges::any_of(problem.node_of_rank, [&](std::uint32_t node) { return node >= problem.rank_count; })) {
+    throw Error{ErrorCode::bad_argument, "nodes of ranks must be numbered from 0, below the number of ranks"};
+  }
   if (!(problem.memory_max > 0)) {
     throw Error{ErrorCode::bad_argument, "the memory of a rank must be more than 0 bytes"};
   }

@@ -41,7 +41,7 @@ struct Problem {
   std::vector<Object> objects;              ///< In order of id.
   std::vector<Edge> edges;                  ///< Each pair once; may be empty.
   std::vector<double> background;           ///< By rank: seconds a phase that stay there; empty: none.
-  std::vector<std::uint32_t> node_of_rank;  ///< Empty: one node.
+  std::vector<std::uint32_t> node_of_rank;  ///< Numbered from 0; empty: one node.
   double memory_max = std::numeric_limits<double>::infinity();  ///< Bytes of objects a rank may keep.
   Weights weights;
 };
