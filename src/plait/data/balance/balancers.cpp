@@ -8,7 +8,11 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/data/balance/bisection.hpp"
+#include "plait/data/balance/curve.hpp"
+#include "plait/data/balance/diffusion.hpp"
 #include "plait/data/balance/greedy.hpp"
+#include "plait/data/balance/two_level.hpp"
 
 namespace plait::data::balance {
 namespace {
@@ -20,6 +24,10 @@ std::unique_ptr<Balancer> make(Settings& settings) {
 
 constexpr std::array table{
     BalancerEntry{"greedy", "the heaviest object first, each to the rank with least", make<Greedy>},
+    BalancerEntry{"diffusion", "load flows to neighbours, and objects with it", make<Diffusion>},
+    BalancerEntry{"curve", "a Hilbert curve through the objects, cut into even stretches", make<Curve>},
+    BalancerEntry{"bisection", "space cut in two again and again", make<Bisection>},
+    BalancerEntry{"two_level", "nodes first, then the ranks of each", make<TwoLevel>},
 };
 
 }  // namespace

@@ -8,9 +8,11 @@
 #include <numeric>
 #include <span>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "plait/data/balance/detail/movable.hpp"
+#include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/objective.hpp"
 
 namespace plait::data::balance {
@@ -142,6 +144,7 @@ Decision Bisection::decide(const Problem& problem) const {
   std::iota(ranks.begin(), ranks.end(), 0U);
   Cutter{problem, movable, decision.placement}.cut(movable.objects, ranks);
   detail::respect_memory(problem, decision.placement);
+  decision.placement = detail::if_better(problem, std::move(decision.placement));
   detail::count_as_gathered(problem, decision);
   return decision;
 }

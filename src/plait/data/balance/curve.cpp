@@ -6,10 +6,13 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "plait/base/error.hpp"
 #include "plait/data/balance/detail/movable.hpp"
+#include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/objective.hpp"
 #include "plait/data/hilbert.hpp"
 
@@ -192,6 +195,11 @@ std::vector<std::size_t> split_row(std::span<const double> loads, std::span<cons
   return ends;
 }
 
+Curve::Curve(Settings& settings) {
+  constexpr std::array<std::string_view, 2> splits{"optimal", "proportional"};
+  options_.split = static_cast<CurveOptions::Split>(settings.choice("split", splits));
+}
+
 std::string Curve::name() const {
   return options_.split == CurveOptions::Split::optimal ? "curve" : "curve:split=proportional";
 }
@@ -223,6 +231,7 @@ Decision Curve::decide(const Problem& problem) const {
     }
   }
   detail::respect_memory(problem, decision.placement);
+  decision.placement = detail::if_better(problem, std::move(decision.placement));
   detail::count_as_gathered(problem, decision);
   return decision;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plait/data/balance/balancer.hpp"
+#include "plait/data/balance/settings.hpp"
 
 namespace plait::data::balance {
 
@@ -30,10 +31,13 @@ struct CurveOptions {
 ///
 /// Stretches are compact, so neighbours stay together mostly. Ranks take stretches in the order in which what they have
 /// now lies on the curve, those of a node one after the other, so that a small change of loads moves few objects.
-/// Objects without positions are taken in order of id. Ignores edges and weights. Cost: sorting the objects.
+/// Objects without positions are taken in order of id. Edges and weights decide only whether
+/// anything moves at all: not where what is now costs less. Cost: sorting the objects.
 class Curve final : public Balancer {
  public:
   explicit Curve(const CurveOptions& options = {}) noexcept : options_{options} {}
+  /// Option: split.
+  explicit Curve(Settings& settings);
 
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] Decision decide(const Problem& problem) const override;
