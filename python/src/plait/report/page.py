@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Sequence
 from html import escape
@@ -20,6 +19,7 @@ from plait.measures.findings import find_losses, message_totals
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.html import figure
+from plait.report.outputs import OutputPicture
 from plait.report.page_calls import (
     call_time_section,
     overlap_section,
@@ -51,7 +51,7 @@ _HINT = (
 
 
 def build_page(
-    analysis: Analysis, payload: Payload, bodies_png: bytes | None, graphs: Sequence[str] = ()
+    analysis: Analysis, payload: Payload, outputs: Sequence[OutputPicture], graphs: Sequence[str] = ()
 ) -> str:
     """`graphs`: sections of page_graphs."""
     assets = resources.files("plait.report") / "assets"
@@ -68,7 +68,7 @@ def build_page(
     return Template(read("page.html")).substitute(
         title=f"{escape(_program(analysis))} – plait report",
         style=read("style.css"),
-        body="\n".join(_body(analysis, payload, bodies_png, graphs)),
+        body="\n".join(_body(analysis, payload, outputs, graphs)),
         data=data,
         columns=columns,
         script="\n".join(read(name) for name in _SCRIPTS),
@@ -76,7 +76,7 @@ def build_page(
 
 
 def _body(
-    analysis: Analysis, payload: Payload, bodies_png: bytes | None, graphs: Sequence[str]
+    analysis: Analysis, payload: Payload, outputs: Sequence[OutputPicture], graphs: Sequence[str]
 ) -> list[str]:
     of_calls = [waits_section(analysis), call_time_section(analysis), overlap_section(analysis)]
     sections = [
@@ -99,7 +99,7 @@ def _body(
         *graphs,
         _gaps(payload),
         *_counters(payload),
-        _bodies(bodies_png),
+        *(picture.section() for picture in outputs),
         _foot(analysis),
     ]
     return [section for section in sections if section]
@@ -393,20 +393,6 @@ def _counters(payload: Payload) -> list[str]:
         )
         for index, counter in enumerate(payload.data["counters"])
     ]
-
-
-def _bodies(png: bytes | None) -> str:
-    if png is None:
-        return ""
-    picture = base64.b64encode(png).decode()
-    return figure(
-        "bodies",
-        "The bodies at the first and the last snapshot",
-        "Left: all bodies seen from above. Right: the same unrolled, distance from the centre against "
-        "the angle around it, so that the structure of a ring is visible.",
-        f'<div class="plot"><img alt="bodies" src="data:image/png;base64,{picture}"></div>',
-        plain=True,
-    )
 
 
 def _foot(analysis: Analysis) -> str:

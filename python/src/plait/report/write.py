@@ -6,20 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from plait._files import make_folder, write_file, write_text
 from plait.measures.graph_choice import Choice
-from plait.plots import bodies, calls, dead_time, messages, phases, style, timeline, traffic
+from plait.plots import calls, dead_time, messages, phases, style, timeline, traffic
 from plait.plots import critical_path as path_plot
-from plait.readers.snapshots import first_and_last
 from plait.report.analysis import Analysis
 from plait.report.graphs import draw_kinds, draw_tasks
 from plait.report.graphviz import render_svg
 from plait.report.lanes import make_lanes
+from plait.report.outputs import draw_outputs
 from plait.report.page import build_page
 from plait.report.page_graphs import KINDS_TEXT, TASKS_TEXT, graph_section
 from plait.report.payload import make_payload
@@ -35,20 +34,20 @@ class Written:
 def write_report(analysis: Analysis, output: Path) -> Written:
     """Writes into `output` only, which is made when it is not there."""
     make_folder(output)
-    bodies_png = _bodies(analysis)
+    outputs = draw_outputs(analysis.folder)
     page = output / "report.html"
     graphs, pictures = _write_graphs(analysis, output)
-    write_text(page, build_page(analysis, make_payload(analysis), bodies_png, graphs))
+    write_text(page, build_page(analysis, make_payload(analysis), outputs, graphs))
     write_tables(analysis, output)
     for name, draw in _figures(analysis).items():
         with style.context():
             figure = draw()
         if figure is not None:
             pictures.append(_save(output / f"{name}.png", figure))
-    if bodies_png is not None:
-        picture = output / "bodies.png"
-        write_file(picture, lambda file: file.write(bodies_png))
-        pictures.append(picture)
+    for picture in outputs:
+        path = output / f"{picture.name}.png"
+        write_file(path, picture.write_to)
+        pictures.append(path)
     return Written(page, pictures)
 
 
@@ -95,16 +94,6 @@ def _figures(analysis: Analysis) -> dict[str, Callable[[], Figure | None]]:
         "counters": partial(phases.plot_counters, analysis),
     }
     return drawn
-
-
-def _bodies(analysis: Analysis) -> bytes | None:
-    snapshots = first_and_last(analysis.folder)
-    if not snapshots:
-        return None
-    buffer = BytesIO()
-    with style.context():
-        style.save(bodies.plot_bodies(snapshots), buffer)
-    return buffer.getvalue()
 
 
 def _save(path: Path, figure: Figure) -> Path:
