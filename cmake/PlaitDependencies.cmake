@@ -48,6 +48,11 @@ if(NOT cblas_FOUND OR NOT lapacke_FOUND)
   message(STATUS "plait: BLAS or LAPACKE not found; apps/cholesky is not built (Debian: libopenblas-dev liblapacke-dev)")
 endif()
 
+pkg_check_modules(fftw QUIET IMPORTED_TARGET fftw3)
+if(NOT fftw_FOUND)
+  message(STATUS "plait: FFTW not found; apps/pic solves Poisson's equation by conjugate gradients only (Debian: libfftw3-dev)")
+endif()
+
 if(PLAIT_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()

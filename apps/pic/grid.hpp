@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace pic {
+
+using Vector3 = std::array<double, 3>;
+
+/// A cell, or the node at its lower corner; the first axis is x.
+template <int D>
+using Place = std::array<std::int32_t, static_cast<std::size_t>(D)>;
+
+/// Cells or nodes from `low` up to, but without, `high`.
+template <int D>
+struct Box {
+  Place<D> low{};
+  Place<D> high{};
+
+  [[nodiscard]] std::int32_t extent(int axis) const { return high[axis] - low[axis]; }
+  [[nodiscard]] bool is_empty() const {
+    for (int d = 0; d < D; ++d) {
+      if (high[d] <= low[d]) {
+        return true;
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] std::int64_t count() const {
+    std::int64_t count = is_empty() ? 0 : 1;
+    for (int d = 0; d < D; ++d) {
+      count *= extent(d);
+    }
+    return count;
+  }
+  [[nodiscard]] bool contains(const Place<D>& place) const {
+    for (int d = 0; d < D; ++d) {
+      if (place[d] < low[d] || place[d] >= high[d]) {
+        return false;
+      }
+    }
+    return true;
+  }
+  /// With `below` more on the low side of each axis and `above` more on the high side.
+  [[nodiscard]] Box grown(std::int32_t below, std::int32_t above) const {
+    Box box = *this;
+    for (int d = 0; d < D; ++d) {
+      box.low[d] -= below;
+      box.high[d] += above;
+    }
+    return box;
+  }
+  [[nodiscard]] Box shifted(const Place<D>& by) const {
+    Box box = *this;
+    for (int d = 0; d < D; ++d) {
+      box.low[d] += by[d];
+      box.high[d] += by[d];
+    }
+    return box;
+  }
+  [[nodiscard]] Box common(const Box& other) const {
+    Box box = *this;
+    for (int d = 0; d < D; ++d) {
+      box.low[d] = std::max(low[d], other.low[d]);
+      box.high[d] = std::min(high[d], other.high[d]);
+    }
+    return box;
+  }
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(low, high);
+  }
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// Calls `f(place)` with every place of `box`, x running fastest.
+template <int D, class F>
+void for_each_place(const Box<D>& box, F f) {
+  if (box.is_empty()) {
+    return;
+  }
+  Place<D> place = box.low;
+  for (;;) {
+    f(static_cast<const Place<D>&>(place));
+    int d = 0;
+    while (++place[d] == box.high[d]) {
+      place[d] = box.low[d];
+      if (++d == D) {
+        return;
+      }
+    }
+  }
+}
+
+/// What the fields do at both ends of an axis. A conducting wall stands in the nodes 0 and `cells`.
+enum class FieldBorder : std::uint8_t { periodic, conducting };
+
+/// What becomes of a particle that passes an end of an axis. Periodic needs a periodic field, and both ends.
+enum class ParticleBorder : std::uint8_t { periodic, absorbing, reflecting };
+
+/// The whole box: a regular grid of cells from 0 to `cells`, and what its borders are.
+template <int D>
+struct Grid {
+  using Reals = std::array<double, static_cast<std::size_t>(D)>;
+
+  Place<D> cells{};
+  Reals spacing{};  ///< Length of a cell along each axis, in c / plasma frequency.
+  std::array<FieldBorder, static_cast<std::size_t>(D)> fields{};
+  std::array<std::array<ParticleBorder, 2>, static_cast<std::size_t>(D)> particles{};  ///< At the low and high end.
+
+  [[nodiscard]] bool is_periodic(int axis) const { return fields[axis] == FieldBorder::periodic; }
+  [[nodiscard]] Box<D> cell_box() const { return {{}, cells}; }
+  /// Nodes along an axis: one more than cells between walls.
+  [[nodiscard]] std::int32_t node_count(int axis) const { return cells[axis] + (is_periodic(axis) ? 0 : 1); }
+  [[nodiscard]] Box<D> node_box() const { return nodes(cell_box()); }
+  /// The nodes that belong to a box of cells: their lower corners, and those of the high wall where the box reaches it.
+  [[nodiscard]] Box<D> nodes(const Box<D>& box) const {
+    Box<D> owned = box;
+    for (int d = 0; d < D; ++d) {
+      owned.high[d] += !is_periodic(d) && box.high[d] == cells[d] ? 1 : 0;
+    }
+    return owned;
+  }
+  /// Of one cell; in two dimensions of a cell of length 1 in z.
+  [[nodiscard]] double cell_volume() const {
+    double volume = 1;
+    for (int d = 0; d < D; ++d) {
+      volume *= spacing[d];
+    }
+    return volume;
+  }
+
+  /// Throws: `plait::Error` when cells, spacing or borders cannot be.
+  void check() const;
+};
+
+/// The grid cut into parts by planes: part (px, py, pz) of (nx, ny, nz) takes cells `cells * p / n` to
+/// `cells * (p + 1) / n`. Parts are numbered with x running fastest. Cutting each part again into equal numbers keeps
+/// the first planes.
+template <int D>
+class Division {
+ public:
+  Division() = default;
+  /// Throws: `plait::Error` when an axis has more parts than cells.
+  Division(const Place<D>& cells, const Place<D>& parts);
+
+  [[nodiscard]] std::int32_t count() const noexcept;
+  [[nodiscard]] const Place<D>& parts() const noexcept { return parts_; }
+  [[nodiscard]] Place<D> place(std::int32_t part) const;
+  [[nodiscard]] std::int32_t part(const Place<D>& place) const;
+  [[nodiscard]] Box<D> box(std::int32_t part) const;
+  [[nodiscard]] std::int32_t part_of_cell(const Place<D>& cell) const;
+  /// First cell of the p-th part along an axis; `cells` for p = parts.
+  [[nodiscard]] std::int32_t cut(int axis, std::int32_t p) const;
+  /// Which part along an axis has that cell.
+  [[nodiscard]] std::int32_t find(int axis, std::int32_t cell) const;
+
+ private:
+  Place<D> cells_{};
+  Place<D> parts_{};
+};
+
+/// The numbers of parts along each axis whose product is `count`, with the least surface between them.
+/// Throws: `plait::Error` that says so when the grid has too few cells for that many.
+template <int D>
+[[nodiscard]] Place<D> best_parts(const Place<D>& cells, std::int32_t count);
+
+/// What stands for nodes beyond a wall.
+enum class Beyond : std::uint8_t {
+  nothing,  ///< They are left out: what is deposited there is lost in the wall.
+  nearest,  ///< The node of the wall.
+};
+
+/// Nodes of a region that one part of a division owns.
+template <int D>
+struct Piece {
+  std::int32_t part = 0;
+  Box<D> region;     ///< In coordinates of the region that was asked about, which may pass periodic borders.
+  Place<D> shift{};  ///< Added to a node of `region` it gives the owner's node.
+
+  /// The owner's node of a node in `region`.
+  [[nodiscard]] Place<D> source(Place<D> node) const {
+    for (int d = 0; d < D; ++d) {
+      node[d] += shift[d];
+    }
+    return node;
+  }
+};
+
+/// Which part of `division` owns which nodes of `region`: every node once, in an order that depends on nothing else.
+/// The region may be larger than the grid and lie on several images of it.
+template <int D>
+[[nodiscard]] std::vector<Piece<D>> pieces_of(const Box<D>& region,
+                                              const Grid<D>& grid,
+                                              const Division<D>& division,
+                                              Beyond beyond);
+
+}  // namespace pic

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pic/problem.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "plait/base/error.hpp"
+
+#include "pic/detail/deposit.hpp"
+#include "pic/hash.hpp"
+#include "pic/kernel_problem.hpp"
+
+namespace pic {
+
+namespace {
+
+/// Ids of the kernel's particles: the cell they start in, and a number in it.
+constexpr std::uint64_t kernel_cell_particles = 1U << 24U;
+/// Emitted particles have ids from here on, so that they meet no first one.
+constexpr std::uint64_t first_emitted = std::uint64_t{1} << 48U;
+
+/// Which number a cell of the grid has.
+template <int D>
+std::uint64_t number_of(const Place<D>& cell, const Place<D>& cells) {
+  std::uint64_t number = 0;
+  for (int d = D - 1; d >= 0; --d) {
+    number = number * static_cast<std::uint64_t>(cells[d]) + static_cast<std::uint64_t>(cell[d]);
+  }
+  return number;
+}
+
+/// Two from the polar method of G. Marsaglia (SIAM Review 6, 1964, 260) would depend on libraries' logarithms no less:
+/// this is Box and Muller's (1958).
+double normal(plait::Random& random) {
+  const double u = 1 - random.unit();
+  const double angle = 2 * std::numbers::pi * random.unit();
+  return std::sqrt(-2 * std::log(u)) * std::cos(angle);
+}
+
+void add_thermal(Vector3& momentum, double thermal, plait::Random& random) {
+  for (double& component : momentum) {
+    component += thermal > 0 ? thermal * normal(random) : 0;
+  }
+}
+
+/// Puts the particles of one cell, which may be an image of a cell of the grid, into the patch if they are in it.
+template <int D>
+void fill_cell(const Problem<D>& problem, const Filling<D>& filling, const Place<D>& image, Patch<D>& patch) {
+  const Grid<D>& grid = problem.physics.grid;
+  Place<D> cell = image;
+  for (int d = 0; d < D; ++d) {
+    cell[d] = (cell[d] % grid.cells[d] + grid.cells[d]) % grid.cells[d];
+  }
+  const std::uint64_t number = number_of<D>(cell, grid.cells);
+  std::uint64_t n = 0;
+  for_each_place(Box<D>{{}, filling.per_cell}, [&](const Place<D>& sub) {
+    Migrant<D> particle{.id = number * filling.count() + n++, .momentum = filling.drift, .species = filling.species};
+    plait::Random random = random_of(problem.seed, particle.id, filling.species);
+    for (int d = 0; d < D; ++d) {
+      const double in_cell = filling.is_random ? random.unit() : (sub[d] + 0.5) / filling.per_cell[d];
+      particle.position[d] = image[d] + in_cell;
+    }
+    if (filling.amplitude != 0) {
+      // Of the place in the grid, so that all images are displaced alike.
+      const double x = particle.position[0] - image[0] + cell[0];
+      const double k = 2 * std::numbers::pi * filling.waves / grid.cells[0];
+      particle.position[0] += filling.amplitude * std::sin(k * x);
+    }
+    add_thermal(particle.momentum, filling.thermal, random);
+    bool is_inside = true;
+    for (int d = 0; d < D; ++d) {
+      is_inside &= particle.position[d] >= patch.cells.low[d] && particle.position[d] < patch.cells.high[d];
+    }
+    if (is_inside) {
+      patch.species[filling.species].add(particle);
+    }
+  });
+}
+
+template <int D>
+void fill(const Problem<D>& problem, const Filling<D>& filling, Patch<D>& patch) {
+  const auto reach = static_cast<std::int32_t>(std::ceil(std::abs(filling.amplitude)));
+  Box<D> cells = patch.cells;
+  cells.low[0] -= reach;
+  cells.high[0] += reach;
+  if (!problem.physics.grid.is_periodic(0)) {
+    cells = cells.common(problem.physics.grid.cell_box());
+  }
+  for_each_place(cells, [&](const Place<D>& image) { fill_cell(problem, filling, image, patch); });
+}
+
+void fill_kernel_cell(const Problem<2>& problem, const Place<2>& cell, Patch<2>& patch) {
+  const KernelProblem& kernel = *problem.kernel;
+  const Place<2>& cells = problem.physics.grid.cells;
+  const std::uint64_t number = number_of<2>(cell, cells);
+  const double expected = kernel.expected(cell, cells);
+  plait::Random random = random_of(problem.seed, number);
+  const double whole = std::floor(expected);
+  const std::uint64_t count = static_cast<std::uint64_t>(whole) + (random.happens(expected - whole) ? 1U : 0U);
+  if (count >= kernel_cell_particles) {
+    throw plait::Error{plait::ErrorCode::bad_argument,
+                       "more than 2^24 particles in one cell: use fewer --particles, or more --cells"};
+  }
+  for (std::uint64_t n = 0; n < count; ++n) {
+    patch.species[column_charge(cell[0]) > 0 ? 0 : 1].add({.id = number * kernel_cell_particles + n,
+                                                           .position = {cell[0] + 0.5, cell[1] + 0.5},
+                                                           .momentum = {0, static_cast<double>(kernel.m), 0}});
+  }
+}
+
+template <int D>
+void emit(const Problem<D>& problem, Patch<D>& patch, std::uint64_t step) {
+  const Plate<D>& plate = *problem.plate;
+  const double charge = problem.physics.species[plate.species].charge / problem.physics.quantum;
+  for_each_place(patch.cells.common(plate.cells), [&](const Place<D>& cell) {
+    const std::uint64_t number = number_of<D>(cell, problem.physics.grid.cells);
+    for (std::uint64_t n = 0; n < plate.per_step; ++n) {
+      const std::uint64_t cells = static_cast<std::uint64_t>(problem.physics.grid.cell_box().count());
+      Migrant<D> particle{.id = first_emitted + (step * cells + number) * plate.per_step + n,
+                          .momentum = plate.drift,
+                          .species = plate.species};
+      plait::Random random = random_of(problem.seed, particle.id);
+      for (int d = 1; d < D; ++d) {
+        particle.position[d] = cell[d] + random.unit();
+      }
+      add_thermal(particle.momentum, plate.thermal, random);
+      particle.momentum[0] = std::abs(particle.momentum[0]);
+      patch.species[plate.species].add(particle);
+      if (problem.physics.solve == Solve::electromagnetic && problem.physics.order == 2) {
+        // A quadratic shape reaches half a cell out of the wall: so much came through it.
+        detail::Move<D> move{.from = particle.position, .to = particle.position, .charge = charge};
+        move.from[0] = -0.5;
+        detail::deposit_current<2>(patch.current, move);
+      }
+    }
+  });
+}
+
+double periodic_distance(double a, double b, double length) {
+  const double distance = std::abs(a - b);
+  return std::min(distance, length - distance);
+}
+
+}  // namespace
+
+template <int D>
+std::uint64_t Filling<D>::count() const {
+  return static_cast<std::uint64_t>(Box<D>{{}, per_cell}.count());
+}
+
+double KernelProblem::expected(const Place<2>& cell, const Place<2>& cells) const {
+  const double columns = cells[0];
+  const double each = static_cast<double>(particles) / cells[1];  // of a row
+  const double x = cell[0];
+  switch (distribution) {
+    case Distribution::geometric:
+      return rho == 1 ? each / columns : each * (1 - rho) / (1 - std::pow(rho, columns)) * std::pow(rho, x);
+    case Distribution::sinusoidal: {
+      const double wave = std::cos(std::numbers::pi * x / columns);
+      return 2 * wave * wave * each / columns;
+    }
+    case Distribution::linear:
+      return each * (beta - alpha * x / columns) / (beta * columns - alpha * 0.5 * (columns - 1));
+    case Distribution::patch:
+      return patch.contains(cell) ? static_cast<double>(particles) / static_cast<double>(patch.count()) : 0;
+  }
+  return 0;
+}
+
+template <int D>
+void load(const Problem<D>& problem, Patch<D>& patch) {
+  for (const Filling<D>& filling : problem.fillings) {
+    fill(problem, filling, patch);
+  }
+  if constexpr (D == 2) {
+    if (problem.kernel) {
+      for_each_place(patch.cells, [&](const Place<2>& cell) { fill_kernel_cell(problem, cell, patch); });
+    }
+  }
+}
+
+template <int D>
+void move_particles(const Problem<D>& problem, Patch<D>& patch, std::uint64_t step, std::vector<Migrant<D>>& leavers) {
+  patch.current.fill({});
+  if (problem.plate) {
+    emit(problem, patch, step);
+  }
+  advance(patch, problem.physics, leavers);
+  if (problem.sort_steps > 0 && (step + 1) % problem.sort_steps == 0) {
+    sort_by_cell(patch);
+  }
+}
+
+template <int D>
+std::uint64_t count_misplaced(const Problem<D>& problem, const Patch<D>& patch, std::uint64_t steps, double tolerance) {
+  if (!problem.kernel) {
+    return 0;
+  }
+  std::uint64_t misplaced = 0;
+  const double lx = problem.physics.grid.cells[0];
+  const double ly = problem.physics.grid.cells[1];
+  const auto moved = static_cast<double>(steps);
+  for (const Particles<D>& particles : patch.species) {
+    for (std::size_t i = 0; i < particles.size(); ++i) {
+      const std::uint64_t number = particles.id[i] / kernel_cell_particles;
+      const auto columns = static_cast<std::uint64_t>(problem.physics.grid.cells[0]);
+      const double x = std::fmod(static_cast<double>(number % columns) + 0.5 + (2 * problem.kernel->k + 1) * moved, lx);
+      const double y = std::fmod(static_cast<double>(number / columns) + 0.5 + problem.kernel->m * moved, ly);
+      const double off = std::max(periodic_distance(x, particles.position[0][i], lx),
+                                  periodic_distance(y < 0 ? y + ly : y, particles.position[1][i], ly));
+      misplaced += off <= tolerance ? 0 : 1;
+    }
+  }
+  return misplaced;
+}
+
+template struct Filling<2>;
+template struct Filling<3>;
+template void load<2>(const Problem<2>&, Patch<2>&);
+template void load<3>(const Problem<3>&, Patch<3>&);
+template void move_particles<2>(const Problem<2>&, Patch<2>&, std::uint64_t, std::vector<Migrant<2>>&);
+template void move_particles<3>(const Problem<3>&, Patch<3>&, std::uint64_t, std::vector<Migrant<3>>&);
+template std::uint64_t count_misplaced<2>(const Problem<2>&, const Patch<2>&, std::uint64_t, double);
+template std::uint64_t count_misplaced<3>(const Problem<3>&, const Patch<3>&, std::uint64_t, double);
+
+}  // namespace pic
