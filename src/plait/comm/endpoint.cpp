@@ -14,6 +14,8 @@ namespace plait::comm {
 
 namespace {
 
+constexpr HandlerId first_claimed{0x8000'0000U};  // the program's own are below
+
 /// Looks of a waiting thread before it asks to be the one that polls while others sleep.
 constexpr int looks_before_role = 64;
 
@@ -456,12 +458,36 @@ void Endpoint::tell_released(Operation& operation) noexcept {
 
 void Endpoint::on(HandlerId id, Handler handler) {
   const Lock lock{mutex_};
-  if (handlers_.size() <= id.value()) {
+  if (id < first_claimed && handlers_.size() <= id.value()) {
     handlers_.resize(id.value() + 1);
   }
-  expect(handlers_[id.value()] == nullptr, "an active message has one handler");
-  handlers_[id.value()] = std::make_unique<Handler>(std::move(handler));
+  std::unique_ptr<Handler>* const place = handler_place(id);
+  expect(place != nullptr, "an id that the program does not choose has been claimed");
+  expect(*place == nullptr, "an active message has one handler");
+  *place = std::make_unique<Handler>(std::move(handler));
   has_handlers_.store(true, std::memory_order_relaxed);  // a hint
+}
+
+HandlerId Endpoint::claim_handler() {
+  const Lock lock{mutex_};
+  claimed_handlers_.emplace_back();
+  return HandlerId{static_cast<std::uint32_t>(first_claimed.value() + claimed_handlers_.size() - 1)};
+}
+
+void Endpoint::off(HandlerId id) {
+  const std::lock_guard none_runs{handler_mutex_};
+  const Lock lock{mutex_};
+  if (std::unique_ptr<Handler>* const place = handler_place(id)) {
+    place->reset();
+  }
+}
+
+/// With the lock held: where the handler stands; null when nobody has named the id.
+std::unique_ptr<Handler>* Endpoint::handler_place(HandlerId id) {
+  const bool is_claimed = id >= first_claimed;
+  auto& handlers = is_claimed ? claimed_handlers_ : handlers_;
+  const std::uint32_t number = is_claimed ? id.value() - first_claimed.value() : id.value();
+  return number < handlers.size() ? &handlers[number] : nullptr;
 }
 
 void Endpoint::run_handlers() noexcept {
@@ -474,8 +500,8 @@ void Endpoint::run_handlers() noexcept {
     Lock lock{mutex_};
     const detail::ArrivedActive message = std::move(engine_->active.front());
     engine_->active.pop_front();
-    const bool is_known = message.handler.value() < handlers_.size();
-    const Handler* const handler = is_known ? handlers_[message.handler.value()].get() : nullptr;
+    const std::unique_ptr<Handler>* const place = handler_place(message.handler);
+    const Handler* const handler = place != nullptr ? place->get() : nullptr;
     unlock_and_tell(lock);
     call(handler, message);
   }

@@ -119,6 +119,10 @@ class Endpoint {
   /// Has `handler` called for each active message sent to `id`; at most once an id, before the first message can come.
   /// Handlers run one at a time, in `progress`, with no lock held; they may post, and must not wait.
   void on(HandlerId id, Handler handler);
+  /// An id that no program uses. The n-th call answers the same on every rank: call it in the same order on all.
+  [[nodiscard]] HandlerId claim_handler();
+  /// Forgets the handler of `id`, once it does not run. Not from a handler; no message for it may come any more.
+  void off(HandlerId id);
   /// Sends an active message. `payload` is copied; returns at once.
   void post(Rank to, HandlerId id, std::span<const std::byte> payload);
 
@@ -198,6 +202,7 @@ class Endpoint {
   void tell_released(Operation& operation) noexcept;
   void note_failure() noexcept;
   void run_handlers() noexcept;
+  [[nodiscard]] std::unique_ptr<Handler>* handler_place(HandlerId id);
   void call(const Handler* handler, const detail::ArrivedActive& message) noexcept;
 
   net::Driver& driver_;
@@ -209,6 +214,7 @@ class Endpoint {
   std::vector<std::shared_ptr<void>> kept_;
   std::unique_ptr<detail::Engine> engine_;
   std::vector<std::unique_ptr<Handler>> handlers_;
+  std::vector<std::unique_ptr<Handler>> claimed_handlers_;
   Doorbell* doorbell_ = nullptr;
 
   SpinLock handler_mutex_;  ///< Held while handlers run, so that they keep their order.

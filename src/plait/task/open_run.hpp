@@ -39,6 +39,8 @@ class OpenRun {
 
   /// Works as worker 0 until `is_done()`, which this thread asks between tasks, or until the run has failed.
   void help_until(const std::function<bool()>& is_done) { scheduler_.help_until(is_done); }
+  /// Whether all that was submitted or expected has ended. From any thread while the run is open.
+  [[nodiscard]] bool is_quiet() const noexcept { return scheduler_.open_tasks() == 1; }
   /// Ends the run on all ranks.
   void fail(const Error& error) noexcept { scheduler_.fail(error); }
   [[nodiscard]] bool has_failed() const noexcept { return scheduler_.has_failed_.load(std::memory_order_acquire); }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "plait/base/bytes.hpp"
+#include "plait/data/detail/arguments.hpp"
+#include "plait/data/detail/element.hpp"
+
+namespace plait::data {
+class Turn;
+}
+
+namespace plait::data::detail {
+
+template <class First, class... Rest>
+struct TakesTurn {
+  static constexpr bool value = std::is_same_v<std::remove_cvref_t<First>, Turn>;
+  using Arguments = std::conditional_t<value,
+                                       std::tuple<std::remove_cvref_t<Rest>...>,
+                                       std::tuple<std::remove_cvref_t<First>, std::remove_cvref_t<Rest>...>>;
+};
+
+template <class T, class... Parameters>
+struct MethodOf {
+  using Object = T;
+  static constexpr bool takes_turn = false;
+  using Arguments = std::tuple<>;
+};
+template <class T, class First, class... Rest>
+struct MethodOf<T, First, Rest...> {
+  using Object = T;
+  static constexpr bool takes_turn = TakesTurn<First, Rest...>::value;
+  using Arguments = typename TakesTurn<First, Rest...>::Arguments;
+};
+
+template <class T, class Result, class... Parameters>
+MethodOf<T, Parameters...> method_of(Result (T::*)(Parameters...));
+template <class T, class Result, class... Parameters>
+MethodOf<T, Parameters...> method_of(Result (T::*)(Parameters...) const);
+
+/// A method of an element as a message calls it.
+template <auto method>
+struct Method {
+  using Described = decltype(method_of(method));
+  using Object = typename Described::Object;
+  using Arguments = typename Described::Arguments;
+
+  static void call(Arguments& arguments, void* object, Turn& turn) {
+    std::apply(
+        [&](auto&... each) {
+          if constexpr (Described::takes_turn) {
+            (static_cast<Object*>(object)->*method)(turn, std::move(each)...);
+          } else {
+            (static_cast<Object*>(object)->*method)(std::move(each)...);
+          }
+        },
+        arguments);
+  }
+  static void call_packed(std::span<const std::byte> packed, void* object, Turn& turn) {
+    Arguments arguments;
+    unpack_arguments(packed, arguments);
+    call(arguments, object, turn);
+  }
+};
+
+/// A message that was sent on this rank, not packed.
+template <auto method>
+struct LocalMail : Mail {
+  using Arguments = typename Method<method>::Arguments;
+
+  LocalMail(ElementId sender, Arguments&& its_arguments);
+
+  Arguments arguments;
+};
+
+template <auto method>
+inline constexpr MailKind local_mail{
+    .call = [](Mail& mail,
+               void* object,
+               Turn& turn) { Method<method>::call(static_cast<LocalMail<method>&>(mail).arguments, object, turn); },
+    .drop = [](Mail* mail) noexcept { delete static_cast<LocalMail<method>*>(mail); },
+    .pack = [](const Mail& mail, Bytes& to) -> PackedCall {
+      pack_arguments(static_cast<const LocalMail<method>&>(mail).arguments, to);
+      return &Method<method>::call_packed;
+    }};
+
+template <auto method>
+LocalMail<method>::LocalMail(ElementId sender, Arguments&& its_arguments)
+    : Mail{.kind = &local_mail<method>, .from = sender}, arguments{std::move(its_arguments)} {}
+
+/// A message that has come from another rank.
+struct PackedMail : Mail {
+  PackedMail(ElementId sender, PackedCall its_call, std::span<const std::byte> packed);
+
+  PackedCall call;
+  Bytes bytes;
+};
+
+inline constexpr MailKind packed_mail{.call =
+                                          [](Mail& mail, void* object, Turn& turn) {
+                                            const auto& packed = static_cast<const PackedMail&>(mail);
+                                            packed.call(packed.bytes, object, turn);
+                                          },
+                                      .drop = [](Mail* mail) noexcept { delete static_cast<PackedMail*>(mail); },
+                                      .pack = [](const Mail& mail, Bytes& to) -> PackedCall {
+                                        const auto& packed = static_cast<const PackedMail&>(mail);
+                                        to.insert(to.end(), packed.bytes.begin(), packed.bytes.end());
+                                        return packed.call;
+                                      }};
+
+inline PackedMail::PackedMail(ElementId sender, PackedCall its_call, std::span<const std::byte> packed)
+    : Mail{.kind = &packed_mail, .from = sender}, call{its_call}, bytes{packed.begin(), packed.end()} {}
+
+}  // namespace plait::data::detail

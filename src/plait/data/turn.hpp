@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <type_traits>
+#include <utility>
+
+#include "plait/base/id.hpp"
+#include "plait/data/detail/call.hpp"
+#include "plait/data/detail/collection_engine.hpp"
+#include "plait/data/element.hpp"
+#include "plait/data/shape.hpp"
+
+namespace plait::data {
+
+/// What an element knows while it has its turn, or takes a message: who and where it is, and how to reach others.
+///
+/// Valid during the call that it was given to, on the thread of that call.
+class Turn {
+ public:
+  Turn(detail::CollectionEngine& engine, detail::Element& element, WorkerId worker) noexcept
+      : engine_{engine}, element_{element}, worker_{worker} {}
+
+  [[nodiscard]] ElementId id() const noexcept { return element_.id; }
+  /// Its place in the grid. Expects: one of those that the shape has.
+  [[nodiscard]] Index index() const { return engine_.shape().index(element_.id); }
+  [[nodiscard]] const Shape& shape() const noexcept { return engine_.shape(); }
+  /// The rank where the element is.
+  [[nodiscard]] Rank self() const noexcept { return engine_.self(); }
+  [[nodiscard]] WorkerId worker() const noexcept { return worker_; }
+
+  /// Calls `(element.*method)(arguments...)`, or `(element.*method)(turn, arguments...)` if that is what it takes, of
+  /// the element `to`, wherever that is: exactly once, before the phase ends. Messages of one element to another are
+  /// taken in the order in which they were sent. Arguments are moved, or packed when the element is on another rank.
+  ///
+  /// Cost: below 1 us to an element of this rank. The element begins to take it when this turn has ended.
+  template <auto method, class... Values>
+  void send(ElementId to, Values&&... values) {
+    using Method = detail::Method<method>;
+    typename Method::Arguments arguments{std::forward<Values>(values)...};
+    const detail::Route route = engine_.route(to);
+    if (route.is_elsewhere()) {
+      Bytes& buffer = engine_.buffer(worker_);
+      engine_.begin_post(buffer);
+      detail::pack_arguments(arguments, buffer);
+      engine_.note_sent(element_, to, buffer.size() - detail::CollectionEngine::head_bytes);
+      engine_.post_mail(route.rank, {.from = element_.id, .to = to, .call = &Method::call_packed}, buffer);
+      return;
+    }
+    engine_.note_sent(element_, to, sizeof(typename Method::Arguments));
+    engine_.deliver(route, to, *new detail::LocalMail<method>{element_.id, std::move(arguments)}, &element_);
+  }
+
+  /// Takes an element out of the collection after this turn; messages that come for it then are lost, and counted as
+  /// such. Only this element itself, so far.
+  void erase() noexcept { engine_.erase(element_); }
+
+ private:
+  detail::CollectionEngine& engine_;
+  detail::Element& element_;
+  WorkerId worker_;
+};
+
+}  // namespace plait::data
