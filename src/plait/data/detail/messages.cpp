@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to elements: where they go, and what is done with those that come.
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <mutex>
 
@@ -12,13 +13,13 @@ namespace plait::data::detail {
 namespace {
 
 std::int64_t distance_of(PackedCall call) {
-  return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(call) -
-                                   reinterpret_cast<std::uintptr_t>(&origin_of_methods));
+  return static_cast<std::int64_t>(std::bit_cast<std::uintptr_t>(call) -
+                                   std::bit_cast<std::uintptr_t>(&origin_of_methods));
 }
 
 PackedCall call_at(std::int64_t distance) {
-  return reinterpret_cast<PackedCall>(reinterpret_cast<std::uintptr_t>(&origin_of_methods) +
-                                      static_cast<std::uintptr_t>(distance));
+  return std::bit_cast<PackedCall>(std::bit_cast<std::uintptr_t>(&origin_of_methods) +
+                                   static_cast<std::uintptr_t>(distance));
 }
 
 }  // namespace
