@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/data/detail/work_engine.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace plait::data::detail {
+namespace {
+
+constexpr int described_max = 20;
+
+}  // namespace
+
+void Job::released(const comm::Status& status) noexcept {
+  engine.message_is_done(*this, status);
+}
+
+WorkEngine::WorkEngine(comm::Endpoint& endpoint,
+                       task::Scheduler& scheduler,
+                       trace::Recorder& recorder,
+                       const WorkOptions& options)
+    : endpoint_{endpoint}, scheduler_{scheduler}, recorder_{recorder}, options_{options} {
+  if (options.window == 0) {
+    throw Error{ErrorCode::bad_argument, "work needs a window of at least 1"};
+  }
+}
+
+WorkEngine::~WorkEngine() {
+  run_.reset();
+  for (const auto& job : all_) {  // of a failed run: what has ended has no kernel any more
+    for (const Use& use : job->uses()) {
+      forget(use);
+    }
+  }
+  for (const auto& job : all_) {
+    give(*job);
+  }
+}
+
+// ---- making jobs ----
+
+Job& WorkEngine::take(const task::detail::KindName& kind, std::size_t use_count) {
+  throw_if_failed();
+  open();
+  const std::lock_guard lock{lock_};
+  if (free_ == nullptr) {
+    Job& made = *all_.emplace_back(std::make_unique<Job>(*this));
+    made.body = [&made](task::TaskContext& context) { made.engine.execute(made, context); };
+    made.ending = this;
+    free_ = &made;
+  }
+  auto& job = static_cast<Job&>(*std::exchange(free_, free_->next));
+  job.next = nullptr;
+  job.role = task::detail::Role::compute;
+  job.label = &label(kind);
+  job.last_worker = {};
+  job.cost_ns = 0;
+  job.caused_by = 0;
+  job.is_to_start = false;
+  job.has_run = false;
+  job.use_count = static_cast<std::uint8_t>(use_count);
+  if (use_count > Job::uses_in_place) {
+    job.many_uses.resize(use_count);
+  }
+  job.waits.store(1, std::memory_order_relaxed);  // published by whoever hands the job over
+  return job;
+}
+
+const task::detail::Label& WorkEngine::label(const task::detail::KindName& kind) {
+  if (last_kind_ != &kind) {
+    std::unique_ptr<task::detail::Label>& known = labels_[&kind];
+    if (!known) {
+      known = std::make_unique<task::detail::Label>(
+          task::detail::Label{std::string{kind.name}, recorder_.name(trace::Role::task, kind.name)});
+    }
+    last_kind_ = &kind;
+    last_label_ = known.get();
+  }
+  return *last_label_;
+}
+
+const task::detail::KindName& WorkEngine::kind(std::string_view name) {
+  const std::lock_guard lock{lock_};
+  const auto [at, is_new] = kinds_.try_emplace(std::string{name});
+  if (is_new) {
+    at->second = {.name = at->first, .hash = task::detail::hash_of(at->first)};
+  }
+  return at->second;
+}
+
+void WorkEngine::open() {
+  if (!run_) {
+    run_.emplace(scheduler_, [this] { return describe_waiting(); });
+  }
+}
+
+void WorkEngine::count_in(Job& job) {
+  unfinished_.fetch_add(1, std::memory_order_relaxed);  // whoever waits for 0 makes them, or waits for who does
+  run_->expect_end(job);
+}
+
+void WorkEngine::launch(Job& job) {
+  count_in(job);
+  if (job.waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // with counts_off()
+    if (std::this_thread::get_id() == owner_) {
+      in_motion_.fetch_add(1, std::memory_order_relaxed);  // this thread asks
+      run_->ready(job);
+    } else {
+      start_from_outside(job);
+    }
+  }
+  if (unfinished_.load(std::memory_order_relaxed) >= options_.window && std::this_thread::get_id() == owner_ &&
+      bodies_of_owner_ == 0) {
+    const std::uint32_t enough = options_.window - (options_.window + 3) / 4;
+    run_->help_until([this, enough] {
+      const bool is_stuck = in_motion_.load(std::memory_order_acquire) == 0;  // until a reference is dropped
+      return is_stuck || unfinished_.load(std::memory_order_acquire) <= enough;
+    });
+    throw_if_failed();
+  }
+}
+
+void WorkEngine::start_from_outside(Job& job) noexcept {
+  in_motion_.fetch_add(1, std::memory_order_relaxed);  // who does this is in motion itself, or the owner
+  job.role = task::detail::Role::event;
+  job.is_to_start = true;
+  run_->has_ended(job);
+}
+
+void WorkEngine::launch_receive(Job& job, const comm::Address& from, Bytes& buffer) {
+  job.role = task::detail::Role::event;
+  job.is_to_start = true;
+  count_in(job);
+  in_motion_.fetch_add(1, std::memory_order_relaxed);  // as above
+  try {
+    static_cast<void>(endpoint_.receive(from, buffer, &job));
+  } catch (const Error& error) {
+    fail(error);
+  }
+}
+
+void WorkEngine::expect_send(Job& job) {
+  job.role = task::detail::Role::event;
+  job.has_run = true;
+  count_in(job);
+}
+
+void WorkEngine::post_send(Job& job, const comm::Address& to, std::span<const std::byte> data) {
+  in_motion_.fetch_add(1, std::memory_order_relaxed);  // the body that calls is
+  static_cast<void>(endpoint_.send(to, data, {.completion = &job}));
+}
+
+void WorkEngine::message_is_done(Job& job, const comm::Status& status) noexcept {
+  if (status.error) {
+    run_->fail(Error{*status.error, "a reference that was on its way to another rank is lost", status.source});
+    return;
+  }
+  run_->has_ended(job);
+}
+
+// ---- running ----
+
+void WorkEngine::execute(Job& job, task::TaskContext& context) {
+  if (context.worker().value() != 0) {
+    job.call(job);
+  } else {
+    ++bodies_of_owner_;  // not touched by other workers
+    try {
+      job.call(job);
+    } catch (...) {
+      --bodies_of_owner_;
+      throw;
+    }
+    --bodies_of_owner_;
+  }
+  job.has_run = true;
+}
+
+void WorkEngine::ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept {
+  auto& job = static_cast<Job&>(node);
+  if (job.is_to_start) {
+    job.is_to_start = false;
+    job.role = task::detail::Role::compute;
+    sink.again(job);
+    return;
+  }
+  if (!job.has_run) {
+    return;  // the run has failed: nothing comes after it
+  }
+  Job* ready = nullptr;
+  const auto add = [&ready](Job* first) {
+    while (first != nullptr) {
+      Job* const next = std::exchange(first->next_ready, ready);
+      ready = std::exchange(first, next);
+    }
+  };
+  for (const Use& use : job.uses()) {
+    if (use.mode == Mode::read) {
+      if (Job* const freed = unpin(*use.stage)) {
+        freed->next_ready = nullptr;
+        add(freed);
+      }
+    } else if (use.mode == Mode::modify) {
+      add(make(*use.next_stage));
+    }
+  }
+  if (job.result != nullptr) {
+    add(make(*job.result));
+  }
+  give(job);
+  // One that ends mostly sets one free: then nothing changes. Those are counted before they can end.
+  std::uint32_t count = 0;
+  for (const Job* one = ready; one != nullptr; one = one->next_ready) {
+    ++count;
+  }
+  if (count != 1) {
+    in_motion_.fetch_add(count - 1, std::memory_order_release);  // with help_until()
+  }
+  while (ready != nullptr) {
+    Job& one = *ready;
+    ready = one.next_ready;
+    sink.ready(one);
+  }
+  unfinished_.fetch_sub(1, std::memory_order_release);  // with wait()
+}
+
+/// Lets go of what it holds, and back to those that are free.
+void WorkEngine::give(Job& job) noexcept {
+  if (job.kernel != nullptr) {
+    job.destroy(job);
+    job.kernel = nullptr;
+  }
+  for (Use& use : job.uses()) {
+    drop(*use.stage);
+    if (use.next_stage != nullptr) {
+      drop(*use.next_stage);
+    }
+    use = {};
+  }
+  job.use_count = 0;
+  job.many_uses.clear();
+  if (job.result != nullptr) {
+    drop(*std::exchange(job.result, nullptr));
+  }
+  const std::lock_guard lock{lock_};
+  job.next = std::exchange(free_, &job);
+}
+
+// ---- waiting, trouble ----
+
+void WorkEngine::throw_if_failed() {
+  if (has_failed_) {
+    throw Error{ErrorCode::bad_argument, "this work has failed before: it can only be ended"};
+  }
+  if (run_ && run_->has_failed() && std::this_thread::get_id() == owner_ && bodies_of_owner_ == 0) {
+    has_failed_ = true;
+    run_->close();  // throws
+  }
+}
+
+void WorkEngine::fail(const Error& error) {
+  open();
+  run_->fail(error);
+  throw_if_failed();
+  throw Error{error};  // in a body
+}
+
+void WorkEngine::throw_if_inside_a_body() const {
+  if (bodies_of_owner_ > 0 || std::this_thread::get_id() != owner_) {
+    throw Error{ErrorCode::bad_argument,
+                "a body waits for a reference, which could be for ever: give the reference to a work instead"};
+  }
+}
+
+void WorkEngine::help_until_free(Stage& stage, Mode mode) {
+  throw_if_failed();
+  if (is_free(stage, mode)) {
+    return;
+  }
+  throw_if_inside_a_body();
+  open();
+  help_until([&stage, mode] { return is_free(stage, mode); }, "fetch", &stage.cell);
+}
+
+void WorkEngine::help_until(const std::function<bool()>& is_done, const char* wish, const Cell* of) {
+  bool is_stuck = false;
+  run_->help_until([&] {
+    const bool is_quiet = in_motion_.load(std::memory_order_acquire) == 0;  // before the question: then it is final
+    if (is_done()) {
+      return true;
+    }
+    is_stuck = is_quiet;
+    return is_stuck;
+  });
+  throw_if_failed();
+  if (is_stuck) {
+    fail(Error{ErrorCode::bad_argument,
+               fmt::format("{}({}) on rank {} would wait for ever: what it needs waits for a reading reference that "
+                           "the program still has; use it or let it go before. {}",
+                           wish,
+                           of != nullptr ? of->type : std::string_view{},
+                           endpoint_.self().value(),
+                           describe_waiting())});
+  }
+}
+
+void WorkEngine::wait() {
+  throw_if_failed();
+  throw_if_inside_a_body();
+  if (!run_) {
+    return;
+  }
+  help_until([this] { return unfinished_.load(std::memory_order_acquire) == 0; }, "wait", nullptr);
+  try {
+    run_->close();
+  } catch (...) {
+    has_failed_ = true;
+    throw;
+  }
+  run_.reset();
+}
+
+std::string WorkEngine::describe_waiting() {
+  const std::lock_guard lock{lock_};
+  std::string text = "These wait:";
+  int count = 0;
+  for (const auto& job : all_) {
+    if (job->kernel != nullptr && job->waits.load(std::memory_order_relaxed) > 0 && ++count <= described_max) {
+      text += fmt::format(" {};", job->label->name);
+    }
+  }
+  return count > described_max ? text + fmt::format(" and {} more", count - described_max) : text;
+}
+
+}  // namespace plait::data::detail
