@@ -21,13 +21,13 @@ struct SendValue {
   void operator()(const T& value) const;
 };
 /// Keeps the bytes until they have left.
-struct Outgoing {
+struct OutgoingValue {
   Bytes bytes;
 };
 
 template <class T>
 void SendValue<T>::operator()(const T& value) const {
-  auto& outgoing = *static_cast<Outgoing*>(message->kernel);
+  auto& outgoing = *static_cast<OutgoingValue*>(message->kernel);
   outgoing.bytes = pack(value);
   message->engine.post_send(*message, to, outgoing.bytes);
 }
@@ -55,7 +55,7 @@ void send_ref(Work& work, Rank to, Tag tag, Ref<T, Permission::read, now>&& ref)
     engine.fail(Error{ErrorCode::bad_argument, "a reference was sent to a rank that this run does not have"});
   }
   detail::Job& message = engine.take(detail::send_kind, 0);
-  message.emplace(detail::Outgoing{});
+  message.emplace(detail::OutgoingValue{});
   engine.expect_send(message);
   work(WorkKind{&detail::send_kind},
        detail::SendValue<T>{&message, {.rank = to, .tag = tag, .comm = engine.options().comm}},
