@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pic/program/run.hpp"
+
+#include <cmath>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "plait/plait.hpp"
+
+#include "pic/mpi/mpi_ranks.hpp"
+#include "pic/program/ways.hpp"
+#include "pic/static_way.hpp"
+#include "support/progress_bar.hpp"
+
+namespace pic {
+
+namespace {
+
+void print_header() {
+  fmt::print("{:>8} {:>10} {:>12} {:>14} {:>14} {:>14} {:>14} {:>10}\n",
+             "step",
+             "time",
+             "particles",
+             "kinetic",
+             "electric",
+             "magnetic",
+             "energy",
+             "change");
+}
+
+/// The largest and the mean of each phase over the ranks.
+void print_profile(const Way& way, Ranks& ranks) {
+  const Profile& mine = way.profile();
+  struct Row {
+    const char* name;
+    double seconds;
+  };
+  const std::array<Row, 4> rows{{{"move and deposit", mine.particles.count()},
+                                 {"hand particles over", mine.migration.count()},
+                                 {"hand fields and deposits over", mine.hand_over.count()},
+                                 {"solve", mine.solve.count()}}};
+  if (ranks.self() == 0) {
+    fmt::print("\n{:<30} {:>12} {:>12} {:>10}\n", "seconds", "mean", "largest", "imbalance");
+  }
+  for (const Row& row : rows) {
+    const double largest = ranks.max(row.seconds);
+    std::array<std::int64_t, 1> nanoseconds{std::llround(row.seconds * 1e9)};
+    ranks.sum(nanoseconds);
+    const double mean = static_cast<double>(nanoseconds[0]) * 1e-9 / ranks.count();
+    if (ranks.self() == 0) {
+      fmt::print("{:<30} {:>12.4f} {:>12.4f} {:>9.1f}%\n",
+                 row.name,
+                 mean,
+                 largest,
+                 mean > 0 ? (largest / mean - 1) * 100 : 0.0);
+    }
+  }
+}
+
+/// One run, after the problem has been made.
+class Run {
+ public:
+  Run(Way& way, Ranks& ranks, double time_step, const RunSettings& settings)
+      : way_{way}, ranks_{ranks}, time_step_{time_step}, settings_{settings}, is_first_{ranks.self() == 0} {}
+
+  int operator()() {
+    if (is_first_) {
+      print_header();
+    }
+    Totals now = diagnose();
+    app::ProgressBar bar{settings_.problem.steps, is_first_, "steps"};
+    for (std::uint64_t done = 1; done <= settings_.problem.steps; ++done) {
+      way_.step();
+      const bool is_last = done == settings_.problem.steps;
+      if (is_last || (settings_.diagnose_steps > 0 && done % settings_.diagnose_steps == 0)) {
+        bar.clear();
+        now = diagnose();
+      }
+      bar.update(done);
+    }
+    bar.clear();
+    return finish(now);
+  }
+
+ private:
+  Totals diagnose() {
+    const Totals now = way_.totals();
+    if (!begin_) {
+      begin_ = now.energy();
+    }
+    if (!is_first_) {
+      return now;
+    }
+    fmt::print("{:>8} {:>10.4f} {:>12} {:>14.6e} {:>14.6e} {:>14.6e} {:>14.6e} {:>+10.2e}\n",
+               way_.steps_done(),
+               static_cast<double>(way_.steps_done()) * time_step_,
+               now.particles,
+               now.kinetic,
+               now.electric,
+               now.magnetic,
+               now.energy(),
+               *begin_ > 0 ? now.energy() / *begin_ - 1 : 0.0);
+    std::fflush(stdout);
+    return now;
+  }
+
+  int finish(const Totals& end) {
+    print_profile(way_, ranks_);
+    const double gauss = way_.gauss_error();
+    if (!is_first_) {
+      return end.misplaced == 0 ? 0 : 1;
+    }
+    fmt::print("\nabsorbed by walls {}\n", end.absorbed);
+    if (settings_.problem.name == "kernel") {
+      fmt::print("particles that are not where they belong {} of {}\n", end.misplaced, end.particles);
+    } else {
+      fmt::print("Gauss's law holds to {:.1e} of the largest charge density\n", gauss);
+    }
+    fmt::print("checksum {:016x}\n", end.checksum);
+    return end.misplaced == 0 ? 0 : 1;
+  }
+
+  Way& way_;
+  Ranks& ranks_;
+  double time_step_;
+  const RunSettings& settings_;
+  bool is_first_;
+  std::optional<double> begin_;
+};
+
+template <int D>
+Problem<D> prepare(const RunSettings& settings, int ranks) {
+  try {
+    Problem<D> problem = make_problem<D>(settings.problem_options());
+    (void)settings.poisson_options();
+    (void)Layout<D>{problem.physics.grid, ranks, settings.patches_per_rank};
+    return problem;
+  } catch (const plait::Error& error) {
+    throw SettingsError{error};
+  }
+}
+
+template <int D>
+int run_in(const RunSettings& settings, WayMaker<D> make, const WayContext& context) {
+  Problem<D> problem = prepare<D>(settings, context.ranks.count());
+  const double time_step = problem.physics.time_step;
+  const std::unique_ptr<Way> way = make(std::move(problem), settings, context);
+  return Run{*way, context.ranks, time_step, settings}();
+}
+
+}  // namespace
+
+int run(const RunSettings& settings) {
+  const WayKind* kind = nullptr;
+  try {
+    kind = &find_way(settings.way);
+  } catch (const plait::Error& error) {
+    throw SettingsError{error};
+  }
+  MpiRanks ranks{MPI_COMM_WORLD};
+  std::optional<plait::Runtime> runtime;
+  if (kind->needs_runtime) {
+    plait::Options options = plait::Options::from_environment();
+    options.command = settings.command;
+    runtime.emplace(MPI_COMM_WORLD, options);
+  }
+  const WayContext context{ranks, runtime ? &*runtime : nullptr};
+  return settings.problem.cells.size() == 3 ? run_in<3>(settings, kind->make_3, context)
+                                            : run_in<2>(settings, kind->make_2, context);
+}
+
+}  // namespace pic

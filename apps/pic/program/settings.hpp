@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "pic/problem.hpp"
+#include "pic/solver.hpp"
+
+namespace pic {
+
+/// What the command line of plait-pic says.
+struct RunSettings {
+  ProblemOptions problem{.cells = {64, 64}, .steps = 100};
+  std::string way = "static";
+  int patches_per_rank = 1;
+  std::string solver;  ///< Empty: the problem's own.
+  std::string poisson = "cg";
+  double tolerance = 1e-8;
+  std::uint64_t diagnose_steps = 0;  ///< Steps between lines of energies; 0: at begin and end only.
+  std::string distribution = "geometric";
+  std::vector<double> linear;        ///< Alpha and beta.
+  std::vector<std::int32_t> patch;   ///< First and last column, first and last row.
+  std::vector<double> plate;         ///< Begin and end.
+  std::vector<std::string> command;  ///< The whole command line, for the trace.
+
+  /// Throws: `plait::Error` for names that are not there.
+  [[nodiscard]] ProblemOptions problem_options() const;
+  [[nodiscard]] PoissonOptions poisson_options() const;
+};
+
+}  // namespace pic

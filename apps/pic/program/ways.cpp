@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways of running a problem: one line each.
+#include "pic/program/ways.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "pic/static_way.hpp"
+
+namespace pic {
+
+namespace {
+
+template <int D>
+std::unique_ptr<Way> make_static(Problem<D> problem, const RunSettings& settings, const WayContext& context) {
+  return std::make_unique<StaticWay<D>>(
+      std::move(problem), settings.patches_per_rank, context.ranks, settings.poisson_options());
+}
+
+constexpr std::array<WayKind, 1> kinds{{
+    {"static",
+     "plain MPI: every rank keeps its part of the box, with all particles in it",
+     false,
+     &make_static<2>,
+     &make_static<3>},
+}};
+
+}  // namespace
+
+std::span<const WayKind> way_kinds() noexcept {
+  return kinds;
+}
+
+const WayKind& find_way(std::string_view name) {
+  std::string names;
+  for (const WayKind& kind : kinds) {
+    if (kind.name == name) {
+      return kind;
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
+  }
+  throw plait::Error{plait::ErrorCode::bad_argument, fmt::format("--way {}: choose one of {}", name, names)};
+}
+
+}  // namespace pic
