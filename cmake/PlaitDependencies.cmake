@@ -33,7 +33,11 @@ else()
   pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-serial hdf5)
 endif()
 if(NOT hdf5_FOUND)
-  message(STATUS "plait: HDF5 not found; apps/ring and apps/cholesky are not built (Debian: libhdf5-openmpi-dev)")
+  message(STATUS "plait: HDF5 not found; checkpoints, apps/ring and apps/cholesky are not built (Debian: libhdf5-openmpi-dev)")
+endif()
+find_package(ZLIB QUIET)  # checksums of checkpoints
+if(NOT ZLIB_FOUND)
+  message(STATUS "plait: zlib not found; checkpoints are not built (Debian: zlib1g-dev)")
 endif()
 
 pkg_check_modules(libfabric QUIET IMPORTED_TARGET libfabric>=1.14)

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include <hdf5.h>
+
+namespace plait::data::hdf5::detail {
+
+/// Owns an HDF5 identifier of any kind.
+class Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+
+  Handle() = default;
+  Handle(hid_t id, Close closer) noexcept : id_{id}, close_{closer} {}
+  Handle(Handle&& other) noexcept : id_{std::exchange(other.id_, -1)}, close_{other.close_} {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(id_, other.id_);
+    std::swap(close_, other.close_);
+    return *this;
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() { close(); }
+
+  explicit operator bool() const noexcept { return id_ >= 0; }
+  [[nodiscard]] hid_t id() const noexcept { return id_; }
+  /// Closes now. Returns whether that went well: a file that cannot be closed was not written.
+  bool close() noexcept { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
+
+ private:
+  hid_t id_ = -1;
+  Close close_ = nullptr;
+};
+
+/// As long as it lives HDF5 prints nothing; its reasons go into our errors.
+class Silence {
+ public:
+  Silence() {
+    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  Silence(const Silence&) = delete;
+  Silence& operator=(const Silence&) = delete;
+  Silence(Silence&&) = delete;
+  Silence& operator=(Silence&&) = delete;
+  ~Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+ private:
+  H5E_auto2_t function_ = nullptr;
+  void* data_ = nullptr;
+};
+
+/// What HDF5 said last, in a few words.
+[[nodiscard]] inline std::string reason() {
+  std::string text;
+  const auto keep_innermost = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
+    *static_cast<std::string*>(to) = error->desc != nullptr ? error->desc : "";
+    return 1;  // the walk begins where the trouble was
+  };
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_innermost, &text);
+  return text.empty() ? "HDF5 gives no reason" : text;
+}
+
+}  // namespace plait::data::hdf5::detail
