@@ -23,6 +23,7 @@
 #include "plait/data/shape.hpp"
 #include "plait/data/turn.hpp"
 #include "plait/net/loopback/loopback.hpp"
+#include "plait/runtime/checkpoints.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/options.hpp"
 #include "plait/runtime/runtime.hpp"

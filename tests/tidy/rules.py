@@ -26,7 +26,7 @@ SOURCE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
-    r"src/plait/(net/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
+    r"src/plait/(net/mpi|data/hdf5/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
     r"|examples/|bench/|tests/(net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|mpi)"
 )
 

@@ -29,7 +29,7 @@ struct CheckpointFolder {
   std::uint32_t keep = 2;           ///< How many are kept, at least 1; with 2 there is always a whole one.
 };
 
-/// Checkpoints as HDF5 files, one file each ([the format](docs/checkpoints.md)).
+/// Checkpoints as HDF5 files, one file each ([the format](../../../../docs/checkpoints.md#the-format-version-1)).
 ///
 /// Rank 0 makes the file and tells all where its data sets stand; every rank writes its elements there with the
 /// `SlabWriter`; rank 0 then marks the file as whole, has it on the disk, and gives it its name. Only rank 0 calls
