@@ -90,6 +90,7 @@ class Advance {
   void add_moves(std::size_t first, std::size_t count);
   void treat_borders(std::size_t first, std::size_t count);
   void deposit(std::size_t first, std::size_t count);
+  void sink_into_wall(std::size_t i);
   void take_out();
 
   Patch<D>& patch_;
@@ -213,6 +214,23 @@ void Advance<D, Order>::deposit(std::size_t first, std::size_t count) {
   }
 }
 
+/// A quadratic shape reaches half a cell out of the wall that absorbed its particle: moves it that much further, so
+/// that no charge vanishes from the nodes before the wall without a current.
+template <int D, int Order>
+void Advance<D, Order>::sink_into_wall(std::size_t i) {
+  detail::Move<D> move{.charge = charge_};
+  for (int d = 0; d < D; ++d) {
+    const double x = particles_.position[d][i];
+    const double cells = physics_.grid.cells[d];
+    move.from[d] = x;
+    move.to[d] = x;
+    if (!physics_.grid.is_periodic(d)) {
+      move.to[d] = x < 0 ? std::min(x, -0.5) : x >= cells ? std::max(x, cells + 0.5) : x;
+    }
+  }
+  detail::deposit_current<Order>(patch_.current, move);
+}
+
 /// Those outside become leavers, or end in a wall; those that came back through a border stay.
 template <int D, int Order>
 void Advance<D, Order>::take_out() {
@@ -222,11 +240,17 @@ void Advance<D, Order>::take_out() {
     bool is_inside = true;
     for (int d = 0; d < D; ++d) {
       const double cells = physics_.grid.cells[d];
+      is_absorbed |=
+          !physics_.grid.is_periodic(d) && (particles_.position[d][i] < 0 || particles_.position[d][i] >= cells);
+    }
+    if (is_absorbed && Order == 2 && physics_.solve == Solve::electromagnetic) {
+      sink_into_wall(i);
+    }
+    for (int d = 0; d < D; ++d) {
+      const double cells = physics_.grid.cells[d];
       double& x = particles_.position[d][i];
-      if (physics_.grid.is_periodic(d)) {
-        x = x < 0 || x >= cells ? wrapped(x, cells) : x;
-      } else {
-        is_absorbed |= x < 0 || x >= cells;
+      if (physics_.grid.is_periodic(d) && (x < 0 || x >= cells)) {
+        x = wrapped(x, cells);
       }
       is_inside &= x >= low_[d] && x < high_[d];
     }
