@@ -3,11 +3,16 @@
 
 #include <array>
 #include <cstdint>
-#include <numeric>
-#include <optional>
+#include <functional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "plait/comm/collectives/reduce.hpp"
 
 #include "task/flow/flow_ranks.hpp"
 
@@ -126,6 +131,221 @@ TEST(Collection, works_beside_another_on_the_same_ranks) {
       EXPECT_EQ(runner->passed, 6U);
     }
   });
+}
+
+// ---- elements that come and go, results, steps ----
+
+struct Cell {
+  std::uint64_t id = 0;
+  std::vector<std::uint64_t> seen;
+
+  void see(std::uint64_t value) { seen.push_back(value); }
+};
+
+}  // namespace
+
+template <class Archive>
+void serialize(Archive& archive, Cell& cell) {
+  archive(cell.id, cell.seen);
+}
+
+namespace {
+
+Cell make_cell(ElementId id, Index /*at*/) {
+  return {.id = id.value(), .seen = {}};
+}
+
+TEST(Collection, combines_results_of_all_elements_wherever_they_are) {
+  run_ranks(4, {.worker_count = 1}, [](FlowRank& rank) {
+    Collection<Cell> cells{rank, Shape{3}, make_cell};  // fewer than ranks
+    EXPECT_EQ(cells.all_reduce([](const Cell& cell) { return cell.id + 1; }), 6U);
+    EXPECT_EQ(cells.all_reduce([](const Cell& cell) { return cell.id; }, comm::Maximum{}), 2U);
+    EXPECT_EQ(cells.count(), 3U);
+    if (rank.self() == Rank{0}) {
+      cells.migrate(std::array{Move{ElementId{0}, Rank{3}}});
+    } else {
+      cells.migrate({});
+    }
+    const std::vector<std::uint64_t> sums = cells.scan([](const Cell& cell) { return cell.id + 1; });
+    ASSERT_EQ(sums.size(), cells.local_count());
+    if (rank.self() == Rank{3}) {
+      EXPECT_EQ(sums.front(), 1U);
+    }
+    const auto all = cells.gather(Rank{2}, [](const Cell& cell) { return std::to_string(cell.id); });
+    EXPECT_EQ(all.size(), rank.self() == Rank{2} ? 3U : 0U);
+    if (!all.empty()) {
+      EXPECT_EQ(all.back().second, "2");
+    }
+    cells.broadcast<&Cell::see>(std::uint64_t{7});
+    for (const auto& [id, cell] : cells.local()) {
+      EXPECT_EQ(cell.seen, std::vector<std::uint64_t>{7});
+    }
+  });
+}
+
+TEST(Collection, makes_and_erases_elements_while_it_runs) {
+  run_ranks(3, {.worker_count = 2}, [](FlowRank& rank) {
+    constexpr std::uint64_t first_new = 1000;
+    constexpr std::uint64_t count = 12;
+    Collection<Cell> cells{rank, Shape{count}, make_cell};
+    cells.each([](Cell& cell, Turn& turn) {
+      turn.create(ElementId{first_new + cell.id}, Cell{.id = first_new + cell.id, .seen = {}});
+      turn.send<&Cell::see>(ElementId{first_new + (cell.id + 1) % count}, cell.id);  // perhaps not made yet
+    });
+    EXPECT_EQ(cells.count(), 2 * count);
+    for (const auto& [id, cell] : cells.local()) {
+      EXPECT_EQ(cell.seen.size(), id.value() >= first_new ? 1U : 0U) << id.value();
+    }
+    cells.each([](Cell& cell, Turn& turn) {
+      if (cell.id < first_new && cell.id % 2 == 0) {
+        turn.erase();
+      } else if (cell.id == first_new) {
+        turn.erase(ElementId{1});
+      }
+    });
+    EXPECT_EQ(cells.count(), 2 * count - count / 2 - 1);
+    const PhaseReport report = cells.each([](Cell& cell, Turn& turn) { turn.send<&Cell::see>(ElementId{1}, cell.id); });
+    std::array<std::uint64_t, 1> lost{report.lost_count};
+    comm::all_reduce(cells.group(), std::span{lost}).wait();
+    EXPECT_EQ(lost[0], 2 * count - count / 2 - 1) << "told, not lost without a word";
+    for (const LostMessage& each : report.lost) {
+      EXPECT_EQ(each.to, ElementId{1});
+    }
+  });
+}
+
+TEST(Collection, takes_in_elements_between_phases_on_any_rank) {
+  run_ranks(3, {.worker_count = 1}, [](FlowRank& rank) {
+    Collection<Cell> cells{rank, Shape{6}};
+    EXPECT_EQ(cells.count(), 0U);
+    for (std::uint64_t id = 0; id < 6; ++id) {
+      if ((id + 1) % 3 == rank.self().value()) {
+        cells.create(ElementId{id}, Cell{.id = id, .seen = {}});
+      }
+    }
+    cells.each([](Cell& cell, Turn& turn) { turn.send<&Cell::see>(ElementId{5 - cell.id}, cell.id); });
+    for (const auto& [id, cell] : cells.local()) {
+      EXPECT_EQ(cell.seen, std::vector<std::uint64_t>{5 - id.value()});
+    }
+    if (cells.find(ElementId{2}) != nullptr) {
+      EXPECT_EQ(cells.swap_in(ElementId{2}, Cell{.id = 20, .seen = {}}).id, 2U);
+      EXPECT_EQ(cells.take_out(ElementId{2}).id, 20U);
+      EXPECT_THROW(cells.erase(ElementId{2}), Error);
+    }
+    EXPECT_EQ(cells.count(), 5U);
+  });
+}
+
+/// A ring in which each value follows from the two beside it a step before.
+struct Stencil {
+  std::uint64_t value = 0;
+  std::uint64_t sum = 0;
+  void take(std::uint64_t neighbour) { sum += neighbour; }
+};
+
+TEST(Collection, iterates_as_its_neighbours_allow) {
+  constexpr std::uint64_t count = 17;
+  constexpr std::uint64_t steps = 25;
+  std::vector<std::uint64_t> expected(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    expected[i] = i * i;
+  }
+  for (std::uint64_t step = 1; step < steps; ++step) {
+    std::vector<std::uint64_t> next(count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      next[i] = expected[(i + 1) % count] + expected[(i + count - 1) % count] + i;
+    }
+    expected = next;
+  }
+  for (const std::uint32_t ranks : {1U, 3U}) {
+    run_ranks(ranks, {.worker_count = 2}, [&](FlowRank& rank) {
+      Collection<Stencil> cells{
+          rank, Shape{count}, [](ElementId id, Index) { return Stencil{.value = id.value() * id.value()}; }};
+      const auto inputs = [](const Stencil&, std::uint64_t step) { return step == 0 ? 0U : 2U; };
+      const PhaseReport report = cells.iterate(steps, inputs, [=](Stencil& cell, Turn& turn, std::uint64_t step) {
+        if (step > 0) {
+          cell.value = std::exchange(cell.sum, 0) + turn.id().value();
+        }
+        if (step + 1 < steps) {
+          turn.send_step<&Stencil::take>(ElementId{(turn.id().value() + 1) % count}, step + 1, cell.value);
+          turn.send_step<&Stencil::take>(ElementId{(turn.id().value() + count - 1) % count}, step + 1, cell.value);
+        }
+      });
+      EXPECT_EQ(report.turns, cells.local_count() * steps);
+      for (const auto& [id, cell] : cells.local()) {
+        EXPECT_EQ(cell.value, expected[id.value()]);
+      }
+    });
+  }
+}
+
+// ---- trouble ----
+
+std::vector<std::string> errors_of(std::uint32_t ranks,
+                                   const std::function<void(FlowRank&, Collection<Runner>&)>& act) {
+  return task::test::errors_of_ranks(ranks, {.worker_count = 2}, [&](FlowRank& rank) {
+    Collection<Runner> runners{rank, Shape{8}, [](ElementId, Index) { return Runner{}; }, {.name = "runners"}};
+    act(rank, runners);
+  });
+}
+
+void expect_each_says(const std::vector<std::string>& errors, const std::string& what) {
+  for (const std::string& error : errors) {
+    EXPECT_NE(error.find(what), std::string::npos) << error;
+  }
+}
+
+TEST(CollectionTrouble, ends_the_run_on_all_ranks_when_an_element_throws) {
+  expect_each_says(errors_of(3,
+                             [](FlowRank&, Collection<Runner>& runners) {
+                               runners.each(
+                                   [](Runner&, Turn& turn) {
+                                     if (turn.id() == ElementId{5}) {
+                                       throw std::runtime_error{"no fields"};
+                                     }
+                                   },
+                                   "push");
+                               runners.each([](Runner&) {});  // where ranks that were faster hear of it
+                             }),
+                   "element 5 of 'runners' on rank 1 threw in phase 'push': no fields");
+}
+
+TEST(CollectionTrouble, names_elements_that_wait_for_inputs_that_nobody_has_sent) {
+  expect_each_says(errors_of(2,
+                             [](FlowRank&, Collection<Runner>& runners) {
+                               runners.iterate(
+                                   3,
+                                   [](const Runner&, std::uint64_t step) { return step; },
+                                   [](Runner&, Turn& turn, std::uint64_t step) {
+                                     if (turn.id() != ElementId{7}) {
+                                       for (std::uint64_t i = 0; i < step + 1; ++i) {
+                                         turn.send_step<&Runner::pass>(turn.id(), step + 1, std::uint64_t{0});
+                                       }
+                                     }
+                                   },
+                                   "wait");
+                               runners.each([](Runner&) {});
+                             }),
+                   "element 7 in step 1 (0 of 1 have come)");
+}
+
+TEST(CollectionTrouble, refuses_moves_that_make_no_sense_on_all_ranks) {
+  const auto moved = [](const Move& move) {
+    return errors_of(2, [move](FlowRank& rank, Collection<Runner>& runners) {
+      runners.migrate(rank.self() == Rank{0} ? std::span{&move, 1} : std::span<const Move>{});
+    });
+  };
+  expect_each_says(moved({ElementId{1}, Rank{2}}), "cannot move to rank 2: this run has 2 ranks");
+  expect_each_says(moved({ElementId{7}, Rank{1}}), "rank 0 cannot move element 7 of 'runners', which is not there");
+}
+
+TEST(CollectionTrouble, refuses_two_elements_with_one_id) {
+  expect_each_says(errors_of(2,
+                             [](FlowRank&, Collection<Runner>& runners) {
+                               runners.each([](Runner&, Turn& turn) { turn.create(ElementId{99}, Runner{}); });
+                               runners.each([](Runner&) {});
+                             }),
+                   "element 99 of 'runners' cannot be made");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -8,18 +10,23 @@
 #include <memory>
 #include <ranges>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "plait/comm/collectives/group.hpp"
+#include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/detail/collection_engine.hpp"
+#include "plait/data/detail/results.hpp"
 #include "plait/data/detail/typed_element.hpp"
 #include "plait/data/element.hpp"
 #include "plait/data/mapping.hpp"
 #include "plait/data/options.hpp"
 #include "plait/data/report.hpp"
+#include "plait/data/serialize.hpp"
 #include "plait/data/shape.hpp"
 #include "plait/data/turn.hpp"
 #include "plait/task/scheduler.hpp"
@@ -34,6 +41,10 @@ concept RuntimeLike = requires(R& runtime) {
   { runtime.scheduler() } -> std::same_as<task::Scheduler&>;
   { runtime.trace() } -> std::same_as<trace::Recorder&>;
 };
+
+/// Has elements move by accessor `A`: what it packs, and unpacks into a new `T{}`.
+template <class A>
+struct MovesBy {};
 
 /// An element of this rank.
 template <class T>
@@ -52,7 +63,9 @@ struct Local {
 /// Every rank makes it and calls what is marked collective, in the same order. During a phase one worker at a time is
 /// in an element, so that its methods need no locks. Memory: that of the elements here, and a few words for each
 /// element that is not at home and belongs here or is written to from here; nothing is kept of all elements. Threads:
-/// the one that made it, which is worker 0. One phase, flow or graph at a time on a scheduler.
+/// the one that made it, which is worker 0. One phase, flow or graph at a time on a scheduler. `T` can be default
+/// constructed and moved, and is `Serializable` or moves by an accessor. Ids are used once: that of an element that was
+/// erased may be used again after the next phase.
 template <class T>
 class Collection {
  public:
@@ -62,51 +75,149 @@ class Collection {
   template <RuntimeLike Runtime, class Make>
     requires std::is_invocable_r_v<T, Make&, ElementId, Index>
   Collection(Runtime& runtime, const Shape& shape, Make make, CollectionOptions options = {})
-      : engine_{std::make_unique<detail::CollectionEngine>(
-            detail::CollectionEngine::Parts{runtime.messages(), runtime.scheduler(), runtime.trace()},
-            shape,
-            std::move(options),
-            detail::kind_of<T>)} {
+      : Collection{runtime, shape, std::move(make), std::move(options), MovesBy<void>{}} {}
+  /// As above, with elements that move by accessor `A`: `MovesBy<A>{}`.
+  template <RuntimeLike Runtime, class Make, class A>
+    requires std::is_invocable_r_v<T, Make&, ElementId, Index>
+  Collection(Runtime& runtime, const Shape& shape, Make make, CollectionOptions options, MovesBy<A> /*way*/)
+      : engine_{make_engine<A>(runtime, shape, std::move(options))} {
     for (std::uint64_t id = 0; id < shape.count(); ++id) {
       if (engine_->home(ElementId{id}) == engine_->self()) {
         engine_->insert(ElementId{id}, new detail::TypedElement<T>{make(ElementId{id}, shape.index(ElementId{id}))});
       }
     }
   }
+  /// Collective. Without elements: `create` makes them, with ids of the shape or any others.
+  template <RuntimeLike Runtime, class A = void>
+  Collection(Runtime& runtime, const Shape& shape, CollectionOptions options = {}, MovesBy<A> /*way*/ = {})
+      : engine_{make_engine<A>(runtime, shape, std::move(options))} {}
 
-  /// Collective: a phase. Each element runs `f(T&, Turn&)`, `f(T&)` or a method once, and takes the messages that it is
-  /// sent, before or after that. Returns when all elements of all ranks have, and all messages sent meanwhile, and by
-  /// those that took them, have been taken. What a failed phase leaves behind can only be ended.
+  // ---- phases ----
+
+  /// Collective: a phase. Each element runs `f(T&, Turn&)`, `f(T&)` or a method once, then takes the messages that it
+  /// is sent. Returns when all elements of all ranks have run, and all messages sent meanwhile, and by those that took
+  /// them, have been taken. What a failed phase leaves behind can only be ended.
   ///
   /// `name` in traces and errors. Throws: the first `Error` on any rank; what an element throws comes as `user_task`
   /// and names it; as `task::Scheduler::run`. Cost: below 1 us for each element and message, and four messages up and
   /// down a tree of the ranks.
   template <class F>
   PhaseReport each(F f, std::string_view name = {}) {
-    return engine_->run_phase({&f,
-                               [](void* function, void* object, Turn& turn) {
-                                 auto& call = *static_cast<F*>(function);
-                                 if constexpr (std::is_invocable_v<F&, T&, Turn&>) {
-                                   std::invoke(call, *static_cast<T*>(object), turn);
-                                 } else {
-                                   std::invoke(call, *static_cast<T*>(object));
-                                 }
+    return engine_->run_phase({.function = &f,
+                               .call =
+                                   [](void* function, void* object, Turn& turn, std::uint64_t /*step*/) {
+                                     call(*static_cast<F*>(function), *static_cast<T*>(object), turn);
+                                   },
+                               .steps = 1},
+                              name);
+  }
+
+  /// Collective: `steps` steps without a barrier between them. An element runs `f(T&, Turn&, step)` for steps 0, 1,
+  /// ...; each when as many messages as `inputs(const T&, step)` says have come that were sent by `Turn::send_step` for
+  /// this step. These are taken just before, in order of their senders; others at once.
+  ///
+  /// Throws: as `each`; `Error` with `user_task` that names the elements which wait when nothing is on its way any
+  /// more, or one for which inputs come after their step.
+  template <class Inputs, class F>
+    requires std::is_invocable_v<F&, T&, Turn&, std::uint64_t> &&
+             std::is_invocable_r_v<std::uint64_t, Inputs&, const T&, std::uint64_t>
+  PhaseReport iterate(std::uint64_t steps, Inputs inputs, F f, std::string_view name = {}) {
+    return engine_->run_phase({.function = &f,
+                               .call =
+                                   [](void* function, void* object, Turn& turn, std::uint64_t step) {
+                                     (*static_cast<F*>(function))(*static_cast<T*>(object), turn, step);
+                                   },
+                               .steps = steps,
+                               .inputs_function = &inputs,
+                               .inputs = [](void* function, void* object, std::uint64_t step) -> std::uint64_t {
+                                 return (*static_cast<Inputs*>(function))(*static_cast<const T*>(object), step);
                                }},
                               name);
   }
 
-  /// From any one rank, between phases: as `Turn::send`, at the beginning of the next phase.
+  /// Collective: a phase in which each element takes `(element.*method)(values...)`; the same call on every rank.
+  template <auto method, class... Values>
+  PhaseReport broadcast(const Values&... values) {
+    return each([&](T& element) { (element.*method)(values...); });
+  }
+
+  /// Between phases, from any rank: as `Turn::send`, at the beginning of the next phase.
   template <auto method, class... Values>
   void send(ElementId to, Values&&... values) {
     typename detail::Method<method>::Arguments arguments{std::forward<Values>(values)...};
-    engine_->send_later(to, *new detail::LocalMail<method>{ElementId{}, std::move(arguments)});
+    engine_->send_later(to, *new detail::LocalMail<method>{ElementId{}, detail::no_step, std::move(arguments)});
   }
+
+  // ---- results of all elements, between phases; collective ----
+
+  /// `f(const T&)` of all elements, combined by `op`, in an order that depends on where they are; of no elements `V{}`.
+  template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
+    requires std::is_trivially_copyable_v<V>
+  [[nodiscard]] V all_reduce(F f, Op op = {}) const {
+    std::array<detail::Partial<V>, 1> all{};
+    for (const auto& [id, element] : local()) {
+      all[0] = detail::combine(all[0], {f(std::as_const(element)), 1}, op);
+    }
+    const auto combine = [op](const detail::Partial<V>& left, const detail::Partial<V>& right) {
+      return detail::combine(left, right, op);
+    };
+    comm::all_reduce(engine_->group(), std::span{all}, combine).wait();
+    return all[0].value;
+  }
+
+  /// For each element of this rank, in order of id: `f` of it and of all elements with lower ids, combined in that
+  /// order: the same wherever elements are. Cost: a value of every element on every rank.
+  template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
+  [[nodiscard]] std::vector<V> scan(F f, Op op = {}) const {
+    std::vector<V> results;
+    V sum{};
+    bool is_first = true;
+    for (const auto& [id, value] : detail::in_order<V>(engine_->all_gather(pack(values_of<V>(f))))) {
+      sum = std::exchange(is_first, false) ? value : op(sum, value);
+      if (engine_->find(id) != nullptr) {
+        results.push_back(sum);
+      }
+    }
+    return results;
+  }
+
+  /// On `root`: `f(const T&)` of every element, in order of id; elsewhere nothing.
+  template <class F, class V = std::invoke_result_t<F&, const T&>>
+  [[nodiscard]] std::vector<std::pair<ElementId, V>> gather(Rank root, F f) const {
+    return detail::in_order<V>(engine_->gather(root, pack(values_of<V>(f))));
+  }
+
+  /// Elements of all ranks.
+  [[nodiscard]] std::uint64_t count() const {
+    return all_reduce([](const T&) { return std::uint64_t{1}; });
+  }
+
+  // ---- elements, between phases ----
 
   /// Collective: takes elements of this rank to other ranks. What is sent to them from then on reaches them there.
   ///
   /// Throws: `Error` with `bad_argument`, on all ranks, for an element that is not here or is named twice, or a rank
   /// that is not there. Pointers to moved elements are void.
   MigrationReport migrate(std::span<const Move> moves) { return engine_->migrate(moves); }
+
+  /// Adds an element on this rank. Not collective; known to the others from the next phase or migration on.
+  ///
+  /// Throws: `Error` with `bad_argument` when the id is in use here; in the next phase, on all ranks, when elsewhere.
+  void create(ElementId id, T element) { engine_->create_between(id, new detail::TypedElement<T>{std::move(element)}); }
+  /// Takes an element of this rank out of the collection. Throws: `Error` with `bad_argument` when it is not here.
+  T take_out(ElementId id) {
+    const std::unique_ptr<detail::TypedElement<T>> element{
+        static_cast<detail::TypedElement<T>*>(engine_->take_out(id))};
+    return std::move(element->object);
+  }
+  void erase(ElementId id) { (void)take_out(id); }
+  /// Puts `element` into the place of one of this rank, which is returned. Throws: as above.
+  T swap_in(ElementId id, T element) {
+    if (find(id) == nullptr) {
+      engine_->throw_not_here(id);
+    }
+    return std::exchange(*find(id), std::move(element));
+  }
 
   /// The element if it is here, else null. Valid until it moves, or is erased.
   [[nodiscard]] T* find(ElementId id) const {
@@ -131,8 +242,43 @@ class Collection {
     return loads;
   }
   void reset_loads() { engine_->reset_loads(); }
+  /// What this rank's workers did in phases beside the elements' turns, since the last reset: tasks, messages.
+  [[nodiscard]] double overhead_seconds() const { return std::chrono::duration<double>{engine_->overhead()}.count(); }
+
+  [[nodiscard]] Rank self() const noexcept { return engine_->self(); }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return engine_->rank_count(); }
+  /// All ranks: for collectives between phases, on every rank in the same order.
+  [[nodiscard]] const comm::Group& group() const noexcept { return engine_->group(); }
+  [[nodiscard]] const std::string& name() const noexcept { return engine_->name(); }
 
  private:
+  template <class A, class Runtime>
+  [[nodiscard]] static std::unique_ptr<detail::CollectionEngine> make_engine(Runtime& runtime,
+                                                                             const Shape& shape,
+                                                                             CollectionOptions options) {
+    return std::make_unique<detail::CollectionEngine>(
+        detail::CollectionEngine::Parts{runtime.messages(), runtime.scheduler(), runtime.trace()},
+        shape,
+        std::move(options),
+        detail::kind_of<T, A>);
+  }
+  template <class F>
+  static void call(F& f, T& element, Turn& turn) {
+    if constexpr (std::is_invocable_v<F&, T&, Turn&>) {
+      std::invoke(f, element, turn);
+    } else {
+      std::invoke(f, element);
+    }
+  }
+  template <class V, class F>
+  [[nodiscard]] std::vector<std::pair<ElementId, V>> values_of(F& f) const {
+    std::vector<std::pair<ElementId, V>> values;
+    for (const auto& [id, element] : local()) {
+      values.emplace_back(id, f(std::as_const(element)));
+    }
+    return values;
+  }
+
   std::unique_ptr<detail::CollectionEngine> engine_;
 };
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <type_traits>
+#include <cstdint>
 #include <utility>
 
 #include "plait/base/id.hpp"
 #include "plait/data/detail/call.hpp"
 #include "plait/data/detail/collection_engine.hpp"
+#include "plait/data/detail/typed_element.hpp"
 #include "plait/data/element.hpp"
 #include "plait/data/shape.hpp"
 
@@ -35,6 +36,30 @@ class Turn {
   /// Cost: below 1 us to an element of this rank. The element begins to take it when this turn has ended.
   template <auto method, class... Values>
   void send(ElementId to, Values&&... values) {
+    send_mail<method>(to, detail::no_step, std::forward<Values>(values)...);
+  }
+  /// In `Collection::iterate`: as `send`, an input of step `step` of `to`: taken just before that step. The inputs of a
+  /// step are taken in order of their senders' ids.
+  template <auto method, class... Values>
+  void send_step(ElementId to, std::uint64_t step, Values&&... values) {
+    send_mail<method>(to, step, std::forward<Values>(values)...);
+  }
+
+  /// Adds an element to the collection, on this rank: it takes messages at once, and has its turns from the next phase
+  /// on. `T` is the collection's. An id that is in use ends the run. An id beyond the shape is allowed.
+  template <class T>
+  void create(ElementId id, T element) {
+    engine_.create(id, new detail::TypedElement<T>{std::move(element)}, element_);
+  }
+  /// Takes this element out of the collection at the end of its turn; messages that come for it then are lost, and
+  /// counted as such.
+  void erase() noexcept { element_.is_erased = true; }
+  /// As above, of another element, when it takes the message that this sends.
+  void erase(ElementId id) { engine_.send_erase(id, element_, worker_); }
+
+ private:
+  template <auto method, class... Values>
+  void send_mail(ElementId to, std::uint64_t step, Values&&... values) {
     using Method = detail::Method<method>;
     typename Method::Arguments arguments{std::forward<Values>(values)...};
     const detail::Route route = engine_.route(to);
@@ -43,18 +68,14 @@ class Turn {
       engine_.begin_post(buffer);
       detail::pack_arguments(arguments, buffer);
       engine_.note_sent(element_, to, buffer.size() - detail::CollectionEngine::head_bytes);
-      engine_.post_mail(route.rank, {.from = element_.id, .to = to, .call = &Method::call_packed}, buffer);
+      engine_.post_mail(
+          route.rank, {.from = element_.id, .to = to, .step = step, .call = &Method::call_packed}, buffer);
       return;
     }
     engine_.note_sent(element_, to, sizeof(typename Method::Arguments));
-    engine_.deliver(route, to, *new detail::LocalMail<method>{element_.id, std::move(arguments)}, &element_);
+    engine_.deliver(route, to, *new detail::LocalMail<method>{element_.id, step, std::move(arguments)}, &element_);
   }
 
-  /// Takes an element out of the collection after this turn; messages that come for it then are lost, and counted as
-  /// such. Only this element itself, so far.
-  void erase() noexcept { engine_.erase(element_); }
-
- private:
   detail::CollectionEngine& engine_;
   detail::Element& element_;
   WorkerId worker_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <tuple>
 #include <type_traits>
@@ -73,7 +74,7 @@ template <auto method>
 struct LocalMail : Mail {
   using Arguments = typename Method<method>::Arguments;
 
-  LocalMail(ElementId sender, Arguments&& its_arguments);
+  LocalMail(ElementId sender, std::uint64_t its_step, Arguments&& its_arguments);
 
   Arguments arguments;
 };
@@ -90,12 +91,12 @@ inline constexpr MailKind local_mail{
     }};
 
 template <auto method>
-LocalMail<method>::LocalMail(ElementId sender, Arguments&& its_arguments)
-    : Mail{.kind = &local_mail<method>, .from = sender}, arguments{std::move(its_arguments)} {}
+LocalMail<method>::LocalMail(ElementId sender, std::uint64_t its_step, Arguments&& its_arguments)
+    : Mail{.kind = &local_mail<method>, .from = sender, .step = its_step}, arguments{std::move(its_arguments)} {}
 
 /// A message that has come from another rank.
 struct PackedMail : Mail {
-  PackedMail(ElementId sender, PackedCall its_call, std::span<const std::byte> packed);
+  PackedMail(ElementId sender, std::uint64_t its_step, PackedCall its_call, std::span<const std::byte> packed);
 
   PackedCall call;
   Bytes bytes;
@@ -113,7 +114,12 @@ inline constexpr MailKind packed_mail{.call =
                                         return packed.call;
                                       }};
 
-inline PackedMail::PackedMail(ElementId sender, PackedCall its_call, std::span<const std::byte> packed)
-    : Mail{.kind = &packed_mail, .from = sender}, call{its_call}, bytes{packed.begin(), packed.end()} {}
+inline PackedMail::PackedMail(ElementId sender,
+                              std::uint64_t its_step,
+                              PackedCall its_call,
+                              std::span<const std::byte> packed)
+    : Mail{.kind = &packed_mail, .from = sender, .step = its_step},
+      call{its_call},
+      bytes{packed.begin(), packed.end()} {}
 
 }  // namespace plait::data::detail

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements and phases; messages.cpp and moves.cpp have the rest.
+// Elements and phases; turns.cpp, messages.cpp and moves.cpp have the rest.
 #include "plait/data/detail/collection_engine.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include <fmt/format.h>
 
+#include "plait/comm/collectives/all_gather.hpp"
 #include "plait/comm/collectives/barrier.hpp"
-#include "plait/data/turn.hpp"
 
 namespace plait::data::detail {
 
@@ -69,8 +70,10 @@ CollectionEngine::~CollectionEngine() {
       mail->kind->drop(mail);
     }
   }
-  for (const auto& [id, element] : table_) {
-    kind_.destroy(element);
+  for (const Table* const table : {&table_, &fresh_}) {
+    for (const auto& [id, element] : *table) {
+      kind_.destroy(element);
+    }
   }
 }
 
@@ -80,13 +83,17 @@ Rank CollectionEngine::home(ElementId id) const {
 
 // ---- elements ----
 
+void CollectionEngine::prepare(ElementId id, Element& element) {
+  element.id = id;
+  element.engine = this;
+  element.object = id.value();
+  element.ending = this;
+  element.label = &label_;
+  element.body = [&element](task::TaskContext& context) { element.engine->run(element, context.worker()); };
+}
+
 void CollectionEngine::insert(ElementId id, Element* element) {
-  element->id = id;
-  element->engine = this;
-  element->object = id.value();
-  element->ending = this;
-  element->label = &label_;
-  element->body = [element](task::TaskContext& context) { element->engine->run(*element, context.worker()); };
+  prepare(id, *element);
   table_.emplace(id.value(), element);
   is_order_old_ = true;
 }
@@ -112,6 +119,42 @@ void CollectionEngine::reset_loads() {
     element->busy = {};
     element->sent.clear();
   }
+  overhead_ = {};
+}
+
+std::vector<Bytes> CollectionEngine::gather(Rank root, const Bytes& mine) {
+  constexpr Tag tag{1};
+  if (self_ != root) {
+    endpoint_.send({root, tag, group_.comm()}, mine).wait();
+    return {};
+  }
+  std::vector<Bytes> all(rank_count_);
+  std::vector<comm::Request> requests;
+  for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
+    if (Rank{rank} == self_) {
+      all[rank] = mine;
+    } else {
+      requests.push_back(endpoint_.receive({Rank{rank}, tag, group_.comm()}, all[rank]));
+    }
+  }
+  for (comm::Request& request : requests) {
+    request.wait();
+  }
+  return all;
+}
+
+std::vector<Bytes> CollectionEngine::all_gather(const Bytes& mine) {
+  std::vector<std::uint64_t> sizes(rank_count_);
+  const std::uint64_t size = mine.size();
+  comm::all_gather(group_, std::span{&size, 1}, std::span{sizes}).wait();
+  std::vector<Bytes> all(rank_count_);
+  std::vector<std::span<std::byte>> places;
+  for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
+    all[rank].resize(sizes[rank]);
+    places.emplace_back(all[rank]);
+  }
+  comm::all_gather(group_, std::span<const std::byte>{mine}, std::move(places)).wait();
+  return all;
 }
 
 // ---- phases ----
@@ -136,33 +179,46 @@ void CollectionEngine::begin_phase(std::string_view name) {
   label_.name = name.empty() ? options_.name : name;
   label_.trace_name = recorder_.name(trace::Role::task, label_.name);
   apply_known();
-  forwarded_.store(0, std::memory_order_relaxed);  // nobody else is there
+  forwarded_.store(0, std::memory_order_relaxed);  // nobody else is there, for this and the next
+  messages_sent_.store(0, std::memory_order_relaxed);
+  bytes_sent_.store(0, std::memory_order_relaxed);
   lost_count_ = 0;
   lost_.clear();
   for (WorkerState& worker : workers_) {
-    worker.turns = worker.messages = worker.messages_sent = worker.bytes_sent = 0;
+    worker.turns = worker.messages = 0;
+    worker.in_turns = {};
   }
   termination_.begin(++phase_);
 }
 
 PhaseReport CollectionEngine::run_phase(const PhaseWork& work, std::string_view name) {
   const nanoseconds start = recorder_.now();
+  const nanoseconds busy_before = busy_of_workers();
   begin_phase(name);
   work_ = work;
   run_.emplace(scheduler_, [this] { return describe_waiting(); });
   start_elements();
+  for (const auto& [to, head] : std::exchange(later_, {})) {
+    post(to, head, {});
+  }
   for (const auto& [to, mail] : std::exchange(outside_, {})) {
     deliver(route(to), to, *mail, nullptr);
   }
   open_for_messages();
   run_->help_until([this] { return termination_.is_over() || (look() && termination_.is_over()); });
   close_phase();
+  overhead_ += busy_of_workers() - busy_before;
+  for (const WorkerState& worker : workers_) {
+    overhead_ -= worker.in_turns;
+  }
+  throw_if_unfinished();
   return report(start);
 }
 
 void CollectionEngine::start_elements() {
   for (Element* const element : local()) {
-    element->is_due = true;
+    element->next_step = 0;
+    element->needed = Element::not_asked;
     (void)element->mailbox.begin();  // none is busy
   }
   for (Element* const element : local()) {
@@ -201,7 +257,7 @@ void CollectionEngine::close_phase() {
     const std::lock_guard lock{early_lock_};
     open_phase_ = 0;
   }
-  take_out_erased();
+  adopt_news();
   for (const auto& [to, mail] : std::exchange(unknown_, {})) {
     lose(mail->from, to);
     mail->kind->drop(mail);
@@ -209,24 +265,73 @@ void CollectionEngine::close_phase() {
   has_failed_ = false;
 }
 
-void CollectionEngine::take_out_erased() {
+/// What was learnt during a phase holds from its end on.
+void CollectionEngine::adopt_news() {
+  for (const auto& [id, element] : std::exchange(fresh_, {})) {
+    table_.emplace(id, element);
+    is_order_old_ = true;
+  }
+  for (const auto& [id, rank] : std::exchange(registered_, {})) {
+    away_.insert_or_assign(id, rank);
+  }
+  fresh_count_.store(0, std::memory_order_relaxed);  // nobody else is there
   for (Element* const element : std::exchange(erased_, {})) {
     table_.erase(element->id.value());
     kind_.destroy(element);
     is_order_old_ = true;
   }
+  for (const ElementId id : std::exchange(gone_, {})) {
+    away_.erase(id.value());
+  }
+}
+
+/// Nothing is on its way any more: what an element still waits for does not come.
+void CollectionEngine::throw_if_unfinished() {
+  std::string text;
+  std::size_t count = 0;
+  for (const Element* const element : local()) {
+    if (element->next_step < work_.steps && ++count <= described_max) {
+      const auto come =
+          static_cast<std::uint64_t>(std::ranges::count(element->inputs, element->next_step, &Mail::step));
+      text += fmt::format("{}element {} in step {} ({} of {} have come)",
+                          count > 1 ? ", " : "",
+                          element->id.value(),
+                          element->next_step,
+                          come,
+                          element->needed);
+    }
+  }
+  if (count > 0) {
+    fail_all(Error{ErrorCode::user_task,
+                   fmt::format("phase '{}' of '{}' cannot end: {} elements on rank {} wait for inputs that nobody has "
+                               "sent: {}{}; does each step send as many as inputs() says?",
+                               label_.name,
+                               options_.name,
+                               count,
+                               self_.value(),
+                               text,
+                               count > described_max ? ", ..." : "")});
+  }
+}
+
+nanoseconds CollectionEngine::busy_of_workers() const {
+  nanoseconds busy{};
+  for (const task::WorkerTimes& times : scheduler_.worker_times()) {
+    busy += times.busy;
+  }
+  return busy;
 }
 
 PhaseReport CollectionEngine::report(nanoseconds start) {
   PhaseReport report{.took = recorder_.now() - start,
+                     .messages_sent = messages_sent_.load(std::memory_order_relaxed),
+                     .bytes_sent = bytes_sent_.load(std::memory_order_relaxed),
                      .forwarded = forwarded_.load(std::memory_order_relaxed),  // all have ended
                      .lost_count = lost_count_,
                      .lost = std::move(lost_)};
   for (const WorkerState& worker : workers_) {
     report.turns += worker.turns;
     report.messages += worker.messages;
-    report.messages_sent += worker.messages_sent;
-    report.bytes_sent += worker.bytes_sent;
   }
   return report;
 }
@@ -253,74 +358,6 @@ bool CollectionEngine::look() noexcept {
     return false;  // the network has failed: who waits will be told
   }
   return true;
-}
-
-// ---- turns ----
-
-void CollectionEngine::run(Element& element, WorkerId worker) {
-  WorkerState& state = workers_[worker.value()];
-  const nanoseconds start = recorder_.now();
-  Turn turn{*this, element, worker};
-  const auto fail = [&](std::string_view what) {
-    return Error{ErrorCode::user_task,
-                 fmt::format("element {} of '{}' on rank {} threw in phase '{}'{}",
-                             element.id.value(),
-                             options_.name,
-                             self_.value(),
-                             label_.name,
-                             what)};
-  };
-  Mail* mail = nullptr;
-  try {
-    if (std::exchange(element.is_due, false) && work_.call != nullptr) {
-      work_.call(work_.function, element.value, turn);
-      ++state.turns;
-    }
-    mail = element.mailbox.take_all();
-    while (mail != nullptr) {
-      if (element.is_erased) {
-        lose(mail->from, element.id);
-      } else {
-        mail->kind->call(*mail, element.value, turn);
-        ++state.messages;
-      }
-      Mail* const gone = std::exchange(mail, mail->next);
-      gone->kind->drop(gone);
-    }
-  } catch (...) {
-    while (mail != nullptr) {
-      Mail* const gone = std::exchange(mail, mail->next);
-      gone->kind->drop(gone);
-    }
-    element.busy += recorder_.now() - start;
-    try {
-      throw;
-    } catch (const Error&) {
-      throw;
-    } catch (const std::exception& error) {
-      throw fail(fmt::format(": {}", error.what()));
-    } catch (...) {
-      throw fail(" something that is no exception");
-    }
-  }
-  element.busy += recorder_.now() - start;
-}
-
-/// The worker has left the element: those that its turn has woken may run, and it again if mail has come meanwhile.
-void CollectionEngine::ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept {
-  auto& element = static_cast<Element&>(node);
-  if (std::exchange(element.is_waking, false)) {
-    sink.again(element);
-    return;
-  }
-  for (Element* woken = std::exchange(element.first_woken, nullptr); woken != nullptr;) {
-    Element* const next = std::exchange(woken->next_woken, nullptr);
-    sink.again(*woken);
-    woken = next;
-  }
-  if (!element.mailbox.end()) {  // after which it may be another worker's
-    sink.again(element);
-  }
 }
 
 std::string CollectionEngine::describe_waiting() const {

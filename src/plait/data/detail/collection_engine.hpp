@@ -44,20 +44,25 @@ struct Route {
 struct Outgoing {
   ElementId from;
   ElementId to;
+  std::uint64_t step = no_step;
   PackedCall call;
 };
 
-/// What a phase has each element do.
+/// What a phase has each element do, step after step.
 struct PhaseWork {
-  void* function;
-  void (*call)(void* function, void* object, Turn& turn);
+  void* function = nullptr;
+  void (*call)(void* function, void* object, Turn& turn, std::uint64_t step) = nullptr;
+  std::uint64_t steps = 0;
+  void* inputs_function = nullptr;
+  /// How many messages a step waits for; without, for none.
+  std::uint64_t (*inputs)(void* inputs_function, void* object, std::uint64_t step) = nullptr;
 };
 
 /// What is behind a `Collection`: the elements of this rank, where the others are, messages and phases.
 ///
 /// What is known of places changes between phases only (collection_engine.cpp, moves.cpp), so that messages of a pair
 /// take one way during a phase and keep their order; messages are in messages.cpp. Threads: its maker's between phases;
-/// during one, workers send, and whoever makes progress takes what comes.
+/// during one, workers send (turns.cpp), and whoever makes progress takes what comes.
 class CollectionEngine final : public task::detail::Ending {
  public:
   static constexpr std::size_t head_bytes = sizeof(Head);
@@ -76,13 +81,20 @@ class CollectionEngine final : public task::detail::Ending {
   ~CollectionEngine();
 
   [[nodiscard]] Rank self() const noexcept { return self_; }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
+  [[nodiscard]] const std::string& name() const noexcept { return options_.name; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] const comm::Group& group() const noexcept { return group_; }
   [[nodiscard]] Rank home(ElementId id) const;
 
   // ---- between phases ----
-  /// Takes over an element that is first here, whose home this is.
+  /// Takes over an element that is at home here and first.
   void insert(ElementId id, Element* element);
+  /// Takes over an element that is new, wherever its home is.
+  void create_between(ElementId id, Element* element);
+  /// Takes an element of this rank out of the collection: it is the caller's.
+  [[nodiscard]] Element* take_out(ElementId id);
+  [[noreturn]] void throw_not_here(ElementId id) const;
   [[nodiscard]] Element* find(ElementId id) const;
   /// In order of id.
   [[nodiscard]] std::span<Element* const> local();
@@ -90,6 +102,11 @@ class CollectionEngine final : public task::detail::Ending {
   MigrationReport migrate(std::span<const Move> moves);
   void send_later(ElementId to, Mail& mail) { outside_.emplace_back(to, &mail); }
   void reset_loads();
+  /// Of the workers, in phases, beside what elements did; since the last reset.
+  [[nodiscard]] nanoseconds overhead() const noexcept { return overhead_; }
+  /// Collective: the bytes of all ranks, in their order, on all or on `root`.
+  [[nodiscard]] std::vector<Bytes> all_gather(const Bytes& mine);
+  [[nodiscard]] std::vector<Bytes> gather(Rank root, const Bytes& mine);
 
   // ---- from turns ----
   [[nodiscard]] Route route(ElementId to);
@@ -100,21 +117,24 @@ class CollectionEngine final : public task::detail::Ending {
   /// To an element here, or to one that nobody knows. `sender` has its turn; nothing outside of turns.
   void deliver(const Route& route, ElementId to, Mail& mail, Element* sender);
   static void note_sent(Element& from, ElementId to, std::size_t bytes);
-  void erase(Element& element) noexcept { element.is_erased = true; }
+  void create(ElementId id, Element* element, Element& creator);
+  void send_erase(ElementId id, Element& sender, WorkerId worker);
   void run(Element& element, WorkerId worker);
   void ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept override;
 
  private:
   using Table = boost::unordered_flat_map<std::uint64_t, Element*>;
   using Places = boost::unordered_flat_map<std::uint64_t, Rank>;
+  struct Heard {
+    Rank rank;
+    std::uint32_t used = 0;  ///< The last phase that wanted to know; through an atomic_ref.
+  };
   struct alignas(64) WorkerState {
     Bytes buffer;
     std::uint64_t turns = 0;
     std::uint64_t messages = 0;
-    std::uint64_t messages_sent = 0;
-    std::uint64_t bytes_sent = 0;
+    nanoseconds in_turns{};
   };
-  class Quiet;
 
   // collection_engine.cpp
   void throw_if_failed() const;
@@ -123,11 +143,20 @@ class CollectionEngine final : public task::detail::Ending {
   void start_elements();
   void open_for_messages();
   void close_phase();
-  void take_out_erased();
+  void prepare(ElementId id, Element& element);
+  void adopt_news();
+  void throw_if_unfinished();
+  [[nodiscard]] nanoseconds busy_of_workers() const;
   [[nodiscard]] PhaseReport report(nanoseconds start);
   [[nodiscard]] std::string describe_waiting() const;
   bool look() noexcept;
   [[nodiscard]] Counts counts() const noexcept;
+
+  // turns.cpp
+  void take_turn(Element& element, Turn& turn, WorkerState& state);
+  void take_mail(Element& element, Turn& turn, WorkerState& state);
+  void take_step(Element& element, Turn& turn, WorkerState& state);
+  [[noreturn]] void throw_as_error(const Element& element) const;
 
   // messages.cpp
   void arrive(const comm::ActiveMessage& message);
@@ -136,17 +165,22 @@ class CollectionEngine final : public task::detail::Ending {
   void handle_mail(const Head& head, std::span<const std::byte> rest);
   void post(Rank to, Head head, std::span<const std::byte> rest);
   void post_with_head(Rank to, const Head& head, Bytes& message);
+  [[nodiscard]] Route route_to_new(ElementId to);
+  void put(Element& element, Mail& mail, Element* sender);
+  void deliver_unknown(ElementId id, const Route& route, Element* sender);
   void wake_from_outside(Element& element);
   void lose(ElementId from, ElementId to);
   void tell_place(Rank to, ElementId id, Rank where);
-  void release_unknown(ElementId id, Rank where);
 
   // moves.cpp
   void check_moves(std::span<const Move> moves);
   void send_element(const Move& move, MigrationReport& report);
   void adopt(const Head& head, std::span<const std::byte> packed);
-  void note_home(ElementId id, Rank where);
+  void note_created(ElementId id, Rank where);
+  void note_erased(ElementId id);
+  [[nodiscard]] Error id_is_used(ElementId id) const;
   void apply_known();
+  void forget_unused();
 
   comm::Endpoint& endpoint_;
   task::Scheduler& scheduler_;
@@ -165,8 +199,9 @@ class CollectionEngine final : public task::detail::Ending {
   Table table_;
   std::vector<Element*> order_;
   bool is_order_old_ = false;
-  Places away_;    ///< Of elements whose home this is: where they are, if not here.
-  Places places_;  ///< Of others that are not at home: where they were when last heard of.
+  Places away_;  ///< Of elements whose home this is: where they are, if not here.
+  boost::unordered_flat_map<std::uint64_t, Heard> places_;  ///< Of others, not at home: where they were last.
+  std::vector<std::pair<Rank, Head>> later_;                ///< Notes to homes, sent with the next phase.
 
   // A phase.
   std::uint64_t phase_ = 0;
@@ -178,8 +213,12 @@ class CollectionEngine final : public task::detail::Ending {
   std::atomic<std::uint64_t> sent_ = 0;     ///< To other ranks, since the beginning, as is the next.
   std::atomic<std::uint64_t> handled_ = 0;  ///< From other ranks.
   std::atomic<std::uint64_t> forwarded_ = 0;
+  std::atomic<std::uint64_t> messages_sent_ = 0;
+  std::atomic<std::uint64_t> bytes_sent_ = 0;
   std::unique_ptr<std::atomic<std::uint32_t>[]> next_out_;  ///< By rank: the number of the next message.
   bool has_failed_ = false;
+  bool is_migrating_ = false;
+  nanoseconds overhead_{};
 
   SpinLock look_lock_;
   bool can_look_ = false;  ///< Whether this rank may say that it is quiet; under the lock.
@@ -192,6 +231,10 @@ class CollectionEngine final : public task::detail::Ending {
   std::vector<std::pair<ElementId, Rank>> known_;
   std::vector<std::pair<ElementId, Mail*>> unknown_;  ///< To elements that nobody knows.
   std::vector<Element*> erased_;
+  Table fresh_;        ///< Elements that were made here.
+  Places registered_;  ///< Elements whose home this is, that were made elsewhere.
+  std::vector<ElementId> gone_;
+  std::atomic<std::uint64_t> fresh_count_ = 0;  ///< Of the two; read without the lock.
   std::uint64_t lost_count_ = 0;
   std::vector<LostMessage> lost_;
 

@@ -34,10 +34,14 @@ struct MailKind {
   PackedCall (*pack)(const Mail& mail, Bytes& to);
 };
 
+/// Of a message that is no input of a step.
+inline constexpr std::uint64_t no_step = static_cast<std::uint64_t>(-1);
+
 /// A message to an element, on the rank where that is, or while nobody knows where that is.
 struct Mail {
   const MailKind* kind;
   ElementId from;
+  std::uint64_t step = no_step;
   Mail* next = nullptr;
 };
 
@@ -102,19 +106,34 @@ class CollectionEngine;
 
 /// An element on the rank where it is: a task that runs whenever there is something for it to do.
 struct Element : task::detail::Node {
+  static constexpr std::uint64_t not_asked = static_cast<std::uint64_t>(-1);
+
   Element() noexcept : Node{task::TaskKind{0}} {}
+  Element(const Element&) = delete;
+  Element& operator=(const Element&) = delete;
+  Element(Element&&) = delete;
+  Element& operator=(Element&&) = delete;
+  ~Element() {
+    for (Mail* const input : inputs) {
+      input->kind->drop(input);
+    }
+  }
 
   ElementId id;
   void* value = nullptr;
   CollectionEngine* engine = nullptr;
   Mailbox mailbox;
-  Element* next_woken = nullptr;   ///< In the list of whom the turn of another has woken.
-  Element* first_woken = nullptr;  ///< By its own turn, until that has ended.
-  bool is_due = false;             ///< Its own turn in this phase is still to come.
-  bool is_waking = false;          ///< What ends next is the announcement of mail, not a turn.
+  Element* next_woken = nullptr;     ///< In the list of whom the turn of another has woken.
+  Element* first_woken = nullptr;    ///< By its own turn, until that has ended.
+  std::uint64_t next_step = 0;       ///< Of this phase: what it runs next.
+  std::uint64_t needed = not_asked;  ///< Inputs of that step.
+  std::vector<Mail*> inputs;         ///< That have come, of this step and later ones.
+  bool has_more = false;             ///< Its next step may begin.
+  bool is_waking = false;            ///< What ends next is the announcement of mail, not a turn.
   bool is_erased = false;
   nanoseconds busy{};           ///< Since the last reset.
   std::vector<PeerBytes> sent;  ///< Since the last reset.
+  std::size_t last_sent = 0;    ///< Place in `sent`.
 };
 
 /// What is done with elements by those who do not know their type.

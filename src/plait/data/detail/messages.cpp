@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages to elements: where they go, and what is done with those that come.
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <mutex>
@@ -30,17 +31,44 @@ Route CollectionEngine::route(ElementId to) {
   if (const auto place = table_.find(to.value()); place != table_.end()) {
     return {.local = place->second};
   }
+  if (fresh_count_.load(std::memory_order_acquire) > 0) {  // with create() and note_created()
+    const std::lock_guard lock{news_lock_};
+    if (const Route route = route_to_new(to); route.local != nullptr || route.rank) {
+      return route;
+    }
+  }
   const Rank at_home = home(to);
   if (at_home == self_) {
     const auto place = away_.find(to.value());
     return {.rank = place == away_.end() ? Rank{} : place->second};
   }
   const auto place = places_.find(to.value());
-  return {.rank = place == places_.end() ? at_home : place->second};
+  if (place == places_.end()) {
+    return {.rank = at_home};
+  }
+  std::atomic_ref{place->second.used}.store(static_cast<std::uint32_t>(phase_), std::memory_order_relaxed);  // a hint
+  return {.rank = place->second.rank};
+}
+
+/// With the lock held: to an element that was made in this phase.
+Route CollectionEngine::route_to_new(ElementId to) {
+  if (const auto place = fresh_.find(to.value()); place != fresh_.end()) {
+    return {.local = place->second};
+  }
+  const auto place = registered_.find(to.value());
+  return {.rank = place == registered_.end() ? Rank{} : place->second};
 }
 
 void CollectionEngine::note_sent(Element& from, ElementId to, std::size_t bytes) {
+  // Most elements write to the same others in the same order, again and again.
+  const std::size_t next = from.last_sent + 1 < from.sent.size() ? from.last_sent + 1 : 0;
+  if (next < from.sent.size() && from.sent[next].peer == to) {
+    from.sent[next].bytes += bytes;
+    from.last_sent = next;
+    return;
+  }
   const auto known = std::ranges::find(from.sent, to, &PeerBytes::peer);
+  from.last_sent = static_cast<std::size_t>(known - from.sent.begin());
   if (known != from.sent.end()) {
     known->bytes += bytes;
   } else {
@@ -54,8 +82,11 @@ void CollectionEngine::post_mail(Rank to, const Outgoing& mail, Bytes& buffer) {
             .to = mail.to.value(),
             .from = mail.from.value(),
             .method = distance_of(mail.call),
+            .step = mail.step,
             .origin = self_.value()};
   post_with_head(to, head, buffer);
+  messages_sent_.fetch_add(1, std::memory_order_relaxed);  // statistics, both
+  bytes_sent_.fetch_add(buffer.size() - sizeof head, std::memory_order_relaxed);
 }
 
 void CollectionEngine::post_with_head(Rank to, const Head& head, Bytes& message) {
@@ -75,25 +106,44 @@ void CollectionEngine::post(Rank to, Head head, std::span<const std::byte> rest)
 
 void CollectionEngine::deliver(const Route& route, ElementId to, Mail& mail, Element* sender) {
   if (route.local != nullptr) {
-    if (!route.local->mailbox.put(mail)) {
-      return;  // who has it will see it
-    }
-    if (sender != nullptr) {
-      route.local->next_woken = std::exchange(sender->first_woken, route.local);
-    } else {
-      wake_from_outside(*route.local);
-    }
+    put(*route.local, mail, sender);
     return;
   }
-  if (route.rank) {  // sent from outside of turns
+  if (route.rank) {  // sent from outside of turns, or before its element was known
     Bytes message(sizeof(Head));
     const PackedCall call = mail.kind->pack(mail, message);
-    post_mail(route.rank, {.from = mail.from, .to = to, .call = call}, message);
+    post_mail(route.rank, {.from = mail.from, .to = to, .step = mail.step, .call = call}, message);
     mail.kind->drop(&mail);
     return;
   }
   const std::lock_guard lock{news_lock_};
   unknown_.emplace_back(to, &mail);
+  deliver_unknown(to, route_to_new(to), sender);  // it may have been made meanwhile
+}
+
+void CollectionEngine::put(Element& element, Mail& mail, Element* sender) {
+  if (!element.mailbox.put(mail)) {
+    return;  // who has it will see it
+  }
+  if (sender != nullptr) {
+    element.next_woken = std::exchange(sender->first_woken, &element);
+  } else {
+    wake_from_outside(element);
+  }
+}
+
+/// With the lock held, so that later messages do not pass: what has come for an element before it was known.
+void CollectionEngine::deliver_unknown(ElementId id, const Route& route, Element* sender) {
+  if (route.local == nullptr && !route.rank) {
+    return;
+  }
+  std::erase_if(unknown_, [&](const std::pair<ElementId, Mail*>& each) {
+    if (each.first != id) {
+      return false;
+    }
+    deliver(route, id, *each.second, sender);
+    return true;
+  });
 }
 
 void CollectionEngine::wake_from_outside(Element& element) {
@@ -161,7 +211,10 @@ void CollectionEngine::handle(const Head& head, std::span<const std::byte> rest)
       adopt(head, rest);
       break;
     case MessageKind::moved:
-      note_home(ElementId{head.to}, Rank{head.origin});
+      away_.insert_or_assign(head.to, Rank{head.origin});
+      break;
+    case MessageKind::created:
+      note_created(ElementId{head.to}, Rank{head.origin});
       break;
     case MessageKind::known: {
       const std::lock_guard lock{news_lock_};
@@ -169,6 +222,7 @@ void CollectionEngine::handle(const Head& head, std::span<const std::byte> rest)
       break;
     }
     case MessageKind::erased:
+      note_erased(ElementId{head.to});
       break;
   }
 }
@@ -189,7 +243,7 @@ void CollectionEngine::handle_mail(const Head& head, std::span<const std::byte> 
     }
     return;
   }
-  deliver(route, to, *new PackedMail{ElementId{head.from}, call_at(head.method), rest}, nullptr);
+  deliver(route, to, *new PackedMail{ElementId{head.from}, head.step, call_at(head.method), rest}, nullptr);
 }
 
 void CollectionEngine::tell_place(Rank to, ElementId id, Rank where) {

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "plait/base/bytes.hpp"
+#include "plait/data/accessor.hpp"
 #include "plait/data/detail/element.hpp"
 #include "plait/data/serialize.hpp"
 
@@ -17,10 +19,27 @@ struct TypedElement : Element {
   T object;
 };
 
-template <class T>
+/// Elements that move by `serialize.hpp`, or by accessor `A`.
+template <class T, class A = void>
 inline constexpr ElementKind kind_of{
     .destroy = [](Element* element) noexcept { delete static_cast<TypedElement<T>*>(element); },
-    .pack = [](const Element& element) { return pack(static_cast<const TypedElement<T>&>(element).object); },
-    .unpack = [](std::span<const std::byte> packed) -> Element* { return new TypedElement<T>{unpack_as<T>(packed)}; }};
+    .pack =
+        [](const Element& element) {
+          const T& object = static_cast<const TypedElement<T>&>(element).object;
+          if constexpr (std::is_void_v<A>) {
+            return pack(object);
+          } else {
+            return pack_with<A>(object);
+          }
+        },
+    .unpack = [](std::span<const std::byte> packed) -> Element* {
+      T object{};
+      if constexpr (std::is_void_v<A>) {
+        unpack(packed, object);
+      } else {
+        unpack_with<A>(packed, object);
+      }
+      return new TypedElement<T>{std::move(object)};
+    }};
 
 }  // namespace plait::data::detail
