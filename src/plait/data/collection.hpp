@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Longer than other headers: one class, all that a program may ask of a collection.
 #pragma once
 
 #include <array>
