@@ -12,6 +12,9 @@
 #include "plait/data/balance/curve.hpp"
 #include "plait/data/balance/diffusion.hpp"
 #include "plait/data/balance/greedy.hpp"
+#include "plait/data/balance/hypercube.hpp"
+#include "plait/data/balance/pairwise.hpp"
+#include "plait/data/balance/refine.hpp"
 #include "plait/data/balance/two_level.hpp"
 
 namespace plait::data::balance {
@@ -28,6 +31,9 @@ constexpr std::array table{
     BalancerEntry{"curve", "a Hilbert curve through the objects, cut into even stretches", make<Curve>},
     BalancerEntry{"bisection", "space cut in two again and again", make<Bisection>},
     BalancerEntry{"two_level", "nodes first, then the ranks of each", make<TwoLevel>},
+    BalancerEntry{"refine", "greedy, then the rank with most shares with one that has least", make<Refine>},
+    BalancerEntry{"pairwise", "ranks sorted by load: the first shares with the last", make<Pairwise>},
+    BalancerEntry{"hypercube", "ranks whose numbers differ in one bit share, bit after bit", make<Hypercube>},
 };
 
 }  // namespace

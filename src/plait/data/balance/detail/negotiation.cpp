@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/data/balance/detail/negotiation.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "plait/data/balance/detail/sharing.hpp"
+#include "plait/data/balance/detail/tree.hpp"
+
+namespace plait::data::balance::detail {
+namespace {
+
+/// A side and its tokens as a message.
+Bytes packed(const Holding& holding) {
+  Bytes bytes(sizeof(Side) + holding.tokens.size() * sizeof(Token));
+  std::memcpy(bytes.data(), &holding.side, sizeof(Side));
+  if (!holding.tokens.empty()) {
+    std::memcpy(bytes.data() + sizeof(Side), holding.tokens.data(), holding.tokens.size() * sizeof(Token));
+  }
+  return bytes;
+}
+
+struct Costs {
+  double before;
+  double after;
+};
+
+}  // namespace
+
+Holding::Holding(Rank self, const LocalProblem& problem) : side{.rank = self, .load = problem.background} {
+  double bytes = 0;
+  for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
+    const Object& object = problem.objects[i];
+    bytes += object.bytes;
+    if (object.is_migratable) {
+      tokens.push_back({object.load, object.bytes, self, i});
+    } else {
+      side.load += object.load;
+      side.bytes += object.bytes;
+    }
+  }
+  side.bytes_max = std::max(bytes, problem.memory_max);
+}
+
+double Holding::load() const {
+  double sum = side.load;
+  for (const Token& token : tokens) {
+    sum += token.load;
+  }
+  return sum;
+}
+
+Steps<bool> share(Rounds& rounds, Holding& holding, std::optional<Rank> partner, const DivideOptions& options) {
+  std::vector<Mail> out;
+  if (partner) {
+    out.push_back({*partner, packed(holding)});
+  }
+  const std::vector<Mail> inbox = co_await rounds.exchange(std::move(out), partner ? 1 : 0);
+  if (!partner) {
+    co_return false;
+  }
+  const std::span<const std::byte> bytes{inbox.front().bytes};
+  const Side other = values_of<Side>(bytes.first(sizeof(Side))).front();
+  const bool is_left = holding.self() < *partner;
+  std::vector<std::pair<Token, char>> both;
+  for (const Token& token : holding.tokens) {
+    both.emplace_back(token, is_left ? 1 : 0);
+  }
+  for (const Token& token : values_of<Token>(bytes.subspan(sizeof(Side)))) {
+    both.emplace_back(token, is_left ? 0 : 1);
+  }
+  std::ranges::sort(both, before_token, [](const auto& one) -> const Token& { return one.first; });
+  std::vector<Token> tokens;
+  std::vector<char> way;
+  for (const auto& [token, is_there] : both) {
+    tokens.push_back(token);
+    way.push_back(is_there);
+  }
+  const Side& left = is_left ? holding.side : other;
+  const Side& right = is_left ? other : holding.side;
+  const bool has_changed = divide(tokens, left, right, way, options);
+  holding.tokens.clear();
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if ((way[i] != 0) == is_left) {
+      holding.tokens.push_back(tokens[i]);
+    }
+  }
+  co_return has_changed;
+}
+
+Steps<bool> share_in_group(Rounds& rounds, Holding& holding, std::vector<Rank> members, double moved) {
+  const bool is_first = holding.self() == members.front();
+  std::vector<Mail> out;
+  if (!is_first) {
+    out.push_back({members.front(), packed(holding)});
+  }
+  const auto others = static_cast<std::uint32_t>(members.size() - 1);
+  const std::vector<Mail> holdings = co_await rounds.exchange(std::move(out), is_first ? others : 0);
+  std::vector<Mail> back;
+  bool has_changed = false;
+  if (is_first && others > 0) {
+    std::vector<Side> sides{holding.side};
+    std::vector<std::vector<Token>> tokens{std::move(holding.tokens)};
+    for (const Mail& mail : holdings) {
+      const std::span<const std::byte> bytes{mail.bytes};
+      sides.push_back(values_of<Side>(bytes.first(sizeof(Side))).front());
+      tokens.push_back(values_of<Token>(bytes.subspan(sizeof(Side))));
+    }
+    double sum = 0;
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+      sum = std::accumulate(tokens[i].begin(), tokens[i].end(), sum + sides[i].load, [](double all, const Token& one) {
+        return all + one.load;
+      });
+    }
+    const double mean = sum / static_cast<double>(sides.size());
+    Sharing sharing{std::move(sides), std::move(tokens), {.goal = mean * (1 + 1e-6), .moved = moved}};
+    while (sharing.step()) {
+      has_changed = true;
+    }
+    holding.tokens = sharing.tokens().front();
+    for (std::size_t i = 0; i < holdings.size(); ++i) {
+      back.push_back({holdings[i].peer, bytes_of(std::span<const Token>{sharing.tokens()[i + 1]})});
+    }
+  }
+  const std::vector<Mail> shares = co_await rounds.exchange(std::move(back), is_first ? 0 : 1);
+  if (!is_first) {
+    holding.tokens = values_of<Token>(shares.front().bytes);
+  }
+  co_return has_changed;
+}
+
+Steps<Placement> settle(Rounds& rounds, const Holding& holding, const LocalProblem& problem) {
+  const Rank self = holding.self();
+  std::map<Rank, std::vector<std::uint32_t>> come;
+  Costs costs{problem.background, holding.load()};
+  for (const Token& token : holding.tokens) {
+    if (token.home != self) {
+      come[token.home].push_back(token.number);
+      costs.after += token.bytes * problem.weights.moved;
+    }
+  }
+  std::vector<Mail> out;
+  for (const auto& [home, numbers] : come) {
+    out.push_back({home, bytes_of(std::span<const std::uint32_t>{numbers})});
+  }
+  const std::vector<Mail> inbox = co_await rounds.exchange_unknown(std::move(out));
+  Placement placement(problem.objects.size(), self);
+  for (const Mail& mail : inbox) {
+    for (const std::uint32_t number : values_of<std::uint32_t>(mail.bytes)) {
+      placement.at(number) = mail.peer;
+      costs.after += problem.objects[number].bytes * problem.weights.moved;
+    }
+  }
+  if (problem.weights.moved > 0) {
+    for (const Object& object : problem.objects) {
+      costs.before += object.load;
+    }
+    const Costs all = co_await all_reduce(rounds, costs, [](const Costs& one, const Costs& other) {
+      return Costs{std::max(one.before, other.before), std::max(one.after, other.after)};
+    });
+    if (all.after >= all.before) {
+      std::ranges::fill(placement, self);
+    }
+  }
+  co_return placement;
+}
+
+}  // namespace plait::data::balance::detail

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/data/balance/refine.hpp"
+
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plait/data/balance/detail/placing.hpp"
+#include "plait/data/balance/detail/sharing.hpp"
+#include "plait/data/balance/greedy.hpp"
+#include "plait/data/balance/objective.hpp"
+
+namespace plait::data::balance {
+namespace {
+
+constexpr std::array<std::string_view, 2> beginnings{"greedy", "now"};
+
+}  // namespace
+
+Refine::Refine(Settings& settings) {
+  options_.from = static_cast<RefineOptions::From>(settings.choice("from", beginnings));
+  options_.tolerance = settings.number("tolerance", options_.tolerance);
+  options_.tries = settings.count("tries", options_.tries, 1);
+}
+
+std::string Refine::name() const {
+  return fmt::format("refine:from={},tolerance={},tries={}",
+                     beginnings[static_cast<std::size_t>(options_.from)],
+                     options_.tolerance,
+                     options_.tries);
+}
+
+Decision Refine::decide(const Problem& problem) const {
+  check(problem);
+  Placement placement =
+      options_.from == RefineOptions::From::now ? present_placement(problem) : Greedy{}.decide(problem).placement;
+  detail::share_out(problem, placement, options_.tolerance, options_.tries);
+  return {.placement = detail::if_better(problem, std::move(placement))};
+}
+
+}  // namespace plait::data::balance
