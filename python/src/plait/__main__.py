@@ -13,7 +13,7 @@ import typer
 
 from plait import __version__
 from plait._errors import PlaitError
-from plait.cli import export, fit, import_, predict, record, replay
+from plait.cli import balance, export, fit, import_, predict, record, replay
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -356,6 +356,7 @@ def lab(
     raise typer.Exit(module.run_lab(command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind))
 
 
+balance.add(app)
 export.add(app)
 fit.add(app)
 import_.add(app)

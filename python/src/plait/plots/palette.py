@@ -100,6 +100,10 @@ def rank_colour(rank: int) -> str:
     return _RANKS[rank % len(_RANKS)]
 
 
+def kind_colour(number: int) -> str:
+    return _KINDS[number % len(_KINDS)]
+
+
 def span_colour(kind: int) -> str:
     return _SPANS[kind % len(_SPANS)]
 

@@ -20,7 +20,10 @@ json task_of(const StatisticsTask& task, Rank rank) {
               {"migratable", task.is_migratable},
               {"index", task.index}};
   json user = json::object();
-  if (task.bytes > 0) {
+  if (task.bytes > 0 || task.position) {
+    // LBAF wants both of the first, as soon as there is anything.
+    user["task_footprint_bytes"] = task.bytes;
+    user["task_working_bytes"] = 0.0;
     user["task_serialized_bytes"] = task.bytes;
   }
   if (task.position) {

@@ -48,9 +48,10 @@ Verdict Trigger::judge(double gain_a_phase, double cost) const {
 Verdict Trigger::before_deciding(double load_max, double load_mean, double load_bound) const {
   const double imbalance = load_mean > 0 ? load_max / load_mean - 1 : 0;
   if (imbalance < options_.imbalance_min) {
-    return {.reason = fmt::format("the imbalance is {:.3g}, below the {:.3g} from which on it matters",
-                                  imbalance,
-                                  options_.imbalance_min)};
+    return {
+        .is_minor = true,
+        .reason = fmt::format(
+            "the imbalance is {:.3g}, below the {:.3g} from which on it matters", imbalance, options_.imbalance_min)};
   }
   // How much will move is not known yet: at least what takes the fixed part.
   Verdict verdict = judge(load_max - load_bound, deciding_ + moving_cost(0));

@@ -16,9 +16,10 @@ struct TriggerOptions {
 /// Whether to go on, and in words why not.
 struct Verdict {
   bool is_worth_it = false;
-  double gain = 0;     ///< Seconds over the horizon.
-  double cost = 0;     ///< Seconds, as learnt.
-  std::string reason;  ///< Of not going on: a sentence. Empty when it is worth it.
+  bool is_minor = false;  ///< The imbalance is below the least that matters.
+  double gain = 0;        ///< Seconds over the horizon.
+  double cost = 0;        ///< Seconds, as learnt.
+  std::string reason;     ///< Of not going on: a sentence. Empty when it is worth it.
 };
 
 /// Decides whether balancing pays, from what earlier balancings took.

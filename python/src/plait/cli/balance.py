@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait balance`: what balancers make of recorded loads."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_COSTS = "What counts beside load"
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(balance)
+
+
+def balance(
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="Load statistics, one file a rank, or their folder."),
+    ] = None,
+    balancer: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Or NAME:OPTION=VALUE,...; several times. [all]"),
+    ] = None,
+    all_balancers: Annotated[bool, typer.Option("--all", help="Every balancer, each as it is.")] = False,
+    list_balancers: Annotated[bool, typer.Option("--list", help="Show the balancers and end.")] = False,
+    ranks: Annotated[
+        int | None, typer.Option(min=1, max=1_000_000, metavar="N", help="Place on N ranks.")
+    ] = None,
+    phase: Annotated[
+        int | None, typer.Option(min=0, metavar="P", help="Which phase. [the last of all ranks]")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="PREFIX", help="Write the best placement as PREFIX.RANK.json."),
+    ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="PNG", help="Draw the loads of the ranks.")
+    ] = None,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
+    ] = None,
+    between_ranks: Annotated[
+        float,
+        typer.Option(min=0, metavar="S", help="Seconds a byte within a node.", rich_help_panel=_COSTS),
+    ] = 0.0,
+    between_nodes: Annotated[
+        float,
+        typer.Option(min=0, metavar="S", help="Seconds a byte between nodes.", rich_help_panel=_COSTS),
+    ] = 0.0,
+    moved: Annotated[
+        float,
+        typer.Option(min=0, metavar="S", help="Seconds a byte that moves.", rich_help_panel=_COSTS),
+    ] = 0.0,
+    memory: Annotated[
+        float | None,
+        typer.Option(min=1, metavar="BYTES", help="Most on a rank.", rich_help_panel=_COSTS),
+    ] = None,
+    ranks_per_node: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Not those recorded.", rich_help_panel=_COSTS),
+    ] = None,
+) -> None:
+    """Try balancers on the recorded loads of a run, without running anything.
+
+    Reads the load statistics that plait writes (RebalanceOptions::statistics) and that vt writes
+    (--vt_lb_data), in vt's JSON format, one file a rank. The first line of the table is the placement
+    as it was; then a line for each balancer. The imbalance is the load of the fullest rank over the
+    mean, less 1: what a phase takes longer than it need. Above the table stands the imbalance below
+    which no placement gets. Rounds and messages are what deciding takes, moved is what carrying it
+    out takes, and the bytes between ranks are what elements then send each other across ranks in
+    each phase.
+
+    Without weights only load counts. A byte's time on your network (the gap per byte of `plait fit`) as
+    --between-ranks and --between-nodes makes balancers weigh messages against load.
+
+    Examples:
+
+      plait balance runs/first/stats.*.json
+
+      plait balance stats.*.json --balancer refine --balancer diffusion:iterations=20
+
+      plait balance stats.*.json --ranks 64 --phase 12 --picture loads.png
+
+      plait balance vt/data.*.json --between-nodes 1e-9 --ranks-per-node 48 --output better/data
+    """
+    words: list[str] = []
+    for name, value in (
+        *(("--ranks", ranks), ("--phase", phase), ("--output", output), ("--json", json_file)),
+        *(("--memory", memory), ("--ranks-per-node", ranks_per_node)),
+        *(("--between-ranks", between_ranks or None), ("--between-nodes", between_nodes or None)),
+        ("--moved", moved or None),
+    ):
+        words += [] if value is None else [name, str(value)]
+    names = [] if all_balancers else balancer or []
+    module = import_module("plait.commands.balance")
+    if list_balancers:
+        raise typer.Exit(module.show_balancers())
+    words += [word for name in names for word in ("--balancer", name)]
+    raise typer.Exit(module.balance(files or [], words, picture))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""plait-balance as `plait balance` calls it: tables, files that read back, bad files. Called with PROGRAM MPIEXEC."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import re
+import unittest
+
+from program_case import ProgramCase
+
+
+def write_run(folder: pathlib.Path, ranks: int = 4, side: int = 8) -> list[pathlib.Path]:
+    """Elements of a square in rows on the ranks, the first row heaviest, which talk along rows and columns."""
+    paths = []
+    for rank in range(ranks):
+        tasks, messages = [], []
+        for i in range(rank * side * side // ranks, (rank + 1) * side * side // ranks):
+            x, y = i % side, i // side
+            entity = {"type": "object", "id": i, "home": rank, "migratable": True, "index": [x, y]}
+            user = {"task_serialized_bytes": 100.0}
+            times = {"node": rank, "resource": "cpu", "time": 1.0 / (1 + y)}
+            tasks.append({**times, "entity": entity, "user_defined": user})
+            for other in ([i + 1] if x + 1 < side else []) + ([i + side] if y + 1 < side else []):
+                ends = {"from": {"type": "object", "id": i}, "to": {"type": "object", "id": other}}
+                messages.append({"type": "SendRecv", "bytes": 8.0, "messages": 1, **ends})
+        phases = [{"id": phase, "tasks": tasks, "communications": messages} for phase in (2, 3)]
+        whole = {"type": "LBDatafile", "metadata": {"rank": rank}, "phases": phases}
+        path = folder / f"stats.{rank}.json"
+        path.write_text(json.dumps(whole))
+        paths.append(path)
+    return paths
+
+
+class Program(ProgramCase):
+    def test_a_table_has_a_line_for_each_balancer(self) -> None:
+        files = write_run(self.folder)
+        names = [line.split()[0] for line in self.good("--list", ranks=0).splitlines()]
+        self.assertLessEqual({"greedy", "diffusion", "curve", "bisection", "two_level"}, set(names))
+        text = self.good(*files, "--json", self.folder / "all.json", ranks=0)
+        self.assertIn("phase 3 of 2 to 3: 64 objects on 4 ranks", text)
+        results = json.loads((self.folder / "all.json").read_text())
+        self.assertEqual([line["balancer"] for line in results["lines"]], ["as it is", *names])
+        before = results["lines"][0]
+        for line in results["lines"][1:]:
+            with self.subTest(line["balancer"]):
+                self.assertLess(line["imbalance"], before["imbalance"] / 3)
+                self.assertAlmostEqual(sum(line["loads_s"]), sum(before["loads_s"]))
+                self.assertGreaterEqual(max(line["loads_s"]), results["load_bound_s"] - 1e-12)
+                self.assertEqual(line["objects_moved"] * 100, line["bytes_moved"])
+
+    def test_the_placement_that_is_written_is_the_one_of_the_table(self) -> None:
+        files = write_run(self.folder)
+        first = self.good(*files, "--balancer", "curve", "--output", self.folder / "new" / "stats", ranks=0)
+        self.assertIn("wrote the placement of curve", first)
+        again = self.good(*sorted((self.folder / "new").iterdir()), "--balancer", "greedy", ranks=0)
+        number = r" +(\d\.\d+) "
+        then = re.search("curve" + number, first)
+        now = re.search("as it is" + number, again)
+        self.assertEqual(then[1], now[1])
+
+    def test_other_ranks_weights_and_memory_are_taken(self) -> None:
+        files = write_run(self.folder)
+        text = self.good(*files, "--ranks", 16, "--phase", 2, "--balancer", "bisection", ranks=0)
+        self.assertIn("64 objects on 16 ranks", text)
+        options = ["--json", self.folder / "r.json", "--between-ranks", 0.01, "--memory", 1700]
+        self.good(*files, *options, "--balancer", "greedy", "--ranks-per-node", 2, ranks=0)
+        line = json.loads((self.folder / "r.json").read_text())["lines"][1]
+        self.assertLessEqual(line["memory_max_bytes"], 1700)
+        self.assertGreater(line["bytes_between_nodes"], 0)
+
+    def test_trouble_is_told_with_the_file(self) -> None:
+        files = write_run(self.folder)
+        self.refused("the file of rank 2 is missing", files[0], files[1], files[3], ranks=0)
+        self.refused("phase 9 is missing; 2 phases from 2 to 3", *files, "--phase", 9, ranks=0)
+        self.refused("there is no balancer best", *files, "--balancer", "best", ranks=0)
+        self.refused("iterations", *files, "--balancer", "diffusion:iterations=-1", ranks=0)
+        files[1].write_text(files[1].read_text()[:200])
+        self.refused("stats.1.json: the file ends too early", *files, ranks=0)
+        self.refused("there are no files", ranks=0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=["program_test"])
