@@ -17,6 +17,7 @@
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/collection.hpp"
+#include "plait/data/rebalancer.hpp"
 #include "plait/data/mapping.hpp"
 #include "plait/data/options.hpp"
 #include "plait/data/report.hpp"
