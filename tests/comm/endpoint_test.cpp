@@ -428,6 +428,35 @@ TEST(Endpoint, keeps_everybody_out_of_the_network_while_it_is_held) {
   ranks.until([&] { return receive.is_complete(); });
 }
 
+/// More messages than may be under way, and one that nobody asks for.
+TEST(Endpoint, leaves_nothing_behind_that_needs_it_after_a_flush) {
+  constexpr std::size_t message_count = 3000;
+  LoopbackRanks ranks{2};
+  const Bytes asked_for = pattern(100, 1);
+  const Bytes never_asked_for(long_bytes);
+  for (std::size_t i = 0; i < message_count; ++i) {
+    static_cast<void>(ranks[0].send({Rank{1}, Tag{1}}, asked_for));
+  }
+  Request never = ranks[0].send({Rank{1}, Tag{2}}, never_asked_for);
+  std::atomic<bool> is_flushed = false;
+  std::jthread flushing{[&] {
+    ranks[0].flush();
+    is_flushed = true;
+  }};
+  while (!is_flushed) {
+    ranks[1].progress();
+  }
+  for (std::size_t i = 0; i < message_count; ++i) {  // without the sender
+    Bytes received;
+    Request receive = ranks[1].receive({Rank{0}, Tag{1}}, received);
+    for (int looks = 0; looks < 1000 && !receive.test(); ++looks) {
+    }
+    ASSERT_TRUE(receive.is_complete()) << i;
+    ASSERT_EQ(received, asked_for);
+  }
+  EXPECT_FALSE(never.is_complete());
+}
+
 /// A receive may be cancelled while its message comes: exactly one of both happens.
 TEST(Endpoint, either_cancels_a_receive_or_completes_it) {
   LoopbackRanks ranks{2};

@@ -335,6 +335,13 @@ void Endpoint::drain() {
   });
 }
 
+void Endpoint::flush() {
+  progress_until([this] {
+    const Lock lock{mutex_};
+    return engine_->has_left_what_may();
+  });
+}
+
 std::uint64_t Endpoint::packet_count() const {
   const Lock lock{mutex_};
   return engine_->packet_count();

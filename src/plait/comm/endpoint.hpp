@@ -133,6 +133,10 @@ class Endpoint {
   void progress_until(const std::function<bool()>& is_done);
   /// Makes progress until everything sent has left. Throws as `progress_until`.
   void drain();
+  /// Makes progress until nothing of this rank waits to leave but long messages that nobody has asked for yet: what the
+  /// program has seen complete then arrives without this rank's help. For before calls that block elsewhere, as MPI's.
+  /// Throws as `progress_until`.
+  void flush();
 
   /// What has ended the run, if anything has: the network's own failure, or what a peer said in `stop_all`.
   [[nodiscard]] std::optional<Error> failure() const;

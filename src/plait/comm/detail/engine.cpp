@@ -155,8 +155,11 @@ void Engine::drop(std::unique_ptr<Unexpected> message) {
 }
 
 bool Engine::has_left_all() const {
-  return with_backlog_.empty() && free_announced_.size() == announced_.size() && wanted_pieces_.empty() &&
-         driver_.is_idle();
+  return has_left_what_may() && free_announced_.size() == announced_.size();
+}
+
+bool Engine::has_left_what_may() const {
+  return with_backlog_.empty() && wanted_pieces_.empty() && driver_.is_idle();
 }
 
 std::vector<std::string> Engine::never_received() const {

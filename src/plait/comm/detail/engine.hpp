@@ -76,6 +76,8 @@ class Engine {
   void set_failure(const Error& reason);
 
   [[nodiscard]] bool has_left_all() const;
+  /// All but announced messages that nobody has asked for yet.
+  [[nodiscard]] bool has_left_what_may() const;
   /// Whether somebody should poll soon: anything is in flight, in either direction.
   [[nodiscard]] bool needs_polls() const {
     return outstanding_ > 0 || is_driver_busy_ || !with_backlog_.empty() || bulk_count_ > 0;
