@@ -60,6 +60,7 @@ CollectionEngine::CollectionEngine(const Parts& parts,
       next_in_(rank_count_) {
   endpoint_.on(handler_, [this](const comm::ActiveMessage& message) { arrive(message); });
   comm::barrier(group_).wait();  // from now on messages may come
+  endpoint_.flush();
 }
 
 CollectionEngine::~CollectionEngine() {
@@ -253,6 +254,7 @@ void CollectionEngine::close_phase() {
     run_->close();
     run_.reset();
   }
+  endpoint_.flush();  // others learn of the end from here, and this rank may block elsewhere next
   {
     const std::lock_guard lock{early_lock_};
     open_phase_ = 0;
