@@ -15,6 +15,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/net/combined/combined_driver.hpp"
+#include "plait/net/mpi/detail/call.hpp"
 #include "plait/net/mpi/exchange.hpp"
 #include "plait/net/mpi/mpi_driver.hpp"
 
@@ -182,6 +183,11 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
 }  // namespace
 
 DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options) {
+  if (!net::detail::is_mpi_usable()) {
+    throw Error{ErrorCode::network,
+                "MPI is not initialised, or finalised already; make the runtime after MPI_Init_thread, or keep an "
+                "MpiSession, and end it before MPI_Finalize"};
+  }
   switch (options.choice) {
     case NetworkChoice::mpi:
       return make_mpi(communicator, options);

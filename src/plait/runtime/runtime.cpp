@@ -12,6 +12,10 @@
 #include "plait/runtime/network.hpp"
 #include "plait/trace/meta.hpp"
 
+#ifdef PLAIT_WITH_MPI
+#include "plait/net/mpi/detail/call.hpp"
+#endif
+
 namespace plait {
 
 namespace {
@@ -93,7 +97,9 @@ namespace {
 
 Options allowed_by_mpi(Options options) {
   int level = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&level);
+  if (net::detail::is_mpi_usable()) {  // else make_network says so
+    MPI_Query_thread(&level);
+  }
   if (level < MPI_THREAD_SERIALIZED) {
     options.progression.mode = comm::ProgressionMode::none;
   }
