@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <barrier>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 #include <vector>
