@@ -45,6 +45,22 @@ if(NOT libfabric_FOUND)
   message(STATUS "plait: libfabric not found; the ofi driver and its tests are not built (Debian: libfabric-dev)")
 endif()
 
+# Balancers to compare with. Zoltan calls MPI, and must be made with the one found above.
+if(PLAIT_WITH_MPI)
+  find_path(PLAIT_ZOLTAN_INCLUDE zoltan.h PATH_SUFFIXES trilinos DOC "Folder of zoltan.h")
+  find_library(PLAIT_ZOLTAN_LIBRARY NAMES trilinos_zoltan zoltan DOC "Zoltan")
+  mark_as_advanced(PLAIT_ZOLTAN_INCLUDE PLAIT_ZOLTAN_LIBRARY)
+  if(NOT PLAIT_ZOLTAN_INCLUDE OR NOT PLAIT_ZOLTAN_LIBRARY)
+    message(STATUS "plait: Zoltan not found; the balancers zoltan_* are not built (Debian: libtrilinos-zoltan-dev)")
+  elseif("${MPI_C_INCLUDE_DIRS};${MPI_C_LIBRARIES}" MATCHES "mpich" AND PLAIT_ZOLTAN_LIBRARY MATCHES "trilinos")
+    message(STATUS "plait: the archive's Zoltan is made with Open MPI; the balancers zoltan_* are not built with MPICH")
+  else()
+    add_library(Zoltan::zoltan INTERFACE IMPORTED)
+    target_include_directories(Zoltan::zoltan SYSTEM INTERFACE ${PLAIT_ZOLTAN_INCLUDE})
+    target_link_libraries(Zoltan::zoltan INTERFACE ${PLAIT_ZOLTAN_LIBRARY})
+  endif()
+endif()
+
 # Tiles are computed by these. Any BLAS with a C interface does; OpenBLAS is told to use one thread a call.
 pkg_search_module(cblas QUIET IMPORTED_TARGET openblas cblas)
 pkg_check_modules(lapacke QUIET IMPORTED_TARGET lapacke)

@@ -26,8 +26,8 @@ SOURCE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
-    r"src/plait/(net/mpi|data/hdf5/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
-    r"|examples/|bench/|tests/(net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|mpi)"
+    r"src/plait/(net/mpi|data/balance/zoltan|data/hdf5/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
+    r"|examples/|bench/|tests/(data/balance/zoltan|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

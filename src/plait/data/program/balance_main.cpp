@@ -20,8 +20,13 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/error.hpp"
 #include "plait/data/balance/balancers.hpp"
+#include "plait/data/balance/detail/movable.hpp"
 #include "plait/data/balance/objective.hpp"
 #include "plait/data/balance/recorded_loads.hpp"
+#ifdef PLAIT_WITH_ZOLTAN
+#include "plait/data/balance/zoltan/zoltan.hpp"
+#include "plait/net/mpi/session.hpp"
+#endif
 
 namespace {
 
@@ -97,12 +102,45 @@ Problem problem_of(const Options& options, const RecordedLoads& recorded, std::u
   return problem;
 }
 
-Line line_of(const std::string& text, const Problem& problem) {
-  const std::unique_ptr<plait::data::balance::Balancer> balancer = plait::data::balance::make_balancer(text);
+/// Balancers by name, those of Zoltan among them. These need MPI, which takes long to start: only when one is asked
+/// for.
+class Balancers {
+ public:
+  Balancers(int& argc, char**& argv) : argc_{argc}, argv_{argv} {}
+
+  [[nodiscard]] std::unique_ptr<plait::data::balance::Balancer> make(const std::string& text) {
+    if (!text.starts_with("zoltan")) {
+      return plait::data::balance::make_balancer(text);
+    }
+#ifdef PLAIT_WITH_ZOLTAN
+    const plait::data::balance::ZoltanMethod method = plait::data::balance::zoltan_method(text);
+    if (!session_) {
+      session_.emplace(argc_, argv_);
+    }
+    return std::make_unique<plait::data::balance::Zoltan>(method);
+#else
+    throw plait::Error{plait::ErrorCode::bad_argument,
+                       text + " is not in this build: install libtrilinos-zoltan-dev, and configure it with MPI again"};
+#endif
+  }
+
+ private:
+  int& argc_;
+  char**& argv_;
+#ifdef PLAIT_WITH_ZOLTAN
+  std::optional<plait::net::MpiSession> session_;
+#endif
+};
+
+Line line_of(const std::string& text, const Problem& problem, Balancers& balancers) {
+  const std::unique_ptr<plait::data::balance::Balancer> balancer = balancers.make(text);
   const plait::SteadyClock clock;
   const plait::nanoseconds start = clock.now();
   Line line{.name = text, .decision = balancer->decide(problem)};
   line.seconds = std::chrono::duration<double>{clock.now() - start}.count();
+  if (line.decision.messages == 0) {
+    plait::data::balance::detail::count_as_gathered(problem, line.decision);
+  }
   line.score = plait::data::balance::score(problem, line.decision.placement);
   line.loads = plait::data::balance::rank_loads(problem, line.decision.placement);
   return line;
@@ -208,7 +246,7 @@ nlohmann::json result_of(const Problem& problem, const std::vector<Line>& lines)
   return result;
 }
 
-void balance_all(const Options& options) {
+void balance_all(const Options& options, Balancers& balancers) {
   const std::vector<std::filesystem::path> paths(options.files.begin(), options.files.end());
   const RecordedLoads recorded{paths};
   const std::vector<std::uint64_t> phases = recorded.phases();
@@ -234,7 +272,7 @@ void balance_all(const Options& options) {
              mean,
              mean > 0 ? std::max(0.0, plait::data::balance::load_bound(problem) / mean - 1) : 0);
   for (const std::string& name : names_of(options)) {
-    lines.push_back(line_of(name, problem));
+    lines.push_back(line_of(name, problem, balancers));
   }
   print_table(lines);
   if (!options.json.empty()) {
@@ -279,7 +317,8 @@ int main(int argc, char** argv) {
     if (options.is_list) {
       list_balancers();
     } else {
-      balance_all(options);
+      Balancers balancers{argc, argv};
+      balance_all(options, balancers);
     }
   } catch (const std::exception& error) {
     fmt::print(stderr, "plait balance: {}\n", error.what());

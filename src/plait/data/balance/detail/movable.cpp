@@ -2,6 +2,7 @@
 #include "plait/data/balance/detail/movable.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "plait/data/balance/objective.hpp"
 
@@ -106,10 +107,12 @@ void count_as_gathered(const Problem& problem, Decision& decision) {
   constexpr std::uint64_t bytes_of_object = 8 + 8 + 8 + 24;  // id, load, bytes, position
   constexpr std::uint64_t bytes_of_edge = 8 + 8 + 8;
   constexpr std::uint64_t bytes_of_place = 4;
-  decision.rounds = 2;
+  const auto levels = static_cast<std::uint32_t>(std::bit_width(problem.rank_count - 1U));
+  decision.rounds = 2 * levels;
   decision.messages = 2 * (static_cast<std::uint64_t>(problem.rank_count) - 1);
+  // In a tree a rank is half of the levels away from the root, in the mean.
   decision.message_bytes =
-      problem.objects.size() * (bytes_of_object + bytes_of_place) + problem.edges.size() * bytes_of_edge;
+      (problem.objects.size() * (bytes_of_object + bytes_of_place) + problem.edges.size() * bytes_of_edge) * levels / 2;
 }
 
 }  // namespace plait::data::balance::detail

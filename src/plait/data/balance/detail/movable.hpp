@@ -22,7 +22,7 @@ struct Movable {
 /// more.
 void respect_memory(const Problem& problem, Placement& placement);
 
-/// Sets rounds, messages and bytes to those of sending every object to rank 0 and every place back.
+/// Sets rounds, messages and bytes to those of sending every object along a tree to rank 0, and every place back.
 void count_as_gathered(const Problem& problem, Decision& decision);
 
 }  // namespace plait::data::balance::detail
