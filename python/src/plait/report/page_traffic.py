@@ -4,16 +4,20 @@
 from __future__ import annotations
 
 import numpy as np
+import polars as pl
 
-from plait._units import format_bytes, format_share
+from plait._units import format_bytes, format_share, format_time
+from plait.measures.balancings import balancings
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.bars import columns
-from plait.report.html import figure
+from plait.report.html import figure, table
 from plait.report.payload import Payload
 
 #: Sizes named below the columns of a histogram.
 _MARKS_MAX = 9
+#: Lines of the table of balancings.
+_BALANCINGS_MAX = 50
 
 
 def matrix_section(analysis: Analysis, payload: Payload) -> str:
@@ -89,12 +93,53 @@ def balance_section(analysis: Analysis, payload: Payload) -> str:
     each = balance["each"]
     grouped = f" Each row is the mean of {each} ranks." if each > 1 else ""
     inside = "in calls" if analysis.run.calls.height else "idle"
+    made = balancings(analysis.run)
+    marked = (
+        " Lines are balancings of collections; measured is before the next one." if made.height else ""
+    )
     return figure(
         "balance",
         f"Balance over time: the busiest rank computed {100 * whole:.1f} % more than the mean",
         f"Above: the more orange, the more of that time the rank was {inside}, not computing. A row "
         "without orange, while others have it, is what they wait for; stripes across all ranks are "
         "phases of communication. Below: in each stretch of time, how much more than the mean the rank "
-        f"that computed most did (0 is even).{grouped}",
-        '<div class="plot"></div>',
+        f"that computed most did (0 is even).{grouped}{marked}",
+        f'<div class="plot"></div>{_balancings(made)}',
     )
+
+
+def _balancings(made: pl.DataFrame) -> str:
+    """A line for each balancing of a collection; the latest where there are many."""
+    if not made.height:
+        return ""
+    rows = []
+    for row in made.tail(_BALANCINGS_MAX).iter_rows(named=True):
+        shares = [row["before"], row["predicted"], row["measured"]]
+        moved = row["objects_moved"]
+        rows.append(
+            [
+                f"{row['step']:,}",
+                *("" if share is None else f"{100 * share:.2f} %" for share in shares),
+                "nothing" if moved is None else f"{moved:,.0f}",
+                "" if moved is None else format_bytes(int(row["bytes_moved"] or 0)),
+                *(
+                    "" if row[name] is None else format_time(row[name])
+                    for name in ("decide_ns", "move_ns")
+                ),
+            ]
+        )
+    left_out = made.height - _BALANCINGS_MAX
+    caption = "Balancings" + (
+        f" (the last {_BALANCINGS_MAX} of {made.height:,})" if left_out > 0 else ""
+    )
+    heads = [
+        "phase",
+        "imbalance before",
+        "predicted",
+        "measured",
+        "moved",
+        "bytes",
+        "to decide",
+        "to move",
+    ]
+    return table(caption, heads, rows)

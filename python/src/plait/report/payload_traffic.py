@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from plait.measures.balance import waiting_shares
+from plait.measures.balancings import balancings
 from plait.measures.rank_groups import Matrix, group_matrix, group_rows, group_size
 from plait.plots import palette
 from plait.report.analysis import Analysis
@@ -84,6 +85,7 @@ def _balance(analysis: Analysis) -> tuple[dict[str, Any] | None, dict[str, str]]
         "rows": rows.shape[0],
         "edges_ns": (balance.edges_ns - low).tolist(),
         "imbalance": np.round(balance.imbalance, 4).tolist(),
+        "balancings_ns": (balancings(analysis.run)["time_ns"] - low).to_list(),
         "name": "in calls" if analysis.run.calls.height else "idle",
         "colours": [list(palette.WAITING), list(palette.WAITING_DARK)],
     }

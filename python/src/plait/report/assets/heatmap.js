@@ -172,6 +172,8 @@ plait.ImbalancePanel = class extends plait.Panel {
     ctx.save(); ctx.beginPath(); ctx.rect(this.left, this.top, this.right - this.left, this.bottom - this.top); ctx.clip();
     ctx.fillStyle = "#D55E00"; ctx.globalAlpha = 0.75;
     imbalance.forEach((v, i) => { const x = this.x(edges[i] / q), w = this.x(edges[i + 1] / q) - x; ctx.fillRect(x, y(v), Math.max(1, w - 0.6), this.bottom - y(v)); });
+    ctx.globalAlpha = 1; ctx.fillStyle = "#0077BB";
+    for (const time of this.info.balancings_ns) ctx.fillRect(this.x(time / q) - 0.75, this.top, 1.5, this.bottom - this.top);
     ctx.restore();
     this.timeAxis();
     this.drawSelection(ctx);
