@@ -142,6 +142,23 @@ TEST_P(Works, keep_a_value_as_a_reader_has_seen_it_until_the_reader_is_gone) {
   });
 }
 
+struct Counter {
+  int value = 0;
+  void count() { ++value; }
+};
+int value_of(const Counter& counter) {
+  return counter.value;
+}
+
+TEST_P(Works, are_anything_that_can_be_called) {
+  on_ranks(1, [](FlowRank& rank) {
+    Work work{rank};
+    Ref<Counter> counter = work(&Counter::count, work.ref<Counter>());
+    EXPECT_EQ(work.take(work(value_of, counter.read())), 1);
+    work.wait();
+  });
+}
+
 TEST_P(Works, wait_with_a_token_for_what_they_do_not_see) {
   on_ranks(1, [](FlowRank& rank) {
     Work work{rank};

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/data/work.hpp"
 #include "plait/trace/reader.hpp"
 
 #include "runtime/loopback_run.hpp"
@@ -128,6 +129,15 @@ TEST(Runtime, leaves_its_graphs_in_the_trace_once_and_again_after_a_change) {
   EXPECT_EQ(places(1), 3U);
   EXPECT_EQ(places(2), 0U) << "a spawned task is of no graph";
   EXPECT_EQ(rank.tasks[1].event.caused_by, rank.tasks[0].event.task) << "not the join, which leaves no record";
+}
+
+TEST(Runtime, has_work_of_its_own) {
+  test::run_on_loopback(2, {.worker_count = 2}, [](Runtime& runtime) {
+    data::Ref<int> value = runtime.ref<int>(3);
+    value = runtime.work([](int& now) { now *= 2; }, std::move(value));
+    EXPECT_EQ(runtime.works().take(std::move(value)), 6);
+    runtime.works().wait();
+  });
 }
 
 TEST(Runtime, refuses_to_work_without_workers) {

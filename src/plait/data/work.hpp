@@ -74,15 +74,15 @@ class Work {
   /// Throws: what has ended the run, if anything has. Cost: below 1 us beyond the function; may execute works when more
   /// than the window are under way.
   template <class Function, class... Refs>
-    requires(!std::same_as<std::remove_cvref_t<Function>, WorkKind>)
+    requires(!std::same_as<std::decay_t<Function>, WorkKind>)
   auto operator()(Function&& function, Refs&&... refs) {
-    using Kept = std::remove_cvref_t<Function>;
+    using Kept = std::decay_t<Function>;
     return (*this)(
         WorkKind{&task::detail::kind_of_type<Kept>}, std::forward<Function>(function), std::forward<Refs>(refs)...);
   }
   template <class Function, class... Refs>
   auto operator()(WorkKind kind, Function&& function, Refs&&... refs) {
-    if constexpr (detail::check_work<std::remove_cvref_t<Function>, Refs...>()) {
+    if constexpr (detail::check_work<std::decay_t<Function>, Refs...>()) {
       return detail::run_work(*engine_, *kind.name, std::forward<Function>(function), refs...);
     }
   }
@@ -92,18 +92,18 @@ class Work {
   /// comes as an optional: of nothing where it was not called.
   template <class Condition, class Function, class... Refs>
   auto when(Condition&& condition, Function&& function, Refs&&... refs) {
-    using Kept = std::remove_cvref_t<Function>;
+    using Kept = std::decay_t<Function>;
     const WorkKind kind{&task::detail::kind_of_type<Kept>};
     if constexpr (detail::check_condition<Condition, Kept, Refs...>()) {
-      if constexpr (detail::is_ref<std::remove_cvref_t<Condition>>) {
+      if constexpr (detail::is_ref<std::decay_t<Condition>>) {
         return (*this)(kind,
                        detail::IfTrue<Kept>{std::forward<Function>(function)},
                        std::forward<Condition>(condition),
                        std::forward<Refs>(refs)...);
       } else {
         return (*this)(kind,
-                       detail::IfHolds<std::remove_cvref_t<Condition>, Kept>{std::forward<Condition>(condition),
-                                                                             std::forward<Function>(function)},
+                       detail::IfHolds<std::decay_t<Condition>, Kept>{std::forward<Condition>(condition),
+                                                                      std::forward<Function>(function)},
                        std::forward<Refs>(refs)...);
       }
     }

@@ -7,6 +7,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
+#include "plait/data/work.hpp"
 #include "plait/runtime/clock_sync.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/network.hpp"
@@ -123,7 +124,15 @@ Runtime::~Runtime() {
   }
 }
 
+data::Work& Runtime::works() {
+  if (!works_) {
+    works_ = std::make_unique<data::Work>(*this);
+  }
+  return *works_;
+}
+
 void Runtime::end() {
+  works_.reset();
   endpoint_.drain();
   barrier(endpoint_);
   if (recorder_.is_on()) {

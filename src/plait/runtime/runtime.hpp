@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
@@ -18,6 +19,10 @@
 #ifdef PLAIT_WITH_MPI
 #include <mpi.h>
 #endif
+
+namespace plait::data {
+class Work;
+}
 
 namespace plait {
 
@@ -59,6 +64,18 @@ class Runtime {
   void run(task::Graph& graph, std::span<const task::Task> active) { scheduler_.run(graph, active); }
   void run(task::Graph& graph) { scheduler_.run(graph); }
 
+  /// This runtime's own work on references, made when it is first asked for; its `wait` is to be called before other
+  /// runs, and before the end. What follows calls it, where `data/work.hpp` is included.
+  [[nodiscard]] data::Work& works();
+  template <class Works = data::Work, class... Arguments>
+  auto work(Arguments&&... arguments) {
+    return static_cast<Works&>(works())(std::forward<Arguments>(arguments)...);
+  }
+  template <class T, class Works = data::Work, class... Arguments>
+  [[nodiscard]] auto ref(Arguments&&... arguments) {
+    return static_cast<Works&>(works()).template ref<T>(std::forward<Arguments>(arguments)...);
+  }
+
  private:
   void end();
 
@@ -69,6 +86,7 @@ class Runtime {
   trace::Meta meta_;
   WaitPolicy wait_;
   task::Scheduler scheduler_;
+  std::unique_ptr<data::Work> works_;
   int exceptions_at_start_;
   comm::Progression progression_;  // last: its threads use the endpoint
 };

@@ -49,8 +49,8 @@ struct Job final : task::detail::Node, comm::Completion {
   }
 
   template <class Kernel>
-  std::remove_cvref_t<Kernel>& emplace(Kernel&& made) {
-    using Kept = std::remove_cvref_t<Kernel>;
+  std::decay_t<Kernel>& emplace(Kernel&& made) {
+    using Kept = std::decay_t<Kernel>;
     if constexpr (sizeof(Kept) <= kernel_bytes && alignof(Kept) <= alignof(std::max_align_t)) {
       kernel = ::new (static_cast<void*>(kernel_memory)) Kept(std::forward<Kernel>(made));
       destroy = [](Job& job) noexcept { std::destroy_at(static_cast<Kept*>(job.kernel)); };

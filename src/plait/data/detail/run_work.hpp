@@ -72,7 +72,7 @@ template <class Function, class... Refs>
 
 template <class Condition, class Function, class... Refs>
 [[nodiscard]] consteval bool check_condition() {
-  using Kept = std::remove_cvref_t<Condition>;
+  using Kept = std::decay_t<Condition>;
   if constexpr (!(is_ref<std::remove_cvref_t<Refs>> && ...)) {
     return true;  // check_work() says what is wrong
   } else if constexpr (is_ref<Kept>) {
@@ -210,7 +210,7 @@ template <class... Parts>
 /// Expects: `check_work`.
 template <class Function, class... Refs>
 auto run_work(WorkEngine& engine, const task::detail::KindName& kind, Function&& function, Refs&... refs) {
-  using Kept = std::remove_cvref_t<Function>;
+  using Kept = std::decay_t<Function>;
   check_values(engine, refs...);
   Job& job = engine.take(kind, sizeof...(Refs));
   job.call = &call_function<Kept, Refs...>;
@@ -230,7 +230,7 @@ template <class T, class Kernel>
                                  const comm::Address& from,
                                  Kernel&& kernel) {
   Job& job = engine.take(kind, 0);
-  job.call = &call_function<std::remove_cvref_t<Kernel>>;
+  job.call = &call_function<std::decay_t<Kernel>>;
   Bytes& bytes = job.emplace(std::forward<Kernel>(kernel)).bytes;
   auto made = reference_to_result<T>(job);
   engine.launch_receive(job, from, bytes);
