@@ -349,7 +349,10 @@ std::vector<Move> Rebalancing::decide(const balance::Balancer& balancer) {
   is_fresh_ = false;
   const LocalProblem local = problem();
   const Overview before = overview(local);
-  const auto imbalance = [&](double most) { return before.load_mean > 0 ? most / before.load_mean - 1 : 0; };
+  // Rounding must not make it negative.
+  const auto imbalance = [&](double most) {
+    return before.load_mean > 0 ? std::max(0.0, most / before.load_mean - 1) : 0.0;
+  };
   if (!history_.empty() && before.measured_mean > 0) {
     history_.back().imbalance_measured = before.measured_max / before.measured_mean - 1;
     count("balance: imbalance measured", *history_.back().imbalance_measured);
