@@ -13,7 +13,7 @@ import typer
 
 from plait import __version__
 from plait._errors import PlaitError
-from plait.cli import balance, export, fit, import_, predict, record, replay
+from plait.cli import balance, checkpoint, export, fit, import_, predict, record, replay
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -357,6 +357,7 @@ def lab(
 
 
 balance.add(app)
+checkpoint.add(app)
 export.add(app)
 fit.add(app)
 import_.add(app)

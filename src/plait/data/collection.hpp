@@ -20,6 +20,7 @@
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/data/detail/all_ranks.hpp"
 #include "plait/data/detail/collection_engine.hpp"
 #include "plait/data/detail/results.hpp"
 #include "plait/data/detail/typed_element.hpp"
@@ -219,6 +220,24 @@ class Collection {
     }
     return std::exchange(*find(id), std::move(element));
   }
+  /// Collective: elements in the place of all that there are, for restarts. `make()` gives those of this rank as pairs
+  /// of id and element; an id is given by one rank only. Throws: on all ranks, what `make` throws on any; all elements
+  /// are then as they were. Cost: a message for each element that is not at home.
+  template <class Make>
+    requires std::is_invocable_r_v<std::vector<std::pair<ElementId, T>>, Make&>
+  void replace(Make make) {
+    std::vector<std::pair<ElementId, std::unique_ptr<detail::TypedElement<T>>>> made;
+    detail::agree(engine_->group(), [&] {
+      for (auto& [id, element] : std::vector<std::pair<ElementId, T>>{make()}) {
+        made.emplace_back(id, std::make_unique<detail::TypedElement<T>>(std::move(element)));
+      }
+    });
+    std::vector<std::pair<ElementId, detail::Element*>> elements;
+    for (auto& [id, element] : made) {
+      elements.emplace_back(id, element.release());
+    }
+    engine_->replace(elements);
+  }
 
   /// The element if it is here, else null. Valid until it moves, or is erased.
   [[nodiscard]] T* find(ElementId id) const {
@@ -232,6 +251,7 @@ class Collection {
              return Local<T>{element->id, *static_cast<T*>(element->value)};
            });
   }
+  [[nodiscard]] const std::string& name() const noexcept { return engine_->name(); }
   [[nodiscard]] const Shape& shape() const noexcept { return engine_->shape(); }
 
   /// What each element of this rank has cost since the last reset, in order of id. It does not move with the element.
@@ -250,7 +270,6 @@ class Collection {
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return engine_->rank_count(); }
   /// All ranks: for collectives between phases, on every rank in the same order.
   [[nodiscard]] const comm::Group& group() const noexcept { return engine_->group(); }
-  [[nodiscard]] const std::string& name() const noexcept { return engine_->name(); }
 
  private:
   template <class A, class Runtime>

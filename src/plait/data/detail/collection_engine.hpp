@@ -100,6 +100,7 @@ class CollectionEngine final : public task::detail::Ending {
   [[nodiscard]] std::span<Element* const> local();
   PhaseReport run_phase(const PhaseWork& work, std::string_view name);
   MigrationReport migrate(std::span<const Move> moves);
+  void replace(std::span<const std::pair<ElementId, Element*>> elements);
   void send_later(ElementId to, Mail& mail) { outside_.emplace_back(to, &mail); }
   void reset_loads();
   /// Of the workers, in phases, beside what elements did; since the last reset.

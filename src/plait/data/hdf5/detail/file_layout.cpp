@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/detail/codec.hpp"
+#include "plait/data/detail/checkpoint_codec.hpp"
 #include "plait/data/hdf5/detail/handle.hpp"
 
 namespace plait::data::hdf5::detail {
@@ -363,11 +363,8 @@ FileLayout read_layout(const std::filesystem::path& file) {
 
 Bytes encode(const FileLayout& layout) {
   data::detail::Encoder out;
-  out.put(layout.program).put(layout.step).put(std::uint64_t{layout.values.size()});
-  for (const auto& [key, value] : layout.values) {
-    out.put(key).put(std::uint64_t{value.index()});
-    std::visit([&](const auto& held) { out.put(held); }, value);
-  }
+  out.put(layout.program).put(layout.step);
+  data::detail::put_values(out, layout.values);
   out.put(std::uint64_t{layout.collections.size()});
   for (const CollectionLayout& one : layout.collections) {
     out.put(one.name).put(one.type).put(one.extents).put(one.bytes).put(one.rank_first);
@@ -382,24 +379,7 @@ FileLayout decode(std::span<const std::byte> bytes) {
   FileLayout layout;
   layout.program = in.text();
   layout.step = in.number<std::uint64_t>();
-  for (auto values = in.number<std::uint64_t>(); values > 0; --values) {
-    std::string key = in.text();
-    CheckpointValue value;
-    switch (in.number<std::uint64_t>()) {
-      case 0:
-        value = in.number<std::uint64_t>();
-        break;
-      case 1:
-        value = in.number<double>();
-        break;
-      case 2:
-        value = in.text();
-        break;
-      default:
-        value = in.bytes();
-    }
-    layout.values.emplace(std::move(key), std::move(value));
-  }
+  layout.values = data::detail::take_values(in);
   layout.collections.resize(in.number<std::uint64_t>());
   for (CollectionLayout& one : layout.collections) {
     one.name = in.text();

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait checkpoint`: what is in checkpoints, and whether they are whole."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def add(app: typer.Typer) -> None:
+    app.command()(checkpoint)
+
+
+def checkpoint(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Checkpoints, or folders of them.", show_default=False),
+    ],
+) -> None:
+    """Show what checkpoints hold, and check that they are whole.
+
+    Reads every element and compares it with its checksum. Ends with status 1 when one of the files
+    cannot be used; a run would refuse it, and take an older one.
+
+    Examples:
+
+      plait checkpoint checkpoints/
+
+      plait checkpoint checkpoints/checkpoint-0000000120.h5
+    """
+    import_module("plait.commands.checkpoint").show_checkpoints(files)
