@@ -10,7 +10,9 @@
 #include "plait/base/error.hpp"
 #include "plait/data/balance/bisection.hpp"
 #include "plait/data/balance/curve.hpp"
+#include "plait/data/balance/differencing.hpp"
 #include "plait/data/balance/diffusion.hpp"
+#include "plait/data/balance/gossip.hpp"
 #include "plait/data/balance/greedy.hpp"
 #include "plait/data/balance/hypercube.hpp"
 #include "plait/data/balance/pairwise.hpp"
@@ -27,13 +29,16 @@ std::unique_ptr<Balancer> make(Settings& settings) {
 
 constexpr std::array table{
     BalancerEntry{"greedy", "the heaviest object first, each to the rank with least", make<Greedy>},
+    BalancerEntry{"gossip", "who has too much gives to some it has heard of, at random (TemperedLB)", make<Gossip>},
     BalancerEntry{"diffusion", "load flows to neighbours, and objects with it", make<Diffusion>},
     BalancerEntry{"curve", "a Hilbert curve through the objects, cut into even stretches", make<Curve>},
     BalancerEntry{"bisection", "space cut in two again and again", make<Bisection>},
     BalancerEntry{"two_level", "nodes first, then the ranks of each", make<TwoLevel>},
     BalancerEntry{"refine", "greedy, then the rank with most shares with one that has least", make<Refine>},
+    BalancerEntry{"differencing", "Karmarkar and Karp: what is most uneven evens each other out", make<Differencing>},
     BalancerEntry{"pairwise", "ranks sorted by load: the first shares with the last", make<Pairwise>},
-    BalancerEntry{"hypercube", "ranks whose numbers differ in one bit share, bit after bit", make<Hypercube>},
+    BalancerEntry{
+        "hypercube", "groups of ranks whose numbers differ in few bits share, bits after bits", make<Hypercube>},
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plait/data/balance/detail/placing.hpp"
+#include "plait/data/balance/detail/sharing.hpp"
 #include "plait/data/balance/objective.hpp"
 
 namespace plait::data::balance {
@@ -137,8 +138,10 @@ Decision Greedy::decide(const Problem& problem) const {
   check(problem);
   Growing growing{problem};
   for (const std::uint32_t object : detail::heaviest_first(problem)) {
-    if (!growing.place(object)) {
-      return {.placement = present_placement(problem)};
+    if (!growing.place(object)) {  // too little room: from what is now, which at least exists
+      growing.placement = present_placement(problem);
+      detail::share_out(problem, growing.placement, 1e-5, 1'000'000);
+      return {.placement = detail::if_better(problem, std::move(growing.placement))};
     }
   }
   detail::keep_home(problem, growing.placement);

@@ -14,6 +14,39 @@ namespace {
 constexpr double part_to_win = 0.4;
 constexpr double tolerance = 1e-9;
 
+using Tokens = std::vector<std::vector<Token>>;
+
+/// All steps; the tries that are left.
+std::uint64_t run(Sharing& sharing) {
+  while (sharing.step()) {
+  }
+  return sharing.tries_left();
+}
+
+/// Shares within groups of 64 ranks, which change: of neighbours, then of those that stand in the same place of them.
+/// Where many partners would have to be tried among all, few ranks among themselves find better ways in less time.
+void share_in_groups(const std::vector<Side>& sides, Tokens& tokens, SharingOptions options) {
+  constexpr std::size_t width = 64;
+  for (std::size_t stride = 1; stride < sides.size(); stride *= width) {
+    for (std::size_t first = 0; first < sides.size(); ++first) {
+      if (first / stride % width != 0) {
+        continue;
+      }
+      std::vector<Side> group;
+      Tokens its;
+      for (std::size_t rank = first; rank < std::min(sides.size(), first + stride * width); rank += stride) {
+        group.push_back(sides[rank]);
+        its.push_back(std::move(tokens[rank]));
+      }
+      Sharing sharing{std::move(group), std::move(its), options};
+      options.tries = run(sharing);
+      for (std::size_t i = 0; i < sharing.tokens().size(); ++i) {
+        tokens[first + i * stride] = sharing.tokens()[i];
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Sharing::Sharing(std::vector<Side> sides, std::vector<std::vector<Token>> tokens, const SharingOptions& options)
@@ -116,11 +149,22 @@ void share_out(const Problem& problem, Placement& placement, double tolerance_of
     sides.push_back({Rank{rank}, loads[rank], bytes[rank], std::max(before[rank], problem.memory_max)});
   }
   const double goal = load_bound(problem) * (1 + tolerance_of_bound);
-  Sharing sharing{std::move(sides), std::move(tokens), {.goal = goal, .moved = problem.weights.moved, .tries = tries}};
-  while (sharing.step()) {
+  SharingOptions options{.goal = goal, .moved = problem.weights.moved, .tries = tries / 8};
+  Sharing first{sides, std::move(tokens), options};
+  (void)run(first);
+  tokens = first.tokens();
+  if (!first.is_good_enough()) {
+    for (int sweep = 0; sweep < 4; ++sweep) {
+      options.tries = tries / 4;
+      share_in_groups(sides, tokens, options);
+    }
+    options.tries = tries / 4;
+    Sharing last{sides, std::move(tokens), options};
+    (void)run(last);
+    tokens = last.tokens();
   }
   for (std::uint32_t rank = 0; rank < problem.rank_count; ++rank) {
-    for (const Token& token : sharing.tokens()[rank]) {
+    for (const Token& token : tokens[rank]) {
       placement[token.number] = Rank{rank};
     }
   }

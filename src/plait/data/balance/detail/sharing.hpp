@@ -27,6 +27,8 @@ class Sharing {
 
   /// False when it is at an end.
   [[nodiscard]] bool step();
+  [[nodiscard]] bool is_good_enough() const { return order_.rbegin()->first <= options_.goal; }
+  [[nodiscard]] std::uint64_t tries_left() const noexcept { return options_.tries; }
   /// By side.
   [[nodiscard]] const std::vector<std::vector<Token>>& tokens() const noexcept { return tokens_; }
 
