@@ -242,6 +242,15 @@ std::uint64_t StaticWay<D>::local_particles() const {
   return count;
 }
 
+template <int D>
+std::vector<const Patch<D>*> StaticWay<D>::local_patches() const {
+  std::vector<const Patch<D>*> patches;
+  for (const Patch<D>& patch : patches_) {
+    patches.push_back(&patch);
+  }
+  return patches;
+}
+
 template struct Layout<2>;
 template struct Layout<3>;
 template class StaticWay<2>;

@@ -24,7 +24,7 @@ struct Layout {
 /// The plain way: every rank keeps the patches of its block for good, and steps are made of three exchanges: fields to
 /// patches, particles to their patches, charges and currents to blocks. Nobody balances anything.
 template <int D>
-class StaticWay final : public Way {
+class StaticWay final : public GridWay<D> {
  public:
   /// Collective; `ranks` is borrowed for its lifetime.
   StaticWay(Problem<D> problem, int patches_per_rank, Ranks& ranks, PoissonOptions poisson = {});
@@ -36,8 +36,10 @@ class StaticWay final : public Way {
   [[nodiscard]] const Profile& profile() const override { return profile_; }
   [[nodiscard]] std::uint64_t local_particles() const override;
 
-  /// For tests and diagnostics.
-  [[nodiscard]] Solver<D>& solver() noexcept { return solver_; }
+  [[nodiscard]] const Problem<D>& problem() const override { return problem_; }
+  [[nodiscard]] Solver<D>& solver() override { return solver_; }
+  [[nodiscard]] std::vector<const Patch<D>*> local_patches() const override;
+  /// For tests.
   [[nodiscard]] std::vector<Patch<D>>& patches() noexcept { return patches_; }
 
  private:

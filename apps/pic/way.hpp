@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <string_view>
+#include <span>
 #include <vector>
+
+#include "pic/problem.hpp"
+#include "pic/solver.hpp"
 
 namespace pic {
 
@@ -31,6 +34,17 @@ struct Profile {
   Seconds solve{};
 };
 
+/// One balancing: loads are those that the balancer saw, imbalance is the largest over the mean, less 1.
+struct BalanceNote {
+  std::uint64_t step = 0;
+  double imbalance_before = 0;
+  double imbalance_predicted = 0;
+  double imbalance_bound = 0;               ///< That no placement can be below: the heaviest patch over the mean.
+  std::uint64_t moved = 0;                  ///< Patches, of all ranks.
+  std::chrono::duration<double> decided{};  ///< Measuring and deciding, on this rank.
+  std::chrono::duration<double> migrated{};
+};
+
 /// A way of running a problem on several ranks. All give the same `Totals::checksum`. All calls are collective but
 /// those that only look.
 class Way {
@@ -49,6 +63,18 @@ class Way {
   [[nodiscard]] virtual const Profile& profile() const = 0;
   /// Particles of this rank now.
   [[nodiscard]] virtual std::uint64_t local_particles() const = 0;
+  /// Each time that patches were balanced; empty where they are not.
+  [[nodiscard]] virtual std::span<const BalanceNote> balancings() const { return {}; }
+};
+
+/// A way in which the box has D dimensions: what output and tests look at. Not collective.
+template <int D>
+class GridWay : public Way {
+ public:
+  [[nodiscard]] virtual const Problem<D>& problem() const = 0;
+  [[nodiscard]] virtual Solver<D>& solver() = 0;
+  /// Those on this rank; valid until the next step.
+  [[nodiscard]] virtual std::vector<const Patch<D>*> local_patches() const = 0;
 };
 
 }  // namespace pic

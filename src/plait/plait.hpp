@@ -17,6 +17,8 @@
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/accessor.hpp"
+#include "plait/data/balance/balancers.hpp"
+#include "plait/data/balance/objective.hpp"
 #include "plait/data/buddy.hpp"
 #include "plait/data/check_serialisation.hpp"
 #include "plait/data/checkpoint.hpp"

@@ -14,6 +14,7 @@ import warnings
 
 LIGHT = 299792458.0
 ELECTRON_MASS = 9.1093837015e-31
+CHARGE = 1.602176634e-19
 STEP = 7
 PARTICLES = 60
 
@@ -31,9 +32,7 @@ def check_viewer(viewer, folder):
     field, info = series.get_field("E", coord="x", iteration=STEP)
     assert field.shape == (10, 12)
     assert info.axes == {0: "y", 1: "x"}
-    # A code unit of the field is m c^2 / (q L), where q is the charge with which the electric constant is 1.
-    charge = math.sqrt(8.8541878128e-12 * ELECTRON_MASS * 1e-6) * LIGHT
-    unit = ELECTRON_MASS * LIGHT**2 / (charge * 1e-6)
+    unit = ELECTRON_MASS * LIGHT**2 / (CHARGE * 1e-6)
     assert math.isclose(field[9, 11], 911 * unit, rel_tol=1e-9), field[9, 11] / unit
     assert math.isclose(info.x[0], (-3 + 0.25) * 1e-6), info.x[0]
     assert math.isclose(info.dy, 0.25e-6)
@@ -45,7 +44,7 @@ def check_viewer(viewer, folder):
     assert math.isclose(ux[59], 0.059)
     assert w.sum() == 2 * PARTICLES
     assert math.isclose(mass[0], ELECTRON_MASS)
-    assert math.isclose(q[0], -charge)
+    assert math.isclose(q[0], -CHARGE)
 
 
 def check_api(api, folder):

@@ -15,7 +15,8 @@ struct OpenPmdSample {
     step.step = 7;
     step.time = 0.875;
     step.time_step = 0.125;
-    step.units = OutputUnits::electromagnetic(1e-6);
+    step.units = OutputUnits::plasma(1e-6);
+    const double electrons = OutputUnits::plasma_electrons(1e-6);
     step.grid = {
         .cells = {12, 10, 1}, .spacing = {0.5, 0.25, 1}, .origin = {-3, 0, 0}, .is_periodic = {false, true, true}};
     const std::uint64_t first = 10 * rank / ranks;
@@ -37,15 +38,18 @@ struct OpenPmdSample {
       const double number = static_cast<double>(i);
       x.push_back(-3 + 0.1 * number);
       y.push_back(0.04 * number);
-      momentum.push_back(0.001 * number);
+      momentum.push_back(0.001 * number / electrons);
       weighting.push_back(2);
       ids.push_back(1000 + i);
     }
     step.species.push_back({.name = "electrons",
+                            .charge = -1 / electrons,
+                            .mass = 1 / electrons,
                             .position = {x, y, {}},
                             .momentum = {momentum, momentum, momentum},
                             .weighting = weighting,
                             .id = ids});
+    step.species.push_back({.name = "nobody"});
   }
 
   OpenPmdSample(const OpenPmdSample&) = delete;

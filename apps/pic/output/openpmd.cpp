@@ -17,8 +17,13 @@ namespace {
 using plait::Error;
 using plait::ErrorCode;
 
-struct Ranks {
-  explicit Ranks(MPI_Comm borrowed) : communicator{borrowed} {
+constexpr double light = 299792458;                     // m/s
+constexpr double electric_constant = 8.8541878128e-12;  // A s / (V m)
+constexpr double elementary_charge = 1.602176634e-19;   // C
+constexpr double electron_mass = 9.1093837015e-31;      // kg
+
+struct Writers {
+  explicit Writers(MPI_Comm borrowed) : communicator{borrowed} {
     MPI_Comm_rank(communicator, &self);
     MPI_Comm_size(communicator, &count);
   }
@@ -28,7 +33,7 @@ struct Ranks {
 };
 
 /// Does `work`; the error of the lowest rank that has one, on all ranks. Collective.
-std::optional<Error> attempt(const Ranks& ranks, const std::function<void()>& work) {
+std::optional<Error> attempt(const Writers& ranks, const std::function<void()>& work) {
   std::string text;
   int first = ranks.count;
   try {
@@ -99,7 +104,7 @@ std::string now_in_words() {
 }
 
 /// Collective.
-detail::OutputShares gather_shares(const OutputStep& step, const Ranks& ranks) {
+detail::OutputShares gather_shares(const OutputStep& step, const Writers& ranks) {
   detail::OutputShares shares;
   shares.self = static_cast<std::uint32_t>(ranks.self);
   shares.date = now_in_words();
@@ -115,7 +120,7 @@ detail::OutputShares gather_shares(const OutputStep& step, const Ranks& ranks) {
 void write_file(const std::filesystem::path& partial,
                 const OutputStep& step,
                 const detail::OutputShares& shares,
-                const Ranks& ranks) {
+                const Writers& ranks) {
   const app::Hdf5Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
   const app::Hdf5Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
 #ifdef H5_HAVE_PARALLEL
@@ -157,13 +162,17 @@ std::uint64_t rename_complete(const std::filesystem::path& partial, const std::f
 
 }  // namespace
 
-OutputUnits OutputUnits::electromagnetic(double length) {
-  constexpr double light = 299792458;                 // m/s
-  constexpr double electric = 8.8541878128e-12;       // A s / (V m)
-  constexpr double electron_mass = 9.1093837015e-31;  // kg
+OutputUnits OutputUnits::plasma(double length) {
+  const double electrons = plasma_electrons(length);
   const double time = length / light;
-  const double charge = std::sqrt(electric * electron_mass * length * light * light);
-  return {.length = length, .mass = electron_mass, .time = time, .current = charge / time};
+  return {.length = length,
+          .mass = electron_mass * electrons,
+          .time = time,
+          .current = elementary_charge * electrons / time};
+}
+
+double OutputUnits::plasma_electrons(double length) {
+  return electric_constant * electron_mass * light * light * length / (elementary_charge * elementary_charge);
 }
 
 std::filesystem::path output_file(const std::filesystem::path& folder, std::uint64_t step) {
@@ -174,7 +183,7 @@ plait::Result<std::uint64_t> write_openpmd(const std::filesystem::path& file,
                                            const OutputStep& step,
                                            MPI_Comm communicator) {
   const app::Hdf5Silence silence;
-  const Ranks ranks{communicator};
+  const Writers ranks{communicator};
   const std::filesystem::path partial = file.string() + ".partial";
   std::optional<Error> trouble = attempt(ranks, [&] { check_step(step); });
   if (trouble) {

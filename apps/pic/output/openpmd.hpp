@@ -21,9 +21,11 @@ struct OutputUnits {
   double time = 1;     ///< Seconds.
   double current = 1;  ///< Amperes.
 
-  /// Of a code in which the speed of light and the electric constant are 1 and an electron has the mass 1: what is
-  /// chosen is the length, in metres.
-  [[nodiscard]] static OutputUnits electromagnetic(double length);
+  /// Of a code in which the speed of light, the electric constant, and the electron's charge and mass and the plasma
+  /// frequency at a reference density are 1, when its unit of length is so many metres. Such a code's unit of charge is
+  /// that of all electrons in a unit of volume at that density: `plasma_electrons`.
+  [[nodiscard]] static OutputUnits plasma(double length);
+  [[nodiscard]] static double plasma_electrons(double length);
 };
 
 /// Powers of length, mass, time and current. A field's SI value is its number times these powers of `OutputUnits`.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/plait.hpp"
@@ -18,7 +19,13 @@ template <class Table>
 std::string list(const char* what, const Table& table) {
   std::string text = what;
   for (const auto& kind : table) {
-    text += "\n  " + std::string{kind.name} + ": " + std::string{kind.help};
+    std::string_view help;
+    if constexpr (requires { kind.help; }) {
+      help = kind.help;
+    } else {
+      help = kind.what;
+    }
+    text += fmt::format("\n  {}: {}", kind.name, help);
   }
   return text;
 }
@@ -80,6 +87,18 @@ void add_way(CLI::App& app, pic::RunSettings& s) {
   const char* const way = "Parallel computing (the result does not depend on it)";
   app.add_option("--way", s.way, list("How:", pic::way_kinds()))->capture_default_str()->group(way);
   app.add_option("--patches", s.patches_per_rank, "Patches on each rank at first")->capture_default_str()->group(way);
+  app.add_option("--balancer", s.balancer, list("How patches are balanced:", plait::data::balance::balancer_entries()))
+      ->group(way);
+  app.add_option("--balance-every", s.balance_steps, "Steps between balancings")->capture_default_str()->group(way);
+}
+
+void add_output(CLI::App& app, pic::RunSettings& s) {
+  const char* const output = "Output (openPMD files of particles and fields)";
+  app.add_option("--output", s.output, "Folder [the run's folder under `plait run`, else pic-output]")->group(output);
+  app.add_option(
+         "--output-every", s.output_steps, "Steps between files, and at begin and end [with --output: these only]")
+      ->group(output);
+  app.add_flag("--overwrite", s.overwrites, "Replace the files of another run")->group(output);
 }
 
 int run_on_ranks(const pic::RunSettings& settings, int& argc, char**& argv) {
@@ -120,6 +139,7 @@ int main(int argc, char** argv) {
   add_physics(app, settings);
   add_kernel(app, settings);
   add_way(app, settings);
+  add_output(app, settings);
   CLI11_PARSE(app, argc, argv);
   settings.command.assign(argv, argv + argc);
   return run_on_ranks(settings, argc, argv);

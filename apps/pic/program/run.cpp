@@ -2,6 +2,8 @@
 #include "pic/program/run.hpp"
 
 #include <cmath>
+#include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -11,6 +13,8 @@
 #include "plait/plait.hpp"
 
 #include "pic/mpi/mpi_ranks.hpp"
+#include "pic/output/way_output.hpp"
+#include "pic/program/output_folder.hpp"
 #include "pic/program/ways.hpp"
 #include "pic/static_way.hpp"
 #include "support/progress_bar.hpp"
@@ -60,17 +64,45 @@ void print_profile(const Way& way, Ranks& ranks) {
   }
 }
 
+void print_balancings(const Way& way) {
+  if (way.balancings().empty()) {
+    return;
+  }
+  fmt::print("\n{:>8} {:>12} {:>12} {:>8} {:>12} {:>12}\n",
+             "balanced",
+             "imbalance",
+             "predicted",
+             "moved",
+             "decided (ms)",
+             "moved (ms)");
+  for (const BalanceNote& note : way.balancings()) {
+    fmt::print("{:>8} {:>11.1f}% {:>11.1f}% {:>8} {:>12.3f} {:>12.3f}\n",
+               note.step,
+               note.imbalance_before * 100,
+               note.imbalance_predicted * 100,
+               note.moved,
+               note.decided.count() * 1e3,
+               note.migrated.count() * 1e3);
+  }
+}
+
 /// One run, after the problem has been made.
 class Run {
  public:
-  Run(Way& way, Ranks& ranks, double time_step, const RunSettings& settings)
-      : way_{way}, ranks_{ranks}, time_step_{time_step}, settings_{settings}, is_first_{ranks.self() == 0} {}
+  Run(Way& way, Ranks& ranks, double time_step, const RunSettings& settings, std::function<void()> write)
+      : way_{way},
+        ranks_{ranks},
+        time_step_{time_step},
+        settings_{settings},
+        write_{std::move(write)},
+        is_first_{ranks.self() == 0} {}
 
   int operator()() {
     if (is_first_) {
       print_header();
     }
     Totals now = diagnose();
+    write_();
     app::ProgressBar bar{settings_.problem.steps, is_first_, "steps"};
     for (std::uint64_t done = 1; done <= settings_.problem.steps; ++done) {
       way_.step();
@@ -78,6 +110,9 @@ class Run {
       if (is_last || (settings_.diagnose_steps > 0 && done % settings_.diagnose_steps == 0)) {
         bar.clear();
         now = diagnose();
+      }
+      if (is_last || (settings_.output_steps > 0 && done % settings_.output_steps == 0)) {
+        write_();
       }
       bar.update(done);
     }
@@ -109,6 +144,9 @@ class Run {
 
   int finish(const Totals& end) {
     print_profile(way_, ranks_);
+    if (is_first_) {
+      print_balancings(way_);
+    }
     const double gauss = way_.gauss_error();
     if (!is_first_) {
       return end.misplaced == 0 ? 0 : 1;
@@ -127,6 +165,7 @@ class Run {
   Ranks& ranks_;
   double time_step_;
   const RunSettings& settings_;
+  std::function<void()> write_;
   bool is_first_;
   std::optional<double> begin_;
 };
@@ -136,6 +175,7 @@ Problem<D> prepare(const RunSettings& settings, int ranks) {
   try {
     Problem<D> problem = make_problem<D>(settings.problem_options());
     (void)settings.poisson_options();
+    (void)settings.balance_options();
     (void)Layout<D>{problem.physics.grid, ranks, settings.patches_per_rank};
     return problem;
   } catch (const plait::Error& error) {
@@ -147,8 +187,15 @@ template <int D>
 int run_in(const RunSettings& settings, WayMaker<D> make, const WayContext& context) {
   Problem<D> problem = prepare<D>(settings, context.ranks.count());
   const double time_step = problem.physics.time_step;
-  const std::unique_ptr<Way> way = make(std::move(problem), settings, context);
-  return Run{*way, context.ranks, time_step, settings}();
+  const std::unique_ptr<GridWay<D>> way = make(std::move(problem), settings, context);
+  const bool has_output = !settings.output.empty() || settings.output_steps > 0;
+  const std::filesystem::path folder = has_output ? prepare_output(settings, context.ranks.self()) : "";
+  const auto write = [&] {
+    if (has_output) {
+      (void)write_output(*way, folder, MPI_COMM_WORLD).value();
+    }
+  };
+  return Run{*way, context.ranks, time_step, settings, write}();
 }
 
 }  // namespace

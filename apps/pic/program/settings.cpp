@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "plait/base/error.hpp"
+#include "plait/plait.hpp"
 
 namespace pic {
 
@@ -65,6 +65,16 @@ PoissonOptions RunSettings::poisson_options() const {
     throw plait::Error{plait::ErrorCode::bad_argument, "--tolerance must be above 0 and below 1"};
   }
   return {choice(poisson_methods, poisson, "--poisson"), tolerance};
+}
+
+BalanceOptions RunSettings::balance_options() const {
+  if (balance_steps == 0) {
+    throw plait::Error{plait::ErrorCode::bad_argument, "--balance-every 0: leave out --balancer to balance never"};
+  }
+  if (!balancer.empty()) {
+    (void)plait::data::balance::make_balancer(balancer);
+  }
+  return {.patches_per_rank = patches_per_rank, .balancer = balancer, .balance_steps = balance_steps};
 }
 
 }  // namespace pic

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pic/parallel/options.hpp"
 #include "pic/problem.hpp"
 #include "pic/solver.hpp"
 
@@ -15,6 +16,11 @@ struct RunSettings {
   ProblemOptions problem{.cells = {64, 64}, .steps = 100};
   std::string way = "static";
   int patches_per_rank = 1;
+  std::string balancer;              ///< Empty: the way's own choice.
+  std::uint64_t balance_steps = 20;  ///< Between balancings.
+  std::string output;                ///< Folder; empty: chosen when something is written.
+  std::uint64_t output_steps = 0;    ///< Between files; 0: none, or at begin and end only when there is a folder.
+  bool overwrites = false;
   std::string solver;  ///< Empty: the problem's own.
   std::string poisson = "cg";
   double tolerance = 1e-8;
@@ -28,6 +34,7 @@ struct RunSettings {
   /// Throws: `plait::Error` for names that are not there.
   [[nodiscard]] ProblemOptions problem_options() const;
   [[nodiscard]] PoissonOptions poisson_options() const;
+  [[nodiscard]] BalanceOptions balance_options() const;
 };
 
 }  // namespace pic

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "pic/parallel/collection_way.hpp"
+#include "pic/parallel/synchronous_way.hpp"
 #include "pic/static_way.hpp"
 
 namespace pic {
@@ -13,17 +15,46 @@ namespace pic {
 namespace {
 
 template <int D>
-std::unique_ptr<Way> make_static(Problem<D> problem, const RunSettings& settings, const WayContext& context) {
+std::unique_ptr<GridWay<D>> make_static(Problem<D> problem, const RunSettings& settings, const WayContext& context) {
   return std::make_unique<StaticWay<D>>(
       std::move(problem), settings.patches_per_rank, context.ranks, settings.poisson_options());
 }
 
-constexpr std::array<WayKind, 1> kinds{{
+template <int D>
+std::unique_ptr<GridWay<D>> make_synchronous(Problem<D> problem,
+                                             const RunSettings& settings,
+                                             const WayContext& context) {
+  BalanceOptions options = settings.balance_options();
+  if (options.balancer.empty()) {
+    options.balancer = "bisection";
+  }
+  return std::make_unique<SynchronousWay<D>>(std::move(problem), options, context.ranks, settings.poisson_options());
+}
+
+template <int D>
+std::unique_ptr<GridWay<D>> make_collection(Problem<D> problem,
+                                            const RunSettings& settings,
+                                            const WayContext& context) {
+  return std::make_unique<CollectionWay<D>>(
+      std::move(problem), settings.balance_options(), *context.runtime, context.ranks, settings.poisson_options());
+}
+
+constexpr std::array<WayKind, 3> kinds{{
     {"static",
      "plain MPI: every rank keeps its part of the box, with all particles in it",
      false,
      &make_static<2>,
      &make_static<3>},
+    {"synchronous",
+     "plain MPI: all stop every so many steps to divide the patches anew, by bisection or --balancer",
+     false,
+     &make_synchronous<2>,
+     &make_synchronous<3>},
+    {"collection",
+     "patches are elements of a collection, and move between ranks when --balancer says so",
+     true,
+     &make_collection<2>,
+     &make_collection<3>},
 }};
 
 }  // namespace

@@ -20,7 +20,9 @@ struct WayContext {
 };
 
 template <int D>
-using WayMaker = std::unique_ptr<Way> (*)(Problem<D> problem, const RunSettings& settings, const WayContext& context);
+using WayMaker = std::unique_ptr<GridWay<D>> (*)(Problem<D> problem,
+                                                 const RunSettings& settings,
+                                                 const WayContext& context);
 
 /// One line of the table of ways.
 struct WayKind {

@@ -73,6 +73,9 @@ Hdf5Handle Hdf5Writer::dataset(const std::string& path, const Hyperslab& slab, c
   const Hdf5Handle space{H5Screate_simple(rank, slab.whole.data(), nullptr), H5Sclose};
   Hdf5Handle set{H5Dcreate2(file_, path.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose};
   check(static_cast<bool>(set), path);
+  if (std::find(slab.whole.begin(), slab.whole.end(), hsize_t{0}) != slab.whole.end()) {
+    return set;  // has no place in the file, so there is nothing that could be written
+  }
   const Hdf5Handle memory{H5Screate_simple(rank, slab.count.data(), nullptr), H5Sclose};
   if (std::find(slab.count.begin(), slab.count.end(), hsize_t{0}) == slab.count.end()) {
     H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, slab.first.data(), nullptr, slab.count.data(), nullptr);

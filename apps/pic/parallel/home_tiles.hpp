@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plait/base/bytes.hpp"
+
+#include "pic/static_way.hpp"
+
+namespace pic {
+
+/// The tiles of the patches at home on this rank, and what brings the solver's fields into them, and their currents and
+/// charges into the solver: the MPI program's own side of handing the particles over. Patches here have no particles.
+///
+/// Tiles overlap, and reach into the blocks of other ranks: those parts are exchanged. Made once. Memory and cost:
+/// those of the tiles.
+template <int D>
+class HomeTiles {
+ public:
+  HomeTiles(const Physics<D>& physics, const Layout<D>& layout, Ranks& ranks);
+
+  /// In order of patches. Their places in memory stay.
+  [[nodiscard]] std::span<Patch<D>> patches() noexcept { return patches_; }
+  [[nodiscard]] std::span<const std::int32_t> numbers() const noexcept { return numbers_; }
+
+  /// Puts the solver's fields into all tiles. Collective.
+  void take_fields(Solver<D>& solver);
+  /// Adds the tiles' currents to the solver's. Collective.
+  void give_currents(Solver<D>& solver);
+  /// Adds the tiles' charges to the solver's. Collective.
+  void give_charges(Solver<D>& solver);
+
+ private:
+  /// A part of a tile that stands in one block.
+  struct Part {
+    std::int32_t patch;  ///< Place in `patches_`; of another rank's: not used.
+    Box<D> tile;
+    Box<D> block;
+  };
+  /// What is exchanged with each rank, in the same order on both sides.
+  struct Plan {
+    std::vector<std::vector<Part>> of_tiles;   ///< By rank of the block: parts of this rank's tiles.
+    std::vector<std::vector<Part>> of_blocks;  ///< By rank of the tile: parts in this rank's block.
+  };
+
+  template <class BoxOf>
+  [[nodiscard]] Plan plan(const Physics<D>& physics, const Layout<D>& layout, BoxOf box_of, Beyond beyond) const;
+  template <class T>
+  void to_tiles(const Tile<D, T>& from, Tile<D, T> Patch<D>::* to, const Plan& plan);
+  template <class T>
+  void to_blocks(Tile<D, T>& to, Tile<D, T> Patch<D>::* from, const Plan& plan);
+  template <class T>
+  void size_buffers(const std::vector<std::vector<Part>>& incoming);
+
+  Ranks& ranks_;
+  std::vector<Patch<D>> patches_;
+  std::vector<std::int32_t> numbers_;
+  Plan fields_;
+  Plan currents_;
+  Plan charges_;
+  std::vector<plait::Bytes> out_;
+  std::vector<plait::Bytes> in_;
+};
+
+}  // namespace pic
