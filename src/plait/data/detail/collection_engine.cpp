@@ -3,13 +3,15 @@
 #include "plait/data/detail/collection_engine.hpp"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstring>
 #include <mutex>
 
 #include <fmt/format.h>
 
 #include "plait/comm/collectives/all_gather.hpp"
-#include "plait/comm/collectives/barrier.hpp"
+#include "plait/comm/collectives/reduce.hpp"
 
 namespace plait::data::detail {
 
@@ -59,8 +61,27 @@ CollectionEngine::CollectionEngine(const Parts& parts,
       next_out_{std::make_unique<std::atomic<std::uint32_t>[]>(rank_count_)},
       next_in_(rank_count_) {
   endpoint_.on(handler_, [this](const comm::ActiveMessage& message) { arrive(message); });
-  comm::barrier(group_).wait();  // from now on messages may come
-  endpoint_.flush();
+  try {
+    throw_if_programs_differ();  // when all have come here, messages may come
+    endpoint_.flush();
+  } catch (...) {
+    endpoint_.off(handler_);
+    throw;
+  }
+}
+
+/// Methods travel as distances in the code, which must be the same on all ranks.
+void CollectionEngine::throw_if_programs_differ() {
+  const auto distance = static_cast<std::int64_t>(std::bit_cast<std::uintptr_t>(kind_.destroy) -
+                                                  std::bit_cast<std::uintptr_t>(&origin_of_methods));
+  std::array<std::int64_t, 2> largest{distance, -distance};
+  comm::all_reduce(group_, std::span{largest}, comm::Maximum{}).wait();
+  if (largest[0] != -largest[1]) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("the ranks that make collection '{}' do not run the same program, or make different "
+                            "collections: start one binary on all, and make collections in the same order",
+                            options_.name)};
+  }
 }
 
 CollectionEngine::~CollectionEngine() {

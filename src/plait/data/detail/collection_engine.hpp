@@ -138,6 +138,7 @@ class CollectionEngine final : public task::detail::Ending {
   };
 
   // collection_engine.cpp
+  void throw_if_programs_differ();
   void throw_if_failed() const;
   [[noreturn]] void fail_all(const Error& error);
   void begin_phase(std::string_view name);

@@ -81,7 +81,11 @@ MigrationReport CollectionEngine::migrate(std::span<const Move> moves) {
   const std::size_t before = table_.size();
   for (const Move& move : moves) {
     if (move.to != self_) {
-      send_element(move, report);
+      try {
+        send_element(move, report);
+      } catch (const Error& error) {  // of an accessor, for example
+        fail_all(error);
+      }
     }
   }
   open_for_messages();

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Collections: whether elements that move all the time lose messages or become slow, and what a phase costs beside the
+// same number of tasks.
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "plait/plait.hpp"
+
+#include "support/report.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+/// An element that passes a token to the next, and knows how many have come.
+struct Link {
+  std::uint64_t id = 0;
+  std::uint64_t received = 0;
+  std::uint64_t sum = 0;
+  std::array<double, 32> payload{};
+
+  void take(std::uint64_t phase) {
+    ++received;
+    sum += phase;
+  }
+};
+
+struct Ring {
+  std::uint32_t elements_of_rank;
+  std::uint64_t phases;
+};
+
+class Migrate {
+ public:
+  Migrate(bench::Report& report, plait::Runtime& runtime) : report_{report}, runtime_{runtime} {}
+
+  /// Returns whether every message came once.
+  bool measure_ring(const Ring& ring) {
+    const std::uint32_t ranks = runtime_.rank_count();
+    const std::uint64_t count = std::uint64_t{ring.elements_of_rank} * ranks;
+    plait::Collection<Link> links{runtime_,
+                                  plait::Shape{static_cast<std::uint32_t>(count)},
+                                  [](plait::ElementId id, plait::Index) { return Link{.id = id.value()}; }};
+    std::vector<double> times;
+    std::uint64_t forwarded = 0;
+    for (std::uint64_t phase = 0; phase < ring.phases; ++phase) {
+      plait::barrier(runtime_.messages());
+      const bench::Stopwatch watch;
+      forwarded += links
+                       .each([&](Link& link, plait::Turn& turn) {
+                         turn.send<&Link::take>(plait::ElementId{(link.id + 1) % count}, phase);
+                       })
+                       .forwarded;
+      std::vector<plait::Move> moves;
+      for (const auto& [id, link] : links.local()) {
+        moves.push_back({id, plait::Rank{(runtime_.self().value() + 1) % ranks}});
+      }
+      links.migrate(moves);
+      times.push_back(watch.seconds() * 1e6);
+    }
+    const bool is_right =
+        links.all_reduce(
+            [&](const Link& link) {
+              return static_cast<int>(link.received == ring.phases && link.sum == ring.phases * (ring.phases - 1) / 2);
+            },
+            plait::Minimum{}) == 1;
+    const std::size_t part = ring.phases / 10;
+    const auto first = bench::spread_of({times.begin(), times.begin() + static_cast<std::ptrdiff_t>(part)});
+    const auto last = bench::spread_of({times.end() - static_cast<std::ptrdiff_t>(part), times.end()});
+    const std::map<std::string, std::string> params{{"elements", std::to_string(count)},
+                                                    {"phases", std::to_string(ring.phases)},
+                                                    {"forwarded", std::to_string(forwarded)}};
+    report_.add({.name = "ring, first tenth of the phases", .params = params, .value = first, .unit = "us"});
+    report_.add({.name = "ring, last tenth", .params = params, .value = last, .unit = "us"});
+    report_.add({.name = "last / first",
+                 .params = params,
+                 .value = {last.median / first.median, last.low / first.low, last.high / first.high},
+                 .unit = "ratio"});
+    return is_right;
+  }
+
+  /// A phase over elements that do next to nothing, beside a graph of as many tasks.
+  void measure_phase(std::uint32_t count) {
+    plait::Collection<Link> links{runtime_,
+                                  plait::Shape{count * runtime_.rank_count()},
+                                  [](plait::ElementId id, plait::Index) { return Link{.id = id.value()}; }};
+    plait::Graph graph;
+    const plait::TaskKind kind = graph.kind("turn");
+    std::vector<std::uint64_t> values(count);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      graph.task(kind, [&values, i] { ++values[i]; });
+    }
+    std::vector<double> alone;
+    std::vector<double> with_message;
+    std::vector<double> tasks;
+    const int repetitions = report_.is_full() ? 51 : 15;
+    for (int repetition = 0; repetition <= repetitions; ++repetition) {
+      const double seconds[] = {timed([&] { links.each([](Link& link) { ++link.sum; }); }),
+                                timed([&] {
+                                  links.each([&](Link& link, plait::Turn& turn) {
+                                    const std::uint64_t first = link.id / count * count;
+                                    turn.send<&Link::take>(plait::ElementId{first + (link.id + 1) % count},
+                                                           std::uint64_t{1});
+                                  });
+                                }),
+                                timed([&] { runtime_.run(graph); })};
+      if (repetition > 0) {  // the first warms up
+        alone.push_back(seconds[0] / count * 1e9);
+        with_message.push_back(seconds[1] / count * 1e9);
+        tasks.push_back(seconds[2] / count * 1e9);
+      }
+    }
+    const double beside = bench::spread_of(tasks).median;
+    const std::map<std::string, std::string> params{{"elements of a rank", std::to_string(count)}};
+    report_.add({.name = "a turn",
+                 .params = params,
+                 .value = bench::spread_of(alone),
+                 .unit = "ns",
+                 .peer = "a task of a graph",
+                 .peer_value = beside});
+    report_.add({.name = "a turn and a message",
+                 .params = params,
+                 .value = bench::spread_of(with_message),
+                 .unit = "ns",
+                 .peer = "a task of a graph",
+                 .peer_value = beside});
+  }
+
+ private:
+  template <class Work>
+  double timed(Work work) {
+    plait::barrier(runtime_.messages());
+    const bench::Stopwatch watch;
+    work();
+    return watch.seconds();
+  }
+
+  bench::Report& report_;
+  plait::Runtime& runtime_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{"migrate",
+                       "elements that move after every phase lose no message, and the last phases cost what the first "
+                       "did; a turn costs below 1000 ns",
+                       2,
+                       argc,
+                       argv};
+  const plait::MpiSession session{argc, argv};
+  plait::Runtime runtime{MPI_COMM_WORLD};
+  Migrate bench{report, runtime};
+  const bool is_right = bench.measure_ring({.elements_of_rank = 64, .phases = report.is_full() ? 10'000U : 1'000U});
+  bench.measure_phase(10'000);
+  if (runtime.self() == plait::Rank{0}) {
+    if (!is_right) {
+      report.note("Messages were lost or doubled.");
+    } else {
+      report.note("Every message came exactly once.");
+    }
+    report.finish();
+  }
+  return is_right ? EXIT_SUCCESS : EXIT_FAILURE;
+}
