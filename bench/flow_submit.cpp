@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a task of a flow costs the rank that submits it: when it concerns other ranks only, and when it is executed
-// here.
+// here; and what a work on references costs beside it.
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -69,9 +70,50 @@ class FlowSubmit {
           }
           return std::uint64_t{20'000};
         }));
+    add("executed here, no datum", workers, waiting([&] {
+          for (std::uint64_t i = 0; i < works; ++i) {
+            flow.spawn([] {});
+          }
+          return works;
+        }));
+  }
+
+  void measure_works(std::uint32_t workers) {
+    plait::net::LoopbackNetwork network{1};
+    plait::Runtime runtime{network.driver(plait::Rank{0}), options(workers)};
+    plait::Work work{runtime};
+    std::vector<plait::Ref<double>> values;
+    for (std::uint32_t i = 0; i < grid_size * grid_size; ++i) {
+      values.push_back(work.ref<double>(0.0));
+    }
+    const auto waiting = [&](auto submit) {
+      return [&work, submit] {
+        for (std::uint64_t i = 0; i < works; ++i) {
+          submit(i);
+        }
+        work.wait();
+        return works;
+      };
+    };
+    const auto value = [&](std::uint64_t i) -> plait::Ref<double>& { return values[i % values.size()]; };
+    add("a work, no value", workers, waiting([&](std::uint64_t /*i*/) { work([] {}); }));
+    add("a work, 1 value", workers, waiting([&](std::uint64_t i) {
+          value(i) = work([](double& now) { now += 1; }, std::move(value(i)));
+        }));
+    add("a work, 3 values", workers, waiting([&](std::uint64_t i) {
+          value(i) = work([](const double& left, const double& right, double& to) { to += left * right; },
+                          value(i + 1).read(),
+                          value(i + 2).read(),
+                          std::move(value(i)));
+        }));
+    add("a work, chain", workers, waiting([&](std::uint64_t /*i*/) {
+          value(0) = work([](double& now) { now += 1; }, std::move(value(0)));
+        }));
   }
 
  private:
+  static constexpr std::uint64_t works = 20'000;
+
   static plait::Options options(std::uint32_t workers) {
     plait::Options options = plait::Options::from_environment();
     options.worker_count = workers;
@@ -138,5 +180,7 @@ int main(int argc, char** argv) {
   bench.measure_pruned();
   bench.measure_here(1);
   bench.measure_here(2);
+  bench.measure_works(1);
+  bench.measure_works(2);
   report.finish();
 }
