@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pic/parallel/collection_way.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include <memory>
+#include <utility>
 
 #include "pic/parallel/patch_parcel.hpp"
 #include "pic/parallel/timer.hpp"
@@ -14,6 +14,25 @@ namespace balance = plait::data::balance;
 using plait::Rank;
 using plait::data::ElementId;
 using plait::data::Turn;
+
+/// How one of a patch's tiles travels between its home and where the patch is.
+template <int D, auto tile>
+struct WholeTile {
+  static std::size_t size(const Patch<D>& piece) { return (piece.*tile).size() * sizeof(*(piece.*tile).data()); }
+  static void pack(const Patch<D>& piece, plait::Packer& packer) {
+    packer.bytes(std::as_bytes(std::span{(piece.*tile).data(), (piece.*tile).size()}));
+  }
+  static void unpack(Patch<D>& piece, plait::Unpacker& unpacker) {
+    unpacker.bytes(std::as_writable_bytes(std::span{(piece.*tile).data(), (piece.*tile).size()}));
+  }
+};
+/// For phases that need a place for charges only.
+template <int D>
+struct NoTile {
+  static std::size_t size(const Patch<D>& /*piece*/) { return 0; }
+  static void pack(const Patch<D>& /*piece*/, plait::Packer& /*packer*/) {}
+  static void unpack(Patch<D>& /*piece*/, plait::Unpacker& /*unpacker*/) {}
+};
 
 namespace {
 
@@ -40,11 +59,10 @@ CollectionWay<D>::CollectionWay(
     Problem<D> problem, const BalanceOptions& options, plait::Runtime& runtime, Ranks& ranks, PoissonOptions poisson)
     : problem_{std::move(problem)},
       ranks_{ranks},
-      runtime_{runtime},
+      worker_count_{runtime.worker_count()},
       layout_{problem_.physics.grid, ranks.count(), options.patches_per_rank},
       solver_{problem_.physics, layout_.blocks, ranks, poisson},
       home_{problem_.physics, layout_, ranks},
-      lender_{layout_, home_, ranks},
       balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer)},
       balance_steps_{options.balance_steps},
       patches_{runtime,
@@ -54,11 +72,11 @@ CollectionWay<D>::CollectionWay(
                  load(problem_, patch);
                  return MovingPatch<D>{std::move(patch)};
                },
-               {.name = "patches", .mapping = [this](ElementId id) { return home(id); }}} {
-  for (std::int32_t patch = 0; patch < layout_.patches.count(); ++patch) {
-    places_.emplace_back(static_cast<std::uint32_t>(layout_.rank_of(patch)));
-  }
-  if (problem_.physics.solve != Solve::nothing) {
+               {.name = "patches", .mapping = [this](ElementId id) { return home(id); }}},
+      lender_{runtime, patches_, lend_settings()},
+      rebalancer_{runtime, rebalance_options(options)} {
+  if (has_fields()) {
+    lender_.template lend<NoTile<D>>();
     collect_charge();
     patches_.reset_loads();
   }
@@ -74,32 +92,85 @@ Rank CollectionWay<D>::home(ElementId id) const {
 }
 
 template <int D>
-std::vector<Patch<D>*> CollectionWay<D>::here() {
-  std::vector<Patch<D>*> patches;
-  for (const auto& [id, element] : patches_.local()) {
-    patches.push_back(&element.patch());
+plait::data::LendSettings<Patch<D>> CollectionWay<D>::lend_settings() {
+  plait::data::LendSettings<Patch<D>> settings{.parent_of = [this](ElementId id) { return home(id); },
+                                               .pieces = {},
+                                               .make_copy =
+                                                   [this](ElementId id) {
+                                                     return std::make_shared<Patch<D>>(
+                                                         layout_.patches.box(number<D>(id)), problem_.physics);
+                                                   }};
+  for (std::size_t i = 0; i < home_.patches().size(); ++i) {
+    settings.pieces.push_back({ElementId{static_cast<std::uint64_t>(home_.numbers()[i])}, &home_.patches()[i]});
   }
-  return patches;
+  return settings;
+}
+
+template <int D>
+balance::RebalanceOptions CollectionWay<D>::rebalance_options(const BalanceOptions& options) const {
+  balance::RebalanceOptions rebalancing;
+  rebalancing.trigger = {.horizon = static_cast<double>(options.horizon_steps), .margin = options.must_pay ? 1.0 : 0.0};
+  rebalancing.position = [this](ElementId id) {
+    return balance_object<D>(layout_.patches, number<D>(id), Rank{}).position;
+  };
+  rebalancing.bytes = [this](ElementId id) {
+    return static_cast<double>(patches_.find(id)->patch().particle_count() * sizeof(Migrant<D>));
+  };
+  rebalancing.statistics = options.statistics;
+  return rebalancing;
+}
+
+template <int D>
+void CollectionWay<D>::lend() {
+  const Timer timer{profile_.hand_over};
+  if (has_fields()) {
+    home_.take_fields(solver_);
+    lender_.template lend<WholeTile<D, &Patch<D>::fields>>();
+  } else if (!std::exchange(is_lent_, true)) {
+    lender_.template lend<NoTile<D>>();
+  }
 }
 
 template <int D>
 void CollectionWay<D>::move() {
-  const Timer timer{profile_.particles};
-  patches_.each([this](MovingPatch<D>& patch, Turn& turn) { patch.move(turn, problem_, layout_.patches, steps_); },
-                "move particles");
+  note_phase(patches_.each(
+      [this](MovingPatch<D>& patch, Turn& turn) {
+        patch.move(turn, *lender_.at(turn.id()), {problem_, layout_.patches, steps_});
+      },
+      "move particles"));
+}
+
+/// Expects: lent. Gives back.
+template <int D>
+void CollectionWay<D>::collect_charge() {
+  note_phase(patches_.each(
+      [this](MovingPatch<D>& element, Turn& turn) { element.deposit_charge(*lender_.at(turn.id()), problem_.physics); },
+      "deposit charge"));
+  const Timer timer{profile_.hand_over};
+  lender_.template give_back<WholeTile<D, &Patch<D>::charge>>();
+  solver_.clear();
+  home_.give_charges(solver_);
+}
+
+/// What was not work of a patch was waiting for those with more to do, and handing leavers over.
+template <int D>
+void CollectionWay<D>::note_phase(const plait::data::PhaseReport& phase) {
+  profile_.migration += phase.took;
 }
 
 template <int D>
-void CollectionWay<D>::collect_charge() {
-  {
-    const Timer timer{profile_.particles};
-    patches_.each([this](MovingPatch<D>& element) { deposit_charge(element.patch(), problem_.physics); },
-                  "deposit charge");
+void CollectionWay<D>::note_loads() {
+  Profile::Seconds busy{};
+  for (const plait::data::ElementLoad& load : patches_.loads()) {
+    busy += Profile::Seconds{load.seconds / worker_count_};
   }
-  const Timer timer{profile_.hand_over};
-  lender_.give_back(&Patch<D>::charge, places_, here());
-  solver_.clear();
-  home_.give_charges(solver_);
+  profile_.particles += busy;
+  profile_.migration -= busy;
+  if (balancer_ != nullptr) {
+    rebalancer_.observe(patches_);
+  } else {
+    patches_.reset_loads();
+  }
 }
 
 template <int D>
@@ -107,82 +178,39 @@ void CollectionWay<D>::step() {
   if (balancer_ != nullptr && steps_ > 0 && steps_ % balance_steps_ == 0) {
     balance();
   }
-  if (has_fields()) {
-    const Timer timer{profile_.hand_over};
-    home_.take_fields(solver_);
-    lender_.lend(&Patch<D>::fields, places_, here());
-  }
+  lend();
   move();
   if (problem_.physics.solve == Solve::electrostatic) {
     collect_charge();
   } else if (problem_.physics.solve == Solve::electromagnetic) {
     const Timer timer{profile_.hand_over};
-    lender_.give_back(&Patch<D>::current, places_, here());
+    lender_.template give_back<WholeTile<D, &Patch<D>::current>>();
     solver_.clear();
     home_.give_currents(solver_);
   }
+  note_loads();
   const Timer timer{profile_.solve};
   solver_.step(++steps_);
 }
 
-/// What each rank tells of each of its patches.
-struct PatchLoad {
-  std::uint64_t id = 0;
-  double seconds = 0;
-  double bytes = 0;
-};
-
 template <int D>
 void CollectionWay<D>::balance() {
-  BalanceNote note{.step = steps_};
-  balance::Problem problem{.rank_count = runtime_.rank_count()};
-  balance::Decision decision;
-  {
-    const Timer timer{note.decided};
-    std::vector<PatchLoad> mine;
-    for (const plait::data::ElementLoad& load : patches_.loads()) {
-      const auto bytes = patches_.find(load.id)->patch().particle_count() * sizeof(Migrant<D>);
-      mine.push_back({load.id.value(), load.seconds, static_cast<double>(bytes)});
-    }
-    std::uint32_t rank = 0;
-    for (const plait::Bytes& bytes : plait::all_gather(runtime_.messages(), std::as_bytes(std::span{mine}))) {
-      std::vector<PatchLoad> theirs(bytes.size() / sizeof(PatchLoad));
-      std::memcpy(theirs.data(), bytes.data(), bytes.size());
-      for (const PatchLoad& load : theirs) {
-        const auto patch = static_cast<std::int32_t>(load.id);
-        problem.objects.push_back(balance_object<D>(layout_.patches, patch, Rank{rank}));
-        problem.objects.back().load = load.seconds / static_cast<double>(balance_steps_);
-        problem.objects.back().bytes = load.bytes;
-      }
-      ++rank;
-    }
-    std::ranges::sort(problem.objects, {}, &balance::Object::id);
-    decision = balancer_->decide(problem);
+  if (std::exchange(is_lent_, false)) {
+    lender_.template give_back<NoTile<D>>();
   }
-  const balance::Score score = balance::score(problem, decision.placement);
-  note.imbalance_before = balance::score(problem, balance::present_placement(problem)).imbalance();
-  note.imbalance_predicted = score.imbalance();
-  note.imbalance_bound = score.load_mean > 0 ? balance::load_bound(problem) / score.load_mean - 1 : 0;
-  note.moved = score.objects_moved;
-  {
-    const Timer timer{note.migrated};
-    std::vector<plait::data::Move> moves;
-    for (std::size_t i = 0; i < problem.objects.size(); ++i) {
-      if (problem.objects[i].rank == runtime_.self() && decision.placement[i] != runtime_.self()) {
-        moves.push_back({problem.objects[i].id, decision.placement[i]});
-      }
-    }
-    patches_.migrate(moves);
-    places_ = decision.placement;
-    for (const auto& [id, element] : patches_.local()) {
-      if (element.patch().fields.size() == 0) {
-        element.make_tiles(problem_.physics);
-      }
-    }
+  const balance::BalanceReport report = rebalancer_.balance(patches_, *balancer_);
+  const Profile::Seconds deciding{report.seconds_deciding};
+  const Profile::Seconds moving{report.seconds_moving};
+  profile_.migration += deciding + moving;
+  if (report.is_done) {
+    notes_.push_back({.step = steps_,
+                      .imbalance_before = report.imbalance_before,
+                      .imbalance_predicted = report.imbalance_predicted,
+                      .imbalance_bound = report.imbalance_bound,
+                      .moved = report.objects_moved,
+                      .decided = deciding,
+                      .migrated = moving});
   }
-  patches_.reset_loads();
-  profile_.migration += note.decided + note.migrated;
-  notes_.push_back(note);
 }
 
 template <int D>
@@ -199,6 +227,7 @@ double CollectionWay<D>::gauss_error() {
   if (problem_.physics.solve == Solve::nothing) {
     return 0;
   }
+  lender_.template lend<NoTile<D>>();
   collect_charge();
   return solver_.gauss_error();
 }

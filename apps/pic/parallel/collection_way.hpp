@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,7 +10,6 @@
 #include "pic/parallel/home_tiles.hpp"
 #include "pic/parallel/moving_patch.hpp"
 #include "pic/parallel/options.hpp"
-#include "pic/parallel/tile_lender.hpp"
 #include "pic/static_way.hpp"
 #include "pic/way.hpp"
 
@@ -45,29 +43,32 @@ class CollectionWay final : public GridWay<D> {
   [[nodiscard]] const Problem<D>& problem() const override { return problem_; }
   [[nodiscard]] Solver<D>& solver() override { return solver_; }
   [[nodiscard]] std::vector<const Patch<D>*> local_patches() const override;
-  /// Seconds of the patches here, by number, since the last balancing.
-  [[nodiscard]] std::vector<plait::data::ElementLoad> loads() const { return patches_.loads(); }
 
  private:
   [[nodiscard]] plait::Rank home(plait::data::ElementId id) const;
-  [[nodiscard]] std::vector<Patch<D>*> here();
+  [[nodiscard]] plait::data::LendSettings<Patch<D>> lend_settings();
+  [[nodiscard]] plait::data::balance::RebalanceOptions rebalance_options(const BalanceOptions& options) const;
   /// Else only the particles are worked on.
   [[nodiscard]] bool has_fields() const noexcept { return problem_.physics.solve != Solve::nothing; }
+  void lend();
   void move();
   void collect_charge();
+  void note_phase(const plait::data::PhaseReport& phase);
+  void note_loads();
   void balance();
 
   Problem<D> problem_;
   Ranks& ranks_;
-  plait::Runtime& runtime_;
+  double worker_count_;
   Layout<D> layout_;
   Solver<D> solver_;
   HomeTiles<D> home_;
-  TileLender<D> lender_;
   std::unique_ptr<plait::data::balance::Balancer> balancer_;
   std::uint64_t balance_steps_;
   plait::data::Collection<MovingPatch<D>> patches_;
-  plait::data::balance::Placement places_;  ///< Of every patch, for the lender.
+  plait::data::Lender<Patch<D>> lender_;
+  plait::data::Rebalancer rebalancer_;
+  bool is_lent_ = false;  ///< From one balancing to the next, where there are no fields.
   std::uint64_t steps_ = 0;
   Profile profile_;
   std::vector<BalanceNote> notes_;

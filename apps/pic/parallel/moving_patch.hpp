@@ -14,40 +14,47 @@ namespace pic {
 /// A patch as an element of a collection: it sends the particles that leave it to the patches where they are now, and
 /// takes those that come.
 ///
-/// Its particles move with it between ranks. The tiles of fields, currents and charges do not: they are filled anew in
-/// each step, by `TileLender`.
+/// Its particles move with it between ranks. The tiles of fields, currents and charges do not: for each phase it is
+/// lent those of its home.
 template <int D>
 class MovingPatch {
  public:
   MovingPatch() = default;
-  explicit MovingPatch(Patch<D> patch) : patch_{std::move(patch)} {}
-
-  [[nodiscard]] const Patch<D>& patch() const noexcept { return patch_; }
-  [[nodiscard]] Patch<D>& patch() noexcept { return patch_; }
-  /// Makes the tiles, after it has come from another rank.
-  void make_tiles(const Physics<D>& physics) {
-    Patch<D> fresh{patch_.cells, physics};
-    std::swap(patch_.fields, fresh.fields);
-    std::swap(patch_.current, fresh.current);
-    std::swap(patch_.charge, fresh.charge);
+  explicit MovingPatch(Patch<D> patch) : patch_{std::move(patch)} {
+    patch_.fields = {};
+    patch_.current = {};
+    patch_.charge = {};
   }
 
-  /// Moves all particles by step `step`. Leaves currents in the patch.
-  void move(plait::data::Turn& turn, const Problem<D>& problem, const Division<D>& patches, std::uint64_t step) {
+  [[nodiscard]] const Patch<D>& patch() const noexcept { return patch_; }
+
+  struct Step {
+    const Problem<D>& problem;
+    const Division<D>& patches;
+    std::uint64_t number;
+  };
+  /// Moves all particles by a step, with the tiles of `lent`, where the currents are then.
+  void move(plait::data::Turn& turn, Patch<D>& lent, const Step& step) {
+    const Loan loan{patch_, lent};
     leavers_.clear();
-    move_particles(problem, patch_, step, leavers_);
-    steps_done_ = step + 1;
+    move_particles(step.problem, patch_, step.number, leavers_);
+    steps_done_ = step.number + 1;
     const auto self = static_cast<std::int32_t>(turn.id().value());
-    for (Departure<D>& departure : by_part<D>(leavers_, patches)) {
+    for (Departure<D>& departure : by_part<D>(leavers_, step.patches)) {
       if (departure.part == self) {
         pic::take<D>(patch_, departure.particles);  // through a periodic border and back into the same patch
       } else {
-        turn.send<&MovingPatch::take>(
-            plait::data::ElementId{static_cast<std::uint64_t>(departure.part)}, step, std::move(departure.particles));
+        turn.send<&MovingPatch::take>(plait::data::ElementId{static_cast<std::uint64_t>(departure.part)},
+                                      step.number,
+                                      std::move(departure.particles));
       }
     }
     pic::take<D>(patch_, early_);
     early_.clear();
+  }
+  void deposit_charge(Patch<D>& lent, const Physics<D>& physics) {
+    const Loan loan{patch_, lent};
+    pic::deposit_charge(patch_, physics);
   }
   /// Particles that have made step `step` elsewhere: they wait until this patch has made it too.
   void take(std::uint64_t step, std::vector<Migrant<D>> arrivals) {
@@ -64,6 +71,26 @@ class MovingPatch {
   }
 
  private:
+  /// The tiles of what is lent stand in the patch while this lives; nothing is copied.
+  class Loan {
+   public:
+    Loan(Patch<D>& patch, Patch<D>& lent) : patch_{patch}, lent_{lent} { exchange(); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    Loan(Loan&&) = delete;
+    Loan& operator=(Loan&&) = delete;
+    ~Loan() { exchange(); }
+
+   private:
+    void exchange() noexcept {
+      std::swap(patch_.fields, lent_.fields);
+      std::swap(patch_.current, lent_.current);
+      std::swap(patch_.charge, lent_.charge);
+    }
+    Patch<D>& patch_;
+    Patch<D>& lent_;
+  };
+
   Patch<D> patch_;
   std::uint64_t steps_done_ = 0;
   std::vector<Migrant<D>> early_;

@@ -89,7 +89,16 @@ void add_way(CLI::App& app, pic::RunSettings& s) {
   app.add_option("--patches", s.patches_per_rank, "Patches on each rank at first")->capture_default_str()->group(way);
   app.add_option("--balancer", s.balancer, list("How patches are balanced:", plait::data::balance::balancer_entries()))
       ->group(way);
-  app.add_option("--balance-every", s.balance_steps, "Steps between balancings")->capture_default_str()->group(way);
+  app.add_option("--balance-every",
+                 s.balance_every,
+                 "Steps between balancings, or auto: with --way collection, when what it gains over the next 50 steps "
+                 "exceeds what the ones before took")
+      ->capture_default_str()
+      ->group(way);
+  app.add_option("--balance-loads",
+                 s.balance_loads,
+                 "With --way collection: write the loads of patches to PREFIX.RANK.json, for `plait balance`")
+      ->group(way);
 }
 
 void add_output(CLI::App& app, pic::RunSettings& s) {

@@ -2,7 +2,9 @@
 #include "pic/program/settings.hpp"
 
 #include <array>
+#include <charconv>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -68,13 +70,26 @@ PoissonOptions RunSettings::poisson_options() const {
 }
 
 BalanceOptions RunSettings::balance_options() const {
-  if (balance_steps == 0) {
-    throw plait::Error{plait::ErrorCode::bad_argument, "--balance-every 0: leave out --balancer to balance never"};
-  }
   if (!balancer.empty()) {
     (void)plait::data::balance::make_balancer(balancer);
   }
-  return {.patches_per_rank = patches_per_rank, .balancer = balancer, .balance_steps = balance_steps};
+  BalanceOptions options{.patches_per_rank = patches_per_rank, .balancer = balancer, .statistics = balance_loads};
+  if (balance_every == "auto") {
+    options.balance_steps = 10;
+    options.horizon_steps = 50;
+    options.must_pay = true;
+    return options;
+  }
+  const char* const end = balance_every.data() + balance_every.size();
+  const auto [parsed, error] = std::from_chars(balance_every.data(), end, options.balance_steps);
+  if (error != std::errc{} || parsed != end || options.balance_steps == 0) {
+    throw plait::Error{plait::ErrorCode::bad_argument,
+                       fmt::format("--balance-every {}: a number of steps above 0, or auto; leave out --balancer to "
+                                   "balance never",
+                                   balance_every)};
+  }
+  options.horizon_steps = options.balance_steps;
+  return options;
 }
 
 }  // namespace pic

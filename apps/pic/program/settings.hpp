@@ -17,7 +17,8 @@ struct RunSettings {
   std::string way = "static";
   int patches_per_rank = 1;
   std::string balancer;              ///< Empty: the way's own choice.
-  std::uint64_t balance_steps = 20;  ///< Between balancings.
+  std::string balance_every = "20";  ///< Steps between balancings, or "auto".
+  std::string balance_loads;         ///< Where load statistics go; empty: nowhere.
   std::string output;                ///< Folder; empty: chosen when something is written.
   std::uint64_t output_steps = 0;    ///< Between files; 0: none, or at begin and end only when there is a folder.
   bool overwrites = false;

@@ -29,23 +29,23 @@ def plot_fields(steps: list[FieldMaps]) -> Figure:
     columns = max(1, len(names) + has_density)
     left, right, low, high = steps[0].extent
     aspect = (high - low) / (right - left)
-    height = float(np.clip(4.2 * aspect, 1.6, 6.5))
-    figure = style.new_figure(13, (height + 1.1) * len(steps))
+    height = float(np.clip(3.2 * aspect, 1.4, 6.0))
+    figure = style.new_figure(13, (height + 1.4) * len(steps))
     panels = iter(style.add_axes(figure, len(steps), columns))
     for row, maps in enumerate(steps):
         which = ("First", "Last")[row] if len(steps) > 1 else "Only"
-        head = f"{which} output, step {maps.step}, t = {maps.time:.6g}"
+        head = f"{which}: step {maps.step}, t = {maps.time:.4g}"
         if has_density:
             axes = next(panels)
             density = maps.density if maps.density is not None else np.zeros((1, 1))
             _draw(axes, maps, density, _top([m.density for m in steps]), "particles an area")
-            style.title(axes, f"{head}: {maps.particles:,} particles")
+            style.title(axes, f"{head}\n{maps.particles:,} particles")
             head = ""
         for name in names:
             axes = next(panels)
             same = [other.fields.get(name) for other in steps]
             _draw(axes, maps, maps.fields.get(name, np.zeros((1, 1))), _top(same), name)
-            style.title(axes, head or _MESHES[name].capitalize())
+            style.title(axes, "\n".join(filter(None, [head, _MESHES[name].capitalize()])))
             head = ""
     return figure
 
@@ -75,7 +75,11 @@ def _draw(axes: Axes, maps: FieldMaps, values: Map, top: float, label: str) -> N
         cmap=_BOTH_SIDES if is_signed else _SCALE,
         norm=norm,
     )
-    bar = axes.figure.colorbar(image, ax=axes, shrink=0.85, extend="max" if not is_signed else "both")
+    left, right, low, high = maps.extent
+    thin = 0.046 * (high - low) / (right - left)  # then the bar is as high as the picture
+    bar = axes.figure.colorbar(
+        image, ax=axes, fraction=thin, pad=0.03, extend="max" if not is_signed else "both"
+    )
     bar.outline.set_visible(False)
     bar.set_label(label)
     axes.set_xlabel("x")
