@@ -59,7 +59,7 @@ CollectionWay<D>::CollectionWay(
     Problem<D> problem, const BalanceOptions& options, plait::Runtime& runtime, Ranks& ranks, PoissonOptions poisson)
     : problem_{std::move(problem)},
       ranks_{ranks},
-      worker_count_{runtime.worker_count()},
+      worker_count_{static_cast<double>(runtime.worker_count())},
       layout_{problem_.physics.grid, ranks.count(), options.patches_per_rank},
       solver_{problem_.physics, layout_.blocks, ranks, poisson},
       home_{problem_.physics, layout_, ranks},

@@ -123,14 +123,9 @@ int run_on_ranks(const pic::RunSettings& settings, int& argc, char**& argv) {
       }
       return 1;
     }
-  } catch (const plait::Error& error) {
-    if (error.code() != plait::ErrorCode::peer_failed) {
-      std::fprintf(stderr, "plait-pic: %s\n", error.what());
-    }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "plait-pic: %s\n", error.what());
+    session.fail("plait-pic", error);
   }
-  session.abort(1);
 }
 
 }  // namespace
