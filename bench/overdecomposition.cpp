@@ -106,8 +106,7 @@ int main(int argc, char** argv) {
     if (ranks.self() == 0) {
       report.finish();
     }
-  } catch (const plait::Error& error) {
-    std::fprintf(stderr, "bench overdecomposition: %s\n", error.what());
-    session.abort(1);
+  } catch (const std::exception& error) {
+    session.fail("bench overdecomposition", error);
   }
 }

@@ -2,10 +2,14 @@
 // Charged particles emitted from a plate: how near balancing comes to what the loads allow. On the ranks that are here
 // all ways take turns, block by block; for more ranks, patch costs that were measured here are placed by each balancer,
 // and the phase is played on a modelled network.
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -38,10 +42,10 @@ struct Optimum {
   [[nodiscard]] double value() const { return std::max(mean, heaviest); }
 };
 
-Optimum optimum_of(const pic::CollectionWay<2>& way, pic::Ranks& ranks) {
+Optimum optimum_of(pic::CollectionWay<2>& way, pic::Ranks& ranks) {
   double mine = 0;
   double heaviest = 0;
-  for (const plait::data::ElementLoad& load : way.loads()) {
+  for (const plait::data::ElementLoad& load : way.take_loads()) {
     mine += load.seconds;
     heaviest = std::max(heaviest, load.seconds);
   }
@@ -118,7 +122,7 @@ Recorded record(plait::Runtime& runtime, pic::Ranks& ranks, int patches) {
   const int each = patches / ranks.count();
   pic::CollectionWay<2> way{problem, {.patches_per_rank = each}, runtime, ranks};
   bench::run_block(way, ranks, 7 * block_steps);
-  const std::vector<plait::data::ElementLoad> before = way.loads();
+  (void)way.take_loads();
   bench::run_block(way, ranks, block_steps);
   const pic::Layout<2> layout{problem.physics.grid, ranks.count(), each};
   Recorded recorded{.parts = layout.patches.parts()};
@@ -127,21 +131,22 @@ Recorded record(plait::Runtime& runtime, pic::Ranks& ranks, int patches) {
     double seconds, bytes;
   };
   std::vector<Load> mine;
-  const std::vector<plait::data::ElementLoad> after = way.loads();
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    mine.push_back({after[i].id.value(), after[i].id.value(), (after[i].seconds - before[i].seconds) / block_steps, 0});
-    for (const plait::data::PeerBytes& sent : after[i].sent) {
-      mine.push_back({after[i].id.value(), sent.peer.value(), 0, static_cast<double>(sent.bytes) / (8 * block_steps)});
+  for (const plait::data::ElementLoad& load : way.take_loads()) {
+    mine.push_back({load.id.value(), load.id.value(), load.seconds / block_steps, 0});
+    for (const plait::data::PeerBytes& sent : load.sent) {
+      mine.push_back({load.id.value(), sent.peer.value(), 0, static_cast<double>(sent.bytes) / block_steps});
     }
   }
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> between;
   recorded.problem.objects.resize(static_cast<std::size_t>(layout.patches.count()));
   for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{mine}))) {
     std::vector<Load> loads(bytes.size() / sizeof(Load));
     std::memcpy(loads.data(), bytes.data(), bytes.size());
     for (const Load& load : loads) {
       if (load.id != load.peer) {
-        recorded.problem.edges.push_back(
-            {static_cast<std::uint32_t>(load.id), static_cast<std::uint32_t>(load.peer), load.bytes});
+        const auto [low, high] =
+            std::minmax(static_cast<std::uint32_t>(load.id), static_cast<std::uint32_t>(load.peer));
+        between[{low, high}] += load.bytes;
         continue;
       }
       balance::Object& object = recorded.problem.objects[load.id];
@@ -151,6 +156,9 @@ Recorded record(plait::Runtime& runtime, pic::Ranks& ranks, int patches) {
                 .load = load.seconds,
                 .position = {0.5 * (box.low[0] + box.high[0]), 0.5 * (box.low[1] + box.high[1]), 0}};
     }
+  }
+  for (const auto& [pair, bytes] : between) {
+    recorded.problem.edges.push_back({pair.first, pair.second, bytes});
   }
   return recorded;
 }
@@ -227,8 +235,7 @@ int main(int argc, char** argv) {
     if (ranks.self() == 0) {
       report.finish();
     }
-  } catch (const plait::Error& error) {
-    std::fprintf(stderr, "bench plate: %s\n", error.what());
-    session.abort(1);
+  } catch (const std::exception& error) {
+    session.fail("bench plate", error);
   }
 }

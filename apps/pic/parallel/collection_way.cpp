@@ -163,6 +163,11 @@ void CollectionWay<D>::note_loads() {
   Profile::Seconds busy{};
   for (const plait::data::ElementLoad& load : patches_.loads()) {
     busy += Profile::Seconds{load.seconds / worker_count_};
+    auto& [seconds, sent] = costs_[load.id];
+    seconds += load.seconds;
+    for (const plait::data::PeerBytes& one : load.sent) {
+      sent[one.peer] += one.bytes;
+    }
   }
   profile_.particles += busy;
   profile_.migration -= busy;
@@ -248,6 +253,18 @@ std::vector<const Patch<D>*> CollectionWay<D>::local_patches() const {
     patches.push_back(&element.patch());
   }
   return patches;
+}
+
+template <int D>
+std::vector<plait::data::ElementLoad> CollectionWay<D>::take_loads() {
+  std::vector<plait::data::ElementLoad> loads;
+  for (const auto& [id, cost] : std::exchange(costs_, {})) {
+    plait::data::ElementLoad& load = loads.emplace_back(plait::data::ElementLoad{.id = id, .seconds = cost.seconds});
+    for (const auto& [peer, bytes] : cost.sent) {
+      load.sent.push_back({peer, bytes});
+    }
+  }
+  return loads;
 }
 
 template class CollectionWay<2>;

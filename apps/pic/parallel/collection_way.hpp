@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -43,8 +44,15 @@ class CollectionWay final : public GridWay<D> {
   [[nodiscard]] const Problem<D>& problem() const override { return problem_; }
   [[nodiscard]] Solver<D>& solver() override { return solver_; }
   [[nodiscard]] std::vector<const Patch<D>*> local_patches() const override;
+  /// What patches have cost while they were on this rank, since this was last asked, in order of patches.
+  [[nodiscard]] std::vector<plait::data::ElementLoad> take_loads();
 
  private:
+  struct PatchCost {
+    double seconds = 0;
+    std::map<plait::data::ElementId, std::uint64_t> sent;  ///< Bytes, by patch.
+  };
+
   [[nodiscard]] plait::Rank home(plait::data::ElementId id) const;
   [[nodiscard]] plait::data::LendSettings<Patch<D>> lend_settings();
   [[nodiscard]] plait::data::balance::RebalanceOptions rebalance_options(const BalanceOptions& options) const;
@@ -70,6 +78,7 @@ class CollectionWay final : public GridWay<D> {
   plait::data::Rebalancer rebalancer_;
   bool is_lent_ = false;  ///< From one balancing to the next, where there are no fields.
   std::uint64_t steps_ = 0;
+  std::map<plait::data::ElementId, PatchCost> costs_;
   Profile profile_;
   std::vector<BalanceNote> notes_;
 };
