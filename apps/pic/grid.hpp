@@ -115,6 +115,14 @@ struct Grid {
 
   [[nodiscard]] bool is_periodic(int axis) const { return fields[axis] == FieldBorder::periodic; }
   [[nodiscard]] Box<D> cell_box() const { return {{}, cells}; }
+  /// Which number a cell has, x running fastest.
+  [[nodiscard]] std::uint64_t number(const Place<D>& cell) const {
+    std::uint64_t number = 0;
+    for (int d = D - 1; d >= 0; --d) {
+      number = number * static_cast<std::uint64_t>(cells[d]) + static_cast<std::uint64_t>(cell[d]);
+    }
+    return number;
+  }
   /// Nodes along an axis: one more than cells between walls.
   [[nodiscard]] std::int32_t node_count(int axis) const { return cells[axis] + (is_periodic(axis) ? 0 : 1); }
   [[nodiscard]] Box<D> node_box() const { return nodes(cell_box()); }

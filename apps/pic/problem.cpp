@@ -5,6 +5,8 @@
 #include <cmath>
 #include <numbers>
 
+#include <fmt/format.h>
+
 #include "plait/base/error.hpp"
 
 #include "pic/detail/deposit.hpp"
@@ -19,16 +21,6 @@ namespace {
 constexpr std::uint64_t kernel_cell_particles = 1U << 24U;
 /// Emitted particles have ids from here on, so that they meet no first one.
 constexpr std::uint64_t first_emitted = std::uint64_t{1} << 48U;
-
-/// Which number a cell of the grid has.
-template <int D>
-std::uint64_t number_of(const Place<D>& cell, const Place<D>& cells) {
-  std::uint64_t number = 0;
-  for (int d = D - 1; d >= 0; --d) {
-    number = number * static_cast<std::uint64_t>(cells[d]) + static_cast<std::uint64_t>(cell[d]);
-  }
-  return number;
-}
 
 /// Two from the polar method of G. Marsaglia (SIAM Review 6, 1964, 260) would depend on libraries' logarithms no less:
 /// this is Box and Muller's (1958).
@@ -52,7 +44,7 @@ void fill_cell(const Problem<D>& problem, const Filling<D>& filling, const Place
   for (int d = 0; d < D; ++d) {
     cell[d] = (cell[d] % grid.cells[d] + grid.cells[d]) % grid.cells[d];
   }
-  const std::uint64_t number = number_of<D>(cell, grid.cells);
+  const std::uint64_t number = grid.number(cell);
   std::uint64_t n = 0;
   for_each_place(Box<D>{{}, filling.per_cell}, [&](const Place<D>& sub) {
     Migrant<D> particle{.id = number * filling.count() + n++, .momentum = filling.drift, .species = filling.species};
@@ -93,7 +85,7 @@ void fill(const Problem<D>& problem, const Filling<D>& filling, Patch<D>& patch)
 void fill_kernel_cell(const Problem<2>& problem, const Place<2>& cell, Patch<2>& patch) {
   const KernelProblem& kernel = *problem.kernel;
   const Place<2>& cells = problem.physics.grid.cells;
-  const std::uint64_t number = number_of<2>(cell, cells);
+  const std::uint64_t number = problem.physics.grid.number(cell);
   const double expected = kernel.expected(cell, cells);
   plait::Random random = random_of(problem.seed, number);
   const double whole = std::floor(expected);
@@ -114,7 +106,7 @@ void emit(const Problem<D>& problem, Patch<D>& patch, std::uint64_t step) {
   const Plate<D>& plate = *problem.plate;
   const double charge = problem.physics.species[plate.species].charge / problem.physics.quantum;
   for_each_place(patch.cells.common(plate.cells), [&](const Place<D>& cell) {
-    const std::uint64_t number = number_of<D>(cell, problem.physics.grid.cells);
+    const std::uint64_t number = problem.physics.grid.number(cell);
     for (std::uint64_t n = 0; n < plate.per_step; ++n) {
       const std::uint64_t cells = static_cast<std::uint64_t>(problem.physics.grid.cell_box().count());
       Migrant<D> particle{.id = first_emitted + (step * cells + number) * plate.per_step + n,
@@ -170,6 +162,9 @@ double KernelProblem::expected(const Place<2>& cell, const Place<2>& cells) cons
 
 template <int D>
 void load(const Problem<D>& problem, Patch<D>& patch) {
+  if (problem.starts_empty) {
+    return;
+  }
   for (const Filling<D>& filling : problem.fillings) {
     fill(problem, filling, patch);
   }
@@ -186,7 +181,11 @@ void move_particles(const Problem<D>& problem, Patch<D>& patch, std::uint64_t st
   if (problem.plate) {
     emit(problem, patch, step);
   }
-  advance(patch, problem.physics, leavers);
+  try {
+    advance(patch, problem.physics, leavers);
+  } catch (const plait::Error& error) {
+    throw plait::Error{error.code(), fmt::format("in step {}, {}", step + 1, error.what())};
+  }
   if (problem.sort_steps > 0 && (step + 1) % problem.sort_steps == 0) {
     sort_by_cell(patch);
   }

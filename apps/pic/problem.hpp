@@ -63,6 +63,7 @@ struct Problem {
   std::optional<Plate<D>> plate;
   std::optional<KernelProblem> kernel;
   std::uint32_t sort_steps = 20;  ///< Steps between sorts of particles by cell; 0: never.
+  bool starts_empty = false;      ///< The first particles come from elsewhere: see `GridWay::go_on`.
 };
 
 /// Puts the first particles of the patch's cells into it. Who is where, and with which id, depends on the problem

@@ -83,6 +83,15 @@ void Solver<D>::step(std::uint64_t step) {
 }
 
 template <int D>
+void Solver<D>::go_on(std::uint64_t step) {
+  fill_guards_(electric_, ranks_);
+  fill_guards_(magnetic_, ranks_);
+  fill_guards_(potential_, ranks_);
+  apply_walls(electric_, magnetic_, physics_.grid);
+  publish(step);
+}
+
+template <int D>
 void Solver<D>::publish(std::uint64_t step) {
   average_to_nodes(fields_, electric_, magnetic_, physics_.grid);
   double zeros = 0;
@@ -98,13 +107,14 @@ void Solver<D>::publish(std::uint64_t step) {
       if (!std::isfinite(fields_[node][c])) {
         throw plait::Error{
             plait::ErrorCode::bad_input,
-            fmt::format("the {} field along {} is {} at step {} in cell ({}): is the time step too long, or "
-                        "an initial value wrong?",
+            fmt::format("the {} field along {} is {} at step {} in cell ({}), on rank {}: is the time step too long, "
+                        "or an initial value wrong?",
                         c < 3 ? "electric" : "magnetic",
                         "xyz"[c % 3],
                         fields_[node][c],
                         step,
-                        fmt::join(node, ", "))};
+                        fmt::join(node, ", "),
+                        ranks_.self())};
       }
     }
   });

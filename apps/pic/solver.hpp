@@ -43,7 +43,9 @@ class Solver {
   [[nodiscard]] Tile<D, Vector3>& electric() noexcept { return electric_; }
   [[nodiscard]] Tile<D, Vector3>& magnetic() noexcept { return magnetic_; }
   void publish(std::uint64_t step);
-  [[nodiscard]] const Tile<D, double>& potential() const noexcept { return potential_; }
+  [[nodiscard]] Tile<D, double>& potential() noexcept { return potential_; }
+  /// The fields and the potential of step `step` have been set on the rank's own nodes. Collective. Throws as `step`.
+  void go_on(std::uint64_t step);
 
   /// Energy of both fields in the whole box. Collective.
   struct Energies {

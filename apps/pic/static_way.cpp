@@ -253,6 +253,14 @@ std::vector<const Patch<D>*> StaticWay<D>::local_patches() const {
 
 template struct Layout<2>;
 template struct Layout<3>;
+template <int D>
+void StaticWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) {
+  steps_ = steps;
+  patches_.front().absorbed += absorbed;
+  leavers_ = std::move(particles);
+  leavers_to_patches();
+}
+
 template class StaticWay<2>;
 template class StaticWay<3>;
 

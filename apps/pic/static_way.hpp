@@ -39,6 +39,7 @@ class StaticWay final : public GridWay<D> {
   [[nodiscard]] const Problem<D>& problem() const override { return problem_; }
   [[nodiscard]] Solver<D>& solver() override { return solver_; }
   [[nodiscard]] std::vector<const Patch<D>*> local_patches() const override;
+  void go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) override;
   /// For tests.
   [[nodiscard]] std::vector<Patch<D>>& patches() noexcept { return patches_; }
 

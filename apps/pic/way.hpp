@@ -75,6 +75,10 @@ class GridWay : public Way {
   [[nodiscard]] virtual Solver<D>& solver() = 0;
   /// Those on this rank; valid until the next step.
   [[nodiscard]] virtual std::vector<const Patch<D>*> local_patches() const = 0;
+  /// Puts this run, whose problem starts empty, where another one of the same problem was after `steps` steps, but for
+  /// the fields, which are set in `solver()`. The particles of all ranks together are all there are; each may be
+  /// anywhere in the grid. Collective.
+  virtual void go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) = 0;
 };
 
 }  // namespace pic

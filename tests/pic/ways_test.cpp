@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // All ways of running give what one rank gives, bit for bit, on any number of ranks.
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "pic/mpi/mpi_ranks.hpp"
+#include "pic/parallel/checkpoint.hpp"
 #include "pic/parallel/collection_way.hpp"
 #include "pic/parallel/synchronous_way.hpp"
 
@@ -82,6 +84,50 @@ void compare(const Case& one) {
     check(totals_of<D>(
               one, [&](Problem<D> problem) { return std::make_unique<SynchronousWay<D>>(problem, options, ranks); }),
           std::string{"synchronous "} + balancer);
+  }
+}
+
+/// Goes on, in other patches, from what a run has put down half way.
+template <int D>
+void break_off(const Case& one) {
+  SCOPED_TRACE(one.name);
+  MpiRanks ranks{MPI_COMM_WORLD};
+  plait::Runtime runtime{MPI_COMM_WORLD};
+  const Problem<D> problem = make_problem<D>(one.problem);
+  Problem<D> empty = problem;
+  empty.starts_empty = true;
+  const BalanceOptions options{.patches_per_rank = one.patches_per_rank, .balancer = "greedy", .balance_steps = 2};
+  const BalanceOptions others{.patches_per_rank = 3, .balancer = "greedy", .balance_steps = 3};
+  const auto make = [&](const Problem<D>& what, const BalanceOptions& how) {
+    std::vector<std::unique_ptr<GridWay<D>>> ways;
+    ways.push_back(std::make_unique<StaticWay<D>>(what, how.patches_per_rank, ranks));
+    ways.push_back(std::make_unique<SynchronousWay<D>>(what, how, ranks));
+    ways.push_back(std::make_unique<CollectionWay<D>>(what, how, runtime, ranks));
+    return ways;
+  };
+  const auto run = [&](GridWay<D>& way, std::uint64_t steps) {
+    while (way.steps_done() < steps) {
+      way.step();
+    }
+  };
+  auto before = make(problem, options);
+  auto after = make(empty, others);
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    run(*before[i], one.problem.steps / 2);
+    GridWay<D>& other = *after[(i + 1) % after.size()];
+    go_on(other, to_checkpoint(*before[i], {}), ranks);
+    EXPECT_EQ(other.totals().checksum, before[i]->totals().checksum) << "at once, from way " << i;
+    EXPECT_EQ(other.totals().absorbed, before[i]->totals().absorbed);
+    run(*before[i], one.problem.steps);
+    run(other, one.problem.steps);
+    EXPECT_EQ(other.totals().checksum, before[i]->totals().checksum) << "at the end, from way " << i;
+    EXPECT_EQ(other.totals().absorbed, before[i]->totals().absorbed);
+  }
+}
+
+TEST(Ways, go_on_from_where_others_were) {
+  for (const Case& one : cases()) {
+    one.problem.cells.size() == 2 ? break_off<2>(one) : break_off<3>(one);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pic/parallel/collection_way.hpp"
 
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -265,6 +266,58 @@ std::vector<plait::data::ElementLoad> CollectionWay<D>::take_loads() {
     }
   }
   return loads;
+}
+
+template <int D>
+void CollectionWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) {
+  steps_ = steps;
+  const auto [id, first] = *patches_.local().begin();
+  first.go_on(steps, absorbed);
+  std::vector<Departure<D>> departures = by_part<D>(particles, layout_.patches);
+  if (balancer_ != nullptr) {
+    gather_patches(departures);
+  }
+  for (Departure<D>& departure : departures) {
+    patches_.template send<&MovingPatch<D>::take>(
+        ElementId{static_cast<std::uint64_t>(departure.part)}, steps - 1, std::move(departure.particles));
+  }
+  patches_.each([steps](MovingPatch<D>& patch) { patch.go_on(steps, 0); }, "go on");
+  patches_.reset_loads();
+}
+
+/// Moves every patch to the rank that has most of its particles: where it was, when there are as many ranks as then.
+template <int D>
+void CollectionWay<D>::gather_patches(std::span<const Departure<D>> departures) {
+  struct Offer {
+    std::int32_t patch;
+    std::uint32_t rank;
+    std::uint64_t particles;
+  };
+  std::vector<plait::Bytes> out(static_cast<std::size_t>(ranks_.count()));
+  std::vector<plait::Bytes> in(out.size());
+  for (const Departure<D>& departure : departures) {
+    const Offer offer{departure.part, static_cast<std::uint32_t>(ranks_.self()), departure.particles.size()};
+    const auto bytes = std::as_bytes(std::span{&offer, 1});
+    plait::Bytes& to = out[static_cast<std::size_t>(layout_.rank_of(departure.part))];
+    to.insert(to.end(), bytes.begin(), bytes.end());
+  }
+  ranks_.exchange_unknown(out, in);
+  std::map<ElementId, Offer> best;
+  for (const plait::Bytes& bytes : in) {  // in order of ranks, so that the lowest wins
+    for (std::size_t at = 0; at < bytes.size(); at += sizeof(Offer)) {
+      Offer offer;
+      std::memcpy(&offer, bytes.data() + at, sizeof offer);
+      Offer& known = best.try_emplace(ElementId{static_cast<std::uint64_t>(offer.patch)}, offer).first->second;
+      known = offer.particles > known.particles ? offer : known;
+    }
+  }
+  std::vector<plait::data::Move> moves;
+  for (const auto& [patch, offer] : best) {
+    if (offer.rank != static_cast<std::uint32_t>(ranks_.self())) {
+      moves.push_back({patch, Rank{offer.rank}});
+    }
+  }
+  patches_.migrate(moves);
 }
 
 template class CollectionWay<2>;

@@ -44,6 +44,7 @@ class CollectionWay final : public GridWay<D> {
   [[nodiscard]] const Problem<D>& problem() const override { return problem_; }
   [[nodiscard]] Solver<D>& solver() override { return solver_; }
   [[nodiscard]] std::vector<const Patch<D>*> local_patches() const override;
+  void go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) override;
   /// What patches have cost while they were on this rank, since this was last asked, in order of patches.
   [[nodiscard]] std::vector<plait::data::ElementLoad> take_loads();
 
@@ -64,6 +65,7 @@ class CollectionWay final : public GridWay<D> {
   void note_phase(const plait::data::PhaseReport& phase);
   void note_loads();
   void balance();
+  void gather_patches(std::span<const Departure<D>> departures);
 
   Problem<D> problem_;
   Ranks& ranks_;

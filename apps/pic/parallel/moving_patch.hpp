@@ -52,6 +52,13 @@ class MovingPatch {
     pic::take<D>(patch_, early_);
     early_.clear();
   }
+  /// A new patch has made so many steps, and had absorbed so many.
+  void go_on(std::uint64_t steps_done, std::uint64_t absorbed) {
+    steps_done_ = steps_done;
+    patch_.absorbed += absorbed;
+    pic::take<D>(patch_, early_);
+    early_.clear();
+  }
   void deposit_charge(Patch<D>& lent, const Physics<D>& physics) {
     const Loan loan{patch_, lent};
     pic::deposit_charge(patch_, physics);

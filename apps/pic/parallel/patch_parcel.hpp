@@ -25,31 +25,28 @@ struct PatchParcel {
   }
 };
 
-/// Adds a parcel of `patch`, whose particles are taken out, to the end of a message.
-template <int D>
-void append_parcel(std::int32_t number, Patch<D>& patch, plait::Bytes& out) {
-  const PatchParcel<D> parcel{number, patch.absorbed, std::move(patch.species)};
-  const plait::Bytes packed = plait::data::pack(parcel);
+/// Adds a value, behind its length, to the end of a message.
+template <class T>
+void append_packed(const T& value, plait::Bytes& out) {
+  const plait::Bytes packed = plait::data::pack(value);
   const std::uint64_t length = packed.size();
   const auto* const head = reinterpret_cast<const std::byte*>(&length);
   out.insert(out.end(), head, head + sizeof length);
   out.insert(out.end(), packed.begin(), packed.end());
 }
 
-/// All parcels of a message. Throws: `plait::Error` when it holds none.
-template <int D>
-[[nodiscard]] std::vector<PatchParcel<D>> read_parcels(std::span<const std::byte> bytes) {
-  std::vector<PatchParcel<D>> parcels;
+/// Calls `f(value)` with every value of such a message. Throws: `plait::Error` when one is no `T`.
+template <class T, class F>
+void for_each_packed(std::span<const std::byte> bytes, F f) {
   while (!bytes.empty()) {
     std::uint64_t length = 0;
-    plait::expect(bytes.size() >= sizeof length, "a parcel begins with its length");
+    plait::expect(bytes.size() >= sizeof length, "a packed value begins with its length");
     std::memcpy(&length, bytes.data(), sizeof length);
     bytes = bytes.subspan(sizeof length);
-    plait::expect(bytes.size() >= length, "a parcel is whole");
-    plait::data::unpack(bytes.first(length), parcels.emplace_back());
+    plait::expect(bytes.size() >= length, "a packed value is whole");
+    f(plait::data::unpack_as<T>(bytes.first(length)));
     bytes = bytes.subspan(length);
   }
-  return parcels;
 }
 
 /// A patch as balancers see it, without load: where it is, and where its middle is, in cells.

@@ -179,21 +179,22 @@ void SynchronousWay<D>::migrate(const balance::Placement& placement) {
       staying.push_back(std::move(patches_[i]));
       numbers.push_back(numbers_[i]);
     } else {
-      append_parcel(numbers_[i], patches_[i], out_[place.value()]);
+      append_packed(PatchParcel<D>{numbers_[i], patches_[i].absorbed, std::move(patches_[i].species)},
+                    out_[place.value()]);
     }
   }
   ranks_.exchange_unknown(out_, in_);
   patches_ = std::move(staying);
   numbers_ = std::move(numbers);
   for (const plait::Bytes& bytes : in_) {
-    for (PatchParcel<D>& parcel : read_parcels<D>(bytes)) {
+    for_each_packed<PatchParcel<D>>(bytes, [this](PatchParcel<D> parcel) {
       const auto at = std::lower_bound(numbers_.begin(), numbers_.end(), parcel.number) - numbers_.begin();
       Patch<D> patch{layout_.patches.box(parcel.number), problem_.physics};
       patch.species = std::move(parcel.species);
       patch.absorbed = parcel.absorbed;
       patches_.insert(patches_.begin() + at, std::move(patch));
       numbers_.insert(numbers_.begin() + at, parcel.number);
-    }
+    });
   }
   places_ = placement;
 }
@@ -232,6 +233,14 @@ std::vector<const Patch<D>*> SynchronousWay<D>::local_patches() const {
     patches.push_back(&patch);
   }
   return patches;
+}
+
+template <int D>
+void SynchronousWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) {
+  steps_ = steps;
+  patches_.front().absorbed += absorbed;
+  leavers_ = std::move(particles);
+  hand_leavers_over();
 }
 
 template class SynchronousWay<2>;

@@ -107,7 +107,23 @@ void add_output(CLI::App& app, pic::RunSettings& s) {
   app.add_option(
          "--output-every", s.output_steps, "Steps between files, and at begin and end [with --output: these only]")
       ->group(output);
-  app.add_flag("--overwrite", s.overwrites, "Replace the files of another run")->group(output);
+  app.add_flag("--overwrite", s.overwrites, "Replace the files and checkpoints of another run")->group(output);
+}
+
+void add_checkpoints(CLI::App& app, pic::RunSettings& s) {
+  const char* const checkpoints =
+      "Checkpoints (particles and fields, to go on from in any way, on any number of ranks)";
+  app.add_option("--checkpoint-every", s.checkpoint_steps, "Steps between checkpoints; the last two are kept [none]")
+      ->group(checkpoints);
+  app.add_option("--checkpoint-folder", s.checkpoint_folder, "Where they are")
+      ->capture_default_str()
+      ->group(checkpoints);
+  app.add_flag("--restart",
+               s.restarts,
+               "Go on from the newest whole checkpoint of the folder; begin where it has none. The problem's options "
+               "must be the same")
+      ->excludes("--overwrite")
+      ->group(checkpoints);
 }
 
 int run_on_ranks(const pic::RunSettings& settings, int& argc, char**& argv) {
@@ -124,7 +140,7 @@ int run_on_ranks(const pic::RunSettings& settings, int& argc, char**& argv) {
       return 1;
     }
   } catch (const std::exception& error) {
-    session.fail("plait-pic", error);
+    session.fail(fmt::format("plait-pic: rank {}", rank).c_str(), error);
   }
 }
 
@@ -144,6 +160,7 @@ int main(int argc, char** argv) {
   add_kernel(app, settings);
   add_way(app, settings);
   add_output(app, settings);
+  add_checkpoints(app, settings);
   CLI11_PARSE(app, argc, argv);
   settings.command.assign(argv, argv + argc);
   return run_on_ranks(settings, argc, argv);

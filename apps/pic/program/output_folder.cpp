@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -14,7 +15,14 @@
 namespace pic {
 namespace {
 
-std::filesystem::path choose(const RunSettings& settings) {
+/// A folder that a run writes into.
+struct Folder {
+  std::filesystem::path path;
+  std::string_view option;  ///< That chooses it.
+  std::string_view prefix;  ///< Of the names of its files.
+};
+
+std::filesystem::path choose_output(const RunSettings& settings) {
   if (!settings.output.empty()) {
     return settings.output;
   }
@@ -23,34 +31,37 @@ std::filesystem::path choose(const RunSettings& settings) {
 }
 
 /// What is wrong with the folder; empty if nothing.
-std::string prepare(const std::filesystem::path& folder, bool overwrites) {
+std::string prepare(const Folder& folder, const RunSettings& settings) {
   std::error_code trouble;
-  std::filesystem::create_directories(folder, trouble);
-  const std::filesystem::path probe = folder / ".plait-pic-probe";
+  std::filesystem::create_directories(folder.path, trouble);
+  const std::filesystem::path probe = folder.path / ".plait-pic-probe";
   const bool is_writable = !trouble && static_cast<bool>(std::ofstream{probe} << "probe" << std::flush);
   std::filesystem::remove(probe, trouble);
   if (!is_writable) {
-    return fmt::format("cannot write into the folder {}: choose another with --output", folder.string());
+    return fmt::format("cannot write into the folder {}: choose another with {}", folder.path.string(), folder.option);
   }
-  for (const auto& entry : std::filesystem::directory_iterator{folder}) {
+  if (settings.restarts) {
+    return {};  // they are this run's own
+  }
+  for (const auto& entry : std::filesystem::directory_iterator{folder.path}) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with("pic-") || !name.ends_with(".h5")) {
+    if (!name.starts_with(folder.prefix) || !name.ends_with(".h5")) {
       continue;
     }
-    if (!overwrites) {
-      return fmt::format("{} holds the files of another run: choose another folder with --output, or --overwrite",
-                         folder.string());
+    if (!settings.overwrites) {
+      return fmt::format(
+          "{} holds the files of another run: choose another folder with {}, or --overwrite, or go on "
+          "from its checkpoints with --restart",
+          folder.path.string(),
+          folder.option);
     }
     std::filesystem::remove(entry.path(), trouble);  // else two runs would look like one series
   }
   return {};
 }
 
-}  // namespace
-
-std::filesystem::path prepare_output(const RunSettings& settings, int rank) {
-  const std::filesystem::path folder = choose(settings);
-  std::string text = rank == 0 ? prepare(folder, settings.overwrites) : "";
+void prepare_on_first(const Folder& folder, const RunSettings& settings, int rank) {
+  std::string text = rank == 0 ? prepare(folder, settings) : "";
   int length = static_cast<int>(text.size());
   MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
   text.resize(static_cast<std::size_t>(length));
@@ -58,7 +69,20 @@ std::filesystem::path prepare_output(const RunSettings& settings, int rank) {
   if (!text.empty()) {
     throw SettingsError{plait::Error{plait::ErrorCode::bad_argument, text}};
   }
-  return folder;
+}
+
+}  // namespace
+
+std::filesystem::path prepare_output(const RunSettings& settings, int rank) {
+  const Folder folder{choose_output(settings), "--output", "pic-"};
+  prepare_on_first(folder, settings, rank);
+  return folder.path;
+}
+
+std::filesystem::path prepare_checkpoints(const RunSettings& settings, int rank) {
+  const Folder folder{settings.checkpoint_folder, "--checkpoint-folder", "checkpoint-"};
+  prepare_on_first(folder, settings, rank);
+  return folder.path;
 }
 
 }  // namespace pic

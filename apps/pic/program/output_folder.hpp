@@ -7,8 +7,10 @@
 
 namespace pic {
 
-/// The folder for files: made, writable, and without files that this run would replace. Collective over MPI_COMM_WORLD.
-/// Throws: `SettingsError` on all ranks.
+// Folders that are made, writable, and without files of another run. Collective over MPI_COMM_WORLD. Throw:
+// `SettingsError` on all ranks.
+
 [[nodiscard]] std::filesystem::path prepare_output(const RunSettings& settings, int rank);
+[[nodiscard]] std::filesystem::path prepare_checkpoints(const RunSettings& settings, int rank);
 
 }  // namespace pic

@@ -14,6 +14,7 @@
 
 #include "pic/mpi/mpi_ranks.hpp"
 #include "pic/output/way_output.hpp"
+#include "pic/parallel/checkpoint.hpp"
 #include "pic/program/output_folder.hpp"
 #include "pic/program/ways.hpp"
 #include "pic/static_way.hpp"
@@ -89,30 +90,45 @@ void print_balancings(const Way& way) {
 /// One run, after the problem has been made.
 class Run {
  public:
-  Run(Way& way, Ranks& ranks, double time_step, const RunSettings& settings, std::function<void()> write)
+  /// What is done now and then.
+  struct Files {
+    std::function<void()> write_output;
+    std::function<void(double begin)> write_checkpoint;  ///< Is told the energy at the begin.
+  };
+
+  Run(Way& way, Ranks& ranks, double time_step, const RunSettings& settings, Files files)
       : way_{way},
         ranks_{ranks},
         time_step_{time_step},
         settings_{settings},
-        write_{std::move(write)},
+        files_{std::move(files)},
         is_first_{ranks.self() == 0} {}
+
+  /// Of a run that goes on.
+  void set_begin(double energy) { begin_ = energy; }
 
   int operator()() {
     if (is_first_) {
       print_header();
     }
     Totals now = diagnose();
-    write_();
+    const std::uint64_t done_before = way_.steps_done();
+    if (done_before == 0) {
+      files_.write_output();
+    }
     app::ProgressBar bar{settings_.problem.steps, is_first_, "steps"};
-    for (std::uint64_t done = 1; done <= settings_.problem.steps; ++done) {
+    for (std::uint64_t done = done_before + 1; done <= settings_.problem.steps; ++done) {
       way_.step();
       const bool is_last = done == settings_.problem.steps;
-      if (is_last || (settings_.diagnose_steps > 0 && done % settings_.diagnose_steps == 0)) {
+      if (is_last || is_due(done, settings_.diagnose_steps)) {
         bar.clear();
         now = diagnose();
       }
-      if (is_last || (settings_.output_steps > 0 && done % settings_.output_steps == 0)) {
-        write_();
+      if (is_last || is_due(done, settings_.output_steps)) {
+        files_.write_output();
+      }
+      if (is_due(done, settings_.checkpoint_steps)) {  // last: what a restart does not write again is there
+        files_.write_checkpoint(*begin_);
       }
       bar.update(done);
     }
@@ -121,6 +137,8 @@ class Run {
   }
 
  private:
+  [[nodiscard]] static bool is_due(std::uint64_t step, std::uint64_t every) { return every > 0 && step % every == 0; }
+
   Totals diagnose() {
     const Totals now = way_.totals();
     if (!begin_) {
@@ -165,7 +183,7 @@ class Run {
   Ranks& ranks_;
   double time_step_;
   const RunSettings& settings_;
-  std::function<void()> write_;
+  Files files_;
   bool is_first_;
   std::optional<double> begin_;
 };
@@ -183,19 +201,76 @@ Problem<D> prepare(const RunSettings& settings, int ranks) {
   }
 }
 
+constexpr const char* begin_key = "energy at the begin";
+
+/// What a run goes on from; nothing when it begins. Throws: `SettingsError` alike on all ranks.
+template <int D>
+std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointStore& store,
+                                                       const RunSettings& settings,
+                                                       const Problem<D>& problem,
+                                                       bool is_first) {
+  try {
+    std::optional<plait::data::NewestCheckpoint> newest = store.read_newest("plait-pic", {});
+    if (is_first && !newest) {
+      fmt::print("no checkpoint in {}: begins with step 0\n", settings.checkpoint_folder);
+    }
+    if (!newest) {
+      return {};
+    }
+    throw_unless_same_problem(newest->checkpoint, problem, settings.poisson_options());
+    if (newest->checkpoint.step > settings.problem.steps) {
+      throw plait::Error{plait::ErrorCode::bad_argument,
+                         fmt::format("{} is of step {}, after the last of --steps {}: give more steps",
+                                     newest->file.string(),
+                                     newest->checkpoint.step,
+                                     settings.problem.steps)};
+    }
+    if (is_first) {
+      for (const std::string& why : newest->refused) {
+        fmt::print(stderr, "plait-pic: {}\n", why);
+      }
+      fmt::print("restarted from step {} of {}\n", newest->checkpoint.step, newest->file.string());
+    }
+    return std::move(newest->checkpoint);
+  } catch (const plait::Error& error) {
+    throw SettingsError{error};
+  }
+}
+
 template <int D>
 int run_in(const RunSettings& settings, WayMaker<D> make, const WayContext& context) {
+  const bool is_first = context.ranks.self() == 0;
   Problem<D> problem = prepare<D>(settings, context.ranks.count());
+  const PoissonOptions poisson = settings.poisson_options();
   const double time_step = problem.physics.time_step;
-  const std::unique_ptr<GridWay<D>> way = make(std::move(problem), settings, context);
   const bool has_output = !settings.output.empty() || settings.output_steps > 0;
   const std::filesystem::path folder = has_output ? prepare_output(settings, context.ranks.self()) : "";
-  const auto write = [&] {
+  std::unique_ptr<plait::data::CheckpointStore> store;
+  std::optional<plait::data::Checkpoint> checkpoint;
+  if (settings.has_checkpoints()) {
+    store = plait::make_checkpoints(
+        *context.runtime, {.folder = prepare_checkpoints(settings, context.ranks.self())}, MPI_COMM_WORLD);
+    checkpoint = settings.restarts ? find_checkpoint<D>(*store, settings, problem, is_first) : std::nullopt;
+  }
+  problem.starts_empty = checkpoint.has_value();
+  const std::unique_ptr<GridWay<D>> way = make(std::move(problem), settings, context);
+  const auto write_output = [&] {
     if (has_output) {
-      (void)write_output(*way, folder, MPI_COMM_WORLD).value();
+      (void)pic::write_output(*way, folder, MPI_COMM_WORLD).value();
     }
   };
-  return Run{*way, context.ranks, time_step, settings, write}();
+  const auto write_checkpoint = [&](double begin) {
+    plait::data::Checkpoint now = to_checkpoint(*way, poisson);
+    now.values[begin_key] = begin;
+    store->write(now);
+  };
+  Run run{*way, context.ranks, time_step, settings, {write_output, write_checkpoint}};
+  if (checkpoint) {
+    go_on(*way, *checkpoint, context.ranks);
+    run.set_begin(checkpoint->template value<double>(begin_key));
+    checkpoint.reset();
+  }
+  return run();
 }
 
 }  // namespace
@@ -209,7 +284,7 @@ int run(const RunSettings& settings) {
   }
   MpiRanks ranks{MPI_COMM_WORLD};
   std::optional<plait::Runtime> runtime;
-  if (kind->needs_runtime) {
+  if (kind->needs_runtime || settings.has_checkpoints()) {
     plait::Options options = plait::Options::from_environment();
     options.command = settings.command;
     runtime.emplace(MPI_COMM_WORLD, options);

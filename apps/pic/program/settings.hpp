@@ -22,6 +22,9 @@ struct RunSettings {
   std::string output;                ///< Folder; empty: chosen when something is written.
   std::uint64_t output_steps = 0;    ///< Between files; 0: none, or at begin and end only when there is a folder.
   bool overwrites = false;
+  std::uint64_t checkpoint_steps = 0;  ///< Between checkpoints; 0: none.
+  std::string checkpoint_folder = "pic-checkpoints";
+  bool restarts = false;
   std::string solver;  ///< Empty: the problem's own.
   std::string poisson = "cg";
   double tolerance = 1e-8;
@@ -32,6 +35,7 @@ struct RunSettings {
   std::vector<double> plate;         ///< Begin and end.
   std::vector<std::string> command;  ///< The whole command line, for the trace.
 
+  [[nodiscard]] bool has_checkpoints() const noexcept { return checkpoint_steps > 0 || restarts; }
   /// Throws: `plait::Error` for names that are not there.
   [[nodiscard]] ProblemOptions problem_options() const;
   [[nodiscard]] PoissonOptions poisson_options() const;

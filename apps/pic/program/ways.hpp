@@ -16,7 +16,7 @@ namespace pic {
 /// What ways are made on.
 struct WayContext {
   Ranks& ranks;
-  plait::Runtime* runtime = nullptr;  ///< Of the same ranks; null unless the way needs one.
+  plait::Runtime* runtime = nullptr;  ///< Of the same ranks; null unless the way or checkpoints need one.
 };
 
 template <int D>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plait/plait.hpp"
+
+#include "pic/ranks.hpp"
+#include "pic/way.hpp"
+
+namespace pic {
+
+// A run as a checkpoint: the particles of each patch, and the solver's fields on each rank's block. Which way, ranks
+// and patches made it does not matter to the one that goes on from it.
+
+/// What this rank's part of the run is now, with what tells its problem from others. Cost: a copy of particles and
+/// fields. Not collective.
+template <int D>
+[[nodiscard]] plait::data::Checkpoint to_checkpoint(GridWay<D>& way, const PoissonOptions& poisson);
+
+/// Throws: `plait::Error` when the checkpoint is of another problem, or solved otherwise: says what differs.
+template <int D>
+void throw_unless_same_problem(const plait::data::Checkpoint& checkpoint,
+                               const Problem<D>& problem,
+                               const PoissonOptions& poisson);
+
+/// Puts a way whose problem starts empty where the run was, from what this rank has read of it. Collective.
+/// Throws: `plait::Error` when something is missing, or is not in the grid.
+template <int D>
+void go_on(GridWay<D>& way, const plait::data::Checkpoint& checkpoint, Ranks& ranks);
+
+}  // namespace pic
