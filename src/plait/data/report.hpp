@@ -19,14 +19,15 @@ struct LostMessage {
 
 /// What a phase was on this rank.
 struct PhaseReport {
-  nanoseconds took{};               ///< From the call to its end, when all ranks had ended.
-  std::uint64_t turns = 0;          ///< Of elements that were here.
-  std::uint64_t messages = 0;       ///< Taken by elements that were here.
-  std::uint64_t messages_sent = 0;  ///< To elements on other ranks.
-  std::uint64_t bytes_sent = 0;     ///< In these, without what says where to.
-  std::uint64_t forwarded = 0;      ///< Messages that came here after their element had moved on.
-  std::uint64_t lost_count = 0;     ///< Messages to elements that are not there, as far as they ended here.
-  std::vector<LostMessage> lost;    ///< The first of these, 100 at most.
+  nanoseconds took{};                 ///< From the call to its end, when all ranks had ended.
+  std::uint64_t turns = 0;            ///< Of elements that were here.
+  std::uint64_t messages = 0;         ///< Taken by elements that were here.
+  std::uint64_t messages_sent = 0;    ///< To elements on other ranks.
+  std::uint64_t bytes_sent = 0;       ///< In these, without what says where to.
+  std::uint64_t forwarded = 0;        ///< Messages that came here after their element had moved on.
+  std::uint64_t forwarded_again = 0;  ///< Of these, those that had been passed on before.
+  std::uint64_t lost_count = 0;       ///< Messages to elements that are not there, as far as they ended here.
+  std::vector<LostMessage> lost;      ///< The first of these, 100 at most.
 };
 
 /// An element, and where it shall go.

@@ -202,6 +202,7 @@ void CollectionEngine::begin_phase(std::string_view name) {
   label_.trace_name = recorder_.name(trace::Role::task, label_.name);
   apply_known();
   forwarded_.store(0, std::memory_order_relaxed);  // nobody else is there, for this and the next
+  forwarded_again_.store(0, std::memory_order_relaxed);
   messages_sent_.store(0, std::memory_order_relaxed);
   bytes_sent_.store(0, std::memory_order_relaxed);
   lost_count_ = 0;
@@ -350,6 +351,7 @@ PhaseReport CollectionEngine::report(nanoseconds start) {
                      .messages_sent = messages_sent_.load(std::memory_order_relaxed),
                      .bytes_sent = bytes_sent_.load(std::memory_order_relaxed),
                      .forwarded = forwarded_.load(std::memory_order_relaxed),  // all have ended
+                     .forwarded_again = forwarded_again_.load(std::memory_order_relaxed),
                      .lost_count = lost_count_,
                      .lost = std::move(lost_)};
   for (const WorkerState& worker : workers_) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -128,7 +129,7 @@ class CollectionEngine final : public task::detail::Ending {
   using Places = boost::unordered_flat_map<std::uint64_t, Rank>;
   struct Heard {
     Rank rank;
-    std::uint32_t used = 0;  ///< The last phase that wanted to know; through an atomic_ref.
+    std::uint32_t used = 0;  ///< The last phase that has used it, after which it was right; through an atomic_ref.
   };
   struct alignas(64) WorkerState {
     Bytes buffer;
@@ -168,6 +169,7 @@ class CollectionEngine final : public task::detail::Ending {
   void post(Rank to, Head head, std::span<const std::byte> rest);
   void post_with_head(Rank to, const Head& head, Bytes& message);
   [[nodiscard]] Route route_to_new(ElementId to);
+  [[nodiscard]] bool is_trusted(Heard& place) const;
   void put(Element& element, Mail& mail, Element* sender);
   void deliver_unknown(ElementId id, const Route& route, Element* sender);
   void wake_from_outside(Element& element);
@@ -203,6 +205,7 @@ class CollectionEngine final : public task::detail::Ending {
   bool is_order_old_ = false;
   Places away_;  ///< Of elements whose home this is: where they are, if not here.
   boost::unordered_flat_map<std::uint64_t, Heard> places_;  ///< Of others, not at home: where they were last.
+  std::array<std::uint32_t, 2> migrations_{};               ///< Phases: of the last one, and of that before.
   std::vector<std::pair<Rank, Head>> later_;                ///< Notes to homes, sent with the next phase.
 
   // A phase.
@@ -215,6 +218,7 @@ class CollectionEngine final : public task::detail::Ending {
   std::atomic<std::uint64_t> sent_ = 0;     ///< To other ranks, since the beginning, as is the next.
   std::atomic<std::uint64_t> handled_ = 0;  ///< From other ranks.
   std::atomic<std::uint64_t> forwarded_ = 0;
+  std::atomic<std::uint64_t> forwarded_again_ = 0;
   std::atomic<std::uint64_t> messages_sent_ = 0;
   std::atomic<std::uint64_t> bytes_sent_ = 0;
   std::unique_ptr<std::atomic<std::uint32_t>[]> next_out_;  ///< By rank: the number of the next message.

@@ -31,23 +31,31 @@ Route CollectionEngine::route(ElementId to) {
   if (const auto place = table_.find(to.value()); place != table_.end()) {
     return {.local = place->second};
   }
-  if (fresh_count_.load(std::memory_order_acquire) > 0) {  // with create() and note_created()
+  const Rank at_home = home(to);
+  // To one that was made here in this phase, but is at home elsewhere, messages go by way of there all the time: what
+  // was sent to it before has gone there too.
+  if (at_home == self_ && fresh_count_.load(std::memory_order_acquire) > 0) {  // with create() and note_created()
     const std::lock_guard lock{news_lock_};
     if (const Route route = route_to_new(to); route.local != nullptr || route.rank) {
       return route;
     }
   }
-  const Rank at_home = home(to);
   if (at_home == self_) {
     const auto place = away_.find(to.value());
     return {.rank = place == away_.end() ? Rank{} : place->second};
   }
   const auto place = places_.find(to.value());
-  if (place == places_.end()) {
+  if (place == places_.end() || !is_trusted(place->second)) {
     return {.rank = at_home};
   }
   std::atomic_ref{place->second.used}.store(static_cast<std::uint32_t>(phase_), std::memory_order_relaxed);  // a hint
   return {.rank = place->second.rank};
+}
+
+/// Whether the element has moved once at most since its place was right: then that rank knows where it is, and passes
+/// a message on to there. After two migrations it may know an old place only, and the home is asked.
+bool CollectionEngine::is_trusted(Heard& place) const {
+  return std::atomic_ref{place.used}.load(std::memory_order_relaxed) >= migrations_[1];  // a hint
 }
 
 /// With the lock held: to an element that was made in this phase.
@@ -230,13 +238,18 @@ void CollectionEngine::handle(const Head& head, std::span<const std::byte> rest)
 void CollectionEngine::handle_mail(const Head& head, std::span<const std::byte> rest) {
   const ElementId to{head.to};
   Route route = this->route(to);
+  if (route.is_elsewhere() && fresh_count_.load(std::memory_order_acquire) > 0) {  // with create()
+    const std::lock_guard lock{news_lock_};
+    route.local = route_to_new(to).local;
+  }
   if (route.is_elsewhere()) {
     if (head.hops > 0) {
       route.rank = home(to) == self_ ? route.rank : home(to);  // which knows: never round in circles
     }
     Head onwards = head;
     ++onwards.hops;
-    forwarded_.fetch_add(1, std::memory_order_relaxed);  // a statistic
+    forwarded_.fetch_add(1, std::memory_order_relaxed);  // a statistic, as is the next
+    forwarded_again_.fetch_add(head.hops > 0 ? 1U : 0U, std::memory_order_relaxed);
     post(route.rank, onwards, rest);
     if (Rank{head.origin} != self_) {
       tell_place(Rank{head.origin}, to, route.rank);

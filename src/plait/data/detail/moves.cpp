@@ -73,6 +73,7 @@ MigrationReport CollectionEngine::migrate(std::span<const Move> moves) {
   check_moves(moves);
   begin_phase("");
   is_migrating_ = true;
+  migrations_ = {static_cast<std::uint32_t>(phase_), migrations_[0]};
   forget_unused();
   for (const auto& [to, head] : std::exchange(later_, {})) {
     post(to, head, {});
