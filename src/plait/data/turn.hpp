@@ -46,7 +46,8 @@ class Turn {
   }
 
   /// Adds an element to the collection, on this rank: it takes messages at once, and has its turns from the next phase
-  /// on. `T` is the collection's. An id that is in use ends the run. An id beyond the shape is allowed.
+  /// on. `T` is the collection's. An id that is in use ends the run. An id beyond the shape is allowed. Messages of
+  /// this phase reach it by way of its home, in the order in which they were sent.
   template <class T>
   void create(ElementId id, T element) {
     engine_.create(id, new detail::TypedElement<T>{std::move(element)}, element_);

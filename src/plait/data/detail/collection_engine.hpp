@@ -23,6 +23,7 @@
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/detail/element.hpp"
+#include "plait/data/detail/route.hpp"
 #include "plait/data/detail/termination.hpp"
 #include "plait/data/detail/wire.hpp"
 #include "plait/data/options.hpp"
@@ -33,21 +34,6 @@
 #include "plait/trace/recorder.hpp"
 
 namespace plait::data::detail {
-
-/// Where a message to an element goes.
-struct Route {
-  Element* local = nullptr;
-  Rank rank;  ///< Names nothing when this rank is the home, and knows no such element.
-  [[nodiscard]] bool is_elsewhere() const noexcept { return local == nullptr && rank; }
-};
-
-/// A message as it is sent to another rank.
-struct Outgoing {
-  ElementId from;
-  ElementId to;
-  std::uint64_t step = no_step;
-  PackedCall call;
-};
 
 /// What a phase has each element do, step after step.
 struct PhaseWork {
