@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -12,7 +13,12 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/base/clock.hpp"
 #include "plait/comm/collectives/reduce.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/net/loopback/loopback.hpp"
+#include "plait/task/scheduler.hpp"
+#include "plait/trace/recorder.hpp"
 
 #include "task/flow/flow_ranks.hpp"
 
@@ -131,6 +137,42 @@ TEST(Collection, works_beside_another_on_the_same_ranks) {
       EXPECT_EQ(runner->passed, 6U);
     }
   });
+}
+
+/// A rank alone, whose time goes on when the test says so.
+struct ClockedRank {
+  ManualClock clock;
+  trace::Recorder recorder{clock};
+  net::LoopbackNetwork network{1};
+  std::unique_ptr<net::Driver> driver = network.driver(Rank{0});
+  comm::Endpoint endpoint{*driver, recorder};
+  task::Scheduler its_scheduler{endpoint, recorder, {.worker_count = 1}};
+
+  comm::Endpoint& messages() { return endpoint; }
+  task::Scheduler& scheduler() { return its_scheduler; }
+  trace::Recorder& trace() { return recorder; }
+};
+
+TEST(Collection, measures_each_element_by_itself_also_when_short_ones_run_together) {
+  ClockedRank rank;
+  Collection<Runner> runners{rank, Shape{100}, [](ElementId, Index) { return Runner{}; }};
+  const auto work = [&](Turn& turn, std::uint64_t cost_ns) {
+    rank.clock.advance_to(rank.clock.now() + nanoseconds{cost_ns});
+    turn.send<&Runner::pass>(ElementId{(turn.id().value() + 99) % 100}, std::uint64_t{1});  // mostly one that has run
+  };
+  for (int phase = 0; phase < 3; ++phase) {
+    runners.each([&](Runner&, Turn& turn) { work(turn, turn.id().value() + 1); });
+  }
+  runners.reset_loads();
+  const auto has_grown = [](ElementId id) { return id.value() % 10 == 3; };  // so that some bunches take too long
+  const PhaseReport report =
+      runners.each([&](Runner&, Turn& turn) { work(turn, has_grown(turn.id()) ? 1'000'000 : turn.id().value() + 1); });
+  EXPECT_EQ(report.turns, 100U);
+  EXPECT_EQ(report.messages, 100U);
+  for (const ElementLoad& load : runners.loads()) {
+    EXPECT_DOUBLE_EQ(load.seconds * 1e9, has_grown(load.id) ? 1e6 : static_cast<double>(load.id.value() + 1));
+    EXPECT_EQ(runners.find(load.id)->passed, 4U);
+  }
 }
 
 // ---- elements that come and go, results, steps ----
@@ -317,7 +359,7 @@ TEST(CollectionTrouble, names_elements_that_wait_for_inputs_that_nobody_has_sent
                                    3,
                                    [](const Runner&, std::uint64_t step) { return step; },
                                    [](Runner&, Turn& turn, std::uint64_t step) {
-                                     if (turn.id() != ElementId{7}) {
+                                     if (turn.id() != ElementId{7} && step < 2) {
                                        for (std::uint64_t i = 0; i < step + 1; ++i) {
                                          turn.send_step<&Runner::pass>(turn.id(), step + 1, std::uint64_t{0});
                                        }
@@ -327,6 +369,28 @@ TEST(CollectionTrouble, names_elements_that_wait_for_inputs_that_nobody_has_sent
                                runners.each([](Runner&) {});
                              }),
                    "element 7 in step 1 (0 of 1 have come)");
+}
+
+TEST(CollectionTrouble, refuses_inputs_that_inputs_does_not_count) {
+  const auto sent = [](std::uint64_t from_step, std::uint64_t to_step, int how_many) {
+    return errors_of(2, [=](FlowRank&, Collection<Runner>& runners) {
+      runners.iterate(
+          3,
+          [](const Runner&, std::uint64_t step) { return step == 0 ? 0U : 1U; },
+          [=](Runner&, Turn& turn, std::uint64_t step) {
+            if (step < 2) {
+              turn.send_step<&Runner::pass>(turn.id(), step + 1, std::uint64_t{0});
+            }
+            for (int i = 0; turn.id() == ElementId{5} && step == from_step && i < how_many; ++i) {
+              turn.send_step<&Runner::pass>(turn.id(), to_step, std::uint64_t{0});
+            }
+          });
+      runners.each([](Runner&) {});
+    });
+  };
+  expect_each_says(sent(0, 2, 1), "element 5 of 'runners' has got 2 inputs of step 2, and inputs() says 1");
+  expect_each_says(sent(1, 0, 1), "element 5 of 'runners' has got an input of step 0 from element 5 after that step");
+  expect_each_says(sent(2, 3, 1), "element 5 of 'runners' has got an input of step 3 from element 5 in 3 steps");
 }
 
 TEST(CollectionTrouble, refuses_moves_that_make_no_sense_on_all_ranks) {

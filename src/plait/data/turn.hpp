@@ -33,7 +33,8 @@ class Turn {
   /// the element `to`, wherever that is: exactly once, before the phase ends. Messages of one element to another are
   /// taken in the order in which they were sent. Arguments are moved, or packed when the element is on another rank.
   ///
-  /// Cost: below 1 us to an element of this rank. The element begins to take it when this turn has ended.
+  /// Cost: 0.1 us to an element of this rank, some 0.3 us when that has nothing else to do. The element begins to take
+  /// it when this turn has ended.
   template <auto method, class... Values>
   void send(ElementId to, Values&&... values) {
     send_mail<method>(to, detail::no_step, std::forward<Values>(values)...);
@@ -50,7 +51,7 @@ class Turn {
   /// this phase reach it by way of its home, in the order in which they were sent.
   template <class T>
   void create(ElementId id, T element) {
-    engine_.create(id, new detail::TypedElement<T>{std::move(element)}, element_);
+    engine_.create(id, new detail::TypedElement<T>{std::move(element)}, worker_);
   }
   /// Takes this element out of the collection at the end of its turn; messages that come for it then are lost, and
   /// counted as such.
@@ -74,7 +75,7 @@ class Turn {
       return;
     }
     engine_.note_sent(element_, to, sizeof(typename Method::Arguments));
-    engine_.deliver(route, to, *new detail::LocalMail<method>{element_.id, step, std::move(arguments)}, &element_);
+    engine_.deliver(route, to, *new detail::LocalMail<method>{element_.id, step, std::move(arguments)}, worker_);
   }
 
   detail::CollectionEngine& engine_;

@@ -23,6 +23,7 @@
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/detail/element.hpp"
+#include "plait/data/detail/phase_work.hpp"
 #include "plait/data/detail/route.hpp"
 #include "plait/data/detail/termination.hpp"
 #include "plait/data/detail/wire.hpp"
@@ -34,16 +35,6 @@
 #include "plait/trace/recorder.hpp"
 
 namespace plait::data::detail {
-
-/// What a phase has each element do, step after step.
-struct PhaseWork {
-  void* function = nullptr;
-  void (*call)(void* function, void* object, Turn& turn, std::uint64_t step) = nullptr;
-  std::uint64_t steps = 0;
-  void* inputs_function = nullptr;
-  /// How many messages a step waits for; without, for none.
-  std::uint64_t (*inputs)(void* inputs_function, void* object, std::uint64_t step) = nullptr;
-};
 
 /// What is behind a `Collection`: the elements of this rank, where the others are, messages and phases.
 ///
@@ -90,8 +81,8 @@ class CollectionEngine final : public task::detail::Ending {
   void replace(std::span<const std::pair<ElementId, Element*>> elements);
   void send_later(ElementId to, Mail& mail) { outside_.emplace_back(to, &mail); }
   void reset_loads();
-  /// Of the workers, in phases, beside what elements did; since the last reset.
-  [[nodiscard]] nanoseconds overhead() const noexcept { return overhead_; }
+  /// Of the workers, in phases, beside what elements did, and of what came from other ranks; since the last reset.
+  [[nodiscard]] nanoseconds overhead() const noexcept;
   /// Collective: the bytes of all ranks, in their order, on all or on `root`.
   [[nodiscard]] std::vector<Bytes> all_gather(const Bytes& mine);
   [[nodiscard]] std::vector<Bytes> gather(Rank root, const Bytes& mine);
@@ -102,12 +93,12 @@ class CollectionEngine final : public task::detail::Ending {
   static void begin_post(Bytes& buffer) { buffer.resize(head_bytes); }
   /// `buffer`: room for the head, and the packed arguments.
   void post_mail(Rank to, const Outgoing& mail, Bytes& buffer);
-  /// To an element here, or to one that nobody knows. `sender` has its turn; nothing outside of turns.
-  void deliver(const Route& route, ElementId to, Mail& mail, Element* sender);
+  /// To an element here, or to one that nobody knows. From a turn on `worker`; nothing outside of turns.
+  void deliver(const Route& route, ElementId to, Mail& mail, WorkerId worker);
   static void note_sent(Element& from, ElementId to, std::size_t bytes);
-  void create(ElementId id, Element* element, Element& creator);
+  void create(ElementId id, Element* element, WorkerId worker);
   void send_erase(ElementId id, Element& sender, WorkerId worker);
-  void run(Element& element, WorkerId worker);
+  void run(Element& first, WorkerId worker);
   void ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept override;
 
  private:
@@ -121,15 +112,20 @@ class CollectionEngine final : public task::detail::Ending {
     Bytes buffer;
     std::uint64_t turns = 0;
     std::uint64_t messages = 0;
+    std::uint64_t through = 0;  ///< Elements that have had all their turns of the phase.
     nanoseconds in_turns{};
+    bool has_run = false;            ///< A task, since this was last asked.
+    Element* rest = nullptr;         ///< Of a bunch that has taken too long.
+    Element* first_woken = nullptr;  ///< Who has something to do when the running task has ended.
+    Element* last_woken = nullptr;
   };
+  class Bunches;
 
   // collection_engine.cpp
   void throw_if_programs_differ();
   void throw_if_failed() const;
   [[noreturn]] void fail_all(const Error& error);
   void begin_phase(std::string_view name);
-  void start_elements();
   void open_for_messages();
   void close_phase();
   void prepare(ElementId id, Element& element);
@@ -142,13 +138,19 @@ class CollectionEngine final : public task::detail::Ending {
   [[nodiscard]] Counts counts() const noexcept;
 
   // turns.cpp
+  void begin_turns();
+  void leave(Element& element, WorkerState& state) noexcept;
+  static void wake(Element& element, WorkerState& state) noexcept;
+  void count_step(Element& element, WorkerState& state) const noexcept;
   void take_turn(Element& element, Turn& turn, WorkerState& state);
   void take_mail(Element& element, Turn& turn, WorkerState& state);
+  void throw_unless_expected(const Element& element, const Mail& input) const;
   void take_step(Element& element, Turn& turn, WorkerState& state);
   [[noreturn]] void throw_as_error(const Element& element) const;
 
   // messages.cpp
   void arrive(const comm::ActiveMessage& message);
+  void take_in_order(const comm::ActiveMessage& message);
   void accept(std::span<const std::byte> message);
   void handle(const Head& head, std::span<const std::byte> rest);
   void handle_mail(const Head& head, std::span<const std::byte> rest);
@@ -156,8 +158,8 @@ class CollectionEngine final : public task::detail::Ending {
   void post_with_head(Rank to, const Head& head, Bytes& message);
   [[nodiscard]] Route route_to_new(ElementId to);
   [[nodiscard]] bool is_trusted(Heard& place) const;
-  void put(Element& element, Mail& mail, Element* sender);
-  void deliver_unknown(ElementId id, const Route& route, Element* sender);
+  void put(Element& element, Mail& mail, WorkerId worker);
+  void deliver_unknown(ElementId id, const Route& route, WorkerId worker);
   void wake_from_outside(Element& element);
   void lose(ElementId from, ElementId to);
   void tell_place(Rank to, ElementId id, Rank where);
@@ -198,6 +200,7 @@ class CollectionEngine final : public task::detail::Ending {
   std::uint64_t phase_ = 0;
   PhaseWork work_{};
   task::detail::Label label_;
+  std::uint64_t started_ = 0;  ///< Elements that have turns in it.
   std::optional<task::OpenRun> run_;
   std::vector<std::pair<ElementId, Mail*>> outside_;  ///< Sent between phases.
   std::vector<WorkerState> workers_;
@@ -210,7 +213,8 @@ class CollectionEngine final : public task::detail::Ending {
   std::unique_ptr<std::atomic<std::uint32_t>[]> next_out_;  ///< By rank: the number of the next message.
   bool has_failed_ = false;
   bool is_migrating_ = false;
-  nanoseconds overhead_{};
+  nanoseconds overhead_{};                     ///< But for
+  std::atomic<std::int64_t> arriving_ns_ = 0;  ///< what came from other ranks.
 
   SpinLock look_lock_;
   bool can_look_ = false;  ///< Whether this rank may say that it is quiet; under the lock.

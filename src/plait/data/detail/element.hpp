@@ -102,9 +102,10 @@ class Mailbox {
   std::atomic<Mail*> first_;
 };
 
-class CollectionEngine;
-
-/// An element on the rank where it is: a task that runs whenever there is something for it to do.
+/// An element on the rank where it is: a task that runs whenever there is something for it to do, or a part of one.
+///
+/// Elements that are known to be short go together, as a bunch: the task of the first runs all of them, one after the
+/// other. Each is idle, or another worker's, as soon as it has run; only the first has to wait for the end of the task.
 struct Element : task::detail::Node {
   static constexpr std::uint64_t not_asked = static_cast<std::uint64_t>(-1);
 
@@ -119,21 +120,24 @@ struct Element : task::detail::Node {
     }
   }
 
+  // What every turn touches, in one cache line; of the task that it is, only the first of a bunch is.
   ElementId id;
   void* value = nullptr;
-  CollectionEngine* engine = nullptr;
   Mailbox mailbox;
-  Element* next_woken = nullptr;     ///< In the list of whom the turn of another has woken.
-  Element* first_woken = nullptr;    ///< By its own turn, until that has ended.
-  std::uint64_t next_step = 0;       ///< Of this phase: what it runs next.
-  std::uint64_t needed = not_asked;  ///< Inputs of that step.
-  std::vector<Mail*> inputs;         ///< That have come, of this step and later ones.
+  Element* next_in_bunch = nullptr;  ///< Or in the list of those that will be in one.
+  std::uint64_t next_step = 0;       ///< Of `phase`: what it runs next.
+  nanoseconds busy{};                ///< Since the last reset.
+  std::uint32_t phase = 0;           ///< The last in which it ran.
+  float turn_ns = 0;                 ///< Moving average of what its steps have taken; 0: not known.
+  float mail_ns = 0;                 ///< The same of messages, when there was no step beside them.
   bool has_more = false;             ///< Its next step may begin.
   bool is_waking = false;            ///< What ends next is the announcement of mail, not a turn.
   bool is_erased = false;
-  nanoseconds busy{};           ///< Since the last reset.
-  std::vector<PeerBytes> sent;  ///< Since the last reset.
-  std::size_t last_sent = 0;    ///< Place in `sent`.
+
+  std::uint64_t needed = not_asked;  ///< Inputs of the next step.
+  std::vector<Mail*> inputs;         ///< That have come, of this step and later ones.
+  std::vector<PeerBytes> sent;       ///< Since the last reset.
+  std::size_t last_sent = 0;         ///< Place in `sent`.
 };
 
 /// What is done with elements by those who do not know their type.

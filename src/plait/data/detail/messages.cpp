@@ -112,9 +112,9 @@ void CollectionEngine::post(Rank to, Head head, std::span<const std::byte> rest)
   post_with_head(to, head, message);
 }
 
-void CollectionEngine::deliver(const Route& route, ElementId to, Mail& mail, Element* sender) {
+void CollectionEngine::deliver(const Route& route, ElementId to, Mail& mail, WorkerId worker) {
   if (route.local != nullptr) {
-    put(*route.local, mail, sender);
+    put(*route.local, mail, worker);
     return;
   }
   if (route.rank) {  // sent from outside of turns, or before its element was known
@@ -126,22 +126,22 @@ void CollectionEngine::deliver(const Route& route, ElementId to, Mail& mail, Ele
   }
   const std::lock_guard lock{news_lock_};
   unknown_.emplace_back(to, &mail);
-  deliver_unknown(to, route_to_new(to), sender);  // it may have been made meanwhile
+  deliver_unknown(to, route_to_new(to), worker);  // it may have been made meanwhile
 }
 
-void CollectionEngine::put(Element& element, Mail& mail, Element* sender) {
+void CollectionEngine::put(Element& element, Mail& mail, WorkerId worker) {
   if (!element.mailbox.put(mail)) {
     return;  // who has it will see it
   }
-  if (sender != nullptr) {
-    element.next_woken = std::exchange(sender->first_woken, &element);
+  if (worker) {
+    wake(element, workers_[worker.value()]);
   } else {
     wake_from_outside(element);
   }
 }
 
 /// With the lock held, so that later messages do not pass: what has come for an element before it was known.
-void CollectionEngine::deliver_unknown(ElementId id, const Route& route, Element* sender) {
+void CollectionEngine::deliver_unknown(ElementId id, const Route& route, WorkerId worker) {
   if (route.local == nullptr && !route.rank) {
     return;
   }
@@ -149,7 +149,7 @@ void CollectionEngine::deliver_unknown(ElementId id, const Route& route, Element
     if (each.first != id) {
       return false;
     }
-    deliver(route, id, *each.second, sender);
+    deliver(route, id, *each.second, worker);
     return true;
   });
 }
@@ -173,6 +173,13 @@ void CollectionEngine::arrive(const comm::ActiveMessage& message) {
     look();
     return;
   }
+  const nanoseconds start = recorder_.now();
+  take_in_order(message);
+  arriving_ns_.fetch_add((recorder_.now() - start).count(), std::memory_order_relaxed);  // a statistic
+  look();
+}
+
+void CollectionEngine::take_in_order(const comm::ActiveMessage& message) {
   Head head;
   std::memcpy(&head, message.payload.data(), sizeof head);
   const std::uint32_t source = message.source.value();
@@ -191,7 +198,6 @@ void CollectionEngine::arrive(const comm::ActiveMessage& message) {
     ahead_.erase(next);
     ++next_in_[source];
   }
-  look();
 }
 
 void CollectionEngine::accept(std::span<const std::byte> message) {
@@ -256,7 +262,7 @@ void CollectionEngine::handle_mail(const Head& head, std::span<const std::byte> 
     }
     return;
   }
-  deliver(route, to, *new PackedMail{ElementId{head.from}, head.step, call_at(head.method), rest}, nullptr);
+  deliver(route, to, *new PackedMail{ElementId{head.from}, head.step, call_at(head.method), rest}, {});
 }
 
 void CollectionEngine::tell_place(Rank to, ElementId id, Rank where) {

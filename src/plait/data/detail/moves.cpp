@@ -162,8 +162,9 @@ Element* CollectionEngine::take_out(ElementId id) {
   return element;
 }
 
-void CollectionEngine::create(ElementId id, Element* element, Element& creator) {
+void CollectionEngine::create(ElementId id, Element* element, WorkerId worker) {
   prepare(id, *element);
+  element->phase = static_cast<std::uint32_t>(phase_);
   element->next_step = work_.steps;  // its turns begin with the next phase
   const Rank at_home = home(id);
   {
@@ -175,7 +176,7 @@ void CollectionEngine::create(ElementId id, Element* element, Element& creator) 
       kind_.destroy(element);
       throw id_is_used(id);
     }
-    deliver_unknown(id, {.local = element}, &creator);
+    deliver_unknown(id, {.local = element}, worker);
   }
   if (at_home != self_) {
     post(at_home, {.kind = MessageKind::created, .to = id.value(), .origin = self_.value()}, {});
@@ -194,7 +195,7 @@ void CollectionEngine::note_created(ElementId id, Rank where) {
   }
   fresh_count_.fetch_add(1, std::memory_order_release);  // with route()
   registered_.emplace(key, where);
-  deliver_unknown(id, {.rank = where}, nullptr);
+  deliver_unknown(id, {.rank = where}, {});
 }
 
 void CollectionEngine::note_erased(ElementId id) {
@@ -216,7 +217,7 @@ void CollectionEngine::send_erase(ElementId id, Element& sender, WorkerId worker
     begin_post(message);
     post_mail(to.rank, {.from = sender.id, .to = id, .call = &erase_packed}, message);
   } else {
-    deliver(to, id, *new PackedMail{sender.id, no_step, &erase_packed, {}}, &sender);
+    deliver(to, id, *new PackedMail{sender.id, no_step, &erase_packed, {}}, worker);
   }
 }
 

@@ -33,35 +33,131 @@ struct TakenMail {
   Mail* first;
 };
 
+/// What a bunch shall take: long beside a task's own cost, short beside a poll gap or the end of a phase.
+constexpr nanoseconds bunch_aim = std::chrono::microseconds{10};
+/// When it has taken so long, what is left of it goes to whoever has time.
+constexpr nanoseconds bunch_max = 3 * bunch_aim;
+constexpr float smoothing = 0.25F;
+
+void learn(float& mean_ns, nanoseconds took) noexcept {
+  const auto cost = std::max(1.0F, static_cast<float>(took.count()));
+  mean_ns = mean_ns == 0 ? cost : mean_ns + smoothing * (cost - mean_ns);
+}
+
 }  // namespace
 
-void CollectionEngine::run(Element& element, WorkerId worker) {
+void CollectionEngine::count_step(Element& element, WorkerState& state) const noexcept {
+  ++state.turns;
+  state.through += ++element.next_step == work_.steps ? 1U : 0U;
+}
+
+/// Makes tasks of elements, which have something to do and are nobody's: those that are known to be short together, any
+/// other alone, and each alone when tasks are recorded.
+class CollectionEngine::Bunches {
+ public:
+  Bunches(const CollectionEngine& engine, float Element::* cost) noexcept
+      : cost_{cost}, short_ns_{engine.recorder_.is_on() ? 0 : task::detail::short_ns} {}
+
+  /// Calls `start(Element&)` with the first of a bunch, if that is full now, or with an element alone.
+  template <class Start>
+  void add(Element& element, Start start) {
+    const float cost = element.*cost_;
+    if (cost == 0 || cost >= short_ns_) {
+      element.cost_ns = element.weight_ns = cost;
+      start(element);
+      return;
+    }
+    (first_ == nullptr ? first_ : last_->next_in_bunch) = &element;
+    last_ = &element;
+    sum_ns_ += cost;
+    if (sum_ns_ >= static_cast<float>(bunch_aim.count())) {
+      end(start);
+    }
+  }
+  template <class Start>
+  void end(Start start) {
+    if (first_ != nullptr) {
+      first_->cost_ns = std::exchange(sum_ns_, 0.0F);
+      first_->weight_ns = task::detail::short_ns;  // after all that are long, in the order in which they came
+      start(*std::exchange(first_, nullptr));
+    }
+  }
+
+ private:
+  float Element::* const cost_;
+  const float short_ns_;
+  Element* first_ = nullptr;
+  Element* last_ = nullptr;
+  float sum_ns_ = 0;
+};
+
+/// All elements of this rank have something to do.
+void CollectionEngine::begin_turns() {
+  const auto submit = [this](Element& element) {
+    element.waits.store(1, std::memory_order_relaxed);  // published by the queue
+    run_->submit(element);
+  };
+  started_ = local().size();
+  Bunches bunches{*this, &Element::turn_ns};
+  for (Element* const element : local()) {
+    if (element->mailbox.begin()) {  // else a message has come from one that runs already
+      bunches.add(*element, submit);
+    }
+  }
+  bunches.end(submit);
+}
+
+/// A bunch, to which the task of its first element belongs.
+void CollectionEngine::run(Element& first, WorkerId worker) {
   WorkerState& state = workers_[worker.value()];
   const nanoseconds start = recorder_.now();
-  Turn turn{*this, element, worker};
-  try {
-    take_turn(element, turn, state);
-  } catch (...) {
-    throw_as_error(element);
-  }
-  const nanoseconds took = recorder_.now() - start;
-  element.busy += took;
-  state.in_turns += took;
+  nanoseconds now = start;
+  Element* next = &first;
+  do {
+    Element& element = *next;
+    next = std::exchange(element.next_in_bunch, nullptr);
+    Turn turn{*this, element, worker};
+    const std::uint64_t turns_before = state.turns;
+    try {
+      take_turn(element, turn, state);
+    } catch (...) {
+      throw_as_error(element);
+    }
+    const nanoseconds took = recorder_.now() - now;
+    now += took;
+    element.busy += took;
+    learn(state.turns > turns_before ? element.turn_ns : element.mail_ns, took);
+    if (&element != &first) {
+      leave(element, state);
+    }
+  } while (next != nullptr && now - start < bunch_max);
+  state.rest = next;
+  state.has_run = true;
+  state.in_turns += now - start;
 }
 
 void CollectionEngine::take_turn(Element& element, Turn& turn, WorkerState& state) {
+  if (element.phase != static_cast<std::uint32_t>(phase_)) {
+    element.phase = static_cast<std::uint32_t>(phase_);
+    element.next_step = 0;
+    element.needed = Element::not_asked;
+  }
   const bool was_erased = element.is_erased;
   if (work_.inputs == nullptr && element.next_step < work_.steps && !was_erased) {
     work_.call(work_.function, element.value, turn, element.next_step);
-    ++element.next_step;
-    ++state.turns;
+    count_step(element, state);
   }
   take_mail(element, turn, state);
   if (work_.inputs != nullptr && !element.is_erased) {
     take_step(element, turn, state);
   }
   if (element.is_erased && !was_erased) {
+    state.through += element.next_step < work_.steps ? 1U : 0U;
     element.next_step = work_.steps;
+    for (Mail* const input : std::exchange(element.inputs, {})) {
+      lose(input->from, element.id);
+      input->kind->drop(input);
+    }
     {
       const std::lock_guard lock{news_lock_};
       erased_.push_back(&element);
@@ -81,20 +177,29 @@ void CollectionEngine::take_mail(Element& element, Turn& turn, WorkerState& stat
       mail.first->kind->call(*mail.first, element.value, turn);
       ++state.messages;
     } else {
-      if (mail.first->step < element.next_step) {
-        throw Error{ErrorCode::user_task,
-                    fmt::format("element {} of '{}' has got an input of step {} from element {} after that step: "
-                                "does inputs() count all that are sent?",
-                                element.id.value(),
-                                options_.name,
-                                mail.first->step,
-                                mail.first->from.value())};
-      }
+      throw_unless_expected(element, *mail.first);
       element.inputs.push_back(mail.take_first());
       continue;
     }
     mail.drop_first();
   }
+}
+
+/// Of an input that has come.
+void CollectionEngine::throw_unless_expected(const Element& element, const Mail& input) const {
+  if (input.step >= element.next_step && input.step < work_.steps) {
+    return;
+  }
+  throw Error{
+      ErrorCode::user_task,
+      fmt::format("element {} of '{}' has got an input of step {} from element {} {}",
+                  element.id.value(),
+                  options_.name,
+                  input.step,
+                  input.from.value(),
+                  input.step < work_.steps
+                      ? std::string{"after that step: does inputs() count all that are sent?"}
+                      : fmt::format("in {} steps, which are counted from 0: send none in the last", work_.steps))};
 }
 
 /// The next step, if all its inputs are there.
@@ -111,6 +216,16 @@ void CollectionEngine::take_step(Element& element, Turn& turn, WorkerState& stat
   if (come < element.needed) {
     return;
   }
+  if (come > element.needed) {
+    throw Error{ErrorCode::user_task,
+                fmt::format("element {} of '{}' has got {} inputs of step {}, and inputs() says {}: it must count all "
+                            "that are sent",
+                            element.id.value(),
+                            options_.name,
+                            come,
+                            step,
+                            element.needed)};
+  }
   // Of one sender in their order; the same order in every run.
   std::ranges::stable_sort(element.inputs, {}, [](const Mail* input) { return std::pair{input->step, input->from}; });
   for (std::uint64_t i = 0; i < come; ++i) {
@@ -123,8 +238,7 @@ void CollectionEngine::take_step(Element& element, Turn& turn, WorkerState& stat
   }
   element.inputs.erase(element.inputs.begin(), element.inputs.begin() + static_cast<std::ptrdiff_t>(come));
   work_.call(work_.function, element.value, turn, step);
-  ++state.turns;
-  ++element.next_step;
+  count_step(element, state);
   element.needed = Element::not_asked;
   element.has_more = element.next_step < work_.steps;
 }
@@ -151,21 +265,36 @@ void CollectionEngine::throw_as_error(const Element& element) const {
   }
 }
 
-/// The worker has left the element: those that its turn has woken may run, and it again if there is more to do.
+/// The worker has left the element, which runs once more if there is more for it to do.
+void CollectionEngine::leave(Element& element, WorkerState& state) noexcept {
+  if (element.has_more || !element.mailbox.end()) {  // after which it may be another worker's
+    wake(element, state);
+  }
+}
+
+void CollectionEngine::wake(Element& element, WorkerState& state) noexcept {
+  (state.first_woken == nullptr ? state.first_woken : state.last_woken->next_in_bunch) = &element;
+  state.last_woken = &element;
+}
+
+/// A task has ended: whom it has woken may run, and what it has not come to.
 void CollectionEngine::ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept {
-  auto& element = static_cast<Element&>(node);
-  if (std::exchange(element.is_waking, false)) {
-    sink.again(element);
+  auto& first = static_cast<Element&>(node);
+  const auto again = [&sink](Element& element) { sink.again(element); };
+  if (std::exchange(first.is_waking, false)) {
+    again(first);
     return;
   }
-  for (Element* woken = std::exchange(element.first_woken, nullptr); woken != nullptr;) {
-    Element* const next = std::exchange(woken->next_woken, nullptr);
-    sink.again(*woken);
-    woken = next;
+  WorkerState& state = workers_[first.last_worker.value()];
+  leave(first, state);
+  for (Element* next = std::exchange(state.rest, nullptr); next != nullptr;) {
+    again(*std::exchange(next, std::exchange(next->next_in_bunch, nullptr)));  // each alone: any may be the long one
   }
-  if (element.has_more || !element.mailbox.end()) {  // after which it may be another worker's
-    sink.again(element);
+  Bunches bunches{*this, work_.inputs == nullptr ? &Element::mail_ns : &Element::turn_ns};
+  for (Element* next = std::exchange(state.first_woken, nullptr); next != nullptr;) {
+    bunches.add(*std::exchange(next, std::exchange(next->next_in_bunch, nullptr)), again);
   }
+  bunches.end(again);
 }
 
 }  // namespace plait::data::detail
