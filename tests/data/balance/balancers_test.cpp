@@ -14,6 +14,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
+#include "plait/data/balance/detail/load_order.hpp"
 #include "plait/data/balance/objective.hpp"
 
 namespace plait::data::balance {
@@ -196,22 +197,71 @@ double optimum(const Problem& problem) {
   return best;
 }
 
-/// Mean over small problems of the largest load over the least possible, less 1.
-double mean_miss(const std::string& name) {
+/// Over small problems, the largest load over the least possible, less 1.
+struct Miss {
+  double mean = 0;
+  double worst = 0;
+};
+Miss miss_of(const std::string& name) {
   const auto balancer = make_balancer(name);
   constexpr int seeds = 60;
-  double sum = 0;
+  Miss miss;
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     const Problem problem = some_objects(10, 3, seed);
-    sum += score(problem, balancer->decide(problem).placement).load_max / optimum(problem) - 1;
+    const double one = score(problem, balancer->decide(problem).placement).load_max / optimum(problem) - 1;
+    miss.mean += one / seeds;
+    miss.worst = std::max(miss.worst, one);
   }
-  return sum / seeds;
+  return miss;
 }
 
 TEST(Optimum, is_missed_by_little) {
   for (const auto& [name, most] : std::vector<std::pair<std::string, double>>{
-           {"greedy", 0.04}, {"refine", 0.005}, {"differencing", 0.02}, {"hypercube", 0.01}, {"pairwise", 0.01}}) {
-    EXPECT_LT(mean_miss(name), most) << name;
+           {"greedy", 0.04}, {"refine", 0.001}, {"differencing", 0.02}, {"hypercube", 0.01}, {"pairwise", 0.01}}) {
+    EXPECT_LT(miss_of(name).mean, most) << name;
+  }
+  EXPECT_LE(miss_of("refine").worst, 1e-3 + 1e-9) << "its tolerance: it tries all placements";
+}
+
+TEST(Few, objects_move_where_little_is_wrong) {
+  Problem problem = some_objects(1600, 16, 7);
+  const Placement even = make_balancer("greedy")->decide(problem).placement;
+  for (std::size_t i = 0; i < even.size(); ++i) {
+    problem.objects[i].rank = even[i];
+    problem.objects[i].load *= even[i].value() % 4 == 0 ? 1.05 : 1;  // a quarter of the ranks has 4 % too much
+  }
+  for (const auto& [name, moved_max] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"refine", 24}, {"two_level", 24}, {"hypercube", 24}, {"pairwise", 80}, {"diffusion", 160}}) {
+    const Score after = score(problem, make_balancer(name)->decide(problem).placement);
+    EXPECT_LT(after.imbalance(), name == "diffusion" ? 0.02 : 0.003) << name;
+    EXPECT_LE(after.objects_moved, moved_max) << name;
+    EXPECT_GT(after.objects_moved, 0U) << name;
+  }
+}
+
+TEST(LoadOrder, sorts_as_others_do_and_knows_the_first) {
+  Random random{3};
+  for (const std::uint32_t count : {0U, 1U, 200U, 3000U}) {
+    std::vector<detail::LoadOf> loads;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const double load = random.happens(0.2) ? static_cast<double>(random.below(3)) : std::ldexp(random.unit(), -300);
+      loads.push_back({load, i});
+    }
+    std::vector<detail::LoadOf> expected = loads;
+    std::ranges::stable_sort(expected, std::greater<>{}, &detail::LoadOf::load);
+    detail::sort_heaviest_first(loads);
+    ASSERT_TRUE(std::ranges::equal(loads, expected, {}, &detail::LoadOf::number, &detail::LoadOf::number)) << count;
+  }
+  std::vector<double> loads(37, 0.0);
+  detail::RankHeap<std::less<>> least{loads};
+  detail::RankHeap<std::greater<>> most{loads};
+  for (int change = 0; change < 2000; ++change) {
+    const auto rank = static_cast<std::uint32_t>(random.below(loads.size()));
+    loads[rank] = static_cast<double>(random.below(50));
+    least.set(rank, loads[rank]);
+    most.set(rank, loads[rank]);
+    ASSERT_EQ(least.top(), std::ranges::min_element(loads) - loads.begin());
+    ASSERT_EQ(most.top(), std::ranges::max_element(loads) - loads.begin());
   }
 }
 

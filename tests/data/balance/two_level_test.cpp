@@ -39,7 +39,7 @@ TEST(TwoLevel, makes_nodes_of_groups_and_takes_background_and_what_stays) {
   problem.background.assign(9, 0.0);
   problem.background[4] = 3;
   problem.objects[0].is_migratable = false;
-  const std::unique_ptr<Balancer> balancer = make_balancer("two_level:group=4,within=bisection");
+  const std::unique_ptr<Balancer> balancer = make_balancer("two_level:group=4,among=greedy,within=bisection");
   EXPECT_EQ(balancer->name(), "two_level:among=greedy,within=bisection,group=4");
   const Decision decision = balancer->decide(problem);
   EXPECT_EQ(decision.placement[0], problem.objects[0].rank);

@@ -47,18 +47,18 @@ class Rows {
       add(std::move(row));
     }
     for (const std::uint32_t object : detail::heaviest_first(problem)) {
-      add({{.load = problem.objects[object].load, .first = object, .last = object}});
+      singles_.push_back({.load = problem.objects[object].load, .first = object, .last = object});
     }
   }
 
   /// The last row, or none if there are no objects.
   [[nodiscard]] Row combine() {
-    while (order_.size() > 1) {
-      Row one = pop();
-      Row other = pop();
+    Row one = pop();
+    for (Row other = pop(); !other.empty(); other = pop()) {
       add(joined(std::move(one), std::move(other)));
+      one = pop();
     }
-    return order_.empty() ? Row{} : pop();
+    return one;
   }
 
   /// Sets the places of the objects of a bin.
@@ -69,6 +69,12 @@ class Rows {
   }
 
  private:
+  /// An object where there is one rank only: an even row.
+  [[nodiscard]] static Bin even(Bin bin) {
+    bin.load = 0;
+    return bin;
+  }
+
   void add(Row row) {
     if (row.size() == width_) {
       const double least = row.back().load;
@@ -81,7 +87,14 @@ class Rows {
     rows_.push_back(std::move(row));
   }
 
+  /// The most uneven: of those that have been made, or the next object. Empty when there is none.
   [[nodiscard]] Row pop() {
+    if (next_single_ < singles_.size() && (order_.empty() || singles_[next_single_].load >= order_.top().first)) {
+      return {width_ > 1 ? singles_[next_single_++] : even(singles_[next_single_++])};
+    }
+    if (order_.empty()) {
+      return {};
+    }
     const auto place = static_cast<std::size_t>(-order_.top().second);
     order_.pop();
     return std::move(rows_[place]);
@@ -126,6 +139,8 @@ class Rows {
 
   std::size_t width_;
   std::vector<std::uint32_t> next_;  ///< By object: the next of its bin.
+  std::vector<Bin> singles_;         ///< Objects that are in no row yet, the heaviest first.
+  std::size_t next_single_ = 0;
   std::vector<Row> rows_;
   std::priority_queue<std::pair<double, std::ptrdiff_t>> order_;  ///< Spread; of equal ones the row that came first.
 };
@@ -150,15 +165,13 @@ std::string Differencing::name() const {
 
 Decision Differencing::decide(const Problem& problem) const {
   check(problem);
-  constexpr double tolerance = 1e-5;
-  constexpr std::uint64_t tries_from_now = 1'000'000;
   Placement placement = differenced(problem);
   if (options_.tries > 0) {
-    detail::share_out(problem, placement, tolerance, options_.tries);
+    detail::share_out(problem, placement, {.tolerance = 1e-5, .tries = options_.tries});
   }
   placement = detail::if_better(problem, std::move(placement));
   if (std::isfinite(problem.memory_max) && placement == present_placement(problem)) {
-    detail::share_out(problem, placement, tolerance, tries_from_now);
+    detail::share_out(problem, placement, {});
     placement = detail::if_better(problem, std::move(placement));
   }
   return {.placement = std::move(placement)};

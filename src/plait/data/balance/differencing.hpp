@@ -10,7 +10,7 @@
 namespace plait::data::balance {
 
 struct DifferencingOptions {
-  std::uint32_t tries = 0;  ///< Of partners, to refine what came out, as `Refine` does.
+  std::uint32_t tries = 0;  ///< Of exchanges, to refine what came out, as `Refine` does.
 };
 
 /// Largest differencing, for any number of ranks: each object begins as a row of one load and zeros; the two rows that

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/data/balance/greedy.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <optional>
-#include <queue>
 #include <utility>
 #include <vector>
 
+#include "plait/data/balance/detail/load_order.hpp"
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/detail/sharing.hpp"
 #include "plait/data/balance/objective.hpp"
@@ -22,14 +21,9 @@ class Growing {
   explicit Growing(const Problem& problem)
       : placement{present_placement(problem)},
         problem_{problem},
-        loads_{detail::fixed_loads(problem)},
         bytes_{detail::fixed_bytes(problem)},
-        has_limit_{std::isfinite(problem.memory_max)} {
-    std::vector<Entry> entries;
-    for (std::uint32_t rank = 0; rank < problem.rank_count; ++rank) {
-      entries.emplace_back(loads_[rank], rank);
-    }
-    least_ = Queue{std::greater<>{}, std::move(entries)};
+        has_limit_{std::isfinite(problem.memory_max)},
+        least_{detail::fixed_loads(problem)} {
     if (detail::has_edge_costs(problem)) {
       neighbours_.emplace(problem);
       is_placed_.resize(problem.objects.size());
@@ -49,13 +43,12 @@ class Growing {
     std::uint32_t best = *least;
     if (neighbours_) {
       best = cheapest(object, best);
-    } else if (loads_[home] <= loads_[best] && has_room(home, problem_.objects[object])) {
+    } else if (least_.load(home) <= least_.load(best) && has_room(home, problem_.objects[object])) {
       best = home;
     }
-    loads_[best] += problem_.objects[object].load;
     bytes_[best] += problem_.objects[object].bytes;
     placement[object] = Rank{best};
-    least_.emplace(loads_[best], best);
+    least_.set(best, least_.load(best) + problem_.objects[object].load);
     if (neighbours_) {
       is_placed_[object] = true;
     }
@@ -65,30 +58,20 @@ class Growing {
   Placement placement;
 
  private:
-  using Entry = std::pair<double, std::uint32_t>;
-  using Queue = std::priority_queue<Entry, std::vector<Entry>, std::greater<>>;
-
   [[nodiscard]] bool has_room(std::uint32_t rank, const Object& object) const {
     return !has_limit_ || bytes_[rank] + object.bytes <= problem_.memory_max;
   }
 
   /// Of the ranks with room, that with least load.
-  [[nodiscard]] std::optional<std::uint32_t> least_rank(const Object& object) {
-    std::vector<Entry> full;
-    std::optional<std::uint32_t> found;
-    while (!least_.empty() && !found) {
-      const auto [load, rank] = least_.top();
-      if (load != loads_[rank]) {
-        least_.pop();  // it has got more since
-      } else if (has_room(rank, object)) {
-        found = rank;
-      } else {
-        full.push_back(least_.top());
-        least_.pop();
-      }
+  [[nodiscard]] std::optional<std::uint32_t> least_rank(const Object& object) const {
+    if (has_room(least_.top(), object)) {
+      return least_.top();
     }
-    for (const Entry& entry : full) {
-      least_.push(entry);
+    std::optional<std::uint32_t> found;
+    for (std::uint32_t rank = 0; rank < bytes_.size(); ++rank) {
+      if (has_room(rank, object) && (!found || least_.load(rank) < least_.load(*found))) {
+        found = rank;
+      }
     }
     return found;
   }
@@ -97,7 +80,7 @@ class Growing {
   [[nodiscard]] std::uint32_t cheapest(std::uint32_t object, std::uint32_t least) const {
     const Object& one = problem_.objects[object];
     const auto cost_at = [&](std::uint32_t rank) {
-      double cost = loads_[rank] + one.load;
+      double cost = least_.load(rank) + one.load;
       for (const auto& [other, bytes] : neighbours_->of(object)) {
         if (is_placed_[other]) {
           cost += bytes * detail::byte_cost(problem_, Rank{rank}, placement[other]);
@@ -124,10 +107,9 @@ class Growing {
   }
 
   const Problem& problem_;
-  std::vector<double> loads_;
   std::vector<double> bytes_;
   bool has_limit_;
-  Queue least_;  ///< With entries that are out of date.
+  detail::RankHeap<std::less<>> least_;
   std::optional<detail::Neighbours> neighbours_;
   std::vector<bool> is_placed_;
 };
@@ -140,7 +122,7 @@ Decision Greedy::decide(const Problem& problem) const {
   for (const std::uint32_t object : detail::heaviest_first(problem)) {
     if (!growing.place(object)) {  // too little room: from what is now, which at least exists
       growing.placement = present_placement(problem);
-      detail::share_out(problem, growing.placement, 1e-5, 1'000'000);
+      detail::share_out(problem, growing.placement, {});
       return {.placement = detail::if_better(problem, std::move(growing.placement))};
     }
   }

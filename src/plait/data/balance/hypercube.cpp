@@ -14,15 +14,18 @@ namespace plait::data::balance {
 Hypercube::Hypercube(Settings& settings) {
   options_.sweeps = settings.count("sweeps", options_.sweeps, 1);
   options_.dimensions = std::min(settings.count("dimensions", options_.dimensions, 1), 16U);
+  options_.tolerance = settings.number("tolerance", options_.tolerance);
 }
 
 std::string Hypercube::name() const {
-  return fmt::format("hypercube:sweeps={},dimensions={}", options_.sweeps, options_.dimensions);
+  return fmt::format(
+      "hypercube:sweeps={},dimensions={},tolerance={}", options_.sweeps, options_.dimensions, options_.tolerance);
 }
 
 Steps<Placement> Hypercube::part(Rounds& rounds, LocalProblem problem) const {
   detail::Holding holding{rounds.self(), problem};
   const HypercubeOptions options = options_;
+  const detail::DivideOptions how{.moved = problem.weights.moved, .slack = options.tolerance};
   const std::uint32_t self = rounds.self().value();
   const std::uint32_t count = rounds.rank_count();
   for (std::uint32_t sweep = 0; sweep < options.sweeps; ++sweep) {
@@ -36,8 +39,7 @@ Steps<Placement> Hypercube::part(Rounds& rounds, LocalProblem problem) const {
         }
       }
       if (options.dimensions > 1) {
-        const bool has_changed =
-            co_await detail::share_in_group(rounds, holding, std::move(members), problem.weights.moved);
+        const bool has_changed = co_await detail::share_in_group(rounds, holding, std::move(members), how);
         (void)has_changed;
         continue;
       }
@@ -45,7 +47,7 @@ Steps<Placement> Hypercube::part(Rounds& rounds, LocalProblem problem) const {
       for (const Rank member : members) {
         partner = member == rounds.self() ? partner : member;
       }
-      const bool has_changed = co_await detail::share(rounds, holding, partner, {.moved = problem.weights.moved});
+      const bool has_changed = co_await detail::share(rounds, holding, partner, how);
       (void)has_changed;
     }
   }

@@ -12,6 +12,7 @@ namespace plait::data::balance {
 struct HypercubeOptions {
   std::uint32_t sweeps = 2;      ///< Over all dimensions.
   std::uint32_t dimensions = 4;  ///< That one step covers: 2^dimensions ranks share at once, at the first of them.
+  double tolerance = 1e-3;       ///< Of a group's mean: loads no more above it are even enough, and move nothing.
 };
 
 /// Ranks whose numbers differ in a few bits only share what they have, bits after bits (dimension exchange: Cybenko,
@@ -25,7 +26,7 @@ struct HypercubeOptions {
 class Hypercube final : public DistributedBalancer {
  public:
   explicit Hypercube(const HypercubeOptions& options = {}) : options_{options} {}
-  /// `sweeps`, `dimensions`.
+  /// `sweeps`, `dimensions`, `tolerance`.
   explicit Hypercube(Settings& settings);
 
   [[nodiscard]] std::string name() const override;

@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 
 #include "plait/base/error.hpp"
+#include "plait/data/balance/detail/load_order.hpp"
 
 namespace plait::data::balance {
 namespace {
@@ -158,19 +159,20 @@ double load_bound(const Problem& problem) {
   std::vector<double> fixed = problem.background;
   fixed.resize(problem.rank_count, 0.0);
   double sum = std::accumulate(fixed.begin(), fixed.end(), 0.0);
-  std::vector<double> loads;
+  std::vector<detail::LoadOf> loads;
   loads.reserve(problem.objects.size());
   for (const Object& object : problem.objects) {
     sum += object.load;
-    loads.push_back(object.load);
+    loads.push_back({object.load, 0});
     if (!object.is_migratable) {
       fixed[object.rank.value()] += object.load;
     }
   }
-  std::ranges::sort(loads, std::greater<>{});
+  detail::sort_heaviest_first(loads);
   double bound = std::max(sum / problem.rank_count, std::ranges::max(fixed));
   std::vector<double> before(loads.size() + 1, 0.0);  // Sum of the heaviest so many.
-  std::partial_sum(loads.begin(), loads.end(), before.begin() + 1);
+  std::transform_inclusive_scan(
+      loads.begin(), loads.end(), before.begin() + 1, std::plus<>{}, [](const auto& one) { return one.load; });
   for (std::size_t last = 0; last < loads.size(); last += problem.rank_count) {
     const std::size_t meet = last / problem.rank_count + 1;
     bound = std::max(bound, before[last + 1] - before[last + 1 - meet]);

@@ -98,7 +98,8 @@ Steps<Placement> Pairwise::part(Rounds& rounds, LocalProblem problem) const {
       break;
     }
     const std::optional<Rank> partner = advice.partner ? std::optional{advice.partner} : std::nullopt;
-    const detail::DivideOptions how{.moved = problem.weights.moved, .enough = advice.mean * (1 + tolerance)};
+    const detail::DivideOptions how{
+        .moved = problem.weights.moved, .even = advice.mean * (1 + tolerance), .slack = tolerance};
     const bool has_changed = co_await detail::share(rounds, holding, partner, how);
     (void)has_changed;
   }

@@ -11,7 +11,7 @@ namespace plait::data::balance {
 
 struct PairwiseOptions {
   std::uint32_t exchanges = 12;  ///< At most.
-  double tolerance = 1e-6;       ///< Of the mean: when the largest load is no more above it, all is done.
+  double tolerance = 1e-3;       ///< Of the mean: loads no more above it are even enough, and move nothing.
   std::uint64_t seed = 1;        ///< Draws the pairs after the first few exchanges.
 };
 

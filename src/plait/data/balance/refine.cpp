@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/data/balance/refine.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "plait/data/balance/detail/all_placements.hpp"
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/detail/sharing.hpp"
 #include "plait/data/balance/greedy.hpp"
@@ -15,7 +17,7 @@
 namespace plait::data::balance {
 namespace {
 
-constexpr std::array<std::string_view, 2> beginnings{"greedy", "now"};
+constexpr std::array<std::string_view, 2> beginnings{"now", "greedy"};
 
 }  // namespace
 
@@ -34,9 +36,11 @@ std::string Refine::name() const {
 
 Decision Refine::decide(const Problem& problem) const {
   check(problem);
-  Placement placement =
-      options_.from == RefineOptions::From::now ? present_placement(problem) : Greedy{}.decide(problem).placement;
-  detail::share_out(problem, placement, options_.tolerance, options_.tries);
+  const bool is_from_now = options_.from == RefineOptions::From::now && !detail::has_edge_costs(problem);
+  Placement placement = is_from_now ? present_placement(problem) : Greedy{}.decide(problem).placement;
+  detail::share_out(problem, placement, {.tolerance = options_.tolerance, .tries = options_.tries});
+  const double goal = load_bound(problem) * (1 + options_.tolerance);
+  (void)detail::try_all_placements(problem, placement, goal, std::min(options_.tries / 10, 300'000U));
   return {.placement = detail::if_better(problem, std::move(placement))};
 }
 

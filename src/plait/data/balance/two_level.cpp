@@ -160,8 +160,8 @@ std::unique_ptr<Balancer> inner(Settings& settings, std::string_view option, std
 }  // namespace
 
 TwoLevel::TwoLevel(Settings& settings)
-    : options_{.among = inner(settings, "among", "greedy"),
-               .within = inner(settings, "within", "greedy"),
+    : options_{.among = inner(settings, "among", "refine"),
+               .within = inner(settings, "within", "refine"),
                .tolerance = settings.number("tolerance", TwoLevelOptions{}.tolerance),
                .group = settings.count("group", 0)} {}
 

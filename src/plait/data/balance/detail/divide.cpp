@@ -17,12 +17,15 @@ struct Outcome {
   double away = 0;  ///< Bytes that are not at home.
   bool fits = true;
 
-  [[nodiscard]] bool is_better_than(const Outcome& other, double tolerance) const {
+  /// Costs below `even` are alike.
+  [[nodiscard]] bool is_better_than(const Outcome& other, double tolerance, double even) const {
     if (fits != other.fits) {
       return fits;
     }
-    if (std::abs(cost - other.cost) > tolerance * std::max(cost, other.cost)) {
-      return cost < other.cost;
+    const double mine = std::max(cost, even);
+    const double its = std::max(other.cost, even);
+    if (std::abs(mine - its) > tolerance * std::max(mine, its)) {
+      return mine < its;
     }
     return away < other.away;
   }
@@ -31,7 +34,16 @@ struct Outcome {
 class Division {
  public:
   Division(std::span<const Token> tokens, const Side& left, const Side& right, const DivideOptions& options)
-      : tokens_{tokens}, left_{left}, right_{right}, options_{options} {}
+      : tokens_{tokens},
+        left_{left},
+        right_{right},
+        options_{options},
+        even_{std::max(options.even, (1 + options.slack) * scale())} {}
+
+  [[nodiscard]] bool is_even(const Outcome& outcome) const { return outcome.fits && outcome.cost <= even_; }
+  [[nodiscard]] bool is_better(const Outcome& one, const Outcome& other, double tolerance) const {
+    return one.is_better_than(other, tolerance, even_);
+  }
 
   [[nodiscard]] Outcome outcome(const std::vector<char>& is_left) const {
     Sums sums{left_.load, right_.load, left_.bytes, right_.bytes, 0};
@@ -57,7 +69,7 @@ class Division {
       way[changed] = way[changed] != 0 ? 0 : 1;
       add(sums, changed, way[changed] != 0, 1);
       const Outcome found = outcome(sums);
-      if (found.is_better_than(best, 1e-12)) {
+      if (is_better(found, best, 1e-12)) {
         best = found;
         best_code = step ^ (step >> 1U);
       }
@@ -98,7 +110,7 @@ class Division {
     if (left_.load == right_.load) {
       std::vector<char> turned = way;
       turn(turned);
-      if (outcome(turned).is_better_than(outcome(way), 1e-12)) {
+      if (is_better(outcome(turned), outcome(way), 1e-12)) {
         return turned;
       }
     }
@@ -112,7 +124,8 @@ class Division {
       difference += way[i] != 0 ? tokens_[i].load : -tokens_[i].load;
     }
     const double mean = scale();
-    for (; steps > 0 && std::abs(difference) > options_.tolerance * mean; --steps) {
+    const double allowed = std::max(options_.tolerance * mean, 2 * (even_ - mean));
+    for (; steps > 0 && std::abs(difference) > allowed; --steps) {
       const auto [from, to, gain] = best_exchange(way, difference);
       if (gain <= 0) {
         return;
@@ -132,7 +145,7 @@ class Division {
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       way[i] = way[i] != 0 ? 0 : 1;
       const Outcome then = outcome(way);
-      if (then.is_better_than(now, options_.tolerance)) {
+      if (is_better(then, now, options_.tolerance)) {
         now = then;
       } else {
         way[i] = way[i] != 0 ? 0 : 1;
@@ -220,6 +233,7 @@ class Division {
   const Side& left_;
   const Side& right_;
   const DivideOptions& options_;
+  const double even_;  ///< Costs at most this are alike.
 };
 
 }  // namespace
@@ -235,22 +249,24 @@ bool divide(std::span<const Token> tokens,
             const DivideOptions& options) {
   const Division division{tokens, left, right, options};
   const Outcome now = division.outcome(is_left);
-  if (tokens.empty() || (now.fits && now.cost <= options.enough)) {
+  if (tokens.empty() || division.is_even(now)) {
     return false;
   }
   std::vector<char> way;
   if (tokens.size() <= options.exact) {
     way = division.best_of_all();
   } else {
-    way = division.differenced();
+    way = is_left;
     division.approach(way, 32);
-    std::vector<char> nearer = is_left;
-    division.approach(nearer, 32);
-    if (division.outcome(nearer).is_better_than(division.outcome(way), options.tolerance)) {
-      way = std::move(nearer);
+    if (const Outcome near = division.outcome(way); !division.is_even(near)) {
+      std::vector<char> other = division.differenced();
+      division.approach(other, 32);
+      if (division.is_better(division.outcome(other), near, options.tolerance)) {
+        way = std::move(other);
+      }
     }
     const Outcome found = division.outcome(way);
-    if (!found.is_better_than(now, options.tolerance) || !found.fits) {
+    if (!division.is_better(found, now, options.tolerance) || !found.fits) {
       way = is_left;
       division.creep(way);
     }

@@ -31,15 +31,16 @@ struct DivideOptions {
   double moved = 0;         ///< Seconds a byte away from home costs.
   double tolerance = 1e-6;  ///< A gain in cost below this part of it moves nothing.
   std::size_t exact = 10;   ///< Up to so many tokens all ways are tried.
-  double enough = -1;       ///< Both sides' load at most this: nothing needs to move. Negative: always.
+  double even = 0;          ///< Costs at most this are alike: of such ways, that which moves least wins.
+  double slack = 0;         ///< As are those that are no more than this part above the mean of both.
 };
 
 /// Shares `tokens`, in order of `before_token`, between `left` and `right`, so that the larger cost is small;
 /// `is_left` says where each is and where it shall be. True when that has changed, which it has only for less cost.
 ///
-/// Few tokens: the best of all ways. Many: largest differencing (Karmarkar and Karp, "The differencing method of set
-/// partitioning", 1982), then exchanges of two tokens, or as few exchanges as do from where they are now. Pure: both
-/// ranks come to the same. Cost: n log n.
+/// Few tokens: the best of all ways. Many: as few exchanges as do from where they are now; where that is not even
+/// enough, largest differencing (Karmarkar and Karp, "The differencing method of set partitioning", 1982), and then
+/// exchanges of two tokens. Pure: both ranks come to the same. Cost: n log n.
 bool divide(std::span<const Token> tokens,
             const Side& left,
             const Side& right,

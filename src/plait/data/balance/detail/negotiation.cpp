@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "plait/data/balance/detail/sharing.hpp"
@@ -21,6 +20,21 @@ Bytes packed(const Holding& holding) {
     std::memcpy(bytes.data() + sizeof(Side), holding.tokens.data(), holding.tokens.size() * sizeof(Token));
   }
   return bytes;
+}
+
+/// Below this the rank with most cannot be: the mean, the heaviest token, what cannot leave.
+double bound_of(const std::vector<Side>& sides, const std::vector<std::vector<Token>>& tokens) {
+  double sum = 0;
+  double most = 0;
+  for (std::size_t i = 0; i < sides.size(); ++i) {
+    sum += sides[i].load;
+    most = std::max(most, sides[i].load);
+    for (const Token& token : tokens[i]) {
+      sum += token.load;
+      most = std::max(most, token.load);
+    }
+  }
+  return std::max(most, sum / static_cast<double>(sides.size()));
 }
 
 struct Costs {
@@ -91,7 +105,7 @@ Steps<bool> share(Rounds& rounds, Holding& holding, std::optional<Rank> partner,
   co_return has_changed;
 }
 
-Steps<bool> share_in_group(Rounds& rounds, Holding& holding, std::vector<Rank> members, double moved) {
+Steps<bool> share_in_group(Rounds& rounds, Holding& holding, std::vector<Rank> members, DivideOptions options) {
   const bool is_first = holding.self() == members.front();
   std::vector<Mail> out;
   if (!is_first) {
@@ -103,26 +117,19 @@ Steps<bool> share_in_group(Rounds& rounds, Holding& holding, std::vector<Rank> m
   bool has_changed = false;
   if (is_first && others > 0) {
     std::vector<Side> sides{holding.side};
-    std::vector<std::vector<Token>> tokens{std::move(holding.tokens)};
+    std::vector<std::vector<Token>> tokens{holding.tokens};
     for (const Mail& mail : holdings) {
       const std::span<const std::byte> bytes{mail.bytes};
       sides.push_back(values_of<Side>(bytes.first(sizeof(Side))).front());
       tokens.push_back(values_of<Token>(bytes.subspan(sizeof(Side))));
     }
-    double sum = 0;
-    for (std::size_t i = 0; i < sides.size(); ++i) {
-      sum = std::accumulate(tokens[i].begin(), tokens[i].end(), sum + sides[i].load, [](double all, const Token& one) {
-        return all + one.load;
-      });
-    }
-    const double mean = sum / static_cast<double>(sides.size());
-    Sharing sharing{std::move(sides), std::move(tokens), {.goal = mean * (1 + 1e-6), .moved = moved}};
-    while (sharing.step()) {
-      has_changed = true;
-    }
-    holding.tokens = sharing.tokens().front();
+    const double goal = bound_of(sides, tokens) * (1 + options.slack);
+    Sharing sharing{std::move(sides), tokens, {.goal = goal, .moved = options.moved}};
+    has_changed = sharing.run();
+    tokens = sharing.tokens();
+    holding.tokens = tokens.front();
     for (std::size_t i = 0; i < holdings.size(); ++i) {
-      back.push_back({holdings[i].peer, bytes_of(std::span<const Token>{sharing.tokens()[i + 1]})});
+      back.push_back({holdings[i].peer, bytes_of(std::span<const Token>{tokens[i + 1]})});
     }
   }
   const std::vector<Mail> shares = co_await rounds.exchange(std::move(back), is_first ? 0 : 1);

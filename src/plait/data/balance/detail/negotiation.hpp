@@ -30,8 +30,12 @@ class Holding {
                                 const DivideOptions& options);
 
 /// Two rounds: the members of a group send what they hold to the first of them, which works out who shall have what
-/// (`Sharing`), and sends it back. All name the same members, in the same order; a group of one pauses.
-[[nodiscard]] Steps<bool> share_in_group(Rounds& rounds, Holding& holding, std::vector<Rank> members, double moved);
+/// (`Sharing`), and sends it back. Of the options, `moved` and `slack` count. All name the same members, in the same
+/// order; a group of one pauses.
+[[nodiscard]] Steps<bool> share_in_group(Rounds& rounds,
+                                         Holding& holding,
+                                         std::vector<Rank> members,
+                                         DivideOptions options);
 
 /// Tells homes where their objects have come to; answers where this rank's go. One round, and, where moving costs
 /// anything, an agreement of all whether it was worth it.

@@ -3,24 +3,25 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
+#include <numeric>
 #include <utility>
 
+#include "plait/data/balance/detail/load_order.hpp"
 #include "plait/data/balance/objective.hpp"
 
 namespace plait::data::balance::detail {
 
 std::vector<std::uint32_t> heaviest_first(const Problem& problem) {
-  std::vector<std::pair<double, std::uint32_t>> order;  // beside each other: sorting follows no index
+  std::vector<LoadOf> order;
   order.reserve(problem.objects.size());
   for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
     if (problem.objects[i].is_migratable) {
-      order.emplace_back(-problem.objects[i].load, i);
+      order.push_back({problem.objects[i].load, i});
     }
   }
-  std::ranges::sort(order);
+  sort_heaviest_first(order);
   std::vector<std::uint32_t> objects(order.size());
-  std::ranges::transform(order, objects.begin(), [](const auto& one) { return one.second; });
+  std::ranges::transform(order, objects.begin(), &LoadOf::number);
   return objects;
 }
 
@@ -49,6 +50,55 @@ bool has_edge_costs(const Problem& problem) {
   return !problem.edges.empty() && (problem.weights.between_ranks > 0 || problem.weights.between_nodes > 0);
 }
 
+namespace {
+
+/// Two ranks: what is now on the one is placed on the other.
+struct Kept {
+  std::uint32_t now;
+  std::uint32_t placed;
+};
+
+/// All pairs of free ranks that have an object in common, those with most bytes first.
+std::vector<Kept> kept_by_pairs(const Problem& problem, const Placement& placement, const std::vector<bool>& is_free) {
+  std::vector<std::uint32_t> begin(problem.rank_count + 1, 0);  // of the objects of each rank, in `by_rank`
+  for (const Object& object : problem.objects) {
+    ++begin[object.rank.value() + 1];
+  }
+  std::partial_sum(begin.begin(), begin.end(), begin.begin());
+  std::vector<std::uint32_t> next(begin.begin(), begin.end() - 1);
+  std::vector<std::uint32_t> by_rank(placement.size());
+  for (std::uint32_t i = 0; i < by_rank.size(); ++i) {
+    by_rank[next[problem.objects[i].rank.value()]++] = i;
+  }
+  std::vector<Kept> pairs;
+  std::vector<LoadOf> bytes;                                    // of pairs
+  std::vector<std::uint32_t> pair_of(problem.rank_count, ~0U);  // by the placed rank, of the present one
+  for (std::uint32_t now = 0; now < problem.rank_count; ++now) {
+    const std::size_t first = pairs.size();
+    for (std::uint32_t at = begin[now]; is_free[now] && at < begin[now + 1]; ++at) {
+      const std::uint32_t placed = placement[by_rank[at]].value();
+      if (!is_free[placed]) {
+        continue;
+      }
+      if (pair_of[placed] == ~0U) {
+        pair_of[placed] = static_cast<std::uint32_t>(pairs.size());
+        bytes.push_back({0, pair_of[placed]});
+        pairs.push_back({now, placed});
+      }
+      bytes[pair_of[placed]].load += problem.objects[by_rank[at]].bytes + 1e-9;  // also objects without bytes count
+    }
+    for (std::size_t i = first; i < pairs.size(); ++i) {
+      pair_of[pairs[i].placed] = ~0U;
+    }
+  }
+  sort_heaviest_first(bytes);
+  std::vector<Kept> sorted(pairs.size());
+  std::ranges::transform(bytes, sorted.begin(), [&](const LoadOf& one) { return pairs[one.number]; });
+  return sorted;
+}
+
+}  // namespace
+
 void keep_home(const Problem& problem, Placement& placement) {
   if (has_edge_costs(problem)) {
     return;
@@ -59,31 +109,10 @@ void keep_home(const Problem& problem, Placement& placement) {
   for (std::size_t rank = 0; rank < fixed.size(); ++rank) {
     is_free[rank] = fixed[rank] == 0 && held[rank] == 0;
   }
-  std::vector<std::pair<std::uint64_t, double>> kept;  // (now, placed), bytes: one entry an object, then one a pair
-  for (std::size_t i = 0; i < placement.size(); ++i) {
-    const Object& object = problem.objects[i];
-    if (is_free[object.rank.value()] && is_free[placement[i].value()]) {
-      kept.emplace_back(std::uint64_t{object.rank.value()} << 32U | placement[i].value(), object.bytes + 1e-9);
-    }
-  }
-  std::ranges::sort(kept);
-  std::size_t pairs = 0;
-  for (std::size_t i = 0; i < kept.size(); ++i) {
-    if (pairs > 0 && kept[pairs - 1].first == kept[i].first) {
-      kept[pairs - 1].second += kept[i].second;
-    } else {
-      kept[pairs++] = kept[i];
-    }
-  }
-  kept.resize(pairs);
-  std::ranges::sort(kept, [](const auto& left, const auto& right) {
-    return std::tuple{-left.second, left.first} < std::tuple{-right.second, right.first};
-  });
+  const std::vector<Kept> kept = kept_by_pairs(problem, placement, is_free);
   std::vector<Rank> becomes(problem.rank_count);
   std::vector<bool> is_taken(problem.rank_count);
-  for (const auto& [pair, bytes] : kept) {
-    const auto now = static_cast<std::uint32_t>(pair >> 32U);
-    const auto placed = static_cast<std::uint32_t>(pair);
+  for (const auto& [now, placed] : kept) {
     if (!becomes[placed] && !is_taken[now]) {
       becomes[placed] = Rank{now};
       is_taken[now] = true;

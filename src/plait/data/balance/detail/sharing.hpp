@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many ranks share what they have, two at a time, as one of them, or a rank that sees the whole, works it out.
+// Many ranks share what they have, as one of them, or a rank that sees the whole, works it out.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
-#include <set>
+#include <functional>
+#include <limits>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "plait/data/balance/detail/divide.hpp"
+#include "plait/data/balance/detail/load_order.hpp"
+#include "plait/data/balance/detail/pair_index.hpp"
 #include "plait/data/balance/problem.hpp"
 
 namespace plait::data::balance::detail {
@@ -15,43 +21,92 @@ namespace plait::data::balance::detail {
 struct SharingOptions {
   double goal = 0;  ///< Cost of a rank that is good enough.
   double moved = 0;
-  std::uint64_t tries = 1'000'000;  ///< Of partners, all steps together.
+  std::uint64_t tries = 10'000'000;  ///< Of exchanges that are looked at, some 10 ns each.
 };
 
-/// The rank with most shares with one that helps it well, until none helps, all is good enough, or all tries are used
-/// up.
+/// Brings every rank's cost to the goal, with few objects that change hands. First each rank above it gives away the
+/// fewest objects that do, and these go, the heaviest first, to where they fit best. Then the rank with most gives up
+/// to three objects for none, one or two of another rank, the fewest that bring both below the goal, or else those that
+/// help most; objects are found by their load, among all. Where no exchange helps, it shares all it has with another
+/// (`divide`); where that does not help either, it waits for what others do. At the end what may go home goes home.
 class Sharing {
  public:
   /// `sides[i]` has `tokens[i]`, in any order.
-  Sharing(std::vector<Side> sides, std::vector<std::vector<Token>> tokens, const SharingOptions& options);
+  Sharing(std::vector<Side> sides, const std::vector<std::vector<Token>>& tokens, const SharingOptions& options);
 
-  /// False when it is at an end.
-  [[nodiscard]] bool step();
-  [[nodiscard]] bool is_good_enough() const { return order_.rbegin()->first <= options_.goal; }
-  [[nodiscard]] std::uint64_t tries_left() const noexcept { return options_.tries; }
+  /// Until all is good enough, nothing helps, or all tries are used up. Never leaves the rank with most worse. True
+  /// when anything has changed.
+  bool run();
+  [[nodiscard]] double cost_max() const { return std::ranges::max(least_.loads()); }
   /// By side.
-  [[nodiscard]] const std::vector<std::vector<Token>>& tokens() const noexcept { return tokens_; }
+  [[nodiscard]] std::vector<std::vector<Token>> tokens() const;
 
  private:
-  struct Shared {
+  static constexpr std::uint32_t none = ~0U;
+  /// What the heavy rank gives, what it gets, and the larger cost of both then.
+  struct Exchange {
     double cost = 0;
-    std::vector<Token> heavy;
-    std::vector<Token> light;
+    std::array<std::uint32_t, 3> give{none, none, none};
+    std::array<std::uint32_t, 2> get{none, none};
+    std::uint32_t partner = none;
   };
-  [[nodiscard]] double cost_of(const Side& side, const std::vector<Token>& tokens) const;
-  [[nodiscard]] double shared_cost(std::uint32_t heavy, std::uint32_t light);
-  void take(std::uint32_t rank, std::vector<Token> tokens);
+
+  void shed();
+  [[nodiscard]] std::vector<std::uint32_t> take_excess();
+  [[nodiscard]] std::pair<std::uint32_t, bool> least_with_room(std::uint32_t token, bool has_been_room) const;
+  void restore(const std::vector<std::uint32_t>& owners);
+  [[nodiscard]] bool step();
+  [[nodiscard]] bool try_singles();
+  [[nodiscard]] bool try_several(std::size_t count);
+  [[nodiscard]] bool try_give(std::span<const std::uint32_t> give);
+  [[nodiscard]] bool try_exchange(std::span<const std::uint32_t> give);
+  [[nodiscard]] bool try_around(std::span<const std::uint32_t> give, double wanted, double sum);
+  [[nodiscard]] bool try_pairs(std::span<const std::uint32_t> give);
+  void index_pairs();
+  [[nodiscard]] double sum_of(std::span<const std::uint32_t> tokens) const;
+  [[nodiscard]] double amount() const;
+  [[nodiscard]] bool is_promising(double more, std::uint32_t partner);
+  [[nodiscard]] bool consider(std::span<const std::uint32_t> give,
+                              std::span<const std::uint32_t> get,
+                              std::uint32_t partner);
+  [[nodiscard]] bool share_with_any();
+  [[nodiscard]] bool share_with(std::uint32_t heavy, std::uint32_t light);
+  void send_home();
+
+  [[nodiscard]] bool has_room(std::uint32_t side, double more) const {
+    return bytes_[side] + more <= sides_[side].bytes_max;
+  }
+  [[nodiscard]] double cost_on(std::uint32_t side, std::uint32_t token) const {
+    return loads_[token] + (home_[token] == side ? 0 : tokens_[token].bytes * options_.moved);
+  }
+  void move(std::uint32_t token, std::uint32_t to);
+  void set_cost(std::uint32_t side, double cost);
+  void add_up();
 
   SharingOptions options_;
   std::vector<Side> sides_;
-  std::vector<std::vector<Token>> tokens_;
-  std::vector<double> costs_;
-  std::set<std::pair<double, std::uint32_t>> order_;
-  std::vector<Token> both_;
-  std::vector<char> way_;
+  std::vector<Token> tokens_;                     ///< The heaviest first; numbers of tokens are places here.
+  std::vector<double> loads_;                     ///< Of tokens.
+  std::vector<std::uint32_t> home_;               ///< Of tokens: a side, or none.
+  std::vector<std::uint32_t> owner_;              ///< Of tokens: a side.
+  std::vector<std::vector<std::uint32_t>> held_;  ///< By side: its tokens, rising.
+  std::vector<double> bytes_;                     ///< By side.
+  RankHeap<std::less<>> least_;                   ///< Costs of sides.
+  RankHeap<std::greater<>> most_;                 ///< The same, but for those set aside.
+  std::vector<std::uint32_t> aside_;
+  std::uint64_t changes_ = 0;
+  PairIndex pairs_;  ///< Of sides with few tokens, where all have few.
+
+  std::uint32_t heavy_ = 0;  ///< Of the present step, as are those below.
+  Exchange best_;
 };
 
-/// Betters `placement` so, to within `tolerance` of what is possible.
-void share_out(const Problem& problem, Placement& placement, double tolerance, std::uint64_t tries);
+struct ShareOutOptions {
+  double tolerance = 1e-3;  ///< Of the bound (`load_bound`): no better than that is looked for.
+  std::uint64_t tries = SharingOptions{}.tries;
+};
+
+/// Betters `placement` so.
+void share_out(const Problem& problem, Placement& placement, const ShareOutOptions& options);
 
 }  // namespace plait::data::balance::detail

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace plait::data::balance::detail {
+
+/// Pairs of objects that are on one rank, by the sum of their loads, so that pairs of some sum are found at once.
+/// Pairs that have been parted are dropped when they are met. Cost: 16 bytes a pair; adding one a search among buckets.
+class PairIndex {
+ public:
+  struct Pair {
+    double sum;
+    std::uint32_t first;
+    std::uint32_t second;
+  };
+
+  /// Has none, and takes none.
+  PairIndex() = default;
+  /// Buckets are made for sums as those of `pairs`.
+  explicit PairIndex(std::vector<Pair> pairs) {
+    constexpr std::size_t of_bucket = 8;
+    std::ranges::sort(pairs, [](const Pair& one, const Pair& other) { return one.sum < other.sum; });
+    for (std::size_t i = 0; i < pairs.size(); i += of_bucket) {
+      if (edges_.empty() || edges_.back() < pairs[i].sum) {
+        edges_.push_back(pairs[i].sum);
+      }
+    }
+    buckets_.resize(edges_.size());
+    for (const Pair& pair : pairs) {
+      add(pair);
+    }
+  }
+
+  [[nodiscard]] bool is_empty() const noexcept { return buckets_.empty(); }
+  void add(const Pair& pair) {
+    if (!buckets_.empty()) {
+      buckets_[bucket_of(pair.sum)].push_back(pair);
+    }
+  }
+
+  /// Calls `look(pair)` for at most `count` pairs whose sum is about `sum` or less, those nearest first but for the
+  /// order within a bucket, until it answers true: then answers true. `is_there(pair)`: whether they are still
+  /// together.
+  template <class IsThere, class Look>
+  bool walk(double sum, std::size_t count, IsThere is_there, Look look) {
+    if (buckets_.empty()) {
+      return false;
+    }
+    for (std::size_t place = bucket_of(sum) + 1; place-- > 0 && count > 0;) {
+      std::vector<Pair>& bucket = buckets_[place];
+      for (std::size_t i = 0; i < bucket.size() && count > 0; --count) {
+        if (!is_there(bucket[i])) {
+          bucket[i] = bucket.back();
+          bucket.pop_back();
+          continue;
+        }
+        if (look(bucket[i])) {
+          return true;
+        }
+        ++i;
+      }
+    }
+    return false;
+  }
+
+ private:
+  [[nodiscard]] std::size_t bucket_of(double sum) const {
+    const auto after = std::ranges::upper_bound(edges_, sum) - edges_.begin();
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(after, 1) - 1);
+  }
+
+  std::vector<double> edges_;  ///< The least sum of each bucket; the first has all below too.
+  std::vector<std::vector<Pair>> buckets_;
+};
+
+}  // namespace plait::data::balance::detail
