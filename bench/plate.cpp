@@ -81,13 +81,15 @@ void measure_factor(bench::Report& report, plait::Runtime& runtime, pic::Ranks& 
       continue;
     }
     const double optimum = optimum_of(balanced, ranks).value();
-    const pic::BalanceNote& note = balanced.balancings().back();
     series.plain.push_back(plain_times.step);
     series.unbalanced.push_back(unbalanced_step);
     series.synchronous.push_back(synchronous_step);
     series.balanced.push_back(times.step);
     series.over_optimum.push_back(100 * (times.particles / optimum - 1));
-    series.over_predicted.push_back(100 * ((1 + note.imbalance_predicted) / (1 + note.imbalance_bound) - 1));
+    if (!balanced.balancings().empty()) {  // with a patch or two a rank there is nothing to move
+      const pic::BalanceNote& note = balanced.balancings().back();
+      series.over_predicted.push_back(100 * ((1 + note.imbalance_predicted) / (1 + note.imbalance_bound) - 1));
+    }
     series.share.push_back(times.step <= 0 ? 0 : (plain_times.step - plain_times.particles + optimum) / times.step);
   }
   if (balanced.totals().checksum != plain.totals().checksum) {
@@ -106,7 +108,9 @@ void measure_factor(bench::Report& report, plait::Runtime& runtime, pic::Ranks& 
     report.add({name, params, bench::spread_of(values), unit, "", {}, "aim", bound});
   };
   add("particle phase over its optimum", series.over_optimum, "%", 10);
-  add("predicted over the optimum", series.over_predicted, "%", 2);
+  if (!series.over_predicted.empty()) {
+    add("predicted over the optimum", series.over_predicted, "%", 2);
+  }
   add("speed-up over plain MPI, of what loads allow", series.share, "", 0.9);
 }
 
@@ -145,7 +149,7 @@ Recorded record(plait::Runtime& runtime, pic::Ranks& ranks, int patches) {
     for (const Load& load : loads) {
       if (load.id != load.peer) {
         const auto [low, high] =
-            std::minmax(static_cast<std::uint32_t>(load.id), static_cast<std::uint32_t>(load.peer));
+            std::minmax({static_cast<std::uint32_t>(load.id), static_cast<std::uint32_t>(load.peer)});
         between[{low, high}] += load.bytes;
         continue;
       }
@@ -174,10 +178,18 @@ void model(bench::Report& report, Recorded recorded, std::uint32_t rank_count) {
     problem.objects[i].rank = plait::Rank{static_cast<std::uint32_t>(blocks.part_of_cell(place))};
   }
   const double optimum = balance::load_bound(problem);
+  double sum = 0;
+  double heaviest = 0;
+  for (const balance::Object& object : problem.objects) {
+    sum += object.load;
+    heaviest = std::max(heaviest, object.load);
+  }
+  const std::string weight = fmt::format("{:.2f}", heaviest / (sum / rank_count));
   const plait::net::LogGP network{};  // 1 us, 10 GB/s
   const auto add = [&](const std::string& name, const balance::Placement& placement) {
     const Params params{{"ranks", std::to_string(rank_count)},
                         {"patches a rank", std::to_string(problem.objects.size() / rank_count)},
+                        {"heaviest patch / mean rank", weight},
                         {"placed by", name}};
     const auto percent = [optimum](double seconds) {
       const double over = 100 * (seconds / optimum - 1);

@@ -78,7 +78,9 @@ endfunction()
 
 # plait_test(<folder>/<name> LIBRARIES <target>... [NP <n>...] [LABELS <label>...] [ARGS <argument>...])
 #   Builds tests/<folder>/<name>_test.cpp as test <folder>.<name>. With NP, once per rank count as
-#   <folder>.<name>.np<n> under mpiexec; such a test is left out when plait is built without MPI.
+#   <folder>.<name>.np<n> under mpiexec; such a test is left out when plait is built without MPI. A test that needs no
+#   MPI (neither NP nor the label mpi) gets the label unit and is built by the target plait_tests, not by all: tools/test
+#   runs it under the sanitizers only.
 function(plait_test path)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES;NP;LABELS;ARGS")
   if(arg_UNPARSED_ARGUMENTS)
@@ -103,6 +105,11 @@ function(plait_test path)
   else()
     target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
-    set_tests_properties(${name} PROPERTIES LABELS "unit;${arg_LABELS}")
+    set(labels ${arg_LABELS})
+    if(NOT "mpi" IN_LIST labels)
+      list(PREPEND labels unit)
+      set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    endif()
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}")
   endif()
 endfunction()
