@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "plait/trace/region.hpp"
+
 #include "pic/parallel/patch_parcel.hpp"
 #include "pic/parallel/timer.hpp"
 #include "pic/totals.hpp"
@@ -60,6 +62,7 @@ CollectionWay<D>::CollectionWay(
     Problem<D> problem, const BalanceOptions& options, plait::Runtime& runtime, Ranks& ranks, PoissonOptions poisson)
     : problem_{std::move(problem)},
       ranks_{ranks},
+      trace_{runtime.trace()},
       worker_count_{static_cast<double>(runtime.worker_count())},
       layout_{problem_.physics.grid, ranks.count(), options.patches_per_rank},
       solver_{problem_.physics, layout_.blocks, ranks, poisson},
@@ -124,6 +127,7 @@ balance::RebalanceOptions CollectionWay<D>::rebalance_options(const BalanceOptio
 template <int D>
 void CollectionWay<D>::lend() {
   const Timer timer{profile_.hand_over};
+  const plait::trace::Region region{trace_, "lend", steps_};
   if (has_fields()) {
     home_.take_fields(solver_);
     lender_.template lend<WholeTile<D, &Patch<D>::fields>>();
@@ -148,6 +152,7 @@ void CollectionWay<D>::collect_charge() {
       [this](MovingPatch<D>& element, Turn& turn) { element.deposit_charge(*lender_.at(turn.id()), problem_.physics); },
       "deposit charge"));
   const Timer timer{profile_.hand_over};
+  const plait::trace::Region region{trace_, "give back", steps_};
   lender_.template give_back<WholeTile<D, &Patch<D>::charge>>();
   solver_.clear();
   home_.give_charges(solver_);
@@ -190,12 +195,14 @@ void CollectionWay<D>::step() {
     collect_charge();
   } else if (problem_.physics.solve == Solve::electromagnetic) {
     const Timer timer{profile_.hand_over};
+    const plait::trace::Region region{trace_, "give back", steps_};
     lender_.template give_back<WholeTile<D, &Patch<D>::current>>();
     solver_.clear();
     home_.give_currents(solver_);
   }
   note_loads();
   const Timer timer{profile_.solve};
+  const plait::trace::Region region{trace_, "solve", steps_};
   solver_.step(++steps_);
 }
 

@@ -69,6 +69,7 @@ class CollectionWay final : public GridWay<D> {
 
   Problem<D> problem_;
   Ranks& ranks_;
+  plait::trace::Recorder& trace_;
   double worker_count_;
   Layout<D> layout_;
   Solver<D> solver_;
