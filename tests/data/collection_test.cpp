@@ -2,6 +2,7 @@
 #include "plait/data/collection.hpp"
 
 #include <array>
+#include <barrier>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "plait/task/scheduler.hpp"
 #include "plait/trace/recorder.hpp"
 
+#include "data/sim_ranks.hpp"
 #include "task/flow/flow_ranks.hpp"
 
 namespace plait::data {
@@ -223,6 +225,49 @@ TEST(Collection, combines_results_of_all_elements_wherever_they_are) {
       EXPECT_EQ(cell.seen, std::vector<std::uint64_t>{7});
     }
   });
+}
+
+TEST(Collection, scans_in_order_of_ids_wherever_elements_are) {
+  run_ranks(3, {.worker_count = 1}, [](FlowRank& rank) {
+    Collection<Cell> cells{rank, Shape{8}, make_cell};
+    const auto prefixes = [&] { return cells.scan([](const Cell& cell) { return std::to_string(cell.id); }); };
+    std::vector<Move> moves;
+    for (const auto& [id, cell] : cells.local()) {
+      moves.push_back({id, Rank{static_cast<std::uint32_t>(id.value() * 5 % 3)}});
+    }
+    cells.migrate(moves);
+    const std::vector<std::string> here = prefixes();
+    ASSERT_EQ(here.size(), cells.local_count());
+    for (std::size_t i = 0; const auto& [id, cell] : cells.local()) {
+      EXPECT_EQ(here[i++], std::string{"01234567"}.substr(0, id.value() + 1));
+    }
+    if (rank.self() == Rank{1}) {
+      cells.create(ElementId{~std::uint64_t{1}}, Cell{.id = 9, .seen = {}});  // all others then in one stretch
+    }
+    const std::vector<std::string> with_far = prefixes();
+    EXPECT_EQ(with_far.empty() ? "" : with_far.back().substr(0, 8),
+              rank.self() == Rank{1} ? "01234567"
+              : here.empty()         ? ""
+                                     : here.back());
+  });
+}
+
+TEST(Collection, needs_no_progress_of_a_rank_that_has_a_result) {
+  constexpr std::uint32_t ranks = 3;
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    std::barrier<> all{ranks};  // at which ranks block, as in MPI
+    test::run_simulated(
+        {.ranks = ranks, .workers = 1}, {.seed = seed, .retry_probability = 0.5}, [&](test::SimRank& rank) {
+          Collection<Cell> cells{rank, Shape{6}, make_cell};
+          for (int repetition = 0; repetition < 5; ++repetition) {
+            EXPECT_EQ(cells.count(), 6U);
+            all.arrive_and_wait();
+            EXPECT_EQ(cells.gather(Rank{1}, [](const Cell& cell) { return cell.id; }).size(),
+                      rank.self() == Rank{1} ? 6U : 0U);
+            all.arrive_and_wait();
+          }
+        });
+  }
 }
 
 TEST(Collection, makes_and_erases_elements_while_it_runs) {

@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// Longer than other headers: one class, all that a program may ask of a collection.
 #pragma once
 
-#include <array>
-#include <chrono>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <ranges>
 #include <span>
-#include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "plait/comm/collectives/group.hpp"
-#include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/detail/all_ranks.hpp"
 #include "plait/data/detail/collection_engine.hpp"
-#include "plait/data/detail/results.hpp"
 #include "plait/data/detail/typed_element.hpp"
 #include "plait/data/element.hpp"
-#include "plait/data/mapping.hpp"
+#include "plait/data/elements.hpp"
 #include "plait/data/options.hpp"
 #include "plait/data/report.hpp"
-#include "plait/data/serialize.hpp"
 #include "plait/data/shape.hpp"
 #include "plait/data/turn.hpp"
 #include "plait/task/scheduler.hpp"
@@ -48,13 +38,6 @@ concept RuntimeLike = requires(R& runtime) {
 template <class A>
 struct MovesBy {};
 
-/// An element of this rank.
-template <class T>
-struct Local {
-  ElementId id;
-  T& element;
-};
-
 /// Many elements, each on one rank at a time, that work in phases, send each other messages by id wherever they are,
 /// and can be moved between phases.
 ///
@@ -69,8 +52,10 @@ struct Local {
 /// constructed and moved, and is `Serializable` or moves by an accessor. Ids are used once: that of an element that was
 /// erased may be used again after the next phase.
 template <class T>
-class Collection {
+class Collection : public Elements<T> {
  public:
+  using Elements<T>::find;
+
   /// Collective. Makes the elements of `shape`, each on the rank that the mapping says, by `make(ElementId, Index)`.
   ///
   /// Borrows the runtime. Cost: a call of the mapping for each element of the shape.
@@ -82,7 +67,7 @@ class Collection {
   template <RuntimeLike Runtime, class Make, class A>
     requires std::is_invocable_r_v<T, Make&, ElementId, Index>
   Collection(Runtime& runtime, const Shape& shape, Make make, CollectionOptions options, MovesBy<A> /*way*/)
-      : engine_{make_engine<A>(runtime, shape, std::move(options))} {
+      : Elements<T>{make_engine<A>(runtime, shape, std::move(options))} {
     for (std::uint64_t id = 0; id < shape.count(); ++id) {
       if (engine_->home(ElementId{id}) == engine_->self()) {
         engine_->insert(ElementId{id}, new detail::TypedElement<T>{make(ElementId{id}, shape.index(ElementId{id}))});
@@ -92,7 +77,7 @@ class Collection {
   /// Collective. Without elements: `create` makes them, with ids of the shape or any others.
   template <RuntimeLike Runtime, class A = void>
   Collection(Runtime& runtime, const Shape& shape, CollectionOptions options = {}, MovesBy<A> /*way*/ = {})
-      : engine_{make_engine<A>(runtime, shape, std::move(options))} {}
+      : Elements<T>{make_engine<A>(runtime, shape, std::move(options))} {}
 
   // ---- phases ----
 
@@ -150,50 +135,6 @@ class Collection {
     engine_->send_later(to, *new detail::LocalMail<method>{ElementId{}, detail::no_step, std::move(arguments)});
   }
 
-  // ---- results of all elements, between phases; collective ----
-
-  /// `f(const T&)` of all elements, combined by `op`, in an order that depends on where they are; of no elements `V{}`.
-  template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
-    requires std::is_trivially_copyable_v<V>
-  [[nodiscard]] V all_reduce(F f, Op op = {}) const {
-    std::array<detail::Partial<V>, 1> all{};
-    for (const auto& [id, element] : local()) {
-      all[0] = detail::combine(all[0], {f(std::as_const(element)), 1}, op);
-    }
-    const auto combine = [op](const detail::Partial<V>& left, const detail::Partial<V>& right) {
-      return detail::combine(left, right, op);
-    };
-    comm::all_reduce(engine_->group(), std::span{all}, combine).wait();
-    return all[0].value;
-  }
-
-  /// For each element of this rank, in order of id: `f` of it and of all elements with lower ids, combined in that
-  /// order: the same wherever elements are. Cost: a value of every element on every rank.
-  template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
-  [[nodiscard]] std::vector<V> scan(F f, Op op = {}) const {
-    std::vector<V> results;
-    V sum{};
-    bool is_first = true;
-    for (const auto& [id, value] : detail::in_order<V>(engine_->all_gather(pack(values_of<V>(f))))) {
-      sum = std::exchange(is_first, false) ? value : op(sum, value);
-      if (engine_->find(id) != nullptr) {
-        results.push_back(sum);
-      }
-    }
-    return results;
-  }
-
-  /// On `root`: `f(const T&)` of every element, in order of id; elsewhere nothing.
-  template <class F, class V = std::invoke_result_t<F&, const T&>>
-  [[nodiscard]] std::vector<std::pair<ElementId, V>> gather(Rank root, F f) const {
-    return detail::in_order<V>(engine_->gather(root, pack(values_of<V>(f))));
-  }
-
-  /// Elements of all ranks.
-  [[nodiscard]] std::uint64_t count() const {
-    return all_reduce([](const T&) { return std::uint64_t{1}; });
-  }
-
   // ---- elements, between phases ----
 
   /// Collective: takes elements of this rank to other ranks. What is sent to them from then on reaches them there.
@@ -227,7 +168,7 @@ class Collection {
     requires std::is_invocable_r_v<std::vector<std::pair<ElementId, T>>, Make&>
   void replace(Make make) {
     std::vector<std::pair<ElementId, std::unique_ptr<detail::TypedElement<T>>>> made;
-    detail::agree(engine_->group(), [&] {
+    detail::agree(this->group(), [&] {
       for (auto& [id, element] : std::vector<std::pair<ElementId, T>>{make()}) {
         made.emplace_back(id, std::make_unique<detail::TypedElement<T>>(std::move(element)));
       }
@@ -239,40 +180,11 @@ class Collection {
     engine_->replace(elements);
   }
 
-  /// The element if it is here, else null. Valid until it moves, or is erased.
-  [[nodiscard]] T* find(ElementId id) const {
-    detail::Element* const element = engine_->find(id);
-    return element == nullptr ? nullptr : static_cast<T*>(element->value);
-  }
-  [[nodiscard]] std::size_t local_count() const { return engine_->local().size(); }
-  /// The elements of this rank, in order of id, as `Local<T>`. Valid until any of them moves, is made or erased.
-  [[nodiscard]] auto local() const {
-    return engine_->local() | std::views::transform([](detail::Element* element) {
-             return Local<T>{element->id, *static_cast<T*>(element->value)};
-           });
-  }
-  [[nodiscard]] const std::string& name() const noexcept { return engine_->name(); }
-  [[nodiscard]] const Shape& shape() const noexcept { return engine_->shape(); }
-
-  /// What each element of this rank has cost since the last reset, in order of id. It does not move with the element.
-  [[nodiscard]] std::vector<ElementLoad> loads() const {
-    std::vector<ElementLoad> loads;
-    for (const detail::Element* const element : engine_->local()) {
-      loads.push_back({element->id, std::chrono::duration<double>{element->busy}.count(), element->sent});
-    }
-    return loads;
-  }
   void reset_loads() { engine_->reset_loads(); }
-  /// What this rank did in phases beside the elements' turns, since the last reset: tasks, and taking what came from
-  /// other ranks; without what the network itself took.
-  [[nodiscard]] double overhead_seconds() const { return std::chrono::duration<double>{engine_->overhead()}.count(); }
-
-  [[nodiscard]] Rank self() const noexcept { return engine_->self(); }
-  [[nodiscard]] std::uint32_t rank_count() const noexcept { return engine_->rank_count(); }
-  /// All ranks: for collectives between phases, on every rank in the same order.
-  [[nodiscard]] const comm::Group& group() const noexcept { return engine_->group(); }
 
  private:
+  using Elements<T>::engine_;
+
   template <class A, class Runtime>
   [[nodiscard]] static std::unique_ptr<detail::CollectionEngine> make_engine(Runtime& runtime,
                                                                              const Shape& shape,
@@ -291,16 +203,6 @@ class Collection {
       std::invoke(f, element);
     }
   }
-  template <class V, class F>
-  [[nodiscard]] std::vector<std::pair<ElementId, V>> values_of(F& f) const {
-    std::vector<std::pair<ElementId, V>> values;
-    for (const auto& [id, element] : local()) {
-      values.emplace_back(id, f(std::as_const(element)));
-    }
-    return values;
-  }
-
-  std::unique_ptr<detail::CollectionEngine> engine_;
 };
 
 }  // namespace plait::data

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "plait/comm/collectives/all_gather.hpp"
 #include "plait/comm/collectives/reduce.hpp"
+#include "plait/data/detail/all_ranks.hpp"
 
 namespace plait::data::detail {
 
@@ -63,7 +63,6 @@ CollectionEngine::CollectionEngine(const Parts& parts,
   endpoint_.on(handler_, [this](const comm::ActiveMessage& message) { arrive(message); });
   try {
     throw_if_programs_differ();  // when all have come here, messages may come
-    endpoint_.flush();
   } catch (...) {
     endpoint_.off(handler_);
     throw;
@@ -75,7 +74,7 @@ void CollectionEngine::throw_if_programs_differ() {
   const auto distance = static_cast<std::int64_t>(std::bit_cast<std::uintptr_t>(kind_.destroy) -
                                                   std::bit_cast<std::uintptr_t>(&origin_of_methods));
   std::array<std::int64_t, 2> largest{distance, -distance};
-  comm::all_reduce(group_, std::span{largest}, comm::Maximum{}).wait();
+  settle(group_, comm::all_reduce(group_, std::span{largest}, comm::Maximum{}));
   if (largest[0] != -largest[1]) {
     throw Error{ErrorCode::bad_argument,
                 fmt::format("the ranks that make collection '{}' do not run the same program, or make different "
@@ -146,41 +145,6 @@ void CollectionEngine::reset_loads() {
 
 nanoseconds CollectionEngine::overhead() const noexcept {
   return overhead_ + nanoseconds{arriving_ns_.load(std::memory_order_relaxed)};
-}
-
-std::vector<Bytes> CollectionEngine::gather(Rank root, const Bytes& mine) {
-  constexpr Tag tag{1};
-  if (self_ != root) {
-    endpoint_.send({root, tag, group_.comm()}, mine).wait();
-    return {};
-  }
-  std::vector<Bytes> all(rank_count_);
-  std::vector<comm::Request> requests;
-  for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
-    if (Rank{rank} == self_) {
-      all[rank] = mine;
-    } else {
-      requests.push_back(endpoint_.receive({Rank{rank}, tag, group_.comm()}, all[rank]));
-    }
-  }
-  for (comm::Request& request : requests) {
-    request.wait();
-  }
-  return all;
-}
-
-std::vector<Bytes> CollectionEngine::all_gather(const Bytes& mine) {
-  std::vector<std::uint64_t> sizes(rank_count_);
-  const std::uint64_t size = mine.size();
-  comm::all_gather(group_, std::span{&size, 1}, std::span{sizes}).wait();
-  std::vector<Bytes> all(rank_count_);
-  std::vector<std::span<std::byte>> places;
-  for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {
-    all[rank].resize(sizes[rank]);
-    places.emplace_back(all[rank]);
-  }
-  comm::all_gather(group_, std::span<const std::byte>{mine}, std::move(places)).wait();
-  return all;
 }
 
 // ---- phases ----

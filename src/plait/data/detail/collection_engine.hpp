@@ -83,9 +83,6 @@ class CollectionEngine final : public task::detail::Ending {
   void reset_loads();
   /// Of the workers, in phases, beside what elements did, and of what came from other ranks; since the last reset.
   [[nodiscard]] nanoseconds overhead() const noexcept;
-  /// Collective: the bytes of all ranks, in their order, on all or on `root`.
-  [[nodiscard]] std::vector<Bytes> all_gather(const Bytes& mine);
-  [[nodiscard]] std::vector<Bytes> gather(Rank root, const Bytes& mine);
 
   // ---- from turns ----
   [[nodiscard]] Route route(ElementId to);

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "plait/base/id.hpp"
+#include "plait/comm/collectives/group.hpp"
+#include "plait/comm/collectives/reduce.hpp"
+#include "plait/data/detail/all_ranks.hpp"
+#include "plait/data/detail/collection_engine.hpp"
+#include "plait/data/detail/results.hpp"
+#include "plait/data/element.hpp"
+#include "plait/data/report.hpp"
+#include "plait/data/serialize.hpp"
+#include "plait/data/shape.hpp"
+
+namespace plait::data {
+
+/// An element of this rank.
+template <class T>
+struct Local {
+  ElementId id;
+  T& element;
+};
+
+/// What can be asked of the elements of a collection between phases: those of this rank, and what all come to together.
+/// Every `Collection` is this, too. Threads: that of the collection.
+template <class T>
+class Elements {
+ public:
+  // ---- of this rank ----
+
+  /// The element if it is here, else null. Valid until it moves, or is erased.
+  [[nodiscard]] T* find(ElementId id) const {
+    detail::Element* const element = engine_->find(id);
+    return element == nullptr ? nullptr : static_cast<T*>(element->value);
+  }
+  [[nodiscard]] std::size_t local_count() const { return engine_->local().size(); }
+  /// The elements of this rank, in order of id, as `Local<T>`. Valid until any of them moves, is made or erased.
+  [[nodiscard]] auto local() const {
+    return engine_->local() | std::views::transform([](detail::Element* element) {
+             return Local<T>{element->id, *static_cast<T*>(element->value)};
+           });
+  }
+  [[nodiscard]] const std::string& name() const noexcept { return engine_->name(); }
+  [[nodiscard]] const Shape& shape() const noexcept { return engine_->shape(); }
+
+  /// What each element of this rank has cost since the last reset, in order of id. It does not move with the element.
+  [[nodiscard]] std::vector<ElementLoad> loads() const {
+    std::vector<ElementLoad> loads;
+    for (const detail::Element* const element : engine_->local()) {
+      loads.push_back({element->id, std::chrono::duration<double>{element->busy}.count(), element->sent});
+    }
+    return loads;
+  }
+  /// What this rank did in phases beside the elements' turns, since the last reset: tasks, and taking what came from
+  /// other ranks; without what the network itself took.
+  [[nodiscard]] double overhead_seconds() const { return std::chrono::duration<double>{engine_->overhead()}.count(); }
+
+  [[nodiscard]] Rank self() const noexcept { return engine_->self(); }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return engine_->rank_count(); }
+  /// All ranks: for collectives between phases, on every rank in the same order.
+  [[nodiscard]] const comm::Group& group() const noexcept { return engine_->group(); }
+
+  // ---- results of all elements; collective ----
+
+  /// `f(const T&)` of all elements, combined by `op`, in an order that depends on where they are; of no elements `V{}`.
+  template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
+    requires std::is_trivially_copyable_v<V>
+  [[nodiscard]] V all_reduce(F f, Op op = {}) const {
+    std::array<detail::Partial<V>, 1> all{};
+    for (const auto& [id, element] : local()) {
+      all[0] = detail::combine(all[0], {f(std::as_const(element)), 1}, op);
+    }
+    const auto combine = [op](const detail::Partial<V>& left, const detail::Partial<V>& right) {
+      return detail::combine(left, right, op);
+    };
+    detail::settle(group(), comm::all_reduce(group(), std::span{all}, combine));
+    return all[0].value;
+  }
+
+  /// For each element of this rank, in order of id: `f` of it and of all elements with lower ids, combined in that
+  /// order: the same wherever elements are. Cost: each value goes to the rank that has its stretch of ids for this, and
+  /// back; a value of each rank on every rank.
+  template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
+  [[nodiscard]] std::vector<V> scan(F f, Op op = {}) const {
+    const detail::Stretches stretches{group(), engine_->local()};
+    std::vector<std::vector<std::pair<ElementId, V>>> values(rank_count());
+    for (const auto& [id, element] : local()) {
+      values[stretches.of(id)].emplace_back(id, f(std::as_const(element)));
+    }
+    return detail::scan_stretches(group(), values, op);
+  }
+
+  /// On `root`: `f(const T&)` of every element, in order of id; elsewhere nothing.
+  template <class F, class V = std::invoke_result_t<F&, const T&>>
+  [[nodiscard]] std::vector<std::pair<ElementId, V>> gather(Rank root, F f) const {
+    std::vector<std::pair<ElementId, V>> values;
+    for (const auto& [id, element] : local()) {
+      values.emplace_back(id, f(std::as_const(element)));
+    }
+    return detail::in_order<V>(detail::gather_any(group(), root.value(), pack(values)));
+  }
+
+  /// Elements of all ranks.
+  [[nodiscard]] std::uint64_t count() const {
+    return all_reduce([](const T&) { return std::uint64_t{1}; });
+  }
+
+ protected:
+  explicit Elements(std::unique_ptr<detail::CollectionEngine> engine) noexcept : engine_{std::move(engine)} {}
+
+  std::unique_ptr<detail::CollectionEngine> engine_;
+};
+
+}  // namespace plait::data
