@@ -62,7 +62,7 @@ class CurveAround {
   [[nodiscard]] std::uint64_t cells_in(const Cell& part, unsigned level) const {
     const std::uint64_t side = std::uint64_t{1} << (bits_ - level);
     std::uint64_t cells = 1;
-    for (std::size_t axis = 0; axis < dimensions_; ++axis) {
+    for (std::size_t axis = 0; axis < part.size(); ++axis) {  // those that are not there have one cell
       const std::uint64_t begin = part[axis] * side;
       cells *= begin < extents_[axis] ? std::min(side, extents_[axis] - begin) : 0;
     }
