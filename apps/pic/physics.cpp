@@ -52,6 +52,8 @@ void Physics<D>::check() const {
                   "Lewy is {:.4g} for these cells; take a shorter step or larger cells",
                   time_step,
                   courant_limit()));
+  require(solve != Solve::electrostatic || time_step < 2,
+          fmt::format("a time step of {} is too long: plasma oscillations are unstable from 2 on", time_step));
   for (const Species& one : species) {
     require(std::isfinite(one.charge) && one.charge != 0 && std::isfinite(one.charge_to_mass) && one.mass() > 0,
             fmt::format("species {}: charge {} and charge to mass {} make no positive mass",

@@ -94,7 +94,7 @@ struct ProblemOptions {
   int order = 1;
   double time_step = 0;
   std::uint64_t seed = 1;
-  double thermal = -1;                        ///< Thermal momentum; below 0: the problem's own.
+  double thermal = -1;                        ///< Thermal momentum; -1: the problem's own.
   std::array<double, 2> plate{0.375, 0.625};  ///< Part of the low wall that emits, along y (and z), in box lengths.
   KernelProblem kernel;
 };

@@ -25,6 +25,8 @@ void require(bool fact, const std::string& sentence) {
 template <int D>
 Problem<D> begin(const ProblemOptions& options, Solve solve, double spacing) {
   require(options.cells.size() == D, fmt::format("--cells needs {} numbers here, not {}", D, options.cells.size()));
+  require(options.thermal == -1 || (options.thermal >= 0 && options.thermal <= 1e3),
+          fmt::format("--thermal {}: give a momentum from 0 to 1000 m c", options.thermal));
   Problem<D> problem{.name = options.name, .seed = options.seed};
   Physics<D>& physics = problem.physics;
   std::copy(options.cells.begin(), options.cells.end(), physics.grid.cells.begin());
@@ -35,10 +37,14 @@ Problem<D> begin(const ProblemOptions& options, Solve solve, double spacing) {
   return problem;
 }
 
+void require_per_cell(std::uint32_t count) {
+  require(count >= 1 && count <= 1U << 20U, "--particles-per-cell must be from 1 to 2^20");
+}
+
 /// Particles along each axis of a cell, as near to a cube as their number allows.
 template <int D>
 Place<D> spread(std::uint32_t per_cell) {
-  require(per_cell >= 1 && per_cell <= 1U << 20U, "--particles-per-cell must be from 1 to 2^20");
+  require_per_cell(per_cell);
   Place<D> most{};
   most.fill(1 << 20);
   return best_parts<D>(most, static_cast<std::int32_t>(per_cell));
@@ -127,6 +133,7 @@ Problem<D> make_plate(const ProblemOptions& options) {
   grid.fields[0] = FieldBorder::conducting;
   grid.particles[0] = {ParticleBorder::absorbing, ParticleBorder::absorbing};
   const std::uint32_t per_step = options.particles_per_cell > 0 ? options.particles_per_cell : 16;
+  require_per_cell(per_step);
   const double drift = 0.5;
   problem.plate = Plate<D>{.species = 0,
                            .cells = grid.cell_box(),
@@ -155,6 +162,9 @@ Problem<D> make_plate(const ProblemOptions& options) {
   return finish(std::move(problem), options, 0.1);
 }
 
+/// Cells that a particle of the kernel's problem may cross in a step: exact with room to spare.
+constexpr std::int32_t crossed_max = 1 << 20;
+
 template <int D>
 Problem<D> make_kernel(const ProblemOptions& options) {
   if constexpr (D == 3) {
@@ -169,8 +179,13 @@ Problem<D> make_kernel(const ProblemOptions& options) {
   KernelProblem& kernel = *problem.kernel;
   require(physics.grid.cells[0] % 2 == 0, "the kernel's problem needs an even number of cells along x");
   require(kernel.particles > 0, "the kernel's problem needs --particles");
-  require(kernel.k >= 0, "--kernel-k must be 0 or more");
-  require(kernel.rho > 0, "--rho must be positive");
+  require(options.solve.value_or(Solve::nothing) == Solve::nothing,
+          "the kernel's problem has fixed charges and no fields: leave out --solver");
+  require(kernel.k >= 0 && kernel.k <= crossed_max, fmt::format("--kernel-k must be from 0 to {}", crossed_max));
+  require(std::abs(static_cast<double>(kernel.m)) <= crossed_max,
+          fmt::format("--kernel-m must be from -{0} to {0}", crossed_max));
+  require(kernel.rho > 0 && std::isfinite(std::pow(kernel.rho, physics.grid.cells[0])),
+          "--rho must be positive, and not so large that its power of the columns overflows");
   require(kernel.distribution != KernelProblem::Distribution::linear ||
               (kernel.beta >= 0 && kernel.beta >= kernel.alpha && kernel.beta + kernel.alpha != 0),
           "--linear ALPHA BETA must leave no column with fewer than 0 particles: BETA at least ALPHA and 0");

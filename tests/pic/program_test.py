@@ -26,12 +26,30 @@ class Program(ProgramCase):
 
     def test_every_way_gives_the_same_answer_at_any_number_of_ranks(self) -> None:
         expected = self.value("checksum", self.good(*PLATE, ranks=1))
-        self.assertIn("static", ways())
-        for way in ways():
-            for ranks in (1, 2, 3, 4, 7):
+        balanced = ("collection", "--balance-every", 3, "--balancer")
+        runs = {
+            1: (("collection",), ("synchronous",)),
+            2: (("static",), (*balanced, "greedy"), ("collection", "--balancer", "refine", "--balance-every", "auto")),
+            3: (("static",), ("synchronous", "--balance-every", 3), (*balanced, "curve")),
+            4: (("collection",), (*balanced, "pairwise")),
+            7: (("static",), ("synchronous", "--balance-every", 5), (*balanced, "diffusion")),
+        }
+        listed = set(ways())
+        self.assertEqual({way for ways_there in runs.values() for way, *_ in ways_there}, listed)
+        for ranks, ways_there in runs.items():
+            for way in ways_there:
                 with self.subTest(way=way, ranks=ranks):
-                    text = self.good(*PLATE, "--way", way, "--patches", 1 + ranks % 3, ranks=ranks)
+                    text = self.good(*PLATE, "--way", *way, "--patches", 1 + ranks % 3, ranks=ranks)
                     self.assertEqual(self.value("checksum", text), expected)
+
+    def test_particles_that_cross_many_patches_in_a_step_arrive(self) -> None:
+        fast = ("--problem", "uniform", "--cells", 20, 16, "--particles-per-cell", 2, "--solver", "electrostatic")
+        fast = (*fast, "--time-step", 1.9, "--thermal", 2, "--steps", 5)  # 18 cells a step
+        expected = self.value("checksum", self.good(*fast, ranks=1))
+        for ranks, way in ((3, ("static",)), (2, ("synchronous",)), (4, ("collection", "--balancer", "greedy"))):
+            with self.subTest(way=way):
+                text = self.good(*fast, "--way", *way, "--patches", 9, "--balance-every", 2, ranks=ranks)
+                self.assertEqual(self.value("checksum", text), expected)
 
     def test_another_seed_gives_another_answer(self) -> None:
         one, other = (self.value("checksum", self.good(*PLATE, "--seed", seed, ranks=1)) for seed in (1, 2))
@@ -50,23 +68,26 @@ class Program(ProgramCase):
                 self.assertRegex(text, r"not where they belong 0 of [45]\d\d\b")
 
     def test_what_cannot_be_is_refused_by_name(self) -> None:
+        # What problems refuse is tested in static_way_test.cpp.
+        self.refused("at least one cell", "--cells", 2, 3, ranks=7)
+        self.refused("at least one cell", "--cells", 4, 4, "--patches", 9, "--way", "collection", ranks=2)
         for sentence, command in (
             ("choose one of uniform", ("--problem", "nowhere")),
             ("--way", ("--way", "nowhere")),
             ("--solver", ("--solver", "nowhere")),
             ("--distribution", ("--distribution", "nowhere")),
-            ("at least one cell", ("--cells", 1, 1)),
-            ("at least one cell", ("--cells", 4, 4, "--patches", 9)),
             ("Courant", ("--time-step", 2)),
-            ("order 3", ("--order", 3)),
-            ("--particles-per-cell", ("--problem", "two-stream", "--particles-per-cell", 3)),
-            ("--particles", ("--problem", "kernel")),
-            ("even number of cells", ("--problem", "kernel", "--particles", 9, "--cells", 5, 4)),
-            ("--tolerance", ("--tolerance", 0)),
+            ("--tolerance", ("--tolerance", "nan")),
+            ("--thermal inf", ("--thermal", "inf")),
+            ("--way static balances nothing", ("--balancer", "greedy")),
+            ("there is no balancer nothing", ("--way", "collection", "--balancer", "nothing")),
+            ("--balance-every 0", ("--way", "collection", "--balancer", "greedy", "--balance-every", 0)),
+            ("--checkpoint-folder", ("--checkpoint-every", 1, "--checkpoint-folder", "/proc/nowhere")),
+            ("--output", ("--output", "/proc/nowhere")),
             ("--frobnicate", ("--frobnicate",)),
         ):
             with self.subTest(command=command):
-                self.refused(sentence, *command)
+                self.refused(sentence, *command, ranks=1)
 
 
 if __name__ == "__main__":

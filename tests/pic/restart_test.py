@@ -8,10 +8,14 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import unittest
+import zlib
 
+import h5py
+import numpy as np
 from program_case import MPIEXEC, PROGRAM, SECONDS_MAX, ProgramCase, run
 
 Options = tuple[object, ...]
@@ -127,6 +131,32 @@ class Restart(ProgramCase):
         self.good(*UNIFORM, "--steps", 9, *keep, "--overwrite")
         self.refused("give more steps", *UNIFORM, "--steps", 7, *keep, "--restart")
         self.assertEqual(len(list(left.glob("checkpoint-*.h5"))), 2)
+
+    def test_a_field_that_is_not_a_number_stops_all_ranks(self) -> None:
+        left = self.folder / "left"
+        problem = (*UNIFORM, "--steps", 6, "--checkpoint-every", 4, "--checkpoint-folder", left)
+        self.good(*problem, ranks=3)
+        with h5py.File(left / "checkpoint-0000000004.h5", "r+") as file:
+            fields = file["collections/fields"]
+            begin, end = fields["offset"][1:3]
+            # The second block's electric field: its box as four numbers, how many values follow, values on nodes.
+            block = bytearray(fields["bytes"][begin:end].tobytes())
+            low_x, low_y, high_x, _, count = struct.unpack_from("<4iQ", block)
+            node = 30
+            struct.pack_into("<d", block, 24 + 24 * node + 8, float("nan"))
+            self.assertGreater(count, node)
+            fields["bytes"][begin:end] = np.frombuffer(block, np.uint8)
+            element = int(fields["id"][1]).to_bytes(8, "little")
+            fields["checksum"][1] = zlib.crc32(element + block)
+        cell = (low_x + node % (high_x - low_x), low_y + node // (high_x - low_x))
+        for way in (("--way", "static"), BALANCED):
+            done = run(*problem, *way, "--restart", ranks=3)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertNotIn("checksum", done.stdout)
+            # The value is also half of its neighbour's below.
+            self.assertRegex(done.stderr, r"electric field along y is nan at step 4 in cell \(\d+, \d+\), on rank \d")
+            cells = [tuple(map(int, found)) for found in re.findall(r"cell \((\d+), (\d+)\)", done.stderr)]
+            self.assertTrue(set(cells) & {cell, (cell[0], cell[1] + 1)}, done.stderr)
 
 
 if __name__ == "__main__":

@@ -131,8 +131,37 @@ TEST(Problems, that_cannot_be_are_refused) {
   refused([](ProblemOptions& o) { o.time_step = 1; });
   refused([](ProblemOptions& o) { o.time_step = -1; });
   refused([](ProblemOptions& o) { o.plate = {0.5, 0.5}; });
-  refused([](ProblemOptions& o) { o.name = "kernel", o.kernel.particles = 0; });
-  refused([](ProblemOptions& o) { o.name = "kernel", o.cells = {7, 8}; });
+  const double nan = std::nan("");
+  refused([nan](ProblemOptions& o) { o.thermal = nan; });
+  refused([](ProblemOptions& o) { o.thermal = 1e200; });
+  refused([nan](ProblemOptions& o) { o.plate = {nan, 0.5}; });
+  refused([nan](ProblemOptions& o) { o.time_step = nan; });
+  refused([](ProblemOptions& o) { o.solve = Solve::electrostatic, o.time_step = 2; });
+  refused([](ProblemOptions& o) { o.particles_per_cell = 1U << 21U; });
+  refused([](ProblemOptions& o) { o.name = "two-stream", o.particles_per_cell = 3; });
+}
+
+TEST(Problems, of_the_kernel_that_cannot_be_are_refused) {
+  const auto refused = [](auto change) {
+    ProblemOptions options = options_of({"kernel", Solve::nothing, 1, {8, 8}}, 1);
+    EXPECT_NO_THROW((void)make_problem<2>(options));
+    change(options);
+    EXPECT_THROW((void)make_problem<2>(options), plait::Error);
+  };
+  refused([](ProblemOptions& o) { o.kernel.particles = 0; });
+  refused([](ProblemOptions& o) { o.cells = {7, 8}; });
+  refused([](ProblemOptions& o) { o.solve = Solve::electrostatic; });
+  refused([](ProblemOptions& o) { o.kernel.k = 2'000'000'000; });
+  refused([](ProblemOptions& o) { o.kernel.m = -2'000'000'000; });
+  refused([](ProblemOptions& o) { o.kernel.rho = 1e300; });
+  refused([](ProblemOptions& o) {
+    o.kernel.distribution = KernelProblem::Distribution::patch;
+    o.kernel.patch = {{0, 0}, {9, 8}};
+  });
+  refused([](ProblemOptions& o) {
+    o.kernel.distribution = KernelProblem::Distribution::linear;
+    o.kernel.beta = std::nan("");
+  });
 }
 
 }  // namespace

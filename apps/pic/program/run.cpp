@@ -279,6 +279,12 @@ int run(const RunSettings& settings) {
   const WayKind* kind = nullptr;
   try {
     kind = &find_way(settings.way);
+    if (!kind->can_balance && !(settings.balancer.empty() && settings.balance_loads.empty())) {
+      throw plait::Error{plait::ErrorCode::bad_argument,
+                         fmt::format("--way {} balances nothing: choose another, or leave out --balancer and "
+                                     "--balance-loads",
+                                     settings.way)};
+    }
   } catch (const plait::Error& error) {
     throw SettingsError{error};
   }

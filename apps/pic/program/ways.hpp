@@ -29,6 +29,7 @@ struct WayKind {
   std::string_view name;
   std::string_view help;
   bool needs_runtime = false;
+  bool can_balance = true;
   WayMaker<2> make_2 = nullptr;
   WayMaker<3> make_3 = nullptr;
 };
