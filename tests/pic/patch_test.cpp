@@ -42,7 +42,8 @@ void expect_shares_are_right() {
   plait::Random random{3};
   for (int i = 0; i < 200; ++i) {
     const double x = 20 * random.unit() - 10;
-    const auto shares = detail::shares_at<Order>(x);
+    detail::Shares<Order> shares;
+    detail::set_shares<Order>(shares, x);
     double sum = 0;
     double first = 0;
     for (std::size_t k = 0; k <= Order; ++k) {
@@ -52,7 +53,10 @@ void expect_shares_are_right() {
     }
     EXPECT_NEAR(sum, 1, 1e-15);
     EXPECT_NEAR(first, x, 1e-14);
-    const auto change = detail::share_change<Order>(x, x + 2 * random.unit() - 1);
+    detail::Shares<Order> moved;
+    detail::set_shares<Order>(moved, x + 2 * random.unit() - 1);
+    detail::ShareChange<Order + 2> change;
+    detail::set_change<Order>(change, shares, moved);
     double sum_of_changes = 0;
     for (const double one : change.change) {
       sum_of_changes += one;

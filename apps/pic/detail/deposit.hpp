@@ -19,27 +19,27 @@ struct Move {
 };
 
 /// Adds the current of one move: the density decomposition of Esirkepov (2001), equations 31 and 37 to 39.
-template <int Order>
-inline void deposit_current(Tile<2, NodeCurrent>& current, const Move<2>& move) {
-  constexpr std::size_t width = ShareChange<Order>::width;
-  const ShareChange<Order> x = share_change<Order>(move.from[0], move.to[0]);
-  const ShareChange<Order> y = share_change<Order>(move.from[1], move.to[1]);
+template <int Width>
+inline void deposit_on_nodes(Tile<2, NodeCurrent>& current,
+                             const Move<2>& move,
+                             const std::array<ShareChange<Width>, 2>& shares) {
+  const auto& [x, y] = shares;
   NodeCurrent* row = current.data() + current.index({x.base, y.base});
   const std::ptrdiff_t stride = current.box().extent(0);
-  std::array<double, width> through_y{};
-  for (std::size_t j = 0; j < width; ++j, row += stride) {
+  std::array<double, Width> through_y{};
+  for (std::size_t j = 0; j < Width; ++j, row += stride) {
     double through_x = 0;
     const double mean_y = move.charge * (y.before[j] + 0.5 * y.change[j]);
     const double change_y = move.charge * y.change[j];
     const double z_before = move.along_z * mean_y;
     const double z_change = move.along_z * move.charge * (0.5 * y.before[j] + (1.0 / 3.0) * y.change[j]);
-    for (std::size_t i = 0; i < width; ++i) {
+    for (std::size_t i = 0; i < Width; ++i) {
       through_x -= mean_y * x.change[i];
       through_y[i] -= change_y * (x.before[i] + 0.5 * x.change[i]);
-      if (i + 1 < width) {
+      if (i + 1 < Width) {
         row[i][0] += to_quanta(through_x);
       }
-      if (j + 1 < width) {
+      if (j + 1 < Width) {
         row[i][1] += to_quanta(through_y[i]);
       }
       row[i][2] += to_quanta(z_before * x.before[i] + z_change * x.change[i]);
@@ -48,18 +48,17 @@ inline void deposit_current(Tile<2, NodeCurrent>& current, const Move<2>& move) 
 }
 
 /// Half and third of what two axes share: the weight of a node in the third axis' current.
-template <int Order>
-inline double pair_weight(const ShareChange<Order>& a, std::size_t i, const ShareChange<Order>& b, std::size_t j) {
+template <int Width>
+inline double pair_weight(const ShareChange<Width>& a, std::size_t i, const ShareChange<Width>& b, std::size_t j) {
   return a.before[i] * (b.before[j] + 0.5 * b.change[j]) +
          a.change[i] * (0.5 * b.before[j] + (1.0 / 3.0) * b.change[j]);
 }
 
-template <int Order>
-inline void deposit_current(Tile<3, NodeCurrent>& current, const Move<3>& move) {
-  constexpr std::size_t width = ShareChange<Order>::width;
-  const ShareChange<Order> x = share_change<Order>(move.from[0], move.to[0]);
-  const ShareChange<Order> y = share_change<Order>(move.from[1], move.to[1]);
-  const ShareChange<Order> z = share_change<Order>(move.from[2], move.to[2]);
+template <int Width>
+inline void deposit_on_nodes(Tile<3, NodeCurrent>& current,
+                             const Move<3>& move,
+                             const std::array<ShareChange<Width>, 3>& shares) {
+  const auto& [x, y, z] = shares;
   NodeCurrent* const corner = current.data() + current.index({x.base, y.base, z.base});
   const std::ptrdiff_t stride_y = current.stride(1);
   const std::ptrdiff_t stride_z = current.stride(2);
@@ -68,15 +67,15 @@ inline void deposit_current(Tile<3, NodeCurrent>& current, const Move<3>& move) 
     return corner[static_cast<std::ptrdiff_t>(i) + static_cast<std::ptrdiff_t>(j) * stride_y +
                   static_cast<std::ptrdiff_t>(k) * stride_z];
   };
-  for (std::size_t b = 0; b < width; ++b) {
-    for (std::size_t c = 0; c < width; ++c) {
+  for (std::size_t b = 0; b < Width; ++b) {
+    for (std::size_t c = 0; c < Width; ++c) {
       const double yz = q * pair_weight(y, b, z, c);
       const double xz = q * pair_weight(x, b, z, c);
       const double xy = q * pair_weight(x, b, y, c);
       double through_x = 0;
       double through_y = 0;
       double through_z = 0;
-      for (std::size_t a = 0; a + 1 < width; ++a) {
+      for (std::size_t a = 0; a + 1 < Width; ++a) {
         through_x -= yz * x.change[a];
         through_y -= xz * y.change[a];
         through_z -= xy * z.change[a];
@@ -88,6 +87,35 @@ inline void deposit_current(Tile<3, NodeCurrent>& current, const Move<3>& move) 
   }
 }
 
+template <int Order, int Width, int D>
+inline void deposit_between(Tile<D, NodeCurrent>& current,
+                            const Move<D>& move,
+                            const std::array<Shares<Order>, static_cast<std::size_t>(D)>& from,
+                            const std::array<Shares<Order>, static_cast<std::size_t>(D)>& to) {
+  std::array<ShareChange<Width>, static_cast<std::size_t>(D)> shares;
+  for (std::size_t d = 0; d < shares.size(); ++d) {
+    set_change<Order>(shares[d], from[d], to[d]);
+  }
+  deposit_on_nodes(current, move, shares);
+}
+
+template <int Order, int D>
+inline void deposit_current(Tile<D, NodeCurrent>& current, const Move<D>& move) {
+  std::array<Shares<Order>, static_cast<std::size_t>(D)> from;
+  std::array<Shares<Order>, static_cast<std::size_t>(D)> to;
+  bool has_same_nodes = true;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    set_shares<Order>(from[d], move.from[d]);
+    set_shares<Order>(to[d], move.to[d]);
+    has_same_nodes &= from[d].base == to[d].base;
+  }
+  if (has_same_nodes) [[likely]] {  // a quarter to a half of the additions; the others would be of 0
+    deposit_between<Order, Order + 1>(current, move, from, to);
+  } else {
+    deposit_between<Order, Order + 2>(current, move, from, to);
+  }
+}
+
 /// Adds the charge of one particle to the nodes around it.
 template <int Order, int D>
 inline void deposit_charge_of(Tile<D, Quanta>& tile,
@@ -96,7 +124,7 @@ inline void deposit_charge_of(Tile<D, Quanta>& tile,
   std::array<Shares<Order>, static_cast<std::size_t>(D)> shares;
   Place<D> base{};
   for (int d = 0; d < D; ++d) {
-    shares[d] = shares_at<Order>(position[d]);
+    set_shares<Order>(shares[d], position[d]);
     base[d] = shares[d].base;
   }
   Quanta* const corner = tile.data() + tile.index(base);

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 
 #include "pic/detail/shape.hpp"
 #include "pic/patch.hpp"
@@ -12,6 +13,15 @@ namespace pic::detail {
 
 /// Particles are worked on in chunks whose intermediate values stay in the first cache.
 inline constexpr std::size_t chunk_max = 128;
+
+/// Two numbers that one instruction works on, on every machine that plait is for.
+using Pair [[gnu::vector_size(16)]] = double;
+
+inline Pair load_pair(const double* from) {
+  Pair pair;
+  std::memcpy(&pair, from, sizeof pair);
+  return pair;
+}
 
 /// Intermediate values of a chunk.
 template <int D>
@@ -35,11 +45,11 @@ inline void gather(const Tile<D, NodeField>& fields,
     std::array<Shares<Order>, static_cast<std::size_t>(D)> shares;
     Place<D> base{};
     for (int d = 0; d < D; ++d) {
-      shares[d] = shares_at<Order>(particles.position[d][first + p]);
+      set_shares<Order>(shares[d], particles.position[d][first + p]);
       base[d] = shares[d].base;
     }
     const NodeField* const corner = fields.data() + fields.index(base);
-    NodeField sum{};
+    std::array<Pair, 3> sum{};
     for (std::size_t k = 0; k < (D == 3 ? Order + 1 : 1); ++k) {
       for (std::size_t j = 0; j <= Order; ++j) {
         const double share_yz = D == 3 ? shares[D - 1].share[k] * shares[1].share[j] : shares[1].share[j];
@@ -47,14 +57,15 @@ inline void gather(const Tile<D, NodeField>& fields,
             corner + static_cast<std::ptrdiff_t>(j) * stride_y + static_cast<std::ptrdiff_t>(k) * stride_z;
         for (std::size_t i = 0; i <= Order; ++i) {
           const double share = share_yz * shares[0].share[i];
-          for (std::size_t c = 0; c < 6; ++c) {
-            sum[c] += share * row[i][c];
+          for (std::size_t c = 0; c < 3; ++c) {
+            sum[c] += share * load_pair(row[i].data() + 2 * c);
           }
         }
       }
     }
-    for (std::size_t c = 0; c < 6; ++c) {
-      chunk.field[c][p] = sum[c];
+    for (std::size_t c = 0; c < 3; ++c) {
+      chunk.field[2 * c][p] = sum[c][0];
+      chunk.field[2 * c + 1][p] = sum[c][1];
     }
   }
 }

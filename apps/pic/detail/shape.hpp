@@ -22,49 +22,59 @@ struct Shares {
   std::array<double, Order + 1> share{};
 };
 
+/// Into the place of the result, number by number: a copy of it would have to wait for all of them.
 template <int Order>
-inline Shares<Order> shares_at(double x) {
-  Shares<Order> result;
+inline void set_shares(Shares<Order>& result, double x) {
   if constexpr (Order == 1) {
     result.base = floor_to_int(x);
     const double w = x - static_cast<double>(result.base);
-    result.share = {1 - w, w};
+    result.share[0] = 1 - w;
+    result.share[1] = w;
   } else {
     static_assert(Order == 2, "linear or quadratic");
     const std::int32_t nearest = floor_to_int(x + 0.5);
     const double w = x - static_cast<double>(nearest);
     result.base = nearest - 1;
-    result.share = {0.5 * (0.5 - w) * (0.5 - w), 0.75 - w * w, 0.5 * (0.5 + w) * (0.5 + w)};
+    result.share[0] = 0.5 * (0.5 - w) * (0.5 - w);
+    result.share[1] = 0.75 - w * w;
+    result.share[2] = 0.5 * (0.5 + w) * (0.5 + w);
   }
-  return result;
 }
 
-/// The shares before a move along one axis and what the move changes, on the same `Order + 2` nodes.
-template <int Order>
+/// The shares before a move along one axis and what the move changes, on the nodes `base` to `base + Width - 1`.
+template <int Width>
 struct ShareChange {
-  static constexpr int width = Order + 2;
+  static constexpr int width = Width;
   std::int32_t base = 0;
-  std::array<double, width> before{};
-  std::array<double, width> change{};
+  std::array<double, Width> before{};
+  std::array<double, Width> change{};
 };
 
-/// Expects: the move is by less than one cell.
+/// Of a move after which the particle is shared by the same nodes as before, as most are.
 template <int Order>
-inline ShareChange<Order> share_change(double x0, double x1) {
-  const Shares<Order> old_shares = shares_at<Order>(x0);
-  const Shares<Order> new_shares = shares_at<Order>(x1);
-  ShareChange<Order> result;
-  result.base = old_shares.base < new_shares.base ? old_shares.base : new_shares.base;
-  const auto old_at = static_cast<std::size_t>(old_shares.base - result.base);
-  const auto new_at = static_cast<std::size_t>(new_shares.base - result.base);
+inline void set_change(ShareChange<Order + 1>& result, const Shares<Order>& from, const Shares<Order>& to) {
+  result.base = from.base;
   for (std::size_t k = 0; k <= Order; ++k) {
-    result.before[old_at + k] = old_shares.share[k];
-    result.change[new_at + k] = new_shares.share[k];
+    result.before[k] = from.share[k];
+    result.change[k] = to.share[k] - from.share[k];
   }
-  for (std::size_t k = 0; k < result.width; ++k) {
-    result.change[k] -= result.before[k];
+}
+
+/// Of any move by less than one cell.
+template <int Order>
+inline void set_change(ShareChange<Order + 2>& result, const Shares<Order>& from, const Shares<Order>& to) {
+  result.base = from.base < to.base ? from.base : to.base;
+  // Chosen instead of indexed, so that all stays in registers.
+  const bool is_from_above = from.base > result.base;
+  const bool is_to_above = to.base > result.base;
+  for (std::size_t k = 0; k < Order + 2; ++k) {
+    const double from_low = k <= Order ? from.share[k] : 0;
+    const double from_high = k > 0 ? from.share[k - 1] : 0;
+    const double to_low = k <= Order ? to.share[k] : 0;
+    const double to_high = k > 0 ? to.share[k - 1] : 0;
+    result.before[k] = is_from_above ? from_high : from_low;
+    result.change[k] = (is_to_above ? to_high : to_low) - result.before[k];
   }
-  return result;
 }
 
 }  // namespace pic::detail
