@@ -15,7 +15,8 @@ PLATE = ("--problem", "plate", "--cells", 24, 20, "--steps", 12, "--particles-pe
 def ways() -> list[str]:
     """What --help lists."""
     text = run("--help", ranks=0).stdout
-    return re.findall(r"^\s+([\w+-]+): ", text[text.index("--way") :], re.MULTILINE)
+    way = text[text.index("--way") : text.index("--patches")]
+    return re.findall(r"^\s+([\w+-]+): ", way, re.MULTILINE)
 
 
 class Program(ProgramCase):

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
+#include "plait/base/random.hpp"
 
 namespace {
 
@@ -67,6 +68,45 @@ TEST(Poisson, solves_for_waves_exactly) {
     }
     EXPECT_LT(error_of_a_wave(grid_of<3>({6, 7, 9}, 1), method), 1e-10);
     EXPECT_LT(error_of_a_wave(grid_of<3>({6, 7, 8}, 3), method), 1e-10);
+  }
+}
+
+/// The potentials that both methods find for random charges, as the largest difference over the largest value.
+template <int D>
+double disagreement(const Grid<D>& grid) {
+  Place<D> whole{};
+  whole.fill(1);
+  plait::Random random{5};
+  Tile<D, double> density{grid.node_box()};
+  for_each_place(grid.node_box(), [&](const Place<D>& node) { density[node] = random.unit() - 0.5; });
+  const auto potential = [&](PoissonMethod method) {
+    OneRank one;
+    Poisson<D> poisson{grid, {grid.cells, whole}, one, method};
+    Tile<D, double> result{grid.node_box().grown(1, 1)};
+    poisson.solve(result, density, 1e-13);
+    return result;
+  };
+  const Tile<D, double> one = potential(PoissonMethod::conjugate_gradients);
+  const Tile<D, double> other = potential(PoissonMethod::fourier);
+  // Of a periodic box a constant is free.
+  const double shift = grid.is_periodic(0) ? one[grid.node_box().low] - other[grid.node_box().low] : 0;
+  double difference = 0;
+  double largest = 0;
+  for_each_place(grid.node_box(), [&](const Place<D>& node) {
+    difference = std::max(difference, std::abs(one[node] - other[node] - shift));
+    largest = std::max(largest, std::abs(one[node]));
+  });
+  EXPECT_GT(largest, 0.01);
+  return difference / largest;
+}
+
+TEST(Poisson, gives_the_same_by_gradients_and_by_fourier) {
+  if (!has_fourier()) {
+    GTEST_SKIP() << "built without FFTW";
+  }
+  for (int walls = 0; walls <= 2; ++walls) {
+    EXPECT_LT(disagreement(grid_of<2>({12, 17}, walls)), 1e-10) << walls << " axes with walls";
+    EXPECT_LT(disagreement(grid_of<3>({6, 9, 8}, walls)), 1e-10) << walls << " axes with walls";
   }
 }
 
