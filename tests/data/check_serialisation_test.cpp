@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,28 @@ TEST(CheckSerialisation, looks_at_every_element_of_a_collection) {
                                   }};
     const std::string sentence = error_of([&] { check_serialisation(bad); });
     EXPECT_EQ(sentence.find("element 7") != std::string::npos, rank.self().value() == 1) << sentence;
+  });
+}
+
+/// Moves the name, and forgets the rest.
+struct NameOnly {
+  static std::size_t size(const Forgetful& thing) { return thing.name.size(); }
+  static void pack(const Forgetful& thing, Packer& packer) { packer.bytes(std::as_bytes(std::span{thing.name})); }
+  static void unpack(Forgetful& thing, Unpacker& unpacker) {
+    thing.name.resize(unpacker.left());
+    unpacker.bytes(std::as_writable_bytes(std::span{thing.name}));
+  }
+};
+
+TEST(CheckSerialisation, finds_what_an_accessor_forgets_and_names_collection_and_element) {
+  task::test::run_ranks(2, {.worker_count = 1}, [](task::test::FlowRank& rank) {
+    const auto make = [](ElementId id, Index) {
+      return Forgetful{.name = "x", .forgotten = id == ElementId{7} ? 1 : 0};
+    };
+    const Collection<Forgetful> bad{rank, Shape{10}, make, {.name = "cells"}, MovesBy<NameOnly>{}};
+    const std::string sentence = error_of([&] { check_serialisation(bad); });
+    EXPECT_EQ(sentence.find("element 7 of 'cells'") != std::string::npos, rank.self().value() == 1) << sentence;
+    EXPECT_EQ(sentence.find("accessor") != std::string::npos, rank.self().value() == 1) << sentence;
   });
 }
 

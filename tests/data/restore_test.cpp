@@ -2,6 +2,7 @@
 #include "plait/data/restore.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -139,6 +140,34 @@ TEST(Restore, rolls_back_to_copies_in_memory) {
       EXPECT_EQ(counter.count, 1U);
     }
     EXPECT_GT(counters.local_count(), 0U);
+  });
+}
+
+/// What `serialize.hpp` does not take.
+struct Handle {
+  std::unique_ptr<std::uint64_t> value;
+};
+struct ValueOf {
+  static std::size_t size(const Handle& /*handle*/) { return sizeof(std::uint64_t); }
+  static void pack(const Handle& handle, Packer& packer) { packer(*handle.value); }
+  static void unpack(Handle& handle, Unpacker& unpacker) {
+    handle.value = std::make_unique<std::uint64_t>();
+    unpacker(*handle.value);
+  }
+};
+
+TEST(Restore, packs_by_the_accessor_of_the_collection) {
+  run_ranks(3, {}, [](FlowRank& rank) {
+    const auto make = [](ElementId id, Index) { return Handle{std::make_unique<std::uint64_t>(id.value() * 3)}; };
+    Collection<Handle> handles{rank, Shape{elements}, make, {.name = "handles"}, MovesBy<ValueOf>{}};
+    BuddyCopies copies{rank.messages()};
+    copies.copy({.program = "count", .collections = {pack_elements(handles)}});
+    handles.each([](Handle& handle) { *handle.value = 0; });
+    restore(copies.roll_back(), handles);
+    for (const auto& [id, handle] : handles.local()) {
+      EXPECT_EQ(*handle.value, id.value() * 3);
+    }
+    EXPECT_EQ(handles.count(), elements);
   });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -115,30 +116,54 @@ struct SimLayout {
   std::uint32_t workers;
 };
 
-/// Runs `body` as every rank, a thread each. Throws what the first rank that threw has thrown.
+/// What becomes of the others when a rank has thrown.
+enum class AfterError : std::uint8_t {
+  told,   ///< The rank stays until they have heard of it.
+  ended,  ///< They are ended, as a launcher does with what is left of a job.
+};
+
+/// Runs `body` as every rank, a thread each; what each rank threw, or nothing.
+inline std::vector<std::string> errors_of_simulated(const SimLayout& layout,
+                                                    const net::SimOptions& options,
+                                                    const std::function<void(SimRank&)>& body,
+                                                    AfterError after = AfterError::told) {
+  SharedSim sim{layout.ranks, options};
+  std::vector<std::string> errors(layout.ranks);
+  std::vector<std::unique_ptr<SimRank>> ranks;  // all stay until the last has ended
+  for (std::uint32_t rank = 0; rank < layout.ranks; ++rank) {
+    ranks.push_back(std::make_unique<SimRank>(sim, rank, layout.workers));
+  }
+  std::atomic<std::uint32_t> ended = 0;
+  std::vector<std::jthread> threads;
+  for (std::uint32_t rank = 0; rank < layout.ranks; ++rank) {
+    threads.emplace_back([&, rank] {
+      try {
+        body(*ranks[rank]);
+        ranks[rank]->messages().drain();
+      } catch (const std::exception& error) {
+        errors[rank] = error.what();
+        for (const auto& other : ranks) {
+          if (after == AfterError::ended) {
+            other->messages().stop_all(Error{ErrorCode::peer_failed, error.what(), Rank{rank}});
+          }
+        }
+      }
+      ++ended;
+      while (ended < layout.ranks) {
+        (void)ranks[rank]->messages().progress();
+        std::this_thread::yield();
+      }
+    });
+  }
+  threads.clear();
+  return errors;
+}
+
+/// As above. Throws what the first rank that threw has thrown.
 inline void run_simulated(const SimLayout& layout,
                           const net::SimOptions& options,
                           const std::function<void(SimRank&)>& body) {
-  SharedSim sim{layout.ranks, options};
-  std::vector<std::string> errors(layout.ranks);
-  {
-    std::vector<std::unique_ptr<SimRank>> ranks;  // all stay until the last has ended
-    for (std::uint32_t rank = 0; rank < layout.ranks; ++rank) {
-      ranks.push_back(std::make_unique<SimRank>(sim, rank, layout.workers));
-    }
-    std::vector<std::jthread> threads;
-    for (std::uint32_t rank = 0; rank < layout.ranks; ++rank) {
-      threads.emplace_back([&, rank] {
-        try {
-          body(*ranks[rank]);
-          ranks[rank]->messages().drain();
-        } catch (const std::exception& error) {
-          errors[rank] = error.what();
-        }
-      });
-    }
-  }
-  for (const std::string& error : errors) {
+  for (const std::string& error : errors_of_simulated(layout, options, body)) {
     if (!error.empty()) {
       throw Error{ErrorCode::user_task, error};
     }

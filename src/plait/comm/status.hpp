@@ -16,7 +16,7 @@ using CommId = Id<struct CommTag>;
 /// The communicator of the program's messages, unless it says otherwise.
 inline constexpr CommId world{0};
 /// Reserved for plait's own messages, with all after it, each of which has one user: 0 and 1 the runtime's exchanges,
-/// 2 and 3 the check of partners, 4 and 5 the bins of boundaries, 12 to 14 lenders.
+/// 2 and 3 the check of partners, 4 and 5 the bins of boundaries, 6 checkpoints, 7 buddy copies, 12 to 14 lenders.
 inline constexpr CommId internal{0xffff'fff0};
 [[nodiscard]] constexpr bool is_internal(CommId comm) noexcept {
   return comm >= internal;

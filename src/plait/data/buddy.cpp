@@ -21,7 +21,7 @@ namespace {
 
 using detail::all_gather_any;
 
-constexpr comm::CommId buddy_comm{comm::internal.value() + 13};
+constexpr comm::CommId buddy_comm{comm::internal.value() + 7};
 constexpr Tag copy_tag{1};
 constexpr Tag recover_tag{2};
 

@@ -19,8 +19,14 @@ Difference compare(std::span<const std::byte> element, std::span<const std::byte
   return difference;
 }
 
-void serialisation_is_wrong(std::string_view type, ElementId id, const Difference& difference) {
-  const std::string which = id ? fmt::format("element {}", id.value()) : std::string{"a value"};
+std::string name_of(ElementId id, std::string_view collection) {
+  if (!id) {
+    return "a value";
+  }
+  return fmt::format("element {}{}", id.value(), collection.empty() ? "" : fmt::format(" of '{}'", collection));
+}
+
+void serialisation_is_wrong(std::string_view type, const std::string& which, const Difference& difference) {
   const std::string how =
       difference.byte
           ? fmt::format("packed again, it differs from byte {} on ({} bytes before, {} after)",
@@ -30,8 +36,8 @@ void serialisation_is_wrong(std::string_view type, ElementId id, const Differenc
           : fmt::format("all of its {} bytes are alike, so operator== looks at what is not packed", difference.size);
   throw Error{
       ErrorCode::bad_argument,
-      fmt::format("{} of type {} is another one when it has been packed and unpacked: {}; let its serialize name "
-                  "every member, and load in the order of save",
+      fmt::format("{} of type {} is another one when it has been packed and unpacked: {}; let its serialize, or "
+                  "its accessor, name every member, and load in the order of save",
                   which,
                   type,
                   how)};

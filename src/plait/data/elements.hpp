@@ -19,6 +19,7 @@
 #include "plait/data/detail/all_ranks.hpp"
 #include "plait/data/detail/collection_engine.hpp"
 #include "plait/data/detail/results.hpp"
+#include "plait/data/detail/typed_element.hpp"
 #include "plait/data/element.hpp"
 #include "plait/data/report.hpp"
 #include "plait/data/serialize.hpp"
@@ -31,6 +32,14 @@ template <class T>
 struct Local {
   ElementId id;
   T& element;
+};
+
+/// An element after it has been packed and unpacked.
+template <class T>
+struct MovedCopy {
+  Bytes packed;
+  Bytes packed_again;  ///< The copy.
+  T copy;
 };
 
 /// What can be asked of the elements of a collection between phases: those of this rank, and what all come to together.
@@ -54,6 +63,22 @@ class Elements {
   }
   [[nodiscard]] const std::string& name() const noexcept { return engine_->name(); }
   [[nodiscard]] const Shape& shape() const noexcept { return engine_->shape(); }
+
+  /// An element of this rank as it moves: packed by `serialize.hpp`, or by the collection's accessor. Throws: `Error`
+  /// that names it when it is not here, or cannot be packed.
+  [[nodiscard]] Bytes pack_element(ElementId id) const { return engine_->pack(engine_->here(id)); }
+  /// What was packed so, as a new object, in no collection. Throws: `Error` that names `id`, for bytes that are no
+  /// element.
+  [[nodiscard]] T unpack_element(ElementId id, std::span<const std::byte> packed) const {
+    return std::move(unpack(id, packed)->object);
+  }
+  /// An element of this rank as it would arrive elsewhere, and the bytes of both: for checks.
+  [[nodiscard]] MovedCopy<T> copy_by_moving(ElementId id) const {
+    Bytes packed = pack_element(id);
+    const auto copy = unpack(id, packed);
+    Bytes packed_again = engine_->pack(*copy);
+    return {std::move(packed), std::move(packed_again), std::move(copy->object)};
+  }
 
   /// What each element of this rank has cost since the last reset, in order of id. It does not move with the element.
   [[nodiscard]] std::vector<ElementLoad> loads() const {
@@ -121,6 +146,11 @@ class Elements {
   explicit Elements(std::unique_ptr<detail::CollectionEngine> engine) noexcept : engine_{std::move(engine)} {}
 
   std::unique_ptr<detail::CollectionEngine> engine_;
+
+ private:
+  [[nodiscard]] std::unique_ptr<detail::TypedElement<T>> unpack(ElementId id, std::span<const std::byte> packed) const {
+    return std::unique_ptr<detail::TypedElement<T>>{static_cast<detail::TypedElement<T>*>(engine_->unpack(id, packed))};
+  }
 };
 
 }  // namespace plait::data

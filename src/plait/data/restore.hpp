@@ -14,7 +14,8 @@
 
 namespace plait::data {
 
-// A collection as bytes, for a checkpoint or for buddy copies, and back: by `serialize.hpp`.
+// A collection as bytes, for a checkpoint or for buddy copies, and back: as its elements
+// move, by `serialize.hpp` or by the accessor of the collection.
 
 /// The elements of this rank, under the name of the collection. Between phases. Cost: a copy of the elements.
 template <class T>
@@ -25,7 +26,7 @@ template <class T>
                         .ids = {},
                         .bytes = {}};
   for (const auto& [id, element] : collection.local()) {
-    packed.add(id, pack(element));
+    packed.add(id, collection.pack_element(id));
   }
   return packed;
 }
@@ -39,7 +40,7 @@ void unpack_elements(const PackedElements& packed, Collection<T>& collection) {
     std::vector<std::pair<ElementId, T>> elements;
     elements.reserve(packed.count());
     for (std::size_t place = 0; place < packed.count(); ++place) {
-      elements.emplace_back(packed.ids[place], unpack_as<T>(packed.element(place)));
+      elements.emplace_back(packed.ids[place], collection.unpack_element(packed.ids[place], packed.element(place)));
     }
     return elements;
   });

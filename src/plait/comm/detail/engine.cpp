@@ -188,7 +188,11 @@ void Engine::stop_all(const Error& reason) {
   const auto text = std::as_bytes(std::span{sentence.substr(0, driver_.packet_bytes_max() - sizeof(wire::Header))});
   for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
     if (Rank{rank} != driver_.self()) {
-      send_control(Rank{rank}, {.kind = wire::Kind::failed}, text);
+      try {
+        send_control(Rank{rank}, {.kind = wire::Kind::failed}, text);
+      } catch (const Error&) {
+        continue;  // this one is gone: the others shall hear all the same
+      }
     }
   }
   push_out();

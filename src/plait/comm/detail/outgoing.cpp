@@ -256,10 +256,14 @@ void Engine::return_credits() {
 
 /// Looks at the network until what was sent has left, for a bounded while; what comes is dropped.
 void Engine::push_out() {
-  for (int attempt = 0; attempt < push_out_attempts_max && !driver_.is_idle(); ++attempt) {
+  const auto is_out = [this] { return driver_.is_idle() && with_backlog_.empty(); };
+  for (int attempt = 0; attempt < push_out_attempts_max && !is_out(); ++attempt) {
     const net::Polled polled = driver_.poll(arrivals_, bulk_done_);
     for (std::size_t i = 0; i < polled.arrivals; ++i) {
       driver_.recycle(std::move(arrivals_[i].packet));
+    }
+    if (!with_backlog_.empty()) {  // what the driver had no room for
+      leave_from_backlog();
     }
   }
 }

@@ -6,7 +6,9 @@
 #include <tuple>
 
 #include "plait/base/bytes.hpp"
+#include "plait/base/type_name.hpp"
 #include "plait/data/packer.hpp"
+#include "plait/data/serialize.hpp"
 
 namespace plait::data::detail {
 
@@ -16,10 +18,16 @@ void pack_arguments(const std::tuple<Values...>& arguments, Bytes& to) {
   std::apply([packer = Packer{to}](const Values&... each) mutable { packer(each...); }, arguments);
 }
 
-/// Throws: as `Unpacker`.
+/// Throws: as `unpack`.
 template <class... Values>
 void unpack_arguments(std::span<const std::byte> from, std::tuple<Values...>& arguments) {
-  std::apply([unpacker = Unpacker{from}](Values&... each) mutable { unpacker(each...); }, arguments);
+  unpack_or_explain(
+      [](void* place, Unpacker& unpacker) {
+        std::apply([&](Values&... each) { unpacker(each...); }, *static_cast<std::tuple<Values...>*>(place));
+      },
+      &arguments,
+      from,
+      type_name<std::tuple<Values...>>());
 }
 
 }  // namespace plait::data::detail

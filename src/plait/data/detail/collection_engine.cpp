@@ -213,7 +213,7 @@ PhaseReport CollectionEngine::run_phase(const PhaseWork& work, std::string_view 
 
 /// From here on what comes is handled, after what has come already.
 void CollectionEngine::open_for_messages() {
-  {
+  try {
     const std::lock_guard lock{early_lock_};
     for (const Bytes& message : std::exchange(early_, {})) {
       Head head;
@@ -222,6 +222,8 @@ void CollectionEngine::open_for_messages() {
       handled_.fetch_add(1, std::memory_order_release);  // with counts()
     }
     open_phase_ = phase_;
+  } catch (const Error& error) {
+    fail_all(error);  // as the endpoint does when a handler throws
   }
   const std::lock_guard lock{look_lock_};
   can_look_ = true;

@@ -74,6 +74,11 @@ class CollectionEngine final : public task::detail::Ending {
   [[nodiscard]] Element* take_out(ElementId id);
   [[noreturn]] void throw_not_here(ElementId id) const;
   [[nodiscard]] Element* find(ElementId id) const;
+  /// Throws: `Error` with `bad_argument` when it is not.
+  [[nodiscard]] const Element& here(ElementId id) const;
+  /// As elements move. Throw: `Error` that names the element, whatever its type's functions throw.
+  [[nodiscard]] Bytes pack(const Element& element) const;
+  [[nodiscard]] Element* unpack(ElementId id, std::span<const std::byte> packed) const;
   /// In order of id.
   [[nodiscard]] std::span<Element* const> local();
   PhaseReport run_phase(const PhaseWork& work, std::string_view name);

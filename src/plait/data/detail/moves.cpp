@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Elements that go from rank to rank, between phases, and who knows of it.
 #include <algorithm>
+#include <exception>
 #include <mutex>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,19 @@ namespace plait::data::detail {
 namespace {
 
 constexpr std::uint32_t phases_between_looks = 64;  // at what is known of places
+
+/// With an exception at hand: as an error that begins with what it has prevented.
+Error error_at_hand(const std::string& prevented) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return Error{error.code(), fmt::format("{}: {}", prevented, error.what())};
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::user_task, fmt::format("{}: {}", prevented, error.what())};
+  } catch (...) {
+    return Error{ErrorCode::user_task, fmt::format("{}: it threw something that is no exception", prevented)};
+  }
+}
 
 void erase_packed(std::span<const std::byte> /*packed*/, void* /*object*/, Turn& turn) {
   turn.erase();
@@ -100,7 +115,7 @@ MigrationReport CollectionEngine::migrate(std::span<const Move> moves) {
 
 void CollectionEngine::send_element(const Move& move, MigrationReport& report) {
   Element* const element = find(move.id);
-  const Bytes packed = kind_.pack(*element);
+  const Bytes packed = pack(*element);
   post(move.to, {.kind = MessageKind::element, .to = move.id.value(), .origin = self_.value()}, packed);
   ++report.sent;
   report.bytes_sent += packed.size();
@@ -120,10 +135,30 @@ void CollectionEngine::send_element(const Move& move, MigrationReport& report) {
   }
 }
 
+Bytes CollectionEngine::pack(const Element& element) const {
+  try {
+    return kind_.pack(element);
+  } catch (...) {
+    throw error_at_hand(fmt::format(
+        "element {} of '{}' cannot be packed on rank {}", element.id.value(), options_.name, self_.value()));
+  }
+}
+
+Element* CollectionEngine::unpack(ElementId id, std::span<const std::byte> packed) const {
+  try {
+    Element* const element = kind_.unpack(packed);
+    element->id = id;
+    return element;
+  } catch (...) {
+    throw error_at_hand(
+        fmt::format("element {} of '{}' cannot be unpacked on rank {}", id.value(), options_.name, self_.value()));
+  }
+}
+
 /// An element has come.
 void CollectionEngine::adopt(const Head& head, std::span<const std::byte> packed) {
   const ElementId id{head.to};
-  insert(id, kind_.unpack(packed));
+  insert(id, unpack(id, packed));
   places_.erase(id.value());
   if (home(id) == self_) {
     away_.erase(id.value());
@@ -147,6 +182,14 @@ void CollectionEngine::create_between(ElementId id, Element* element) {
 void CollectionEngine::throw_not_here(ElementId id) const {
   throw Error{ErrorCode::bad_argument,
               fmt::format("element {} of '{}' is not on rank {}", id.value(), options_.name, self_.value())};
+}
+
+const Element& CollectionEngine::here(ElementId id) const {
+  const Element* const element = find(id);
+  if (element == nullptr) {
+    throw_not_here(id);
+  }
+  return *element;
 }
 
 Element* CollectionEngine::take_out(ElementId id) {

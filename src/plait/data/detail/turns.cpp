@@ -256,7 +256,10 @@ void CollectionEngine::throw_as_error(const Element& element) const {
   };
   try {
     throw;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::bad_input) {  // a message that does not unpack
+      throw Error{ErrorCode::bad_input, user_error(fmt::format(": {}", error.what())).what()};
+    }
     throw;
   } catch (const std::exception& error) {
     throw user_error(fmt::format(": {}", error.what()));

@@ -28,7 +28,7 @@ using data::detail::broadcast_any;
 using data::detail::Decoder;
 using data::detail::Encoder;
 
-constexpr comm::CommId checkpoint_comm{comm::internal.value() + 12};
+constexpr comm::CommId checkpoint_comm{comm::internal.value() + 6};
 constexpr const char* suffix = ".h5";
 
 void throw_unless_name(const std::string& name, const char* what) {
