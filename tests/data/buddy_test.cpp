@@ -11,6 +11,7 @@
 
 #include "plait/base/error.hpp"
 
+#include "data/sim_ranks.hpp"
 #include "task/flow/flow_ranks.hpp"
 
 namespace plait::data {
@@ -188,6 +189,35 @@ TEST(BuddyCopies, roll_back_a_rank_that_has_thrown_everything_away) {
     EXPECT_EQ(back.collections[0].ids, expected.collections[0].ids);
     EXPECT_EQ(back.collections[0].bytes, expected.collections[0].bytes);
   });
+}
+
+TEST(BuddyCopies, come_back_bit_for_bit_over_a_network_that_delays_and_reorders) {
+  for (const std::uint32_t ranks : {2U, 5U}) {
+    const std::uint32_t lost = ranks / 2;
+    const net::SimOptions rough{.seed = ranks,
+                                .delay_max = std::chrono::microseconds{50},
+                                .order = net::SimOrder::free,
+                                .retry_probability = 0.1};
+    std::vector<BuddyMemory> left(ranks);
+    test::run_simulated({.ranks = ranks, .workers = 1}, rough, [&](test::SimRank& rank) {
+      const std::uint32_t self = rank.self().value();
+      BuddyCopies copies{rank.messages()};
+      for (const std::uint64_t step : {1U, 2U, 3U}) {
+        copies.copy(part_of(self, step));
+      }
+      if (self != lost) {
+        left[self] = copies.memory();
+      }
+    });
+    test::run_simulated({.ranks = ranks, .workers = 1}, rough, [&](test::SimRank& rank) {
+      const Checkpoint back = recover(rank.messages(), left[rank.self().value()]);
+      const Checkpoint expected = part_of(rank.self().value(), 3);
+      EXPECT_EQ(back.step, 3U);
+      EXPECT_EQ(back.collections[0].ids, expected.collections[0].ids);
+      EXPECT_EQ(back.collections[0].offsets, expected.collections[0].offsets);
+      EXPECT_EQ(back.collections[0].bytes, expected.collections[0].bytes);
+    });
+  }
 }
 
 }  // namespace

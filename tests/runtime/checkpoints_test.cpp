@@ -6,11 +6,15 @@
 #include <string>
 #include <string_view>
 #include <unistd.h>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
+#include "plait/data/buddy.hpp"
+#include "plait/data/collection.hpp"
+#include "plait/data/restore.hpp"
 #include "plait/net/mpi/session.hpp"
 
 namespace plait {
@@ -78,6 +82,35 @@ TEST_F(Checkpoints, in_a_folder_that_cannot_be_made_are_refused_on_all_ranks) {
   Runtime runtime{MPI_COMM_WORLD};
   const auto store = make_checkpoints(runtime, {.folder = "/proc/nowhere"}, MPI_COMM_WORLD);
   EXPECT_THROW(store->write(part_of(runtime, 1)), Error);
+}
+
+TEST(BuddyCopies, bring_back_what_a_rank_has_lost_wherever_elements_were) {
+  Runtime runtime{MPI_COMM_WORLD};
+  const std::uint32_t ranks = runtime.rank_count();
+  using Numbers = std::vector<double>;
+  data::Collection<Numbers> numbers{
+      runtime, data::Shape{13}, [](data::ElementId id, data::Index) { return Numbers(id.value() * 1000, 0.5); }};
+  const auto migrate_by = [&](std::uint64_t factor) {
+    std::vector<data::Move> moves;
+    for (const auto& [id, each] : numbers.local()) {
+      moves.push_back({id, Rank{static_cast<std::uint32_t>(id.value() * factor % ranks)}});
+    }
+    (void)numbers.migrate(moves);
+  };
+  data::BuddyCopies copies{runtime.messages()};
+  migrate_by(3);
+  const data::PackedElements before = data::pack_elements(numbers);
+  copies.copy({.program = "numbers", .step = 7, .collections = {before}});
+  numbers.each([](Numbers& each) { each.assign(3, -1); });
+  migrate_by(5);
+  if (ranks > 1 && runtime.self().value() == ranks - 1) {
+    copies.memory() = {};
+  }
+  data::restore(copies.roll_back(), numbers);
+  const data::PackedElements after = data::pack_elements(numbers);
+  EXPECT_EQ(after.ids, before.ids);
+  EXPECT_EQ(after.offsets, before.offsets);
+  EXPECT_EQ(after.bytes, before.bytes);
 }
 
 }  // namespace
