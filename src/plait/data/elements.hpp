@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/base/bytes.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/collectives/reduce.hpp"
