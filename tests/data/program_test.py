@@ -8,7 +8,7 @@ import pathlib
 import re
 import unittest
 
-from program_case import ProgramCase
+from program_case import ProgramCase, run
 
 
 def write_run(folder: pathlib.Path, ranks: int = 4, side: int = 8) -> list[pathlib.Path]:
@@ -74,11 +74,46 @@ class Program(ProgramCase):
         files = write_run(self.folder)
         self.refused("the file of rank 2 is missing", files[0], files[1], files[3], ranks=0)
         self.refused("phase 9 is missing; 2 phases from 2 to 3", *files, "--phase", 9, ranks=0)
-        self.refused("there is no balancer best", *files, "--balancer", "best", ranks=0)
+        self.refused(
+            "there is no balancer best; there are greedy, gossip, diffusion", *files, "--balancer", "best", ranks=0
+        )
         self.refused("iterations", *files, "--balancer", "diffusion:iterations=-1", ranks=0)
         files[1].write_text(files[1].read_text()[:200])
         self.refused("stats.1.json: the file ends too early", *files, ranks=0)
         self.refused("there are no files", ranks=0)
+
+    def test_a_recorded_run_is_balanced_by_all(self) -> None:
+        files = sorted((pathlib.Path(__file__).parent / "recorded" / "plate").iterdir())
+        self.good(*files, "--json", self.folder / "all.json", ranks=0)
+        results = json.loads((self.folder / "all.json").read_text())
+        lines = {line["balancer"]: line for line in results["lines"]}
+        self.assertGreater(lines["as it is"]["imbalance"], 3)
+        for name, line in lines.items():
+            with self.subTest(name):
+                self.assertLess(line["imbalance"], 0.3 if name != "as it is" else 4)
+        self.assertLess(lines["refine"]["imbalance"], 0.12)
+        self.assertLess(lines["refine"]["objects_moved"], lines["greedy"]["objects_moved"] / 3)
+
+    def test_zoltan_balances_where_it_is_built_in(self) -> None:
+        files = write_run(self.folder)
+        names = ["zoltan_rcb", "zoltan_hsfc", "zoltan_graph"]
+        words = [word for name in names for word in ("--balancer", name)]
+        done = run(*files, *words, "--json", self.folder / "z.json", ranks=0)
+        if "is not in this build" in done.stderr:
+            self.assertNotEqual(done.returncode, 0)
+            self.skipTest("Zoltan was not there when plait was built (libtrilinos-zoltan-dev)")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        before, *lines = json.loads((self.folder / "z.json").read_text())["lines"]
+        self.assertEqual([line["balancer"] for line in lines], names)
+        for line in lines:
+            self.assertLess(line["imbalance"], before["imbalance"] / 3, line["balancer"])
+
+    def test_files_of_another_kind_are_refused(self) -> None:
+        files = write_run(self.folder)
+        for text in ("", "[1, 2", "[1, 2]", "{}", '{"type": "LBDatafile"}', '{"type": "other", "phases": []}'):
+            with self.subTest(text):
+                files[2].write_text(text)
+                self.refused("stats.2.json", *files, ranks=0)
 
 
 if __name__ == "__main__":

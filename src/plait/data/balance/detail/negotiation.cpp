@@ -22,6 +22,9 @@ Bytes packed(const Holding& holding) {
   return bytes;
 }
 
+/// Of exchanges, for each member of a group: what takes some 1 ms in all for 16.
+constexpr std::uint64_t tries_of_rank = 20'000;
+
 /// Below this the rank with most cannot be: the mean, the heaviest token, what cannot leave.
 double bound_of(const std::vector<Side>& sides, const std::vector<std::vector<Token>>& tokens) {
   double sum = 0;
@@ -124,7 +127,8 @@ Steps<bool> share_in_group(Rounds& rounds, Holding& holding, std::vector<Rank> m
       tokens.push_back(values_of<Token>(bytes.subspan(sizeof(Side))));
     }
     const double goal = bound_of(sides, tokens) * (1 + options.slack);
-    Sharing sharing{std::move(sides), tokens, {.goal = goal, .moved = options.moved}};
+    const std::uint64_t tries = tries_of_rank * sides.size();
+    Sharing sharing{std::move(sides), tokens, {.goal = goal, .moved = options.moved, .tries = tries, .anew = 0.7}};
     has_changed = sharing.run();
     tokens = sharing.tokens();
     holding.tokens = tokens.front();

@@ -209,13 +209,30 @@ std::vector<std::uint32_t> Sharing::take_excess() {
   return taken;
 }
 
+/// How much of all that sides have is above the goal.
+double Sharing::excess_part() const {
+  double sum = 0;
+  double excess = 0;
+  for (const double cost : least_.loads()) {
+    sum += cost;
+    excess += std::max(0.0, cost - options_.goal);
+  }
+  return sum > 0 ? excess / sum : 0;
+}
+
 /// What is too much goes, the heaviest first, to the side that it brings nearest to the goal from below (best fit), or,
 /// where it fits on none, to that with least. With few objects a side that comes much closer than the least one
 /// always. Undoes all where that makes the largest cost larger, or memory does not allow it.
 void Sharing::shed() {
   const double before = cost_max();
+  const double goal = options_.goal;
   const std::vector<std::uint32_t> owners = owner_;
+  const bool is_anew = excess_part() > options_.anew;
+  if (is_anew) {
+    options_.goal = 0;
+  }
   const std::vector<std::uint32_t> taken = take_excess();
+  options_.goal = goal;
   std::set<std::pair<double, std::uint32_t>> by_cost;
   for (std::uint32_t side = 0; side < sides_.size(); ++side) {
     by_cost.emplace(least_.load(side), side);
@@ -223,7 +240,7 @@ void Sharing::shed() {
   bool has_room_for_all = true;
   for (const std::uint32_t token : taken) {
     const auto above = by_cost.upper_bound({options_.goal - loads_[token], none});
-    std::uint32_t side = above == by_cost.begin() ? least_.top() : std::prev(above)->second;
+    std::uint32_t side = is_anew || above == by_cost.begin() ? least_.top() : std::prev(above)->second;
     if (!has_room(side, tokens_[token].bytes)) {
       std::tie(side, has_room_for_all) = least_with_room(token, has_room_for_all);
     }

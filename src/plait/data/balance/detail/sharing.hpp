@@ -22,6 +22,9 @@ struct SharingOptions {
   double goal = 0;  ///< Cost of a rank that is good enough.
   double moved = 0;
   std::uint64_t tries = 10'000'000;  ///< Of exchanges that are looked at, some 10 ns each.
+  /// Where more than this part of all must move, all is placed anew, the heaviest first, so that every rank has light
+  /// ones too: for ranks that share again with others, who cannot make loads even by heavy ones alone.
+  double anew = 2;
 };
 
 /// Brings every rank's cost to the goal, with few objects that change hands. First each rank above it gives away the
@@ -52,6 +55,7 @@ class Sharing {
   };
 
   void shed();
+  [[nodiscard]] double excess_part() const;
   [[nodiscard]] std::vector<std::uint32_t> take_excess();
   [[nodiscard]] std::pair<std::uint32_t, bool> least_with_room(std::uint32_t token, bool has_been_room) const;
   void restore(const std::vector<std::uint32_t>& owners);
