@@ -151,7 +151,7 @@ int main(int argc, char** argv) {
       "plait-pic: charged particles in the fields that they make (particle in cell), in two or three dimensions.\n"
       "Units: speed of light, electron charge and mass and the plasma frequency are 1.\n\n"
       "  plait-pic --problem two-stream --cells 64 2 --steps 400 --diagnose-every 20\n"
-      "  plait run -n 2 plait-pic --problem plate --cells 128 64 --steps 200\n"
+      "  plait run -n 2 plait-pic --problem plate --cells 128 64 --steps 200 --way collection --patches 8\n"
       "  plait-pic --problem kernel --cells 1000 1000 --particles 1000000 --kernel-k 1 --kernel-m 2 --steps 10",
       "plait-pic"};
   pic::RunSettings settings;
