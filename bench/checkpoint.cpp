@@ -208,7 +208,8 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report{"checkpoint", "checkpoints are written about as fast as HDF5 writes bytes", 2, argc, argv};
+  bench::Report report{
+      "checkpoint", "what checkpoints and copies in memory take, beside HDF5 and MPI alone", 2, argc, argv};
   const plait::MpiSession session{argc, argv, true};
   plait::Runtime runtime{MPI_COMM_WORLD};
   int process = static_cast<int>(getpid());

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include <gtest/gtest.h>
@@ -369,6 +370,25 @@ TEST(CheckpointFiles, that_cannot_be_written_leave_the_older_ones_as_they_are) {
   });
   setrlimit(RLIMIT_FSIZE, &limit);
   expect_untouched(refused, {"step 20", "not written", "60000"});
+}
+
+TEST(CheckpointFiles, that_fill_the_disk_leave_the_older_one_to_be_read) {
+  const data::test::TemporaryFolder folder;
+  if (mount("plait-test", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
+    GTEST_SKIP() << "a small disk needs the right to mount one";
+  }
+  write(folder.path(), 2, 10);
+  const std::string sentence = refusal(2, [&](Runtime& runtime) {
+    Checkpoint large = part_of(runtime, 20, 11);
+    large.collections[0].add(ElementId{100 + runtime.self().value()}, Bytes(2'000'000, std::byte{1}));
+    CheckpointFiles{runtime.messages(), {folder.path()}}.write(large);
+  });
+  on_ranks(2, [&](Runtime& runtime) {
+    const auto newest = CheckpointFiles{runtime.messages(), {folder.path()}}.read_newest("walk", {});
+    EXPECT_TRUE(newest && newest->checkpoint.step == 10);
+  });
+  EXPECT_EQ(umount(folder.path().c_str()), 0);
+  expect_words(sentence, {"step 20", "not written", "No space left"});
 }
 
 TEST(CheckpointFiles, in_a_folder_that_cannot_be_made_are_refused) {
