@@ -372,9 +372,27 @@ TEST(CheckpointFiles, that_cannot_be_written_leave_the_older_ones_as_they_are) {
   expect_untouched(refused, {"step 20", "not written", "60000"});
 }
 
+/// A disk of a mebibyte, if that is permitted.
+struct SmallDisk {
+  explicit SmallDisk(const Folder& its_place)
+      : place{its_place}, is_there{mount("plait-test", place.c_str(), "tmpfs", 0, "size=1m") == 0} {}
+  SmallDisk(const SmallDisk&) = delete;
+  SmallDisk& operator=(const SmallDisk&) = delete;
+  SmallDisk(SmallDisk&&) = delete;
+  SmallDisk& operator=(SmallDisk&&) = delete;
+  ~SmallDisk() {
+    if (is_there) {
+      umount(place.c_str());
+    }
+  }
+  Folder place;
+  bool is_there;
+};
+
 TEST(CheckpointFiles, that_fill_the_disk_leave_the_older_one_to_be_read) {
   const data::test::TemporaryFolder folder;
-  if (mount("plait-test", folder.path().c_str(), "tmpfs", 0, "size=1m") != 0) {
+  const SmallDisk disk{folder.path()};
+  if (!disk.is_there) {
     GTEST_SKIP() << "a small disk needs the right to mount one";
   }
   write(folder.path(), 2, 10);
@@ -387,7 +405,6 @@ TEST(CheckpointFiles, that_fill_the_disk_leave_the_older_one_to_be_read) {
     const auto newest = CheckpointFiles{runtime.messages(), {folder.path()}}.read_newest("walk", {});
     EXPECT_TRUE(newest && newest->checkpoint.step == 10);
   });
-  EXPECT_EQ(umount(folder.path().c_str()), 0);
   expect_words(sentence, {"step 20", "not written", "No space left"});
 }
 
