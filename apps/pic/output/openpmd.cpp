@@ -121,8 +121,8 @@ void write_file(const std::filesystem::path& partial,
                 const OutputStep& step,
                 const detail::OutputShares& shares,
                 const Writers& ranks) {
-  const app::Hdf5Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
-  const app::Hdf5Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
+  const plait::data::hdf5::Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
+  const plait::data::hdf5::Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
 #ifdef H5_HAVE_PARALLEL
   H5Pset_fapl_mpio(access.id(), ranks.communicator, MPI_INFO_NULL);
   H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE);
@@ -134,17 +134,18 @@ void write_file(const std::filesystem::path& partial,
                             partial.string())};
   }
 #endif
-  app::Hdf5Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose};
+  plait::data::hdf5::Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose};
   if (!file) {
     throw Error{ErrorCode::io,
                 fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write there?",
                             partial.string(),
-                            app::hdf5_reason())};
+                            plait::data::hdf5::reason())};
   }
   detail::write_contents(detail::Hdf5Writer{file.id(), partial.string(), transfer.id()}, step, shares);
   if (!file.close()) {
-    throw Error{ErrorCode::io,
-                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), app::hdf5_reason())};
+    throw Error{
+        ErrorCode::io,
+        fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), plait::data::hdf5::reason())};
   }
 }
 
@@ -182,7 +183,7 @@ std::filesystem::path output_file(const std::filesystem::path& folder, std::uint
 plait::Result<std::uint64_t> write_openpmd(const std::filesystem::path& file,
                                            const OutputStep& step,
                                            MPI_Comm communicator) {
-  const app::Hdf5Silence silence;
+  const plait::data::hdf5::Silence silence;
   const Writers ranks{communicator};
   const std::filesystem::path partial = file.string() + ".partial";
   std::optional<Error> trouble = attempt(ranks, [&] { check_step(step); });

@@ -9,7 +9,7 @@
 #include <hdf5.h>
 
 #include "ring/snapshot.hpp"
-#include "support/hdf5_handle.hpp"
+#include "plait/data/hdf5/handle.hpp"
 
 namespace ring::detail {
 

@@ -9,7 +9,7 @@
 
 #include <hdf5.h>
 
-#include "support/hdf5_handle.hpp"
+#include "plait/data/hdf5/handle.hpp"
 
 namespace pic::detail {
 
@@ -27,31 +27,41 @@ class Hdf5Writer {
   Hdf5Writer(hid_t file, std::string name, hid_t transfer) : file_{file}, name_{std::move(name)}, transfer_{transfer} {}
 
   /// Made with those above it where they are not there.
-  [[nodiscard]] app::Hdf5Handle group(const std::string& path) const;
+  [[nodiscard]] plait::data::hdf5::Handle group(const std::string& path) const;
   /// What is there: a group or a data set.
-  [[nodiscard]] app::Hdf5Handle open(const std::string& path) const;
-  void attribute(const app::Hdf5Handle& at, const char* key, double value) const;
-  void attribute(const app::Hdf5Handle& at, const char* key, std::uint32_t value) const;
-  void attribute(const app::Hdf5Handle& at, const char* key, const std::string& text) const;
-  void attribute(const app::Hdf5Handle& at, const char* key, const char* text) const {
+  [[nodiscard]] plait::data::hdf5::Handle open(const std::string& path) const;
+  void attribute(const plait::data::hdf5::Handle& at, const char* key, double value) const;
+  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::uint32_t value) const;
+  void attribute(const plait::data::hdf5::Handle& at, const char* key, const std::string& text) const;
+  void attribute(const plait::data::hdf5::Handle& at, const char* key, const char* text) const {
     attribute(at, key, std::string{text});
   }
-  void attribute(const app::Hdf5Handle& at, const char* key, std::span<const double> values) const;
-  void attribute(const app::Hdf5Handle& at, const char* key, std::span<const std::uint64_t> values) const;
-  void attribute(const app::Hdf5Handle& at, const char* key, std::span<const std::string> texts) const;
+  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::span<const double> values) const;
+  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::span<const std::uint64_t> values) const;
+  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::span<const std::string> texts) const;
 
   /// A data set of which this process writes one box.
-  app::Hdf5Handle dataset(const std::string& path, const Hyperslab& slab, std::span<const double> values) const {
+  plait::data::hdf5::Handle dataset(const std::string& path,
+                                    const Hyperslab& slab,
+                                    std::span<const double> values) const {
     return dataset(path, slab, values.data(), H5T_NATIVE_DOUBLE);
   }
-  app::Hdf5Handle dataset(const std::string& path, const Hyperslab& slab, std::span<const std::uint64_t> values) const {
+  plait::data::hdf5::Handle dataset(const std::string& path,
+                                    const Hyperslab& slab,
+                                    std::span<const std::uint64_t> values) const {
     return dataset(path, slab, values.data(), H5T_NATIVE_UINT64);
   }
 
  private:
-  app::Hdf5Handle dataset(const std::string& path, const Hyperslab& slab, const void* values, hid_t type) const;
-  void put(
-      const app::Hdf5Handle& at, const char* key, const app::Hdf5Handle& space, hid_t type, const void* value) const;
+  plait::data::hdf5::Handle dataset(const std::string& path,
+                                    const Hyperslab& slab,
+                                    const void* values,
+                                    hid_t type) const;
+  void put(const plait::data::hdf5::Handle& at,
+           const char* key,
+           const plait::data::hdf5::Handle& space,
+           hid_t type,
+           const void* value) const;
   void check(bool is_good, const std::string& what) const;
 
   hid_t file_;

@@ -10,7 +10,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/data/detail/checkpoint_codec.hpp"
-#include "plait/data/hdf5/detail/handle.hpp"
+#include "plait/data/hdf5/handle.hpp"
 
 namespace plait::data::hdf5::detail {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <hdf5.h>
 
-namespace plait::data::hdf5::detail {
+namespace plait::data::hdf5 {
 
 /// Owns an HDF5 identifier of any kind.
 class Handle {
@@ -64,4 +64,4 @@ class Silence {
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
-}  // namespace plait::data::hdf5::detail
+}  // namespace plait::data::hdf5
