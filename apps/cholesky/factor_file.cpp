@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "plait/data/hdf5/handle.hpp"
+#include "plait/base/hdf5_handle.hpp"
 
 namespace cholesky {
 
 namespace {
 
-using plait::data::hdf5::Handle;
+using plait::Hdf5Handle;
 
 constexpr plait::CommId comm{0xc4};
 
@@ -29,7 +29,7 @@ class Writer {
     file_ = {H5Fcreate(partial_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
     check(static_cast<bool>(file_));
     const std::array<hsize_t, 2> shape{size, size};
-    const Handle space{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
+    const Hdf5Handle space{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
     set_ = {H5Dcreate2(file_.id(),
                        part == Part::lower ? "L" : "LU",
                        H5T_NATIVE_DOUBLE,
@@ -60,8 +60,8 @@ class Writer {
     }
     const std::array<hsize_t, 2> begin{layout.first(placed.row), layout.first(placed.column)};
     const std::array<hsize_t, 2> shape{tile.rows, tile.columns};
-    const Handle space{H5Dget_space(set_.id()), H5Sclose};
-    const Handle memory{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
+    const Hdf5Handle space{H5Dget_space(set_.id()), H5Sclose};
+    const Hdf5Handle memory{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
     H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, begin.data(), nullptr, shape.data(), nullptr);
     check(H5Dwrite(set_.id(), H5T_NATIVE_DOUBLE, memory.id(), space.id(), H5P_DEFAULT, rows_.data()) >= 0);
   }
@@ -80,15 +80,15 @@ class Writer {
       throw plait::Error{plait::ErrorCode::io,
                          fmt::format("--output {}: cannot be written: {}; is there such a folder, and room in it?",
                                      name_,
-                                     plait::data::hdf5::reason())};
+                                     plait::hdf5_reason())};
     }
   }
 
   std::string name_;
   std::string partial_;
   Part part_;
-  Handle file_;
-  Handle set_;
+  Hdf5Handle file_;
+  Hdf5Handle set_;
   std::vector<double> rows_;
 };
 
@@ -98,7 +98,7 @@ void collect(plait::Runtime& runtime,
              Part part,
              std::span<const PlacedTile> tiles,
              const std::string& file) {
-  const plait::data::hdf5::Silence silence;
+  const plait::Hdf5Silence silence;
   Writer writer{file, layout.size(), part};
   for (const PlacedTile& placed : tiles) {
     writer.write(layout, placed);
@@ -122,7 +122,7 @@ void collect(plait::Runtime& runtime,
 }  // namespace
 
 void expect_writable(const std::string& file) {
-  const plait::data::hdf5::Silence silence;
+  const plait::Hdf5Silence silence;
   (void)Writer{file, 1, Part::lower};
 }
 

@@ -20,7 +20,7 @@ namespace {
 using detail::Column;
 using plait::Error;
 using plait::ErrorCode;
-using plait::data::hdf5::Handle;
+using plait::Hdf5Handle;
 
 /// Reads one file; every failure becomes an error that names it and what was read.
 class Reader {
@@ -32,19 +32,18 @@ class Reader {
     }
     file_ = {H5Fopen(name_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
     if (!file_) {
-      throw Error{
-          ErrorCode::bad_input,
-          fmt::format("{}: not an HDF5 file, or cut short, or not readable: {}", name_, plait::data::hdf5::reason())};
+      throw Error{ErrorCode::bad_input,
+                  fmt::format("{}: not an HDF5 file, or cut short, or not readable: {}", name_, plait::hdf5_reason())};
     }
   }
 
   template <class T>
   void attribute(const char* group, const char* key, T& value) const {
-    const Handle from{H5Aopen_by_name(file_.id(), group, key, H5P_DEFAULT, H5P_DEFAULT), H5Aclose};
+    const Hdf5Handle from{H5Aopen_by_name(file_.id(), group, key, H5P_DEFAULT, H5P_DEFAULT), H5Aclose};
     if (!from) {
       fail(fmt::format("{} has no attribute '{}'", group, key));
     }
-    const Handle space{H5Aget_space(from.id()), H5Sclose};
+    const Hdf5Handle space{H5Aget_space(from.id()), H5Sclose};
     const auto n = static_cast<std::size_t>(std::max<hssize_t>(H5Sget_simple_extent_npoints(space.id()), 0));
     if constexpr (std::is_same_v<T, std::vector<double>>) {
       value.resize(n);
@@ -67,8 +66,8 @@ class Reader {
     }
   }
 
-  [[nodiscard]] Handle open(const Column& column) const {
-    Handle set{H5Dopen2(file_.id(), column.path, H5P_DEFAULT), H5Dclose};
+  [[nodiscard]] Hdf5Handle open(const Column& column) const {
+    Hdf5Handle set{H5Dopen2(file_.id(), column.path, H5P_DEFAULT), H5Dclose};
     if (!set) {
       fail(fmt::format("data set {} is missing", column.path));
     }
@@ -77,8 +76,8 @@ class Reader {
 
   /// Rows of the data set, which must have the column's shape.
   [[nodiscard]] std::uint64_t rows(const Column& column) const {
-    const Handle set = open(column);
-    const Handle space{H5Dget_space(set.id()), H5Sclose};
+    const Hdf5Handle set = open(column);
+    const Hdf5Handle space{H5Dget_space(set.id()), H5Sclose};
     std::array<hsize_t, H5S_MAX_RANK> shape{};
     const int rank = H5Sget_simple_extent_dims(space.id(), shape.data(), nullptr);
     const bool fits = column.width == 1 ? rank == 1 : rank == 2 && shape[1] == column.width;
@@ -90,17 +89,17 @@ class Reader {
   }
 
   void read(const Column& column, Slab slab, hid_t type, void* values) const {
-    const Handle set = open(column);
-    const Handle space{H5Dget_space(set.id()), H5Sclose};
+    const Hdf5Handle set = open(column);
+    const Hdf5Handle space{H5Dget_space(set.id()), H5Sclose};
     const std::array<hsize_t, 2> begin{slab.first, 0};
     const std::array<hsize_t, 2> count{slab.count, column.width};
-    const Handle memory{H5Screate_simple(column.width > 1 ? 2 : 1, count.data(), nullptr), H5Sclose};
+    const Hdf5Handle memory{H5Screate_simple(column.width > 1 ? 2 : 1, count.data(), nullptr), H5Sclose};
     if (slab.count == 0) {
       return;
     }
     H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr);
     if (H5Dread(set.id(), type, memory.id(), space.id(), H5P_DEFAULT, values) < 0) {
-      fail(fmt::format("data set {} cannot be read: {}", column.path, plait::data::hdf5::reason()));
+      fail(fmt::format("data set {} cannot be read: {}", column.path, plait::hdf5_reason()));
     }
   }
 
@@ -110,14 +109,14 @@ class Reader {
   }
 
  private:
-  void take(const Handle& from, hid_t type, void* to, std::size_t n, const char* key) const {
+  void take(const Hdf5Handle& from, hid_t type, void* to, std::size_t n, const char* key) const {
     if (n > 0 && H5Aread(from.id(), type, to) < 0) {
-      fail(fmt::format("attribute '{}' cannot be read: {}", key, plait::data::hdf5::reason()));
+      fail(fmt::format("attribute '{}' cannot be read: {}", key, plait::hdf5_reason()));
     }
   }
 
   std::string name_;
-  Handle file_;
+  Hdf5Handle file_;
 };
 
 /// Why a run cannot go on with these; null when it can.
@@ -206,13 +205,13 @@ Snapshot read_all(const std::filesystem::path& file, std::uint32_t rank, std::ui
 }
 
 std::uint64_t write_all(const std::filesystem::path& partial, const RunState& state, std::span<const Body> bodies) {
-  Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
+  Hdf5Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
   if (!file) {
     throw Error{ErrorCode::io,
                 fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write "
                             "there?",
                             partial.string(),
-                            plait::data::hdf5::reason())};
+                            plait::hdf5_reason())};
   }
   RunState complete = state;
   if (complete.rank_bodies.empty()) {
@@ -220,9 +219,8 @@ std::uint64_t write_all(const std::filesystem::path& partial, const RunState& st
   }
   detail::write_contents(file.id(), partial.string(), complete, bodies.size(), {0, bodies.size()}, bodies, H5P_DEFAULT);
   if (!file.close()) {
-    throw Error{
-        ErrorCode::io,
-        fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), plait::data::hdf5::reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), plait::hdf5_reason())};
   }
   return std::filesystem::file_size(partial);
 }
@@ -266,7 +264,7 @@ plait::Result<std::uint64_t> check_bodies(std::span<const Body> bodies, const st
 plait::Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
                                             const RunState& state,
                                             std::span<const Body> bodies) {
-  const plait::data::hdf5::Silence silence;
+  const plait::Hdf5Silence silence;
   const std::filesystem::path partial = file.string() + ".partial";
   try {
     const std::uint64_t bytes = write_all(partial, state, bodies);
@@ -284,7 +282,7 @@ plait::Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
 }
 
 plait::Result<Snapshot> read_snapshot(const std::filesystem::path& file, std::uint32_t rank, std::uint32_t ranks) {
-  const plait::data::hdf5::Silence silence;
+  const plait::Hdf5Silence silence;
   try {
     return read_all(file, rank, ranks);
   } catch (const Error& error) {

@@ -41,24 +41,23 @@ void write_all(const std::filesystem::path& partial,
                Slab slab,
                std::span<const Body> bodies,
                MPI_Comm communicator) {
-  const plait::data::hdf5::Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
+  const plait::Hdf5Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
   H5Pset_fapl_mpio(access.id(), communicator, MPI_INFO_NULL);
-  const plait::data::hdf5::Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
+  const plait::Hdf5Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
   H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE);
-  plait::data::hdf5::Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose};
+  plait::Hdf5Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose};
   if (!file) {
     throw Error{ErrorCode::io,
                 fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write "
                             "there?",
                             partial.string(),
-                            plait::data::hdf5::reason())};
+                            plait::hdf5_reason())};
   }
   const std::uint64_t total = std::accumulate(state.rank_bodies.begin(), state.rank_bodies.end(), std::uint64_t{0});
   detail::write_contents(file.id(), partial.string(), state, total, slab, bodies, transfer.id());
   if (!file.close()) {
-    throw Error{
-        ErrorCode::io,
-        fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), plait::data::hdf5::reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), plait::hdf5_reason())};
   }
 }
 #else
@@ -88,7 +87,7 @@ plait::Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
                                             RunState state,
                                             std::span<const Body> bodies,
                                             MPI_Comm communicator) {
-  const plait::data::hdf5::Silence silence;
+  const plait::Hdf5Silence silence;
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(communicator, &rank);

@@ -54,6 +54,7 @@
 #include "plait/task/scheduler.hpp"
 #include "plait/task/time_bins.hpp"
 #include "plait/task/time_line.hpp"
+#include "plait/trace/region.hpp"
 #ifdef PLAIT_WITH_MPI
 #include "plait/net/mpi/session.hpp"
 #endif
@@ -156,6 +157,7 @@ using task::TimeBins;
 using task::TimeLine;
 using task::w;
 using task::WorkerTimes;
+#include "plait/trace/region.hpp"
 #ifdef PLAIT_WITH_MPI
 using net::MpiSession;
 #endif

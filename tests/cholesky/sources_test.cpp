@@ -8,7 +8,7 @@
 #include <hdf5.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/hdf5/handle.hpp"
+#include "plait/base/hdf5_handle.hpp"
 
 #include "cholesky/dense.hpp"
 #include "cholesky/sources/matrix_source.hpp"
@@ -55,11 +55,11 @@ void write_hdf5(const std::string& file,
                 std::array<hsize_t, 2> shape,
                 const std::vector<double>& rows) {
   const bool is_new = !std::ifstream{file}.good();
-  const plait::data::hdf5::Handle out{is_new ? H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
-                                             : H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
-                                      H5Fclose};
-  const plait::data::hdf5::Handle space{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
-  const plait::data::hdf5::Handle set{
+  const plait::Hdf5Handle out{is_new ? H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
+                                     : H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
+                              H5Fclose};
+  const plait::Hdf5Handle space{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
+  const plait::Hdf5Handle set{
       H5Dcreate2(out.id(), name, H5T_NATIVE_DOUBLE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose};
   ASSERT_GE(H5Dwrite(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), 0);
 }

@@ -11,7 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/hdf5/handle.hpp"
+#include "plait/base/hdf5_handle.hpp"
 
 #include "cholesky/sources/symmetry.hpp"
 
@@ -21,7 +21,7 @@ namespace {
 
 using plait::Error;
 using plait::ErrorCode;
-using plait::data::hdf5::Handle;
+using plait::Hdf5Handle;
 
 /// Where a tile stands in the dataset.
 struct Place {
@@ -32,7 +32,7 @@ struct Place {
 class Hdf5Matrix final : public MatrixSource {
  public:
   Hdf5Matrix(std::string file, const std::string& dataset) : name_{std::move(file)} {
-    const plait::data::hdf5::Silence silence;
+    const plait::Hdf5Silence silence;
     std::error_code trouble;
     if (!std::filesystem::exists(name_, trouble)) {
       throw Error{ErrorCode::io, fmt::format("{}: there is no such file", name_)};
@@ -40,7 +40,7 @@ class Hdf5Matrix final : public MatrixSource {
     file_ = {H5Fopen(name_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
     if (!file_) {
       refuse(fmt::format("not an HDF5 file, or cut short, or not readable: {} (Matrix Market files end in .mtx)",
-                         plait::data::hdf5::reason()));
+                         plait::hdf5_reason()));
     }
     open_set(dataset.empty() ? only_matrix() : dataset);
   }
@@ -48,7 +48,7 @@ class Hdf5Matrix final : public MatrixSource {
   [[nodiscard]] std::size_t size() const override { return size_; }
 
   void fill(const Layout& layout, Part part, std::span<const PlacedTile> tiles) override {
-    const plait::data::hdf5::Silence silence;
+    const plait::Hdf5Silence silence;
     std::vector<double> mirror;
     for (const PlacedTile& placed : tiles) {
       const Place place{layout.first(placed.row), layout.first(placed.column)};
@@ -88,9 +88,9 @@ class Hdf5Matrix final : public MatrixSource {
               file_.id(), ".", H5_INDEX_NAME, H5_ITER_INC, index, name.data(), name.size(), H5P_DEFAULT) < 0) {
         continue;
       }
-      const Handle object{H5Oopen(file_.id(), name.data(), H5P_DEFAULT), H5Oclose};
+      const Hdf5Handle object{H5Oopen(file_.id(), name.data(), H5P_DEFAULT), H5Oclose};
       if (object && H5Iget_type(object.id()) == H5I_DATASET) {
-        const Handle space{H5Dget_space(object.id()), H5Sclose};
+        const Hdf5Handle space{H5Dget_space(object.id()), H5Sclose};
         if (H5Sget_simple_extent_ndims(space.id()) == 2) {
           found.emplace_back(name.data());
         }
@@ -117,12 +117,12 @@ class Hdf5Matrix final : public MatrixSource {
       refuse(fmt::format(
           "there is no dataset {}: those of two dimensions at the root are: {}", dataset, fmt::join(matrices(), ", ")));
     }
-    const Handle type{H5Dget_type(set_.id()), H5Tclose};
+    const Hdf5Handle type{H5Dget_type(set_.id()), H5Tclose};
     const H5T_class_t kind = H5Tget_class(type.id());
     if (kind != H5T_FLOAT && kind != H5T_INTEGER) {
       refuse(fmt::format("dataset {} does not hold numbers", dataset));
     }
-    const Handle space{H5Dget_space(set_.id()), H5Sclose};
+    const Hdf5Handle space{H5Dget_space(set_.id()), H5Sclose};
     std::array<hsize_t, H5S_MAX_RANK> shape{};
     const int dimensions = H5Sget_simple_extent_dims(space.id(), shape.data(), nullptr);
     if (dimensions != 2 || shape[0] != shape[1] || shape[0] == 0) {
@@ -138,18 +138,18 @@ class Hdf5Matrix final : public MatrixSource {
   void read(Place place, Tile to) const {
     const std::array<hsize_t, 2> begin{place.row, place.column};
     const std::array<hsize_t, 2> shape{to.columns, to.rows};
-    const Handle space{H5Dget_space(set_.id()), H5Sclose};
-    const Handle memory{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
+    const Hdf5Handle space{H5Dget_space(set_.id()), H5Sclose};
+    const Hdf5Handle memory{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
     H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, begin.data(), nullptr, shape.data(), nullptr);
     if (H5Dread(set_.id(), H5T_NATIVE_DOUBLE, memory.id(), space.id(), H5P_DEFAULT, to.data) < 0) {
-      refuse(fmt::format("dataset {} cannot be read: {}", set_name_, plait::data::hdf5::reason()));
+      refuse(fmt::format("dataset {} cannot be read: {}", set_name_, plait::hdf5_reason()));
     }
   }
 
   std::string name_;
   std::string set_name_;
-  Handle file_;
-  Handle set_;
+  Hdf5Handle file_;
+  Hdf5Handle set_;
   std::size_t size_ = 0;
 };
 

@@ -121,8 +121,8 @@ void write_file(const std::filesystem::path& partial,
                 const OutputStep& step,
                 const detail::OutputShares& shares,
                 const Writers& ranks) {
-  const plait::data::hdf5::Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
-  const plait::data::hdf5::Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
+  const plait::Hdf5Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
+  const plait::Hdf5Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
 #ifdef H5_HAVE_PARALLEL
   H5Pset_fapl_mpio(access.id(), ranks.communicator, MPI_INFO_NULL);
   H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE);
@@ -134,18 +134,17 @@ void write_file(const std::filesystem::path& partial,
                             partial.string())};
   }
 #endif
-  plait::data::hdf5::Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose};
+  plait::Hdf5Handle file{H5Fcreate(partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.id()), H5Fclose};
   if (!file) {
     throw Error{ErrorCode::io,
                 fmt::format("{}: cannot create the file: {}; does its folder exist, and may one write there?",
                             partial.string(),
-                            plait::data::hdf5::reason())};
+                            plait::hdf5_reason())};
   }
   detail::write_contents(detail::Hdf5Writer{file.id(), partial.string(), transfer.id()}, step, shares);
   if (!file.close()) {
-    throw Error{
-        ErrorCode::io,
-        fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), plait::data::hdf5::reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), plait::hdf5_reason())};
   }
 }
 
@@ -183,7 +182,7 @@ std::filesystem::path output_file(const std::filesystem::path& folder, std::uint
 plait::Result<std::uint64_t> write_openpmd(const std::filesystem::path& file,
                                            const OutputStep& step,
                                            MPI_Comm communicator) {
-  const plait::data::hdf5::Silence silence;
+  const plait::Hdf5Silence silence;
   const Writers ranks{communicator};
   const std::filesystem::path partial = file.string() + ".partial";
   std::optional<Error> trouble = attempt(ranks, [&] { check_step(step); });

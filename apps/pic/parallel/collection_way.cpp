@@ -5,8 +5,6 @@
 #include <memory>
 #include <utility>
 
-#include "plait/trace/region.hpp"
-
 #include "pic/parallel/patch_parcel.hpp"
 #include "pic/parallel/timer.hpp"
 #include "pic/totals.hpp"

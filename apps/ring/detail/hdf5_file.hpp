@@ -8,8 +8,9 @@
 
 #include <hdf5.h>
 
+#include "plait/base/hdf5_handle.hpp"
+
 #include "ring/snapshot.hpp"
-#include "plait/data/hdf5/handle.hpp"
 
 namespace ring::detail {
 

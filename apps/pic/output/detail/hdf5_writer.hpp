@@ -9,7 +9,7 @@
 
 #include <hdf5.h>
 
-#include "plait/data/hdf5/handle.hpp"
+#include "plait/base/hdf5_handle.hpp"
 
 namespace pic::detail {
 
@@ -27,39 +27,34 @@ class Hdf5Writer {
   Hdf5Writer(hid_t file, std::string name, hid_t transfer) : file_{file}, name_{std::move(name)}, transfer_{transfer} {}
 
   /// Made with those above it where they are not there.
-  [[nodiscard]] plait::data::hdf5::Handle group(const std::string& path) const;
+  [[nodiscard]] plait::Hdf5Handle group(const std::string& path) const;
   /// What is there: a group or a data set.
-  [[nodiscard]] plait::data::hdf5::Handle open(const std::string& path) const;
-  void attribute(const plait::data::hdf5::Handle& at, const char* key, double value) const;
-  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::uint32_t value) const;
-  void attribute(const plait::data::hdf5::Handle& at, const char* key, const std::string& text) const;
-  void attribute(const plait::data::hdf5::Handle& at, const char* key, const char* text) const {
+  [[nodiscard]] plait::Hdf5Handle open(const std::string& path) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, double value) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, std::uint32_t value) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, const std::string& text) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, const char* text) const {
     attribute(at, key, std::string{text});
   }
-  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::span<const double> values) const;
-  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::span<const std::uint64_t> values) const;
-  void attribute(const plait::data::hdf5::Handle& at, const char* key, std::span<const std::string> texts) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, std::span<const double> values) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, std::span<const std::uint64_t> values) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, std::span<const std::string> texts) const;
 
   /// A data set of which this process writes one box.
-  plait::data::hdf5::Handle dataset(const std::string& path,
-                                    const Hyperslab& slab,
-                                    std::span<const double> values) const {
+  plait::Hdf5Handle dataset(const std::string& path, const Hyperslab& slab, std::span<const double> values) const {
     return dataset(path, slab, values.data(), H5T_NATIVE_DOUBLE);
   }
-  plait::data::hdf5::Handle dataset(const std::string& path,
-                                    const Hyperslab& slab,
-                                    std::span<const std::uint64_t> values) const {
+  plait::Hdf5Handle dataset(const std::string& path,
+                            const Hyperslab& slab,
+                            std::span<const std::uint64_t> values) const {
     return dataset(path, slab, values.data(), H5T_NATIVE_UINT64);
   }
 
  private:
-  plait::data::hdf5::Handle dataset(const std::string& path,
-                                    const Hyperslab& slab,
-                                    const void* values,
-                                    hid_t type) const;
-  void put(const plait::data::hdf5::Handle& at,
+  plait::Hdf5Handle dataset(const std::string& path, const Hyperslab& slab, const void* values, hid_t type) const;
+  void put(const plait::Hdf5Handle& at,
            const char* key,
-           const plait::data::hdf5::Handle& space,
+           const plait::Hdf5Handle& space,
            hid_t type,
            const void* value) const;
   void check(bool is_good, const std::string& what) const;

@@ -10,7 +10,7 @@
 namespace pic::detail {
 namespace {
 
-using plait::data::hdf5::Handle;
+using plait::Hdf5Handle;
 
 constexpr std::array<const char*, 3> axes{"x", "y", "z"};
 
@@ -40,11 +40,11 @@ class Contents {
   [[nodiscard]] std::vector<T> slowest_first(const std::array<T, 3>& values) const {
     return {values.rend() - step_.grid.dimensions, values.rend()};
   }
-  void describe(const Handle& record, const OutputDimension& dimension, double time_offset) const;
+  void describe(const Hdf5Handle& record, const OutputDimension& dimension, double time_offset) const;
   void write_mesh(const std::string& path, const OutputMesh& mesh) const;
   void write_component(const std::string& path, const OutputMesh& mesh, const OutputComponent& component) const;
-  void weigh(const Handle& record, Weighting weighting) const;
-  void constant(const Handle& component, double value, std::uint64_t total) const;
+  void weigh(const Hdf5Handle& record, Weighting weighting) const;
+  void constant(const Hdf5Handle& component, double value, std::uint64_t total) const;
   void write_patches(const std::string& path, const std::vector<std::uint64_t>& counts) const;
 
   const Hdf5Writer& out_;
@@ -54,13 +54,13 @@ class Contents {
 };
 
 void Contents::write_root() const {
-  const Handle base = out_.group(base_);
+  const Hdf5Handle base = out_.group(base_);
   out_.attribute(base, "time", step_.time);
   out_.attribute(base, "dt", step_.time_step);
   out_.attribute(base, "timeUnitSI", step_.units.time);
 }
 
-void Contents::describe(const Handle& record, const OutputDimension& dimension, double time_offset) const {
+void Contents::describe(const Hdf5Handle& record, const OutputDimension& dimension, double time_offset) const {
   const std::array<double, 7> powers{dimension.length, dimension.mass, dimension.time, dimension.current, 0, 0, 0};
   out_.attribute(record, "unitDimension", std::span<const double>{powers});
   out_.attribute(record, "timeOffset", time_offset);
@@ -73,7 +73,7 @@ void Contents::write_component(const std::string& path,
     const std::vector<std::uint64_t> ordered = slowest_first(values);
     return std::vector<hsize_t>{ordered.begin(), ordered.end()};
   };
-  const Handle set = out_.dataset(
+  const Hdf5Handle set = out_.dataset(
       path, {lengths(step_.grid.cells), lengths(step_.block.first), lengths(step_.block.count)}, component.values);
   out_.attribute(set, "unitSI", si(mesh.dimension));
   out_.attribute(set, "position", std::span<const double>{slowest_first(component.position)});
@@ -81,7 +81,7 @@ void Contents::write_component(const std::string& path,
 
 void Contents::write_mesh(const std::string& path, const OutputMesh& mesh) const {
   const bool is_scalar = mesh.components.size() == 1 && mesh.components[0].name.empty();
-  Handle record;
+  Hdf5Handle record;
   if (is_scalar) {
     write_component(path, mesh, mesh.components[0]);
     record = out_.open(path);
@@ -103,7 +103,7 @@ void Contents::write_mesh(const std::string& path, const OutputMesh& mesh) const
 }
 
 void Contents::write_meshes() const {
-  const Handle meshes = out_.group(base_ + "/meshes");
+  const Hdf5Handle meshes = out_.group(base_ + "/meshes");
   std::vector<std::string> fields;
   std::vector<std::string> particles;
   for (std::size_t axis = dimensions(); axis-- > 0;) {
@@ -125,12 +125,12 @@ void Contents::write_meshes() const {
   }
 }
 
-void Contents::weigh(const Handle& record, Weighting weighting) const {
+void Contents::weigh(const Hdf5Handle& record, Weighting weighting) const {
   out_.attribute(record, "macroWeighted", weighting.is_macro);
   out_.attribute(record, "weightingPower", weighting.power);
 }
 
-void Contents::constant(const Handle& component, double value, std::uint64_t total) const {
+void Contents::constant(const Hdf5Handle& component, double value, std::uint64_t total) const {
   const std::array<std::uint64_t, 1> shape{total};
   out_.attribute(component, "value", value);
   out_.attribute(component, "shape", std::span<const std::uint64_t>{shape});
@@ -139,10 +139,10 @@ void Contents::constant(const Handle& component, double value, std::uint64_t tot
 void Contents::write_patches(const std::string& path, const std::vector<std::uint64_t>& counts) const {
   const hsize_t ranks = counts.size();
   const Hyperslab mine{{ranks}, {shares_.self}, {1}};
-  const Handle patches = out_.group(path);
+  const Hdf5Handle patches = out_.group(path);
   const std::uint64_t before = std::accumulate(counts.begin(), counts.begin() + shares_.self, std::uint64_t{0});
   const auto number = [&](const char* name, std::uint64_t value) {
-    const Handle set = out_.dataset(path + "/" + name, mine, std::span<const std::uint64_t>{&value, 1});
+    const Hdf5Handle set = out_.dataset(path + "/" + name, mine, std::span<const std::uint64_t>{&value, 1});
     describe(set, {}, 0);
     out_.attribute(set, "unitSI", 1.0);
   };
@@ -150,13 +150,13 @@ void Contents::write_patches(const std::string& path, const std::vector<std::uin
   number("numParticlesOffset", before);
   for (const bool is_extent : {false, true}) {
     const std::string record_path = path + (is_extent ? "/extent" : "/offset");
-    const Handle record = out_.group(record_path);
+    const Hdf5Handle record = out_.group(record_path);
     describe(record, {.length = 1}, 0);
     for (std::size_t axis = 0; axis < dimensions(); ++axis) {
       const double spacing = step_.grid.spacing[axis];
       const double value = is_extent ? static_cast<double>(step_.block.count[axis]) * spacing
                                      : step_.grid.origin[axis] + static_cast<double>(step_.block.first[axis]) * spacing;
-      const Handle set = out_.dataset(record_path + "/" + axes[axis], mine, std::span<const double>{&value, 1});
+      const Hdf5Handle set = out_.dataset(record_path + "/" + axes[axis], mine, std::span<const double>{&value, 1});
       out_.attribute(set, "unitSI", step_.units.length);
     }
   }
@@ -164,7 +164,7 @@ void Contents::write_patches(const std::string& path, const std::vector<std::uin
 
 void Contents::write_species(const OutputSpecies& species, const std::vector<std::uint64_t>& counts) const {
   const std::string path = fmt::format("{}/particles/{}", base_, species.name);
-  const Handle group = out_.group(path);
+  const Hdf5Handle group = out_.group(path);
   out_.attribute(group, "particleShape", static_cast<double>(species.shape));
   out_.attribute(group, "currentDeposition", "Esirkepov");
   out_.attribute(group, "particlePush", "Boris");
@@ -180,11 +180,11 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
                           Weighting weighting,
                           const std::array<std::span<const double>, 3>& columns,
                           std::size_t count) {
-    const Handle record = out_.group(path + "/" + name);
+    const Hdf5Handle record = out_.group(path + "/" + name);
     describe(record, dimension, time_offset);
     weigh(record, weighting);
     for (std::size_t axis = 0; axis < count; ++axis) {
-      const Handle set = out_.dataset(fmt::format("{}/{}/{}", path, name, axes[axis]), mine, columns[axis]);
+      const Hdf5Handle set = out_.dataset(fmt::format("{}/{}/{}", path, name, axes[axis]), mine, columns[axis]);
       out_.attribute(set, "unitSI", si(dimension));
     }
   };
@@ -192,15 +192,15 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
   constexpr OutputDimension impulse{.length = 1, .mass = 1, .time = -1};
   vector("position", length, 0, {}, species.position, dimensions());
   vector("momentum", impulse, species.momentum_offset, {0, 1}, species.momentum, 3);
-  const Handle offset = out_.group(path + "/positionOffset");
+  const Hdf5Handle offset = out_.group(path + "/positionOffset");
   describe(offset, length, 0);
   weigh(offset, {});
   for (std::size_t axis = 0; axis < dimensions(); ++axis) {
-    const Handle component = out_.group(fmt::format("{}/positionOffset/{}", path, axes[axis]));
+    const Hdf5Handle component = out_.group(fmt::format("{}/positionOffset/{}", path, axes[axis]));
     constant(component, 0, total);
     out_.attribute(component, "unitSI", step_.units.length);
   }
-  const auto scalar = [&](const Handle& record, const OutputDimension& dimension, Weighting weighting) {
+  const auto scalar = [&](const Hdf5Handle& record, const OutputDimension& dimension, Weighting weighting) {
     describe(record, dimension, 0);
     weigh(record, weighting);
     out_.attribute(record, "unitSI", si(dimension));
@@ -208,7 +208,7 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
   scalar(out_.dataset(path + "/weighting", mine, species.weighting), {}, {1, 1});
   scalar(out_.dataset(path + "/id", mine, species.id), {}, {});
   const auto constant_scalar = [&](const char* name, const OutputDimension& dimension, double value) {
-    const Handle record = out_.group(path + "/" + name);
+    const Hdf5Handle record = out_.group(path + "/" + name);
     constant(record, value, total);
     scalar(record, dimension, {0, 1});
   };
@@ -221,7 +221,7 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
 
 void write_contents(const Hdf5Writer& out, const OutputStep& step, const OutputShares& shares) {
   const Contents contents{out, step, shares};
-  const Handle root = out.open("/");
+  const Hdf5Handle root = out.open("/");
   out.attribute(root, "openPMD", "1.1.0");
   out.attribute(root, "openPMDextension", std::uint32_t{1});  // ED-PIC
   out.attribute(root, "basePath", "/data/%T/");
@@ -235,7 +235,7 @@ void write_contents(const Hdf5Writer& out, const OutputStep& step, const OutputS
   out.attribute(root, "date", shares.date);
   contents.write_root();
   contents.write_meshes();
-  const Handle particles = out.group(fmt::format("/data/{}/particles", step.step));
+  const Hdf5Handle particles = out.group(fmt::format("/data/{}/particles", step.step));
   for (std::size_t i = 0; i < step.species.size(); ++i) {
     contents.write_species(step.species[i], shares.particles[i]);
   }

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/base/hdf5_handle.hpp"
 #include "plait/data/detail/checkpoint_codec.hpp"
-#include "plait/data/hdf5/handle.hpp"
 
 namespace plait::data::hdf5::detail {
 namespace {
@@ -21,31 +21,31 @@ constexpr const char* format_name = "plait checkpoint";
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& file) : name_{file.string()} {
-    file_ = Handle{H5Fcreate(name_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
+    file_ = Hdf5Handle{H5Fcreate(name_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
     if (!file_) {
       throw Error{
           ErrorCode::io,
-          fmt::format("{}: cannot be made: {}; does its folder exist, and may one write there?", name_, reason())};
+          fmt::format("{}: cannot be made: {}; does its folder exist, and may one write there?", name_, hdf5_reason())};
     }
   }
 
-  [[nodiscard]] Handle group(const std::string& path) const {
-    Handle group{H5Gcreate2(file_.id(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose};
+  [[nodiscard]] Hdf5Handle group(const std::string& path) const {
+    Hdf5Handle group{H5Gcreate2(file_.id(), path.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose};
     check(static_cast<bool>(group), path);
     return group;
   }
-  [[nodiscard]] Handle root() const { return {H5Gopen2(file_.id(), "/", H5P_DEFAULT), H5Gclose}; }
+  [[nodiscard]] Hdf5Handle root() const { return {H5Gopen2(file_.id(), "/", H5P_DEFAULT), H5Gclose}; }
 
-  void attribute(const Handle& at, const char* key, const std::string& text) const {
-    const Handle type = text_type(text.size());
-    put(at, key, Handle{H5Screate(H5S_SCALAR), H5Sclose}, type.id(), text.data());
+  void attribute(const Hdf5Handle& at, const char* key, const std::string& text) const {
+    const Hdf5Handle type = text_type(text.size());
+    put(at, key, Hdf5Handle{H5Screate(H5S_SCALAR), H5Sclose}, type.id(), text.data());
   }
-  void attribute(const Handle& at, const char* key, std::uint64_t value) const {
-    put(at, key, Handle{H5Screate(H5S_SCALAR), H5Sclose}, H5T_NATIVE_UINT64, &value);
+  void attribute(const Hdf5Handle& at, const char* key, std::uint64_t value) const {
+    put(at, key, Hdf5Handle{H5Screate(H5S_SCALAR), H5Sclose}, H5T_NATIVE_UINT64, &value);
   }
-  void attribute(const Handle& at, const char* key, std::span<const std::uint64_t> values) const {
+  void attribute(const Hdf5Handle& at, const char* key, std::span<const std::uint64_t> values) const {
     const hsize_t count = values.size();
-    put(at, key, Handle{H5Screate_simple(1, &count, nullptr), H5Sclose}, H5T_NATIVE_UINT64, values.data());
+    put(at, key, Hdf5Handle{H5Screate_simple(1, &count, nullptr), H5Sclose}, H5T_NATIVE_UINT64, values.data());
   }
 
   void value(const std::string& path, const CheckpointValue& value) const {
@@ -53,24 +53,24 @@ class Writer {
         [&](const auto& held) {
           using T = std::decay_t<decltype(held)>;
           if constexpr (std::is_same_v<T, std::string>) {
-            const Handle type = text_type(held.size());
+            const Hdf5Handle type = text_type(held.size());
             std::string padded = held;
             padded.resize(std::max<std::size_t>(held.size(), 1));
-            fill(path, Handle{H5Screate(H5S_SCALAR), H5Sclose}, type.id(), padded.data());
+            fill(path, Hdf5Handle{H5Screate(H5S_SCALAR), H5Sclose}, type.id(), padded.data());
           } else if constexpr (std::is_same_v<T, Bytes>) {
             const hsize_t count = held.size();
-            fill(path, Handle{H5Screate_simple(1, &count, nullptr), H5Sclose}, H5T_NATIVE_UINT8, held.data());
+            fill(path, Hdf5Handle{H5Screate_simple(1, &count, nullptr), H5Sclose}, H5T_NATIVE_UINT8, held.data());
           } else {
             const hid_t type = std::is_same_v<T, double> ? H5T_NATIVE_DOUBLE : H5T_NATIVE_UINT64;
-            fill(path, Handle{H5Screate(H5S_SCALAR), H5Sclose}, type, &held);
+            fill(path, Hdf5Handle{H5Screate(H5S_SCALAR), H5Sclose}, type, &held);
           }
         },
         value);
   }
 
-  void fill(const std::string& path, const Handle& space, hid_t type, const void* values) const {
-    const Handle set{H5Dcreate2(file_.id(), path.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-                     H5Dclose};
+  void fill(const std::string& path, const Hdf5Handle& space, hid_t type, const void* values) const {
+    const Hdf5Handle set{H5Dcreate2(file_.id(), path.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                         H5Dclose};
     check(set && (H5Sget_simple_extent_npoints(space.id()) == 0 ||
                   H5Dwrite(set.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0),
           path);
@@ -79,13 +79,13 @@ class Writer {
   /// A data set that gets its place now and its values later. Returns where in the file; 0 for an empty one.
   [[nodiscard]] std::uint64_t reserve(const std::string& path, hid_t type, std::uint64_t count) const {
     const hsize_t extent = count;
-    const Handle space{H5Screate_simple(1, &extent, nullptr), H5Sclose};
-    const Handle how{H5Pcreate(H5P_DATASET_CREATE), H5Pclose};
+    const Hdf5Handle space{H5Screate_simple(1, &extent, nullptr), H5Sclose};
+    const Hdf5Handle how{H5Pcreate(H5P_DATASET_CREATE), H5Pclose};
     H5Pset_layout(how.id(), H5D_CONTIGUOUS);
     H5Pset_alloc_time(how.id(), H5D_ALLOC_TIME_EARLY);
     H5Pset_fill_time(how.id(), H5D_FILL_TIME_NEVER);
-    const Handle set{H5Dcreate2(file_.id(), path.c_str(), type, space.id(), H5P_DEFAULT, how.id(), H5P_DEFAULT),
-                     H5Dclose};
+    const Hdf5Handle set{H5Dcreate2(file_.id(), path.c_str(), type, space.id(), H5P_DEFAULT, how.id(), H5P_DEFAULT),
+                         H5Dclose};
     check(static_cast<bool>(set), path);
     const haddr_t place = count > 0 ? H5Dget_offset(set.id()) : 0;
     check(place != HADDR_UNDEF, path);
@@ -95,35 +95,35 @@ class Writer {
   void close() { check(file_.close(), "its end"); }
 
  private:
-  [[nodiscard]] static Handle text_type(std::size_t size) {
-    Handle type{H5Tcopy(H5T_C_S1), H5Tclose};
+  [[nodiscard]] static Hdf5Handle text_type(std::size_t size) {
+    Hdf5Handle type{H5Tcopy(H5T_C_S1), H5Tclose};
     H5Tset_size(type.id(), std::max<std::size_t>(size, 1));
     H5Tset_strpad(type.id(), H5T_STR_NULLPAD);
     H5Tset_cset(type.id(), H5T_CSET_UTF8);
     return type;
   }
-  void put(const Handle& at, const char* key, const Handle& space, hid_t type, const void* value) const {
-    const Handle attribute{H5Acreate2(at.id(), key, type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose};
+  void put(const Hdf5Handle& at, const char* key, const Hdf5Handle& space, hid_t type, const void* value) const {
+    const Hdf5Handle attribute{H5Acreate2(at.id(), key, type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose};
     const bool is_empty = H5Sget_simple_extent_npoints(space.id()) == 0;
     check(attribute && (is_empty || H5Awrite(attribute.id(), type, value) >= 0), key);
   }
   void check(bool is_good, const std::string& what) const {
     if (!is_good) {
-      throw Error{ErrorCode::io, fmt::format("{}: cannot write {}: {}; is the disk full?", name_, what, reason())};
+      throw Error{ErrorCode::io, fmt::format("{}: cannot write {}: {}; is the disk full?", name_, what, hdf5_reason())};
     }
   }
 
   std::string name_;
-  Handle file_;
+  Hdf5Handle file_;
 };
 
 /// Reads them; what is not there or not as it should be becomes an error.
 class Reader {
  public:
   explicit Reader(const std::filesystem::path& file) : name_{file.string()} {
-    file_ = Handle{H5Fopen(name_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
+    file_ = Hdf5Handle{H5Fopen(name_.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
     if (!file_) {
-      refuse(fmt::format("is no HDF5 file, or is cut short: {}", reason()));
+      refuse(fmt::format("is no HDF5 file, or is cut short: {}", hdf5_reason()));
     }
   }
 
@@ -131,38 +131,38 @@ class Reader {
     throw Error{ErrorCode::bad_input, fmt::format("{}: {}", name_, why)};
   }
 
-  [[nodiscard]] Handle group(const std::string& path) const {
-    Handle group{H5Gopen2(file_.id(), path.c_str(), H5P_DEFAULT), H5Gclose};
+  [[nodiscard]] Hdf5Handle group(const std::string& path) const {
+    Hdf5Handle group{H5Gopen2(file_.id(), path.c_str(), H5P_DEFAULT), H5Gclose};
     check(static_cast<bool>(group), path);
     return group;
   }
-  [[nodiscard]] static bool has(const Handle& at, const char* key) { return H5Aexists(at.id(), key) > 0; }
+  [[nodiscard]] static bool has(const Hdf5Handle& at, const char* key) { return H5Aexists(at.id(), key) > 0; }
 
-  [[nodiscard]] std::string text(const Handle& at, const char* key) const {
-    const Handle attribute{H5Aopen(at.id(), key, H5P_DEFAULT), H5Aclose};
-    const Handle type{H5Aget_type(attribute.id()), H5Tclose};
+  [[nodiscard]] std::string text(const Hdf5Handle& at, const char* key) const {
+    const Hdf5Handle attribute{H5Aopen(at.id(), key, H5P_DEFAULT), H5Aclose};
+    const Hdf5Handle type{H5Aget_type(attribute.id()), H5Tclose};
     check(attribute && H5Tget_class(type.id()) == H5T_STRING && H5Tis_variable_str(type.id()) == 0, key);
     std::string text(H5Tget_size(type.id()), '\0');
     check(H5Aread(attribute.id(), type.id(), text.data()) >= 0, key);
     text.resize(std::min(text.find('\0'), text.size()));
     return text;
   }
-  [[nodiscard]] std::vector<std::uint64_t> numbers(const Handle& at, const char* key) const {
-    const Handle attribute{H5Aopen(at.id(), key, H5P_DEFAULT), H5Aclose};
+  [[nodiscard]] std::vector<std::uint64_t> numbers(const Hdf5Handle& at, const char* key) const {
+    const Hdf5Handle attribute{H5Aopen(at.id(), key, H5P_DEFAULT), H5Aclose};
     check(static_cast<bool>(attribute), key);
-    const Handle space{H5Aget_space(attribute.id()), H5Sclose};
+    const Hdf5Handle space{H5Aget_space(attribute.id()), H5Sclose};
     std::vector<std::uint64_t> values(
         static_cast<std::size_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.id()))));
     check(values.empty() || H5Aread(attribute.id(), H5T_NATIVE_UINT64, values.data()) >= 0, key);
     return values;
   }
-  [[nodiscard]] std::uint64_t number(const Handle& at, const char* key) const {
+  [[nodiscard]] std::uint64_t number(const Hdf5Handle& at, const char* key) const {
     const std::vector<std::uint64_t> values = numbers(at, key);
     check(values.size() == 1, key);
     return values.front();
   }
 
-  [[nodiscard]] std::vector<std::string> names_in(const Handle& group) const {
+  [[nodiscard]] std::vector<std::string> names_in(const Hdf5Handle& group) const {
     std::vector<std::string> names;
     const auto note = [](hid_t, const char* name, const H5L_info_t*, void* to) -> herr_t {
       static_cast<std::vector<std::string>*>(to)->emplace_back(name);
@@ -172,17 +172,17 @@ class Reader {
     return names;
   }
 
-  [[nodiscard]] Handle dataset(const std::string& path) const {
-    Handle set{H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), H5Dclose};
+  [[nodiscard]] Hdf5Handle dataset(const std::string& path) const {
+    Hdf5Handle set{H5Dopen2(file_.id(), path.c_str(), H5P_DEFAULT), H5Dclose};
     check(static_cast<bool>(set), path);
     return set;
   }
-  [[nodiscard]] std::uint64_t count(const Handle& set) const {
-    const Handle space{H5Dget_space(set.id()), H5Sclose};
+  [[nodiscard]] std::uint64_t count(const Hdf5Handle& set) const {
+    const Hdf5Handle space{H5Dget_space(set.id()), H5Sclose};
     return static_cast<std::uint64_t>(std::max<hssize_t>(0, H5Sget_simple_extent_npoints(space.id())));
   }
   [[nodiscard]] std::vector<std::uint64_t> list(const std::string& path) const {
-    const Handle set = dataset(path);
+    const Hdf5Handle set = dataset(path);
     std::vector<std::uint64_t> values(count(set));
     check(values.empty() || H5Dread(set.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()) >= 0,
           path);
@@ -190,8 +190,8 @@ class Reader {
   }
   /// Where in the file a data set of `expected` values of `type` begins.
   [[nodiscard]] std::uint64_t place(const std::string& path, hid_t type, std::uint64_t expected) const {
-    const Handle set = dataset(path);
-    const Handle its_type{H5Dget_type(set.id()), H5Tclose};
+    const Hdf5Handle set = dataset(path);
+    const Hdf5Handle its_type{H5Dget_type(set.id()), H5Tclose};
     if (H5Tequal(its_type.id(), type) <= 0) {
       refuse(
           fmt::format("its data set {} has numbers of another kind; was it written on a machine with another order "
@@ -207,8 +207,8 @@ class Reader {
   }
 
   [[nodiscard]] CheckpointValue value(const std::string& path) const {
-    const Handle set = dataset(path);
-    const Handle type{H5Dget_type(set.id()), H5Tclose};
+    const Hdf5Handle set = dataset(path);
+    const Hdf5Handle type{H5Dget_type(set.id()), H5Tclose};
     const auto read = [&](hid_t as, void* to) {
       check(H5Dread(set.id(), as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0, path);
     };
@@ -244,18 +244,18 @@ class Reader {
  private:
   void check(bool is_good, const std::string& what) const {
     if (!is_good) {
-      refuse(fmt::format("{} cannot be read: {}", what, reason()));
+      refuse(fmt::format("{} cannot be read: {}", what, hdf5_reason()));
     }
   }
 
   std::string name_;
-  Handle file_;
+  Hdf5Handle file_;
 };
 
 CollectionLayout read_collection(const Reader& in, const std::string& name) {
   CollectionLayout layout;
   layout.name = name;
-  const Handle group = in.group("/collections/" + name);
+  const Hdf5Handle group = in.group("/collections/" + name);
   layout.type = in.text(group, "type");
   layout.extents = in.numbers(group, "shape");
   layout.rank_first = in.list(layout.path("rank_first"));
@@ -287,10 +287,10 @@ std::uint64_t FileLayout::file_bytes_max() const {
 }
 
 void create_file(const std::filesystem::path& file, FileLayout& layout) {
-  const Silence silence;
+  const Hdf5Silence silence;
   Writer out{file};
   {
-    const Handle root = out.root();
+    const Hdf5Handle root = out.root();
     out.attribute(root, "format", std::string{format_name});
     out.attribute(root, "format_version", format_version);
     out.attribute(root, "program", layout.program);
@@ -302,12 +302,12 @@ void create_file(const std::filesystem::path& file, FileLayout& layout) {
     (void)out.group("/collections");
   }
   for (CollectionLayout& collection : layout.collections) {
-    const Handle group = out.group("/collections/" + collection.name);
+    const Hdf5Handle group = out.group("/collections/" + collection.name);
     out.attribute(group, "type", collection.type);
     out.attribute(group, "shape", std::span{collection.extents});
     const hsize_t ranks = collection.rank_first.size();
     out.fill(collection.path("rank_first"),
-             Handle{H5Screate_simple(1, &ranks, nullptr), H5Sclose},
+             Hdf5Handle{H5Screate_simple(1, &ranks, nullptr), H5Sclose},
              H5T_NATIVE_UINT64,
              collection.rank_first.data());
     const std::uint64_t count = collection.count();
@@ -322,20 +322,21 @@ void create_file(const std::filesystem::path& file, FileLayout& layout) {
 }
 
 void mark_complete(const std::filesystem::path& file) {
-  const Silence silence;
-  Handle out{H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose};
-  const Handle space{H5Screate(H5S_SCALAR), H5Sclose};
-  Handle mark{H5Acreate2(out.id(), "complete", H5T_NATIVE_UINT64, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose};
+  const Hdf5Silence silence;
+  Hdf5Handle out{H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose};
+  const Hdf5Handle space{H5Screate(H5S_SCALAR), H5Sclose};
+  Hdf5Handle mark{H5Acreate2(out.id(), "complete", H5T_NATIVE_UINT64, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose};
   const std::uint64_t yes = 1;
   if (!out || !mark || H5Awrite(mark.id(), H5T_NATIVE_UINT64, &yes) < 0 || !mark.close() || !out.close()) {
-    throw Error{ErrorCode::io, fmt::format("{}: cannot be completed: {}; is the disk full?", file.string(), reason())};
+    throw Error{ErrorCode::io,
+                fmt::format("{}: cannot be completed: {}; is the disk full?", file.string(), hdf5_reason())};
   }
 }
 
 FileLayout read_layout(const std::filesystem::path& file) {
-  const Silence silence;
+  const Hdf5Silence silence;
   const Reader in{file};
-  const Handle root = in.group("/");
+  const Hdf5Handle root = in.group("/");
   if (!Reader::has(root, "format") || in.text(root, "format") != format_name) {
     in.refuse("is an HDF5 file, but no checkpoint of plait's");
   }

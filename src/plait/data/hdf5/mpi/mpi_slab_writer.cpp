@@ -8,9 +8,9 @@
 #include <hdf5.h>
 
 #include "plait/base/error.hpp"
+#include "plait/base/hdf5_handle.hpp"
 #include "plait/comm/collectives/barrier.hpp"
 #include "plait/comm/endpoint.hpp"
-#include "plait/data/hdf5/handle.hpp"
 
 namespace plait::data::hdf5 {
 
@@ -33,13 +33,13 @@ class MpiSlabWriter final : public SlabWriter {
     comm::barrier(ranks).wait();
     ranks.endpoint().drain();
     const auto lock = ranks.endpoint().hold();
-    const Silence silence;
+    const Hdf5Silence silence;
     trouble_.clear();
-    const Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
+    const Hdf5Handle access{H5Pcreate(H5P_FILE_ACCESS), H5Pclose};
     H5Pset_fapl_mpio(access.id(), communicator_, MPI_INFO_NULL);
-    const Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
+    const Hdf5Handle transfer{H5Pcreate(H5P_DATASET_XFER), H5Pclose};
     H5Pset_dxpl_mpio(transfer.id(), H5FD_MPIO_COLLECTIVE);
-    Handle out{H5Fopen(file.c_str(), H5F_ACC_RDWR, access.id()), H5Fclose};
+    Hdf5Handle out{H5Fopen(file.c_str(), H5F_ACC_RDWR, access.id()), H5Fclose};
     note(static_cast<bool>(out), "opened");
     if (out) {  // on all ranks or on none: opening is collective
       for (const Slab& slab : slabs) {
@@ -57,18 +57,18 @@ class MpiSlabWriter final : public SlabWriter {
  private:
   /// Takes part in all rounds, whatever happens in one: others wait for this rank.
   void write(hid_t file, const Slab& slab, hid_t transfer) {
-    const Handle set{H5Dopen2(file, slab.dataset.c_str(), H5P_DEFAULT), H5Dclose};
+    const Hdf5Handle set{H5Dopen2(file, slab.dataset.c_str(), H5P_DEFAULT), H5Dclose};
     note(static_cast<bool>(set), "found to have its data sets");
     if (!set) {
       return;
     }
-    const Handle space{H5Dget_space(set.id()), H5Sclose};
+    const Hdf5Handle space{H5Dget_space(set.id()), H5Sclose};
     const std::uint64_t round_items = round_bytes_max / slab.item_bytes;
     const std::uint64_t items = slab.data.size() / slab.item_bytes;
     for (std::uint64_t done = 0; done < slab.largest_bytes / slab.item_bytes; done += round_items) {
       const hsize_t count = done < items ? std::min(round_items, items - done) : 0;
       const hsize_t begin = slab.first + done;
-      const Handle memory{H5Screate_simple(1, &count, nullptr), H5Sclose};
+      const Hdf5Handle memory{H5Screate_simple(1, &count, nullptr), H5Sclose};
       if (count > 0) {
         H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
       } else {
@@ -80,7 +80,7 @@ class MpiSlabWriter final : public SlabWriter {
   }
   void note(bool is_good, const char* what) {
     if (!is_good && trouble_.empty()) {
-      trouble_ = fmt::format("cannot be {}: {}", what, reason());
+      trouble_ = fmt::format("cannot be {}: {}", what, hdf5_reason());
     }
   }
 

@@ -6,24 +6,24 @@
 
 #include <hdf5.h>
 
-namespace plait::data::hdf5 {
+namespace plait {
 
 /// Owns an HDF5 identifier of any kind.
-class Handle {
+class Hdf5Handle {
  public:
   using Close = herr_t (*)(hid_t);
 
-  Handle() = default;
-  Handle(hid_t id, Close closer) noexcept : id_{id}, close_{closer} {}
-  Handle(Handle&& other) noexcept : id_{std::exchange(other.id_, -1)}, close_{other.close_} {}
-  Handle& operator=(Handle&& other) noexcept {
+  Hdf5Handle() = default;
+  Hdf5Handle(hid_t id, Close closer) noexcept : id_{id}, close_{closer} {}
+  Hdf5Handle(Hdf5Handle&& other) noexcept : id_{std::exchange(other.id_, -1)}, close_{other.close_} {}
+  Hdf5Handle& operator=(Hdf5Handle&& other) noexcept {
     std::swap(id_, other.id_);
     std::swap(close_, other.close_);
     return *this;
   }
-  Handle(const Handle&) = delete;
-  Handle& operator=(const Handle&) = delete;
-  ~Handle() { close(); }
+  Hdf5Handle(const Hdf5Handle&) = delete;
+  Hdf5Handle& operator=(const Hdf5Handle&) = delete;
+  ~Hdf5Handle() { close(); }
 
   explicit operator bool() const noexcept { return id_ >= 0; }
   [[nodiscard]] hid_t id() const noexcept { return id_; }
@@ -36,17 +36,17 @@ class Handle {
 };
 
 /// As long as it lives HDF5 prints nothing; its reasons go into our errors.
-class Silence {
+class Hdf5Silence {
  public:
-  Silence() {
+  Hdf5Silence() {
     H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
     H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
-  Silence(Silence&&) = delete;
-  Silence& operator=(Silence&&) = delete;
-  ~Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  Hdf5Silence(const Hdf5Silence&) = delete;
+  Hdf5Silence& operator=(const Hdf5Silence&) = delete;
+  Hdf5Silence(Hdf5Silence&&) = delete;
+  Hdf5Silence& operator=(Hdf5Silence&&) = delete;
+  ~Hdf5Silence() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
  private:
   H5E_auto2_t function_ = nullptr;
@@ -54,7 +54,7 @@ class Silence {
 };
 
 /// What HDF5 said last, in a few words.
-[[nodiscard]] inline std::string reason() {
+[[nodiscard]] inline std::string hdf5_reason() {
   std::string text;
   const auto keep_innermost = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {
     *static_cast<std::string*>(to) = error->desc != nullptr ? error->desc : "";
@@ -64,4 +64,4 @@ class Silence {
   return text.empty() ? "HDF5 gives no reason" : text;
 }
 
-}  // namespace plait::data::hdf5
+}  // namespace plait
