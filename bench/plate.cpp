@@ -32,7 +32,10 @@ constexpr int warm_blocks = 4;
 const char* const balancer_name = "greedy";
 
 pic::ProblemOptions plate(std::int32_t cells, int blocks) {
-  return {.name = "plate", .cells = {cells, cells}, .steps = static_cast<std::uint64_t>(blocks) * block_steps};
+  return {.name = "plate",
+          .cells = {cells, cells},
+          .steps = static_cast<std::uint64_t>(blocks) * block_steps,
+          .plate = {0.05, 0.30}};
 }
 
 /// Of the patches here, since loads were reset: what the mean rank had, and the heaviest patch, in seconds a step.
