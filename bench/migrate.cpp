@@ -79,7 +79,7 @@ class Migrate {
     report_.add({.name = "ring, last tenth", .params = params, .value = last, .unit = "us"});
     report_.add({.name = "last / first",
                  .params = params,
-                 .value = {last.median / first.median, last.low / first.low, last.high / first.high},
+                 .value = {last.median / first.median, last.low / first.high, last.high / first.low},
                  .unit = "ratio"});
     return is_right;
   }

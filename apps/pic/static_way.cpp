@@ -6,25 +6,13 @@
 
 #include "plait/base/error.hpp"
 
+#include "pic/timer.hpp"
 #include "pic/totals.hpp"
 #include "pic/transfer.hpp"
 
 namespace pic {
 
 namespace {
-
-/// Adds what passes while it lives to a sum.
-class Timer {
- public:
-  explicit Timer(Profile::Seconds& sum) : sum_{sum} {}
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-  ~Timer() { sum_ += std::chrono::steady_clock::now() - start_; }
-
- private:
-  Profile::Seconds& sum_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 template <int D>
 Division<D> cut_blocks(const Division<D>& blocks, const Place<D>& cells, int per_block) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "pic/parallel/patch_parcel.hpp"
-#include "pic/parallel/timer.hpp"
+#include "pic/timer.hpp"
 #include "pic/totals.hpp"
 
 namespace pic {

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "pic/parallel/patch_parcel.hpp"
-#include "pic/parallel/timer.hpp"
+#include "pic/timer.hpp"
 #include "pic/totals.hpp"
 #include "pic/transfer.hpp"
 
