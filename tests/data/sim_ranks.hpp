@@ -116,17 +116,10 @@ struct SimLayout {
   std::uint32_t workers;
 };
 
-/// What becomes of the others when a rank has thrown.
-enum class AfterError : std::uint8_t {
-  told,   ///< The rank stays until they have heard of it.
-  ended,  ///< They are ended, as a launcher does with what is left of a job.
-};
-
 /// Runs `body` as every rank, a thread each; what each rank threw, or nothing.
 inline std::vector<std::string> errors_of_simulated(const SimLayout& layout,
                                                     const net::SimOptions& options,
-                                                    const std::function<void(SimRank&)>& body,
-                                                    AfterError after = AfterError::told) {
+                                                    const std::function<void(SimRank&)>& body) {
   SharedSim sim{layout.ranks, options};
   std::vector<std::string> errors(layout.ranks);
   std::vector<std::unique_ptr<SimRank>> ranks;  // all stay until the last has ended
@@ -142,11 +135,6 @@ inline std::vector<std::string> errors_of_simulated(const SimLayout& layout,
         ranks[rank]->messages().drain();
       } catch (const std::exception& error) {
         errors[rank] = error.what();
-        for (const auto& other : ranks) {
-          if (after == AfterError::ended) {
-            other->messages().stop_all(Error{ErrorCode::peer_failed, error.what(), Rank{rank}});
-          }
-        }
       }
       ++ended;
       while (ended < layout.ranks) {
