@@ -215,15 +215,16 @@ void WorkEngine::ended(task::detail::Node& node, task::detail::ReadySink& sink) 
   for (const Job* one = ready; one != nullptr; one = one->next_ready) {
     ++count;
   }
+  // Before the other: who sees that nothing is in motion sees also what has ended.
+  unfinished_.fetch_sub(1, std::memory_order_release);  // with wait()
   if (count != 1) {
-    in_motion_.fetch_add(count - 1, std::memory_order_release);  // with help_until()
+    in_motion_.fetch_add(count - 1, std::memory_order_release);  // with help_until(); of the last job the last touch
   }
   while (ready != nullptr) {
     Job& one = *ready;
     ready = one.next_ready;
     sink.ready(one);
   }
-  unfinished_.fetch_sub(1, std::memory_order_release);  // with wait()
 }
 
 /// Lets go of what it holds, and back to those that are free.
@@ -312,7 +313,10 @@ void WorkEngine::wait() {
   if (!run_) {
     return;
   }
-  help_until([this] { return unfinished_.load(std::memory_order_acquire) == 0; }, "wait", nullptr);
+  const auto has_ended = [this] {
+    return unfinished_.load(std::memory_order_acquire) == 0 && in_motion_.load(std::memory_order_acquire) == 0;
+  };
+  help_until(has_ended, "wait", nullptr);
   try {
     run_->close();
   } catch (...) {
