@@ -15,7 +15,7 @@ PLATE = ("--problem", "plate", "--cells", 24, 20, "--steps", 12, "--particles-pe
 def ways() -> list[str]:
     """What --help lists."""
     text = run("--help", ranks=0).stdout
-    way = text[text.index("--way") : text.index("--patches")]
+    way = text[text.index("--way TEXT") : text.index("--patches INT")]
     return re.findall(r"^\s+([\w+-]+): ", way, re.MULTILINE)
 
 
