@@ -68,4 +68,4 @@ def test_a_picture_has_a_panel_for_the_density_and_each_field(tmp_path: Path) ->
     drawn = plot_fields(first_and_last_fields(tmp_path))
     pictures = [axes for axes in drawn.axes if axes.images]
     assert len(pictures) == 2 * 3
-    assert "step 1, t = 0.25: 4 particles" in pictures[3].get_title(loc="left")
+    assert "step 1, t = 0.25\n4 particles" in pictures[3].get_title(loc="left")

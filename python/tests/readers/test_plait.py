@@ -285,6 +285,6 @@ def test_thousands_of_damaged_traces_end_in_tables_or_one_sentence(
             run = read_run(tmp_path)
             if seed % 20 == 0:
                 analysis = analyse(run, tmp_path, None)
-                build_page(analysis, make_payload(analysis), None)
+                build_page(analysis, make_payload(analysis), [])
         except PlaitError as error:
             assert "\n" not in str(error)
