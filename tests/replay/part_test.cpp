@@ -67,5 +67,29 @@ TEST(Part, knows_only_its_own_communicators) {
   EXPECT_EQ(parts[1].communicators.size(), 1U);
 }
 
+TEST(Part, tells_which_collectives_all_members_wait_for_at_once) {
+  HandMade made{2};
+  const Operation barrier{.action = Action::collective, .collective = Collective::barrier};
+  made.wait(0, {made.add(0, barrier)});
+  made.wait(1, {made.add(1, barrier)});
+  const std::uint32_t by_one = made.add(0, barrier);
+  made.wait(0, {by_one});
+  const std::uint32_t later = made.add(1, barrier);
+  made.add(1, {.action = Action::look});
+  made.wait(1, {later});
+  const std::uint32_t message = made.send(0, 1, 1, 8);
+  made.wait(0, {message, made.add(0, barrier)});
+  made.wait(1, {made.receive(1, 0, 1, 8)});
+  made.wait(1, {made.add(1, barrier)});
+  const std::set<Part::Where> first{{0, 0}};
+  for (const Part& part : divide(made.get())) {
+    EXPECT_EQ(unpack(pack(part)).waited_by_all, first);
+  }
+  made.get().ranks[1].lanes.push_back({.name = "second"});
+  for (const Part& part : divide(made.get())) {
+    EXPECT_TRUE(part.waited_by_all.empty()) << "a rank of several lanes never waits inside a collective";
+  }
+}
+
 }  // namespace
 }  // namespace plait::replay

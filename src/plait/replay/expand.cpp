@@ -9,12 +9,14 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+#include "plait/replay/detail/collective_places.hpp"
 #include "plait/replay/detail/collective_rounds.hpp"
 
 namespace plait::replay {
 namespace {
 
 using detail::Entered;
+using detail::is_waited_for_at_once;
 using detail::Round;
 
 /// Where a collective operation stands.
@@ -75,16 +77,6 @@ class Expansion {
   std::map<std::pair<std::uint32_t, std::size_t>, std::map<std::size_t, Role>>
       roles_;  ///< By rank and lane, operation.
 };
-
-/// Whether the operation behind is a wait for it.
-bool is_waited_for_at_once(const Lane& lane, std::size_t operation) {
-  if (operation + 1 >= lane.operations.size() || lane.operations[operation + 1].action != Action::wait) {
-    return false;
-  }
-  const Operation& wait = lane.operations[operation + 1];
-  const auto waited = std::span{lane.waited}.subspan(wait.first, wait.count);
-  return std::ranges::find(waited, operation) != waited.end();
-}
 
 void Expansion::collect() {
   for (std::uint32_t rank = 0; rank < schedule_.ranks.size(); ++rank) {

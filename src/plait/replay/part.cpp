@@ -36,6 +36,15 @@ class Together {
     return shares;
   }
 
+  /// Whether all members wait for it, and for nothing else, as soon as they have called it on their only lane.
+  [[nodiscard]] bool is_waited_by_all() const {
+    return std::ranges::all_of(members_, [&](const detail::CollectivePlace& member) {
+      const std::vector<Lane>& lanes = schedule_.ranks[member.rank].lanes;
+      return lanes.size() == 1 && detail::is_waited_for_at_once(lanes.front(), member.operation) &&
+             lanes.front().operations[member.operation + 1].count == 1;
+    });
+  }
+
   [[nodiscard]] bool has_shares() const {
     switch (operation(0).collective) {
       case Collective::all_to_all:
@@ -84,7 +93,8 @@ class Together {
   std::span<const detail::CollectivePlace> members_;
 };
 
-void note_shares(const Schedule& schedule, std::vector<Part>& parts) {
+/// What only all members together tell.
+void note_collectives(const Schedule& schedule, std::vector<Part>& parts) {
   for (const auto& [communicator, members] : detail::collectives_of(schedule)) {
     const std::size_t count = members.empty() ? 0 : members.front().size();
     for (std::size_t k = 0; k < count; ++k) {
@@ -93,11 +103,17 @@ void note_shares(const Schedule& schedule, std::vector<Part>& parts) {
         places.push_back(list.at(k));
       }
       const Together together{schedule, places};
-      if (!together.has_shares()) {
-        continue;
-      }
+      const bool is_waited_by_all = together.is_waited_by_all();
+      const bool has_shares = together.has_shares();
       for (std::size_t member = 0; member < places.size(); ++member) {
-        parts[places[member].rank].shares[{places[member].lane, places[member].operation}] = together.shares_of(member);
+        const Part::Where where{places[member].lane, places[member].operation};
+        Part& part = parts[places[member].rank];
+        if (is_waited_by_all) {
+          part.waited_by_all.insert(where);
+        }
+        if (has_shares) {
+          part.shares[where] = together.shares_of(member);
+        }
       }
     }
   }
@@ -196,7 +212,7 @@ std::vector<Part> divide(const Schedule& schedule) {
       }
     }
   }
-  note_shares(schedule, parts);
+  note_collectives(schedule, parts);
   for (Part& part : parts) {
     part.quiet_max = quiet_max;
     part.tag_max = tag_max;
@@ -229,6 +245,11 @@ Bytes pack(const Part& part) {
     writer.put(shares.given);
     writer.put(shares.got);
   }
+  writer.put(std::uint64_t{part.waited_by_all.size()});
+  for (const auto& [lane, operation] : part.waited_by_all) {
+    writer.put(lane);
+    writer.put(operation);
+  }
   return writer.take();
 }
 
@@ -260,6 +281,12 @@ Part unpack(std::span<const std::byte> bytes) {
     CollectiveShares& these = part.shares[where];
     reader.get(these.given);
     reader.get(these.got);
+  }
+  for (std::uint64_t waited = reader.count(); waited > 0; --waited) {
+    Part::Where where;
+    reader.get(where.first);
+    reader.get(where.second);
+    part.waited_by_all.insert(where);
   }
   return part;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -30,7 +31,10 @@ struct Part {
   RankSchedule schedule;                                              ///< Shares have moved to `shares`.
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;  ///< Those that this rank is in; without 0.
   std::map<Where, CollectiveShares> shares;                           ///< Of the collectives that have any.
-  nanoseconds length{};                                               ///< Of the whole schedule, as logged.
+  /// Collectives that each member waits for at once and calls on its only lane: all may call them so that they wait.
+  /// Any other all must begin and then wait for: MPI does not match a call that waits with one that goes on.
+  std::set<Where> waited_by_all;
+  nanoseconds length{};       ///< Of the whole schedule, as logged.
   nanoseconds quiet_max{};    ///< The longest, as logged, that any lane began nothing.
   std::uint64_t tag_max = 0;  ///< Of all ranks.
 };

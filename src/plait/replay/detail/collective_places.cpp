@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 
 namespace plait::replay::detail {
 
@@ -14,6 +15,15 @@ std::vector<std::uint32_t> members_of(const Schedule& schedule, std::uint32_t co
   std::vector<std::uint32_t> all(schedule.ranks.size());
   std::iota(all.begin(), all.end(), 0U);
   return all;
+}
+
+bool is_waited_for_at_once(const Lane& lane, std::size_t operation) {
+  if (operation + 1 >= lane.operations.size() || lane.operations[operation + 1].action != Action::wait) {
+    return false;
+  }
+  const Operation& wait = lane.operations[operation + 1];
+  const auto waited = std::span{lane.waited}.subspan(wait.first, wait.count);
+  return std::ranges::find(waited, operation) != waited.end();
 }
 
 std::map<std::uint32_t, std::vector<std::vector<CollectivePlace>>> collectives_of(const Schedule& schedule) {

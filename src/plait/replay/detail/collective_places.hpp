@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -18,6 +19,9 @@ struct CollectivePlace {
 
 /// The members of a communicator, as ranks of the run.
 [[nodiscard]] std::vector<std::uint32_t> members_of(const Schedule& schedule, std::uint32_t communicator);
+
+/// Whether the operation behind this one is a wait that names it.
+[[nodiscard]] bool is_waited_for_at_once(const Lane& lane, std::size_t operation);
 
 /// For each communicator that has collectives, and each of its members: its collectives in the order of their logged
 /// times. Members that have none have an empty list.

@@ -51,7 +51,7 @@ void PlayThread::step_alone(Place& place) {
     }
   } else if (operation.action == Action::wait) {
     wait(place, operation);
-  } else if (is_waited_at_once(place)) {
+  } else if (may_wait_inside(place)) {
     begin_collective(place, operation, Calling::waits);
     ++place.next;  // the wait for it
   } else {
@@ -239,14 +239,11 @@ void PlayThread::begin_message(const Place& place, const Operation& operation) {
   watch(id, operation);
 }
 
-bool PlayThread::is_waited_at_once(const Place& place) const {
-  const Lane& lane = lane_of(place);
-  if (lane.operations[place.next].action != Action::collective || place.next + 1 == lane.operations.size() ||
-      state_.options.has_several_threads(state_.part.schedule.lanes.size())) {
-    return false;
-  }
-  const Operation& wait = lane.operations[place.next + 1];
-  return wait.action == Action::wait && wait.count == 1 && lane.waited[wait.first] == place.next;
+bool PlayThread::may_wait_inside(const Place& place) const {
+  // All members come to the same answer: theirs are the same lists of threads and, in `waited_by_all`, one lane each.
+  return lane_of(place).operations[place.next].action == Action::collective &&
+         !state_.options.has_several_threads(state_.part.schedule.lanes.size()) &&
+         state_.part.waited_by_all.contains({place.lane, place.next});
 }
 
 void PlayThread::begin_collective(const Place& place, const Operation& operation, Calling calling) {

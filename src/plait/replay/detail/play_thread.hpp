@@ -56,7 +56,8 @@ class PlayThread {
   void begin(const Place& place, const Operation& operation);
   void begin_message(const Place& place, const Operation& operation);
   void begin_collective(const Place& place, const Operation& operation, Calling calling);
-  [[nodiscard]] bool is_waited_at_once(const Place& place) const;
+  /// Whether the next operation is a collective that all members call so that it waits.
+  [[nodiscard]] bool may_wait_inside(const Place& place) const;
   void look();
   void wait(const Place& place, const Operation& operation);
   void end(OperationId operation, nanoseconds completed);

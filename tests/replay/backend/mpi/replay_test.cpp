@@ -155,6 +155,33 @@ TEST_P(EachBackend, carries_out_every_collective) {
   EXPECT_GE(played.calls.size(), 10U);
 }
 
+// MPI does not match a collective that waits with one that goes on: all ranks must come to the same.
+TEST_P(EachBackend, carries_out_collectives_that_only_some_ranks_wait_for_at_once) {
+  HandMade made{rank_count()};
+  for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      const std::uint32_t barrier = made.add(rank, {.action = Action::collective, .collective = Collective::barrier});
+      if ((rank + i) % 2 == 0) {
+        made.add(rank, {.action = Action::look});
+      }
+      made.wait(rank, {barrier});
+    }
+  }
+  EXPECT_GE(play(made.get(), GetParam()).calls.size(), 1U);
+}
+
+TEST_P(EachBackend, carries_out_collectives_of_ranks_with_more_lanes_than_others) {
+  HandMade made{rank_count()};
+  for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
+    made.wait(rank, {made.add(rank, {.action = Action::collective, .collective = Collective::barrier})});
+  }
+  made.get().ranks[0].lanes.push_back({.name = "second", .operations = {{.action = Action::look}}});
+  for (const char* const threads : {"one", "lanes"}) {
+    const PlayOptions options{.threads = threads_from(threads).value()};
+    EXPECT_GE(play(made.get(), GetParam(), options).calls.size(), 1U) << threads;
+  }
+}
+
 TEST_P(EachBackend, ends_what_no_wait_names) {
   HandMade made{rank_count()};
   const std::uint32_t last = rank_count() - 1;
