@@ -68,9 +68,16 @@ if(NOT cblas_FOUND OR NOT lapacke_FOUND)
   message(STATUS "plait: BLAS or LAPACKE not found; apps/cholesky is not built (Debian: libopenblas-dev liblapacke-dev)")
 endif()
 
+# One-dimensional transforms. Ranks that are threads of one process plan at once, for which FFTW has a lock in the library
+# of its threads.
 pkg_check_modules(fftw QUIET IMPORTED_TARGET fftw3)
+find_library(PLAIT_FFTW_THREADS fftw3_threads HINTS ${fftw_LIBRARY_DIRS} DOC "FFTW's library of threads")
+mark_as_advanced(PLAIT_FFTW_THREADS)
 if(NOT fftw_FOUND)
   message(STATUS "plait: FFTW not found; apps/pic solves Poisson's equation by conjugate gradients only (Debian: libfftw3-dev)")
+endif()
+if(NOT fftw_FOUND OR NOT PLAIT_FFTW_THREADS)
+  message(STATUS "plait: FFTW with threads not found; distributed transforms are not built (Debian: libfftw3-dev)")
 endif()
 
 if(PLAIT_BUILD_TESTS)

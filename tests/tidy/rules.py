@@ -13,7 +13,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 # Bottom to top; a folder may include itself and those before it.
 LAYERS = ["base", "trace", "net", "comm", "task", "data", "runtime"]
 # Beside the stack: what each may include apart from itself.
-BESIDE = {"replay": ["base", "trace", "net"], "record": ["base", "trace"]}
+BESIDE = {
+    "replay": ["base", "trace", "net"],
+    "record": ["base", "trace"],
+    "fft": ["base", "trace", "net", "comm", "task"],
+}
 # What of these stands above the stack, and may include all of it (docs/decisions/0010).
 ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
 
@@ -26,8 +30,8 @@ SOURCE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
-    r"src/plait/(net/mpi|data/balance/zoltan|data/hdf5/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
-    r"|examples/|bench/|tests/(data/balance/zoltan|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|mpi)"
+    r"src/plait/(net/mpi|data/balance/zoltan|data/hdf5/mpi|fft/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
+    r"|examples/|bench/|tests/(data/balance/zoltan|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

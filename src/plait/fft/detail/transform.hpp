@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "plait/fft/detail/plan_state.hpp"
+#include "plait/fft/detail/runs.hpp"
+#include "plait/fft/detail/wiring.hpp"
+#include "plait/fft/execution.hpp"
+#include "plait/task/graph.hpp"
+
+namespace plait::fft::detail {
+
+/// The arrays of a transform. Which of them is input follows from the direction; input is only read.
+struct Arrays {
+  std::byte* physical = nullptr;
+  Complex* spectral = nullptr;
+};
+
+/// One execution: the computing between exchanges, and its order as tasks or step by step.
+///
+/// Forward: `near` transforms planes along axis 2 (and, when nobody else is in the row, 1), the row exchanges, `middle`
+/// transforms along axis 1, the column exchanges, `far` transforms along axis 0. Backward: the reverse.
+class Transform {
+ public:
+  /// Collective, when the plan's variant has exchanges to make.
+  Transform(std::shared_ptr<PlanState> plan, Direction direction, const Arrays& arrays, double scale);
+
+  [[nodiscard]] const PlanState& plan() const noexcept { return *plan_; }
+  [[nodiscard]] Direction direction() const noexcept { return direction_; }
+
+  [[nodiscard]] Tasks add_to(task::Graph& graph);
+
+  // In order: step 0, 1, ...; each waits for an exchange or none, computes, starts one or none.
+  [[nodiscard]] std::size_t step_count() const noexcept { return steps_.size(); }
+  /// Calls `pulse` now and then.
+  void carry_out(std::size_t step, const std::function<void()>& pulse);
+  /// Of exchanges that have been started and not been waited for.
+  void advance();
+
+  /// The graph of several transforms, this the first, that have been run together last.
+  struct Kept {
+    std::vector<std::weak_ptr<Transform>> members;
+    std::unique_ptr<task::Graph> graph;
+  };
+  [[nodiscard]] std::vector<Kept>& kept() noexcept { return kept_; }
+
+ private:
+  class TaskBuilder;
+  using Compute = void (Transform::*)(const std::function<void()>& pulse);
+  struct Step {
+    Exchange* awaited = nullptr;
+    Compute compute = nullptr;
+    Exchange* started = nullptr;
+  };
+
+  // Of some of this rank's planes, counted from its first.
+  void near(const Wiring& wiring, const Range& planes, std::size_t worker) const;
+  void middle(const Wiring& wiring, const Range& planes, std::size_t worker) const;
+  // Of some of this rank's sequences along axis 0, counted through planes of the spectral array.
+  void far(const Wiring& wiring, const Range& sequences, std::size_t worker) const;
+
+  void near_forward(const Wiring& wiring, Index plane, const Scratch& scratch) const;
+  void near_backward(const Wiring& wiring, Index plane, const Scratch& scratch) const;
+  void along_axis_1(const Runs& from, const Runs& to, Index plane, Complex* batch) const;
+
+  void near_in_order(const std::function<void()>& pulse);
+  void middle_in_order(const std::function<void()>& pulse);
+  void far_in_order(const std::function<void()>& pulse);
+  void list_steps();
+
+  [[nodiscard]] Index sequence_count() const noexcept { return plan_->geometry.column_plane_after(); }
+  [[nodiscard]] std::byte* physical_plane(Index plane) const noexcept;
+
+  std::shared_ptr<PlanState> plan_;
+  Direction direction_;
+  Arrays arrays_;
+  double scale_;
+  std::uint32_t number_;             ///< Of those of the plan, the same on all ranks.
+  std::optional<Wiring> for_tasks_;  ///< Made when it is first needed.
+  std::optional<Wiring> in_order_;
+  std::vector<Step> steps_;
+  Exchange* under_way_ = nullptr;
+  std::vector<Kept> kept_;
+};
+
+}  // namespace plait::fft::detail

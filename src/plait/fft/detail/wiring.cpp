@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/fft/detail/wiring.hpp"
+
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "plait/fft/detail/plan_state.hpp"
+
+namespace plait::fft::detail {
+
+namespace {
+
+/// Hands out parts of one piece of memory, or, before there is one, counts them.
+class Carver {
+ public:
+  explicit Carver(Complex* memory) : memory_{memory} {}
+
+  Complex* take(Index count) {
+    Complex* const place = memory_ == nullptr ? nullptr : memory_ + taken_;
+    constexpr Index per_line = cache_line_bytes / sizeof(Complex);
+    taken_ += (count + per_line - 1) / per_line * per_line;
+    return place;
+  }
+  [[nodiscard]] Index taken() const noexcept { return taken_; }
+
+ private:
+  Complex* memory_;
+  Index taken_ = 0;
+};
+
+Complex* place_of(std::span<const std::byte> block) {
+  return reinterpret_cast<Complex*>(const_cast<std::byte*>(block.data()));  // what comes is only read
+}
+
+/// Finds the places of blocks that move: of an exchange, or of memory.
+class Blocks {
+ public:
+  Blocks(Exchange* exchange, Direction direction, Carver& carver)
+      : exchange_{exchange}, direction_{direction}, carver_{carver} {}
+
+  Complex* before(std::uint32_t member, Index count) {
+    return exchange_ == nullptr               ? carver_.take(count)
+           : direction_ == Direction::forward ? place_of(exchange_->to(member))
+                                              : place_of(exchange_->from(member));
+  }
+  Complex* after(std::uint32_t member, Index count) {
+    return exchange_ == nullptr               ? carver_.take(count)
+           : direction_ == Direction::forward ? place_of(exchange_->from(member))
+                                              : place_of(exchange_->to(member));
+  }
+
+ private:
+  Exchange* exchange_;
+  Direction direction_;
+  Carver& carver_;
+};
+
+void place_row(const Geometry& geometry, Blocks blocks, Carver& carver, Wiring& wiring) {
+  for (std::uint32_t member = 0; member < geometry.grid.row; ++member) {
+    const bool is_own = member == geometry.in_row;
+    Complex* const before =
+        is_own ? carver.take(geometry.row_before(member)) : blocks.before(member, geometry.row_before(member));
+    wiring.before_row.push_back({geometry.rows().count(), before, geometry.row_plane_before(member)});
+    Complex* const after = is_own ? before : blocks.after(member, geometry.row_after(member));
+    wiring.after_row.push_back({geometry.rows(member).count(), after, geometry.row_plane_after(member)});
+  }
+}
+
+void place_column(const Geometry& geometry, Direction direction, Complex* spectral, Carver& carver, Wiring& wiring) {
+  Blocks blocks{wiring.column.get(), direction, carver};
+  const bool is_forward = direction == Direction::forward;
+  const Index plane = geometry.column_plane_after();
+  for (std::uint32_t member = 0; member < geometry.grid.column; ++member) {
+    const bool is_own = member == geometry.in_column;
+    const Range planes = geometry.planes(member);
+    Complex* const in_array = is_forward && spectral != nullptr ? spectral + planes.low * plane : nullptr;
+    Complex* after = in_array;
+    if (!is_forward || (!is_own && wiring.column != nullptr)) {
+      after = is_own ? carver.take(planes.count() * plane) : blocks.after(member, planes.count() * plane);
+    }
+    wiring.after_column.push_back({planes.count(), after, plane});
+    Complex* const before = is_own ? after : blocks.before(member, geometry.column_before(member));
+    wiring.before_column.push_back(
+        {geometry.spectral_rows(member).count(), before, geometry.column_plane_before(member)});
+  }
+}
+
+Index place(const Geometry& geometry, Direction direction, Complex* spectral, Wiring& wiring) {
+  Carver carver{wiring.memory.data()};
+  for (auto* segments : {&wiring.before_row, &wiring.after_row, &wiring.before_column, &wiring.after_column}) {
+    segments->clear();
+  }
+  if (geometry.grid.row > 1) {
+    place_row(geometry, Blocks{wiring.row.get(), direction, carver}, carver, wiring);
+  }
+  place_column(geometry, direction, spectral, carver, wiring);
+  return carver.taken();
+}
+
+}  // namespace
+
+Wiring wire(const Geometry& geometry, Direction direction, Complex* spectral) {
+  return wire(geometry, direction, spectral, nullptr, nullptr);
+}
+
+Wiring wire(const Geometry& geometry,
+            Direction direction,
+            Complex* spectral,
+            std::unique_ptr<Exchange> row,
+            std::unique_ptr<Exchange> column) {
+  Wiring wiring;
+  wiring.row = std::move(row);
+  wiring.column = std::move(column);
+  wiring.memory = Memory{place(geometry, direction, spectral, wiring)};
+  place(geometry, direction, spectral, wiring);
+  return wiring;
+}
+
+Index buffered(const Geometry& geometry, Direction direction, bool as_tasks) {
+  Wiring wiring;
+  const Index own_and_moved = place(geometry, direction, nullptr, wiring);
+  if (as_tasks) {
+    return own_and_moved;
+  }
+  // The same, and the blocks that tasks receive into the spectral array.
+  Index count = own_and_moved;
+  for (std::uint32_t member = 0; direction == Direction::forward && member < geometry.grid.column; ++member) {
+    count += member == geometry.in_column ? 0 : geometry.column_after(member);
+  }
+  return count;
+}
+
+}  // namespace plait::fft::detail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace plait::fft {
+
+/// Counts and places of points along an axis.
+using Index = std::int64_t;
+
+/// The points with `low[a] <= i[a] < high[a]` along each axis a; indices of the whole array.
+struct Box {
+  std::array<Index, 3> low{};
+  std::array<Index, 3> high{};
+
+  [[nodiscard]] Index extent(int axis) const noexcept { return high[axis] - low[axis]; }
+  /// Points in it; 0 when it is empty along any axis.
+  [[nodiscard]] Index volume() const noexcept { return extent(0) * extent(1) * extent(2); }
+  [[nodiscard]] bool is_empty() const noexcept { return volume() == 0; }
+  friend bool operator==(const Box&, const Box&) = default;
+};
+
+/// The points that both have; its extents are 0 where they have none.
+[[nodiscard]] Box common_part(const Box& one, const Box& other) noexcept;
+
+/// Which part of an array is on this rank, and where each of its points stands in the rank's memory: axis 2 is fastest,
+/// then axis 1.
+struct Layout {
+  std::array<Index, 3> lengths{};  ///< Of the whole array.
+  Box box;                         ///< The part that is here, in indices of the whole array. May be empty.
+  std::array<Index, 3> stride{};   ///< In elements, from a point to the next along each axis.
+
+  /// Where the point with these indices of the whole array stands: elements after the first of this rank.
+  [[nodiscard]] Index offset(Index i0, Index i1, Index i2) const noexcept {
+    return (i0 - box.low[0]) * stride[0] + (i1 - box.low[1]) * stride[1] + (i2 - box.low[2]) * stride[2];
+  }
+  /// Elements that are here.
+  [[nodiscard]] Index size() const noexcept { return box.volume(); }
+};
+
+/// `low <= i < high`.
+struct Range {
+  Index low = 0;
+  Index high = 0;
+
+  [[nodiscard]] Index count() const noexcept { return high - low; }
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+/// Part `index` of `length` points that are divided among `parts`: as equal as can be, in order; some are empty when
+/// there are more parts than points. All of this library's arrays are divided so.
+[[nodiscard]] constexpr Range part_of(Index length, std::uint32_t parts, std::uint32_t index) noexcept {
+  return {length * index / parts, length * (index + Index{1}) / parts};
+}
+
+}  // namespace plait::fft

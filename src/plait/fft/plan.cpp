@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/fft/plan.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "plait/base/error.hpp"
+#include "plait/base/topology.hpp"
+#include "plait/fft/detail/agreement.hpp"
+#include "plait/fft/detail/plan_state.hpp"
+
+namespace plait::fft {
+
+namespace {
+
+using detail::Geometry;
+using detail::PlanState;
+using detail::Wish;
+
+/// Communicators of plans begin here, four each; the program's own are taken to be below.
+constexpr std::uint32_t first_comm = 0xff4'0000;
+constexpr std::uint32_t comms_of_a_plan = 4;
+/// Messages are not cut below this: a message costs about as much as copying a few of these.
+constexpr Index piece_bytes_min = 64 * 1024;
+constexpr std::uint32_t pieces_max = 8;
+
+Wish wish_of(const task::Scheduler& scheduler,
+             const std::array<Index, 3>& lengths,
+             const PlanOptions& options,
+             Rank self) {
+  Wish wish{.lengths = lengths,
+            .row = options.grid.row,
+            .column = options.grid.column,
+            .pieces = options.pieces,
+            .kind = options.kind,
+            .effort = options.effort,
+            .workers = scheduler.worker_count()};
+  std::ranges::copy_n(options.variant.begin(),
+                      static_cast<std::ptrdiff_t>(std::min(options.variant.size(), wish.variant.size())),
+                      wish.variant.begin());
+  if (self.value() < options.nodes.size()) {
+    wish.names_node = 1;
+    wish.node = options.nodes[self.value()];
+  } else {
+    wish.node = std::hash<std::string>{}(host_name());
+  }
+  return wish;
+}
+
+/// As many that each worker has several, and messages are still long.
+std::uint32_t choose_pieces(const Geometry& geometry, std::uint32_t workers) {
+  const Index planes = part_of(geometry.lengths[0], geometry.grid.column, geometry.grid.column - 1).count();
+  const Index part = planes * geometry.lengths[1] * geometry.spectral_length * 16 / geometry.grid.row;
+  const Index block = part / std::max(geometry.grid.row, geometry.grid.column);
+  const Index by_size = std::clamp<Index>(block / piece_bytes_min, 1, pieces_max);
+  return static_cast<std::uint32_t>(
+      std::clamp<Index>(std::max<Index>(by_size, 2 * Index{workers}), 1, std::max<Index>(planes, 1)));
+}
+
+/// Bytes of what the others of row and column get from this rank in a forward transform, where `counts(rank)`.
+template <class Counts>
+std::uint64_t bytes_to_others(const PlanState& state, Counts counts) {
+  const auto& geometry = state.geometry;
+  std::uint64_t bytes = 0;
+  const BlockBytes row = geometry.row_bytes();
+  for (std::uint32_t member = 0; member < row.to.size(); ++member) {
+    bytes += counts(state.row_rank(member)) ? row.to[member] : 0;
+  }
+  const BlockBytes column = geometry.column_bytes();
+  for (std::uint32_t member = 0; member < column.to.size(); ++member) {
+    bytes += counts(state.column_rank(member)) ? column.to[member] : 0;
+  }
+  return bytes;
+}
+
+std::vector<comm::Group> groups_of(comm::Endpoint& endpoint, const PlanState& state, std::uint32_t comm) {
+  const comm::RankGrid grid{.rows = state.geometry.grid.column, .columns = state.geometry.grid.row};
+  std::vector<comm::Group> groups{comm::row_group(endpoint, grid, comm::CommId{comm}),
+                                  comm::column_group(endpoint, grid, comm::CommId{comm + 1})};
+  for (comm::Group& group : groups) {
+    std::vector<std::uint32_t> nodes;
+    for (std::size_t member = 0; member < group.size(); ++member) {
+      nodes.push_back(state.nodes[group.rank(member).value()]);
+    }
+    group.set_nodes(std::move(nodes));
+  }
+  return groups;
+}
+
+void make_lines(PlanState& state, Effort effort) {
+  const Geometry& geometry = state.geometry;
+  const Index columns = geometry.columns().count();
+  const bool has_planes = geometry.planes().count() > 0;
+  const Index rows_of_plane = geometry.rows().count();
+  state.rows = {geometry.lengths[2], has_planes ? rows_of_plane : 0, geometry.kind, effort};
+  for (const Direction direction : {Direction::forward, Direction::backward}) {
+    const auto which = static_cast<std::size_t>(direction);
+    state.along[0][which] = {geometry.lengths[0], geometry.spectral_rows().count() * columns, direction, effort};
+    state.along[1][which] = {geometry.lengths[1], has_planes ? columns : 0, direction, effort};
+  }
+  const Index longest = std::max(geometry.lengths[0], geometry.lengths[1]);
+  for (std::uint32_t worker = 0; worker < state.scheduler.worker_count(); ++worker) {
+    state.scratch.push_back(
+        {detail::Memory{longest * detail::batch_width}, detail::Memory{rows_of_plane * geometry.spectral_length}});
+  }
+}
+
+}  // namespace
+
+Plan::Plan(comm::Endpoint& endpoint,
+           task::Scheduler& scheduler,
+           std::array<Index, 3> lengths,
+           const PlanOptions& options)
+    : state_{std::make_shared<PlanState>(endpoint, scheduler)} {
+  PlanState& state = *state_;
+  const std::uint32_t comm = first_comm + comms_of_a_plan * (endpoint.claim_handler().value() & 0xffffU);
+  const comm::Group everyone{endpoint, comm::CommId{comm + 2}};
+  const std::vector<Wish> wishes = detail::agree(everyone, wish_of(scheduler, lengths, options, endpoint.self()));
+  detail::throw_if_no_array(lengths);
+  std::vector<Variant> all = variants();
+  all.insert(all.end(), options.more.begin(), options.more.end());
+  state.variant = find_variant(all, options.variant);
+  state.nodes = detail::nodes_of(wishes);
+  const RankGrid grid = detail::choose_grid(lengths, options.kind, options.grid, state.nodes);
+  state.geometry = Geometry{lengths, options.kind, grid, endpoint.self()};
+  state.physical = state.geometry.physical();
+  state.spectral = state.geometry.spectral();
+  const auto most_workers = std::ranges::max_element(wishes, {}, &Wish::workers)->workers;
+  state.pieces = options.pieces != 0 ? options.pieces : choose_pieces(state.geometry, most_workers);
+  state.messages = comm::CommId{comm + 3};
+  state.groups = groups_of(endpoint, state, comm);
+  make_lines(state, options.effort);
+}
+
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+Plan::~Plan() = default;
+
+const Layout& Plan::physical() const noexcept {
+  return state_->physical;
+}
+
+const Layout& Plan::spectral() const noexcept {
+  return state_->spectral;
+}
+
+RankGrid Plan::grid() const noexcept {
+  return state_->geometry.grid;
+}
+
+Index Plan::point_count() const noexcept {
+  const auto& lengths = state_->geometry.lengths;
+  return lengths[0] * lengths[1] * lengths[2];
+}
+
+Kind Plan::kind() const noexcept {
+  return state_->geometry.kind;
+}
+
+const std::string& Plan::variant() const noexcept {
+  return state_->variant.name;
+}
+
+std::uint32_t Plan::pieces() const noexcept {
+  return state_->pieces;
+}
+
+std::size_t Plan::execution_bytes() const noexcept {
+  const bool as_tasks = state_->runs_as_tasks();
+  return sizeof(detail::Complex) *
+         static_cast<std::size_t>(std::max(detail::buffered(state_->geometry, Direction::forward, as_tasks),
+                                           detail::buffered(state_->geometry, Direction::backward, as_tasks)));
+}
+
+std::uint64_t Plan::bytes_sent() const noexcept {
+  return bytes_to_others(*state_, [](Rank) { return true; });
+}
+
+std::uint64_t Plan::bytes_leaving_node() const noexcept {
+  const std::uint32_t here = state_->nodes[state_->endpoint.self().value()];
+  return bytes_to_others(*state_, [&](Rank rank) { return state_->nodes[rank.value()] != here; });
+}
+
+std::string Plan::describe() const {
+  const auto& geometry = state_->geometry;
+  const std::uint32_t node_count = *std::ranges::max_element(state_->nodes) + 1;
+  const auto row_nodes = [&] {
+    for (std::uint32_t member = 1; member < geometry.grid.row; ++member) {
+      if (state_->nodes[state_->row_rank(member).value()] != state_->nodes[state_->row_rank(0).value()]) {
+        return "on several nodes";
+      }
+    }
+    return "on one node";
+  };
+  return fmt::format(
+      "{} array of {} points on {} x {} ranks of {} node{}, this rank's row {}\n"
+      "exchanged by {} ({}), {} piece{} a block\n"
+      "a transform: {} bytes sent by this rank, {} of them leave the node; {} bytes of buffers\n",
+      geometry.kind == Kind::real ? "real" : "complex",
+      fmt::join(geometry.lengths, " x "),
+      geometry.grid.row,
+      geometry.grid.column,
+      node_count,
+      node_count == 1 ? "" : "s",
+      row_nodes(),
+      state_->variant.name,
+      state_->variant.summary,
+      state_->pieces,
+      state_->pieces == 1 ? "" : "s",
+      bytes_sent(),
+      bytes_leaving_node(),
+      execution_bytes());
+}
+
+std::size_t Plan::bytes_needed(const std::array<Index, 3>& lengths,
+                               const PlanOptions& options,
+                               std::uint32_t ranks,
+                               Rank rank) {
+  detail::throw_if_no_array(lengths);
+  std::vector<Variant> all = variants();
+  all.insert(all.end(), options.more.begin(), options.more.end());
+  const bool as_tasks = !find_variant(all, options.variant).make;
+  std::vector<std::uint32_t> nodes = options.nodes;
+  nodes.resize(ranks, nodes.empty() ? 0 : nodes.back());
+  const Geometry geometry{lengths, options.kind, detail::choose_grid(lengths, options.kind, options.grid, nodes), rank};
+  return sizeof(detail::Complex) *
+         static_cast<std::size_t>(std::max(detail::buffered(geometry, Direction::forward, as_tasks),
+                                           detail::buffered(geometry, Direction::backward, as_tasks)));
+}
+
+}  // namespace plait::fft
