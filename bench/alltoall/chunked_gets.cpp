@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "alltoall/family.hpp"
-#include "alltoall/window.hpp"
 
 namespace alltoall {
 
@@ -20,7 +19,7 @@ class ChunkedGets final : public Family {
       : group_{group},
         chunk_bytes_{std::min(settings.chunk_bytes, settings.block_bytes_max)},
         order_{random_order(group)},
-        window_{group, 2 * group.size() * chunk_bytes_} {}
+        window_{make_window(group, 2 * group.size() * chunk_bytes_)} {}
 
   void run(std::size_t member, Work& work) override {
     switch (Buffering{member}) {
@@ -40,12 +39,12 @@ class ChunkedGets final : public Family {
       for (std::size_t rank = 0; rank < group_.size(); ++rank) {
         put_in(at, rank, 0);
       }
-      window_.synchronise();
+      window_->synchronise();
       for (const std::size_t rank : order_) {
         fetch(at, rank, 0);
       }
-      window_.flush();
-      window_.synchronise();
+      window_->flush();
+      window_->synchronise();
     }
   }
 
@@ -53,7 +52,7 @@ class ChunkedGets final : public Family {
     for (std::size_t rank = 0; rank < group_.size(); ++rank) {
       put_in(0, rank, 0);
     }
-    window_.synchronise();
+    window_->synchronise();
     std::size_t slot = 0;
     for (std::size_t at = 0; at < buffers().block_bytes; at += chunk_bytes_, slot = 1 - slot) {
       const std::size_t next = at + chunk_bytes_;
@@ -63,8 +62,8 @@ class ChunkedGets final : public Family {
           put_in(next, index, 1 - slot);
         }
       }
-      window_.flush();
-      window_.synchronise();
+      window_->flush();
+      window_->synchronise();
     }
   }
 
@@ -73,16 +72,16 @@ class ChunkedGets final : public Family {
     return (slot * group_.size() + rank) * chunk_bytes_;
   }
   void put_in(std::size_t at, std::size_t rank, std::size_t slot) {
-    std::memcpy(window_.memory().data() + place(rank, slot), buffers().to(rank).data() + at, length(at));
+    std::memcpy(window_->memory().data() + place(rank, slot), buffers().to(rank).data() + at, length(at));
   }
   void fetch(std::size_t at, std::size_t rank, std::size_t slot) {
-    window_.get(buffers().from(rank).subspan(at, length(at)), rank, place(group_.self(), slot));
+    window_->get(buffers().from(rank).subspan(at, length(at)), rank, place(group_.self(), slot));
   }
 
   const Group& group_;
   std::size_t chunk_bytes_;
   std::vector<std::size_t> order_;
-  Window window_;
+  std::unique_ptr<plait::net::Window> window_;
 };
 
 }  // namespace

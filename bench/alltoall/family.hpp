@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/net/mpi/window.hpp"
+
 #include "alltoall/grid.hpp"
 #include "alltoall/work.hpp"
 
@@ -51,6 +53,14 @@ class Unavailable : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// A window for the ranks of a group. Collective over the world. Throws: `Unavailable` where MPI cannot make one.
+[[nodiscard]] std::unique_ptr<plait::net::Window> make_window(
+    const Group& group, std::size_t bytes, plait::net::Window::Kind kind = plait::net::Window::Kind::fetched);
+/// The ranks of a group in an order at random, another on each rank, the same in each run.
+[[nodiscard]] inline std::vector<std::size_t> random_order(const Group& group) {
+  return plait::net::random_order(group.size(), group.self());
+}
 
 /// Variants of the all-to-all that share their means (a window, requests, a graph), on one group of ranks.
 ///

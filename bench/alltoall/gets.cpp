@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "alltoall/family.hpp"
-#include "alltoall/window.hpp"
 
 namespace alltoall {
 
@@ -15,23 +14,25 @@ enum class Order : std::size_t { work_after, work_before, slices_after, slices_b
 class Gets final : public Family {
  public:
   Gets(const Group& group, const Settings& settings)
-      : group_{group}, order_{random_order(group)}, window_{group, group.size() * settings.block_bytes_max} {}
+      : group_{group},
+        order_{random_order(group)},
+        window_{make_window(group, group.size() * settings.block_bytes_max)} {}
 
   void run(std::size_t member, Work& work) override {
     const Order order{member};
-    std::memcpy(window_.memory().data(), buffers().send.data(), buffers().send.size());
-    window_.synchronise();
+    std::memcpy(window_->memory().data(), buffers().send.data(), buffers().send.size());
+    window_->synchronise();
     for (std::size_t index = 0; index < order_.size(); ++index) {
       if (order == Order::slices_between) {
         work.run_part(index, order_.size());
       }
-      window_.get(buffers().from(order_[index]), order_[index], group_.self() * buffers().block_bytes);
+      window_->get(buffers().from(order_[index]), order_[index], group_.self() * buffers().block_bytes);
     }
     if (order == Order::work_before) {
       work.run_all();
     }
-    window_.flush();
-    window_.synchronise();  // from here on the window may be written again
+    window_->flush();
+    window_->synchronise();  // from here on the window may be written again
     if (order == Order::work_after) {
       work.run_all();
     }
@@ -45,7 +46,7 @@ class Gets final : public Family {
  private:
   const Group& group_;
   std::vector<std::size_t> order_;
-  Window window_;
+  std::unique_ptr<plait::net::Window> window_;
 };
 
 }  // namespace

@@ -17,7 +17,7 @@ GridShape squarest(int ranks) {
   return shape;
 }
 
-Group::Group(MPI_Comm world, Direction direction, int color) : world_{world}, color_{color}, direction_{direction} {
+Group::Group(MPI_Comm world, Direction direction, int color) : world_{world}, direction_{direction} {
   int rank = 0;
   MPI_Comm_rank(world, &rank);
   MPI_Comm_split(world, color, rank, &comm_);
@@ -41,17 +41,6 @@ Group::Group(MPI_Comm world, Direction direction, int color) : world_{world}, co
 
 Group::~Group() {
   MPI_Comm_free(&comm_);
-}
-
-void Group::in_turn(const std::function<void()>& make) const {
-  int colors = color_ + 1;
-  MPI_Allreduce(MPI_IN_PLACE, &colors, 1, MPI_INT, MPI_MAX, world_);
-  for (int color = 0; color < colors; ++color) {
-    if (color == color_) {
-      make();
-    }
-    MPI_Barrier(world_);
-  }
 }
 
 }  // namespace alltoall

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include <mpi.h>
@@ -36,6 +35,7 @@ class Group {
   Group& operator=(Group&&) = delete;
   ~Group();
 
+  [[nodiscard]] MPI_Comm world() const noexcept { return world_; }
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
   [[nodiscard]] Direction direction() const noexcept { return direction_; }
   [[nodiscard]] std::size_t self() const noexcept { return self_; }
@@ -45,16 +45,10 @@ class Group {
   /// How many of the group share this rank's node, as MPI sees it.
   [[nodiscard]] std::size_t on_node() const noexcept { return on_node_; }
   [[nodiscard]] bool is_on_one_node() const noexcept { return on_node_ == size(); }
-  void barrier() const { MPI_Barrier(comm_); }
-  /// Calls `make` in one group after the other. Open MPI 4 names the files behind windows by the number of the
-  /// communicator, which is the same in all groups: made at once, their windows get each other's. Collective over the
-  /// world; `make` throws nothing.
-  void in_turn(const std::function<void()>& make) const;
 
  private:
   MPI_Comm world_;
   MPI_Comm comm_ = MPI_COMM_NULL;
-  int color_;
   Direction direction_;
   std::size_t self_ = 0;
   std::size_t on_node_ = 0;

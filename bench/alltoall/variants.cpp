@@ -1,8 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of variants. A new one is a file with its family and a line here; its maker is declared in family.hpp.
+#include "plait/base/error.hpp"
+
 #include "alltoall/family.hpp"
 
 namespace alltoall {
+
+std::unique_ptr<plait::net::Window> make_window(const Group& group, std::size_t bytes, plait::net::Window::Kind kind) {
+  try {
+    return std::make_unique<plait::net::Window>(group.world(), group.comm(), bytes, kind);
+  } catch (const plait::Error& error) {
+    throw Unavailable{error.what()};
+  }
+}
 
 const std::vector<FamilyEntry>& families() {
   static const std::vector<FamilyEntry> table{

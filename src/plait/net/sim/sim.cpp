@@ -116,6 +116,9 @@ struct SimNetwork::State {
   }
   void schedule(nanoseconds time, Event&& event);
   bool advance();
+  [[nodiscard]] std::optional<nanoseconds> next_event() const {
+    return events_.empty() ? std::nullopt : std::optional{events_.front().time};
+  }
   void advance_to(nanoseconds time);
 
   /// True when a post is to be refused for no reason.
@@ -537,6 +540,10 @@ std::unique_ptr<Driver> SimNetwork::driver(Rank rank) {
 
 bool SimNetwork::advance() {
   return state_->advance();
+}
+
+std::optional<nanoseconds> SimNetwork::next_event() const {
+  return state_->next_event();
 }
 
 void SimNetwork::advance_to(nanoseconds time) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "plait/base/clock.hpp"
@@ -82,6 +83,8 @@ class SimNetwork {
   /// Moves the clock to the next event and lets it happen, with all others of the same time. False
   /// when nothing will ever happen again unless a rank acts. Cost: logarithmic in events pending.
   bool advance();
+  /// When `advance` would move the clock to; nothing when it would answer false.
+  [[nodiscard]] std::optional<nanoseconds> next_event() const;
   /// Lets happen what is due up to `time` and moves the clock there.
   /// Expects: `time` is not before now.
   void advance_to(nanoseconds time);
