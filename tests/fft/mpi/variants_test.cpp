@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every variant of the exchange that calls MPI brings the right bytes: among all ranks, in rows and in columns, with
 // blocks of different lengths and none, several exchanges in flight, round after round.
+#include "plait/fft/mpi/variants.hpp"
+
 #include <cstring>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
-#include "plait/fft/mpi/variants.hpp"
 #include "plait/net/mpi/session.hpp"
 #include "plait/runtime/runtime.hpp"
 
