@@ -85,7 +85,8 @@ struct NamedMachine {
 constexpr double packet_bytes = 4096 + 40;  // with the header of comm/wire.hpp
 
 std::vector<NamedMachine> machines() {
-  using namespace std::chrono_literals;
+  using std::chrono_literals::operator""us;
+  using std::chrono_literals::operator""ns;
   const double block = seconds_a_block();
   const plait::net::LogGP fitted{
       .latency = 2us, .overhead = 1us, .gap = 1us, .per_byte_ns = (1e9 * block - 1000) / packet_bytes};

@@ -6,7 +6,9 @@
 namespace fft_scale {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""us;
+using std::chrono_literals::operator""ns;
+using std::chrono_literals::operator""ms;
 using plait::nanoseconds;
 
 constexpr Machine machine{.cost = {.latency = 2us, .overhead = 1us, .gap = 1us, .per_byte_ns = 2},

@@ -3,7 +3,7 @@
 // blocks of different lengths and none, several exchanges in flight, round after round.
 #include "plait/fft/mpi/variants.hpp"
 
-#include <cstring>
+#include <bit>
 #include <map>
 #include <set>
 
@@ -44,7 +44,7 @@ class Rounds {
     for (std::size_t member = 0; member < group_.size(); ++member) {
       const std::span<std::byte> block = exchange_->to(member);
       ASSERT_EQ(block.size(), length_of(self(), rank(member), number_));
-      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % 64, 0U);
+      EXPECT_EQ(std::bit_cast<std::uintptr_t>(block.data()) % 64, 0U);
       for (std::size_t index = 0; index < block.size(); ++index) {
         block[index] = std::byte{value_of(self(), rank(member), round + number_, index)};
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CrB, CrN, CsB, CsN, CoM and SHM: blocks stand in a window, and those that they are for fetch them.
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -23,7 +24,7 @@ class HeldWindow {
       : members_{members} {
     const auto held = members.calls();
     window_.emplace(members.world(), members.comm(), bytes + Places::alignment, kind);
-    const auto address = reinterpret_cast<std::uintptr_t>(window_->memory().data());
+    const auto address = std::bit_cast<std::uintptr_t>(window_->memory().data());
     shift_ = (Places::alignment - address % Places::alignment) % Places::alignment;
   }
   HeldWindow(const HeldWindow&) = delete;
