@@ -6,11 +6,10 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include "pic/blocks.hpp"
-#include "pic/mpi/mpi_ranks.hpp"
 #include "pic/parallel/collection_way.hpp"
+#include "pic/run_on_ranks.hpp"
 #include "support/report.hpp"
 
 namespace {
@@ -98,15 +97,5 @@ int main(int argc, char** argv) {
       2,
       argc,
       argv};
-  plait::MpiSession session{argc, argv, true};
-  try {
-    plait::Runtime runtime{MPI_COMM_WORLD};
-    pic::MpiRanks ranks{MPI_COMM_WORLD};
-    measure(report, runtime, ranks);
-    if (ranks.self() == 0) {
-      report.finish();
-    }
-  } catch (const std::exception& error) {
-    session.fail("bench overdecomposition", error);
-  }
+  bench::run_on_ranks(report, argc, argv, measure);
 }

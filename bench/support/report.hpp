@@ -62,6 +62,7 @@ class Report {
   Report(std::string name, std::string claim, unsigned ranks, int argc, char** argv)
       : Report{std::move(name), std::move(claim), Place{.ranks = {ranks}}, argc, argv} {}
 
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool is_full() const noexcept { return is_full_; }
   /// Whether to measure on the modelled network of `net::Sim` instead: asked for by `--model`, on one rank.
   [[nodiscard]] bool is_model() const noexcept { return is_model_; }

@@ -13,10 +13,10 @@
 
 #include "plait/base/clock.hpp"
 #include "plait/base/error.hpp"
-#include "plait/comm/endpoint.hpp"
 #include "plait/net/sim/sim.hpp"
 #include "plait/task/scheduler.hpp"
-#include "plait/trace/recorder.hpp"
+
+#include "task/flow/flow_ranks.hpp"
 
 namespace plait::data::test {
 
@@ -91,25 +91,7 @@ class SharedSim {
   net::SimNetwork network_;
 };
 
-/// One rank on it, with what a collection needs of a runtime.
-class SimRank {
- public:
-  SimRank(SharedSim& sim, std::uint32_t rank, std::uint32_t workers)
-      : driver_{sim.driver(Rank{rank})}, scheduler_{endpoint_, recorder_, {.worker_count = workers}} {}
-
-  [[nodiscard]] comm::Endpoint& messages() noexcept { return endpoint_; }
-  [[nodiscard]] task::Scheduler& scheduler() noexcept { return scheduler_; }
-  [[nodiscard]] trace::Recorder& trace() noexcept { return recorder_; }
-  [[nodiscard]] Rank self() const noexcept { return endpoint_.self(); }
-  [[nodiscard]] std::uint32_t rank_count() const noexcept { return endpoint_.rank_count(); }
-
- private:
-  SteadyClock clock_;
-  trace::Recorder recorder_{clock_};
-  std::unique_ptr<net::Driver> driver_;
-  comm::Endpoint endpoint_{*driver_, recorder_};
-  task::Scheduler scheduler_;
-};
+using SimRank = task::test::FlowRank;
 
 struct SimLayout {
   std::uint32_t ranks;
@@ -124,7 +106,8 @@ inline std::vector<std::string> errors_of_simulated(const SimLayout& layout,
   std::vector<std::string> errors(layout.ranks);
   std::vector<std::unique_ptr<SimRank>> ranks;  // all stay until the last has ended
   for (std::uint32_t rank = 0; rank < layout.ranks; ++rank) {
-    ranks.push_back(std::make_unique<SimRank>(sim, rank, layout.workers));
+    ranks.push_back(
+        std::make_unique<SimRank>(sim.driver(Rank{rank}), task::SchedulerOptions{.worker_count = layout.workers}));
   }
   std::atomic<std::uint32_t> ended = 0;
   std::vector<std::jthread> threads;

@@ -15,8 +15,8 @@
 
 #include "plait/base/error.hpp"
 
-#include "data/temporary_folder.hpp"
 #include "runtime/loopback_run.hpp"
+#include "trace/temporary_folder.hpp"
 
 namespace plait::data::hdf5 {
 namespace {
@@ -126,7 +126,7 @@ void expect_words(const std::string& sentence, const std::vector<std::string>& w
 TEST(CheckpointFiles, give_every_element_to_one_rank_whatever_the_numbers_of_ranks) {
   for (const std::uint64_t elements : {1U, 11U}) {
     for (const std::uint32_t writers : {1U, 3U, 4U}) {
-      const data::test::TemporaryFolder folder;
+      const plait::test::TemporaryFolder folder;
       write(folder.path(), writers, 12, elements);
       for (const std::uint32_t readers : {1U, 2U, 3U, 5U}) {
         Gathered gathered;
@@ -152,7 +152,7 @@ TEST(CheckpointFiles, give_every_element_to_one_rank_whatever_the_numbers_of_ran
 }
 
 TEST(CheckpointFiles, spread_elements_of_equal_size_evenly_over_another_number_of_ranks) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const auto hundred = [](Runtime& runtime) {
     Checkpoint checkpoint{.program = "walk"};
     PackedElements& mine = checkpoint.collections.emplace_back();
@@ -171,7 +171,7 @@ TEST(CheckpointFiles, spread_elements_of_equal_size_evenly_over_another_number_o
 }
 
 TEST(CheckpointFiles, put_elements_where_the_program_wants_them) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   write(folder.path(), 2, 5);
   Gathered gathered;
   const auto cyclic = [](ElementId id) { return Rank{static_cast<std::uint32_t>(id.value() % 3)}; };
@@ -187,7 +187,7 @@ TEST(CheckpointFiles, put_elements_where_the_program_wants_them) {
 }
 
 TEST(CheckpointFiles, find_nothing_in_a_folder_that_is_empty_or_not_there) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   std::ofstream{folder.path() / "checkpoint-notes.h5"} << "not a step";
   for (const Folder& place : {folder.path(), folder.path() / "nowhere"}) {
     on_ranks(2, [&](Runtime& runtime) {
@@ -198,7 +198,7 @@ TEST(CheckpointFiles, find_nothing_in_a_folder_that_is_empty_or_not_there) {
 }
 
 TEST(CheckpointFiles, keep_as_many_as_they_should) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   on_ranks(2, [&](Runtime& runtime) {
     CheckpointFiles files{runtime.messages(), {.folder = folder.path() / "new", .name = "ring", .keep = 3}};
     for (const std::uint64_t step : {1U, 2U, 3U, 4U, 5U}) {
@@ -212,7 +212,7 @@ TEST(CheckpointFiles, keep_as_many_as_they_should) {
 }
 
 TEST(CheckpointFiles, of_another_run_are_not_overwritten_and_those_of_steps_given_up_go) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   for (const std::uint64_t step : {10U, 20U}) {
     write(folder.path(), 1, step);
   }
@@ -288,7 +288,7 @@ std::vector<Harm> harms() {
 TEST(CheckpointFiles, that_are_not_whole_are_refused_and_the_older_one_is_used) {
   for (const Harm& harm : harms()) {
     SCOPED_TRACE(harm.what);
-    const data::test::TemporaryFolder folder;
+    const plait::test::TemporaryFolder folder;
     on_ranks(1, [&](Runtime& runtime) {
       CheckpointFiles files{runtime.messages(), {folder.path()}};
       for (const std::uint64_t step : {10U, 26U}) {
@@ -321,7 +321,7 @@ TEST(CheckpointFiles, that_are_not_whole_are_refused_and_the_older_one_is_used) 
 }
 
 TEST(CheckpointFiles, of_another_program_are_refused) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   write(folder.path(), 1, 3);
   expect_words(refusal(2,
                        [&](Runtime& runtime) {
@@ -343,7 +343,7 @@ class HalfWriter final : public SlabWriter {
 };
 
 TEST(CheckpointFiles, that_cannot_be_written_leave_the_older_ones_as_they_are) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   write(folder.path(), 1, 10);
   const std::vector<std::string> names = names_in(folder.path());
   const std::string older = contents(folder.path() / names.front());
@@ -390,7 +390,7 @@ struct SmallDisk {
 };
 
 TEST(CheckpointFiles, that_fill_the_disk_leave_the_older_one_to_be_read) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const SmallDisk disk{folder.path()};
   if (!disk.is_there) {
     GTEST_SKIP() << "a small disk needs the right to mount one";
@@ -417,7 +417,7 @@ TEST(CheckpointFiles, in_a_folder_that_cannot_be_made_are_refused) {
 }
 
 TEST(CheckpointFiles, are_not_written_by_ranks_that_do_not_agree) {
-  const data::test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const std::vector<std::pair<std::function<void(Checkpoint&)>, std::string>> cases{
       {[](Checkpoint& one) { one.step = 2; }, "rank 1"},
       {[](Checkpoint& one) { one.values["time"] = 0.5; }, "rank 1"},

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "plait/base/clock.hpp"
@@ -18,11 +19,11 @@
 
 namespace plait::task::test {
 
-/// One rank on a loopback network, with what a flow needs of a runtime.
+/// One rank on a network, with what a flow or a collection needs of a runtime.
 class FlowRank {
  public:
-  FlowRank(net::LoopbackNetwork& network, std::uint32_t rank, const SchedulerOptions& options)
-      : driver_{network.driver(Rank{rank})}, scheduler_{endpoint_, recorder_, options} {}
+  FlowRank(std::unique_ptr<net::Driver> driver, const SchedulerOptions& options)
+      : driver_{std::move(driver)}, scheduler_{endpoint_, recorder_, options} {}
 
   [[nodiscard]] comm::Endpoint& messages() noexcept { return endpoint_; }
   [[nodiscard]] Scheduler& scheduler() noexcept { return scheduler_; }
@@ -47,7 +48,7 @@ inline std::vector<std::string> errors_of_ranks(std::uint32_t rank_count,
   {
     std::vector<std::unique_ptr<FlowRank>> ranks;  // all stay until the last has ended
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-      ranks.push_back(std::make_unique<FlowRank>(network, rank, options));
+      ranks.push_back(std::make_unique<FlowRank>(network.driver(Rank{rank}), options));
     }
     std::vector<std::jthread> threads;
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
