@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace dns {
+
+/// What keeps turbulence going, at low wave numbers.
+enum class ForcingKind : std::uint8_t {
+  none,
+  hold_energy,     ///< After each step each shell up to `wavenumber_max` gets back the energy that it had at first.
+  constant_power,  ///< The modes up to `wavenumber_max` are scaled after each step, so that power x dt comes in.
+  stochastic,      ///< A random acceleration of each mode up to `wavenumber_max`; see `variance`.
+};
+
+struct Forcing {
+  ForcingKind kind = ForcingKind::none;
+  /// Modes with 0 < |k| <= this are forced.
+  double wavenumber_max = 2;
+  /// Of `constant_power`: energy per mass and time.
+  double power = 0.1;
+  /// Of `stochastic`: each complex component of the acceleration of each mode is an Ornstein-Uhlenbeck process of this
+  /// variance and this time of correlation, made free of divergence. Eswaran and Pope, "An examination of forcing in
+  /// direct numerical simulations of turbulence", Computers and Fluids 16, 1988.
+  double variance = 0.01;
+  double correlation_time = 1;
+  std::uint64_t seed = 1;
+};
+
+/// Something that the flow carries along and that diffuses: d theta/dt + u . (grad theta + G) = nu / Sc laplace theta.
+struct ScalarPhysics {
+  std::string name = "scalar";
+  double schmidt = 1;                     ///< Viscosity over diffusivity.
+  std::array<double, 3> mean_gradient{};  ///< G: the scalar is G . x and, on top of it, what is computed.
+};
+
+/// Incompressible flow in a periodic box of 2 pi: du/dt = u x omega - grad p + nu laplace u + f, div u = 0.
+struct Physics {
+  double viscosity = 0.01;
+  Forcing forcing;
+  std::vector<ScalarPhysics> scalars;
+};
+
+enum class Integrator : std::uint8_t { rk2, rk4 };
+
+/// What is done about products, which have wave numbers that the grid cannot tell from lower ones. h: the grid's step.
+enum class Dealiasing : std::uint8_t {
+  none,               ///< Nothing, but that the modes at half the points are zero.
+  truncation,         ///< Only |k_a| < N_a / 3 along each axis a: exact.
+  phase_shift,        ///< Mean of two grids h / 2 apart, and |k| < sqrt(2) / 3 N: exact, for twice the transforms.
+  phase_shift_step,   ///< Stages of a step alternate between the two grids: aliasing cancels but for O(dt).
+  phase_shift_random  ///< As before, and both grids are shifted by a new random part of h each step.
+};
+
+/// How the equations are solved. Viscosity and diffusion are exact in time (integrating factors).
+struct Scheme {
+  Integrator integrator = Integrator::rk4;
+  Dealiasing dealiasing = Dealiasing::truncation;
+  std::uint64_t seed = 1;  ///< Of `phase_shift_random`.
+};
+
+/// The largest stable Courant number, dt times the largest sum over axes of |u_a| / h_a: where the advection of the
+/// largest wave number that is kept reaches the end of the integrator's stable range, 2 sqrt(2) of the fourth order
+/// scheme. That of second order is weakly unstable everywhere; 1 is taken, where a mode that is only advected grows by
+/// an eighth a step; viscosity usually takes more.
+[[nodiscard]] double courant_limit(const Scheme& scheme);
+
+/// How many right-hand sides a step takes, and how many transforms one of them does.
+[[nodiscard]] int stage_count(const Scheme& scheme);
+[[nodiscard]] int transforms_per_step(const Scheme& scheme, std::size_t scalars);
+
+}  // namespace dns
