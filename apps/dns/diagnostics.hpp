@@ -44,7 +44,7 @@ struct Diagnostics {
   std::vector<double> transfer;  ///< T(k): what advection brings into each shell; sums up to 0.
 };
 
-/// How much to measure: sums over modes, which cost a thousandth of a step, or all, which costs about a step's stage.
+/// How much to measure: sums over modes, which cost a few hundredths of a step, or all, which costs about two stages.
 enum class Detail : std::uint8_t { modes, all };
 
 }  // namespace dns

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -62,10 +63,9 @@ struct Scheme {
   std::uint64_t seed = 1;  ///< Of `phase_shift_random`.
 };
 
-/// The largest stable Courant number, dt times the largest sum over axes of |u_a| / h_a: where the advection of the
-/// largest wave number that is kept reaches the end of the integrator's stable range, 2 sqrt(2) of the fourth order
-/// scheme. That of second order is weakly unstable everywhere; 1 is taken, where a mode that is only advected grows by
-/// an eighth a step; viscosity usually takes more.
+/// The largest stable Courant number: dt times the largest sum over axes of |u_a| / h_a. Where the advection of the
+/// largest wave number that is kept comes to 2 sqrt(2), the end of the fourth order scheme's stable range. That of second
+/// order has none: where it comes to 1 is taken, where a mode that is only advected grows by an eighth a step at most.
 [[nodiscard]] double courant_limit(const Scheme& scheme);
 
 /// How many right-hand sides a step takes, and how many transforms one of them does.

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dns/modes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace dns {
+
+Modes::Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealiasing dealiasing)
+    : lengths_{lengths}, layout_{spectral}, dealiasing_{dealiasing} {
+  const Box& box = layout_.box;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (Index i = box.low[axis]; i < box.high[axis]; ++i) {
+      k_[axis].push_back(static_cast<double>(wave_number(i, lengths[axis])));
+    }
+  }
+  for (const double k : k_[2]) {
+    k2_twice_.push_back(k);
+    k2_twice_.push_back(k);
+  }
+  if (!box.is_empty()) {
+    for (const double k0 : k_[0]) {
+      for (const double k1 : k_[1]) {
+        const Index kept = kept_of_line(static_cast<Index>(k0), static_cast<Index>(k1));
+        kept_.push_back(static_cast<std::int32_t>(std::clamp(kept - box.low[2], Index{0}, box.extent(2))));
+      }
+    }
+  }
+
+  double largest = 0;
+  k_max_ = static_cast<double>(*std::max_element(lengths.begin(), lengths.end()));
+  for (int axis = 0; axis < 3; ++axis) {
+    std::array<Index, 3> k{};
+    while (k[axis] < lengths[axis] && is_kept(k)) {
+      ++k[axis];
+    }
+    const auto last = static_cast<double>(k[axis] - 1);
+    largest += last * last;
+    if (lengths[axis] > 1) {
+      k_max_ = std::min(k_max_, last);
+    }
+  }
+  shells_ = static_cast<std::size_t>(std::sqrt(largest) + 0.5) + 1;
+}
+
+bool Modes::is_kept(const std::array<Index, 3>& k) const noexcept {
+  const bool is_spherical = dealiasing_ != Dealiasing::none && dealiasing_ != Dealiasing::truncation;
+  const Index factor = dealiasing_ == Dealiasing::truncation ? 3 : 2;
+  double square = 0;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (factor * std::abs(k[axis]) >= lengths_[axis] && k[axis] != 0) {
+      return false;
+    }
+    const double part = static_cast<double>(k[axis]) / static_cast<double>(lengths_[axis]);
+    square += part * part;
+  }
+  // What aliasing along two axes brings here comes from beyond the sphere that has radius sqrt(2) / 3 along each axis.
+  return !is_spherical || 9 * square < 2 - 1e-9;
+}
+
+Index Modes::kept_of_line(Index k0, Index k1) const noexcept {
+  Index kept = 0;
+  Index beyond = lengths_[2] / 2 + 1;
+  while (kept < beyond) {  // the first that is not kept
+    const Index middle = (kept + beyond) / 2;
+    if (is_kept({k0, k1, middle})) {
+      kept = middle + 1;
+    } else {
+      beyond = middle;
+    }
+  }
+  return kept;
+}
+
+}  // namespace dns
