@@ -16,7 +16,8 @@
 namespace dns {
 
 /// Forces the modes of low wave numbers after each step. What is random depends on seed, step and wave number only, and
-/// each rank follows the random processes of all forced modes, which are few: nothing depends on the division among ranks.
+/// each rank follows the random processes of all forced modes, which are few: nothing depends on the division among
+/// ranks.
 class BandForcing {
  public:
   /// Throws: `plait::Error` with `bad_argument` for settings that make no sense. Borrows `modes` and `group`.
@@ -41,7 +42,7 @@ class BandForcing {
   struct Mode {
     std::size_t place = 0;
     std::array<double, 3> k{};
-    double weight = 1;      ///< 2 for modes that stand for their conjugates as well.
+    double weight = 1;  ///< 2 for modes that stand for their conjugates as well.
     std::size_t shell = 0;
     std::size_t process = 0;  ///< Which random process.
     bool is_conjugate = false;
@@ -59,7 +60,7 @@ class BandForcing {
   std::vector<Box> boxes_;
   std::size_t shells_ = 0;
   std::vector<std::array<int, 3>> processes_;  ///< Wave numbers of each.
-  std::vector<double> state_;  ///< Energies to hold by shell, or three complex accelerations a process.
+  std::vector<double> state_;                  ///< Energies to hold by shell, or three complex accelerations a process.
 };
 
 }  // namespace dns

@@ -126,8 +126,9 @@ void set_random(plait::Runtime& runtime,
                 const std::function<double(double)>& spectrum,
                 std::uint64_t seed) {
   clear(fields);
-  const auto shells = static_cast<std::size_t>(
-      std::hypot(spectral.lengths[0] / 2.0, spectral.lengths[1] / 2.0, static_cast<double>(spectral.lengths[2])) + 2);
+  const auto& n = spectral.lengths;
+  const std::array<int, 3> corner{static_cast<int>(n[0] / 2), static_cast<int>(n[1] / 2), static_cast<int>(n[2])};
+  const std::size_t shells = shell_of(corner) + 1;
   std::vector<double> energy(shells);
   for_modes(spectral, [&](std::size_t place, const std::array<int, 3>& k) {
     const std::array<Complex, 3> u = random_velocity(k, seed);
@@ -159,7 +160,10 @@ std::function<double(double)> peaked_spectrum(double energy, double peak) {
   return [shape, factor = energy / sum](double k) { return factor * shape(k); };
 }
 
-void set_single_mode(const Layout& spectral, std::vector<Complex>& scalar, const std::array<int, 3>& k, double amplitude) {
+void set_single_mode(const Layout& spectral,
+                     std::vector<Complex>& scalar,
+                     const std::array<int, 3>& k,
+                     double amplitude) {
   scalar.assign(scalar.size(), Complex{});
   add_pair(spectral, scalar, k, amplitude / 2);
 }

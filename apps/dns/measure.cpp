@@ -38,7 +38,8 @@ double real_product(Complex left, Complex right) {
   return left.real() * right.real() + left.imag() * right.imag();
 }
 
-/// Of one scalar, on this rank; `sums` has dissipation / 2 diffusivity, -production / 2 and the mean, then a shell each.
+/// Of one scalar, on this rank; `sums` has dissipation / 2 diffusivity, -production / 2 and the mean, then a shell
+/// each.
 void sum_scalar(const Modes& modes,
                 const Fields& fields,
                 const std::vector<Complex>& theta,

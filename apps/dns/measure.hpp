@@ -16,7 +16,8 @@
 namespace dns {
 
 /// Fills in what needs the modes only. Collective: one reduction of some numbers a shell.
-void measure_modes(const Modes& modes, const Fields& fields, const Physics& physics, plait::Group& group, Diagnostics& out);
+void measure_modes(
+    const Modes& modes, const Fields& fields, const Physics& physics, plait::Group& group, Diagnostics& out);
 
 /// Adds `factor` Re(conj u . n) of this rank to each shell of `transfer`.
 void add_transfer(const Modes& modes,

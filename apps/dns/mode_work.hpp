@@ -15,11 +15,11 @@ namespace dns {
 using Complex = std::complex<double>;
 using Array = std::vector<Complex>;
 
-/// What a right-hand side N is used for. With a = exp(-nu k^2 dt / 2) in a step of fourth order and exp(-nu k^2 dt) in one
-/// of second; u is the state, v what the next stage starts from, s a sum that is kept between stages.
+/// What a right-hand side N is used for. With a = exp(-nu k^2 dt / 2) in a step of fourth order and exp(-nu k^2 dt) in
+/// one of second; u is the state, v what the next stage starts from, s a sum that is kept between stages.
 enum class Update : std::uint8_t {
-  none,      ///< v = u: before the first step.
-  keep,      ///< N of the first of two grids is kept, v stays: N becomes the mean of both afterwards.
+  none,        ///< v = u: before the first step.
+  keep,        ///< N of the first of two grids is kept, v stays: N becomes the mean of both afterwards.
   rk2_first,   ///< v = a (u + dt N), u = a (u + dt/2 N)
   rk2_last,    ///< v = u = u + dt/2 N
   rk4_first,   ///< v = a (u + dt/2 N), s = a^2 (u + dt/6 N)
@@ -31,8 +31,8 @@ enum class Update : std::uint8_t {
 /// Arrays of modes that belong to one variable: a component of velocity, or a scalar.
 struct VariableArrays {
   Array* state = nullptr;
-  Array* sum = nullptr;   ///< Fourth order only.
-  Array* kept = nullptr;  ///< With two grids only.
+  Array* sum = nullptr;    ///< Fourth order only.
+  Array* kept = nullptr;   ///< With two grids only.
   Array* input = nullptr;  ///< What is transformed to points: v, shifted.
 };
 
@@ -44,7 +44,9 @@ class Shift {
   Shift(const Modes& modes, const std::array<double, 3>& distance);
 
   [[nodiscard]] bool is_any() const noexcept { return !factor_[0].empty(); }
-  [[nodiscard]] Complex of_line(std::size_t i0, std::size_t i1) const noexcept { return factor_[0][i0] * factor_[1][i1]; }
+  [[nodiscard]] Complex of_line(std::size_t i0, std::size_t i1) const noexcept {
+    return factor_[0][i0] * factor_[1][i1];
+  }
   [[nodiscard]] const Complex* along_line() const noexcept { return factor_[2].data(); }
 
  private:
@@ -57,7 +59,9 @@ class Decay {
   Decay() = default;
   Decay(const Modes& modes, double viscosity, double time);
 
-  [[nodiscard]] double of_line(std::size_t i0, std::size_t i1) const noexcept { return factor_[0][i0] * factor_[1][i1]; }
+  [[nodiscard]] double of_line(std::size_t i0, std::size_t i1) const noexcept {
+    return factor_[0][i0] * factor_[1][i1];
+  }
   /// Each twice: beside real and imaginary parts.
   [[nodiscard]] const double* along_line() const noexcept { return factor_[2].data(); }
 
@@ -74,8 +78,8 @@ struct StageWork {
   Shift next;            ///< Of the grid on which they will be made next, beyond that of `input` if it stays.
 };
 
-/// The work on modes, part by part: the end of one right-hand side and the beginning of the next in one pass through memory.
-/// Threads: any number at once, on parts that have no mode in common; not while a member is changed.
+/// The work on modes, part by part: the end of one right-hand side and the beginning of the next in one pass through
+/// memory. Threads: any number at once, on parts that have no mode in common; not while a member is changed.
 class ModeWork {
  public:
   /// The arrays of a variable. `transformed`: u x omega after a transform, and i k x v before one. Of a scalar: its

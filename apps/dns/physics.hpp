@@ -64,8 +64,9 @@ struct Scheme {
 };
 
 /// The largest stable Courant number: dt times the largest sum over axes of |u_a| / h_a. Where the advection of the
-/// largest wave number that is kept comes to 2 sqrt(2), the end of the fourth order scheme's stable range. That of second
-/// order has none: where it comes to 1 is taken, where a mode that is only advected grows by an eighth a step at most.
+/// largest wave number that is kept comes to 2 sqrt(2), the end of the fourth order scheme's stable range. That of
+/// second order has none: where it comes to 1 is taken, where a mode that is only advected grows by an eighth a step at
+/// most.
 [[nodiscard]] double courant_limit(const Scheme& scheme);
 
 /// How many right-hand sides a step takes, and how many transforms one of them does.

@@ -26,7 +26,9 @@ Speeds cross_in_place(const std::array<const double*, 3>& u,
                       const std::array<double, 3>& inverse_step) noexcept;
 
 /// flux[a] = u[a] * theta, where flux[0] has theta before.
-void flux_in_place(const std::array<const double*, 3>& u, const std::array<double*, 3>& flux, std::size_t count) noexcept;
+void flux_in_place(const std::array<const double*, 3>& u,
+                   const std::array<double*, 3>& flux,
+                   std::size_t count) noexcept;
 
 Speeds speeds(const std::array<const double*, 3>& u,
               std::size_t count,

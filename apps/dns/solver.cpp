@@ -52,9 +52,7 @@ std::vector<Evaluation> evaluations_of(const Scheme& scheme) {
 }
 
 void check(const plait::fft::Plan& plan, const Physics& physics) {
-  const auto refuse = [](const std::string& sentence) {
-    throw plait::Error{plait::ErrorCode::bad_argument, sentence};
-  };
+  const auto refuse = [](const std::string& sentence) { throw plait::Error{plait::ErrorCode::bad_argument, sentence}; };
   if (plan.kind() != plait::fft::Kind::real) {
     refuse("A flow needs a plan of real transforms.");
   }
@@ -201,7 +199,7 @@ struct Solver::State {
   bool has_new_fields = true;  ///< Somebody may have written modes that are not kept.
   bool is_prepared = false;    ///< Inputs are those of the next step.
   double decay_dt = -1;
-  double rate = -1;            ///< Not known when negative.
+  double rate = -1;  ///< Not known when negative.
   double power = 0;
 };
 
@@ -227,13 +225,13 @@ Memory Solver::memory_needed(const std::array<plait::fft::Index, 3>& lengths,
       continue;
     }
     const std::uint32_t column = ranks / row;
-    const std::uint32_t in_row = rank.value % row;
-    const std::uint32_t in_column = rank.value / row;
+    const std::uint32_t in_row = rank.value() % row;
+    const std::uint32_t in_column = rank.value() / row;
     const auto part = [](Index length, std::uint32_t parts, std::uint32_t index) {
       return static_cast<std::size_t>(plait::fft::part_of(length, parts, index).count());
     };
-    const std::size_t points = part(lengths[0], column, in_column) * part(lengths[1], row, in_row) *
-                               static_cast<std::size_t>(lengths[2]);
+    const std::size_t points =
+        part(lengths[0], column, in_column) * part(lengths[1], row, in_row) * static_cast<std::size_t>(lengths[2]);
     const std::size_t modes = static_cast<std::size_t>(lengths[0]) * part(lengths[1], column, in_column) *
                               part(lengths[2] / 2 + 1, row, in_row);
     const Memory memory{.modes = counts.modes * modes * sizeof(Complex),

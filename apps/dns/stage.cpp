@@ -160,8 +160,7 @@ Stage::Stage(plait::Runtime& runtime,
 
   ModeWork::Arrays arrays;
   const auto variable = [&](Array& state, std::size_t v) {
-    return VariableArrays{
-        &state, sum_.empty() ? nullptr : &sum_[v], kept_.empty() ? nullptr : &kept_[v], &input_[v]};
+    return VariableArrays{&state, sum_.empty() ? nullptr : &sum_[v], kept_.empty() ? nullptr : &kept_[v], &input_[v]};
   };
   for (std::size_t c = 0; c < 3; ++c) {
     arrays.velocity[c] = variable(state_.u[c], c);
@@ -228,9 +227,8 @@ void Stage::add_products(const std::vector<Tasks>& backward, const std::vector<T
   speeds_.resize(std::max(speeds_.size(), parts.size()));
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const Box& box = parts[p];
-    const plait::task::Task cross_task = graph_->task("u x omega", [this, p, box] {
-      timed([&] { speeds_[p] = cross(box); });
-    });
+    plait::task::Task cross_task =
+        graph_->task("u x omega", [this, p, box] { timed([&] { speeds_[p] = cross(box); }); });
     for (std::size_t v = 0; v < 6; ++v) {
       follow(cross_task, backward[v].writes, box);
     }
@@ -238,7 +236,7 @@ void Stage::add_products(const std::vector<Tasks>& backward, const std::vector<T
       precede(cross_task, forward[c].reads, box);
     }
     for (std::size_t s = 0; s < scalars_; ++s) {
-      const plait::task::Task flux_task = graph_->task("u theta", [this, s, box] { timed([&] { flux(s, box); }); });
+      plait::task::Task flux_task = graph_->task("u theta", [this, s, box] { timed([&] { flux(s, box); }); });
       for (std::size_t c = 0; c < 3; ++c) {
         follow(flux_task, backward[c].writes, box);
         precede(flux_task, forward[3 + 3 * s + c].reads, box);
@@ -261,17 +259,15 @@ void Stage::add_updates(const std::vector<Tasks>& backward, const std::vector<Ta
   const Box& all = plan_.spectral().box;
   const std::vector<Box> parts = disjoint_parts(forward[0].writes, all);
   for (const Box& box : parts) {
-    const plait::task::Task update = graph_->task("update of velocity", [this, box] {
-      timed([&] { work_->update_velocity(box); });
-    });
+    plait::task::Task update =
+        graph_->task("update of velocity", [this, box] { timed([&] { work_->update_velocity(box); }); });
     for (std::size_t c = 0; c < 3; ++c) {
       follow(update, forward[c].writes, box);
       follow(update, backward[c].reads, box);
     }
     for (std::size_t s = 0; s < scalars_; ++s) {
-      const plait::task::Task of_scalar = graph_->task("update of scalar", [this, s, box] {
-        timed([&] { work_->update_scalar(s, box); });
-      });
+      plait::task::Task of_scalar =
+          graph_->task("update of scalar", [this, s, box] { timed([&] { work_->update_scalar(s, box); }); });
       for (std::size_t c = 0; c < 3; ++c) {
         follow(of_scalar, forward[3 + 3 * s + c].writes, box);
       }

@@ -39,9 +39,9 @@ class PartWork {
 
 /// One right-hand side: inputs go to points, products are made there, go back, and update the modes.
 ///
-/// Transforms of 6 variables and one a scalar are in flight backward, of 3 and 3 a scalar forward. By the plan's variant
-/// PLT all is one graph: a product's task waits for its planes of all variables only, an update for its modes, so that each
-/// transform's messages travel while others compute. With other variants one follows the other.
+/// Transforms of 6 variables and one a scalar are in flight backward, of 3 and 3 a scalar forward. By the plan's
+/// variant PLT all is one graph: a product's task waits for its planes of all variables only, an update for its modes,
+/// so that each transform's messages travel while others compute. With other variants one follows the other.
 class Stage {
  public:
   /// `state` and all others must outlive it. Collective.
@@ -114,7 +114,7 @@ class Stage {
   std::array<double, 3> inverse_step_{};
 
   Fields state_;
-  std::vector<Array> sum_;    ///< As `input_`: of velocity, then of scalars.
+  std::vector<Array> sum_;  ///< As `input_`: of velocity, then of scalars.
   std::vector<Array> kept_;
   std::vector<Array> input_;
   std::array<Array, 3> transformed_;
