@@ -213,11 +213,14 @@ Solver::~Solver() = default;
 Memory Solver::memory_needed(const std::array<plait::fft::Index, 3>& lengths,
                              const plait::fft::PlanOptions& options,
                              std::uint32_t ranks,
-                             plait::Rank rank,
                              const Physics& physics,
                              const Scheme& scheme) {
   const Stage::Counts counts = Stage::counts(scheme, physics.scalars.size());
-  const std::size_t execution = plait::fft::Plan::bytes_needed(lengths, options, ranks, rank);
+  // The last of equal parts is never smaller than another.
+  const std::size_t execution = plait::fft::Plan::bytes_needed(lengths, options, ranks, plait::Rank{ranks - 1});
+  const auto part = [](Index length, std::uint32_t parts) {
+    return static_cast<std::size_t>(plait::fft::part_of(length, parts, parts - 1).count());
+  };
   Memory most;
   for (std::uint32_t row = 1; row <= ranks; ++row) {
     const bool is_possible = ranks % row == 0 && (options.grid.row == 0 || options.grid.row == row);
@@ -225,15 +228,8 @@ Memory Solver::memory_needed(const std::array<plait::fft::Index, 3>& lengths,
       continue;
     }
     const std::uint32_t column = ranks / row;
-    const std::uint32_t in_row = rank.value() % row;
-    const std::uint32_t in_column = rank.value() / row;
-    const auto part = [](Index length, std::uint32_t parts, std::uint32_t index) {
-      return static_cast<std::size_t>(plait::fft::part_of(length, parts, index).count());
-    };
-    const std::size_t points =
-        part(lengths[0], column, in_column) * part(lengths[1], row, in_row) * static_cast<std::size_t>(lengths[2]);
-    const std::size_t modes = static_cast<std::size_t>(lengths[0]) * part(lengths[1], column, in_column) *
-                              part(lengths[2] / 2 + 1, row, in_row);
+    const std::size_t points = part(lengths[0], column) * part(lengths[1], row) * part(lengths[2], 1);
+    const std::size_t modes = part(lengths[0], 1) * part(lengths[1], column) * part(lengths[2] / 2 + 1, row);
     const Memory memory{.modes = counts.modes * modes * sizeof(Complex),
                         .points = counts.points * points * sizeof(double),
                         .transforms = counts.executions * execution};

@@ -58,11 +58,11 @@ class Solver {
   Solver& operator=(Solver&&) = delete;
   ~Solver();
 
-  /// What a solver takes on `rank` of `ranks`, before anything is made. Throws: as `fft::Plan::bytes_needed`.
+  /// What a solver takes on that one of `ranks` that has most, before anything is made.
+  /// Throws: as `fft::Plan::bytes_needed`.
   [[nodiscard]] static Memory memory_needed(const std::array<plait::fft::Index, 3>& lengths,
                                             const plait::fft::PlanOptions& options,
                                             std::uint32_t ranks,
-                                            plait::Rank rank,
                                             const Physics& physics,
                                             const Scheme& scheme);
 
