@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "plait/fft/exchange.hpp"
+#include "plait/fft/plan.hpp"
+#include "plait/plait.hpp"
+
+namespace bench_fft {
+
+/// What is to be measured.
+struct Case {
+  plait::fft::Index length = 128;  ///< Of a cube.
+  std::size_t variables = 1;       ///< In flight at once.
+  plait::fft::RankGrid grid;       ///< 0: chosen.
+  std::size_t rounds = 9;          ///< In which all subjects take turns; each is there and back of all variables.
+  double seconds_max = 8;          ///< Of all rounds together; 3 are always done.
+  std::vector<std::string> variants{"PLT", "PLB", "MPI", "MIT"};
+};
+
+/// Seconds of each round on the slowest rank, by subject: the variants; "FFTW-MPI transposed", "FFTW-MPI natural";
+/// "computing": with exchanges that move nothing; "communication": MPI's and plait's exchanges alone, the faster.
+struct Measured {
+  std::map<std::string, std::vector<double>> seconds;
+  std::vector<std::string> left_out;  ///< A sentence each.
+  std::string plan;                   ///< Of PLT, as it describes itself.
+};
+
+/// Checks every result too. Collective. Throws: `plait::Error` when one is wrong.
+[[nodiscard]] Measured measure(plait::Runtime& runtime, const Case& wanted);
+
+}  // namespace bench_fft
