@@ -10,6 +10,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
+#include "plait/fft/choose.hpp"
 #include "plait/fft/detail/agreement.hpp"
 #include "plait/fft/detail/plan_state.hpp"
 
@@ -123,14 +124,22 @@ Plan::Plan(comm::Endpoint& endpoint,
   detail::throw_if_no_array(lengths);
   std::vector<Variant> all = variants();
   all.insert(all.end(), options.more.begin(), options.more.end());
-  state.variant = find_variant(all, options.variant);
+  std::uint32_t pieces = options.pieces;
+  if (options.variant == "automatic") {
+    const Choice choice = choose(endpoint, scheduler, lengths, options);
+    state.variant = find_variant(all, choice.variant);
+    pieces = choice.pieces;
+    state.measured = choice.describe();
+  } else {
+    state.variant = find_variant(all, options.variant);
+  }
   state.nodes = detail::nodes_of(wishes);
   const RankGrid grid = detail::choose_grid(lengths, options.kind, options.grid, state.nodes);
   state.geometry = Geometry{lengths, options.kind, grid, endpoint.self()};
   state.physical = state.geometry.physical();
   state.spectral = state.geometry.spectral();
   const auto most_workers = std::ranges::max_element(wishes, {}, &Wish::workers)->workers;
-  state.pieces = options.pieces != 0 ? options.pieces : choose_pieces(state.geometry, most_workers);
+  state.pieces = pieces != 0 ? pieces : choose_pieces(state.geometry, most_workers);
   state.messages = comm::CommId{comm + 3};
   state.groups = groups_of(endpoint, state, comm);
   make_lines(state, options.effort);
@@ -197,23 +206,24 @@ std::string Plan::describe() const {
     return "on one node";
   };
   return fmt::format(
-      "{} array of {} points on {} x {} ranks of {} node{}, this rank's row {}\n"
-      "exchanged by {} ({}), {} piece{} a block\n"
-      "a transform: {} bytes sent by this rank, {} of them leave the node; {} bytes of buffers\n",
-      geometry.kind == Kind::real ? "real" : "complex",
-      fmt::join(geometry.lengths, " x "),
-      geometry.grid.row,
-      geometry.grid.column,
-      node_count,
-      node_count == 1 ? "" : "s",
-      row_nodes(),
-      state_->variant.name,
-      state_->variant.summary,
-      state_->pieces,
-      state_->pieces == 1 ? "" : "s",
-      bytes_sent(),
-      bytes_leaving_node(),
-      execution_bytes());
+             "{} array of {} points on {} x {} ranks of {} node{}, this rank's row {}\n"
+             "exchanged by {} ({}), {} piece{} a block\n"
+             "a transform: {} bytes sent by this rank, {} of them leave the node; {} bytes of buffers\n",
+             geometry.kind == Kind::real ? "real" : "complex",
+             fmt::join(geometry.lengths, " x "),
+             geometry.grid.row,
+             geometry.grid.column,
+             node_count,
+             node_count == 1 ? "" : "s",
+             row_nodes(),
+             state_->variant.name,
+             state_->variant.summary,
+             state_->pieces,
+             state_->pieces == 1 ? "" : "s",
+             bytes_sent(),
+             bytes_leaving_node(),
+             execution_bytes()) +
+         (state_->measured.empty() ? "" : "chosen by measurement, several there and back:\n" + state_->measured);
 }
 
 std::size_t Plan::bytes_needed(const std::array<Index, 3>& lengths,
@@ -223,7 +233,7 @@ std::size_t Plan::bytes_needed(const std::array<Index, 3>& lengths,
   detail::throw_if_no_array(lengths);
   std::vector<Variant> all = variants();
   all.insert(all.end(), options.more.begin(), options.more.end());
-  const bool as_tasks = !find_variant(all, options.variant).make;
+  const bool as_tasks = options.variant == "automatic" || !find_variant(all, options.variant).make;
   std::vector<std::uint32_t> nodes = options.nodes;
   nodes.resize(ranks, nodes.empty() ? 0 : nodes.back());
   const Geometry geometry{lengths, options.kind, detail::choose_grid(lengths, options.kind, options.grid, nodes), rank};

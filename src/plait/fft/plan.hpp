@@ -42,7 +42,7 @@ struct PlanOptions {
   Effort effort = Effort::measure;
   /// Into how many messages each block is cut, when tasks move it. 0: chosen by size.
   std::uint32_t pieces = 0;
-  /// How `run` exchanges: one of `variants()` or of `more`.
+  /// How `run` exchanges: one of `variants()` or of `more`; "automatic": what is fastest here, see `choose`.
   std::string variant = "PLT";
   /// To choose from besides: those that need more than plait, as MPI's.
   std::vector<Variant> more;

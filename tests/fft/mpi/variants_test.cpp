@@ -3,12 +3,15 @@
 // blocks of different lengths and none, several exchanges in flight, round after round.
 #include "plait/fft/mpi/variants.hpp"
 
+#include <array>
 #include <bit>
+#include <complex>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "plait/fft/execution.hpp"
 #include "plait/net/mpi/session.hpp"
 #include "plait/runtime/runtime.hpp"
 
@@ -119,6 +122,26 @@ TEST(MpiVariants, bring_every_block_to_its_place_with_several_exchanges_in_fligh
     }
   }
   EXPECT_TRUE(left_out.empty() || left_out == (std::set<std::string>{"PIB", "PIN"}));
+}
+
+TEST(MpiVariants, are_chosen_from_alike_on_all_ranks_and_the_plan_transforms_by_what_was_chosen) {
+  Runtime runtime{MPI_COMM_WORLD};
+  PlanOptions options{.effort = Effort::estimate, .variant = "automatic", .more = mpi::variants(MPI_COMM_WORLD)};
+  const Plan plan{runtime.messages(), runtime.scheduler(), {12, 9, 10}, options};
+  std::array<char, 4> name{};
+  plan.variant().copy(name.data(), 3);
+  std::array<char, 4> first = name;
+  MPI_Bcast(first.data(), 4, MPI_CHAR, 0, MPI_COMM_WORLD);
+  EXPECT_EQ(first, name);
+  const std::vector<double> ones(static_cast<std::size_t>(plan.physical().size()), 1.0);
+  std::vector<std::complex<double>> modes(static_cast<std::size_t>(plan.spectral().size()));
+  Execution forward{plan, ones, modes};
+  forward.run();
+  const Box& box = plan.spectral().box;
+  const bool has_mean = !box.is_empty() && box.low == std::array<Index, 3>{};
+  for (std::size_t mode = 0; mode < modes.size(); ++mode) {
+    EXPECT_NEAR(std::abs(modes[mode]), has_mean && mode == 0 ? 1080.0 : 0.0, 1e-10);
+  }
 }
 
 TEST(MpiVariants, have_the_names_of_the_harness_and_twins_among_themselves) {

@@ -60,6 +60,7 @@ struct PlanState {
   std::vector<std::uint32_t> nodes;  ///< Of all ranks.
   Variant variant;
   std::uint32_t pieces = 1;
+  std::string measured;               ///< Of the variant "automatic": what led to it, for people.
   comm::CommId messages;              ///< Of tasks.
   std::vector<comm::Group> groups;    ///< The row, the column.
   RowLines rows;                      ///< All rows of one plane.

@@ -20,7 +20,8 @@ enum class When {
 using MembersPointer = std::shared_ptr<const Members>;
 
 // Each is collective over the group; those with a window are called by all groups of the world at the same time. What
-// they do is said in the table of variants. Throw: `Error` with `network` where they cannot work here; it says why.
+// they do is said in the table of variants. Throw: `Error` with `network`, on all ranks
+// alike, where they cannot work here; it says why.
 [[nodiscard]] std::unique_ptr<Exchange> make_blocking(MembersPointer members, const BlockBytes& bytes);
 [[nodiscard]] std::unique_ptr<Exchange> make_nonblocking(MembersPointer members, const BlockBytes& bytes, When when);
 [[nodiscard]] std::unique_ptr<Exchange> make_persistent(MembersPointer members, const BlockBytes& bytes, When when);

@@ -253,7 +253,12 @@ std::unique_ptr<Exchange> make_chunked_gets(MembersPointer members, const BlockB
 }
 
 std::unique_ptr<Exchange> make_shared_window(MembersPointer members, const BlockBytes& bytes) {
-  if (!members->is_on_one_node()) {
+  int is_shared = members->is_on_one_node() ? 1 : 0;
+  {
+    const auto held = members->calls();
+    MPI_Allreduce(MPI_IN_PLACE, &is_shared, 1, MPI_INT, MPI_MIN, members->world());
+  }
+  if (is_shared == 0) {
     throw Error{ErrorCode::network, "the ranks of a group do not share a node, so they can share no window (SHM)"};
   }
   return std::make_unique<SharedWindow>(std::move(members), bytes);

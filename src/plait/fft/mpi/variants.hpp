@@ -21,7 +21,7 @@ struct VariantOptions {
 /// which must end before MPI does. Several plans may share them. Making an exchange is collective over `world`: all
 /// ranks do so at the same time, each in its own group. Where one cannot work, making it throws an `Error` with
 /// `network` that says why (SHM between nodes; PIB and PIN without persistent collectives; windows across nodes in some
-/// versions of Open MPI), on all ranks of the group.
+/// versions of Open MPI), on all ranks.
 ///
 /// Threads: one at a time makes and uses them. Below MPI_THREAD_MULTIPLE they keep the endpoint out of MPI while they
 /// call it themselves.

@@ -65,8 +65,11 @@ Window::Window(MPI_Comm world, MPI_Comm group, std::size_t bytes, Kind kind) : g
   MPI_Comm_set_errhandler(group, handler);
   MPI_Errhandler_free(&handler);
   int failures = code == MPI_SUCCESS ? 0 : 1;
-  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, group);
+  MPI_Allreduce(MPI_IN_PLACE, &failures, 1, MPI_INT, MPI_SUM, world);
   if (failures > 0) {
+    if (code == MPI_SUCCESS) {
+      MPI_Win_free(&window_);
+    }
     throw Error{ErrorCode::network,
                 fmt::format("MPI cannot make a window of {} bytes here: {}", bytes, words_for(code))};
   }

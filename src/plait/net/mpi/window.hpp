@@ -28,7 +28,7 @@ class Window {
   };
 
   /// Collective over `world`, each rank with the communicator of its own group; both must live as long.
-  /// Throws: `Error` with `network` on every rank of the group where MPI cannot make it; it says why.
+  /// Throws: `Error` with `network` on every rank when MPI cannot make it in one of the groups; it says why.
   Window(MPI_Comm world, MPI_Comm group, std::size_t bytes, Kind kind = Kind::fetched);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;

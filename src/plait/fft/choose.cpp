@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/fft/choose.hpp"
+
+#include <algorithm>
+#include <complex>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+#include "plait/comm/collectives/group.hpp"
+#include "plait/comm/collectives/reduce.hpp"
+#include "plait/fft/execution.hpp"
+
+namespace plait::fft {
+
+namespace {
+
+using Complex = std::complex<double>;
+
+/// Several transforms there and back, with arrays of zeros: what is exchanged does not matter to time.
+class InFlight {
+ public:
+  InFlight(Plan plan, std::size_t count) : plan_{std::move(plan)} {
+    const std::size_t numbers_a_point = plan_.kind() == Kind::real ? 1 : 2;
+    physical_.resize(static_cast<std::size_t>(plan_.physical().size()) * numbers_a_point);
+    spectral_.resize(static_cast<std::size_t>(plan_.spectral().size()));
+    for (std::size_t one = 0; one < count; ++one) {
+      add();
+    }
+  }
+
+  void run() {
+    for (std::vector<Execution>* const executions : {&forward_, &backward_}) {
+      std::vector<Execution*> all;
+      for (Execution& execution : *executions) {
+        all.push_back(&execution);
+      }
+      fft::run(all);
+    }
+  }
+  [[nodiscard]] std::uint32_t pieces() const noexcept { return plan_.pieces(); }
+
+ private:
+  /// All read the same input; each has its own output.
+  void add() {
+    if (plan_.kind() == Kind::real) {
+      results_.emplace_back(physical_.size());
+      modes_.emplace_back(spectral_.size());
+      forward_.emplace_back(plan_, std::span<const double>{physical_}, std::span{modes_.back()});
+      backward_.emplace_back(plan_, std::span<const Complex>{spectral_}, std::span{results_.back()});
+      return;
+    }
+    const auto points = static_cast<std::size_t>(plan_.physical().size());
+    complex_physical_.resize(points);
+    complex_results_.emplace_back(points);
+    modes_.emplace_back(spectral_.size());
+    forward_.emplace_back(
+        plan_, Direction::forward, std::span<const Complex>{complex_physical_}, std::span{modes_.back()});
+    backward_.emplace_back(
+        plan_, Direction::backward, std::span<const Complex>{spectral_}, std::span{complex_results_.back()});
+  }
+
+  Plan plan_;
+  std::vector<double> physical_;
+  std::vector<Complex> spectral_;
+  std::vector<Complex> complex_physical_;
+  std::vector<std::vector<double>> results_;
+  std::vector<std::vector<Complex>> complex_results_;
+  std::vector<std::vector<Complex>> modes_;
+  std::vector<Execution> forward_;
+  std::vector<Execution> backward_;
+};
+
+class Contest {
+ public:
+  Contest(comm::Endpoint& endpoint, task::Scheduler& scheduler, const ChooseOptions& how)
+      : endpoint_{endpoint},
+        scheduler_{scheduler},
+        how_{how},
+        everyone_{endpoint, comm::CommId{first_comm + (endpoint.claim_handler().value() & 0xffffU)}} {}
+
+  /// Of what takes part, when `options` says how.
+  void add(const std::array<Index, 3>& lengths, const PlanOptions& options) {
+    Entry entry{.candidate = {.variant = options.variant, .pieces = options.pieces}};
+    try {
+      entry.transforms = std::make_unique<InFlight>(Plan{endpoint_, scheduler_, lengths, options}, how_.in_flight);
+      entry.candidate.pieces = entry.transforms->pieces();
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::network || endpoint_.failure()) {
+        throw;
+      }
+      entry.candidate.missing = error.what();
+    }
+    // Where it does not work on one rank, it works on none.
+    if (greatest(entry.candidate.missing.empty() ? 0 : 1) > 0) {
+      entry.transforms.reset();
+      if (entry.candidate.missing.empty()) {
+        entry.candidate.missing = "it cannot work on other ranks";
+      }
+    }
+    const bool is_there = std::ranges::any_of(entries_, [&](const Entry& other) {
+      return other.candidate.variant == entry.candidate.variant && other.candidate.pieces == entry.candidate.pieces;
+    });
+    if (!is_there) {
+      entries_.push_back(std::move(entry));
+    }
+  }
+
+  [[nodiscard]] Choice decide() {
+    const nanoseconds start = clock_.now();
+    for (std::size_t round = 0; round < how_.rounds + 1; ++round) {
+      double best = std::numeric_limits<double>::max();
+      for (Entry& entry : entries_) {
+        if (entry.transforms != nullptr) {
+          take_turn(entry, round == 0);  // the first round makes graphs and connections
+          best = entry.candidate.seconds > 0 ? std::min(best, entry.candidate.seconds) : best;
+        }
+      }
+      for (Entry& entry : entries_) {
+        if (round > 0 && entry.candidate.seconds > how_.slower_max * best) {
+          entry.transforms.reset();
+        }
+      }
+      if (round > 0 && greatest(std::chrono::duration<double>(clock_.now() - start).count()) >
+                           std::chrono::duration<double>(how_.time_max).count()) {
+        break;
+      }
+    }
+    return result();
+  }
+
+ private:
+  struct Entry {
+    Candidate candidate;
+    std::unique_ptr<InFlight> transforms;  ///< None when it has left.
+  };
+  /// Communicators of choices, beside those of plans.
+  static constexpr std::uint32_t first_comm = 0xff3'0000;
+
+  /// Over all ranks.
+  [[nodiscard]] double greatest(double mine) {
+    comm::all_reduce(everyone_, std::span{&mine, 1}, comm::Maximum{}).wait();
+    return mine;
+  }
+
+  void take_turn(Entry& entry, bool is_for_warming) {
+    (void)greatest(0);  // all begin together
+    const nanoseconds start = clock_.now();
+    entry.transforms->run();
+    const double seconds = greatest(std::chrono::duration<double>(clock_.now() - start).count());
+    if (!is_for_warming) {
+      double& least = entry.candidate.seconds;
+      least = least > 0 ? std::min(least, seconds) : seconds;
+    }
+  }
+
+  [[nodiscard]] Choice result() {
+    Choice choice;
+    for (Entry& entry : entries_) {
+      choice.candidates.push_back(std::move(entry.candidate));
+    }
+    std::ranges::stable_sort(choice.candidates, {}, [](const Candidate& candidate) {
+      return candidate.missing.empty() ? candidate.seconds : std::numeric_limits<double>::max();
+    });
+    choice.variant = choice.candidates.front().variant;
+    choice.pieces = choice.candidates.front().pieces;
+    return choice;
+  }
+
+  comm::Endpoint& endpoint_;
+  task::Scheduler& scheduler_;
+  const ChooseOptions how_;
+  comm::Group everyone_;
+  SteadyClock clock_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace
+
+std::string Choice::describe() const {
+  std::string text;
+  for (const Candidate& candidate : candidates) {
+    text += candidate.missing.empty() ? fmt::format("  {:<4} {:>3} piece{} {:>10.3f} ms\n",
+                                                    candidate.variant,
+                                                    candidate.pieces,
+                                                    candidate.pieces == 1 ? " " : "s",
+                                                    1e3 * candidate.seconds)
+                                      : fmt::format("  {:<4} left out: {}\n", candidate.variant, candidate.missing);
+  }
+  return text;
+}
+
+Choice choose(comm::Endpoint& endpoint,
+              task::Scheduler& scheduler,
+              const std::array<Index, 3>& lengths,
+              const PlanOptions& options,
+              const ChooseOptions& how) {
+  Contest contest{endpoint, scheduler, how};
+  std::vector<Variant> all = variants();
+  all.insert(all.end(), options.more.begin(), options.more.end());
+  for (const Variant& variant : all) {
+    PlanOptions one = options;
+    one.variant = variant.name;
+    contest.add(lengths, one);
+    if (!variant.make && options.pieces == 0) {
+      for (const std::uint32_t pieces : {1U, 2U, 4U, 8U}) {
+        one.pieces = pieces;
+        contest.add(lengths, one);
+      }
+    }
+  }
+  return contest.decide();
+}
+
+}  // namespace plait::fft
