@@ -2,11 +2,13 @@
 #include "plait/fft/execution.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <mutex>
 
 #include <gtest/gtest.h>
 
+#include "data/sim_ranks.hpp"
 #include "fft/ranks.hpp"
 
 namespace plait::fft {
@@ -127,6 +129,187 @@ TEST(Execution, transforms_as_the_definition_says_and_back) {
       }
     }
   }
+}
+
+/// Several transforms at once, there and back, of fields that differ; what differs most from what it was.
+double several_there_and_back(comm::Endpoint& endpoint, task::Scheduler& scheduler, const Case& which, int rounds) {
+  const Plan plan{endpoint, scheduler, which.lengths, options_of(which)};
+  constexpr int variables = 4;
+  std::vector<There> fields;
+  for (int i = 0; i < variables; ++i) {
+    fields.emplace_back(plan);
+    for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
+      fields.back().set(place, {test::noise(point, static_cast<std::uint64_t>(i)), 0});
+    });
+  }
+  std::vector<Execution> forward;
+  std::vector<Execution> backward;
+  for (There& field : fields) {
+    forward.push_back(field.forward());
+    backward.push_back(field.backward(1.0 / static_cast<double>(plan.point_count())));
+  }
+  double worst = 0;
+  for (int round = 0; round < rounds; ++round) {
+    // All there; then two back while two that were back go there again; then the rest.
+    std::vector<Execution*> all;
+    for (Execution& execution : forward) {
+      all.push_back(&execution);
+    }
+    run(all);
+    run(std::vector{&backward[1], &backward[0]});
+    run(std::vector{&forward[1], &backward[2], &forward[0], &backward[3]});
+    run(std::vector{&backward[0], &backward[1]});
+    for (int i = 0; i < variables; ++i) {
+      for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
+        const Complex was{test::noise(point, static_cast<std::uint64_t>(i)), 0};
+        worst = std::max(worst, std::abs(fields[static_cast<std::size_t>(i)].at(place) - was));
+      });
+    }
+  }
+  return worst;
+}
+
+TEST(Execution, many_are_in_flight_at_once) {
+  for (const char* variant : {"PLT", "PLN", "PLB"}) {
+    for (const RankGrid& grid : {RankGrid{1, 3}, RankGrid{3, 2}}) {
+      for (const std::uint32_t workers : {1U, 3U}) {
+        const Case which{{10, 9, 14}, grid, Kind::real, variant};
+        run_ranks(
+            grid.row * grid.column,
+            [&](LoopbackRank& rank) {
+              EXPECT_LT(several_there_and_back(rank.messages(), rank.scheduler(), which, 3), 3e-14);
+            },
+            workers);
+      }
+    }
+  }
+}
+
+TEST(Execution, comes_right_whatever_the_network_delays) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const Case which{{9, 10, 7}, seed % 2 == 0 ? RankGrid{2, 2} : RankGrid{1, 3}, Kind::complex, "PLT"};
+    data::test::run_simulated({which.grid.row * which.grid.column, 2}, {.seed = seed}, [&](data::test::SimRank& rank) {
+      EXPECT_LT(several_there_and_back(rank.messages(), rank.scheduler(), which, 2), 3e-14);
+    });
+  }
+}
+
+TEST(Execution, needs_no_alignment) {
+  const std::array<Index, 3> lengths{6, 5, 9};
+  run_ranks(2, [&](LoopbackRank& rank) {
+    const Plan plan{rank.messages(), rank.scheduler(), lengths, {.effort = Effort::estimate}};
+    There field{plan};
+    const auto size = static_cast<std::size_t>(plan.spectral().size());
+    std::vector<double> numbers(2 * size + 1);
+    const std::span spectral{reinterpret_cast<Complex*>(numbers.data() + 1), size};  // 8 bytes beside
+    std::vector<double> back(field.real.size() + 1);
+    Execution forward{plan, std::span<const double>{field.real}, spectral};
+    Execution backward{plan,
+                       std::span<const Complex>{spectral},
+                       std::span{back}.subspan(1),
+                       1.0 / static_cast<double>(plan.point_count())};
+    for_each_point(plan.physical(),
+                   [&](const auto& point, std::size_t place) { field.real[place] = test::noise(point, 1); });
+    forward.run();
+    backward.run();
+    for (std::size_t i = 0; i < field.real.size(); ++i) {
+      ASSERT_NEAR(back[i + 1], field.real[i], 1e-14);
+    }
+  });
+}
+
+TEST(Execution, passes_numbers_that_are_none_through_and_ends) {
+  run_ranks(2, [&](LoopbackRank& rank) {
+    const Plan plan{rank.messages(), rank.scheduler(), {4, 4, 4}, {.effort = Effort::estimate}};
+    There field{plan};
+    Execution forward = field.forward();
+    if (rank.self() == 0) {
+      field.real[0] = std::nan("");
+    }
+    forward.run();
+    for (const Complex value : field.spectral) {
+      ASSERT_TRUE(std::isnan(value.real()));
+    }
+  });
+}
+
+TEST(Execution, joins_a_graph_with_what_makes_its_input_and_uses_its_output) {
+  const std::array<Index, 3> lengths{8, 6, 10};
+  for (const RankGrid& grid : {RankGrid{1, 2}, RankGrid{2, 2}}) {
+    run_ranks(
+        grid.row * grid.column,
+        [&](LoopbackRank& rank) {
+          const Plan plan{rank.messages(),
+                          rank.scheduler(),
+                          lengths,
+                          {.grid = grid, .effort = Effort::estimate, .variant = "PLB"}};  // tasks all the same
+          There field{plan};
+          Execution forward = field.forward();
+          Execution backward = field.backward(1.0 / static_cast<double>(plan.point_count()));
+          task::Graph graph;
+          const Tasks there = forward.add_to(graph);
+          const Tasks back = backward.add_to(graph);
+          for (const Part& part : there.reads) {
+            graph
+                .task("make",
+                      [&plan, &field, box = part.box] {
+                        for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
+                          if (point[0] >= box.low[0] && point[0] < box.high[0]) {
+                            field.real[place] = test::noise(point, 7);
+                          }
+                        });
+                      })
+                .before(part.task);
+          }
+          for (const Part& reader : back.reads) {
+            for (const Part& writer : there.writes) {
+              if (!common_part(reader.box, writer.box).is_empty()) {
+                task::Task{reader.task}.after(writer.task);
+              }
+            }
+          }
+          for (const Part& writer : back.writes) {  // the same array: its input is read before
+            for (const Part& reader : there.reads) {
+              task::Task{writer.task}.after(reader.task);
+            }
+          }
+          std::atomic<int> wrong = 0;
+          for (const Part& part : back.writes) {
+            graph
+                .task("check",
+                      [&plan, &field, &wrong, box = part.box] {
+                        for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
+                          if (point[0] >= box.low[0] && point[0] < box.high[0]) {
+                            wrong += std::abs(field.real[place] - test::noise(point, 7)) > 1e-14 ? 1 : 0;
+                          }
+                        });
+                      })
+                .after(part.task);
+          }
+          for (int round = 0; round < 3; ++round) {
+            std::ranges::fill(field.real, 99);
+            rank.scheduler().run(graph);
+          }
+          EXPECT_EQ(wrong, 0);
+        },
+        2);
+  }
+}
+
+TEST(Execution, says_which_size_an_array_must_have) {
+  run_ranks(1, [](LoopbackRank& rank) {
+    const Plan plan{rank.messages(), rank.scheduler(), {4, 4, 4}, {.effort = Effort::estimate}};
+    std::vector<double> real(60);
+    std::vector<Complex> complex(48);
+    try {
+      const Execution wrong{plan, std::span<const double>{real}, std::span{complex}};
+      FAIL() << "an array of the wrong size was taken";
+    } catch (const Error& error) {
+      EXPECT_STREQ(error.what(),
+                   "the physical array has 60 elements on this rank, and must have 64: 4 x 4 x 4 of 4 x 4 x 4");
+    }
+    EXPECT_THROW((Execution{plan, Direction::forward, complex, complex}), Error);
+  });
 }
 
 }  // namespace

@@ -94,19 +94,22 @@ std::vector<comm::Group> groups_of(comm::Endpoint& endpoint, const PlanState& st
 
 void make_lines(PlanState& state, Effort effort) {
   const Geometry& geometry = state.geometry;
+  const auto& lengths = geometry.lengths;
   const Index columns = geometry.columns().count();
   const bool has_planes = geometry.planes().count() > 0;
-  const Index rows_of_plane = geometry.rows().count();
-  state.rows = {geometry.lengths[2], has_planes ? rows_of_plane : 0, geometry.kind, effort};
+  const Index rows = geometry.rows().count();
+  const Index sequences = geometry.column_plane_after();
+  state.rows = {lengths[2], has_planes ? rows : 0, geometry.kind, effort};
   for (const Direction direction : {Direction::forward, Direction::backward}) {
-    const auto which = static_cast<std::size_t>(direction);
-    state.along[0][which] = {geometry.lengths[0], geometry.spectral_rows().count() * columns, direction, effort};
-    state.along[1][which] = {geometry.lengths[1], has_planes ? columns : 0, direction, effort};
+    detail::Lines& lines = state.lines[static_cast<std::size_t>(direction)];
+    lines.along_axis_1 = {{lengths[1], has_planes ? columns : 0, columns}, direction, effort};
+    lines.in_array = {{lengths[0], sequences, sequences}, direction, effort};
+    lines.in_strip = {{lengths[0], sequences, detail::strip_width(lengths[0])}, direction, effort};
   }
-  const Index longest = std::max(geometry.lengths[0], geometry.lengths[1]);
+  const Index plane =
+      std::max({rows * geometry.spectral_length, lengths[1] * columns, lengths[0] * detail::strip_width(lengths[0])});
   for (std::uint32_t worker = 0; worker < state.scheduler.worker_count(); ++worker) {
-    state.scratch.push_back(
-        {detail::Memory{longest * detail::batch_width}, detail::Memory{rows_of_plane * geometry.spectral_length}});
+    state.scratch.push_back({detail::Memory{plane}, detail::Memory{rows * lengths[2]}});
   }
 }
 

@@ -17,12 +17,19 @@ namespace plait::fft::detail {
 
 using Complex = std::complex<double>;
 
-/// Sequences that are transformed at once along axes 0 and 1: two cache lines of each row of memory.
-inline constexpr Index batch_width = 8;
+/// Sequences along axis 0 that are transformed at once: so many that the memory they stand in is read in long runs, so
+/// few that they fit into a core's second cache.
+[[nodiscard]] Index strip_width(Index length) noexcept;
 
 inline constexpr std::size_t cache_line_bytes = 64;
 
-/// Memory for complex numbers, aligned to cache lines, not set.
+struct FreeAligned {
+  std::size_t alignment = cache_line_bytes;
+  void operator()(Complex* data) const noexcept { ::operator delete(data, std::align_val_t{alignment}); }
+};
+
+/// Memory for complex numbers, aligned to cache lines, not set; in huge pages where it is large and the system has
+/// them.
 class Memory {
  public:
   Memory() = default;
@@ -30,10 +37,7 @@ class Memory {
   [[nodiscard]] Complex* data() const noexcept { return data_.get(); }
 
  private:
-  struct Free {
-    void operator()(Complex* data) const noexcept { ::operator delete(data, std::align_val_t{cache_line_bytes}); }
-  };
-  std::unique_ptr<Complex, Free> data_;
+  std::unique_ptr<Complex, FreeAligned> data_;
 };
 
 struct DestroyFftwPlan {
@@ -41,32 +45,43 @@ struct DestroyFftwPlan {
 };
 using FftwPlan = std::unique_ptr<fftw_plan_s, DestroyFftwPlan>;
 
-/// Transforms of `width` sequences at once, in place: element i of sequence s at `data[i * width + s]`.
-class BatchLines {
+/// Transforms of `width` neighbouring sequences at once, in place: element i of sequence s at `data[i * stride + s]`.
+class StripLines {
  public:
-  BatchLines() = default;
-  /// Plans nothing when `width` is 0.
-  BatchLines(Index length, Index width, Direction direction, Effort effort);
-  /// `data` aligned to cache lines. Any number of threads at once, on data of their own.
+  /// What is transformed at once.
+  struct Shape {
+    Index length = 0;
+    Index width = 0;
+    Index stride = 0;
+  };
+
+  StripLines() = default;
+  /// Plans nothing when the width is 0.
+  StripLines(const Shape& shape, Direction direction, Effort effort);
+  /// Expects: `can_run(data)`. Any number of threads at once, on data of their own.
   void run(Complex* data) const;
+  /// Whether memory is aligned as vectors want it: memory of this library's own always is.
+  [[nodiscard]] static bool can_run(const void* data) noexcept;
 
  private:
   FftwPlan plan_;
 };
 
-/// Transforms of `count` rows along axis 2 between physical memory of any alignment and rows of complex numbers.
+/// Transforms of `count` rows along axis 2 between physical memory and rows of complex numbers.
 class RowLines {
  public:
   RowLines() = default;
   /// Plans nothing when `count` is 0.
   RowLines(Index length, Index count, Kind kind, Effort effort);
-  /// `spectral` has `length / 2 + 1` numbers a row, or `length`, and is aligned to cache lines.
-  void forward(const void* physical, Complex* spectral) const;
+  /// `spectral` has `length / 2 + 1` numbers a row, or `length`. `physical` is copied to `spare` first when it is not
+  /// aligned as vectors want it, which costs less than FFTW's way of doing without.
+  void forward(const std::byte* physical, Complex* spectral, Complex* spare) const;
   /// Spoils `spectral`.
-  void backward(Complex* spectral, void* physical) const;
+  void backward(Complex* spectral, std::byte* physical, Complex* spare) const;
 
  private:
   Kind kind_ = Kind::real;
+  std::size_t physical_bytes_ = 0;
   FftwPlan forward_;
   FftwPlan backward_;
 };

@@ -17,25 +17,33 @@
 
 namespace plait::fft::detail {
 
-/// 1-D transforms along axis 0 or 1 in one direction, by batches; the last of a row of batches may be narrower.
-struct AxisLines {
-  BatchLines full;
-  BatchLines tail;
-  Index tail_width = 0;
+/// 1-D transforms along axis 0 in one direction, strip by strip; the last strip may be narrower.
+struct FarLines {
+  Index width = 0;
+  StripLines full;
+  StripLines tail;
 
-  AxisLines() = default;
-  AxisLines(Index length, Index sequences, Direction direction, Effort effort)
-      : full{length, sequences >= batch_width ? batch_width : 0, direction, effort},
-        tail{length, sequences % batch_width, direction, effort},
-        tail_width{sequences % batch_width} {}
+  FarLines() = default;
+  /// Of `sequences`, whose elements stand `stride` apart.
+  FarLines(const StripLines::Shape& all, Direction direction, Effort effort)
+      : width{strip_width(all.length)},
+        full{{all.length, all.width >= width ? width : 0, all.stride}, direction, effort},
+        tail{{all.length, all.width % width, all.stride}, direction, effort} {}
 
-  void run(Index width, Complex* batch) const { (width == batch_width ? full : tail).run(batch); }
+  void run(Index strip, Complex* data) const { (strip == width ? full : tail).run(data); }
+};
+
+/// The 1-D transforms of one direction.
+struct Lines {
+  StripLines along_axis_1;  ///< All sequences of a plane.
+  FarLines in_array;        ///< Along axis 0, where the elements stand planes apart,
+  FarLines in_strip;        ///< and where they have been brought together.
 };
 
 /// What a worker transforms in; stays in its cache.
 struct Scratch {
-  Memory batch;  ///< The sequences of one batch along axis 0 or 1.
-  Memory plane;  ///< Rows of one plane.
+  Memory plane;  ///< One plane with axis 1 or 2 whole, or a strip of sequences along axis 0.
+  Memory spare;  ///< One plane in physical space.
 };
 
 /// What a plan consists of, and what its executions share.
@@ -60,13 +68,13 @@ struct PlanState {
   std::vector<std::uint32_t> nodes;  ///< Of all ranks.
   Variant variant;
   std::uint32_t pieces = 1;
-  std::string measured;               ///< Of the variant "automatic": what led to it, for people.
-  comm::CommId messages;              ///< Of tasks.
-  std::vector<comm::Group> groups;    ///< The row, the column.
-  RowLines rows;                      ///< All rows of one plane.
-  std::array<AxisLines, 2> along[2];  ///< [axis][direction]
-  std::vector<Scratch> scratch;       ///< By worker.
-  std::uint32_t executions = 0;       ///< Made so far: numbers them alike on all ranks.
+  std::string measured;             ///< Of the variant "automatic": what led to it, for people.
+  comm::CommId messages;            ///< Of tasks.
+  std::vector<comm::Group> groups;  ///< The row, the column.
+  RowLines rows;                    ///< All rows of one plane, both directions.
+  std::array<Lines, 2> lines;       ///< By direction.
+  std::vector<Scratch> scratch;     ///< By worker.
+  std::uint32_t executions = 0;     ///< Made so far: numbers them alike on all ranks.
 };
 
 /// Complex numbers in buffers of one execution.

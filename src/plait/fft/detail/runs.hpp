@@ -8,29 +8,26 @@
 
 namespace plait::fft::detail {
 
-/// Some consecutive elements of all sequences along an axis: a part of a block, or of an array.
+/// A block of an exchange, or a part of an array: planes one after the other.
 struct Segment {
-  Index count = 0;          ///< Elements of each sequence.
-  Complex* base = nullptr;  ///< Of the first element of the first sequence.
-  Index plane_stride = 0;   ///< To the same of the next plane of axis 0; 0 when there is only one.
+  Index count = 0;          ///< Elements that it has of a sequence.
+  Complex* base = nullptr;  ///< Of its first plane.
+  Index plane_stride = 0;   ///< From each plane of axis 0 to the next, without a gap.
 };
 
-/// Where sequences along an axis stand: neighbouring ones side by side, their elements `stride` apart in each segment.
-struct Runs {
-  std::span<const Segment> segments;
-  Index stride = 0;
-};
-
-/// Which sequences: `width` of them, from `first` on, of plane `plane`.
-struct Batch {
-  Index plane = 0;
+/// Some neighbouring sequences along axis 0, counted through a plane.
+struct Strip {
   Index first = 0;
   Index width = 0;
 };
 
-/// Brings the sequences of a batch together: element i of sequence s to `to[i * batch.width + s]`.
-void gather(const Runs& from, const Batch& batch, Complex* to);
-/// The reverse, times `scale`.
-void scatter(const Complex* from, double scale, const Batch& batch, const Runs& to);
+/// Brings the sequences of a strip together, whose elements stand in planes of the blocks, one after the other: element
+/// i of sequence s to `to[i * stride + s]`.
+void gather(std::span<const Segment> from, const Strip& strip, Index stride, Complex* to);
+/// The reverse.
+void scatter(const Complex* from, Index stride, const Strip& strip, std::span<const Segment> to);
+
+/// Copies `count` numbers times `scale`.
+void copy_scaled(const Complex* from, double scale, Index count, Complex* to);
 
 }  // namespace plait::fft::detail

@@ -11,8 +11,8 @@ namespace plait::fft::detail {
 
 namespace {
 
-/// Batches between two looks at the network.
-constexpr Index batches_between_pulses = 16;
+/// Strips between two looks at the network.
+constexpr Index strips_between_pulses = 2;
 
 /// Copies columns of rows that stand `row_length` apart to, or from, a block where they stand side by side.
 struct RowPart {
@@ -69,92 +69,108 @@ std::byte* Transform::physical_plane(Index plane) const noexcept {
          static_cast<std::size_t>(plane * geometry.rows().count() * geometry.lengths[2]) * number_bytes;
 }
 
-void Transform::along_axis_1(const Runs& from, const Runs& to, Index plane, Complex* batch) const {
-  const AxisLines& lines = plan_->along[1][static_cast<std::size_t>(direction_)];
-  const double scale = direction_ == Direction::forward ? 1 : scale_;
-  const Index columns = plan_->geometry.columns().count();
-  for (Index first = 0; first < columns; first += batch_width) {
-    const Batch which{plane, first, std::min(batch_width, columns - first)};
-    gather(from, which, batch);
-    lines.run(which.width, batch);
-    scatter(batch, scale, which, to);
+void Transform::along_axis_1(Complex* plane) const {
+  if (plan_->geometry.columns().count() > 0) {
+    plan_->lines[static_cast<std::size_t>(direction_)].along_axis_1.run(plane);
   }
 }
 
-void Transform::near_forward(const Wiring& wiring, Index plane, const Scratch& scratch) const {
-  const Geometry& geometry = plan_->geometry;
-  const Index row_length = geometry.spectral_length;
-  Complex* const rows = scratch.plane.data();
-  if (geometry.rows().count() > 0) {
-    plan_->rows.forward(physical_plane(plane), rows);
-  }
-  if (geometry.grid.row == 1) {
-    const std::array<Segment, 1> whole{Segment{geometry.lengths[1], rows, 0}};
-    along_axis_1({whole, row_length}, {wiring.before_column, row_length}, plane, scratch.batch.data());
-    return;
-  }
-  for (std::uint32_t member = 0; member < geometry.grid.row; ++member) {
-    const Range columns = geometry.columns(member);
-    const Segment& block = wiring.before_row[member];
-    copy_out(rows + columns.low, {block.count, columns.count(), row_length}, block.base + plane * block.plane_stride);
+void Transform::distribute(const Complex* whole, double scale, std::span<const Segment> blocks, Index plane) {
+  for (const Segment& block : blocks) {
+    copy_scaled(whole, scale, block.plane_stride, block.base + plane * block.plane_stride);
+    whole += block.plane_stride;
   }
 }
 
-void Transform::near_backward(const Wiring& wiring, Index plane, const Scratch& scratch) const {
-  const Geometry& geometry = plan_->geometry;
-  const Index row_length = geometry.spectral_length;
-  Complex* const rows = scratch.plane.data();
-  if (geometry.grid.row == 1) {
-    const std::array<Segment, 1> whole{Segment{geometry.lengths[1], rows, 0}};
-    along_axis_1({wiring.before_column, row_length}, {whole, row_length}, plane, scratch.batch.data());
-  } else {
-    for (std::uint32_t member = 0; member < geometry.grid.row; ++member) {
-      const Range columns = geometry.columns(member);
-      const Segment& block = wiring.before_row[member];
-      copy_in(block.base + plane * block.plane_stride, {block.count, columns.count(), row_length}, rows + columns.low);
-    }
+void Transform::collect(std::span<const Segment> blocks, Index plane, double scale, Complex* whole) {
+  for (const Segment& block : blocks) {
+    copy_scaled(block.base + plane * block.plane_stride, scale, block.plane_stride, whole);
+    whole += block.plane_stride;
   }
-  if (geometry.rows().count() > 0) {
-    plan_->rows.backward(rows, physical_plane(plane));
+}
+
+void Transform::divide_rows(const Complex* rows, std::span<const Segment> blocks, Index plane) const {
+  for (std::uint32_t member = 0; member < blocks.size(); ++member) {
+    const Range columns = plan_->geometry.columns(member);
+    const Segment& block = blocks[member];
+    copy_out(rows + columns.low,
+             {block.count, columns.count(), plan_->geometry.spectral_length},
+             block.base + plane * block.plane_stride);
+  }
+}
+
+void Transform::join_rows(std::span<const Segment> blocks, Index plane, Complex* rows) const {
+  for (std::uint32_t member = 0; member < blocks.size(); ++member) {
+    const Range columns = plan_->geometry.columns(member);
+    const Segment& block = blocks[member];
+    copy_in(block.base + plane * block.plane_stride,
+            {block.count, columns.count(), plan_->geometry.spectral_length},
+            rows + columns.low);
   }
 }
 
 void Transform::near(const Wiring& wiring, const Range& planes, std::size_t worker) const {
   const Scratch& scratch = plan_->scratch[worker];
+  Complex* const whole = scratch.plane.data();
+  const bool is_alone = plan_->geometry.grid.row == 1;
+  const bool has_rows = plan_->geometry.rows().count() > 0;
   for (Index plane = planes.low; plane < planes.high; ++plane) {
     if (direction_ == Direction::forward) {
-      near_forward(wiring, plane, scratch);
+      if (has_rows) {
+        plan_->rows.forward(physical_plane(plane), whole, scratch.spare.data());
+      }
+      if (is_alone) {
+        along_axis_1(whole);
+        distribute(whole, scale_, wiring.before_column, plane);
+      } else {
+        divide_rows(whole, wiring.before_row, plane);
+      }
     } else {
-      near_backward(wiring, plane, scratch);
+      if (is_alone) {
+        collect(wiring.before_column, plane, scale_, whole);
+        along_axis_1(whole);
+      } else {
+        join_rows(wiring.before_row, plane, whole);
+      }
+      if (has_rows) {
+        plan_->rows.backward(whole, physical_plane(plane), scratch.spare.data());
+      }
     }
   }
 }
 
 void Transform::middle(const Wiring& wiring, const Range& planes, std::size_t worker) const {
-  const Index stride = plan_->geometry.columns().count();
-  const Runs in_row{wiring.after_row, stride};
-  const Runs in_column{wiring.before_column, stride};
+  Complex* const whole = plan_->scratch[worker].plane.data();
+  const bool is_forward = direction_ == Direction::forward;
   for (Index plane = planes.low; plane < planes.high; ++plane) {
-    if (direction_ == Direction::forward) {
-      along_axis_1(in_row, in_column, plane, plan_->scratch[worker].batch.data());
-    } else {
-      along_axis_1(in_column, in_row, plane, plan_->scratch[worker].batch.data());
-    }
+    collect(is_forward ? wiring.after_row : wiring.before_column, plane, 1, whole);
+    along_axis_1(whole);
+    distribute(whole, scale_, is_forward ? wiring.before_column : wiring.after_row, plane);
   }
 }
 
 void Transform::far(const Wiring& wiring, const Range& sequences, std::size_t worker) const {
   const bool is_forward = direction_ == Direction::forward;
-  const AxisLines& lines = plan_->along[0][static_cast<std::size_t>(direction_)];
-  const std::array<Segment, 1> whole{Segment{plan_->geometry.lengths[0], arrays_.spectral, 0}};
-  const Runs in_array{whole, sequence_count()};
-  const Runs in_blocks{wiring.after_column, sequence_count()};
-  Complex* const batch = plan_->scratch[worker].batch.data();
-  for (Index first = sequences.low; first < sequences.high; first += batch_width) {
-    const Batch which{0, first, std::min(batch_width, sequences.high - first)};
-    gather(is_forward ? in_blocks : in_array, which, batch);
-    lines.run(which.width, batch);
-    scatter(batch, is_forward ? scale_ : 1, which, is_forward ? in_array : in_blocks);
+  const Lines& lines = plan_->lines[static_cast<std::size_t>(direction_)];
+  const Index stride = sequence_count();
+  const std::array<Segment, 1> array{Segment{plan_->geometry.lengths[0], arrays_.spectral, stride}};
+  const std::span<const Segment> blocks = wiring.after_column;
+  // Where blocks are planes of one array, there is nothing to bring together.
+  Complex* const in_place = wiring.column == nullptr ? blocks.front().base : nullptr;
+  const Index width = lines.in_array.width;
+  for (Index first = sequences.low; first < sequences.high; first += width) {
+    const Strip strip{first, std::min(width, sequences.high - first)};
+    if (in_place != nullptr && StripLines::can_run(in_place)) {
+      if (!is_forward) {
+        gather(array, strip, stride, in_place + first);
+      }
+      lines.in_array.run(strip.width, in_place + first);
+    } else {
+      Complex* const together = plan_->scratch[worker].plane.data();
+      gather(is_forward ? blocks : array, strip, width, together);
+      lines.in_strip.run(strip.width, together);
+      scatter(together, width, strip, is_forward ? array : blocks);
+    }
   }
 }
 
@@ -213,7 +229,7 @@ void Transform::middle_in_order(const std::function<void()>& pulse) {
 }
 
 void Transform::far_in_order(const std::function<void()>& pulse) {
-  constexpr Index some = batch_width * batches_between_pulses;
+  const Index some = strip_width(plan_->geometry.lengths[0]) * strips_between_pulses;
   for (Index first = 0; first < sequence_count(); first += some) {
     far(*in_order_, {first, std::min(first + some, sequence_count())}, 0);
     pulse();

@@ -65,9 +65,13 @@ class Transform {
   // Of some of this rank's sequences along axis 0, counted through planes of the spectral array.
   void far(const Wiring& wiring, const Range& sequences, std::size_t worker) const;
 
-  void near_forward(const Wiring& wiring, Index plane, const Scratch& scratch) const;
-  void near_backward(const Wiring& wiring, Index plane, const Scratch& scratch) const;
-  void along_axis_1(const Runs& from, const Runs& to, Index plane, Complex* batch) const;
+  // Of one plane, which stands in scratch with axis 1 whole.
+  void along_axis_1(Complex* plane) const;
+  static void distribute(const Complex* whole, double scale, std::span<const Segment> blocks, Index plane);
+  static void collect(std::span<const Segment> blocks, Index plane, double scale, Complex* whole);
+  // Of one plane with axis 2 whole, when others are in the row.
+  void divide_rows(const Complex* rows, std::span<const Segment> blocks, Index plane) const;
+  void join_rows(std::span<const Segment> blocks, Index plane, Complex* rows) const;
 
   void near_in_order(const std::function<void()>& pulse);
   void middle_in_order(const std::function<void()>& pulse);

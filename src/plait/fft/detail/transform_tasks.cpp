@@ -181,14 +181,15 @@ class Transform::TaskBuilder {
   /// The tasks along axis 0, each with what it reads or writes of the spectral array.
   [[nodiscard]] std::vector<Part> far() {
     const Index sequences = transform_.sequence_count();
-    const Index batches = (sequences + batch_width - 1) / batch_width;
+    const Index width = strip_width(geometry_.lengths[0]);
+    const Index strips = (sequences + width - 1) / width;
     const auto count =
-        static_cast<std::uint32_t>(std::min(batches, tasks_a_worker * Index{plan_.scheduler.worker_count()}));
+        static_cast<std::uint32_t>(std::min(strips, tasks_a_worker * Index{plan_.scheduler.worker_count()}));
     const Index columns = geometry_.columns().count();
     std::vector<Part> parts;
     for (std::uint32_t i = 0; i < count; ++i) {
-      const Range some = part_of(batches, count, i);
-      const Range which{some.low * batch_width, std::min(some.high * batch_width, sequences)};
+      const Range some = part_of(strips, count, i);
+      const Range which{some.low * width, std::min(some.high * width, sequences)};
       const Transform* const transform = &transform_;
       task::Task task = graph_.task("fft axis 0", [transform, which](task::TaskContext& context) {
         transform->far(*transform->for_tasks_, which, context.worker().value());

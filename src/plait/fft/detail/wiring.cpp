@@ -70,14 +70,18 @@ void place_row(const Geometry& geometry, Blocks blocks, Carver& carver, Wiring& 
 void place_column(const Geometry& geometry, Direction direction, Complex* spectral, Carver& carver, Wiring& wiring) {
   Blocks blocks{wiring.column.get(), direction, carver};
   const bool is_forward = direction == Direction::forward;
+  const bool is_tasks = wiring.column == nullptr;
   const Index plane = geometry.column_plane_after();
+  Complex* const array = is_forward ? spectral : is_tasks ? carver.take(geometry.lengths[0] * plane) : nullptr;
   for (std::uint32_t member = 0; member < geometry.grid.column; ++member) {
     const bool is_own = member == geometry.in_column;
     const Range planes = geometry.planes(member);
-    Complex* const in_array = is_forward && spectral != nullptr ? spectral + planes.low * plane : nullptr;
-    Complex* after = in_array;
-    if (!is_forward || (!is_own && wiring.column != nullptr)) {
-      after = is_own ? carver.take(planes.count() * plane) : blocks.after(member, planes.count() * plane);
+    const Index count = planes.count() * plane;
+    Complex* after = array == nullptr ? nullptr : array + planes.low * plane;
+    if (!is_tasks && !is_own) {
+      after = blocks.after(member, count);
+    } else if (!is_tasks && !is_forward) {
+      after = carver.take(count);
     }
     wiring.after_column.push_back({planes.count(), after, plane});
     Complex* const before = is_own ? after : blocks.before(member, geometry.column_before(member));

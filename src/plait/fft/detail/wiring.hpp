@@ -15,16 +15,17 @@ namespace plait::fft::detail {
 /// Where the blocks of one execution's exchanges stand, by member; a member's `plane_stride` is that of its blocks.
 ///
 /// This rank's own block is the same before and after an exchange, as it does not move. Forward, blocks of the column
-/// stand after the exchange in the spectral array itself, whose planes they are.
+/// stand after the exchange in the spectral array itself, whose planes they are; backward, for tasks, they stand before
+/// it as planes of one array.
 struct Wiring {
   Memory memory;
   std::unique_ptr<Exchange> row;  ///< Nothing when tasks exchange, or nobody else is in the row.
   std::unique_ptr<Exchange> column;
-  // "Before" and "after" as in a forward transform.
-  std::vector<Segment> before_row;     ///< `count`: rows of a plane. Nothing when the row is this rank alone.
-  std::vector<Segment> after_row;      ///< `count`: the member's part of axis 1.
-  std::vector<Segment> before_column;  ///< `count`: the member's part of axis 1.
-  std::vector<Segment> after_column;   ///< `count`: the member's part of axis 0.
+  // "Before" and "after" as in a forward transform; `count`: of axis 1, but of axis 0 in `after_column`.
+  std::vector<Segment> before_row;  ///< Nothing when the row is this rank alone.
+  std::vector<Segment> after_row;
+  std::vector<Segment> before_column;
+  std::vector<Segment> after_column;
 };
 
 /// For tasks: all blocks that move stand in memory of its own, but for those in the spectral array.
