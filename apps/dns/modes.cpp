@@ -19,12 +19,10 @@ Modes::Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealia
     k2_twice_.push_back(k);
     k2_twice_.push_back(k);
   }
-  if (!box.is_empty()) {
-    for (const double k0 : k_[0]) {
-      for (const double k1 : k_[1]) {
-        const Index kept = kept_of_line(static_cast<Index>(k0), static_cast<Index>(k1));
-        kept_.push_back(static_cast<std::int32_t>(std::clamp(kept - box.low[2], Index{0}, box.extent(2))));
-      }
+  for (const double k0 : k_[0]) {
+    for (const double k1 : k_[1]) {
+      const Index kept = kept_of_line(static_cast<Index>(k0), static_cast<Index>(k1));
+      kept_.push_back(static_cast<std::int32_t>(std::clamp(kept - box.low[2], Index{0}, box.extent(2))));
     }
   }
 
@@ -36,16 +34,16 @@ Modes::Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealia
       ++k[axis];
     }
     const auto last = static_cast<double>(k[axis] - 1);
-    largest += last * last;
+    largest = is_spherical() ? std::max(largest, last * last) : largest + last * last;
     if (lengths[axis] > 1) {
       k_max_ = std::min(k_max_, last);
     }
   }
-  shells_ = static_cast<std::size_t>(std::sqrt(largest) + 0.5) + 1;
+  // A mode between two axes may lie a little further out than those on them.
+  shells_ = static_cast<std::size_t>(std::sqrt(largest) + (is_spherical() ? 1.5 : 0.5)) + 1;
 }
 
 bool Modes::is_kept(const std::array<Index, 3>& k) const noexcept {
-  const bool is_spherical = dealiasing_ != Dealiasing::none && dealiasing_ != Dealiasing::truncation;
   const Index factor = dealiasing_ == Dealiasing::truncation ? 3 : 2;
   double square = 0;
   for (int axis = 0; axis < 3; ++axis) {
@@ -56,7 +54,7 @@ bool Modes::is_kept(const std::array<Index, 3>& k) const noexcept {
     square += part * part;
   }
   // What aliasing along two axes brings here comes from beyond the sphere that has radius sqrt(2) / 3 along each axis.
-  return !is_spherical || 9 * square < 2 - 1e-9;
+  return !is_spherical() || 9 * square < 2 - 1e-9;
 }
 
 Index Modes::kept_of_line(Index k0, Index k1) const noexcept {

@@ -47,6 +47,9 @@ class Modes {
   [[nodiscard]] std::size_t shells() const noexcept { return shells_; }
 
  private:
+  [[nodiscard]] bool is_spherical() const noexcept {
+    return dealiasing_ != Dealiasing::none && dealiasing_ != Dealiasing::truncation;
+  }
   [[nodiscard]] Index kept_of_line(Index k0, Index k1) const noexcept;
 
   std::array<Index, 3> lengths_;

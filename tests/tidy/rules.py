@@ -31,7 +31,7 @@ FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
     r"src/plait/(net/mpi|data/balance/zoltan|data/hdf5/mpi|fft/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
-    r"|examples/|bench/|tests/(data/balance/zoltan|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|mpi)"
+    r"|examples/|bench/|tests/(data/balance/zoltan|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|dns|mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
