@@ -14,6 +14,7 @@
 
 #include "plait/base/random.hpp"
 #include "plait/fft/execution.hpp"
+#include "plait/fft/mpi/blocks.hpp"
 #include "plait/fft/mpi/variants.hpp"
 
 #include "fft/fftw_mpi.hpp"
@@ -50,22 +51,20 @@ struct Asked {
 
 class MovesNothing final : public Exchange {
  public:
-  explicit MovesNothing(const BlockBytes& bytes) {
-    for (const std::size_t length : bytes.to) {
-      to_.emplace_back(length / sizeof(double));
-    }
-    for (const std::size_t length : bytes.from) {
-      from_.emplace_back(length / sizeof(double));
-    }
+  explicit MovesNothing(const BlockBytes& bytes)
+      : to_places_{bytes.to}, from_places_{bytes.from}, to_{to_places_.bytes}, from_{from_places_.bytes} {
+    std::fill_n(from_.data(), from_places_.bytes, std::byte{0});
   }
-  std::span<std::byte> to(std::size_t member) override { return std::as_writable_bytes(std::span{to_[member]}); }
-  std::span<const std::byte> from(std::size_t member) override { return std::as_bytes(std::span{from_[member]}); }
+  std::span<std::byte> to(std::size_t member) override { return to_.part(to_places_, member); }
+  std::span<const std::byte> from(std::size_t member) override { return from_.part(from_places_, member); }
   void start() override {}
   void wait() override {}
 
  private:
-  std::vector<std::vector<double>> to_;
-  std::vector<std::vector<double>> from_;
+  const plait::fft::mpi::Places to_places_;
+  const plait::fft::mpi::Places from_places_;
+  const plait::fft::mpi::AlignedBytes to_;
+  const plait::fft::mpi::AlignedBytes from_;
 };
 
 /// What is transformed: shared by all subjects, as they divide it alike.
