@@ -14,10 +14,10 @@
 
 #include "plait/base/random.hpp"
 #include "plait/fft/execution.hpp"
-#include "plait/fft/mpi/blocks.hpp"
 #include "plait/fft/mpi/variants.hpp"
 
 #include "fft/fftw_mpi.hpp"
+#include "fft/moves_nothing.hpp"
 #include "support/stopwatch.hpp"
 
 namespace bench_fft {
@@ -43,28 +43,10 @@ double value_at(std::size_t variable, Index i, Index j, Index k) {
   throw plait::Error{plait::ErrorCode::user_task, fmt::format("{} gave a wrong result: {}", who, what)};
 }
 
-/// The exchanges that executions of a plan have asked for, which then move nothing.
+/// An exchange that an execution has asked for.
 struct Asked {
   plait::comm::Group group;
   BlockBytes bytes;
-};
-
-class MovesNothing final : public Exchange {
- public:
-  explicit MovesNothing(const BlockBytes& bytes)
-      : to_places_{bytes.to}, from_places_{bytes.from}, to_{to_places_.bytes}, from_{from_places_.bytes} {
-    std::fill_n(from_.data(), from_places_.bytes, std::byte{0});
-  }
-  std::span<std::byte> to(std::size_t member) override { return to_.part(to_places_, member); }
-  std::span<const std::byte> from(std::size_t member) override { return from_.part(from_places_, member); }
-  void start() override {}
-  void wait() override {}
-
- private:
-  const plait::fft::mpi::Places to_places_;
-  const plait::fft::mpi::Places from_places_;
-  const plait::fft::mpi::AlignedBytes to_;
-  const plait::fft::mpi::AlignedBytes from_;
 };
 
 /// What is transformed: shared by all subjects, as they divide it alike.
@@ -254,8 +236,8 @@ class Contest {
       options.variant = name;
       try {
         auto variables = std::make_unique<Variables>(runtime_, wanted_, options, arrays_);
-        if (name == "PLT") {
-          measured_.plan = variables->plan().describe();
+        if (name == "PLT" || name == "automatic") {
+          measured_.plan += variables->plan().describe();
         }
         subjects_.emplace_back(name, [one = variables.get()] { one->run(); });
         variables_.emplace_back(name, std::move(variables));

@@ -23,11 +23,11 @@ struct Case {
 };
 
 /// Seconds of each round on the slowest rank, by subject: the variants; "FFTW-MPI transposed", "FFTW-MPI natural";
-/// "computing": with exchanges that move nothing; "communication": MPI's and plait's exchanges alone, the faster.
+/// "computing": with exchanges that move nothing; "exchanges by plait", "exchanges by MPI": nothing else.
 struct Measured {
   std::map<std::string, std::vector<double>> seconds;
   std::vector<std::string> left_out;  ///< A sentence each.
-  std::string plan;                   ///< Of PLT, as it describes itself.
+  std::string plan;                   ///< Of PLT, and of what was chosen, as they describe themselves.
 };
 
 /// Checks every result too. Collective. Throws: `plait::Error` when one is wrong.
