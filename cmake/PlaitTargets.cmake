@@ -76,17 +76,18 @@ function(plait_library name)
   target_compile_definitions(${target} ${scope} ${arg_DEFINITIONS})
 endfunction()
 
-# plait_test(<folder>/<name> LIBRARIES <target>... [NP <n>...] [LABELS <label>...] [ARGS <argument>...])
+# plait_test(<folder>/<name> LIBRARIES <target>... [ONE_THREAD] [NP <n>...] [LABELS <label>...] [ARGS <argument>...])
 #   Builds tests/<folder>/<name>_test.cpp as test <folder>.<name>. With NP, once per rank count as
 #   <folder>.<name>.np<n> under mpiexec; such a test is left out when plait is built without MPI. A test that needs no
 #   MPI (neither NP nor the label mpi) gets the label unit and is built by the target plait_tests, not by all: tools/test
-#   runs it under the sanitizers only.
+#   runs it under the sanitizers only. ONE_THREAD says that no second thread ever starts in the test, which the thread
+#   sanitizer therefore has nothing to say of: its build leaves the test out.
 function(plait_test path)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LIBRARIES;NP;LABELS;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ONE_THREAD" "" "LIBRARIES;NP;LABELS;ARGS")
   if(arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "plait_test(${path}): unknown ${arg_UNPARSED_ARGUMENTS}")
   endif()
-  if(NOT PLAIT_BUILD_TESTS OR (arg_NP AND NOT PLAIT_WITH_MPI))
+  if(NOT PLAIT_BUILD_TESTS OR (arg_NP AND NOT PLAIT_WITH_MPI) OR (arg_ONE_THREAD AND PLAIT_SANITIZE STREQUAL "thread"))
     return()
   endif()
   string(REPLACE "/" "." name "${path}")
