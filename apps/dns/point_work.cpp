@@ -1,22 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dns/point_work.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
-#include <type_traits>
 
 namespace dns {
 
 namespace {
 
-constexpr std::size_t lanes = 8;
+constexpr std::size_t lanes = 2;
 
-/// Largest values by lane, so that compilers keep them in vectors. `x > max ? x : max` drops what is no number; the
-/// sum does not.
+/// Some doubles that are worked on as one: compilers make what instructions there are of it, where loops with a
+/// comparison stay loops.
+using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
+
+Lanes load(const double* from) noexcept {
+  Lanes values;
+  std::memcpy(&values, from, sizeof values);
+  return values;
+}
+
+void store(double* to, const Lanes& values) noexcept {
+  std::memcpy(to, &values, sizeof values);
+}
+
+/// Largest values by lane. Comparisons drop what is no number; the sum does not.
 struct Largest {
-  std::array<double, lanes> max{};
-  std::array<double, lanes> sum{};
+  Lanes max{};
+  Lanes sum{};
 
+  void add(const Lanes& values) noexcept {
+    max = values > max ? values : max;
+    sum += values;
+  }
   [[nodiscard]] double value() const noexcept {
     double largest = 0;
     double all = 0;
@@ -28,16 +46,49 @@ struct Largest {
   }
 };
 
-/// Calls `block(first, count)` with counts of `lanes`, and once with what is left.
-template <class Block>
-inline void by_lanes(std::size_t count, Block block) {
+/// Points `first` ... `first` + lanes - 1 of three arrays; those that there are not are zero.
+struct Three {
+  Lanes x;
+  Lanes y;
+  Lanes z;
+};
+
+template <class Pointer>
+Three load(const std::array<Pointer, 3>& from, std::size_t first) noexcept {
+  return {load(from[0] + first), load(from[1] + first), load(from[2] + first)};
+}
+
+template <class Pointer>
+Three load_rest(const std::array<Pointer, 3>& from, std::size_t first, std::size_t end) noexcept {
+  std::array<std::array<double, lanes>, 3> rest{};
+  for (std::size_t a = 0; a < 3; ++a) {
+    std::copy(from[a] + first, from[a] + end, rest[a].begin());
+  }
+  return {load(rest[0].data()), load(rest[1].data()), load(rest[2].data())};
+}
+
+Lanes size_of(const Lanes& x) noexcept {
+  return x < 0 ? -x : x;
+}
+
+Lanes rate_of(const Three& u, const std::array<double, 3>& inverse_step) noexcept {
+  return size_of(u.x) * inverse_step[0] + size_of(u.y) * inverse_step[1] + size_of(u.z) * inverse_step[2];
+}
+
+/// Calls `work` with all points of `u`.
+template <class Work>
+void for_points(const std::array<const double*, 3>& u, std::size_t count, Work work) {
   std::size_t i = 0;
   for (; i + lanes <= count; i += lanes) {
-    block(i, std::integral_constant<std::size_t, lanes>{});
+    work(load(u, i));
   }
   if (i < count) {
-    block(i, count - i);
+    work(load_rest(u, i, count));
   }
+}
+
+Three cross(const Three& u, const Three& w) noexcept {
+  return {u.y * w.z - u.z * w.y, u.z * w.x - u.x * w.z, u.x * w.y - u.y * w.x};
 }
 
 }  // namespace
@@ -46,28 +97,26 @@ Speeds cross_in_place(const std::array<const double*, 3>& u,
                       const std::array<double*, 3>& omega,
                       std::size_t count,
                       const std::array<double, 3>& inverse_step) noexcept {
-  const double* __restrict const u0 = u[0];
-  const double* __restrict const u1 = u[1];
-  const double* __restrict const u2 = u[2];
-  double* __restrict const w0 = omega[0];
-  double* __restrict const w1 = omega[1];
-  double* __restrict const w2 = omega[2];
-  const auto [s0, s1, s2] = inverse_step;
   Largest rate;
-  by_lanes(count, [&](std::size_t first, auto n) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const std::size_t i = first + j;
-      const double x = u1[i] * w2[i] - u2[i] * w1[i];
-      const double y = u2[i] * w0[i] - u0[i] * w2[i];
-      const double z = u0[i] * w1[i] - u1[i] * w0[i];
-      w0[i] = x;
-      w1[i] = y;
-      w2[i] = z;
-      const double here = std::fabs(u0[i]) * s0 + std::fabs(u1[i]) * s1 + std::fabs(u2[i]) * s2;
-      rate.max[j] = here > rate.max[j] ? here : rate.max[j];
-      rate.sum[j] += here;
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const Three velocity = load(u, i);
+    const Three product = cross(velocity, load(omega, i));
+    rate.add(rate_of(velocity, inverse_step));
+    store(omega[0] + i, product.x);
+    store(omega[1] + i, product.y);
+    store(omega[2] + i, product.z);
+  }
+  if (i < count) {
+    const Three velocity = load_rest(u, i, count);
+    const Three product = cross(velocity, load_rest(omega, i, count));
+    rate.add(rate_of(velocity, inverse_step));
+    for (std::size_t j = 0; i + j < count; ++j) {
+      omega[0][i + j] = product.x[j];
+      omega[1][i + j] = product.y[j];
+      omega[2][i + j] = product.z[j];
     }
-  });
+  }
   return {.rate = rate.value()};
 }
 
@@ -91,33 +140,21 @@ void flux_in_place(const std::array<const double*, 3>& u,
 Speeds speeds(const std::array<const double*, 3>& u,
               std::size_t count,
               const std::array<double, 3>& inverse_step) noexcept {
-  const auto [s0, s1, s2] = inverse_step;
   Largest rate;
   Largest square;
-  by_lanes(count, [&](std::size_t first, auto n) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const double x = u[0][first + j];
-      const double y = u[1][first + j];
-      const double z = u[2][first + j];
-      const double here = std::fabs(x) * s0 + std::fabs(y) * s1 + std::fabs(z) * s2;
-      const double of_square = x * x + y * y + z * z;
-      rate.max[j] = here > rate.max[j] ? here : rate.max[j];
-      rate.sum[j] += here;
-      square.max[j] = of_square > square.max[j] ? of_square : square.max[j];
-    }
+  for_points(u, count, [&](const Three& here) {
+    rate.add(rate_of(here, inverse_step));
+    square.add(here.x * here.x + here.y * here.y + here.z * here.z);
   });
   return {.rate = rate.value(), .square_max = square.value()};
 }
 
 std::array<double, 2> moments(const double* values, std::size_t count) noexcept {
-  std::array<double, lanes> squares{};
-  std::array<double, lanes> cubes{};
-  by_lanes(count, [&](std::size_t first, auto n) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const double x = values[first + j];
-      squares[j] += x * x;
-      cubes[j] += x * x * x;
-    }
+  Lanes squares{};
+  Lanes cubes{};
+  for_points({values, values, values}, count, [&](const Three& here) {
+    squares += here.x * here.x;
+    cubes += here.x * here.x * here.x;
   });
   std::array<double, 2> sums{};
   for (std::size_t j = 0; j < lanes; ++j) {
