@@ -87,7 +87,8 @@ class Execution {
 /// same order on all ranks, each once; of plans on one scheduler and with one variant.
 ///
 /// As tasks (PLT), all go forward whenever their data has come; the graph is made once for the same list, and kept by
-/// its first execution. Else stage by stage: while one is exchanged, the next is transformed.
+/// its first execution. Else stage by stage: while one is exchanged, the next is transformed. All workers compute;
+/// exchanges are called by the calling thread only.
 void run(std::span<Execution* const> executions);
 
 }  // namespace plait::fft

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "plait/task/scheduler.hpp"
+
 namespace plait::fft::detail {
 
 namespace {
@@ -180,59 +182,74 @@ void Transform::list_steps() {
   const bool has_middle = plan_->geometry.grid.row > 1;
   Exchange* const row = in_order_->row.get();
   Exchange* const column = in_order_->column.get();
+  const auto add = [this](Exchange* awaited, Compute compute, Exchange* started) {
+    steps_.push_back({awaited, compute, started, nullptr});
+  };
   if (direction_ == Direction::forward) {
-    steps_.push_back({nullptr, &Transform::near_in_order, has_middle ? row : column});
+    add(nullptr, &Transform::near, has_middle ? row : column);
     if (has_middle) {
-      steps_.push_back({row, &Transform::middle_in_order, column});
+      add(row, &Transform::middle, column);
     }
-    steps_.push_back({column, &Transform::far_in_order, nullptr});
+    add(column, &Transform::far, nullptr);
   } else {
-    steps_.push_back({nullptr, &Transform::far_in_order, column});
+    add(nullptr, &Transform::far, column);
     if (has_middle) {
-      steps_.push_back({column, &Transform::middle_in_order, row});
+      add(column, &Transform::middle, row);
     }
-    steps_.push_back({has_middle ? row : column, &Transform::near_in_order, nullptr});
+    add(has_middle ? row : column, &Transform::near, nullptr);
   }
 }
 
 void Transform::carry_out(std::size_t step, const std::function<void()>& pulse) {
-  const Step& now = steps_[step];
+  Step& now = steps_[step];
   if (now.awaited != nullptr) {
     now.awaited->wait();
     under_way_ = nullptr;
   }
-  (this->*now.compute)(pulse);
+  pulse_ = &pulse;
+  compute_in_order(now);
   if (now.started != nullptr) {
     now.started->start();
     under_way_ = now.started;
   }
 }
 
+std::vector<Range> Transform::parts_of(Compute compute) const {
+  const bool is_far = compute == &Transform::far;
+  const Index count = is_far ? sequence_count() : plan_->geometry.planes().count();
+  const Index at_once = is_far ? strip_width(plan_->geometry.lengths[0]) * strips_between_pulses : 1;
+  std::vector<Range> parts;
+  for (Index first = 0; first < count; first += at_once) {
+    parts.push_back({first, std::min(first + at_once, count)});
+  }
+  return parts;
+}
+
+void Transform::compute_in_order(Step& step) {
+  if (plan_->scheduler.worker_count() == 1) {
+    for (const Range& part : parts_of(step.compute)) {
+      (this->*step.compute)(*in_order_, part, 0);
+      (*pulse_)();
+    }
+    return;
+  }
+  if (!step.parts) {
+    step.parts = std::make_unique<task::Graph>();
+    for (const Range& part : parts_of(step.compute)) {
+      step.parts->task("fft part", [this, compute = step.compute, part](task::TaskContext& context) {
+        (this->*compute)(*in_order_, part, context.worker().value());
+        if (context.worker().value() == 0) {  // the thread that started the exchanges
+          (*pulse_)();
+        }
+      });
+    }
+  }
+  plan_->scheduler.run(*step.parts);
+}
+
 void Transform::advance() {
   if (under_way_ != nullptr) {
     under_way_->advance();
-  }
-}
-
-void Transform::near_in_order(const std::function<void()>& pulse) {
-  for (Index plane = 0; plane < plan_->geometry.planes().count(); ++plane) {
-    near(*in_order_, {plane, plane + 1}, 0);
-    pulse();
-  }
-}
-
-void Transform::middle_in_order(const std::function<void()>& pulse) {
-  for (Index plane = 0; plane < plan_->geometry.planes().count(); ++plane) {
-    middle(*in_order_, {plane, plane + 1}, 0);
-    pulse();
-  }
-}
-
-void Transform::far_in_order(const std::function<void()>& pulse) {
-  const Index some = strip_width(plan_->geometry.lengths[0]) * strips_between_pulses;
-  for (Index first = 0; first < sequence_count(); first += some) {
-    far(*in_order_, {first, std::min(first + some, sequence_count())}, 0);
-    pulse();
   }
 }
 

@@ -52,11 +52,13 @@ class Transform {
 
  private:
   class TaskBuilder;
-  using Compute = void (Transform::*)(const std::function<void()>& pulse);
+  /// Of planes, or of sequences.
+  using Compute = void (Transform::*)(const Wiring& wiring, const Range& some, std::size_t worker) const;
   struct Step {
     Exchange* awaited = nullptr;
     Compute compute = nullptr;
     Exchange* started = nullptr;
+    std::unique_ptr<task::Graph> parts;  ///< The computing, for several workers; made at the first call.
   };
 
   // Of some of this rank's planes, counted from its first.
@@ -73,9 +75,9 @@ class Transform {
   void divide_rows(const Complex* rows, std::span<const Segment> blocks, Index plane) const;
   void join_rows(std::span<const Segment> blocks, Index plane, Complex* rows) const;
 
-  void near_in_order(const std::function<void()>& pulse);
-  void middle_in_order(const std::function<void()>& pulse);
-  void far_in_order(const std::function<void()>& pulse);
+  /// What is computed at once, between two looks at the network, and of how much in all.
+  [[nodiscard]] std::vector<Range> parts_of(Compute compute) const;
+  void compute_in_order(Step& step);
   void list_steps();
 
   [[nodiscard]] Index sequence_count() const noexcept { return plan_->geometry.column_plane_after(); }
@@ -90,6 +92,7 @@ class Transform {
   std::optional<Wiring> in_order_;
   std::vector<Step> steps_;
   Exchange* under_way_ = nullptr;
+  const std::function<void()>* pulse_ = nullptr;  ///< While a step is carried out.
   std::vector<Kept> kept_;
 };
 
