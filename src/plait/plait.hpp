@@ -60,6 +60,7 @@
 #include "plait/task/time_line.hpp"
 #include "plait/trace/region.hpp"
 #ifdef PLAIT_WITH_MPI
+#include "plait/fft/mpi/variants.hpp"
 #include "plait/net/mpi/session.hpp"
 #endif
 

@@ -22,7 +22,7 @@ struct Weighting {
 
 class Contents {
  public:
-  Contents(const Hdf5Writer& out, const OutputStep& step, const OutputShares& shares)
+  Contents(const app::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares)
       : out_{out}, step_{step}, shares_{shares}, base_{fmt::format("/data/{}", step.step)} {}
 
   void write_root() const;
@@ -47,7 +47,7 @@ class Contents {
   void constant(const Hdf5Handle& component, double value, std::uint64_t total) const;
   void write_patches(const std::string& path, const std::vector<std::uint64_t>& counts) const;
 
-  const Hdf5Writer& out_;
+  const app::Hdf5Writer& out_;
   const OutputStep& step_;
   const OutputShares& shares_;
   std::string base_;
@@ -138,7 +138,7 @@ void Contents::constant(const Hdf5Handle& component, double value, std::uint64_t
 
 void Contents::write_patches(const std::string& path, const std::vector<std::uint64_t>& counts) const {
   const hsize_t ranks = counts.size();
-  const Hyperslab mine{{ranks}, {shares_.self}, {1}};
+  const app::Hyperslab mine{{ranks}, {shares_.self}, {1}};
   const Hdf5Handle patches = out_.group(path);
   const std::uint64_t before = std::accumulate(counts.begin(), counts.begin() + shares_.self, std::uint64_t{0});
   const auto number = [&](const char* name, std::uint64_t value) {
@@ -172,7 +172,7 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
   out_.attribute(group, "particleSmoothing", "none");
   const std::uint64_t total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const std::uint64_t before = std::accumulate(counts.begin(), counts.begin() + shares_.self, std::uint64_t{0});
-  const Hyperslab mine{{total}, {before}, {species.id.size()}};
+  const app::Hyperslab mine{{total}, {before}, {species.id.size()}};
 
   const auto vector = [&](const char* name,
                           const OutputDimension& dimension,
@@ -219,7 +219,7 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
 
 }  // namespace
 
-void write_contents(const Hdf5Writer& out, const OutputStep& step, const OutputShares& shares) {
+void write_contents(const app::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares) {
   const Contents contents{out, step, shares};
   const Hdf5Handle root = out.open("/");
   out.attribute(root, "openPMD", "1.1.0");

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "pic/output/detail/hdf5_writer.hpp"
 #include "pic/output/openpmd.hpp"
+#include "support/hdf5_writer.hpp"
 
 namespace pic::detail {
 
@@ -18,6 +18,6 @@ struct OutputShares {
 };
 
 /// All of `step` into an open, empty file. Throws: `plait::Error`.
-void write_contents(const Hdf5Writer& out, const OutputStep& step, const OutputShares& shares);
+void write_contents(const app::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares);
 
 }  // namespace pic::detail

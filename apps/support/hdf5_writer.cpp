@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pic/output/detail/hdf5_writer.hpp"
+#include "support/hdf5_writer.hpp"
 
 #include <algorithm>
 
@@ -7,7 +7,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace pic::detail {
+namespace app {
 namespace {
 
 using plait::Hdf5Handle;
@@ -46,6 +46,9 @@ void Hdf5Writer::attribute(const Hdf5Handle& at, const char* key, double value) 
 }
 void Hdf5Writer::attribute(const Hdf5Handle& at, const char* key, std::uint32_t value) const {
   put(at, key, scalar(), H5T_NATIVE_UINT32, &value);
+}
+void Hdf5Writer::attribute(const Hdf5Handle& at, const char* key, std::uint64_t value) const {
+  put(at, key, scalar(), H5T_NATIVE_UINT64, &value);
 }
 void Hdf5Writer::attribute(const Hdf5Handle& at, const char* key, const std::string& text) const {
   put(at, key, scalar(), text_type(text.size()).id(), text.c_str());
@@ -99,4 +102,4 @@ void Hdf5Writer::check(bool is_good, const std::string& what) const {
   }
 }
 
-}  // namespace pic::detail
+}  // namespace app

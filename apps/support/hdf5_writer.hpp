@@ -11,7 +11,7 @@
 
 #include "plait/base/hdf5_handle.hpp"
 
-namespace pic::detail {
+namespace app {
 
 /// A box of a data set, slowest axis first.
 struct Hyperslab {
@@ -32,6 +32,7 @@ class Hdf5Writer {
   [[nodiscard]] plait::Hdf5Handle open(const std::string& path) const;
   void attribute(const plait::Hdf5Handle& at, const char* key, double value) const;
   void attribute(const plait::Hdf5Handle& at, const char* key, std::uint32_t value) const;
+  void attribute(const plait::Hdf5Handle& at, const char* key, std::uint64_t value) const;
   void attribute(const plait::Hdf5Handle& at, const char* key, const std::string& text) const;
   void attribute(const plait::Hdf5Handle& at, const char* key, const char* text) const {
     attribute(at, key, std::string{text});
@@ -49,6 +50,9 @@ class Hdf5Writer {
                             std::span<const std::uint64_t> values) const {
     return dataset(path, slab, values.data(), H5T_NATIVE_UINT64);
   }
+  plait::Hdf5Handle dataset(const std::string& path, const Hyperslab& slab, std::span<const float> values) const {
+    return dataset(path, slab, values.data(), H5T_NATIVE_FLOAT);
+  }
 
  private:
   plait::Hdf5Handle dataset(const std::string& path, const Hyperslab& slab, const void* values, hid_t type) const;
@@ -64,4 +68,4 @@ class Hdf5Writer {
   hid_t transfer_;
 };
 
-}  // namespace pic::detail
+}  // namespace app

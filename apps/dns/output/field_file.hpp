@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "plait/plait.hpp"
+
+namespace dns {
+
+enum class Precision : std::uint8_t { single, full };
+
+/// Values at this rank's points, in memory as the layout says; `name` is the data set's path, as "velocity/x".
+struct PointValues {
+  std::string name;
+  std::span<const double> values;
+};
+
+/// What one file of fields has; on all ranks the same but for layout and values.
+struct FieldStep {
+  std::uint64_t step = 0;
+  double time = 0;
+  double viscosity = 0;
+  plait::fft::Layout layout;  ///< Of the points; the box is 2 pi long along each axis.
+  std::vector<PointValues> fields;
+};
+
+/// `FOLDER/dns-00000100.h5`.
+[[nodiscard]] std::filesystem::path field_file(const std::filesystem::path& folder, std::uint64_t step);
+
+/// Writes one HDF5 file, all ranks at once, each its own points. Data sets have axes z, y, x, as ParaView wants them:
+/// x runs fastest. Attributes of the root: program, format, step, time, viscosity, axes = "zyx", points (of x, y, z).
+///
+/// Under another name until it is whole. Collective over `communicator`, which must be quiet. Returns the file's size
+/// in bytes. Error: on all ranks, names file, part and reason; nothing is left behind. Cost: a copy of one field.
+[[nodiscard]] plait::Result<std::uint64_t> write_fields(const std::filesystem::path& file,
+                                                        const FieldStep& step,
+                                                        Precision precision,
+                                                        MPI_Comm communicator);
+
+/// The values with axis 0 fastest: that of (i0, i1, i2) of the layout's box stands at (i2 * extent 1 + i1) * extent 0 +
+/// i0, all after the box's first.
+template <class T>
+[[nodiscard]] std::vector<T> with_x_fastest(const plait::fft::Layout& layout, std::span<const double> values);
+
+}  // namespace dns

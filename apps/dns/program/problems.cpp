@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dns/program/problems.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dns/initial_field.hpp"
+#include "dns/modes.hpp"
+#include "dns/output/field_reader.hpp"
+#include "dns/program/resample.hpp"
+#include "support/agree.hpp"
+
+namespace dns {
+namespace {
+
+using plait::Error;
+using plait::ErrorCode;
+using plait::fft::Execution;
+using plait::fft::Plan;
+
+const Layout& modes_of(const Solver& solver) {
+  return solver.plan().spectral();
+}
+
+void begin_taylor_green(plait::Runtime&, const RunSettings&, Solver& solver) {
+  set_taylor_green(modes_of(solver), solver.fields());
+}
+
+void begin_taylor_green_2d(plait::Runtime&, const RunSettings&, Solver& solver) {
+  set_taylor_green_2d(modes_of(solver), solver.fields());
+}
+
+void begin_abc(plait::Runtime&, const RunSettings&, Solver& solver) {
+  set_abc(modes_of(solver), solver.fields());
+}
+
+void begin_isotropic(plait::Runtime& runtime, const RunSettings& settings, Solver& solver) {
+  set_random(
+      runtime, modes_of(solver), solver.fields(), peaked_spectrum(settings.energy, settings.peak), settings.seed);
+}
+
+/// Throws on all ranks when any has something that is not a number.
+void throw_if_not_numbers(plait::Runtime& runtime, const std::string& name, const NotNumbers& mine) {
+  NotNumbers all;
+  std::size_t rank = 0;
+  std::size_t first_rank = 0;
+  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{&mine, 1}))) {
+    NotNumbers one;
+    std::memcpy(&one, bytes.data(), sizeof one);
+    if (one.count > 0 && all.count == 0) {
+      all.first = one.first;
+      first_rank = rank;
+    }
+    all.count += one.count;
+    ++rank;
+  }
+  if (all.count > 0) {
+    throw app::AgreedError{
+        Error{ErrorCode::bad_input,
+              fmt::format("{} is not a finite number at {} point{}, as at x, y, z number {} (on rank "
+                          "{}): mend the file",
+                          name,
+                          all.count,
+                          all.count == 1 ? "" : "s",
+                          fmt::join(all.first, ", "),
+                          first_rank)}};
+  }
+}
+
+/// What a field of a file is read with.
+struct FieldPlan {
+  plait::Runtime& runtime;
+  const FieldReader& reader;
+  const Plan& of_file;
+  const Plan& of_run;
+};
+
+void read_modes(const FieldPlan& plan, const std::string& name, std::span<std::complex<double>> to) {
+  std::vector<double> points(static_cast<std::size_t>(plan.of_file.physical().size()));
+  NotNumbers bad;
+  app::agree(plan.runtime, [&] { bad = plan.reader.read(name, plan.of_file.physical(), points); });
+  throw_if_not_numbers(plan.runtime, name, bad);
+  const double scale = 1 / static_cast<double>(plan.of_file.point_count());
+  if (&plan.of_file == &plan.of_run) {
+    Execution{plan.of_file, points, to, scale}.run();
+    return;
+  }
+  std::vector<std::complex<double>> modes(static_cast<std::size_t>(plan.of_file.spectral().size()));
+  Execution{plan.of_file, points, modes, scale}.run();
+  resample(plan.runtime.messages(), plan.of_file, modes, plan.of_run, to);
+}
+
+void begin_file(plait::Runtime& runtime, const RunSettings& settings, Solver& solver) {
+  std::optional<FieldReader> reader;
+  app::agree(runtime, [&] { reader.emplace(settings.field); });
+  const FieldFacts& facts = reader->facts();
+  const bool is_first = runtime.self() == plait::Rank{0};
+  std::optional<Plan> other;
+  const Layout& points = solver.plan().physical();
+  if (facts.lengths != points.lengths) {
+    plait::fft::PlanOptions options = settings.plan_options();
+    options.grid = solver.plan().grid();
+    options.variant = "PLT";
+    options.effort = plait::fft::Effort::estimate;
+    other.emplace(runtime.messages(), runtime.scheduler(), facts.lengths, options);
+  }
+  const FieldPlan plan{runtime, *reader, other ? *other : solver.plan(), solver.plan()};
+  Fields& fields = solver.fields();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    read_modes(plan, fmt::format("velocity/{}", "xyz"[axis]), fields.u[axis]);
+  }
+  std::vector<std::string> absent;
+  for (std::size_t i = 0; i < fields.scalars.size(); ++i) {
+    const std::string& name = solver.physics().scalars[i].name;
+    if (std::find(facts.scalars.begin(), facts.scalars.end(), name) != facts.scalars.end()) {
+      read_modes(plan, "scalars/" + name, fields.scalars[i]);
+    } else {
+      absent.push_back(name);
+    }
+  }
+  const double taken = solver.project();
+  if (!is_first) {
+    return;
+  }
+  fmt::print("begins with {}: {} points, {} precision{}\n",
+             settings.field,
+             fmt::join(facts.lengths, " x "),
+             facts.precision == Precision::single ? "single" : "double",
+             facts.has_axes ? "" : "; no attribute `axes`, so taken as z, y, x with x fastest");
+  if (!absent.empty()) {
+    fmt::print("not in the file, and so zero: {}\n", fmt::join(absent, ", "));
+  }
+  if (taken > 1e-9) {
+    fmt::print("{:.2g} of its energy was divergent, or at wave numbers that are not kept, and is left out\n", taken);
+  }
+}
+
+constexpr std::array<ProblemKind, 5> kinds{{
+    {"taylor-green", "(sin x cos y cos z, -cos x sin y cos z, 0): vortices that break up", begin_taylor_green},
+    {"taylor-green-2d", "(sin x cos y, -cos x sin y, 0): decays as exp(-2 nu t)", begin_taylor_green_2d},
+    {"abc", "Arnold, Beltrami and Childress: decays as exp(-nu t)", begin_abc},
+    {"isotropic", "random phases, a spectrum with a peak (--energy, --peak, --seed)", begin_isotropic},
+    {"file", "a velocity from an HDF5 file (--field)", begin_file},
+}};
+
+}  // namespace
+
+std::span<const ProblemKind> problem_kinds() noexcept {
+  return kinds;
+}
+
+const ProblemKind& find_problem(std::string_view name) {
+  std::string known;
+  for (const ProblemKind& kind : kinds) {
+    if (kind.name == name) {
+      return kind;
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
+  }
+  throw Error{ErrorCode::bad_argument, fmt::format("--problem {}: choose one of {}", name, known)};
+}
+
+std::array<Index, 3> choose_points(const RunSettings& settings) {
+  std::array<Index, 3> asked{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    asked[axis] = settings.points.empty() ? 64 : settings.points[settings.points.size() == 3 ? axis : 0];
+  }
+  if (settings.problem != "file") {
+    return asked;
+  }
+  const FieldReader reader{settings.field};
+  const std::array<Index, 3>& found = reader.facts().lengths;
+  if (settings.points.empty()) {
+    return found;
+  }
+  if (found != asked && !settings.resamples) {
+    throw Error{ErrorCode::bad_input,
+                fmt::format("{} has {} points, this run {}: leave out --points to run with those of the file, or give "
+                            "--resample to interpolate between waves",
+                            settings.field,
+                            fmt::join(found, " x "),
+                            fmt::join(asked, " x "))};
+  }
+  return asked;
+}
+
+}  // namespace dns

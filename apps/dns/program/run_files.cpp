@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dns/program/run_files.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "dns/modes.hpp"
+#include "dns/output/field_file.hpp"
+#include "dns/program/output_folder.hpp"
+#include "support/agree.hpp"
+
+namespace dns {
+namespace {
+
+std::array<std::uint64_t, 3> points_of(const Solver& solver) {
+  const auto& n = solver.plan().physical().lengths;
+  return {static_cast<std::uint64_t>(n[0]), static_cast<std::uint64_t>(n[1]), static_cast<std::uint64_t>(n[2])};
+}
+
+/// Calls `work`, in which all ranks throw the same or none does.
+template <class Work>
+auto as_agreed(Work work) {
+  try {
+    return work();
+  } catch (const plait::Error& error) {
+    throw app::AgreedError{error};
+  }
+}
+
+}  // namespace
+
+RunFiles::RunFiles(plait::Runtime& runtime, MPI_Comm communicator, const RunSettings& settings, Solver& solver)
+    : runtime_{runtime},
+      communicator_{communicator},
+      settings_{settings},
+      solver_{solver},
+      is_first_{runtime.self() == plait::Rank{0}},
+      folder_{settings.has_output() ? choose_output(settings) : ""},
+      precision_{settings.output_precision()} {
+  app::agree(runtime_, [&] {
+    if (is_first_) {
+      make_folders();
+    }
+  });
+  if (settings_.has_checkpoints()) {
+    store_ = plait::make_checkpoints(runtime_, {.folder = settings_.checkpoint_folder}, communicator_);
+  }
+}
+
+void RunFiles::make_folders() {
+  if (settings_.has_checkpoints()) {
+    prepare_checkpoints(settings_);
+  }
+  if (!settings_.has_output()) {
+    return;
+  }
+  prepare_output(settings_);
+  series_.emplace(folder_, TimeSeries::Contents{solver_.plan().physical().lengths, field_names()});
+  const Modes modes{solver_.plan().physical().lengths, solver_.plan().spectral(), solver_.scheme().dealiasing};
+  DiagnosticsFile::Header header{.points = points_of(solver_),
+                                 .viscosity = solver_.physics().viscosity,
+                                 .k_max = modes.k_max(),
+                                 .shells = modes.shells(),
+                                 .scalars = {},
+                                 .schmidt = {}};
+  for (const ScalarPhysics& scalar : solver_.physics().scalars) {
+    header.scalars.push_back(scalar.name);
+    header.schmidt.push_back(scalar.schmidt);
+  }
+  measured_ = std::make_unique<DiagnosticsFile>(folder_ / "diagnostics.h5", header);
+}
+
+Description RunFiles::description() const {
+  const Physics& physics = solver_.physics();
+  Description text{{"points", fmt::format("{}", fmt::join(points_of(solver_), " x "))},
+                   {"viscosity", fmt::format("{}", physics.viscosity)},
+                   {"scheme", settings_.scheme},
+                   {"dealiasing", settings_.dealias},
+                   {"seed", fmt::format("{}", settings_.seed)},
+                   {"forcing", settings_.forcing}};
+  if (physics.forcing.kind != ForcingKind::none) {
+    text["forcing"] += fmt::format(" up to {}, power {}, variance {}, time {}",
+                                   physics.forcing.wavenumber_max,
+                                   physics.forcing.power,
+                                   physics.forcing.variance,
+                                   physics.forcing.correlation_time);
+  }
+  std::string& scalars = text["scalars"];
+  for (const ScalarPhysics& scalar : physics.scalars) {
+    scalars += fmt::format("{} {} {};", scalar.name, scalar.schmidt, fmt::join(scalar.mean_gradient, " "));
+  }
+  return text;
+}
+
+std::vector<std::string> RunFiles::field_names() const {
+  std::vector<std::string> names{"velocity/x", "velocity/y", "velocity/z", "vorticity_magnitude"};
+  for (const ScalarPhysics& scalar : solver_.physics().scalars) {
+    names.push_back("scalars/" + scalar.name);
+  }
+  return names;
+}
+
+std::optional<double> RunFiles::go_on() {
+  if (!settings_.restarts) {
+    return {};
+  }
+  const plait::fft::Plan& plan = solver_.plan();
+  std::optional<plait::data::NewestCheckpoint> newest = as_agreed(
+      [&] { return store_->read_newest("plait-dns", lines_to_owners(plan.spectral().lengths, plan.grid())); });
+  if (!newest) {
+    if (is_first_) {
+      fmt::print("no checkpoint in {}: begins with step 0\n", settings_.checkpoint_folder);
+    }
+    return {};
+  }
+  RunState state;
+  app::agree(runtime_, [&] {
+    throw_unless_same(newest->checkpoint, description());
+    state = from_checkpoint(newest->checkpoint, plan.spectral(), solver_.fields());
+    if ((settings_.steps > 0 && state.step > settings_.steps) ||
+        (settings_.time_end > 0 && state.time > settings_.time_end)) {
+      throw plait::Error{
+          plait::ErrorCode::bad_argument,
+          fmt::format("{} is of step {} and time {:.6g}, after the end of this run: give a later --steps "
+                      "or --time-end",
+                      newest->file.string(),
+                      state.step,
+                      state.time)};
+    }
+    solver_.set_time(state.time, state.step);
+    solver_.set_forcing_state(state.forcing);
+    if (is_first_ && measured_) {
+      measured_->take_over(state.step);
+      series_->take_in(state.step);
+    }
+  });
+  if (is_first_) {
+    for (const std::string& why : newest->refused) {
+      fmt::print(stderr, "plait-dns: {}\n", why);
+    }
+    fmt::print("restarted from step {} (time {:.6g}) of {}\n", state.step, state.time, newest->file.string());
+  }
+  return state.courant_rate;
+}
+
+void RunFiles::note(const Diagnostics& measured, const RunNotes& notes) {
+  if (!settings_.has_output()) {
+    return;
+  }
+  app::agree(runtime_, [&] {
+    if (is_first_) {
+      measured_->append(measured, notes);
+    }
+  });
+}
+
+void RunFiles::write_fields() {
+  if (!settings_.has_output()) {
+    return;
+  }
+  solver_.to_points();
+  FieldStep step{.step = solver_.step_count(),
+                 .time = solver_.time(),
+                 .viscosity = solver_.physics().viscosity,
+                 .layout = solver_.plan().physical(),
+                 .fields = {}};
+  const std::span<double> magnitude = solver_.vorticity(0);  // in the place of its x component
+  for (std::size_t i = 0; i < magnitude.size(); ++i) {
+    magnitude[i] = std::hypot(magnitude[i], solver_.vorticity(1)[i], solver_.vorticity(2)[i]);
+  }
+  const std::vector<std::string> names = field_names();
+  for (int axis = 0; axis < 3; ++axis) {
+    step.fields.push_back({names[static_cast<std::size_t>(axis)], solver_.velocity(axis)});
+  }
+  step.fields.push_back({names[3], magnitude});
+  for (std::size_t i = 0; i < solver_.physics().scalars.size(); ++i) {
+    step.fields.push_back({names[4 + i], solver_.scalar(i)});
+  }
+  // Whoever waits inside HDF5 passes on no message that another rank needs to come here.
+  plait::barrier(runtime_.messages());
+  runtime_.messages().drain();
+  as_agreed([&] {
+    const auto lock = runtime_.messages().hold();
+    return dns::write_fields(field_file(folder_, step.step), step, precision_, communicator_).value();
+  });
+  app::agree(runtime_, [&] {
+    if (is_first_) {
+      series_->add(step.step, step.time, precision_);
+    }
+  });
+}
+
+void RunFiles::write_checkpoint(double courant_rate) {
+  const RunState state{solver_.time(), solver_.step_count(), courant_rate, solver_.forcing_state()};
+  as_agreed([&] {
+    return store_->write(
+        to_checkpoint(std::as_const(solver_).fields(), solver_.plan().spectral(), state, description()));
+  });
+}
+
+void RunFiles::finish() {
+  app::agree(runtime_, [&] {
+    if (is_first_ && measured_) {
+      measured_->finish();
+    }
+  });
+}
+
+}  // namespace dns
