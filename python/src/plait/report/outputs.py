@@ -10,11 +10,15 @@ from io import BytesIO
 from pathlib import Path
 from typing import IO
 
+import polars as pl
 from matplotlib.figure import Figure
 
-from plait.plots import bodies, fields, style
+from plait._events import Run
+from plait.measures.hidden import hidden_times
+from plait.plots import bodies, fields, hidden, style, turbulence
 from plait.readers.openpmd import first_and_last_fields
 from plait.readers.snapshots import first_and_last
+from plait.readers.turbulence import first_and_last_slices, read_measurements
 from plait.report.html import figure
 
 
@@ -34,7 +38,7 @@ class OutputPicture:
         return figure(self.name, self.title, self.text, f'<div class="plot">{image}</div>', plain=True)
 
 
-def draw_outputs(folder: Path) -> list[OutputPicture]:
+def draw_outputs(folder: Path, run: Run, matched: pl.DataFrame) -> list[OutputPicture]:
     """One for each kind of output that is there."""
     pictures = []
     snapshots = first_and_last(folder)
@@ -58,6 +62,53 @@ def draw_outputs(folder: Path) -> list[OutputPicture]:
                 "particles, and the strength of fields. Of a box with three axes, all particles and the "
                 "fields in its middle plane, seen along z. Pictures above each other have one scale.",
                 _png(fields.plot_fields(maps)),
+            )
+        )
+    return pictures + _draw_turbulence(folder, run, matched)
+
+
+def _draw_turbulence(folder: Path, run: Run, matched: pl.DataFrame) -> list[OutputPicture]:
+    measured = read_measurements(folder)
+    pictures = []
+    if measured is not None and measured.columns["time"].size:
+        points = " x ".join(map(str, measured.points))
+        pictures += [
+            OutputPicture(
+                "spectrum",
+                "Spectra of the flow",
+                f"{points} points, viscosity {measured.viscosity:.4g}. Left: kinetic energy by wave "
+                "number; the dashed line falls as in the inertial range. Right: at the last "
+                "measurement, what advection brings into each shell, what viscosity takes, and flux.",
+                _png(turbulence.plot_spectra(measured)),
+            ),
+            OutputPicture(
+                "flow",
+                "The flow over time",
+                "As measured in the run. Dissipation and the loss of energy must agree where nothing "
+                "else takes energy; a resolution k_max eta below 1 is too coarse.",
+                _png(turbulence.plot_history(measured)),
+            ),
+        ]
+        times = hidden_times(run.tasks, matched)
+        if times.height and int(times["moving_ns"].sum()) > 0:
+            pictures.append(
+                OutputPicture(
+                    "hidden",
+                    "Messages behind computing",
+                    "The time in which a message to a rank was under way, from when both sides had "
+                    "posted it until the receiver was told, and how much of it the rank's workers "
+                    "computed.",
+                    _png(hidden.plot_hidden(times)),
+                )
+            )
+    slices = first_and_last_slices(folder)
+    if slices:
+        pictures.append(
+            OutputPicture(
+                "vorticity",
+                "Strength of vorticity at the first and the last output",
+                "The plane in the middle of z; each picture has its own scale.",
+                _png(turbulence.plot_vorticity(slices)),
             )
         )
     return pictures
