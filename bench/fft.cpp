@@ -52,6 +52,7 @@ Options parse(int argc, char** argv) {
   app.add_option("--variants", options.common.variants, "ways of exchanging, or automatic [PLT,PLB,MPI,MIT]")
       ->delimiter(',');
   app.add_option("--grid", options.grid, "ranks in a row and in a column, as 2x1 [chosen]");
+  app.add_option("--pieces", options.common.pieces, "messages that a block of PLT is cut into [chosen]");
   app.add_option("--rounds", options.common.rounds, "in which all alternate [9; 31 with --full]");
   app.add_option("--seconds", options.common.seconds_max, "for all rounds of a case, at most [8; 60 with --full]");
   app.add_flag("!--no-python", options.has_python, "without mpi4py-fft");

@@ -231,7 +231,8 @@ class Contest {
   }
 
   void add_variants() {
-    PlanOptions options{.grid = wanted_.grid, .more = plait::fft::mpi::variants(MPI_COMM_WORLD)};
+    PlanOptions options{
+        .grid = wanted_.grid, .pieces = wanted_.pieces, .more = plait::fft::mpi::variants(MPI_COMM_WORLD)};
     for (const std::string& name : wanted_.variants) {
       options.variant = name;
       try {

@@ -17,6 +17,7 @@ struct Case {
   plait::fft::Index length = 128;  ///< Of a cube.
   std::size_t variables = 1;       ///< In flight at once.
   plait::fft::RankGrid grid;       ///< 0: chosen.
+  std::uint32_t pieces = 0;        ///< Of a block of PLT. 0: chosen.
   std::size_t rounds = 9;          ///< In which all subjects take turns; each is there and back of all variables.
   double seconds_max = 8;          ///< Of all rounds together; 3 are always done.
   std::vector<std::string> variants{"PLT", "PLB", "MPI", "MIT"};
