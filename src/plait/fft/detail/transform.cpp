@@ -111,12 +111,20 @@ void Transform::join_rows(std::span<const Segment> blocks, Index plane, Complex*
   }
 }
 
+/// Between planes and strips, as a task may be long and bulk data moves only while somebody looks.
+void Transform::look_at_network() const {
+  if (plan_->endpoint.is_moving_bulk()) {
+    (void)plan_->endpoint.progress();
+  }
+}
+
 void Transform::near(const Wiring& wiring, const Range& planes, std::size_t worker) const {
   const Scratch& scratch = plan_->scratch[worker];
   Complex* const whole = scratch.plane.data();
   const bool is_alone = plan_->geometry.grid.row == 1;
   const bool has_rows = plan_->geometry.rows().count() > 0;
   for (Index plane = planes.low; plane < planes.high; ++plane) {
+    look_at_network();
     if (direction_ == Direction::forward) {
       if (has_rows) {
         plan_->rows.forward(physical_plane(plane), whole, scratch.spare.data());
@@ -145,6 +153,7 @@ void Transform::middle(const Wiring& wiring, const Range& planes, std::size_t wo
   Complex* const whole = plan_->scratch[worker].plane.data();
   const bool is_forward = direction_ == Direction::forward;
   for (Index plane = planes.low; plane < planes.high; ++plane) {
+    look_at_network();
     collect(is_forward ? wiring.after_row : wiring.before_column, plane, 1, whole);
     along_axis_1(whole);
     distribute(whole, scale_, is_forward ? wiring.before_column : wiring.after_row, plane);
@@ -161,6 +170,7 @@ void Transform::far(const Wiring& wiring, const Range& sequences, std::size_t wo
   Complex* const in_place = wiring.column == nullptr ? blocks.front().base : nullptr;
   const Index width = lines.in_array.width;
   for (Index first = sequences.low; first < sequences.high; first += width) {
+    look_at_network();
     const Strip strip{first, std::min(width, sequences.high - first)};
     if (in_place != nullptr && StripLines::can_run(in_place)) {
       if (!is_forward) {

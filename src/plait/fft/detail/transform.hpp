@@ -62,6 +62,7 @@ class Transform {
   };
 
   // Of some of this rank's planes, counted from its first.
+  void look_at_network() const;
   void near(const Wiring& wiring, const Range& planes, std::size_t worker) const;
   void middle(const Wiring& wiring, const Range& planes, std::size_t worker) const;
   // Of some of this rank's sequences along axis 0, counted through planes of the spectral array.
