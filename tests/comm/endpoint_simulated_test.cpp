@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <deque>
+#include <limits>
 #include <random>
 
 #include <gtest/gtest.h>
@@ -28,16 +29,18 @@ constexpr unsigned seeds_of_a_test = 250;
 class SimulatedTraffic {
  public:
   SimulatedTraffic(unsigned seed, std::vector<net::SimFailure> failures) : random_{seed} {
-    net::SimOptions network{.seed = seed,
-                            .delay_max = std::chrono::microseconds{below(20)},
-                            .order = below(2) == 0 ? net::SimOrder::kept_in_pair : net::SimOrder::free,
-                            .retry_probability = below(2) == 0 ? 0.0 : 0.3,
-                            .failures = std::move(failures),
-                            .failure_noticed_after = std::chrono::microseconds{below(50)},
-                            .packet_bytes_max = 1024,
-                            .send_queue_packets_max = 1 + below(8),
-                            .bulk_slot_count = 1 + below(3),
-                            .bulk_chunk_bytes = 4096};
+    net::SimOptions network{
+        .seed = seed,
+        .delay_max = std::chrono::microseconds{below(20)},
+        .order = below(2) == 0 ? net::SimOrder::kept_in_pair : net::SimOrder::free,
+        .retry_probability = below(2) == 0 ? 0.0 : 0.3,
+        .failures = std::move(failures),
+        .failure_noticed_after = std::chrono::microseconds{below(50)},
+        .packet_bytes_max = 1024,
+        .send_queue_packets_max = 1 + below(8),
+        .bulk_slot_count = 1 + below(3),
+        .bulk_in_flight_max = below(2) == 0 ? std::numeric_limits<std::size_t>::max() : 500 + below(40'000),
+        .bulk_chunk_bytes = 4096};
     network_ = std::make_unique<net::SimNetwork>(rank_count, network);
     const EndpointOptions options{.eager_bytes_max = below(2) == 0 ? 16U : 10'000U,
                                   .packing = std::array{"immediate", "aggregate", "priority"}[below(3)],

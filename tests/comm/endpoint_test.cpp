@@ -381,6 +381,34 @@ TEST(Endpoint, moves_the_most_urgent_of_several_long_messages_first) {
   EXPECT_EQ(order, (std::vector{2, 1, 0}));
 }
 
+/// What is on its way from a peer delays what comes after it on the same stream: messages come one after another.
+TEST(Endpoint, finishes_long_messages_one_after_another_where_the_driver_wants_little_on_its_way) {
+  LoopbackRanks ranks{2, {}, {.bulk_in_flight_max = 20'000}};
+  const Bytes data = pattern(205'000, 1);
+  std::vector<int> order;
+  std::array<Bytes, 3> buffers;
+  std::vector<Request> all;
+  const auto post = [&](int i, std::int16_t priority) {
+    Request receive =
+        ranks[1].receive({Rank{0}, Tag{static_cast<std::uint64_t>(i)}}, buffers[static_cast<std::size_t>(i)]);
+    receive.then([&order, i](const Status&) { order.push_back(i); });
+    all.push_back(receive);
+    all.push_back(ranks[0].send({Rank{1}, Tag{static_cast<std::uint64_t>(i)}}, data, {.priority = priority}));
+  };
+  post(0, 0);
+  post(1, 0);
+  for (int turn = 0; turn < 4; ++turn) {  // both have been announced, and the first has begun
+    ranks[0].progress();
+    ranks[1].progress();
+  }
+  post(2, 1);
+  ranks.until([&] { return std::ranges::all_of(all, [](const Request& one) { return one.is_complete(); }); });
+  EXPECT_EQ(order, (std::vector{2, 0, 1}));
+  for (const Bytes& buffer : buffers) {
+    EXPECT_EQ(buffer, data);
+  }
+}
+
 TEST(Endpoint, wakes_each_of_many_waiting_threads_when_its_message_has_come) {
   constexpr std::uint64_t threads_count = 50;
   LoopbackRanks ranks{2};

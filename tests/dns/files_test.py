@@ -40,7 +40,18 @@ class Files(ProgramCase):
         for precision, dtype, ranks in (("single", "f4", 3), ("double", "f8", 4)):
             with self.subTest(precision=precision):
                 folder = self.folder / precision
-                more = ("--steps", 4, "--output", folder, "--output-every", 2, "--precision", precision, "--scalars", 0.7)
+                more = (
+                    "--steps",
+                    4,
+                    "--output",
+                    folder,
+                    "--output-every",
+                    2,
+                    "--precision",
+                    precision,
+                    "--scalars",
+                    0.7,
+                )
                 self.good("--points", *POINTS, *more, *QUICK, ranks=ranks)
                 document = ElementTree.parse(folder / "dns.xdmf")
                 times = [float(time.get("Value")) for time in document.iter("Time")]
@@ -71,7 +82,9 @@ class Files(ProgramCase):
             with self.subTest(name=name):
                 path = self.write_field(name, dtype, axes)
                 folder = self.folder / f"out-{name}"
-                text = self.good("--problem", "file", "--field", path, "--steps", 1, *QUICK, "--output", folder, ranks=3)
+                text = self.good(
+                    "--problem", "file", "--field", path, "--steps", 1, *QUICK, "--output", folder, ranks=3
+                )
                 self.assertIn("single precision" if dtype == "f4" else "double precision", text)
                 with h5py.File(folder / "dns-00000000.h5") as file:
                     np.testing.assert_allclose(file["velocity/x"][:], taylor_green()[0].T, atol=1e-6)
@@ -139,7 +152,9 @@ class Files(ProgramCase):
         self.assertIn("no checkpoint in ", self.good(*flow, 4, "--restart"))
         self.assertEqual(len(list(left.glob("checkpoint-*.h5"))), 2)
         self.refused("files of another run", *flow, 4)
-        self.refused("its points is '8 x 8 x 8', not '9 x 9 x 9'", "--points", 9, *QUICK, *keep, "--steps", 4, "--restart")
+        self.refused(
+            "its points is '8 x 8 x 8', not '9 x 9 x 9'", "--points", 9, *QUICK, *keep, "--steps", 4, "--restart"
+        )
         self.refused("its viscosity is '0.01', not '0.5'", *flow, 4, "--restart", "--viscosity", 0.5)
         self.refused("after the end of this run", *flow, 2, "--restart")
         newest = left / "checkpoint-0000000004.h5"

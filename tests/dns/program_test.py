@@ -77,7 +77,9 @@ class Program(ProgramCase):
     def test_sizes_that_are_odd_or_leave_ranks_without_work(self) -> None:
         for points, ranks in (((1,), 2), ((7, 5, 3), 2), ((6, 4, 2), 7), ((13,), 3)):
             with self.subTest(points=points):
-                text = self.good("--points", *points, "--problem", "isotropic", "--peak", 1, "--steps", 2, *QUICK, ranks=ranks)
+                text = self.good(
+                    "--points", *points, "--problem", "isotropic", "--peak", 1, "--steps", 2, *QUICK, ranks=ranks
+                )
                 self.assertTrue(all(math.isfinite(value) for row in self.rows(text) for value in row), text)
 
     def test_memory_is_compared_before_anything_is_taken(self) -> None:

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "plait/base/clock.hpp"
@@ -87,6 +88,11 @@ class Driver {
   [[nodiscard]] virtual std::uint32_t packets_in_flight_max() const noexcept = 0;
   /// Bulk receives that can be posted at once on one rank.
   [[nodiscard]] virtual std::uint32_t bulk_slot_count() const noexcept = 0;
+  /// How much bulk data to have on its way from `peer` at once. Where packets go through the same stream, they wait for
+  /// what is in it: enough to keep the link busy, and not more. Advice; a single transfer may be longer.
+  [[nodiscard]] virtual std::size_t bulk_in_flight_max(Rank /*peer*/) const noexcept {
+    return std::numeric_limits<std::size_t>::max();
+  }
 
   /// An empty packet of capacity `packet_bytes_max()`, from a pool; memory is taken only when the pool is empty.
   [[nodiscard]] virtual Packet acquire() = 0;

@@ -61,6 +61,7 @@ Engine::Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOpt
     peers_.push_back(std::make_unique<Peer>());
     peers_.back()->credits = credits_of_a_peer_;
     peers_.back()->waiting = make_packing(options.packing);
+    peers_.back()->bulk_bytes_max = driver.bulk_in_flight_max(Rank{rank});
   }
   for (std::uint32_t slot = driver.bulk_slot_count(); slot-- > 0;) {
     free_slots_.push_back(slot);
@@ -92,6 +93,9 @@ Engine::~Engine() {
   for (const auto& peer : peers_) {
     for (; !peer->waiting->is_empty(); peer->waiting->pop()) {
       add(static_cast<Operation*>(peer->waiting->front(0)));
+    }
+    for (const auto& [priority, operation] : peer->held_back) {
+      add(operation);
     }
   }
   std::ranges::for_each(announced_, add);

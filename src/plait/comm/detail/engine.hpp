@@ -122,7 +122,6 @@ class Engine {
     Operation* first = nullptr;
     Operation* last = nullptr;
   };
-  using ByUrgency = std::multimap<int, Operation*, std::greater<>>;
   using WantedPieces = std::multimap<int, std::pair<Operation*, wire::Ready>, std::greater<>>;
 
   Peer& peer(Rank rank) { return *peers_[rank.value()]; }
@@ -165,6 +164,7 @@ class Engine {
 
   // pieces.cpp
   void start_bulk_receive(Operation& operation, const Incoming& message);
+  [[nodiscard]] std::size_t next_piece_bytes(const Operation& operation) const;
   void want_pieces(Operation& operation);
   void handle_offer(Rank via, const wire::Header& header);
   void ask_for_pieces();
@@ -212,7 +212,8 @@ class Engine {
   std::vector<std::uint32_t> free_slots_;
   std::vector<Piece> sending_;  ///< By cookie.
   std::vector<std::uint32_t> free_cookies_;
-  ByUrgency wanting_pieces_;    ///< Receives that may ask for another piece.
+  ByTurn wanting_pieces_;       ///< Receives that may ask for another piece.
+  std::uint64_t turns_ = 0;     ///< Announced messages whose receive is known.
   WantedPieces wanted_pieces_;  ///< Pieces that receivers have asked for.
   List completed_;
   List released_;

@@ -83,6 +83,7 @@ struct Operation : PostedReceive, Outgoing {
   std::size_t bytes_moved = 0;
   std::uint32_t pieces_in_flight = 0;
   bool is_wanting = false;  ///< Stands among those that may ask for a piece.
+  std::uint64_t turn = 0;   ///< Among receives of announced messages.
   std::unique_ptr<Forwarding> forwarding;
 
   // For the trace: posted; handed to the network or matched; left or arrived.

@@ -18,6 +18,17 @@ namespace plait::comm::detail {
 
 struct Operation;
 
+/// The order in which receives get pieces: the most urgent first, then the oldest.
+struct Turn {
+  int priority = 0;
+  std::uint64_t number = 0;
+
+  friend bool operator<(const Turn& one, const Turn& other) {
+    return one.priority != other.priority ? one.priority > other.priority : one.number < other.number;
+  }
+};
+using ByTurn = std::map<Turn, Operation*>;
+
 /// A chunk of a packet, with its payload in memory of its own.
 struct Chunk {
   wire::Header header;
@@ -46,6 +57,9 @@ struct Peer {
   std::deque<Chunk> control;         ///< Goes before messages.
   std::unique_ptr<Packing> waiting;  ///< Messages that wait for a credit, the link or the driver.
   std::vector<Stream> streams;       ///< One a communicator; few.
+  std::size_t bulk_bytes = 0;        ///< Of pieces that it was asked for and that have not come.
+  std::size_t bulk_bytes_max = 0;
+  ByTurn held_back;  ///< Receives that want pieces of it and have to wait for those.
 
   Stream& stream(CommId comm) {
     for (Stream& known : streams) {

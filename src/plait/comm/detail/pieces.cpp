@@ -41,6 +41,7 @@ void Engine::end_announcement(std::uint64_t number) {
 
 void Engine::start_bulk_receive(Operation& operation, const Incoming& message) {
   operation.announced = message.header.operation;
+  operation.turn = ++turns_;
   if (operation.bytes == 0) {  // a driver moves at least a byte
     send_control(operation.peer, {.kind = wire::Kind::refused, .operation = operation.announced});
     complete(operation, 0);
@@ -77,20 +78,32 @@ void Engine::handle_offer(Rank via, const wire::Header& header) {
   ask_for_pieces();
 }
 
-/// Lines the receive up when it may ask for another piece.
-void Engine::want_pieces(Operation& operation) {
-  const std::size_t next = std::min(options_.piece_bytes, operation.bytes - operation.next_offset);
-  if (!operation.is_wanting && next > 0 && operation.next_offset + next <= operation.offered &&
-      operation.pieces_in_flight < options_.pieces_in_flight) {
-    operation.is_wanting = true;
-    wanting_pieces_.emplace(operation.priority, &operation);
-  }
+/// So that all that may be under way of one message fits into what may be under way from its peer.
+std::size_t Engine::next_piece_bytes(const Operation& operation) const {
+  const std::size_t share = peers_[operation.peer.value()]->bulk_bytes_max / options_.pieces_in_flight;
+  return std::min({options_.piece_bytes, std::max<std::size_t>(share, 1), operation.bytes - operation.next_offset});
 }
 
-/// The most urgent receive first; equally urgent ones take turns.
+/// Lines the receive up when it may ask for another piece.
+void Engine::want_pieces(Operation& operation) {
+  const std::size_t next = next_piece_bytes(operation);
+  if (operation.is_wanting || next == 0 || operation.next_offset + next > operation.offered ||
+      operation.pieces_in_flight >= options_.pieces_in_flight) {
+    return;
+  }
+  operation.is_wanting = true;
+  wanting_pieces_.emplace(Turn{operation.priority, operation.turn}, &operation);
+}
+
+/// The most urgent receive first; of equally urgent ones the oldest, so that what has begun ends soon.
 void Engine::ask_for_pieces() {
   while (!wanting_pieces_.empty() && !free_slots_.empty()) {
     Operation& operation = *wanting_pieces_.begin()->second;
+    Peer& from = peer(operation.peer);
+    if (from.bulk_bytes > 0 && from.bulk_bytes + next_piece_bytes(operation) > from.bulk_bytes_max) {
+      from.held_back.insert(wanting_pieces_.extract(wanting_pieces_.begin()));
+      continue;
+    }
     if (!ask_for_piece(operation)) {
       return;
     }
@@ -104,7 +117,7 @@ void Engine::ask_for_pieces() {
 bool Engine::ask_for_piece(Operation& operation) try {
   const std::uint32_t slot = free_slots_.back();
   Piece& piece = receiving_[slot];
-  const std::size_t bytes = std::min(options_.piece_bytes, operation.bytes - operation.next_offset);
+  const std::size_t bytes = next_piece_bytes(operation);
   std::span<std::byte> memory = operation.together(operation.next_offset, bytes);
   if (memory.empty()) {
     piece.copy.resize(bytes);
@@ -121,6 +134,7 @@ bool Engine::ask_for_piece(Operation& operation) try {
   const wire::Ready ready{.offset = operation.next_offset, .bytes = bytes, .slot = slot};
   operation.next_offset += bytes;
   ++operation.pieces_in_flight;
+  peer(operation.peer).bulk_bytes += bytes;
   send_control(operation.peer,
                {.kind = wire::Kind::ready, .operation = operation.announced},
                std::as_bytes(std::span{&ready, 1}));
@@ -140,6 +154,11 @@ void Engine::piece_received(std::uint64_t slot) {
   }
   operation.bytes_moved += piece.bytes;
   --operation.pieces_in_flight;
+  Peer& from = peer(operation.peer);
+  from.bulk_bytes -= piece.bytes;
+  if (!from.held_back.empty()) {
+    wanting_pieces_.insert(from.held_back.extract(from.held_back.begin()));
+  }
   more_is_available(operation, piece.offset, piece.bytes);
   if (operation.bytes_moved == operation.bytes) {
     all_pieces_are_here(operation);

@@ -46,6 +46,10 @@ class CombinedDriver final : public Driver {
   [[nodiscard]] std::size_t packet_bytes_max() const noexcept override { return packet_bytes_max_; }
   [[nodiscard]] std::uint32_t packets_in_flight_max() const noexcept override { return packets_in_flight_max_; }
   [[nodiscard]] std::uint32_t bulk_slot_count() const noexcept override { return bulk_slot_count_; }
+  [[nodiscard]] std::size_t bulk_in_flight_max(Rank peer) const noexcept override {
+    const Link& link = links_[peer.value()];
+    return link.part->driver->bulk_in_flight_max(link.rank);
+  }
 
   [[nodiscard]] Packet acquire() override;
   void recycle(Packet&& packet) noexcept override;

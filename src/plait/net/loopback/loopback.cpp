@@ -104,6 +104,7 @@ class LoopbackDriver final : public Driver {
   std::size_t packet_bytes_max() const noexcept override { return state_->options.packet_bytes_max; }
   std::uint32_t packets_in_flight_max() const noexcept override { return state_->options.packets_in_flight_max; }
   std::uint32_t bulk_slot_count() const noexcept override { return state_->options.bulk_slot_count; }
+  std::size_t bulk_in_flight_max(Rank /*peer*/) const noexcept override { return state_->options.bulk_in_flight_max; }
 
   Packet acquire() override;
   void recycle(Packet&& packet) noexcept override;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "plait/base/clock.hpp"
@@ -17,6 +18,8 @@ struct LoopbackOptions {
   /// Packets that wait for one rank at most, from all peers together; beyond, `send` answers `retry`.
   std::uint32_t mailbox_packets_max = 4096;
   std::uint32_t bulk_slot_count = 16;
+  /// What drivers advise.
+  std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
   /// Borrowed for as long as any driver lives; nothing = the machine's steady clock.
   const Clock* clock = nullptr;
 };

@@ -145,6 +145,10 @@ std::uint32_t MpiDriver::bulk_slot_count() const noexcept {
   return state_->options.bulk_slot_count;
 }
 
+std::size_t MpiDriver::bulk_in_flight_max(Rank /*peer*/) const noexcept {
+  return state_->options.bulk_in_flight_max;
+}
+
 Packet MpiDriver::acquire() {
   return state_->pool.acquire();
 }

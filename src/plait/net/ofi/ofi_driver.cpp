@@ -366,6 +366,10 @@ std::uint32_t OfiDriver::bulk_slot_count() const noexcept {
   return state_->options.bulk_slot_count;
 }
 
+std::size_t OfiDriver::bulk_in_flight_max(Rank /*peer*/) const noexcept {
+  return state_->options.bulk_in_flight_max;
+}
+
 Packet OfiDriver::acquire() {
   return state_->pool.acquire();
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -51,6 +52,8 @@ struct SimOptions {
   /// Packets that one rank may have on the wire; beyond, `send` answers `retry`.
   std::uint32_t send_queue_packets_max = 64;
   std::uint32_t bulk_slot_count = 16;
+  /// What drivers advise.
+  std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
   /// Packets take turns with chunks of this size on their way out of a rank.
   std::size_t bulk_chunk_bytes = std::size_t{256} * 1024;
 };
