@@ -42,6 +42,11 @@ def find_program(name: str) -> Path:
     )
 
 
+def built_application(name: str) -> Path | None:
+    """One of plait's applications (plait-pic and so on), where it was built."""
+    return next(iter(sorted((build_folder() / "apps").glob(f"*/{name}"))), None)
+
+
 def bench_folder_of(mpi: str) -> Path:
     """The build with an MPI that is not the machine's default: no process may have two."""
     root = source_folder()

@@ -144,6 +144,21 @@ def test_run_sets_the_environment_and_passes_arguments_on(tmp_path: Path, fake_m
     assert "plait report runs/one" in done.stderr
 
 
+def test_run_finds_an_application_of_the_build_by_its_name(tmp_path: Path, fake_mpi: Path) -> None:
+    applications = tmp_path / "build" / "apps" / "some"
+    applications.mkdir(parents=True)
+    script(applications, 'touch "$PLAIT_TRACE/rank-0000.plt"; echo found').rename(
+        applications / "plait-some"
+    )
+    done = run_plait(
+        *("run", "--mpiexec", fake_mpi, "--name", "one", "plait-some"),
+        cwd=tmp_path,
+        PLAIT_BUILD=str(tmp_path / "build"),
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "found\n"
+
+
 @needs_dot
 def test_graph_writes_what_its_name_says(ring_folder: Path, tmp_path: Path) -> None:
     done = run_plait("graph", ring_folder, "-o", tmp_path / "kinds.svg")

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 from plait import _launcher as launcher
+from plait._build import built_application
 from plait._errors import PlaitError
 from plait._files import write_text
 
@@ -135,6 +136,8 @@ def _find_program(program: str) -> str:
         return str(here.resolve())
     if here.is_file():
         raise PlaitError(f"{program} is not executable; chmod +x {program}", status=2)
+    if os.sep not in program and (built := built_application(program)) is not None:
+        return str(built)
     raise PlaitError(
         f"there is no program {program}; build it first (make build puts programs into "
         "build/release), or give its path",
