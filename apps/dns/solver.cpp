@@ -8,6 +8,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "dns/band_forcing.hpp"
 #include "dns/measure.hpp"
 #include "dns/random_mode.hpp"
@@ -57,11 +59,11 @@ void check(const plait::fft::Plan& plan, const Physics& physics) {
     refuse("A flow needs a plan of real transforms.");
   }
   if (!(physics.viscosity >= 0) || !std::isfinite(physics.viscosity)) {
-    refuse("The viscosity must be 0 or more, not " + std::to_string(physics.viscosity) + ".");
+    refuse(fmt::format("The viscosity must be 0 or more, not {:g}.", physics.viscosity));
   }
   for (const ScalarPhysics& scalar : physics.scalars) {
     if (!(scalar.schmidt > 0)) {
-      refuse("The Schmidt number of " + scalar.name + " must be above 0, not " + std::to_string(scalar.schmidt) + ".");
+      refuse(fmt::format("The Schmidt number of {} must be above 0, not {:g}.", scalar.name, scalar.schmidt));
     }
   }
 }
@@ -286,7 +288,7 @@ void Solver::set_forcing_state(std::span<const double> state) {
 void Solver::step(double dt) {
   State& s = *state_;
   if (!(dt > 0) || !std::isfinite(dt)) {
-    throw plait::Error{plait::ErrorCode::bad_argument, "A time step must be above 0, not " + std::to_string(dt) + "."};
+    throw plait::Error{plait::ErrorCode::bad_argument, fmt::format("A time step must be above 0, not {:g}.", dt)};
   }
   const auto start = Clock::now();
   const double rate_before = s.rate;
@@ -314,11 +316,13 @@ void Solver::step(double dt) {
   s.stage.times.total += Clock::now() - start;
   ++s.stage.times.steps;
   if (!std::isfinite(s.rate)) {
-    std::string sentence = "In step " + std::to_string(s.steps) + " (time " + std::to_string(s.time) +
-                           ") a velocity became infinite or no number";
+    std::string sentence =
+        fmt::format("In step {} (time {:g}) a velocity became infinite or no number", s.steps, s.time);
     if (rate_before >= 0 && std::isfinite(rate_before)) {
-      sentence += "; the Courant number was " + std::to_string(rate_before * dt) + ", where " +
-                  std::to_string(courant_limit(s.scheme)) + " is the largest that is stable: take shorter steps";
+      sentence +=
+          fmt::format("; the Courant number was {:.3g}, where {:.3g} is the largest that is stable: take shorter steps",
+                      rate_before * dt,
+                      courant_limit(s.scheme));
     }
     throw plait::Error{plait::ErrorCode::bad_argument, sentence + "."};
   }
