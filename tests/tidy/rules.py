@@ -17,12 +17,13 @@ BESIDE = {
     "replay": ["base", "trace", "net"],
     "record": ["base", "trace"],
     "fft": ["base", "trace", "net", "comm", "task"],
+    "particles": ["base", "trace", "net", "comm", "task"],
 }
 # What of these stands above the stack, and may include all of it (docs/decisions/0010).
 ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
 
 # The programs in apps/, whose tests are in tests/ under the same name.
-APPS = ["ring", "pic", "dns", "cholesky"]
+APPS = ["ring", "sph", "pic", "dns", "cholesky"]
 APPLICATION = re.compile(rf"apps/|examples/|tests/({'|'.join(APPS)})/")
 
 HEADER_LINES_MAX = 250
@@ -30,8 +31,8 @@ SOURCE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
-    r"src/plait/(net/mpi|data/balance/zoltan|data/hdf5/mpi|fft/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
-    r"|examples/|bench/|tests/(data/balance/zoltan|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|pic|dns|mpi)"
+    r"src/plait/(net/mpi|data/balance/zoltan|data/hdf5/mpi|fft/mpi|particles/hdf5/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
+    r"|examples/|bench/|tests/(data/balance/zoltan|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
