@@ -259,10 +259,11 @@ void balance_all(const Options& options, Balancers& balancers) {
   plait::data::balance::check(problem);
 
   const Placement now = plait::data::balance::present_placement(problem);
-  std::vector<Line> lines{{.name = "as it is",
-                           .decision = {.placement = now},
-                           .score = plait::data::balance::score(problem, now),
-                           .loads = plait::data::balance::rank_loads(problem, now)}};
+  std::vector<Line> lines;
+  lines.push_back({.name = "as it is",
+                   .decision = {.placement = now},
+                   .score = plait::data::balance::score(problem, now),
+                   .loads = plait::data::balance::rank_loads(problem, now)});
   const double mean = lines.front().score.load_mean;
   fmt::print("phase {} of {}: {} objects on {} ranks, mean load {:.6g} s, no imbalance below {:.6f}\n",
              phase,
