@@ -260,10 +260,11 @@ void balance_all(const Options& options, Balancers& balancers) {
 
   const Placement now = plait::data::balance::present_placement(problem);
   std::vector<Line> lines;
-  lines.push_back({.name = "as it is",
-                   .decision = {.placement = now},
-                   .score = plait::data::balance::score(problem, now),
-                   .loads = plait::data::balance::rank_loads(problem, now)});
+  Line& as_it_is = lines.emplace_back();
+  as_it_is.name = "as it is";
+  as_it_is.decision.placement = now;
+  as_it_is.score = plait::data::balance::score(problem, now);
+  as_it_is.loads = plait::data::balance::rank_loads(problem, now);
   const double mean = lines.front().score.load_mean;
   fmt::print("phase {} of {}: {} objects on {} ranks, mean load {:.6g} s, no imbalance below {:.6f}\n",
              phase,
