@@ -400,6 +400,67 @@ TEST_P(Ranks, run_what_is_to_be_done_on_arrival_before_what_comes_after) {
   }
 }
 
+/// Whom a rank writes to is decided while the graph runs; both sides reckon it from the round.
+TEST_P(Ranks, exchange_messages_that_running_tasks_decide_on) {
+  constexpr std::uint32_t rank_count = 4;
+  net::LoopbackNetwork network{rank_count};
+  std::atomic<int> wrong = 0;
+  std::atomic<int> arrived = 0;
+  const auto writes = [](std::uint32_t from, std::uint32_t to, std::uint32_t round) {
+    return from != to && (from * 7 + to * 3 + round) % 3 != 0;
+  };
+  const auto body = [&](std::uint32_t self) {
+    OneRank rank{network, self, {.worker_count = GetParam()}};
+    Graph graph;
+    std::uint32_t round = 0;
+    std::array<Bytes, rank_count> incoming;
+    const TaskKind kind = graph.kind("letter");
+    std::atomic<std::uint32_t> seen = 0;
+    Task exchange = graph.task("exchange", [&](TaskContext& context) {
+      for (std::uint32_t peer = 0; peer < rank_count; ++peer) {
+        if (writes(self, peer, round)) {
+          context.send(kind, {{Rank{peer}, Tag{1}}, std::as_bytes(std::span{&round, 1})});
+        }
+        if (writes(peer, self, round)) {
+          context.receive(kind, {{Rank{peer}, Tag{1}}, incoming[peer], [&, peer](TaskContext& inner) {
+                                   inner.spawn(kind, [&, peer] {
+                                     ++seen;
+                                     ++arrived;
+                                     wrong += incoming[peer].size() == sizeof round &&
+                                                      incoming[peer].front() == static_cast<std::byte>(round)
+                                                  ? 0
+                                                  : 1;
+                                   });
+                                 }});
+        }
+      }
+    });
+    graph
+        .task("after",
+              [&] {
+                std::uint32_t expected = 0;
+                for (std::uint32_t peer = 0; peer < rank_count; ++peer) {
+                  expected += writes(peer, self, round) ? 1 : 0;
+                }
+                wrong += seen == expected ? 0 : 1;
+              })
+        .after(exchange);
+    for (; round < 50; ++round) {
+      seen = 0;
+      rank.scheduler.run(graph);
+    }
+    rank.endpoint.drain();
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t self = 0; self < rank_count; ++self) {
+      threads.emplace_back(body, self);
+    }
+  }
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(arrived, 300);
+}
+
 TEST_P(Ranks, may_overwrite_what_they_have_received_although_others_get_it_from_them) {
   constexpr std::uint32_t rank_count = 4;
   constexpr std::size_t bytes = 300'000;

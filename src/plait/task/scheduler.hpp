@@ -15,9 +15,11 @@
 #include <vector>
 
 #include "plait/base/backoff.hpp"
+#include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
 #include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
+#include "plait/comm/address.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/detail/graph_record.hpp"
 #include "plait/task/detail/node_stack.hpp"
@@ -55,6 +57,19 @@ struct Spawn {
   /// worker has spawned runs first.
   nanoseconds cost{};
   std::vector<Claim> resources;  ///< As `Task::locks`, or as `Task::shares`: `{&cell, Access::shared}`.
+};
+
+/// A message that a running task sends or receives.
+struct Outgoing {
+  comm::Address to;
+  std::span<const std::byte> data;  ///< Must stay unchanged until the task that sends it has ended.
+  std::uint64_t object = 0;
+};
+struct Incoming {
+  comm::Address from;
+  Bytes& buffer;         ///< Is resized to the message.
+  Body on_arrival = {};  ///< Runs, on a worker, after the message has come.
+  std::uint64_t object = 0;
 };
 
 /// Where one worker's time went since the last reset.
@@ -141,6 +156,11 @@ class Scheduler {
   void make_ready(Worker& worker, Node& node);
   void offer(Worker& worker, Node& node);
   void spawn(Worker& worker, Node& parent, Spawn&& wish);
+  [[nodiscard]] static detail::SpawnedNode& make_spawned(Worker& worker, Node& parent, TaskKind kind);
+  void count_spawned(Worker& worker, Node& parent, detail::SpawnedNode& node);
+  detail::SpawnedNode& spawn_message(Worker& worker, Node& parent, TaskKind kind, const comm::Address& address);
+  void spawn_send(Worker& worker, Node& parent, TaskKind kind, const Outgoing& outgoing);
+  void spawn_receive(Worker& worker, Node& parent, TaskKind kind, Incoming incoming);
   [[nodiscard]] std::uint64_t id_of(const Node& node) const noexcept { return first_id_ + node.number; }
 
   // Messages.
@@ -209,6 +229,11 @@ class TaskContext {
   /// Adds a task to this run, ready at once. What is after the running task waits for the new one, too.
   void spawn(Spawn wish) { scheduler_.spawn(worker_, node_, std::move(wish)); }
   void spawn(TaskKind kind, Body body) { spawn(Spawn{.kind = kind, .body = std::move(body)}); }
+
+  /// Sends and receives as tasks of this run that nobody knew of before: what is after the running task waits for them,
+  /// too. They occupy no worker. Both ranks of a message must come to the same conclusion that there is one.
+  void send(TaskKind kind, const Outgoing& message) { scheduler_.spawn_send(worker_, node_, kind, message); }
+  void receive(TaskKind kind, Incoming message) { scheduler_.spawn_receive(worker_, node_, kind, std::move(message)); }
 
   /// When this body and all that the task has spawned have ended, `body` runs as the rest of this task, with the same
   /// locks, on any worker; it may spawn and go on itself. A second call replaces the first.

@@ -20,6 +20,37 @@ void detail::NodeMessage::released(const comm::Status& /*its_status*/) noexcept 
   scheduler->note(node);
 }
 
+detail::SpawnedNode& Scheduler::spawn_message(Worker& worker,
+                                              Node& parent,
+                                              TaskKind kind,
+                                              const comm::Address& address) {
+  detail::SpawnedNode& node = make_spawned(worker, parent, kind);
+  node.cost_ns = 0;
+  node.cost_source = detail::CostSource::kind;
+  node.message = std::make_unique<NodeMessage>(node);
+  node.message->address = address;
+  count_spawned(worker, parent, node);
+  return node;
+}
+
+/// Leaves when the running body has ended, together with others of the same data.
+void Scheduler::spawn_send(Worker& worker, Node& parent, TaskKind kind, const Outgoing& outgoing) {
+  detail::SpawnedNode& node = spawn_message(worker, parent, kind, outgoing.to);
+  node.role = detail::Role::send;
+  node.object = outgoing.object;
+  node.message->data = [data = outgoing.data] { return data; };
+  make_ready(worker, node);
+}
+
+void Scheduler::spawn_receive(Worker& worker, Node& parent, TaskKind kind, Incoming incoming) {
+  detail::SpawnedNode& node = spawn_message(worker, parent, kind, incoming.from);
+  node.role = detail::Role::receive;
+  node.object = incoming.object;
+  node.body = std::move(incoming.on_arrival);
+  node.message->growing = &incoming.buffer;
+  make_ready(worker, node);
+}
+
 void Scheduler::post_receive(Worker& worker, Node& node) {
   detail::NodeMessage& message = *node.message;
   message.posted = worker.now;

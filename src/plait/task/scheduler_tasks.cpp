@@ -287,6 +287,9 @@ Scheduler::Node* Scheduler::count_off(Worker& worker, Node& node) {
 /// To the pool that it is from.
 void Scheduler::give_back(Worker& worker, detail::SpawnedNode& node) noexcept {
   node.body.reset();
+  if (node.role != detail::Role::compute) {
+    node.message.reset();
+  }
   if (node.home == worker.id.value()) {
     worker.pool.put(node);
   } else {
@@ -362,19 +365,22 @@ void Scheduler::offer(Worker& worker, Node& node) {
   }
 }
 
-void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
+/// A task from the worker's pool, with nothing of its earlier life.
+detail::SpawnedNode& Scheduler::make_spawned(Worker& worker, Node& parent, TaskKind kind) {
   detail::SpawnedNode& node = worker.pool.take();
-  node.kind = wish.kind;
-  node.body = std::move(wish.body);
-  node.object = wish.object;
-  node.cost_ns = static_cast<float>(wish.cost.count());
-  node.cost_source = wish.cost == nanoseconds::zero() ? detail::CostSource::kind : detail::CostSource::estimate;
+  node.kind = kind;
+  node.role = detail::Role::compute;
   node.leads_to_send = parent.leads_to_send;
-  // What waits for the parent waits for this one, too.
-  node.weight_ns = node.cost_ns + parent.weight_ns;
   node.parent = &parent;
   node.label = parent.its_label();
   node.last_worker = {};
+  node.has_claims = false;
+  return node;
+}
+
+/// What waits for the parent waits for this one, too.
+void Scheduler::count_spawned(Worker& worker, Node& parent, detail::SpawnedNode& node) {
+  node.weight_ns = node.cost_ns + parent.weight_ns;
   node.unfinished.store(1, std::memory_order_relaxed);        // published by the queue
   parent.unfinished.fetch_add(1, std::memory_order_relaxed);  // the parent itself still counts
   Worker::count(worker.made);
@@ -384,6 +390,15 @@ void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
     worker.now = recorder_.now();
     node.ready = worker.now;
   }
+}
+
+void Scheduler::spawn(Worker& worker, Node& parent, Spawn&& wish) {
+  detail::SpawnedNode& node = make_spawned(worker, parent, wish.kind);
+  node.body = std::move(wish.body);
+  node.object = wish.object;
+  node.cost_ns = static_cast<float>(wish.cost.count());
+  node.cost_source = wish.cost == nanoseconds::zero() ? detail::CostSource::kind : detail::CostSource::estimate;
+  count_spawned(worker, parent, node);
   node.has_claims = !wish.resources.empty();
   if (node.has_claims) {
     node.claims = std::make_unique<std::vector<Claim>>(std::move(wish.resources));
