@@ -135,7 +135,7 @@ def test_refused(rule: rules.Rule, path: str, text: str, remedy: str) -> None:
         (
             rules.umbrella_is_for_applications,
             "apps/ring/a.cpp",
-            '#include "plait/plait.hpp"\n#include "ring/a.hpp"\n',
+            '#include "plait/plait.hpp"\n#include "plait/particles/hdf5/a.hpp"\n#include "ring/a.hpp"\n',
         ),
         (
             rules.includes_name_the_whole_path,

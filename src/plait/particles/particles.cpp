@@ -82,6 +82,10 @@ std::span<const std::byte> Particles::bytes_of(AnyField field) const noexcept {
   return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
 }
 
+std::span<std::byte> Particles::bytes_of(AnyField field) noexcept {
+  return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
+}
+
 void Particles::reserve(std::size_t size) {
   if (size <= capacity_) {
     return;

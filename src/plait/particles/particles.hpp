@@ -67,6 +67,7 @@ class Particles {
     return {reinterpret_cast<const T*>(columns_[field.column].data.get()), size_};
   }
   [[nodiscard]] std::span<const std::byte> bytes_of(AnyField field) const noexcept;
+  [[nodiscard]] std::span<std::byte> bytes_of(AnyField field) noexcept;
 
   static constexpr Field<Vector> position{0};
   static constexpr Field<std::uint64_t> id{1};

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/hdf5/layout.hpp"
+
+#include <cmath>
+
+namespace plait::particles::hdf5 {
+
+double conversion(const Units& from, const Units& to, const Dimension& dimension) {
+  if (from == to) {
+    return 1;  // without the rounding of powers
+  }
+  return std::pow(from.mass / to.mass, dimension.mass) * std::pow(from.length / to.length, dimension.length) *
+         std::pow(from.time / to.time, dimension.time) *
+         std::pow(from.temperature / to.temperature, dimension.temperature);
+}
+
+}  // namespace plait::particles::hdf5
