@@ -13,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/comm/collectives/reduce.hpp"
 #include "plait/net/loopback/loopback.hpp"
 
 namespace plait::task {
@@ -459,6 +460,37 @@ TEST_P(Ranks, exchange_messages_that_running_tasks_decide_on) {
   }
   EXPECT_EQ(wrong, 0);
   EXPECT_GT(arrived, 300);
+}
+
+TEST_P(Ranks, go_on_when_a_collective_has_ended) {
+  constexpr std::uint32_t rank_count = 3;
+  net::LoopbackNetwork network{rank_count};
+  std::atomic<int> wrong = 0;
+  const auto body = [&](std::uint32_t self) {
+    OneRank rank{network, self, {.worker_count = GetParam()}};
+    const comm::Group group{rank.endpoint, comm::CommId{5}};
+    Graph graph;
+    std::array<std::uint32_t, 1> sum{};
+    std::uint32_t seen = 0;
+    const TaskKind kind = graph.kind("sum");
+    Task reduce = graph.task("reduce", [&](TaskContext& context) {
+      sum = {self + 1};
+      context.wait_for(kind, comm::all_reduce(group, std::span{sum}), [&] { seen = sum[0]; });
+    });
+    graph.task("after", [&] { wrong += seen == 6 ? 0 : 1; }).after(reduce);
+    for (int round = 0; round < 20; ++round) {
+      seen = 0;
+      rank.scheduler.run(graph);
+    }
+    rank.endpoint.drain();
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t self = 0; self < rank_count; ++self) {
+      threads.emplace_back(body, self);
+    }
+  }
+  EXPECT_EQ(wrong, 0);
 }
 
 TEST_P(Ranks, may_overwrite_what_they_have_received_although_others_get_it_from_them) {

@@ -19,11 +19,11 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
-#include "plait/comm/address.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/detail/graph_record.hpp"
 #include "plait/task/detail/node_stack.hpp"
 #include "plait/task/graph.hpp"
+#include "plait/task/spawn.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::task {
@@ -46,30 +46,6 @@ struct SchedulerOptions {
   nanoseconds stall_max = std::chrono::seconds{300};
   /// Where each rank then writes what waits for what, as a graph: plait-waiting-rank-NNNN.dot. Empty: nowhere.
   std::filesystem::path stall_folder = ".";
-};
-
-/// What a new task is made of, when a running task spawns it.
-struct Spawn {
-  TaskKind kind;
-  Body body;
-  std::uint64_t object = 0;
-  /// To order it by, as nothing is measured yet. With 0 and no resources, order does not matter: the last one that a
-  /// worker has spawned runs first.
-  nanoseconds cost{};
-  std::vector<Claim> resources;  ///< As `Task::locks`, or as `Task::shares`: `{&cell, Access::shared}`.
-};
-
-/// A message that a running task sends or receives.
-struct Outgoing {
-  comm::Address to;
-  std::span<const std::byte> data;  ///< Must stay unchanged until the task that sends it has ended.
-  std::uint64_t object = 0;
-};
-struct Incoming {
-  comm::Address from;
-  Bytes& buffer;         ///< Is resized to the message.
-  Body on_arrival = {};  ///< Runs, on a worker, after the message has come.
-  std::uint64_t object = 0;
 };
 
 /// Where one worker's time went since the last reset.
@@ -161,6 +137,7 @@ class Scheduler {
   detail::SpawnedNode& spawn_message(Worker& worker, Node& parent, TaskKind kind, const comm::Address& address);
   void spawn_send(Worker& worker, Node& parent, TaskKind kind, const Outgoing& outgoing);
   void spawn_receive(Worker& worker, Node& parent, TaskKind kind, Incoming incoming);
+  void spawn_wait(Worker& worker, Node& parent, TaskKind kind, comm::Request request, Body body);
   [[nodiscard]] std::uint64_t id_of(const Node& node) const noexcept { return first_id_ + node.number; }
 
   // Messages.
@@ -234,6 +211,12 @@ class TaskContext {
   /// too. They occupy no worker. Both ranks of a message must come to the same conclusion that there is one.
   void send(TaskKind kind, const Outgoing& message) { scheduler_.spawn_send(worker_, node_, kind, message); }
   void receive(TaskKind kind, Incoming message) { scheduler_.spawn_receive(worker_, node_, kind, std::move(message)); }
+
+  /// A task of this run that ends with `operation`, a collective or any other, and with `body`, if there is one, which
+  /// runs on a worker when it is complete.
+  void wait_for(TaskKind kind, comm::Request operation, Body body = {}) {
+    scheduler_.spawn_wait(worker_, node_, kind, std::move(operation), std::move(body));
+  }
 
   /// When this body and all that the task has spawned have ended, `body` runs as the rest of this task, with the same
   /// locks, on any worker; it may spawn and go on itself. A second call replaces the first.

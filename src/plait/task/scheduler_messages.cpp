@@ -51,6 +51,26 @@ void Scheduler::spawn_receive(Worker& worker, Node& parent, TaskKind kind, Incom
   make_ready(worker, node);
 }
 
+void Scheduler::spawn_wait(Worker& worker, Node& parent, TaskKind kind, comm::Request request, Body body) {
+  detail::SpawnedNode& node = make_spawned(worker, parent, kind);
+  node.role = detail::Role::event;
+  node.cost_ns = 0;
+  node.cost_source = detail::CostSource::kind;
+  node.object = 0;
+  node.body = std::move(body);
+  count_spawned(worker, parent, node);
+  request.then([this, &node](const comm::Status& status) {
+    if (status.error) {
+      fail(Error{*status.error,
+                 fmt::format("what task '{}' on rank {} waited for has failed: {}",
+                             name_of(node),
+                             endpoint_.self().value(),
+                             to_string(*status.error))});
+    }
+    note(node);
+  });
+}
+
 void Scheduler::post_receive(Worker& worker, Node& node) {
   detail::NodeMessage& message = *node.message;
   message.posted = worker.now;
@@ -138,7 +158,7 @@ void Scheduler::finish_noted(Worker& worker) {
     if (node->message != nullptr) {
       see_message(worker, *node);
     }
-    if (node->role == detail::Role::receive && node->body) {
+    if (node->role != detail::Role::send && node->body) {
       offer(worker, *node);  // what is to be done on arrival
     } else {
       finish(worker, *node);
