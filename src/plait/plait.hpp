@@ -40,6 +40,8 @@
 #include "plait/fft/layout.hpp"
 #include "plait/fft/plan.hpp"
 #include "plait/net/loopback/loopback.hpp"
+#include "plait/particles/checks.hpp"
+#include "plait/particles/text_file.hpp"
 #include "plait/runtime/checkpoints.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/options.hpp"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/hdf5_handle.hpp"
+#include "plait/particles/checks.hpp"
 #include "plait/particles/hdf5/detail/file_reader.hpp"
 #include "plait/particles/hdf5/detail/file_writer.hpp"
 
@@ -33,15 +34,6 @@ std::uint64_t write_all(const std::filesystem::path& partial,
                 fmt::format("{}: cannot be closed: {}; is the disk full?", partial.string(), hdf5_reason())};
   }
   return std::filesystem::file_size(partial);
-}
-
-void check_unique(std::span<const std::uint64_t> ids, const std::string& file) {
-  std::vector<std::uint64_t> sorted{ids.begin(), ids.end()};
-  std::ranges::sort(sorted);
-  const auto twice = std::ranges::adjacent_find(sorted);
-  if (twice != sorted.end()) {
-    throw Error{ErrorCode::bad_input, fmt::format("{}: id {} occurs twice", file, *twice)};
-  }
 }
 
 void cut(Particles& particles, std::size_t size) {
@@ -116,7 +108,7 @@ Result<SnapshotInfo> read_snapshot(const std::filesystem::path& file,
       shares[type] = slab_of(info, type, rank, ranks);
     }
     reader.particles(info, layout, shares, particles);
-    check_unique(particles.ids().subspan(before), reader.name());
+    refuse_equal_ids(particles.ids().subspan(before), reader.name());
     return info;
   } catch (const Error& error) {
     cut(particles, before);

@@ -21,7 +21,7 @@ struct SnapshotHeader {
   Vector box;       ///< Edges, in the program's units. Readers expect positions in [0, box) where that is periodic.
   std::uint32_t dimensions = 3;
   bool is_periodic = false;
-  std::string code = "plait";
+  std::string code = "plait";  ///< The program.
   std::string run_name = "plait";
   /// Groups of the program's own, by name: "RunState", "HydroScheme", "Parameters", ...
   std::map<std::string, Attributes> groups;

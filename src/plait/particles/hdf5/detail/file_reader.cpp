@@ -214,14 +214,17 @@ SnapshotInfo FileReader::info(const Layout& layout) const {
   if (header.contains("Dimension")) {
     header.get("Dimension", info.header.dimensions);
   }
-  const auto text = [&](const char* key, std::string& to) {
-    const auto found = header.values().find(key);
-    if (found != header.values().end() && std::holds_alternative<std::string>(found->second)) {
+  const auto text = [](const Attributes& from, const char* key, std::string& to) {
+    const auto found = from.values().find(key);
+    if (found != from.values().end() && std::holds_alternative<std::string>(found->second)) {
       to = std::get<std::string>(found->second);
     }
   };
-  text("Code", info.header.code);
-  text("RunName", info.header.run_name);
+  text(header, "Code", info.header.code);
+  text(header, "RunName", info.header.run_name);
+  if (exists("Code")) {
+    text(attributes("Code"), "Code", info.header.code);
+  }
   if (exists("RuntimePars")) {
     const Attributes runtime = attributes("RuntimePars");
     info.header.is_periodic =

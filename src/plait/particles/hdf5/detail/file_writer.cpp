@@ -171,7 +171,7 @@ void FileWriter::header_of(const SnapshotHeader& header, const Shares& shares) c
   values.set("ThisFile", 0);
   values.set("Flag_Entropy_ICs", 0);
   values.set("Virtual", 0);
-  values.set("Code", header.code);
+  values.set("Code", "SWIFT");  // the layout's name, by which yt knows it; whose file it is stands in the group Code
   values.set("RunName", header.run_name);
   values.set("System", "unnamed");
   values.set("OutputType", "FullVolume");
