@@ -86,3 +86,9 @@ endif()
 if(PLAIT_BUILD_BENCH)
   find_package(benchmark QUIET)  # bench/ programs that do without it are built all the same
 endif()
+
+# Loops that are written once and run at the vector width of the processor that they meet.
+pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy)
+if(NOT hwy_FOUND)
+  message(STATUS "plait: Highway not found; apps/sph is not built (Debian: libhwy-dev)")
+endif()

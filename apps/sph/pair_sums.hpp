@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "sph/scheme.hpp"
+
+namespace sph {
+
+/// Sources are padded to a multiple of this with particles of mass 0, or out of everybody's reach, so that loops need
+/// no special last round on any processor.
+inline constexpr std::size_t source_padding = 16;
+
+/// What may act on a group of targets: one array for each property, places relative to the group's origin, in single
+/// precision. `count` is a multiple of `source_padding`.
+struct DensitySources {
+  std::size_t count = 0;
+  const float *x = nullptr, *y = nullptr, *z = nullptr;
+  const float *velocity_x = nullptr, *velocity_y = nullptr, *velocity_z = nullptr;
+  const float* mass = nullptr;
+};
+
+/// The same for forces: what `finish_density` made of all neighbours' sums is added.
+struct ForceSources : DensitySources {
+  const float *smoothing = nullptr, *density = nullptr, *grad_h = nullptr, *energy = nullptr;
+  const float *viscosity = nullptr, *conduction = nullptr;
+};
+
+/// A particle whose sum is wanted; it may or must stand among the sources as well: of density it is its own neighbour.
+struct DensityTarget {
+  float x = 0, y = 0, z = 0;
+  float velocity_x = 0, velocity_y = 0, velocity_z = 0;
+  float smoothing = 0;
+};
+struct DensitySums {
+  float number = 0;        ///< Sum of W.
+  float number_slope = 0;  ///< Its derivative by h.
+  float density = 0;
+  float density_slope = 0;
+  float divergence = 0;  ///< Times the density, as the curl.
+  float curl_x = 0, curl_y = 0, curl_z = 0;
+};
+
+struct ForceTarget : DensityTarget {
+  float density = 0, grad_h = 0, energy = 0, viscosity = 0, conduction = 0;
+};
+struct ForceSums {
+  float x = 0, y = 0, z = 0;  ///< Acceleration.
+  float energy_rate = 0;
+  float compression = 0;  ///< Sum of m/rho v.r W'/r over neighbours: minus the divergence, as dh/dt takes it.
+  float laplacian = 0;    ///< Of the specific energy.
+  float signal_speed = 0;
+  float neighbours = 0;  ///< Other particles within the larger of both supports.
+};
+
+/// Sums over sources within each target's own support (a gather). One result for each target. The vectors are as wide
+/// as the processor's; results of different widths differ by rounding.
+void sum_density(KernelKind kernel,
+                 std::span<const DensityTarget> targets,
+                 const DensitySources& sources,
+                 std::span<DensitySums> sums);
+
+/// Sums over sources within the larger of the target's and the source's support (symmetric): what two particles do to
+/// each other adds up to nothing, but for rounding.
+void sum_forces(const Scheme& scheme,
+                std::span<const ForceTarget> targets,
+                const ForceSources& sources,
+                std::span<ForceSums> sums);
+
+/// Which vectors the loops use here, "AVX2" say.
+[[nodiscard]] const char* vector_target();
+
+}  // namespace sph

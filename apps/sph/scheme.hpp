@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "sph/smoothing_kernel.hpp"
+
+namespace sph {
+
+/// How shocks and contacts are treated.
+enum class SchemeKind : std::uint8_t {
+  /// Density and energy, viscosity of a fixed strength (Monaghan, 1997; Price, 2012) with Balsara's switch (1995).
+  minimal,
+  /// Density and energy with a viscosity that each particle switches on where the flow begins to converge (Cullen and
+  /// Dehnen, 2010) and off behind, and conduction where the energy is kinked (Price, 2008), as Borrow et al. put them
+  /// together ("Sphenix", 2022).
+  modern,
+};
+
+/// What determines the result of a run besides its particles.
+struct Scheme {
+  SchemeKind kind = SchemeKind::modern;
+  KernelKind kernel = KernelKind::cubic_spline;
+  float gamma = 5.0F / 3;  ///< Ratio of specific heats: P = (gamma - 1) rho u.
+  float eta = 1.2348F;     ///< Smoothing length in mean distances; 48 neighbours with the cubic spline.
+  float smoothing_tolerance = 1e-4F;
+  float smoothing_max = std::numeric_limits<float>::infinity();  ///< Of a particle that finds no neighbours.
+  float courant = 0.1F;
+  float viscosity = 0.8F;         ///< Of the minimal scheme.
+  float viscosity_max = 2.0F;     ///< Of the modern scheme, as all below.
+  float viscosity_decay = 0.05F;  ///< Rate behind a shock, in sound crossings of the support.
+  float conduction_max = 1.0F;
+  float conduction_rise = 1.0F;
+  float energy_min = 0;  ///< Specific internal energy is never lower.
+
+  friend bool operator==(const Scheme&, const Scheme&) = default;
+};
+
+}  // namespace sph
