@@ -44,6 +44,7 @@
 #include "plait/particles/box.hpp"
 #include "plait/particles/cells.hpp"
 #include "plait/particles/checks.hpp"
+#include "plait/particles/conserved.hpp"
 #include "plait/particles/particles.hpp"
 #include "plait/particles/short_range.hpp"
 #include "plait/particles/text_file.hpp"
