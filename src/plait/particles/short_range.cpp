@@ -14,8 +14,15 @@ namespace {
   return 0.5 * (box.low + box.high);
 }
 
-/// The shifts by whole periods along one axis that may bring [low, high] within `reach` of [-half, half] around
-/// `centre`.
+/// An interval along one axis.
+struct Interval {
+  double middle;
+  double half;
+
+  static Interval of(double low, double high) { return {(low + high) / 2, (high - low) / 2}; }
+};
+
+/// The shifts by whole periods along one axis that may bring `moved` within `reach` of `fixed`.
 struct Shifts {
   std::array<double, 3> values{};
   std::size_t count = 1;
