@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/walk.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "plait/particles/detail/opening.hpp"
+
+namespace plait::particles {
+
+/// The lists are those of a batch, followed by those of one of its groups.
+struct WalkSpace::Lists {
+  struct Range {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  std::vector<std::uint32_t> stack;
+  std::vector<std::uint32_t> frontier;    // nodes that each group of the batch must judge for itself
+  std::vector<std::uint32_t> cell_nodes;  // the first `found` were found by a walk and are not yet gathered
+  std::size_t found = 0;
+  std::vector<Range> ranges;  // the first `range_count`
+  std::size_t range_count = 0;
+  std::size_t cell_count = 0;
+  std::size_t body_count = 0;
+
+  CellList cells;
+  BodyList bodies;
+  std::vector<std::uint32_t> indices;    // of the sources in `bodies`; with contacts only
+  std::vector<Particles::Index> places;  // targets
+  LineVector<double> x, y, z;
+  LineVector<float> x_near, y_near, z_near;  // relative to the batch's origin
+  std::vector<Pull> pulls;
+  std::vector<std::uint32_t> near;
+  std::vector<std::uint32_t> near_sources;
+};
+
+namespace {
+
+using Lists = WalkSpace::Lists;
+using SteadyClock = std::chrono::steady_clock;
+
+/// Sorts the tree's nodes into cells that act as moments on everything in the batch, bodies that act directly on all of
+/// it, and the frontier. Each group finds from there what it would have found from the root.
+void walk_batch(const TreeView& tree, const Box& box, Lists& lists, WalkSums& sums) {
+  lists.stack.clear();
+  lists.frontier.clear();
+  lists.cell_nodes.clear();
+  lists.ranges.clear();
+  const double guard2 = detail::guard2(box);
+  const Node* const nodes = tree.nodes.data();
+  const auto visit = [&](std::uint32_t index) {
+    const Node& node = nodes[index];
+    const NodeKind kind = node.kind();
+    if (kind == NodeKind::leaf && node.count() == 1) {
+      lists.ranges.push_back({node.first, 1});
+    } else if (kind == NodeKind::sealed || !detail::opens(node, box, guard2)) {
+      lists.cell_nodes.push_back(index);
+    } else if (!detail::opens_everywhere(node, box)) {
+      lists.frontier.push_back(index);
+    } else if (kind == NodeKind::leaf) {
+      lists.ranges.push_back({node.first, node.count()});
+    } else {
+      lists.stack.push_back(index);
+    }
+  };
+  for (std::uint32_t root = 0; root < tree.root_count; ++root) {
+    visit(root);
+  }
+  while (!lists.stack.empty()) {
+    const Node& node = nodes[lists.stack.back()];
+    lists.stack.pop_back();
+    const std::uint32_t end = node.first + node.count();
+    for (std::uint32_t child = node.first; child < end; ++child) {
+      visit(child);
+    }
+    sums.nodes_visited += node.count();
+  }
+  lists.found = lists.cell_nodes.size();
+  lists.range_count = lists.ranges.size();
+}
+
+/// A stack-like array that takes an entry without a branch: it is written always and kept if wanted.
+template <class T>
+class Appender {
+ public:
+  explicit Appender(std::vector<T>& to, std::size_t begin) : to_{to}, size_{begin} {}
+  void make_room(std::size_t more) {
+    if (size_ + more > to_.size()) {
+      to_.resize(2 * (size_ + more));
+    }
+  }
+  void add_if(bool wanted, const T& value) {
+    to_[size_] = value;
+    size_ += wanted ? 1 : 0;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  T pop() { return to_[--size_]; }
+
+ private:
+  std::vector<T>& to_;
+  std::size_t size_;
+};
+
+/// From the frontier, the cells and bodies for one group. No branch on what a node turns out to be: it is hard to
+/// predict, and there are some hundred nodes for each group.
+void walk_group(const TreeView& tree, const Box& box, double guard2, Lists& lists, WalkSums& sums) {
+  Appender stack{lists.stack, 0};
+  Appender cells{lists.cell_nodes, 0};
+  Appender ranges{lists.ranges, lists.range_count};
+  const Node* const nodes = tree.nodes.data();
+  const auto make_room = [&](std::size_t more) {
+    stack.make_room(more);
+    cells.make_room(more);
+    ranges.make_room(more);
+  };
+  const auto visit = [&](std::uint32_t index) {
+    const Node& node = nodes[index];
+    const bool open = detail::opens(node, box, guard2);
+    const bool leaf = node.kind() == NodeKind::leaf;
+    const bool direct = leaf & (open | (node.count() == 1));
+    const bool divide = (node.kind() == NodeKind::cell) & open;
+    ranges.add_if(direct, {node.first, node.count()});
+    stack.add_if(divide, index);
+    cells.add_if(!(direct | divide), index);
+  };
+  make_room(lists.frontier.size());
+  for (const std::uint32_t index : lists.frontier) {
+    visit(index);
+  }
+  sums.nodes_visited += lists.frontier.size();
+  while (stack.size() > 0) {
+    const Node& node = nodes[stack.pop()];
+    const std::uint32_t end = node.first + node.count();
+    make_room(node.count());
+    for (std::uint32_t child = node.first; child < end; ++child) {
+      visit(child);
+    }
+    sums.nodes_visited += node.count();
+  }
+  lists.found = cells.size();
+  lists.range_count = ranges.size();
+}
+
+/// Appends the cells that a walk found to the kernels' list.
+void gather_cells(const TreeView& tree, const Vector& origin, Lists& lists) {
+  const std::size_t begin = lists.cell_count;
+  const std::size_t end = begin + lists.found;
+  lists.cells.reserve(end);
+  CellList& to = lists.cells;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Node& node = tree.nodes[lists.cell_nodes[i - begin]];
+    to.x[i] = static_cast<float>(node.center.x - origin.x);
+    to.y[i] = static_cast<float>(node.center.y - origin.y);
+    to.z[i] = static_cast<float>(node.center.z - origin.z);
+    to.mass[i] = node.mass;
+    to.xx[i] = node.quadrupole.xx;
+    to.xy[i] = node.quadrupole.xy;
+    to.xz[i] = node.quadrupole.xz;
+    to.yy[i] = node.quadrupole.yy;
+    to.yz[i] = node.quadrupole.yz;
+  }
+  lists.cell_count = end;
+}
+
+/// Appends the bodies of the ranges from `first_range` on.
+void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_indices, Lists& lists) {
+  const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
+  std::size_t count = lists.body_count;
+  for (const Lists::Range& range : ranges) {
+    count += range.count;
+  }
+  lists.bodies.reserve(count);
+  BodyList& to = lists.bodies;
+  std::size_t i = lists.body_count;
+  for (const Lists::Range& range : ranges) {
+    for (const Source& source : tree.sources.subspan(range.first, range.count)) {
+      to.x[i] = source.position.x;
+      to.y[i] = source.position.y;
+      to.z[i] = source.position.z;
+      to.mass[i] = source.mass;
+      ++i;
+    }
+  }
+  if (wants_indices) {
+    lists.indices.resize(count);
+    std::uint32_t* to_index = lists.indices.data() + lists.body_count;
+    for (const Lists::Range& range : ranges) {
+      std::iota(to_index, to_index + range.count, range.first);
+      to_index += range.count;
+    }
+  }
+  lists.body_count = count;
+}
+
+/// Those of the group's particles that are targets.
+void load_targets(const Targets& targets, const Group& group, const Vector& origin, Lists& lists) {
+  const auto kinds = std::as_const(targets.store)[Particles::kind];
+  lists.places.clear();
+  for (Particles::Index place = group.first_body; place < group.first_body + group.body_count; ++place) {
+    if (targets.kinds.has(kinds[place])) {
+      lists.places.push_back(place);
+    }
+  }
+  const std::size_t n = lists.places.size();
+  if (lists.x.size() < n) {
+    for (auto* values : {&lists.x, &lists.y, &lists.z}) {
+      values->resize(n);
+    }
+    for (auto* values : {&lists.x_near, &lists.y_near, &lists.z_near}) {
+      values->resize(n);
+    }
+  }
+  const auto positions = std::as_const(targets.store).positions();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vector& p = positions[lists.places[i]];
+    lists.x[i] = p.x;
+    lists.y[i] = p.y;
+    lists.z[i] = p.z;
+    lists.x_near[i] = static_cast<float>(p.x - origin.x);
+    lists.y_near[i] = static_cast<float>(p.y - origin.y);
+    lists.z_near[i] = static_cast<float>(p.z - origin.z);
+  }
+  lists.pulls.assign(n, Pull{});
+  lists.near.assign(n, 0);
+}
+
+/// What stays the same for all batches.
+struct Job {
+  const TreeView& tree;
+  const Targets& targets;
+  const WalkOptions& options;
+  KernelOptions kernel_options;
+  double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per charge.
+  std::uint32_t near_self = 0;  ///< How often a body meets itself.
+};
+
+/// Hands the listed sources near target `i` to the program. Looks at a block of the list at a time, most are far.
+void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
+  const double radius2 = job.kernel_options.contact2;
+  const Particles::Index target = lists.places[i];
+  lists.near_sources.clear();
+  for (std::size_t begin = 0; begin < lists.body_count; begin += list_padding) {
+    std::array<double, list_padding> r2;
+    for (std::size_t k = 0; k < list_padding; ++k) {
+      const double dx = lists.bodies.x[begin + k] - lists.x[i];
+      const double dy = lists.bodies.y[begin + k] - lists.y[i];
+      const double dz = lists.bodies.z[begin + k] - lists.z[i];
+      r2[k] = dx * dx + dy * dy + dz * dz;
+    }
+    std::uint32_t near = 0;
+    for (std::size_t k = 0; k < list_padding; ++k) {
+      near |= static_cast<std::uint32_t>(r2[k] < radius2) << k;
+    }
+    for (; near != 0; near &= near - 1) {
+      const std::size_t j = begin + static_cast<std::size_t>(std::countr_zero(near));
+      if (j < lists.body_count && (job.near_self == 0 || lists.indices[j] != target)) {
+        lists.near_sources.push_back(lists.indices[j]);
+      }
+    }
+  }
+  if (!lists.near_sources.empty()) {
+    job.options.near({target, lists.near_sources, job.tree, space.near_sums});
+  }
+}
+
+/// Runs the kernels over the lists, for the targets of one group.
+void act(const Job& job, Lists& lists, WalkSpace& space) {
+  const Kernels& kernels = *job.options.kernels;
+  const std::size_t n = lists.places.size();
+  const auto cell_kernel = job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles;
+  kernels.bodies(lists.x.data(),
+                 lists.y.data(),
+                 lists.z.data(),
+                 n,
+                 lists.bodies.pad(lists.body_count),
+                 job.kernel_options,
+                 lists.pulls.data(),
+                 lists.near.data());
+  cell_kernel(lists.x_near.data(),
+              lists.y_near.data(),
+              lists.z_near.data(),
+              n,
+              lists.cells.pad(lists.cell_count),
+              job.kernel_options,
+              lists.pulls.data());
+  Particles& store = job.targets.store;
+  const auto accelerations = store[job.targets.acceleration];
+  const auto potentials = store[job.targets.potential];
+  const auto costs = store[Particles::cost];
+  const auto sources = job.targets.tree.sources();
+  const auto interactions = static_cast<float>(lists.body_count + lists.cell_count);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Pull& pull = lists.pulls[i];
+    const Particles::Index place = lists.places[i];
+    accelerations[place] += job.options.coupling * Vector{pull.x, pull.y, pull.z};
+    potentials[place] += job.options.coupling * (pull.potential + job.self_potential * sources[place].mass);
+    costs[place] += interactions;
+    if (lists.near[i] > job.near_self && job.options.near) {
+      find_near(job, i, lists, space);
+    }
+  }
+  space.sums.body_body += n * lists.body_count;
+  space.sums.body_cell += n * lists.cell_count;
+}
+
+}  // namespace
+
+WalkSums& WalkSums::operator+=(const WalkSums& other) {
+  groups += other.groups;
+  nodes_visited += other.nodes_visited;
+  body_body += other.body_body;
+  body_cell += other.body_cell;
+  walk += other.walk;
+  kernel += other.kernel;
+  return *this;
+}
+
+WalkSpace::WalkSpace() : lists_{std::make_unique<Lists>()} {}
+WalkSpace::WalkSpace(WalkSpace&&) noexcept = default;
+WalkSpace& WalkSpace::operator=(WalkSpace&&) noexcept = default;
+WalkSpace::~WalkSpace() = default;
+
+void walk(const Sources& sources,
+          const Targets& targets,
+          std::span<const Batch> batches,
+          const WalkOptions& options,
+          WalkSpace& space) {
+  const TreeView& view = sources.view;
+  Lists& lists = space.lists();
+  WalkSums& sums = space.sums;
+  Job job{view, targets, options, {options.softening * options.softening, 0}};
+  job.kernel_options.contact2 = options.near_radius * options.near_radius;
+  const double core = std::sqrt(job.kernel_options.softening2 + job.kernel_options.contact2);
+  if (sources.origin == Origin::own_tree) {
+    job.self_potential = core > 0 ? 1 / core : 0;
+    job.near_self = 1;
+  }
+  const bool wants_indices = options.near != nullptr;
+  auto before = SteadyClock::now();
+  for (const Batch& batch : batches) {
+    const Vector center = 0.5 * (batch.box.low + batch.box.high);
+    lists.cell_count = lists.body_count = 0;
+    walk_batch(view, batch.box, lists, sums);
+    gather_cells(view, center, lists);
+    gather_bodies(view, 0, wants_indices, lists);
+    const double guard2 = detail::guard2(batch.box);
+    const std::size_t shared_cells = lists.cell_count;
+    const std::size_t shared_bodies = lists.body_count;
+    const std::size_t shared_ranges = lists.range_count;
+    for (const Group& group : targets.tree.groups().subspan(batch.first_group, batch.group_count)) {
+      lists.cell_count = shared_cells;
+      lists.body_count = shared_bodies;
+      lists.range_count = shared_ranges;
+      walk_group(view, group.box, guard2, lists, sums);
+      gather_cells(view, center, lists);
+      gather_bodies(view, shared_ranges, wants_indices, lists);
+      load_targets(targets, group, center, lists);
+      const auto between = SteadyClock::now();
+      act(job, lists, space);
+      const auto after = SteadyClock::now();
+      sums.walk += between - before;
+      sums.kernel += after - between;
+      before = after;
+    }
+    sums.groups += batch.group_count;
+  }
+}
+
+}  // namespace plait::particles

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plait/particles/kernels/kernel.hpp"
+#include "plait/particles/kinds.hpp"
+#include "plait/particles/particles.hpp"
+#include "plait/particles/tree.hpp"
+
+namespace plait::particles {
+
+using std::chrono::nanoseconds;
+
+/// A target and sources nearer to it than the near radius; not itself.
+struct NearPairs {
+  Particles::Index target = 0;             ///< Its place in the store.
+  std::span<const std::uint32_t> sources;  ///< Their places in `view`.
+  const TreeView& view;
+  std::span<double> sums;  ///< Of the worker, added up at the end of a step: energies and the like.
+};
+using NearFunction = std::function<void(const NearPairs&)>;
+
+struct WalkOptions {
+  Order order = Order::quadrupole;
+  double softening = 0;  ///< Plummer length.
+  double coupling = 1;   ///< Acceleration is coupling * charge / r^2 towards the source; negative: away from it.
+  /// Within it, the pull is that inside a homogeneous sphere of that radius, and `near` is called; 0: nothing of both.
+  double near_radius = 0;
+  NearFunction near;
+  const Kernels* kernels = &best_kernels();
+};
+
+/// What a walk took. Those of all parts of a step are added.
+struct WalkSums {
+  std::uint64_t groups = 0;
+  std::uint64_t nodes_visited = 0;
+  std::uint64_t body_body = 0;
+  std::uint64_t body_cell = 0;
+  nanoseconds walk{};
+  nanoseconds kernel{};
+
+  WalkSums& operator+=(const WalkSums& other);
+};
+
+/// Particles that feel a force, in the order of their tree, and where the sums go.
+struct Targets {
+  Particles& store;
+  const Tree& tree;
+  Kinds kinds;
+  Field<Vector> acceleration;
+  Field<double> potential;
+};
+
+/// Memory for lists, one for each thread that walks; reused.
+class WalkSpace {
+ public:
+  WalkSpace();
+  WalkSpace(WalkSpace&&) noexcept;
+  WalkSpace& operator=(WalkSpace&&) noexcept;
+  WalkSpace(const WalkSpace&) = delete;
+  WalkSpace& operator=(const WalkSpace&) = delete;
+  ~WalkSpace();
+
+  WalkSums sums;
+  std::vector<double> near_sums;
+
+  struct Lists;  // private to walk.cpp
+  [[nodiscard]] Lists& lists() noexcept { return *lists_; }
+
+ private:
+  std::unique_ptr<Lists> lists_;
+};
+
+/// Whether the sources are the targets' own tree, in which every particle meets itself.
+enum class Origin : std::uint8_t { own_tree, received };
+
+/// What acts on them.
+struct Sources {
+  const TreeView& view;
+  Origin origin = Origin::own_tree;
+};
+
+/// Adds what `sources` do to the targets in `batches`, some of their tree's: acceleration, potential, cost.
+///
+/// Threads: at the same time for disjoint batches, each with its space. The tree must have been made with the same near
+/// radius. Sums into a target depend on the order in which trees are added, by rounding only.
+void walk(const Sources& sources,
+          const Targets& targets,
+          std::span<const Batch> batches,
+          const WalkOptions& options,
+          WalkSpace& space);
+
+}  // namespace plait::particles
