@@ -49,6 +49,7 @@
 #include "plait/particles/kinds.hpp"
 #include "plait/particles/particles.hpp"
 #include "plait/particles/short_range.hpp"
+#include "plait/particles/space.hpp"
 #include "plait/particles/text_file.hpp"
 #include "plait/particles/times.hpp"
 #include "plait/particles/tree.hpp"
