@@ -45,6 +45,7 @@
 #include "plait/particles/cells.hpp"
 #include "plait/particles/checks.hpp"
 #include "plait/particles/conserved.hpp"
+#include "plait/particles/contact.hpp"
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/kinds.hpp"
 #include "plait/particles/particles.hpp"
