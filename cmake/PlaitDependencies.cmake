@@ -89,6 +89,7 @@ endif()
 
 # Loops that are written once and run at the vector width of the processor that they meet.
 pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy)
+pkg_check_modules(hwy_contrib QUIET IMPORTED_TARGET libhwy-contrib)  # its sort
 if(NOT hwy_FOUND)
   message(STATUS "plait: Highway not found; apps/sph is not built (Debian: libhwy-dev)")
 endif()
