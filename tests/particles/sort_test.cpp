@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <limits>
 #include <memory>
 #include <random>
 
@@ -106,7 +106,17 @@ TEST_P(Sort, does_so_with_keys_of_128_bits) {
 }
 
 TEST(SortKey, orders_numbers_as_they_are) {
-  const std::array numbers{-INFINITY, -1e300, -1.0, -1e-310, -0.0, 0.0, 1e-310, 0.5, 1.0, 1e300, INFINITY};
+  const std::array numbers{-std::numeric_limits<double>::infinity(),
+                           -1e300,
+                           -1.0,
+                           -1e-310,
+                           -0.0,
+                           0.0,
+                           1e-310,
+                           0.5,
+                           1.0,
+                           1e300,
+                           std::numeric_limits<double>::infinity()};
   for (std::size_t i = 1; i < numbers.size(); ++i) {
     EXPECT_LT(key_of(numbers[i - 1]), key_of(numbers[i])) << numbers[i];
   }
