@@ -192,6 +192,40 @@ void Particles::pack(std::span<const AnyField> fields, std::span<const Index> pl
   }
 }
 
+void Particles::pack(std::span<const AnyField> fields, Index first, Index count, Bytes& buffer) const {
+  expect(first + std::size_t{count} <= size_, "particles that are there");
+  for (const AnyField& field : fields) {
+    const std::size_t at = buffer.size();
+    const std::size_t bytes = std::size_t{count} * field.bytes;
+    buffer.resize(at + bytes);
+    if (bytes > 0) {
+      std::memcpy(buffer.data() + at, columns_[field.column].data.get() + std::size_t{first} * field.bytes, bytes);
+    }
+  }
+}
+
+void Particles::unpack(std::span<const AnyField> fields, Index first, Index count, std::span<const std::byte> buffer) {
+  expect(first + std::size_t{count} <= size_, "particles that are there");
+  std::size_t row = 0;
+  for (const AnyField& field : fields) {
+    row += field.bytes;
+  }
+  if (buffer.size() != row * count) {
+    throw Error{ErrorCode::bad_input,
+                fmt::format("{} bytes came for {} particles of {} each: do all ranks send the same fields?",
+                            buffer.size(),
+                            count,
+                            row)};
+  }
+  for (const AnyField& field : fields) {
+    const std::size_t bytes = std::size_t{count} * field.bytes;
+    if (bytes > 0) {
+      std::memcpy(columns_[field.column].data.get() + std::size_t{first} * field.bytes, buffer.data(), bytes);
+    }
+    buffer = buffer.subspan(bytes);
+  }
+}
+
 void Particles::unpack(std::span<const std::byte> buffer) {
   const std::size_t row = row_bytes();
   if (buffer.size() % row != 0) {

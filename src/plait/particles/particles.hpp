@@ -106,6 +106,10 @@ class Particles {
   void unpack(std::span<const std::byte> buffer);
   /// The same for some fields of those at `places`, particle by particle in each field: what others need of them.
   void pack(std::span<const AnyField> fields, std::span<const Index> places, Bytes& buffer) const;
+  /// The same for `count` consecutive particles, and back: overwrites these fields of particles that are there.
+  /// `unpack` throws: `Error` with `bad_input` when `buffer` has another size.
+  void pack(std::span<const AnyField> fields, Index first, Index count, Bytes& buffer) const;
+  void unpack(std::span<const AnyField> fields, Index first, Index count, std::span<const std::byte> buffer);
 
   [[nodiscard]] std::size_t field_count() const noexcept { return columns_.size(); }
   [[nodiscard]] std::string_view name_of(std::uint32_t column) const { return columns_[column].name; }
