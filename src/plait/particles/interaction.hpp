@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "plait/comm/endpoint.hpp"
 #include "plait/particles/particles.hpp"
@@ -11,27 +13,20 @@
 
 namespace plait::particles {
 
-class Domains;
-class Tree;
-
-/// The part of a system's step that its interactions are added to: what they may start after, and what waits for them.
-///
-/// Between `tree` and `end` the particles keep their places; positions do not change, but what an interaction sums up.
+/// What the interactions of a system share: the step's graph, and the particles.
 struct StepFrame {
   comm::Endpoint& messages;
   Particles& store;
-  const Tree& tree;  ///< Over all particles of this rank; ready when `tree_ready` has ended.
   task::Graph& graph;
-  task::Task tree_ready;
-  task::Task end;  ///< Everything that an interaction adds must come before it.
   std::uint32_t worker_count = 1;
+  comm::CommId comm;  ///< For the interaction's own messages and collectives: nobody else's.
 };
 
 /// Sums over particles that a system computes in each step, as tasks of the step's graph.
 ///
-/// The interface on which long-range and short-range interactions meet the system, and a program's own may. Its tasks
-/// run in every step; what a step needs of messages is decided by running tasks (`TaskContext::send`, `receive`,
-/// `wait_for`), alike on both sides. Threads: called while no step runs, but for what its tasks do.
+/// The interface on which long-range and short-range interactions meet the system, and a program's own may. What a step
+/// needs of messages is decided by running tasks (`TaskContext::send`, `receive`, `wait_for`), alike on both sides.
+/// Threads: called while no step runs, but for what its tasks do.
 class Interaction {
  public:
   Interaction() = default;
@@ -41,8 +36,16 @@ class Interaction {
   Interaction& operator=(Interaction&&) = delete;
   virtual ~Interaction() = default;
 
-  /// Adds its tasks, once, before the first step.
-  virtual void add_tasks(const StepFrame& frame) = 0;
+  /// Adds what brings the particles into its order, in steps in which they may have changed their ranks: a tree, say.
+  /// The first waits for `after`, each for the one before it, and what comes next for the last. None: it needs none.
+  /// Called once, before the first step.
+  virtual std::vector<task::Task> add_building_tasks(const StepFrame& frame, task::Task after) = 0;
+  /// The same for steps in which all particles have kept their places, and only values have changed.
+  virtual std::vector<task::Task> add_refreshing_tasks(const StepFrame& frame, task::Task after) = 0;
+  /// Adds what sums up: after `after`, when particles keep their places and its results are zero; before `end`.
+  virtual std::vector<task::Task> add_summing_tasks(const StepFrame& frame, task::Task after, task::Task end) = 0;
+  /// Sets its results to zero for the particles from `first` to `last` - 1.
+  virtual void clear_results(Particles& store, std::size_t first, std::size_t last) = 0;
   /// Adds what its tasks have cost since the last call to `times`, and begins anew.
   virtual void take_times(StepTimes& times) = 0;
 };

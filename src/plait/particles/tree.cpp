@@ -205,13 +205,10 @@ void Tree::order_piece(std::uint32_t piece) {
   const std::size_t last = n * (piece + 1) / pieces_;
   const Particles& store = *store_;
   const auto positions = store.positions();
-  const auto charges = store[options_.charge];
-  const auto kinds = store[Particles::kind];
-  const bool are_all_sources = options_.sources.are_all();
   for (std::size_t i = first; i < last; ++i) {
     const std::uint32_t from = sorted[i].index;
     from_[i] = from;
-    sources_[i] = {positions[from], are_all_sources || options_.sources.has(kinds[from]) ? charges[from] : 0.0};
+    sources_[i] = {positions[from], charge_of(from)};
   }
   store_->reorder_piece(from_, first, last);
 }
@@ -295,6 +292,44 @@ void Tree::finish() {
       detail::set_opening(options_, extents_[i].box, node);
     }
   }
+}
+
+void Tree::refresh() {
+  const Particles& store = *store_;
+  expect(store.size() == sources_.size(), "no particle has come or gone since the tree was built");
+  const auto positions = store.positions();
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    sources_[i] = {positions[i], charge_of(i)};
+  }
+  for (std::size_t i = nodes_.size(); i-- > 0;) {  // children stand after their parents
+    Node& node = nodes_[i];
+    if (node.kind() == NodeKind::leaf) {
+      detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
+    } else {
+      detail::sum_children(std::span{nodes_}.subspan(node.first, node.count()),
+                           std::span{extents_}.subspan(node.first, node.count()),
+                           node,
+                           extents_[i]);
+    }
+    detail::set_opening(options_, extents_[i].box, node);
+  }
+  for (Batch& batch : batches_) {
+    batch.box = {};
+    for (Group& group : std::span{groups_}.subspan(batch.first_group, batch.group_count)) {
+      group.box = {};
+      for (const Vector& position : positions.subspan(group.first_body, group.body_count)) {
+        group.box.include(position);
+      }
+      batch.box.include(group.box);
+    }
+  }
+}
+
+double Tree::charge_of(std::size_t place) const {
+  const Particles& store = *store_;
+  return options_.sources.are_all() || options_.sources.has(store[Particles::kind][place])
+             ? store[options_.charge][place]
+             : 0.0;
 }
 
 TreeView Tree::view() const {

@@ -133,6 +133,9 @@ class Tree {
   void build_subtree(std::uint32_t subtree);
   void finish();  ///< Not a piece. Joins the subtrees.
 
+  /// Takes positions and charges of the store anew: particles keep their places, nodes their content. Cost: O(n).
+  void refresh();
+
   [[nodiscard]] TreeView view() const;
   [[nodiscard]] std::span<const Node> nodes() const noexcept { return nodes_; }
   [[nodiscard]] std::span<const NodeExtent> extents() const noexcept { return extents_; }
@@ -144,6 +147,8 @@ class Tree {
   [[nodiscard]] const TreeOptions& options() const noexcept { return options_; }
 
  private:
+  [[nodiscard]] double charge_of(std::size_t place) const;
+
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
   KeyCube cube_{Box{}};

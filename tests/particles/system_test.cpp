@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/system.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numbers>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "particles/samples.hpp"
+#include "runtime/loopback_run.hpp"
+
+namespace plait::particles {
+namespace {
+
+using test::Sample;
+
+constexpr double time_step = 1.0 / 64;
+
+struct Job {
+  std::size_t count = 1'000;
+  std::uint32_t ranks = 1;
+  std::uint32_t workers = 1;
+  int steps = 0;
+  SystemOptions system;
+  LongRangeOptions force;
+};
+
+/// What all ranks have in the end, by id.
+struct Outcome {
+  std::vector<Vector> positions;
+  std::vector<Vector> accelerations;
+  std::vector<double> potentials;
+  std::vector<std::size_t> sizes;
+  StepTimes times;
+};
+
+/// Leapfrog: as a program would write it.
+void add_motion(System& system, const Sample& sample) {
+  system.before("drift", [&](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      Vector& velocity = store[sample.velocity][i];
+      velocity += (time_step / 2) * store[sample.acceleration][i];
+      store.positions()[i] += time_step * velocity;
+    }
+  });
+  system.after("kick", [&](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store[sample.velocity][i] += (time_step / 2) * store[sample.acceleration][i];
+    }
+  });
+}
+
+/// Each rank begins with an equal share of a sphere.
+Outcome compute(const Job& job) {
+  Outcome outcome;
+  outcome.positions.resize(job.count);
+  outcome.accelerations.resize(job.count);
+  outcome.potentials.resize(job.count);
+  outcome.sizes.resize(job.ranks);
+  std::mutex mutex;
+  plait::test::run_on_loopback(job.ranks, {.worker_count = job.workers}, [&](Runtime& runtime) {
+    const std::size_t rank = runtime.self().value();
+    Sample sample;
+    test::add_sphere(sample, job.count, job.count * rank / job.ranks, job.count * (rank + 1) / job.ranks);
+    System system{runtime.messages(), runtime.scheduler(), sample.store, job.system};
+    LongRangeOptions force = job.force;
+    force.charge = sample.mass;
+    force.acceleration = sample.acceleration;
+    force.potential = sample.potential;
+    system.add_long_range(force);
+    add_motion(system, sample);
+    system.update();
+    for (int step = 0; step < job.steps; ++step) {
+      system.step();
+    }
+    const std::lock_guard lock{mutex};
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      const std::uint64_t id = sample.store.ids()[i];
+      outcome.positions[id] = sample.store.positions()[i];
+      outcome.accelerations[id] = sample.store[sample.acceleration][i];
+      outcome.potentials[id] = sample.store[sample.potential][i];
+    }
+    outcome.sizes[rank] = sample.store.size();
+    outcome.times.let_count += system.take_times().let_count;
+  });
+  return outcome;
+}
+
+double largest_difference(const std::vector<Vector>& a, const std::vector<Vector>& b) {
+  double largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, length(a[i] - b[i]));
+  }
+  return largest;
+}
+
+std::vector<Vector> direct(std::size_t count) {
+  Sample sample;
+  test::add_sphere(sample, count);
+  return test::direct_accelerations(sample);
+}
+
+class OnRanks : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {
+ protected:
+  [[nodiscard]] Job job() const { return {.ranks = std::get<0>(GetParam()), .workers = std::get<1>(GetParam())}; }
+};
+
+TEST_P(OnRanks, forces_without_cells_are_the_direct_sum_in_every_mode) {
+  for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
+    Job sphere = job();
+    sphere.force.theta = 0;
+    sphere.force.lets = mode;
+    const Outcome outcome = compute(sphere);
+    EXPECT_LT(test::rms_error(outcome.accelerations, direct(sphere.count)), 1e-12);
+  }
+}
+
+TEST_P(OnRanks, forces_are_within_their_error_of_the_direct_sum_in_every_mode) {
+  for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
+    Job sphere = job();
+    sphere.count = 4'000;
+    sphere.force.lets = mode;
+    EXPECT_LT(test::rms_error(compute(sphere).accelerations, direct(sphere.count)), 1e-3);
+    sphere.force.order = Order::monopole;
+    EXPECT_LT(test::rms_error(compute(sphere).accelerations, direct(sphere.count)), 5e-3);
+  }
+}
+
+TEST_P(OnRanks, those_who_need_only_a_root_get_the_same_forces_without_a_tree) {
+  Job sphere = job();
+  sphere.force.theta = 1.5;
+  sphere.force.lets = LetMode::all_to_all;
+  const Outcome all = compute(sphere);
+  sphere.force.lets = LetMode::exact;
+  const Outcome exact = compute(sphere);
+  EXPECT_LT(largest_difference(all.accelerations, exact.accelerations), 1e-12);
+  EXPECT_EQ(all.times.let_count, sphere.ranks * (sphere.ranks - 1));
+  EXPECT_LE(exact.times.let_count, all.times.let_count);
+}
+
+TEST_P(OnRanks, steps_are_those_of_one_rank) {
+  Job sphere = job();
+  sphere.count = 300;
+  sphere.steps = 10;
+  sphere.force.theta = 0;
+  sphere.force.softening = 0.05;
+  Job alone = sphere;
+  alone.ranks = alone.workers = 1;
+  EXPECT_LT(largest_difference(compute(sphere).positions, compute(alone).positions), 1e-12);
+}
+
+TEST_P(OnRanks, trees_kept_for_some_steps_give_nearly_the_same_motion) {
+  Job sphere = job();
+  sphere.steps = 8;
+  sphere.force.softening = 0.05;
+  const Outcome anew = compute(sphere);
+  sphere.system.steps_between_trees = 4;
+  const Outcome kept = compute(sphere);
+  EXPECT_LT(largest_difference(anew.positions, kept.positions), 1e-4);
+  EXPECT_LT(test::rms_error(kept.accelerations, anew.accelerations), 2e-3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts,
+                         OnRanks,
+                         testing::Values(std::tuple{1U, 1U},
+                                         std::tuple{1U, 2U},
+                                         std::tuple{2U, 1U},
+                                         std::tuple{3U, 1U},
+                                         std::tuple{4U, 2U},
+                                         std::tuple{7U, 1U}),
+                         [](const auto& counts) {
+                           return std::to_string(std::get<0>(counts.param)) + "_ranks_" +
+                                  std::to_string(std::get<1>(counts.param)) + "_workers";
+                         });
+
+TEST(System, of_fewer_particles_than_ranks_goes_on) {
+  const Outcome outcome = compute({.count = 2, .ranks = 4, .steps = 3, .force = {.softening = 0.1}});
+  EXPECT_GT(length(outcome.accelerations[0]), 0);
+  EXPECT_LT(length(outcome.accelerations[0] + outcome.accelerations[1]), 1e-12);
+}
+
+TEST(System, hands_near_pairs_to_the_program_across_ranks) {
+  constexpr double radius = 0.2;
+  constexpr std::size_t count = 500;
+  std::mutex mutex;
+  double pairs = 0;
+  double wrong = 0;
+  plait::test::run_on_loopback(3, {}, [&](Runtime& runtime) {
+    const std::size_t rank = runtime.self().value();
+    Sample sample;
+    test::add_sphere(sample, count, count * rank / 3, count * (rank + 1) / 3);
+    System system{runtime.messages(), runtime.scheduler(), sample.store};
+    LongRangeOptions force{.charge = sample.mass, .acceleration = sample.acceleration, .potential = sample.potential};
+    force.near_radius = radius;
+    force.near_sums = 2;
+    force.travels = {Particles::id, sample.velocity};
+    force.near = [&](const NearPairs& near) {
+      const auto* velocities = reinterpret_cast<const Vector*>(near.view.columns[1]);
+      for (const std::uint32_t source : near.sources) {
+        const Vector& p = near.view.sources[source].position;
+        near.sums[0] += 1;
+        near.sums[1] += velocities[source] == Vector{p.y, -p.x, 0} ? 0 : 1;
+      }
+    };
+    LongRange& gravity = system.add_long_range(force);
+    system.update();
+    system.update();
+    const std::lock_guard lock{mutex};
+    pairs += gravity.near_sums()[0];
+    wrong += gravity.near_sums()[1];
+  });
+  Sample all;
+  test::add_sphere(all, count);
+  double expected = 0;
+  for (const Vector& a : all.store.positions()) {
+    for (const Vector& b : all.store.positions()) {
+      expected += &a != &b && dot(a - b, a - b) < radius * radius ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(pairs, expected);
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(System, stops_on_all_ranks_when_a_position_is_no_number_and_names_the_particle) {
+  std::vector<std::string> sentences(2);
+  try {
+    plait::test::run_on_loopback(2, {}, [&](Runtime& runtime) {
+      Sample sample;
+      const std::size_t rank = runtime.self().value();
+      test::add_sphere(sample, 20, 10 * rank, 10 * rank + 10);
+      if (rank == 1) {
+        sample.store.positions()[3].x = std::nan("");
+      }
+      System system{runtime.messages(), runtime.scheduler(), sample.store};
+      system.add_long_range(
+          {.charge = sample.mass, .acceleration = sample.acceleration, .potential = sample.potential});
+      try {
+        system.update();
+      } catch (const Error& error) {
+        sentences[rank] = error.what();
+        throw;
+      }
+    });
+  } catch (const Error&) {
+    // both are looked at below
+  }
+  for (const std::string& sentence : sentences) {
+    EXPECT_NE(sentence.find("particle 13 is at"), std::string::npos) << sentence;
+  }
+}
+
+}  // namespace
+}  // namespace plait::particles
