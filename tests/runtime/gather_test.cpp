@@ -47,6 +47,16 @@ TEST_P(Gather, all_gather_keeps_calls_apart_that_follow_one_another) {
   });
 }
 
+TEST_P(Gather, all_gather_values_gives_one_of_each_rank_in_their_order) {
+  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
+    const std::vector<double> all = all_gather_values(runtime.messages(), 0.5 * runtime.self().value());
+    ASSERT_EQ(all.size(), runtime.rank_count());
+    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
+      EXPECT_EQ(all[rank], 0.5 * rank);
+    }
+  });
+}
+
 TEST_P(Gather, barrier_waits_for_every_rank) {
   std::atomic<std::uint32_t> arrived = 0;
   test::run_on_loopback(GetParam(), {}, [&](Runtime& runtime) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstring>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include "plait/base/bytes.hpp"
@@ -21,6 +23,17 @@ Bytes broadcast(comm::Endpoint& endpoint, Rank root, std::span<const std::byte> 
 
 /// The bytes of every rank, on every rank, in order of ranks.
 std::vector<Bytes> all_gather(comm::Endpoint& endpoint, std::span<const std::byte> mine);
+
+/// The value of every rank, on every rank, in order of ranks.
+template <class T>
+  requires std::is_trivially_copyable_v<T>
+std::vector<T> all_gather_values(comm::Endpoint& endpoint, const T& mine) {
+  std::vector<T> all;
+  for (const Bytes& bytes : all_gather(endpoint, std::as_bytes(std::span{&mine, 1}))) {
+    std::memcpy(&all.emplace_back(), bytes.data(), sizeof mine);
+  }
+  return all;
+}
 
 /// Returns when every rank has called it.
 void barrier(comm::Endpoint& endpoint);

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "plait/plait.hpp"
+
+namespace app {
+
+/// What every program is told that goes by time steps and writes snapshots.
+struct StepSettings {
+  std::filesystem::path output;  ///< Empty: the run's folder under `plait run`, else one named after the program.
+  bool overwrites = false;
+  std::optional<std::uint64_t> steps;
+  std::optional<double> until;
+  std::uint64_t snapshot_steps = 0;  ///< 0: at the begin and the end only.
+  std::uint64_t diagnose_steps = 64;
+};
+
+/// Adds the options to `app`; `length` says how long a run is without them.
+void add_step_options(CLI::App& app, StepSettings& settings, const std::string& length);
+
+/// A program's snapshots in a folder: NAME-00000012.hdf5.
+struct SnapshotFolder {
+  std::string name;
+  std::filesystem::path folder;
+
+  SnapshotFolder(std::string name, const StepSettings& settings);
+  /// On one rank. Throws: `plait::Error` when it cannot be written to, or holds what must not be replaced.
+  void prepare(const StepSettings& settings) const;
+  [[nodiscard]] std::filesystem::path file(std::uint64_t step) const;
+};
+
+/// How many steps of length `dt` to make from `time` on, to `until` where the settings say nothing.
+/// Throws: `plait::Error` that names the option when the end is not after the begin.
+[[nodiscard]] std::uint64_t steps_wanted(const StepSettings& settings, double time, double dt, double until);
+
+struct StepActions {
+  std::function<void()> step;
+  std::function<void()> diagnose;
+  std::function<void()> write;
+};
+
+/// Makes the steps, and diagnoses and writes before, between and after them; shows how far it is on rank 0.
+void run_steps(plait::Runtime& runtime, std::uint64_t steps, const StepSettings& settings, const StepActions& actions);
+
+/// Watches what should not change: energy and angular momentum, from the first time on that it is told.
+class DriftMonitor {
+ public:
+  struct Values {
+    std::uint64_t step = 0;
+    double time = 0;
+    double energy = 0;
+    double angular_momentum = 0;
+  };
+  /// `energy_begin`: of the run's begin; 0 when this is it.
+  DriftMonitor(plait::Runtime& runtime, double energy_begin);
+
+  /// Prints a line and notes the relative changes in the trace, on rank 0.
+  /// Throws: `plait::Error` on all ranks when they are not finite any more.
+  void note(const Values& now);
+  [[nodiscard]] double energy_begin() const noexcept { return energy_begin_; }
+
+ private:
+  plait::Runtime& runtime_;
+  plait::trace::NameId energy_drift_;
+  plait::trace::NameId momentum_drift_;
+  double energy_begin_ = 0;
+  double momentum_begin_ = 0;
+};
+
+}  // namespace app
