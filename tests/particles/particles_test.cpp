@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -53,7 +54,7 @@ class ParticlesAndModel : public testing::Test {
 TEST_F(ParticlesAndModel, does_what_a_list_does_under_random_operations) {
   std::mt19937_64 random{1};
   for (int turn = 0; turn < 300; ++turn) {
-    switch (random() % 4) {
+    switch (random() % 5) {
       case 0:
         add(random() % 50);
         break;
@@ -72,6 +73,26 @@ TEST_F(ParticlesAndModel, does_what_a_list_does_under_random_operations) {
         break;
       }
       case 2: {
+        std::vector<Particles::Index> places;
+        std::map<std::uint64_t, std::vector<Star>> kept;
+        for (Particles::Index i = 0; i < model_.size(); ++i) {
+          if (random() % 3 == 0) {
+            places.push_back(i);
+          } else {
+            kept[model_[i].id].push_back(model_[i]);
+          }
+        }
+        store_.remove_unordered(places);
+        ASSERT_EQ(store_.size(), model_.size() - places.size());
+        model_.clear();
+        for (const std::uint64_t id : store_.ids()) {
+          ASSERT_FALSE(kept[id].empty()) << id;
+          model_.push_back(kept[id].back());
+          kept[id].pop_back();
+        }
+        break;
+      }
+      case 3: {
         std::vector<Particles::Index> from(model_.size());
         std::iota(from.begin(), from.end(), 0U);
         std::ranges::shuffle(from, random);

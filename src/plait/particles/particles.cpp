@@ -138,6 +138,32 @@ void Particles::remove(std::span<const Index> places) {
   size_ -= places.size();
 }
 
+void Particles::remove_unordered(std::span<const Index> places) {
+  if (places.empty()) {
+    return;
+  }
+  expect(std::ranges::adjacent_find(places, std::greater_equal<>{}) == places.end() && places.back() < size_,
+         "places ascend and are those of particles");
+  const std::size_t left = size_ - places.size();
+  std::vector<Index> fillers;  // who stays but stands beyond what is left
+  auto removed = std::ranges::lower_bound(places, left);
+  const auto holes = places.first(static_cast<std::size_t>(removed - places.begin()));
+  for (std::size_t place = left; place < size_; ++place) {
+    if (removed != places.end() && *removed == place) {
+      ++removed;
+    } else {
+      fillers.push_back(static_cast<Index>(place));
+    }
+  }
+  for (Column& column : columns_) {
+    for (std::size_t i = 0; i < holes.size(); ++i) {
+      std::memcpy(
+          column.data.get() + holes[i] * column.bytes, column.data.get() + fillers[i] * column.bytes, column.bytes);
+    }
+  }
+  size_ = left;
+}
+
 void Particles::reorder(std::span<const Index> from) {
   begin_reorder();
   reorder_piece(from, 0, size_);

@@ -86,6 +86,8 @@ class Particles {
   std::size_t add(std::size_t count);
   /// Removes those at `places`, which ascend; the others keep their order. Cost: O(size).
   void remove(std::span<const Index> places);
+  /// The same; those at the end come to stand where others were removed. Cost: O(places).
+  void remove_unordered(std::span<const Index> places);
   void clear() noexcept { size_ = 0; }
 
   /// The particle that stands at `from[i]` comes to stand at i. Expects: a permutation. Cost: O(bytes), twice the
