@@ -8,6 +8,8 @@ find_package(Boost 1.81 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 find_package(CLI11 REQUIRED)
 find_package(cereal REQUIRED)
+# Loops over particles, written once and run at the vector width of the processor that they meet, and its sort.
+pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy libhwy-contrib)
 
 if(PLAIT_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
@@ -85,11 +87,4 @@ if(PLAIT_BUILD_TESTS)
 endif()
 if(PLAIT_BUILD_BENCH)
   find_package(benchmark QUIET)  # bench/ programs that do without it are built all the same
-endif()
-
-# Loops that are written once and run at the vector width of the processor that they meet.
-pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy)
-pkg_check_modules(hwy_contrib QUIET IMPORTED_TARGET libhwy-contrib)  # its sort
-if(NOT hwy_FOUND)
-  message(STATUS "plait: Highway not found; apps/sph is not built (Debian: libhwy-dev)")
 endif()

@@ -8,9 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#ifdef PLAIT_WITH_HIGHWAY
 #include <hwy/contrib/sort/vqsort.h>
-#endif
 #include <sys/mman.h>
 
 #include "plait/base/error.hpp"
@@ -149,14 +147,8 @@ void SampleSort<Key>::sort_bucket(std::uint32_t bucket) {
   const std::size_t begin = begins_[bucket];
   const std::size_t count = begins_[bucket + 1] - begin;
   static_assert(sizeof(Item) == 16 && std::endian::native == std::endian::little, "an item is a number of 128 bits");
-#ifdef PLAIT_WITH_HIGHWAY
   const hwy::Sorter sorter;
   sorter(reinterpret_cast<hwy::uint128_t*>(sorted_.data() + begin), count, hwy::SortAscending{});
-#else
-  std::sort(sorted_.data() + begin, sorted_.data() + begin + count, [](const Item& a, const Item& b) {
-    return a.key != b.key ? a.key < b.key : a.index < b.index;
-  });
-#endif
   if constexpr (is_wide) {
     order_by_low(begin, begin + count);
   }

@@ -29,6 +29,7 @@ struct WalkSpace::Lists {
   std::size_t body_count = 0;
 
   CellList cells;
+  CellList near_bodies;  // with mixed precision the bodies are here
   BodyList bodies;
   std::vector<std::uint32_t> indices;    // of the sources in `bodies`; with contacts only
   std::vector<Particles::Index> places;  // targets
@@ -147,7 +148,7 @@ void walk_group(const TreeView& tree, const Box& box, double guard2, Lists& list
 }
 
 /// Appends the cells that a walk found to the kernels' list.
-void gather_cells(const TreeView& tree, const Vector& origin, Lists& lists) {
+void gather_cells(const TreeView& tree, const Vector& origin, Order order, Lists& lists) {
   const std::size_t begin = lists.cell_count;
   const std::size_t end = begin + lists.found;
   lists.cells.reserve(end);
@@ -158,13 +159,37 @@ void gather_cells(const TreeView& tree, const Vector& origin, Lists& lists) {
     to.y[i] = static_cast<float>(node.center.y - origin.y);
     to.z[i] = static_cast<float>(node.center.z - origin.z);
     to.mass[i] = node.mass;
-    to.xx[i] = node.quadrupole.xx;
-    to.xy[i] = node.quadrupole.xy;
-    to.xz[i] = node.quadrupole.xz;
-    to.yy[i] = node.quadrupole.yy;
-    to.yz[i] = node.quadrupole.yz;
+    if (order == Order::quadrupole) {
+      to.xx[i] = node.quadrupole.xx;
+      to.xy[i] = node.quadrupole.xy;
+      to.xz[i] = node.quadrupole.xz;
+      to.yy[i] = node.quadrupole.yy;
+      to.yz[i] = node.quadrupole.yz;
+    }
   }
   lists.cell_count = end;
+}
+
+/// Appends the bodies of the ranges from `first_range` on, relative to `origin`, in single precision.
+void gather_near_bodies(const TreeView& tree, const Vector& origin, std::size_t first_range, Lists& lists) {
+  const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
+  std::size_t count = lists.body_count;
+  for (const Lists::Range& range : ranges) {
+    count += range.count;
+  }
+  lists.near_bodies.reserve(count);
+  CellList& to = lists.near_bodies;
+  std::size_t i = lists.body_count;
+  for (const Lists::Range& range : ranges) {
+    for (const Source& source : tree.sources.subspan(range.first, range.count)) {
+      to.x[i] = static_cast<float>(source.position.x - origin.x);
+      to.y[i] = static_cast<float>(source.position.y - origin.y);
+      to.z[i] = static_cast<float>(source.position.z - origin.z);
+      to.mass[i] = static_cast<float>(source.mass);
+      ++i;
+    }
+  }
+  lists.body_count = count;
 }
 
 /// Appends the bodies of the ranges from `first_range` on.
@@ -235,6 +260,7 @@ struct Job {
   const Targets& targets;
   const WalkOptions& options;
   KernelOptions kernel_options;
+  bool is_mixed = false;
   double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per charge.
   std::uint32_t near_self = 0;  ///< How often a body meets itself.
 };
@@ -273,14 +299,24 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
   const Kernels& kernels = *job.options.kernels;
   const std::size_t n = lists.places.size();
   const auto cell_kernel = job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles;
-  kernels.bodies(lists.x.data(),
-                 lists.y.data(),
-                 lists.z.data(),
-                 n,
-                 lists.bodies.pad(lists.body_count),
-                 job.kernel_options,
-                 lists.pulls.data(),
-                 lists.near.data());
+  if (job.is_mixed) {
+    kernels.near_bodies(lists.x_near.data(),
+                        lists.y_near.data(),
+                        lists.z_near.data(),
+                        n,
+                        lists.near_bodies.pad(lists.body_count),
+                        job.kernel_options,
+                        lists.pulls.data());
+  } else {
+    kernels.bodies(lists.x.data(),
+                   lists.y.data(),
+                   lists.z.data(),
+                   n,
+                   lists.bodies.pad(lists.body_count),
+                   job.kernel_options,
+                   lists.pulls.data(),
+                   lists.near.data());
+  }
   cell_kernel(lists.x_near.data(),
               lists.y_near.data(),
               lists.z_near.data(),
@@ -333,21 +369,32 @@ void walk(const Sources& sources,
   const TreeView& view = sources.view;
   Lists& lists = space.lists();
   WalkSums& sums = space.sums;
-  Job job{view, targets, options, {options.softening * options.softening, 0}};
+  Job job{.tree = view,
+          .targets = targets,
+          .options = options,
+          .kernel_options = {options.softening * options.softening, 0}};
   job.kernel_options.contact2 = options.near_radius * options.near_radius;
   const double core = std::sqrt(job.kernel_options.softening2 + job.kernel_options.contact2);
   if (sources.origin == Origin::own_tree) {
     job.self_potential = core > 0 ? 1 / core : 0;
     job.near_self = 1;
   }
+  job.is_mixed = options.precision == Precision::mixed && options.near_radius == 0;
   const bool wants_indices = options.near != nullptr;
+  const auto gather = [&](const Vector& center, std::size_t first_range) {
+    gather_cells(view, center, options.order, lists);
+    if (job.is_mixed) {
+      gather_near_bodies(view, center, first_range, lists);
+    } else {
+      gather_bodies(view, first_range, wants_indices, lists);
+    }
+  };
   auto before = SteadyClock::now();
   for (const Batch& batch : batches) {
     const Vector center = 0.5 * (batch.box.low + batch.box.high);
     lists.cell_count = lists.body_count = 0;
     walk_batch(view, batch.box, lists, sums);
-    gather_cells(view, center, lists);
-    gather_bodies(view, 0, wants_indices, lists);
+    gather(center, 0);
     const double guard2 = detail::guard2(batch.box);
     const std::size_t shared_cells = lists.cell_count;
     const std::size_t shared_bodies = lists.body_count;
@@ -357,8 +404,7 @@ void walk(const Sources& sources,
       lists.body_count = shared_bodies;
       lists.range_count = shared_ranges;
       walk_group(view, group.box, guard2, lists, sums);
-      gather_cells(view, center, lists);
-      gather_bodies(view, shared_ranges, wants_indices, lists);
+      gather(center, shared_ranges);
       load_targets(targets, group, center, lists);
       const auto between = SteadyClock::now();
       act(job, lists, space);

@@ -26,7 +26,14 @@ struct NearPairs {
 };
 using NearFunction = std::function<void(const NearPairs&)>;
 
+/// How what acts directly is computed. Moments are always relative to a centre nearby, in single precision.
+enum class Precision : std::uint8_t {
+  mixed,  ///< As moments are: 1e-6 of the pull, three times as fast.
+  full,   ///< In double precision, to 1e-11.
+};
+
 struct WalkOptions {
+  Precision precision = Precision::full;  ///< Near pairs are always found in full precision.
   Order order = Order::quadrupole;
   double softening = 0;  ///< Plummer length.
   double coupling = 1;   ///< Acceleration is coupling * charge / r^2 towards the source; negative: away from it.

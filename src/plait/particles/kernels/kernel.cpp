@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particles/kernels/kernel.hpp"
 
-#include <algorithm>
-#include <array>
-
-#include "plait/particles/kernels/kernel_sets.hpp"
 
 namespace plait::particles {
 namespace {
@@ -58,22 +54,6 @@ CellSpan CellList::pad(std::size_t count) {
     fill(*values, count, end, 0);
   }
   return {x.data(), y.data(), z.data(), mass.data(), xx.data(), xy.data(), xz.data(), yy.data(), yz.data(), end};
-}
-
-const std::vector<const Kernels*>& available_kernels() {
-  static const std::vector<const Kernels*> sets = [] {
-    std::vector<const Kernels*> found{&detail::kernels_portable};
-#ifdef __x86_64__
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-      found.push_back(&detail::kernels_avx2);
-    }
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
-      found.push_back(&detail::kernels_avx512);
-    }
-#endif
-    return found;
-  }();
-  return sets;
 }
 
 const Kernels& best_kernels() {

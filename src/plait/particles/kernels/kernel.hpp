@@ -70,7 +70,7 @@ struct KernelOptions {
   double contact2 = 0;  ///< Distances below count as this; 0 without contacts.
 };
 
-/// A set of force kernels for one kind of processor.
+/// A set of force kernels for one kind of processor: written once with Highway, compiled for each of its targets.
 ///
 /// Each adds to `pulls`, one for each of `n` targets whose coordinates stand in `x`, `y`, `z`. A pair at distance 0
 /// without softening and contact radius exerts nothing, rather than NaN.
@@ -85,6 +85,15 @@ struct Kernels {
                  const KernelOptions& options,
                  Pull* pulls,
                  std::uint32_t* near);
+  /// Bodies in single precision: `x`, `y`, `z` and the list relative to one origin; of the list, the quadrupoles count
+  /// for nothing.
+  void (*near_bodies)(const float* x,
+                      const float* y,
+                      const float* z,
+                      std::size_t n,
+                      const CellSpan& list,
+                      const KernelOptions& options,
+                      Pull* pulls);
   /// `x`, `y`, `z` relative to the list's origin.
   void (*monopoles)(const float* x,
                     const float* y,
@@ -102,7 +111,7 @@ struct Kernels {
                       Pull* pulls);
 };
 
-/// The sets that this processor can run, slowest first; at least the portable one.
+/// The sets that this processor can run, slowest first.
 [[nodiscard]] const std::vector<const Kernels*>& available_kernels();
 [[nodiscard]] const Kernels& best_kernels();
 
