@@ -32,6 +32,7 @@ TreeOptions tree_options_of(const LongRangeOptions& options) {
   result.charge = options.charge;
   result.sources = options.sources;
   result.theta = options.theta;
+  result.order = options.order;
   result.near_radius = options.near_radius;
   result.leaf_bodies_max = options.leaf_bodies_max;
   result.group_bodies_max = options.group_bodies_max;
@@ -42,6 +43,7 @@ TreeOptions tree_options_of(const LongRangeOptions& options) {
 
 WalkOptions walk_options_of(const LongRangeOptions& options) {
   WalkOptions result;
+  result.precision = options.precision;
   result.order = options.order;
   result.softening = options.softening;
   result.coupling = options.coupling;

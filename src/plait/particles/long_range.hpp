@@ -36,6 +36,7 @@ struct LongRangeOptions {
   Kinds targets;
   double theta = 0.5;  ///< Opening angle; 0 sums directly.
   Order order = Order::quadrupole;
+  Precision precision = Precision::full;
   double softening = 0;           ///< Plummer length.
   double coupling = 1;            ///< See `WalkOptions::coupling`.
   double near_radius = 0;         ///< See `WalkOptions::near_radius`.

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <hwy/contrib/sort/vqsort.h>
 #include <new>
+#include <sys/mman.h>
 #include <tuple>
 #include <utility>
-
-#include <hwy/contrib/sort/vqsort.h>
-#include <sys/mman.h>
 
 #include "plait/base/error.hpp"
 #include "plait/task/graph.hpp"

@@ -89,7 +89,8 @@ struct TreeOptions {
   Field<double> charge;  ///< What acts; that of kinds that are no sources counts as 0.
   Kinds sources;
   double theta = 0.5;
-  double near_radius = 0;  ///< Cells with bodies so near are opened whatever their size.
+  Order order = Order::quadrupole;  ///< Of the walks: what they neglect says how near theta lets them come.
+  double near_radius = 0;           ///< Cells with bodies so near are opened whatever their size.
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
   std::uint32_t batch_bodies_max = 1024;

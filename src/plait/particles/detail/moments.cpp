@@ -35,9 +35,12 @@ struct MomentSum {
   }
 };
 
-/// A tight box is smaller than the cell of the octree around it. So much larger, theta gives the error that is known
-/// from cells (4e-4 at 0.5 for a ring), and a ring keeps its energy to 1e-8 over an orbit.
-constexpr double edge_factor = 1.15;
+/// A tight box is smaller than the cell of the octree around it. So much larger, theta gives the errors that are known
+/// from cells at 0.5: with quadrupoles 4e-4 in a ring, which keeps its energy to 1e-8 over an orbit; with monopoles
+/// less than 4.6e-3 in a homogeneous sphere.
+constexpr double edge_factor(Order order) {
+  return order == Order::monopole ? 1.21 : 1.15;
+}
 
 }  // namespace
 
@@ -88,7 +91,7 @@ void set_opening(const TreeOptions& options, const Box& box, Node& node) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   // Not inside the sphere that holds the cell's bodies: there the expansion means nothing, whatever theta is.
   const double reach = std::sqrt(distance2_max(box, node.center)) + options.near_radius;
-  const double opening = std::max(edge_factor * box.edge_max() / options.theta, reach);
+  const double opening = std::max(edge_factor(options.order) * box.edge_max() / options.theta, reach);
   node.opening2 = std::nextafter(static_cast<float>(opening * opening), infinity);
   if (options.theta <= 0) {
     node.opening2 = infinity;

@@ -62,9 +62,7 @@ struct Sums {
   Vec<T> x, y, z;
   Vec<T> potential;  ///< Positive.
 
-  HWY_INLINE void clear() {
-    x = y = z = potential = hn::Zero(Lanes<T>{});
-  }
+  HWY_INLINE void clear() { x = y = z = potential = hn::Zero(Lanes<T>{}); }
   HWY_INLINE void add_to(Pull& pull) const {
     pull.x += sum<T>(x);
     pull.y += sum<T>(y);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particles/kernels/kernel.hpp"
 
-
 namespace plait::particles {
 namespace {
 
