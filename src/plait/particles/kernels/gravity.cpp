@@ -26,11 +26,20 @@ using Lanes = hn::CappedTag<T, list_padding>;
 template <class T>
 using Vec = hn::Vec<Lanes<T>>;
 
+/// An estimate, bettered by Newton's steps: 12 or 14 bits become all on x86; on Arm there are 8 at first.
 HWY_INLINE Vec<float> inverse_root(Vec<float> v) {
   const Lanes<float> d;
-  const Vec<float> y = hn::ApproximateReciprocalSqrt(v);
-  const Vec<float> half = hn::Mul(hn::Mul(hn::Set(d, 0.5F), v), y);
-  return hn::Mul(y, hn::NegMulAdd(half, y, hn::Set(d, 1.5F)));
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
+  return hn::Div(hn::Set(d, 1.0F), hn::Sqrt(v));
+#else
+  constexpr int steps = HWY_ARCH_ARM ? 2 : 1;
+  const Vec<float> half = hn::Mul(hn::Set(d, 0.5F), v);
+  Vec<float> y = hn::ApproximateReciprocalSqrt(v);
+  for (int step = 0; step < steps; ++step) {
+    y = hn::Mul(y, hn::NegMulAdd(hn::Mul(half, y), y, hn::Set(d, 1.5F)));
+  }
+  return y;
+#endif
 }
 
 /// 0 where `v` is 0: a body that meets itself.
