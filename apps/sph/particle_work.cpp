@@ -59,6 +59,50 @@ void switch_conduction(const Gas& gas, std::size_t i, const Scheme& scheme) {
   gas.conduction[i] = std::clamp(alpha, 0.0F, limit);
 }
 
+/// The step that gravity allows.
+double gravity_step(const Gas& gas, std::size_t i, const GravitySettings& gravity) {
+  if (gravity.constant == 0) {
+    return gravity.step_max;
+  }
+  const double pull = length(gas.gravity[i]);
+  if (gravity.softening == 0) {
+    return std::isfinite(pull) ? gravity.step_max : pull;
+  }
+  const double step = std::sqrt(2 * gravity.accuracy * gravity.softening / pull);
+  return step < gravity.step_max || std::isnan(step) ? step : gravity.step_max;
+}
+
+/// The step that the gas allows.
+double flow_step(const Gas& gas, std::size_t i, const Scheme& scheme, double shortest) {
+  constexpr double smoothing_change_max = 0.3365;  // ln 1.4
+  const double h = gas.smoothing[i];
+  const double support = support_ratio(scheme.kernel) * h;
+  const double signal =
+      std::max<double>(gas.signal_speed[i], 2 * static_cast<double>(sound_speed(scheme, gas.energy_now[i])));
+  const Vector pull = gas.acceleration[i] + gas.gravity[i];
+  const double by_signal = 2 * scheme.courant * support / signal;
+  const double by_pull = std::sqrt(2 * scheme.courant * h / length(pull));
+  const double by_smoothing = smoothing_change_max * h / std::abs(static_cast<double>(gas.smoothing_rate[i]));
+  const double step = std::min({by_signal, by_pull, by_smoothing});
+  if (!(step >= shortest) || std::isnan(by_signal) || std::isnan(by_pull) || std::isnan(by_smoothing)) {
+    const char* const why = step == by_signal ? "signals of its neighbours are too fast"
+                            : step == by_pull ? "its acceleration is too large"
+                                              : "its smoothing length changes too fast";
+    fail(gas,
+         i,
+         fmt::format("its time step is {:.3g}, shorter than the shortest ({:.3g}): {} (smoothing length {:.3g}, signal "
+                     "speed {:.3g}, acceleration {:.3g}, energy {:.3g})",
+                     step,
+                     shortest,
+                     why,
+                     h,
+                     signal,
+                     length(pull),
+                     gas.energy_now[i]));
+  }
+  return step;
+}
+
 }  // namespace
 
 Smoothing improve_smoothing(
@@ -132,33 +176,19 @@ void finish_forces(const Gas& gas, std::size_t i, const ForceSums& sums) {
 }
 
 double time_step(const Gas& gas, std::size_t i, const Scheme& scheme, double shortest) {
-  constexpr double smoothing_change_max = 0.3365;  // ln 1.4
-  const double h = gas.smoothing[i];
-  const double support = support_ratio(scheme.kernel) * h;
-  const double signal =
-      std::max<double>(gas.signal_speed[i], 2 * static_cast<double>(sound_speed(scheme, gas.energy_now[i])));
-  const Vector pull = gas.acceleration[i] + gas.gravity[i];
-  const double by_signal = 2 * scheme.courant * support / signal;
-  const double by_pull = std::sqrt(2 * scheme.courant * h / length(pull));
-  const double by_smoothing = smoothing_change_max * h / std::abs(static_cast<double>(gas.smoothing_rate[i]));
-  const double step = std::min({by_signal, by_pull, by_smoothing});
-  if (!(step >= shortest) || std::isnan(by_signal) || std::isnan(by_pull) || std::isnan(by_smoothing)) {
-    const char* const why = step == by_signal ? "signals of its neighbours are too fast"
-                            : step == by_pull ? "its acceleration is too large"
-                                              : "its smoothing length changes too fast";
+  const double by_gravity = gravity_step(gas, i, scheme.gravity);
+  if (gas.kind[i] == gas_kind) {
+    return std::min(by_gravity, flow_step(gas, i, scheme, shortest));
+  }
+  if (!(by_gravity >= shortest)) {
     fail(gas,
          i,
-         fmt::format("its time step is {:.3g}, shorter than the shortest ({:.3g}): {} (smoothing length {:.3g}, signal "
-                     "speed {:.3g}, acceleration {:.3g}, energy {:.3g})",
-                     step,
+         fmt::format("its time step is {:.3g}, shorter than the shortest ({:.3g}): its acceleration is {:.3g}",
+                     by_gravity,
                      shortest,
-                     why,
-                     h,
-                     signal,
-                     length(pull),
-                     gas.energy_now[i]));
+                     length(gas.gravity[i])));
   }
-  return step;
+  return by_gravity;
 }
 
 void kick(const Gas& gas, std::size_t i, const Scheme& scheme, double duration) {

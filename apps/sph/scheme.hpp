@@ -18,6 +18,17 @@ enum class SchemeKind : std::uint8_t {
   modern,
 };
 
+/// Softened as Plummer's spheres are. Without a constant there is none.
+struct GravitySettings {
+  double constant = 0;
+  double softening = 0;
+  double accuracy = 0.025;  ///< Steps are sqrt(2 accuracy softening / |a|) long at most,
+  double step_max = std::numeric_limits<double>::infinity();  ///< and this.
+  double theta = 0.5;                                         ///< Opening angle of trees.
+
+  friend bool operator==(const GravitySettings&, const GravitySettings&) = default;
+};
+
 /// What determines the result of a run besides its particles.
 struct Scheme {
   SchemeKind kind = SchemeKind::modern;
@@ -33,6 +44,7 @@ struct Scheme {
   float conduction_max = 1.0F;
   float conduction_rise = 1.0F;
   float energy_min = 0;  ///< Specific internal energy is never lower.
+  GravitySettings gravity{};
 
   friend bool operator==(const Scheme&, const Scheme&) = default;
 };

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sph/plain_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sph {
+
+namespace {
+
+/// Places of an axis, for loops over axes.
+double& axis_of(Vector& v, std::size_t axis) {
+  return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+double axis_of(const Vector& v, std::size_t axis) {
+  return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
+}
+
+Vector centre_of(const Box& box) {
+  return 0.5 * (box.low + box.high);
+}
+
+}  // namespace
+
+PlainModel::PlainModel(Particles& store, const GasFields& fields, const Problem& problem)
+    : store_{store}, gas_{store, fields}, scheme_{problem.scheme}, box_{problem.box}, periodic_{problem.periodic} {
+  find_forces();
+}
+
+double PlainModel::step(double until) {
+  double dt = std::min(step_wanted_, until - time_);
+  if (until - time_ < 1.5 * dt) {
+    dt = until - time_;  // rather than a tiny last step
+    dt = dt > step_wanted_ ? dt / 2 : dt;
+  }
+  for (std::size_t i = 0; i < gas_.count; ++i) {
+    kick(gas_, i, scheme_, dt / 2);
+    drift(gas_, i, scheme_, dt);
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double low = axis_of(box_.low, axis);
+      const double edge = axis_of(box_.high, axis) - low;
+      double& at = axis_of(gas_.position[i], axis);
+      at -= periodic_[axis] ? edge * std::floor((at - low) / edge) : 0;
+    }
+  }
+  time_ = std::abs(until - time_ - dt) < 1e-12 * dt ? until : time_ + dt;
+  find_forces();
+  for (std::size_t i = 0; i < gas_.count; ++i) {
+    kick(gas_, i, scheme_, dt / 2);
+    settle(gas_, i);
+  }
+  ++steps_;
+  step_wanted_ = until;
+  for (std::size_t i = 0; i < gas_.count; ++i) {
+    step_wanted_ = std::min(step_wanted_, time_step(gas_, i, scheme_, 1e-12 * until));
+  }
+  return dt;
+}
+
+void PlainModel::find_forces() {
+  sort_into_cells();
+  for (Cell& cell : cells_) {
+    find_density(cell);
+  }
+  for (const Cell& cell : cells_) {
+    find_flow_forces(cell);
+  }
+  if (scheme_.gravity.constant != 0) {
+    find_gravity();
+  }
+  if (steps_ == 0) {
+    step_wanted_ = std::numeric_limits<double>::max();
+    for (std::size_t i = 0; i < gas_.count; ++i) {
+      step_wanted_ = std::min(step_wanted_, time_step(gas_, i, scheme_, 0));
+    }
+  }
+}
+
+void PlainModel::sort_into_cells() {
+  Box all;
+  std::size_t flowing = 0;
+  for (std::size_t i = 0; i < gas_.count; ++i) {
+    if (gas_.kind[i] == gas_kind) {
+      all.include(gas_.position[i]);
+      ++flowing;
+    }
+  }
+  cells_.clear();
+  if (flowing == 0) {
+    return;
+  }
+  // Some dozens of particles in a cell where they stand evenly, and no more than 40 cells along an axis.
+  const Vector size = all.high - all.low;
+  const double volume = std::max(size.x, 1e-30) * std::max(size.y, 1e-30) * std::max(size.z, 1e-30);
+  const double edge =
+      std::max(std::cbrt(64 * volume / static_cast<double>(flowing)), std::max({size.x, size.y, size.z}) / 40);
+  std::array<std::size_t, 3> counts{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    counts[axis] = static_cast<std::size_t>(axis_of(size, axis) / edge) + 1;
+  }
+  cells_.resize(counts[0] * counts[1] * counts[2]);
+  for (std::size_t i = 0; i < gas_.count; ++i) {
+    if (gas_.kind[i] != gas_kind) {
+      continue;
+    }
+    std::size_t place = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const double from = axis_of(gas_.position[i], axis) - axis_of(all.low, axis);
+      place = place * counts[axis] + static_cast<std::size_t>(from / edge);
+    }
+    Cell& cell = cells_[place];
+    cell.members.push_back(static_cast<std::uint32_t>(i));
+    cell.box.include(gas_.position[i]);
+    cell.reach = std::max(cell.reach, support_ratio(scheme_.kernel) * gas_.smoothing[i]);
+  }
+  std::erase_if(cells_, [](const Cell& cell) { return cell.members.empty(); });
+}
+
+double PlainModel::gap2(const Box& a, const Box& b) const {
+  double sum = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    double gap = std::max(axis_of(a.low, axis) - axis_of(b.high, axis), axis_of(b.low, axis) - axis_of(a.high, axis));
+    if (periodic_[axis]) {
+      const double edge = axis_of(box_.high, axis) - axis_of(box_.low, axis);
+      const double span =
+          std::max(axis_of(a.high, axis), axis_of(b.high, axis)) - std::min(axis_of(a.low, axis), axis_of(b.low, axis));
+      gap = std::min(gap, edge - span);
+    }
+    sum += gap > 0 ? gap * gap : 0;
+  }
+  return sum;
+}
+
+Vector PlainModel::offset(const Vector& at, const Vector& from) const {
+  Vector d = at - from;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (periodic_[axis]) {
+      const double edge = axis_of(box_.high, axis) - axis_of(box_.low, axis);
+      axis_of(d, axis) -= edge * std::round(axis_of(d, axis) / edge);
+    }
+  }
+  return d;
+}
+
+void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
+  for (auto& column : gathered_.columns) {
+    column.clear();
+  }
+  const Vector origin = centre_of(cell.box);
+  for (const Cell& other : cells_) {
+    const double within = properties == Properties::whole ? std::max<double>(reach, other.reach) : reach;
+    if (gap2(cell.box, other.box) >= within * within) {
+      continue;
+    }
+    for (const std::uint32_t j : other.members) {
+      const Vector at = offset(gas_.position[j], origin);
+      const Vector& flow = gas_.velocity_now[j];
+      const std::array<double, 13> row{at.x,
+                                       at.y,
+                                       at.z,
+                                       flow.x,
+                                       flow.y,
+                                       flow.z,
+                                       gas_.mass[j],
+                                       gas_.smoothing[j],
+                                       gas_.density[j],
+                                       gas_.grad_h[j],
+                                       gas_.energy_now[j],
+                                       gas_.viscosity[j],
+                                       gas_.conduction[j]};
+      for (std::size_t c = 0; c < row.size(); ++c) {
+        gathered_.columns[c].push_back(static_cast<float>(row[c]));
+      }
+    }
+  }
+  const std::size_t count = gathered_.columns[0].size();
+  gathered_.count = (count + source_padding - 1) / source_padding * source_padding;
+  for (std::size_t c = 0; c < gathered_.columns.size(); ++c) {
+    gathered_.columns[c].resize(gathered_.count, c == 6 ? 0.0F : c > 6 ? 1e-6F : 1e18F);
+  }
+}
+
+ForceSources PlainModel::sources() const {
+  const auto at = [&](std::size_t c) { return gathered_.columns[c].data(); };
+  ForceSources all;
+  all.count = gathered_.count;
+  all.x = at(0), all.y = at(1), all.z = at(2);
+  all.velocity_x = at(3), all.velocity_y = at(4), all.velocity_z = at(5);
+  all.mass = at(6);
+  all.smoothing = at(7), all.density = at(8), all.grad_h = at(9), all.energy = at(10);
+  all.viscosity = at(11), all.conduction = at(12);
+  return all;
+}
+
+void PlainModel::find_density(Cell& cell) {
+  const Vector origin = centre_of(cell.box);
+  std::vector<std::uint32_t> left = cell.members;
+  std::vector<SmoothingSearch> searches(left.size());
+  std::vector<DensityTarget> targets;
+  std::vector<DensitySums> sums;
+  double reach = 0;
+  while (!left.empty()) {
+    float wanted = 0;
+    targets.clear();
+    for (const std::uint32_t i : left) {
+      targets.push_back(density_target(gas_, i, origin));
+      wanted = std::max(wanted, support_ratio(scheme_.kernel) * gas_.smoothing[i]);
+    }
+    if (wanted > reach) {
+      reach = 1.1 * static_cast<double>(wanted);
+      gather(cell, reach, Properties::flow);
+    }
+    sums.resize(left.size());
+    sum_density(scheme_.kernel, targets, sources(), sums);
+    std::size_t kept = 0;
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      const std::uint32_t i = left[k];
+      if (improve_smoothing(gas_, i, sums[k], scheme_, searches[k]) == Smoothing::found) {
+        finish_density(gas_, i, sums[k], scheme_);
+      } else {
+        searches[kept] = searches[k];
+        left[kept++] = i;
+      }
+    }
+    left.resize(kept);
+  }
+  cell.reach = 0;
+  for (const std::uint32_t i : cell.members) {
+    cell.reach = std::max(cell.reach, support_ratio(scheme_.kernel) * gas_.smoothing[i]);
+  }
+}
+
+void PlainModel::find_flow_forces(const Cell& cell) {
+  const Vector origin = centre_of(cell.box);
+  gather(cell, cell.reach, Properties::whole);
+  std::vector<ForceTarget> targets;
+  for (const std::uint32_t i : cell.members) {
+    targets.push_back(force_target(gas_, i, origin));
+  }
+  std::vector<ForceSums> sums(targets.size());
+  sum_forces(scheme_, targets, sources(), sums);
+  for (std::size_t k = 0; k < sums.size(); ++k) {
+    finish_forces(gas_, cell.members[k], sums[k]);
+  }
+}
+
+void PlainModel::find_gravity() {
+  const std::size_t n = gas_.count;
+  std::vector<double> x(n), y(n), z(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    x[i] = gas_.position[i].x, y[i] = gas_.position[i].y, z[i] = gas_.position[i].z;
+  }
+  const double softening2 = scheme_.gravity.softening * scheme_.gravity.softening;
+  for (std::size_t i = 0; i < n; ++i) {
+    Vector pull;
+    double potential = 0;
+    for (std::size_t j = 0; j < n; ++j) {
+      const double dx = x[j] - x[i];
+      const double dy = y[j] - y[i];
+      const double dz = z[j] - z[i];
+      const double r2 = dx * dx + dy * dy + dz * dz + softening2;
+      const double inverse = i == j ? 0 : 1 / std::sqrt(r2);
+      const double strength = gas_.mass[j] * inverse;
+      const double force = strength * inverse * inverse;
+      pull.x += force * dx;
+      pull.y += force * dy;
+      pull.z += force * dz;
+      potential -= strength;
+    }
+    gas_.gravity[i] = scheme_.gravity.constant * pull;
+    gas_.potential[i] = scheme_.gravity.constant * potential;
+  }
+}
+
+}  // namespace sph

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sph/problem.hpp"
+
+#include <fmt/format.h>
+
+namespace sph {
+
+namespace {
+
+constexpr std::array kinds{
+    ProblemKind{"sod", "shock tube, two states of gas that meet (exact: Riemann)", 80, make_sod},
+    ProblemKind{
+        "sedov", "explosion at a point, needs time steps of very different lengths (exact: Sedov)", 64, make_sedov},
+    ProblemKind{"gresho", "vortex that keeps turning as it does", 64, make_gresho},
+    ProblemKind{"noh", "cold gas that falls into a point and piles up 64 times as dense (exact: Noh)", 64, make_noh},
+    ProblemKind{"evrard", "cold gas that collapses by its own gravity and bounces", 50, make_evrard},
+    ProblemKind{"plummer", "sphere of stars in equilibrium; thousands of stars", 32, make_plummer},
+    ProblemKind{"kepler-ring", "ring of light bodies on circles about a heavy one", 500, make_kepler_ring},
+    ProblemKind{"two-bodies", "two stars on ellipses about each other", 1, make_two_bodies},
+};
+
+}  // namespace
+
+std::span<const ProblemKind> problem_kinds() {
+  return kinds;
+}
+
+Problem make_problem(const std::string& name, const ProblemOptions& options) {
+  std::string known;
+  for (const ProblemKind& kind : kinds) {
+    if (name == kind.name) {
+      ProblemOptions chosen = options;
+      chosen.resolution = options.resolution == 0 ? kind.resolution : options.resolution;
+      Problem problem = kind.make(chosen);
+      problem.name = name;
+      return problem;
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
+  }
+  throw plait::Error{plait::ErrorCode::bad_argument,
+                     fmt::format("there is no problem {}: choose one of {}", name, known)};
+}
+
+void add_particles(
+    const Problem& problem, Particles& store, const GasFields& fields, std::uint32_t rank, std::uint32_t ranks) {
+  std::uint64_t total = 0;
+  problem.visit([&](const Sample&) { ++total; });
+  const std::uint64_t first = total * rank / ranks;
+  const std::uint64_t last = total * (rank + 1) / ranks;
+  std::size_t place = store.add(last - first);
+  const Gas gas{store, fields};
+  std::uint64_t number = 0;
+  problem.visit([&](const Sample& sample) {
+    const std::uint64_t mine = number++;
+    if (mine < first || mine >= last) {
+      return;
+    }
+    store.ids()[place] = mine + 1;
+    store[Particles::kind][place] = sample.kind;
+    gas.position[place] = sample.position;
+    gas.velocity[place] = gas.velocity_now[place] = sample.velocity;
+    gas.mass[place] = sample.mass;
+    gas.energy[place] = gas.energy_now[place] = static_cast<float>(sample.energy);
+    gas.smoothing[place] = static_cast<float>(sample.smoothing);
+    ++place;
+  });
+}
+
+}  // namespace sph

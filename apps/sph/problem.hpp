@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "plait/plait.hpp"
+
+#include "sph/gas.hpp"
+#include "sph/scheme.hpp"
+
+namespace sph {
+
+using plait::particles::Box;
+
+/// A particle to begin with.
+struct Sample {
+  Vector position;
+  Vector velocity;
+  double mass = 0;
+  double energy = 0;     ///< Specific.
+  double smoothing = 0;  ///< A guess at h.
+  std::uint8_t kind = gas_kind;
+};
+
+/// A flow or a set of stars whose later state is known, ready to run.
+struct Problem {
+  std::string name;
+  Box box;  ///< Where particles begin; where an axis is periodic, the period.
+  std::array<bool, 3> periodic{};
+  double time_end = 0;
+  Scheme scheme;
+  /// Calls its argument for each particle, always in the same order.
+  std::function<void(const std::function<void(const Sample&)>&)> visit;
+};
+
+/// What a user may choose of a problem.
+struct ProblemOptions {
+  std::uint32_t resolution =
+      0;                   ///< Particles along the problem's unit length, or thousands of stars; 0: as the kind says.
+  std::uint64_t seed = 1;  ///< Of random places.
+};
+
+struct ProblemKind {
+  const char* name;
+  const char* help;
+  std::uint32_t resolution;  ///< Of a run of some minutes.
+  Problem (*make)(const ProblemOptions& options);
+};
+[[nodiscard]] std::span<const ProblemKind> problem_kinds();
+/// Throws: `Error` with `bad_argument` when there is none of that name.
+[[nodiscard]] Problem make_problem(const std::string& name, const ProblemOptions& options);
+
+/// Appends the share of `rank` of `ranks`, ids from 1. Cost: visits all particles.
+void add_particles(
+    const Problem& problem, Particles& store, const GasFields& fields, std::uint32_t rank, std::uint32_t ranks);
+
+// The kinds.
+[[nodiscard]] Problem make_sod(const ProblemOptions& options);
+[[nodiscard]] Problem make_sedov(const ProblemOptions& options);
+[[nodiscard]] Problem make_gresho(const ProblemOptions& options);
+[[nodiscard]] Problem make_noh(const ProblemOptions& options);
+[[nodiscard]] Problem make_evrard(const ProblemOptions& options);
+[[nodiscard]] Problem make_plummer(const ProblemOptions& options);
+[[nodiscard]] Problem make_kepler_ring(const ProblemOptions& options);
+[[nodiscard]] Problem make_two_bodies(const ProblemOptions& options);
+
+/// Gresho's vortex at radius `r` from the axis, which stays as it is.
+struct Vortex {
+  double speed;
+  double pressure;
+};
+[[nodiscard]] Vortex gresho_at(double r);
+
+}  // namespace sph

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Problems of gas alone.
+#include <algorithm>
+#include <cmath>
+
+#include "sph/problem.hpp"
+
+namespace sph {
+
+namespace {
+
+/// Calls `use` for the points of a cubic lattice that fills [low, high), in the middle of cells of `spacing`.
+template <class Use>
+void visit_lattice(const Vector& low, const Vector& high, double spacing, Use use) {
+  const auto count = [&](double from, double to) { return std::lround((to - from) / spacing); };
+  for (long i = 0; i < count(low.x, high.x); ++i) {
+    for (long j = 0; j < count(low.y, high.y); ++j) {
+      for (long k = 0; k < count(low.z, high.z); ++k) {
+        use(low +
+            spacing * Vector{static_cast<double>(i) + 0.5, static_cast<double>(j) + 0.5, static_cast<double>(k) + 0.5});
+      }
+    }
+  }
+}
+
+/// Particles across a thin box: so many that no particle meets another twice.
+constexpr double across = 12;
+
+}  // namespace
+
+Problem make_sod(const ProblemOptions& options) {
+  Problem problem;
+  const double thin = 1.0 / options.resolution;  // spacing on the right; half of it on the left, 8 times as dense
+  const double width = across * thin;
+  problem.box = {{-1, 0, 0}, {1, width, width}};
+  problem.periodic = {true, true, true};  // another tube, turned about, begins at x = -1 and 1
+  problem.time_end = 0.2;
+  problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
+    const auto side = [&](double from, double density, double pressure, double spacing) {
+      visit_lattice({from, 0, 0}, {from + 1, width, width}, spacing, [&](const Vector& at) {
+        use({.position = at,
+             .mass = density * spacing * spacing * spacing,
+             .energy = pressure / (density * 2 / 3),
+             .smoothing = eta * spacing});
+      });
+    };
+    side(-1, 1, 1, thin / 2);
+    side(0, 0.125, 0.1, thin);
+  };
+  return problem;
+}
+
+Problem make_sedov(const ProblemOptions& options) {
+  Problem problem;
+  problem.box = {{0, 0, 0}, {1, 1, 1}};
+  problem.periodic = {true, true, true};
+  problem.time_end = 0.05;
+  const double spacing = 1.0 / options.resolution;
+  problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
+    const Vector centre{0.5, 0.5, 0.5};
+    // The energy of 1 is spread over few particles around the centre, as a smoothing kernel would.
+    const double radius = 2.5 * spacing;
+    const auto weight = [&](const Vector& at) {
+      return kernel_at(KernelKind::cubic_spline, length(at - centre) / radius).w;
+    };
+    double weights = 0;
+    visit_lattice({0, 0, 0}, {1, 1, 1}, spacing, [&](const Vector& at) { weights += weight(at); });
+    const double mass = spacing * spacing * spacing;
+    visit_lattice({0, 0, 0}, {1, 1, 1}, spacing, [&](const Vector& at) {
+      use({.position = at,
+           .mass = mass,
+           .energy = 1e-6 * 1.5 + weight(at) / (weights * mass),
+           .smoothing = eta * spacing});
+    });
+  };
+  return problem;
+}
+
+Vortex gresho_at(double r) {
+  if (r < 0.2) {
+    return {5 * r, 5 + 12.5 * r * r};
+  }
+  if (r < 0.4) {
+    return {2 - 5 * r, 9 + 12.5 * r * r - 20 * r + 4 * std::log(5 * r)};
+  }
+  return {0, 3 + 4 * std::log(2.0)};
+}
+
+Problem make_gresho(const ProblemOptions& options) {
+  Problem problem;
+  const double spacing = 1.0 / options.resolution;
+  const double width = across * spacing;
+  problem.box = {{-0.5, -0.5, 0}, {0.5, 0.5, width}};
+  problem.periodic = {true, true, true};
+  problem.time_end = 1;
+  problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
+    visit_lattice({-0.5, -0.5, 0}, {0.5, 0.5, width}, spacing, [&](const Vector& at) {
+      const double r = std::hypot(at.x, at.y);
+      const Vortex vortex = gresho_at(r);
+      use({.position = at,
+           .velocity = vortex.speed / std::max(r, 1e-9) * Vector{-at.y, at.x, 0},
+           .mass = spacing * spacing * spacing,
+           .energy = vortex.pressure * 1.5,
+           .smoothing = eta * spacing});
+    });
+  };
+  return problem;
+}
+
+Problem make_noh(const ProblemOptions& options) {
+  Problem problem;
+  problem.box = {{-1, -1, -1}, {1, 1, 1}};
+  problem.time_end = 0.6;
+  const double spacing = 2.0 / options.resolution;
+  problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
+    visit_lattice({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
+      use({.position = at,
+           .velocity = -1 / std::max(length(at), 1e-9) * at,
+           .mass = spacing * spacing * spacing,
+           .energy = 1e-6,
+           .smoothing = eta * spacing});
+    });
+  };
+  return problem;
+}
+
+Problem make_evrard(const ProblemOptions& options) {
+  Problem problem;
+  problem.box = {{-1, -1, -1}, {1, 1, 1}};
+  problem.time_end = 0.8;
+  const double spacing = 2.0 / options.resolution;
+  problem.scheme.gravity = {.constant = 1, .softening = 0.2 * spacing};
+  problem.scheme.courant = 0.1F;
+  problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
+    double count = 0;
+    const auto visit = [&](const auto& take) {
+      visit_lattice({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
+        if (length(at) < 1) {
+          take(at);
+        }
+      });
+    };
+    visit([&](const Vector&) { count += 1; });
+    // An even sphere holds r^3 of the mass within r, a density of 1 / (2 pi r) as much as r^2.
+    visit([&](const Vector& at) {
+      const Vector place = std::sqrt(length(at)) * at;
+      const double density = 1 / (2 * M_PI * length(place));
+      use({.position = place, .mass = 1 / count, .energy = 0.05, .smoothing = eta * std::cbrt(1 / (count * density))});
+    });
+  };
+  return problem;
+}
+
+}  // namespace sph
