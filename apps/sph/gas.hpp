@@ -33,6 +33,7 @@ struct GasFields {
   Field<float> smoothing_rate;  ///< dh/dt.
   Field<float> density;         ///< Travels.
   Field<float> density_rate;
+  Field<float> pressure;      ///< For files.
   Field<float> grad_h;        ///< 1 / (1 + h/(3 rho) drho/dh); travels.
   Field<float> viscosity;     ///< With Balsara's switch in it; travels.
   Field<float> conduction;    ///< Travels.
@@ -56,7 +57,7 @@ struct Gas {
   Vector *velocity, *velocity_now, *acceleration, *gravity;
   double* potential;
   float *energy, *energy_now, *energy_rate;
-  float *smoothing, *smoothing_rate, *density, *density_rate, *grad_h, *viscosity, *conduction, *alpha;
+  float *smoothing, *smoothing_rate, *density, *density_rate, *pressure, *grad_h, *viscosity, *conduction, *alpha;
   float *divergence, *laplacian, *signal_speed, *age;
 
   Gas(Particles& store, const GasFields& fields);

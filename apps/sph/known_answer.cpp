@@ -29,10 +29,10 @@ struct Shells {
 };
 
 /// For each shell: particles, and the sum of their densities.
-std::vector<double> density_in_shells(const Shells& shells, const Gas& gas, const Vector& centre) {
+std::vector<double> density_in_shells(const Shells& shells, const Problem& problem, const Gas& gas) {
   std::vector<double> sums(2 * Shells::count);
   for (std::size_t i = 0; i < gas.count; ++i) {
-    const std::size_t shell = shells.find(length(gas.position[i] - centre));
+    const std::size_t shell = shells.find(length(gas.position[i] - problem.origin));
     if (shell < Shells::count) {
       sums[2 * shell] += 1;
       sums[2 * shell + 1] += gas.density[i];
@@ -82,11 +82,11 @@ exact::Riemann sod_flow() {
 /// The waves from the other tube's ends are not there yet.
 constexpr double sod_part = 0.5;
 
-std::vector<double> sod_sums(const Gas& gas, double time) {
+std::vector<double> sod_sums(const Problem& problem, const Gas& gas, double time) {
   const exact::Riemann flow = sod_flow();
   std::vector<double> sums(4);
   for (std::size_t i = 0; i < gas.count; ++i) {
-    const double x = gas.position[i].x;
+    const double x = gas.position[i].x - problem.origin.x;
     if (std::abs(x) < sod_part) {
       const exact::State exact = flow.at(x / time);
       const double volume = gas.mass[i] / static_cast<double>(gas.density[i]);
@@ -99,21 +99,30 @@ std::vector<double> sod_sums(const Gas& gas, double time) {
   return sums;
 }
 
-std::vector<double> gresho_sums(const Gas& gas) {
+std::vector<double> gresho_sums(const Problem& problem, const Gas& gas) {
   std::vector<double> sums(2);
   for (std::size_t i = 0; i < gas.count; ++i) {
-    const Vector& at = gas.position[i];
+    const Vector at = gas.position[i] - problem.origin;
     const double r = std::hypot(at.x, at.y);
-    const Vector wanted = gresho_at(r).speed / std::max(r, 1e-9) * Vector{-at.y, at.x, 0};
-    if (r < 0.5) {
-      sums[0] += length(gas.velocity[i] - wanted);
-      sums[1] += gresho_at(r).speed;
+    if (r < 0.5 && r > 0) {
+      sums[0] += std::abs((at.x * gas.velocity[i].y - at.y * gas.velocity[i].x) / r - gresho_at(r).speed);
+      sums[1] += 1;
     }
   }
   return sums;
 }
 
-const Shells sedov_shells{0.5};
+/// Where the kinetic energy is: how far out, weighted by it.
+std::vector<double> sedov_sums(const Problem& problem, const Gas& gas) {
+  std::vector<double> sums(2);
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    const double energy = gas.mass[i] * dot(gas.velocity[i], gas.velocity[i]);
+    sums[0] += energy * length(gas.position[i] - problem.origin);
+    sums[1] += energy;
+  }
+  return sums;
+}
+
 const Shells noh_shells{0.4};
 const Shells plummer_shells{8};
 
@@ -123,10 +132,10 @@ double plummer_part(double r) {
   return (std::pow(r * r / (r * r + scale * scale), 1.5) - 0.001) / 0.989;
 }
 
-std::vector<double> plummer_sums(const Gas& gas) {
+std::vector<double> plummer_sums(const Problem& problem, const Gas& gas) {
   std::vector<double> sums(Shells::count + 1);
   for (std::size_t i = 0; i < gas.count; ++i) {
-    sums[plummer_shells.find(length(gas.position[i]))] += gas.mass[i];
+    sums[plummer_shells.find(length(gas.position[i] - problem.origin))] += gas.mass[i];
   }
   return sums;
 }
@@ -181,7 +190,7 @@ std::vector<double> ring_sums(const Problem& problem, const Gas& gas, double tim
   for (std::size_t i = 0; i < gas.count; ++i) {
     if (gas.id[i] > 1) {
       const double phi = 2 * M_PI * static_cast<double>(gas.id[i] - 2) / bodies + time;
-      sums[0] += length(gas.position[i] - Vector{std::cos(phi), std::sin(phi), 0});
+      sums[0] += length(gas.position[i] - problem.origin - Vector{std::cos(phi), std::sin(phi), 0});
       sums[1] += 1;
     }
   }
@@ -191,11 +200,8 @@ std::vector<double> ring_sums(const Problem& problem, const Gas& gas, double tim
 std::vector<Finding> judge_sedov(std::span<const double> sums, double time) {
   const exact::Sedov blast{1, 1, gamma_gas};
   const double radius = blast.shock_radius(time);
-  const std::vector<Ring> rings = profile_of(sedov_shells, sums, 20);
-  // Smoothing widens the shock to both sides alike: where the density is half way up, it is.
-  const auto peak =
-      std::max_element(rings.begin(), rings.end(), [](const Ring& a, const Ring& b) { return a.density < b.density; });
-  const double measured = peak == rings.end() ? 0 : outer_radius_of(rings, (1 + peak->density) / 2);
+  // Smoothing flattens the thin shell of dense gas, but hardly moves where its energy of motion is.
+  const double measured = sums[0] / std::max(sums[1], 1e-30) / blast.kinetic_radius();
   return {{"radius of the shock", std::abs(measured - radius) / radius, 0.02}};
 }
 
@@ -221,19 +227,19 @@ std::vector<Finding> judge_noh(std::span<const double> sums, double time) {
 
 std::vector<double> answer_sums(const Problem& problem, const Gas& gas, double time) {
   if (problem.name == "sod") {
-    return sod_sums(gas, time);
+    return sod_sums(problem, gas, time);
   }
   if (problem.name == "sedov") {
-    return density_in_shells(sedov_shells, gas, {0.5, 0.5, 0.5});
+    return sedov_sums(problem, gas);
   }
   if (problem.name == "gresho") {
-    return gresho_sums(gas);
+    return gresho_sums(problem, gas);
   }
   if (problem.name == "noh") {
-    return density_in_shells(noh_shells, gas, {});
+    return density_in_shells(noh_shells, problem, gas);
   }
   if (problem.name == "plummer") {
-    return plummer_sums(gas);
+    return plummer_sums(problem, gas);
   }
   if (problem.name == "kepler-ring") {
     return ring_sums(problem, gas, time);
@@ -249,7 +255,7 @@ std::vector<Finding> judge(const Problem& problem, std::span<const double> sums,
     return judge_sedov(sums, time);
   }
   if (problem.name == "gresho") {
-    return {{"L1 error of the velocity", sums[0] / sums[1], 0.2}};
+    return {{"L1 error of the speed around the axis", sums[0] / sums[1], 0.1}};
   }
   if (problem.name == "noh") {
     return judge_noh(sums, time);

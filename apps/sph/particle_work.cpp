@@ -148,6 +148,7 @@ void finish_density(const Gas& gas, std::size_t i, const DensitySums& sums, cons
   }
   const float h = gas.smoothing[i];
   gas.density[i] = density;
+  gas.pressure[i] = (scheme.gamma - 1) * density * gas.energy_now[i];
   gas.grad_h[i] = 1 / std::max(1 + h * sums.density_slope / (3 * density), 0.1F);
   const float divergence = sums.divergence / density;
   const float curl = std::hypot(sums.curl_x, sums.curl_y, sums.curl_z) / density;

@@ -33,6 +33,8 @@ Problem make_problem(const std::string& name, const ProblemOptions& options) {
       chosen.resolution = options.resolution == 0 ? kind.resolution : options.resolution;
       Problem problem = kind.make(chosen);
       problem.name = name;
+      problem.origin = -1 * problem.box.low;
+      problem.box = {{}, problem.box.high - problem.box.low};
       return problem;
     }
     known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
@@ -57,7 +59,7 @@ void add_particles(
     }
     store.ids()[place] = mine + 1;
     store[Particles::kind][place] = sample.kind;
-    gas.position[place] = sample.position;
+    gas.position[place] = problem.origin + sample.position;
     gas.velocity[place] = gas.velocity_now[place] = sample.velocity;
     gas.mass[place] = sample.mass;
     gas.energy[place] = gas.energy_now[place] = static_cast<float>(sample.energy);

@@ -29,11 +29,13 @@ struct Sample {
 /// A flow or a set of stars whose later state is known, ready to run.
 struct Problem {
   std::string name;
-  Box box;  ///< Where particles begin; where an axis is periodic, the period.
+  Box box;  ///< Where particles begin; where an axis is periodic, the period. Its lower corner is 0 in what
+            ///< `make_problem` returns, as readers of files expect.
+  Vector origin{};  ///< Where the middle is: of shells, orbits, the tube's diaphragm.
   std::array<bool, 3> periodic{};
   double time_end = 0;
   Scheme scheme;
-  /// Calls its argument for each particle, always in the same order.
+  /// Calls its argument for each particle, always in the same order; places are relative to `origin`.
   std::function<void(const std::function<void(const Sample&)>&)> visit;
 };
 

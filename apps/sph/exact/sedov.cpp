@@ -58,6 +58,18 @@ double Sedov::shock_radius(double time) const {
   return scale_ * std::pow(time, 0.4);
 }
 
+double Sedov::kinetic_radius() const {
+  double moment = 0;
+  double total = 0;
+  for (std::size_t i = 0; i <= steps; ++i) {
+    const double x = static_cast<double>(i) / steps;
+    const double energy = profile_[i].density * profile_[i].speed * profile_[i].speed * x * x * (i == steps ? 0.5 : 1);
+    moment += energy * x;
+    total += energy;
+  }
+  return moment / total;
+}
+
 State Sedov::at(double radius, double time) const {
   const double shock = shock_radius(time);
   if (radius >= shock) {

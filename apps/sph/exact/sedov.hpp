@@ -15,6 +15,8 @@ class Sedov {
   Sedov(double energy, double density, double gamma);
 
   [[nodiscard]] double shock_radius(double time) const;
+  /// The mean radius of the kinetic energy, weighted by it, in shock radii.
+  [[nodiscard]] double kinetic_radius() const;
   /// The gas at `radius`; its speed is outwards.
   [[nodiscard]] State at(double radius, double time) const;
 

@@ -52,21 +52,18 @@ Problem make_sod(const ProblemOptions& options) {
 
 Problem make_sedov(const ProblemOptions& options) {
   Problem problem;
-  problem.box = {{0, 0, 0}, {1, 1, 1}};
+  problem.box = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
   problem.periodic = {true, true, true};
   problem.time_end = 0.05;
   const double spacing = 1.0 / options.resolution;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
-    const Vector centre{0.5, 0.5, 0.5};
-    // The energy of 1 is spread over few particles around the centre, as a smoothing kernel would.
+    // The energy of 1 is spread over few particles around the origin, as a smoothing kernel would.
     const double radius = 2.5 * spacing;
-    const auto weight = [&](const Vector& at) {
-      return kernel_at(KernelKind::cubic_spline, length(at - centre) / radius).w;
-    };
+    const auto weight = [&](const Vector& at) { return kernel_at(KernelKind::cubic_spline, length(at) / radius).w; };
     double weights = 0;
-    visit_lattice({0, 0, 0}, {1, 1, 1}, spacing, [&](const Vector& at) { weights += weight(at); });
+    visit_lattice({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) { weights += weight(at); });
     const double mass = spacing * spacing * spacing;
-    visit_lattice({0, 0, 0}, {1, 1, 1}, spacing, [&](const Vector& at) {
+    visit_lattice({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) {
       use({.position = at,
            .mass = mass,
            .energy = 1e-6 * 1.5 + weight(at) / (weights * mass),
