@@ -4,28 +4,22 @@
 namespace sph {
 
 Totals& Totals::operator+=(const Totals& b) {
-  mass += b.mass;
-  kinetic += b.kinetic;
+  kept += b.kept;
   thermal += b.thermal;
-  potential += b.potential;
-  momentum += b.momentum;
-  angular_momentum += b.angular_momentum;
   speed_sum += b.speed_sum;
   return *this;
 }
 
-Totals totals_of(const Gas& gas) {
-  Totals totals;
-  for (std::size_t i = 0; i < gas.count; ++i) {
-    const double m = gas.mass[i];
-    const Vector& v = gas.velocity[i];
-    totals.mass += m;
-    totals.kinetic += m * dot(v, v) / 2;
-    totals.thermal += gas.kind[i] == gas_kind ? m * static_cast<double>(gas.energy[i]) : 0;
-    totals.potential += m * gas.potential[i] / 2;
-    totals.momentum += m * v;
-    totals.angular_momentum += m * cross(gas.position[i], v);
-    totals.speed_sum += m * length(v);
+Totals totals_of(const Particles& store, const GasFields& fields) {
+  Totals totals{.kept = plait::particles::conserved(
+                    store, {.mass = fields.mass, .velocity = fields.velocity, .potential = fields.potential})};
+  const auto mass = store[fields.mass];
+  const auto velocity = store[fields.velocity];
+  const auto energy = store[fields.energy];
+  const auto kind = store[Particles::kind];
+  for (std::size_t i = 0; i < store.size(); ++i) {
+    totals.thermal += kind[i] == gas_kind ? mass[i] * static_cast<double>(energy[i]) : 0;
+    totals.speed_sum += mass[i] * length(velocity[i]);
   }
   return totals;
 }

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <type_traits>
+
 #include "sph/gas.hpp"
 
 namespace sph {
 
 /// What the laws of motion keep; sums over particles, which add up over ranks.
 struct Totals {
-  double mass = 0;
-  double kinetic = 0;
+  plait::particles::Conserved kept;
   double thermal = 0;
-  double potential = 0;  ///< Of gravity, each pair once.
-  Vector momentum;
-  Vector angular_momentum;
   double speed_sum = 0;  ///< Of m |v|, to compare the momentum with.
 
-  [[nodiscard]] double energy() const { return kinetic + thermal + potential; }
+  [[nodiscard]] double energy() const { return kept.kinetic + thermal + kept.potential; }
   Totals& operator+=(const Totals& b);
 };
-[[nodiscard]] Totals totals_of(const Gas& gas);
+static_assert(std::is_trivially_copyable_v<Totals>, "travels in messages");
+[[nodiscard]] Totals totals_of(const Particles& store, const GasFields& fields);
 
 }  // namespace sph

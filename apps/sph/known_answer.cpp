@@ -275,9 +275,9 @@ std::vector<Finding> judge(const Problem& problem, std::span<const double> sums,
 
 std::vector<Finding> judge_totals(const Problem& problem, const Totals& begin, const Totals& now) {
   // Falling cold gas has no energy of its own to compare with but what moves.
-  const double energy = std::max(std::abs(begin.energy()), begin.kinetic);
+  const double energy = std::max(std::abs(begin.energy()), begin.kept.kinetic);
   const double limit = problem.name == "evrard" ? 0.02 : 0.01;
-  const double momentum = length(now.momentum - begin.momentum) / std::max(now.speed_sum, 1e-30);
+  const double momentum = length(now.kept.momentum - begin.kept.momentum) / std::max(now.speed_sum, 1e-30);
   return {{"energy", std::abs(now.energy() - begin.energy()) / std::max(energy, 1e-30), limit},
           {"momentum", momentum, problem.scheme.gravity.constant == 0 ? 1e-4 : 1e-2}};
 }

@@ -10,12 +10,11 @@ namespace sph {
 namespace {
 
 /// Places of an axis, for loops over axes.
-double& axis_of(Vector& v, std::size_t axis) {
-  return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
-}
 double axis_of(const Vector& v, std::size_t axis) {
   return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
 }
+
+using plait::particles::Box;
 
 Vector centre_of(const Box& box) {
   return 0.5 * (box.low + box.high);
@@ -24,7 +23,7 @@ Vector centre_of(const Box& box) {
 }  // namespace
 
 PlainModel::PlainModel(Particles& store, const GasFields& fields, const Problem& problem)
-    : store_{store}, gas_{store, fields}, scheme_{problem.scheme}, box_{problem.box}, periodic_{problem.periodic} {
+    : store_{store}, gas_{store, fields}, scheme_{problem.scheme}, space_{problem.space} {
   find_forces();
 }
 
@@ -37,12 +36,7 @@ double PlainModel::step(double until) {
   for (std::size_t i = 0; i < gas_.count; ++i) {
     kick(gas_, i, scheme_, dt / 2);
     drift(gas_, i, scheme_, dt);
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double low = axis_of(box_.low, axis);
-      const double edge = axis_of(box_.high, axis) - low;
-      double& at = axis_of(gas_.position[i], axis);
-      at -= periodic_[axis] ? edge * std::floor((at - low) / edge) : 0;
-    }
+    gas_.position[i] = space_.wrap(gas_.position[i]);
   }
   time_ = std::abs(until - time_ - dt) < 1e-12 * dt ? until : time_ + dt;
   find_forces();
@@ -117,32 +111,6 @@ void PlainModel::sort_into_cells() {
   std::erase_if(cells_, [](const Cell& cell) { return cell.members.empty(); });
 }
 
-double PlainModel::gap2(const Box& a, const Box& b) const {
-  double sum = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    double gap = std::max(axis_of(a.low, axis) - axis_of(b.high, axis), axis_of(b.low, axis) - axis_of(a.high, axis));
-    if (periodic_[axis]) {
-      const double edge = axis_of(box_.high, axis) - axis_of(box_.low, axis);
-      const double span =
-          std::max(axis_of(a.high, axis), axis_of(b.high, axis)) - std::min(axis_of(a.low, axis), axis_of(b.low, axis));
-      gap = std::min(gap, edge - span);
-    }
-    sum += gap > 0 ? gap * gap : 0;
-  }
-  return sum;
-}
-
-Vector PlainModel::offset(const Vector& at, const Vector& from) const {
-  Vector d = at - from;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (periodic_[axis]) {
-      const double edge = axis_of(box_.high, axis) - axis_of(box_.low, axis);
-      axis_of(d, axis) -= edge * std::round(axis_of(d, axis) / edge);
-    }
-  }
-  return d;
-}
-
 void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
   for (auto& column : gathered_.columns) {
     column.clear();
@@ -150,11 +118,11 @@ void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
   const Vector origin = centre_of(cell.box);
   for (const Cell& other : cells_) {
     const double within = properties == Properties::whole ? std::max<double>(reach, other.reach) : reach;
-    if (gap2(cell.box, other.box) >= within * within) {
+    if (space_.distance2(cell.box, other.box) >= within * within) {
       continue;
     }
     for (const std::uint32_t j : other.members) {
-      const Vector at = offset(gas_.position[j], origin);
+      const Vector at = space_.nearest(gas_.position[j] - origin);
       const Vector& flow = gas_.velocity_now[j];
       const std::array<double, 13> row{at.x,
                                        at.y,

@@ -31,7 +31,7 @@ class PlainModel {
  private:
   struct Cell {
     std::vector<std::uint32_t> members;
-    Box box;
+    plait::particles::Box box;
     float reach = 0;  ///< Of its members, at most.
   };
   /// Sources around a cell, one array for each property.
@@ -49,14 +49,11 @@ class PlainModel {
   enum class Properties : std::uint8_t { flow, whole };
   void gather(const Cell& cell, double reach, Properties properties);
   [[nodiscard]] ForceSources sources() const;
-  [[nodiscard]] double gap2(const Box& a, const Box& b) const;
-  [[nodiscard]] Vector offset(const Vector& at, const Vector& from) const;
 
   Particles& store_;
   Gas gas_;
   Scheme scheme_;
-  Box box_;
-  std::array<bool, 3> periodic_;
+  Space space_;
   std::vector<Cell> cells_;
   Gathered gathered_;
   double time_ = 0;

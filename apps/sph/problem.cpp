@@ -33,8 +33,8 @@ Problem make_problem(const std::string& name, const ProblemOptions& options) {
       chosen.resolution = options.resolution == 0 ? kind.resolution : options.resolution;
       Problem problem = kind.make(chosen);
       problem.name = name;
-      problem.origin = -1 * problem.box.low;
-      problem.box = {{}, problem.box.high - problem.box.low};
+      problem.origin = -1 * problem.space.root.low;
+      problem.space.root = {{}, problem.space.root.high - problem.space.root.low};
       return problem;
     }
     known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -14,7 +13,7 @@
 
 namespace sph {
 
-using plait::particles::Box;
+using plait::particles::Space;
 
 /// A particle to begin with.
 struct Sample {
@@ -29,8 +28,9 @@ struct Sample {
 /// A flow or a set of stars whose later state is known, ready to run.
 struct Problem {
   std::string name;
-  Box box;  ///< Where particles begin; where an axis is periodic, the period. Its lower corner is 0 in what
-            ///< `make_problem` returns, as readers of files expect.
+  /// Its root is where particles begin; the lower corner is 0 in what `make_problem` returns, as readers of files
+  /// expect.
+  Space space;
   Vector origin{};  ///< Where the middle is: of shells, orbits, the tube's diaphragm.
   std::array<bool, 3> periodic{};
   double time_end = 0;

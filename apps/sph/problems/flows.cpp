@@ -32,8 +32,8 @@ Problem make_sod(const ProblemOptions& options) {
   Problem problem;
   const double thin = 1.0 / options.resolution;  // spacing on the right; half of it on the left, 8 times as dense
   const double width = across * thin;
-  problem.box = {{-1, 0, 0}, {1, width, width}};
-  problem.periodic = {true, true, true};  // another tube, turned about, begins at x = -1 and 1
+  problem.space.root = {{-1, 0, 0}, {1, width, width}};
+  problem.space.periodic = {true, true, true};  // another tube, turned about, begins at x = -1 and 1
   problem.time_end = 0.2;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     const auto side = [&](double from, double density, double pressure, double spacing) {
@@ -52,8 +52,8 @@ Problem make_sod(const ProblemOptions& options) {
 
 Problem make_sedov(const ProblemOptions& options) {
   Problem problem;
-  problem.box = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
-  problem.periodic = {true, true, true};
+  problem.space.root = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
+  problem.space.periodic = {true, true, true};
   problem.time_end = 0.05;
   const double spacing = 1.0 / options.resolution;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
@@ -87,8 +87,8 @@ Problem make_gresho(const ProblemOptions& options) {
   Problem problem;
   const double spacing = 1.0 / options.resolution;
   const double width = across * spacing;
-  problem.box = {{-0.5, -0.5, 0}, {0.5, 0.5, width}};
-  problem.periodic = {true, true, true};
+  problem.space.root = {{-0.5, -0.5, 0}, {0.5, 0.5, width}};
+  problem.space.periodic = {true, true, true};
   problem.time_end = 1;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     visit_lattice({-0.5, -0.5, 0}, {0.5, 0.5, width}, spacing, [&](const Vector& at) {
@@ -106,7 +106,7 @@ Problem make_gresho(const ProblemOptions& options) {
 
 Problem make_noh(const ProblemOptions& options) {
   Problem problem;
-  problem.box = {{-1, -1, -1}, {1, 1, 1}};
+  problem.space.root = {{-1, -1, -1}, {1, 1, 1}};
   problem.time_end = 0.6;
   const double spacing = 2.0 / options.resolution;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
@@ -123,7 +123,7 @@ Problem make_noh(const ProblemOptions& options) {
 
 Problem make_evrard(const ProblemOptions& options) {
   Problem problem;
-  problem.box = {{-1, -1, -1}, {1, 1, 1}};
+  problem.space.root = {{-1, -1, -1}, {1, 1, 1}};
   problem.time_end = 0.8;
   const double spacing = 2.0 / options.resolution;
   problem.scheme.gravity = {.constant = 1, .softening = 0.2 * spacing};

@@ -37,7 +37,7 @@ Problem make_plummer(const ProblemOptions& options) {
   Problem problem;
   const std::uint64_t count = std::uint64_t{options.resolution} * 1000;
   const double scale = 3 * M_PI / 16;  // Henon's units: mass 1, energy -1/4, crossing time 2 sqrt(2)
-  problem.box = {{-10, -10, -10}, {10, 10, 10}};
+  problem.space.root = {{-10, -10, -10}, {10, 10, 10}};
   problem.time_end = 20 * std::sqrt(2.0);
   problem.scheme.gravity = {
       .constant = 1, .softening = 0.5 * scale / std::cbrt(static_cast<double>(count)), .step_max = 0.02};
@@ -62,7 +62,7 @@ Problem make_plummer(const ProblemOptions& options) {
 
 Problem make_kepler_ring(const ProblemOptions& options) {
   Problem problem;
-  problem.box = {{-2, -2, -2}, {2, 2, 2}};
+  problem.space.root = {{-2, -2, -2}, {2, 2, 2}};
   problem.time_end = 2 * M_PI;  // an orbit of radius 1
   problem.scheme.gravity = {.constant = 1, .softening = 1e-3, .step_max = 2 * M_PI / 512};
   problem.visit = [count = options.resolution](const std::function<void(const Sample&)>& use) {
@@ -78,7 +78,7 @@ Problem make_kepler_ring(const ProblemOptions& options) {
 
 Problem make_two_bodies(const ProblemOptions&) {
   Problem problem;
-  problem.box = {{-2, -2, -2}, {2, 2, 2}};
+  problem.space.root = {{-2, -2, -2}, {2, 2, 2}};
   problem.time_end = 2 * M_PI;  // of masses that add up to 1 and a large half axis of 1
   problem.scheme.gravity = {.constant = 1, .softening = 1e-4, .step_max = 2 * M_PI / 2048};
   problem.visit = [](const std::function<void(const Sample&)>& use) {

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sph/program/files.hpp"
+
+#include <fmt/format.h>
+
+namespace sph {
+
+namespace {
+
+namespace hdf5 = plait::particles::hdf5;
+using plait::Error;
+using plait::ErrorCode;
+using plait::Result;
+
+constexpr const char* scheme_group = "HydroScheme";
+constexpr const char* gravity_group = "GravityScheme";
+constexpr const char* state_group = "RunState";
+
+hdf5::Attributes attributes_of(const Scheme& scheme) {
+  hdf5::Attributes group;
+  group.set("Scheme", scheme.kind == SchemeKind::minimal ? "minimal" : "modern");
+  group.set("Kernel function", scheme.kernel == KernelKind::cubic_spline ? "cubic-spline" : "wendland-c2");
+  group.set("Adiabatic index", scheme.gamma);
+  group.set("Kernel eta", scheme.eta);
+  group.set("Kernel target N_ngb", neighbours_at(scheme.kernel, static_cast<double>(scheme.eta)));
+  group.set("Smoothing length tolerance", scheme.smoothing_tolerance);
+  if (std::isfinite(scheme.smoothing_max)) {
+    group.set("Maximal smoothing length", scheme.smoothing_max);
+  }
+  group.set("CFL parameter", scheme.courant);
+  group.set("Viscosity", scheme.viscosity);
+  group.set("Viscosity maximum", scheme.viscosity_max);
+  group.set("Viscosity decay", scheme.viscosity_decay);
+  group.set("Conduction maximum", scheme.conduction_max);
+  group.set("Conduction rise", scheme.conduction_rise);
+  group.set("Minimal energy", scheme.energy_min);
+  return group;
+}
+
+Scheme scheme_from(const hdf5::Attributes& group) {
+  Scheme scheme;
+  scheme.kind = group.get<std::string>("Scheme") == "minimal" ? SchemeKind::minimal : SchemeKind::modern;
+  scheme.kernel =
+      group.get<std::string>("Kernel function") == "wendland-c2" ? KernelKind::wendland_c2 : KernelKind::cubic_spline;
+  group.get("Adiabatic index", scheme.gamma);
+  group.get("Kernel eta", scheme.eta);
+  group.get("Smoothing length tolerance", scheme.smoothing_tolerance);
+  if (group.contains("Maximal smoothing length")) {
+    group.get("Maximal smoothing length", scheme.smoothing_max);
+  }
+  group.get("CFL parameter", scheme.courant);
+  group.get("Viscosity", scheme.viscosity);
+  group.get("Viscosity maximum", scheme.viscosity_max);
+  group.get("Viscosity decay", scheme.viscosity_decay);
+  group.get("Conduction maximum", scheme.conduction_max);
+  group.get("Conduction rise", scheme.conduction_rise);
+  group.get("Minimal energy", scheme.energy_min);
+  return scheme;
+}
+
+hdf5::Attributes attributes_of(const GravitySettings& gravity) {
+  hdf5::Attributes group;
+  group.set("Constant", gravity.constant);
+  group.set("Softening", gravity.softening);
+  group.set("Accuracy", gravity.accuracy);
+  group.set("Opening angle", gravity.theta);
+  if (std::isfinite(gravity.step_max)) {
+    group.set("Longest step", gravity.step_max);
+  }
+  return group;
+}
+
+GravitySettings gravity_from(const hdf5::Attributes& group) {
+  GravitySettings gravity;
+  group.get("Constant", gravity.constant);
+  group.get("Softening", gravity.softening);
+  group.get("Accuracy", gravity.accuracy);
+  group.get("Opening angle", gravity.theta);
+  if (group.contains("Longest step")) {
+    group.get("Longest step", gravity.step_max);
+  }
+  return gravity;
+}
+
+/// The file read in one of both ways.
+struct Read {
+  hdf5::SnapshotInfo info;
+  Naming naming = Naming::snapshot;
+};
+Read read_either(const std::filesystem::path& file,
+                 Particles& store,
+                 const GasFields& fields,
+                 std::uint32_t rank,
+                 std::uint32_t ranks) {
+  Result<hdf5::SnapshotInfo> as_snapshot =
+      hdf5::read_snapshot(file, layout_of(fields, Naming::snapshot), store, rank, ranks);
+  if (as_snapshot) {
+    return {std::move(as_snapshot).value(), Naming::snapshot};
+  }
+  const std::string trouble = as_snapshot.error().what();
+  if (trouble.find("InternalEnergies") == std::string::npos && trouble.find("SmoothingLengths") == std::string::npos) {
+    throw Error{as_snapshot.error()};
+  }
+  return {hdf5::read_snapshot(file, layout_of(fields, Naming::initial_condition), store, rank, ranks).value(),
+          Naming::initial_condition};
+}
+
+}  // namespace
+
+hdf5::Layout layout_of(const GasFields& fields, Naming naming) {
+  using hdf5::Absent;
+  using hdf5::Dataset;
+  using hdf5::Valid;
+  const std::uint64_t gas = hdf5::kind_bit(gas_kind);
+  const bool is_snapshot = naming == Naming::snapshot;
+  hdf5::Layout layout;
+  layout.kinds = gas | hdf5::kind_bit(dark_kind);
+  layout.datasets = {
+      Dataset{"Velocities", fields.velocity, {.dimension = hdf5::velocity_dimension, .description = "Velocities"}},
+      Dataset{"Masses",
+              fields.mass,
+              {.dimension = hdf5::mass_dimension,
+               .description = "Masses",
+               .absent = Absent::mass_table,
+               .valid = Valid::positive}},
+      Dataset{is_snapshot ? "InternalEnergies" : "InternalEnergy",
+              fields.energy,
+              {.dimension = hdf5::specific_energy_dimension, .description = "Thermal energy per mass", .kinds = gas}},
+      Dataset{is_snapshot ? "SmoothingLengths" : "SmoothingLength",
+              fields.smoothing,
+              {.dimension = hdf5::length_dimension,
+               .description = "Smoothing lengths, the kernel's support over its ratio (FWHM of the kernel)",
+               .kinds = gas,
+               .valid = Valid::positive}},
+  };
+  if (is_snapshot) {
+    const auto also =
+        [&](const char* name, auto field, hdf5::Dimension dimension, const char* what, std::uint64_t kinds) {
+          layout.datasets.push_back(Dataset{
+              name, field, {.dimension = dimension, .description = what, .kinds = kinds, .absent = Absent::zero}});
+        };
+    also("Densities", fields.density, hdf5::density_dimension, "Mass per volume", gas);
+    also("Pressures", fields.pressure, hdf5::pressure_dimension, "Pressures", gas);
+    also("ViscosityParameters", fields.alpha, hdf5::no_dimension, "Strength of viscosity, without a switch", gas);
+    also("DiffusionParameters", fields.conduction, hdf5::no_dimension, "Strength of conduction", gas);
+    also("Potentials",
+         fields.potential,
+         hdf5::specific_energy_dimension,
+         "Gravitational potential",
+         gas | hdf5::kind_bit(dark_kind));
+  }
+  return layout;
+}
+
+hdf5::SnapshotHeader header_of(const Problem& problem, const RunState& state) {
+  hdf5::SnapshotHeader header;
+  header.time = state.time;
+  header.box = problem.space.root.high;
+  header.is_periodic = problem.space.is_periodic();
+  header.code = "plait-sph";
+  header.run_name = problem.name.empty() ? "plait-sph" : problem.name;
+  header.groups[scheme_group] = attributes_of(problem.scheme);
+  header.groups[gravity_group] = attributes_of(problem.scheme.gravity);
+  hdf5::Attributes run;
+  run.set("Time", state.time);
+  run.set("Step", state.step);
+  run.set("Problem", problem.name);
+  run.set("Resolution", state.options.resolution);
+  run.set("Seed", state.options.seed);
+  run.set("Time end", problem.time_end);
+  run.set("Origin", std::vector<double>{problem.origin.x, problem.origin.y, problem.origin.z});
+  const Totals& begin = state.begin;
+  run.set("Totals at the beginning",
+          std::vector<double>{begin.kept.mass,
+                              begin.kept.kinetic,
+                              begin.thermal,
+                              begin.kept.potential,
+                              begin.kept.momentum.x,
+                              begin.kept.momentum.y,
+                              begin.kept.momentum.z});
+  header.groups[state_group] = run;
+  return header;
+}
+
+Loaded load(const std::filesystem::path& file,
+            Particles& store,
+            const GasFields& fields,
+            std::uint32_t rank,
+            std::uint32_t ranks) {
+  const Read read = read_either(file, store, fields, rank, ranks);
+  const hdf5::SnapshotHeader& header = read.info.header;
+  Loaded loaded;
+  const auto group = [&](const char* name) -> const hdf5::Attributes* {
+    const auto found = header.groups.find(name);
+    return found == header.groups.end() ? nullptr : &found->second;
+  };
+  Problem& problem = loaded.problem;
+  // Another program's groups may have the same names.
+  const hdf5::Attributes* const run = group(state_group);
+  if (run != nullptr && run->contains("Problem")) {
+    run->get("Step", loaded.state.step);
+    run->get("Resolution", loaded.state.options.resolution);
+    run->get("Seed", loaded.state.options.seed);
+    const auto name = run->get<std::string>("Problem");
+    if (!name.empty()) {
+      problem = make_problem(name, loaded.state.options);
+    }
+    run->get("Time end", problem.time_end);
+    problem.scheme = scheme_from(*group(scheme_group));
+    problem.scheme.gravity = gravity_from(*group(gravity_group));
+    const auto begin = run->get<std::vector<double>>("Totals at the beginning");
+    if (begin.size() == 7) {
+      Totals& t = loaded.state.begin;
+      t.kept.mass = begin[0], t.kept.kinetic = begin[1], t.thermal = begin[2], t.kept.potential = begin[3];
+      t.kept.momentum = {begin[4], begin[5], begin[6]};
+    }
+  }
+  problem.space.root = {{}, header.box};
+  if (problem.name.empty()) {
+    problem.space.periodic.fill(header.is_periodic);
+  }
+  loaded.state.time = header.time;
+  const Gas gas{store, fields};
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    gas.velocity_now[i] = gas.velocity[i];
+    gas.energy_now[i] = gas.energy[i];
+  }
+  return loaded;
+}
+
+}  // namespace sph

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <exception>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "sph/program/run.hpp"
+#include "support/mpi/run_on_ranks.hpp"
+
+namespace {
+
+using sph::InitSettings;
+using sph::RunSettings;
+
+std::string list_problems() {
+  std::string text;
+  for (const sph::ProblemKind& kind : sph::problem_kinds()) {
+    text += fmt::format("  {:<12} {}\n", kind.name, kind.help);
+  }
+  return text;
+}
+
+void add_problem(CLI::App& app, std::string& problem, sph::ProblemOptions& options) {
+  app.add_option("--problem", problem, "One of the problems with a known answer (listed by plait-sph --help)");
+  app.add_option("--resolution",
+                 options.resolution,
+                 "Particles along the problem's box, or thousands of stars [one that takes some minutes]");
+  app.add_option("--seed", options.seed, "Of random places")->capture_default_str();
+}
+
+CLI::App* add_init(CLI::App& app, InitSettings& settings) {
+  CLI::App* const init = app.add_subcommand("init", "Write how a problem begins to a file, as SWIFT reads it");
+  add_problem(*init, settings.problem, settings.options);
+  init->get_option("--problem")->required();
+  init->add_option("-o,--output", settings.output, "File to write")->capture_default_str();
+  return init;
+}
+
+CLI::App* add_run(CLI::App& app, RunSettings& settings) {
+  CLI::App* const run =
+      app.add_subcommand("run", "Run a problem or a file; on several ranks with `plait run -n RANKS`");
+  run->add_option("file", settings.input, "HDF5 file of GADGET's or SWIFT's layout, or a snapshot to go on from");
+  add_problem(*run, settings.problem, settings.options);
+  run->add_option("--until", settings.until, "Time to reach [the problem's]");
+  run->add_option("--steps", settings.steps, "Stop after so many steps, wherever that is");
+  run->add_option("--output",
+                  settings.output,
+                  "Folder for snapshots and timesteps.txt [the run's folder under `plait run`, "
+                  "else sph-output]");
+  run->add_flag("--overwrite", settings.overwrites, "Replace the snapshots of another run");
+  run->add_option("--snapshots", settings.snapshots, "So many, evenly in time, besides the first")
+      ->capture_default_str();
+  run->add_option("--time-steps",
+                  settings.time_steps,
+                  "Individual: each particle as long as it may; equal: all alike; plain: "
+                  "equal, and by the plainest model, on one rank")
+      ->check(CLI::IsMember({"individual", "equal", "plain"}))
+      ->capture_default_str();
+  run->add_option(
+         "--step-min", settings.step_min, "Stop, and say why, where steps are shorter than this part of the run")
+      ->capture_default_str();
+
+  const char* const physics = "Physics (what is not given comes from the problem or the file)";
+  run->add_option("--scheme",
+                  settings.scheme,
+                  "minimal: fixed viscosity with Balsara's switch; modern: viscosity and "
+                  "conduction that switch themselves on and off")
+      ->check(CLI::IsMember({"minimal", "modern"}))
+      ->group(physics);
+  run->add_option("--kernel", settings.kernel, "Shape of particles")
+      ->check(CLI::IsMember({"cubic-spline", "wendland-c2"}))
+      ->group(physics);
+  run->add_option("--eta", settings.eta, "Smoothing length in mean distances [1.2348: 48 neighbours]")->group(physics);
+  run->add_option("--gamma", settings.gamma, "Ratio of specific heats [5/3]")->group(physics);
+  run->add_option("--courant", settings.courant, "Of time steps [0.1]")->group(physics);
+  run->add_option("--viscosity", settings.viscosity, "Of the minimal scheme [0.8]")->group(physics);
+  run->add_option("--smoothing-max", settings.smoothing_max, "Largest smoothing length [none]")->group(physics);
+  run->add_option("--energy-min", settings.energy_min, "Lowest specific energy [0]")->group(physics);
+  run->add_option("--gravity", settings.gravity, "Constant of gravity; 0: none")->group(physics);
+  run->add_option("--softening", settings.softening, "Plummer length of gravity")->group(physics);
+  run->add_option("--theta", settings.theta, "Opening angle of gravity's tree; 0 sums directly [0.5]")->group(physics);
+  return run;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "plait-sph: gas by smoothed particles, with gravity and with time steps of each particle's own.\n\n"
+      "  plait-sph run --problem sod --resolution 40      (a shock tube; prints its errors)\n"
+      "  plait run -n 2 plait-sph run --problem sedov     (an explosion on two ranks)\n"
+      "  plait-sph init --problem evrard -o evrard.hdf5   (a file to look at, change and run)\n"
+      "  plait run -n 2 plait-sph run evrard.hdf5 --snapshots 8\n"
+      "  plait-sph run sph-output/sph-0004.hdf5 --output more  (goes on from there, on any number of ranks)\n\n"
+      "Problems with known answers:\n" +
+          list_problems(),
+      "plait-sph"};
+  app.require_subcommand(1);
+  InitSettings init_settings;
+  RunSettings run_settings;
+  add_init(app, init_settings);
+  CLI::App* const run = add_run(app, run_settings);
+  CLI11_PARSE(app, argc, argv);
+  run_settings.command.assign(argv, argv + argc);
+  if (run->parsed()) {
+    return app::run_on_ranks({"plait-sph", argc, argv},
+                             [&](plait::Runtime& runtime) { sph::run_sph(runtime, run_settings); });
+  }
+  try {
+    sph::write_initial_condition(init_settings);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plait-sph: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sph/program/run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+#include <mpi.h>
+
+#include "plait/particles/hdf5/mpi/snapshot_together.hpp"
+
+#include "sph/known_answer.hpp"
+#include "sph/plain_model.hpp"
+#include "sph/program/files.hpp"
+#include "support/agree.hpp"
+#include "support/output_folder.hpp"
+#include "support/progress_bar.hpp"
+
+namespace sph {
+
+namespace {
+
+namespace hdf5 = plait::particles::hdf5;
+using plait::Error;
+using plait::ErrorCode;
+using plait::Rank;
+using Clock = std::chrono::steady_clock;
+
+/// Some files of other programs say nothing of how long a run is.
+constexpr double no_end = 0;
+
+/// What a step has done, on all ranks.
+struct Advance {
+  double time = 0;  ///< At its end.
+  double dt = 0;
+  std::uint64_t updated = 0;  ///< Particles whose forces were computed.
+};
+
+/// One run of the program, after the command line has been read.
+class Run {
+ public:
+  Run(plait::Runtime& runtime, const RunSettings& settings)
+      : runtime_{runtime},
+        settings_{settings},
+        output_{app::choose_output(settings.output, "snapshots", "sph-output")},
+        is_first_{runtime.self() == Rank{0}} {}
+
+  void operator()();
+
+ private:
+  void start();
+  void prepare_steps();
+  void write();
+  void open_log();
+  void log(const Advance& step, double milliseconds);
+  [[nodiscard]] Totals totals();
+  void judge_end();
+
+  plait::Runtime& runtime_;
+  plait::Group group_{runtime_.messages(), plait::CommId{7}};
+  const RunSettings& settings_;
+  const std::filesystem::path output_;
+  const bool is_first_;
+  Particles store_;
+  GasFields fields_{store_};
+  Problem problem_;
+  RunState state_;
+  double until_ = 0;
+  std::uint64_t total_ = 0;  ///< Particles.
+  std::uint64_t updated_ = 0;
+  std::uint32_t snapshots_ = 0;
+  double seconds_ = 0;
+  std::unique_ptr<PlainModel> plain_;
+  std::function<Advance(double goal)> advance_;
+  std::ofstream log_;
+};
+
+void Run::start() {
+  app::agree(runtime_, [&] {
+    const std::uint32_t rank = runtime_.self().value();
+    const std::uint32_t ranks = runtime_.rank_count();
+    if (settings_.problem.empty() == settings_.input.empty()) {
+      throw Error{ErrorCode::bad_argument, "what is to be run? Give either a file or --problem (see --help)"};
+    }
+    if (!settings_.problem.empty()) {
+      problem_ = make_problem(settings_.problem, settings_.options);
+      state_.options = settings_.options;
+      add_particles(problem_, store_, fields_, rank, ranks);
+    } else {
+      Loaded loaded = load(settings_.input, store_, fields_, rank, ranks);
+      problem_ = std::move(loaded.problem);
+      state_ = loaded.state;
+    }
+    problem_.scheme = merge(problem_.scheme, settings_);
+    until_ = settings_.until.value_or(problem_.time_end);
+    if (!(until_ > state_.time)) {
+      throw Error{ErrorCode::bad_argument,
+                  until_ == no_end
+                      ? std::string{"the file does not say how long the run is: give --until"}
+                      : fmt::format("--until {} is not after the time {} of the particles", until_, state_.time)};
+    }
+    if (is_first_) {
+      app::prepare_output(
+          output_, "sph-", ".hdf5", settings_.overwrites ? app::Existing::is_replaced : app::Existing::is_kept);
+    }
+  });
+  total_ = store_.size();
+  plait::all_reduce(group_, std::span{&total_, 1}).wait();
+}
+
+void Run::prepare_steps() {
+  app::agree(runtime_, [&] {
+    if (runtime_.rank_count() > 1) {
+      throw Error{ErrorCode::bad_argument, "this way to step runs on one rank only"};
+    }
+    plain_ = std::make_unique<PlainModel>(store_, fields_, problem_);
+    advance_ = [this, begin = state_.time](double goal) {
+      const double dt = plain_->step(goal - begin);
+      return Advance{begin + plain_->time(), dt, total_};
+    };
+  });
+}
+
+Totals Run::totals() {
+  const Totals mine = totals_of(store_, fields_);
+  std::array<double, sizeof(Totals) / sizeof(double)> sums{};
+  std::memcpy(sums.data(), &mine, sizeof mine);
+  plait::all_reduce(group_, std::span{sums}).wait();
+  Totals all;
+  std::memcpy(static_cast<void*>(&all), sums.data(), sizeof all);
+  return all;
+}
+
+void Run::write() {
+  plait::barrier(runtime_.messages());  // HDF5 talks over MPI itself: the network must be quiet
+  const std::filesystem::path file = output_ / fmt::format("sph-{:04}.hdf5", snapshots_++);
+  const hdf5::SnapshotHeader header = header_of(problem_, state_);
+  app::agree(runtime_, [&] {
+    (void)hdf5::write_snapshot(file, header, layout_of(fields_, Naming::snapshot), store_, MPI_COMM_WORLD).value();
+  });
+}
+
+void Run::open_log() {
+  if (!is_first_) {
+    return;
+  }
+  log_.open(output_ / "timesteps.txt");
+  log_ << fmt::format("# plait-sph on {} ranks of {} workers, {} particles{}{}\n# {:>6} {:>14} {:>12} {:>12} {:>14}\n",
+                      runtime_.rank_count(),
+                      runtime_.worker_count(),
+                      total_,
+                      problem_.name.empty() ? "" : ", problem ",
+                      problem_.name,
+                      "step",
+                      "time",
+                      "dt",
+                      "updates",
+                      "wall-clock[ms]");
+}
+
+void Run::log(const Advance& step, double milliseconds) {
+  if (is_first_) {
+    log_ << fmt::format(
+        "{:>8} {:>14.8e} {:>12.6e} {:>12} {:>14.3f}\n", state_.step, step.time, step.dt, step.updated, milliseconds);
+  }
+}
+
+void Run::judge_end() {
+  const Totals now = totals();
+  std::vector<double> all = answer_sums(problem_, Gas{store_, fields_}, state_.time);
+  plait::all_reduce(group_, std::span{all}).wait();
+  if (!is_first_) {
+    return;
+  }
+  std::vector<Finding> findings = judge_totals(problem_, state_.begin, now);
+  const std::vector<Finding> answer = judge(problem_, all, state_.time);
+  findings.insert(findings.end(), answer.begin(), answer.end());
+  fmt::print("time {:.6g}, {} steps\nerrors:\n", state_.time, state_.step);
+  for (const Finding& finding : findings) {
+    fmt::print("  {:<44} {:>9.3g}  {} {:.3g}\n",
+               finding.what,
+               finding.error,
+               finding.is_met() ? "within" : "ABOVE ",
+               finding.limit);
+  }
+  const double whole = static_cast<double>(total_) * static_cast<double>(state_.step);
+  fmt::print(
+      "{:.3g} particles updated in {:.3g} s: {:.3g} a second and core; {:.1f} % of what equal steps as short would "
+      "have been\nsnapshots and timesteps.txt are in {}\n",
+      static_cast<double>(updated_),
+      seconds_,
+      static_cast<double>(updated_) / seconds_ / (runtime_.rank_count() * runtime_.worker_count()),
+      100 * static_cast<double>(updated_) / std::max(whole, 1.0),
+      output_.string());
+}
+
+void Run::operator()() {
+  start();
+  prepare_steps();
+  if (state_.step == 0) {
+    state_.begin = totals();
+  }
+  open_log();
+  write();
+  app::ProgressBar bar{1000, is_first_, "thousandths"};
+  const double begin = state_.time;
+  std::uint64_t steps_left = settings_.steps.value_or(std::numeric_limits<std::uint64_t>::max());
+  const std::uint32_t parts = std::max(settings_.snapshots, 1U);
+  for (std::uint32_t part = 1; part <= parts && steps_left > 0; ++part) {
+    const double goal = part == parts ? until_ : begin + (until_ - begin) * part / parts;
+    while (state_.time < goal && steps_left > 0) {
+      const Clock::time_point before = Clock::now();
+      const Advance step = advance_(goal);
+      const std::chrono::duration<double> took = Clock::now() - before;
+      seconds_ += took.count();
+      state_.time = step.time;
+      ++state_.step;
+      --steps_left;
+      updated_ += step.updated;
+      log(step, 1000 * took.count());
+      bar.update(static_cast<std::uint64_t>(1000 * (state_.time - begin) / (until_ - begin)));
+    }
+    bar.clear();
+    write();
+  }
+  judge_end();
+}
+
+}  // namespace
+
+void run_sph(plait::Runtime& runtime, const RunSettings& settings) {
+  Run{runtime, settings}();
+}
+
+void write_initial_condition(const InitSettings& settings) {
+  Particles store;
+  const GasFields fields{store};
+  const Problem problem = make_problem(settings.problem, settings.options);
+  add_particles(problem, store, fields, 0, 1);
+  hdf5::SnapshotHeader header = header_of(problem, {.begin = totals_of(store, fields), .options = settings.options});
+  (void)hdf5::write_snapshot(settings.output, header, layout_of(fields, Naming::initial_condition), store).value();
+}
+
+}  // namespace sph

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sph/problem.hpp"
+
+#include <cmath>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace sph {
+namespace {
+
+TEST(Problem, ranks_share_every_particle_once) {
+  for (const ProblemKind& kind : problem_kinds()) {
+    const Problem problem = make_problem(kind.name, {.resolution = 4});
+    Particles whole;
+    const GasFields fields{whole};
+    add_particles(problem, whole, fields, 0, 1);
+    std::set<std::uint64_t> ids;
+    std::size_t total = 0;
+    for (std::uint32_t rank = 0; rank < 3; ++rank) {
+      Particles part;
+      const GasFields same{part};
+      add_particles(problem, part, same, rank, 3);
+      ids.insert(part.ids().begin(), part.ids().end());
+      total += part.size();
+    }
+    EXPECT_EQ(total, whole.size()) << kind.name;
+    EXPECT_EQ(ids.size(), whole.size()) << kind.name;
+  }
+}
+
+TEST(Problem, particles_begin_in_their_box) {
+  for (const ProblemKind& kind : problem_kinds()) {
+    const Problem problem = make_problem(kind.name, {.resolution = 6});
+    Particles store;
+    const GasFields fields{store};
+    add_particles(problem, store, fields, 0, 1);
+    for (const Vector& at : store.positions()) {
+      ASSERT_TRUE(problem.space.root.contains({at, at})) << kind.name;
+    }
+  }
+}
+
+TEST(Problem, masses_are_those_of_the_problem) {
+  const auto mass_of = [](const char* name, std::uint32_t resolution) {
+    double mass = 0;
+    make_problem(name, {.resolution = resolution}).visit([&](const Sample& sample) { mass += sample.mass; });
+    return mass;
+  };
+  EXPECT_NEAR(mass_of("sedov", 8), 1, 1e-12);
+  EXPECT_NEAR(mass_of("noh", 8), 8, 1e-12);
+  EXPECT_NEAR(mass_of("evrard", 8), 1, 1e-12);
+  EXPECT_NEAR(mass_of("plummer", 1), 1, 1e-12);
+  EXPECT_NEAR(mass_of("sod", 8), 1.125 * 1.5 * 1.5, 1e-12);  // a tube 1.5 wide
+}
+
+TEST(Problem, the_blast_holds_its_energy) {
+  double energy = 0;
+  make_problem("sedov", {.resolution = 12}).visit([&](const Sample& s) { energy += s.mass * s.energy; });
+  EXPECT_NEAR(energy, 1, 1e-5);
+}
+
+TEST(Problem, plummers_sphere_is_in_equilibrium) {
+  double kinetic = 0;
+  double within = 0;
+  const double half = 3 * M_PI / 16 / std::sqrt(std::pow(0.5, -2.0 / 3) - 1);
+  make_problem("plummer", {.resolution = 20}).visit([&](const Sample& s) {
+    kinetic += s.mass * dot(s.velocity, s.velocity) / 2;
+    within += length(s.position) < half ? s.mass : 0;
+  });
+  EXPECT_NEAR(kinetic, 0.25, 0.01);  // a quarter in Henon's units
+  EXPECT_NEAR(within, 0.5, 0.01);
+}
+
+TEST(Problem, an_unknown_name_is_told_with_the_known_ones) {
+  try {
+    (void)make_problem("sodd", {});
+    FAIL() << "no error";
+  } catch (const plait::Error& error) {
+    EXPECT_NE(std::string{error.what()}.find("sod, sedov"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace sph
