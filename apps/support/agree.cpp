@@ -5,6 +5,8 @@
 #include <span>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace app {
 
 void agree(plait::Runtime& runtime, const std::function<void()>& work) {
@@ -19,6 +21,19 @@ void agree(plait::Runtime& runtime, const std::function<void()>& work) {
       throw AgreedError{plait::Error{plait::ErrorCode::bad_input,
                                      std::string{reinterpret_cast<const char*>(bytes.data()), bytes.size()}}};
     }
+  }
+}
+
+void refuse_too_few(plait::Runtime& runtime, const char* what, std::uint64_t mine, std::uint64_t least) {
+  std::uint64_t count = 0;
+  for (const std::uint64_t one : plait::all_gather_values(runtime.messages(), mine)) {
+    count += one;
+  }
+  if (count < least) {
+    throw AgreedError{plait::Error{
+        plait::ErrorCode::bad_input,
+        fmt::format(
+            "{} {} are too few for {} ranks: at least {} are needed", count, what, runtime.rank_count(), least)}};
   }
 }
 

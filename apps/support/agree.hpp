@@ -17,4 +17,8 @@ class AgreedError : public plait::Error {
 /// Every rank calls it. `work` must not wait for a rank whose `work` may fail before.
 void agree(plait::Runtime& runtime, const std::function<void()>& work);
 
+/// Throws `AgreedError` on every rank when all ranks together have fewer than `least` of `what`, of which this one has
+/// `mine`. Every rank calls it.
+void refuse_too_few(plait::Runtime& runtime, const char* what, std::uint64_t mine, std::uint64_t least);
+
 }  // namespace app

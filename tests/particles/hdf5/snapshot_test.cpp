@@ -112,9 +112,19 @@ TEST_F(SnapshotFile, gives_back_what_the_program_says_of_itself) {
   EXPECT_TRUE(info.header.is_periodic);
   EXPECT_EQ(info.header.code, "plait-test");
   EXPECT_EQ(info.units, sample_.layout().units);
-  const Attributes& state = info.header.groups.at("RunState");
+  const Attributes& state = info.group("RunState");
   EXPECT_EQ(state.get<std::uint64_t>("Step"), 1234567890123U);
   EXPECT_EQ(state.get<std::vector<double>>("Bounds"), (std::vector<double>{-1, 1, 0.01}));
+}
+
+TEST_F(SnapshotFile, without_a_group_of_the_program_names_it) {
+  const SnapshotInfo info = read_snapshot_info(file_, sample_.layout()).value();
+  try {
+    static_cast<void>(info.group("Weather"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(std::string{error.what()}, file_.string() + " has no group Weather");
+  }
 }
 
 TEST_F(SnapshotFile, gives_any_number_of_ranks_each_particle_once) {
@@ -274,6 +284,11 @@ TEST_F(SnapshotFile, of_an_expanding_world_is_refused) {
 TEST_F(SnapshotFile, that_is_one_of_many_is_refused) {
   set_attribute("Header", "NumFilesPerSnapshot", {8});
   expect_trouble("one of 8 files");
+}
+
+TEST(Layout, has_units_of_gravity_in_which_earth_takes_2_pi_for_a_year) {
+  const Units units = units_of_gravity(1.495979e13, 1.98841e33);
+  EXPECT_NEAR(2 * 3.14159265358979 * units.time / 86400, 365.25, 0.05);
 }
 
 TEST(Snapshot, into_a_folder_that_is_not_there_is_an_error) {

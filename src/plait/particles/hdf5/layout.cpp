@@ -5,6 +5,11 @@
 
 namespace plait::particles::hdf5 {
 
+Units units_of_gravity(double length, double mass) {
+  constexpr double gravity = 6.6743e-8;  // CODATA 2018, in cgs
+  return {.length = length, .mass = mass, .time = std::sqrt(length * length * length / (gravity * mass))};
+}
+
 double conversion(const Units& from, const Units& to, const Dimension& dimension) {
   if (from == to) {
     return 1;  // without the rounding of powers

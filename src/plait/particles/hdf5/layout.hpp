@@ -30,6 +30,9 @@ struct Units {
   friend bool operator==(const Units&, const Units&) = default;
 };
 
+/// Units in which the constant of gravity is 1.
+[[nodiscard]] Units units_of_gravity(double length, double mass);
+
 /// The unit of a field: mass^m length^l time^t temperature^T.
 struct Dimension {
   double mass = 0;

@@ -46,6 +46,14 @@ void cut(Particles& particles, std::size_t size) {
 
 }  // namespace
 
+const Attributes& SnapshotInfo::group(const std::string& name) const {
+  const auto found = header.groups.find(name);
+  if (found == header.groups.end()) {
+    throw Error{ErrorCode::bad_input, fmt::format("{} has no group {}", file, name)};
+  }
+  return found->second;
+}
+
 Slab slab_of(const SnapshotInfo& info, std::uint32_t type, std::uint32_t rank, std::uint32_t ranks) {
   expect(rank < ranks && type < types_max, "a rank is one of the ranks, and a type one that files have");
   if (info.rank_particles.size() == std::size_t{ranks} * types_max) {

@@ -35,10 +35,14 @@ struct Slab {
 
 /// What a file holds, found without reading particles.
 struct SnapshotInfo {
+  std::string file;
   SnapshotHeader header;
   Units units;                                    ///< Of the file; the program's, where it says nothing.
   std::array<std::uint64_t, types_max> totals{};  ///< Particles of each type.
   std::vector<std::uint64_t> rank_particles;      ///< Of each type on each rank that wrote: rank * types_max + type.
+
+  /// One of the groups in the header. Throws: `Error` with `bad_input` that names file and group, when it is not there.
+  [[nodiscard]] const Attributes& group(const std::string& name) const;
 };
 
 /// Which particles of `type` rank `rank` of `ranks` takes: those that it held, when as many ranks had written; else an

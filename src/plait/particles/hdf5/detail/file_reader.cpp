@@ -193,6 +193,7 @@ void FileReader::programs_groups(SnapshotInfo& info) const {
 
 SnapshotInfo FileReader::info(const Layout& layout) const {
   SnapshotInfo info;
+  info.file = name_;
   const Attributes header = attributes("Header");
   info.units = units(layout.units);
   totals(header, info);
