@@ -1,33 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seconds a step of the planetary ring, and what tracing adds to it: traced and untraced blocks of steps alternate in
 // one run.
-#include <cstring>
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/plait.hpp"
 
-#include "ring/initial_condition.hpp"
-#include "ring/parallel/simulation.hpp"
+#include "ring/simulation.hpp"
 #include "support/report.hpp"
 
 namespace {
 
+using plait::particles::StepTimes;
 using ring::Simulation;
 
-Simulation make(plait::Runtime& runtime, std::uint32_t bodies) {
-  ring::RingShape shape;
-  shape.azimuthal = bodies / shape.radial;
-  const std::uint64_t count = ring::body_count(shape);
-  const std::uint64_t rank = runtime.self().value();
-  return {runtime,
-          {},
-          {.grid = ring::make_grid(runtime.rank_count())},
-          {.bodies =
-               ring::make_ring(shape, count * rank / runtime.rank_count(), count * (rank + 1) / runtime.rank_count())}};
-}
+/// A ring and what it is made of.
+struct Ring {
+  Ring(plait::Runtime& runtime, std::uint32_t count) {
+    ring::RingShape shape;
+    shape.azimuthal = count / shape.radial;
+    ring::make_ring(shape, bodies, runtime.self().value(), runtime.rank_count());
+    simulation.emplace(runtime, bodies, ring::RunState{}, ring::Sharing{});
+  }
+  ring::Bodies bodies;
+  std::optional<Simulation> simulation;
+};
 
 /// Seconds a step on the slowest rank, over one block.
 double seconds_a_step(plait::Runtime& runtime, Simulation& simulation, int steps) {
@@ -48,14 +48,11 @@ struct Costs {
 };
 
 Costs take_costs(plait::Runtime& runtime, Simulation& simulation) {
-  const ring::Profile mine = simulation.take_profile();
   Costs costs;
-  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{&mine, 1}))) {
-    ring::Profile profile;
-    std::memcpy(&profile, bytes.data(), sizeof profile);
-    costs.interactions += static_cast<double>(profile.interactions) / static_cast<double>(profile.steps);
-    costs.idle += std::chrono::duration<double>(profile.idle).count();
-    costs.worked += std::chrono::duration<double>(profile.wall).count() * runtime.worker_count();
+  for (const StepTimes& times : plait::all_gather_values(runtime.messages(), simulation.take_times())) {
+    costs.interactions += static_cast<double>(times.interactions) / static_cast<double>(times.steps);
+    costs.idle += std::chrono::duration<double>(times.idle).count();
+    costs.worked += std::chrono::duration<double>(times.wall).count() * runtime.worker_count();
   }
   return costs;
 }
@@ -69,17 +66,17 @@ struct Size {
 };
 
 void measure(bench::Report& report, plait::Runtime& untraced, plait::Runtime& traced, const Size& size) {
-  Simulation without = make(untraced, size.bodies);
-  Simulation with = make(traced, size.bodies);
+  Ring without{untraced, size.bodies};
+  Ring with{traced, size.bodies};
   std::vector<double> seconds;
   std::vector<double> rates;
   std::vector<double> idle;
   std::vector<double> tracing;
   for (int block = 0; block <= size.blocks; ++block) {
-    const double plain = seconds_a_step(untraced, without, size.steps);
-    const Costs costs = take_costs(untraced, without);
-    const double recorded = seconds_a_step(traced, with, size.steps);
-    (void)take_costs(traced, with);
+    const double plain = seconds_a_step(untraced, *without.simulation, size.steps);
+    const Costs costs = take_costs(untraced, *without.simulation);
+    const double recorded = seconds_a_step(traced, *with.simulation, size.steps);
+    (void)take_costs(traced, *with.simulation);
     if (block == 0) {
       continue;  // warms up
     }

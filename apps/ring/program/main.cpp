@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdio>
+#include <exception>
+
+#include <CLI/CLI.hpp>
+
+#include "ring/program/run.hpp"
+#include "support/mpi/run_on_ranks.hpp"
+
+namespace {
+
+using ring::Order;
+using ring::Parameters;
+using ring::RunSettings;
+
+void add_shape(CLI::App& init, ring::RingShape& shape) {
+  const auto option = [&init](const char* name, auto& value, const char* text) {
+    init.add_option(name, value, text)->capture_default_str();
+  };
+  option("--n-radial", shape.radial, "Circles");
+  option("--n-azimuthal", shape.azimuthal, "Bodies on each circle");
+  option("--layers", shape.layers, "Copies above each other");
+  option("--inner", shape.inner, "Radius of the inner circle");
+  option("--width", shape.width, "From the inner circle to the outer");
+  option("--thickness", shape.thickness, "From the lowest layer to the highest");
+  option("--total-mass", shape.total_mass, "Of all bodies; the centre's is 1");
+  option("--central-mass", shape.central_mass, "Of the centre");
+  option("--velocity-scatter", shape.velocity_scatter, "Standard deviation of each component, in circular velocities");
+  option("--seed", shape.seed, "Of the random velocities");
+}
+
+void add_run_options(CLI::App& run, RunSettings& settings) {
+  run.add_option("snapshot", settings.input, "File to start from, HDF5 or .txt")->required();
+  app::add_step_options(run, settings.steps, "one orbit of radius 1");
+  const auto parameter = [&](const char* name, auto Parameters::* member, const char* text) {
+    using Value = std::remove_reference_t<decltype(Parameters{}.*member)>;
+    const auto note = [&settings, member](const Value& value) {
+      settings.changes.emplace_back([member, value](Parameters& parameters) { parameters.*member = value; });
+    };
+    return run.add_option_function<Value>(name, note, text)->group("Physics (what is not given is the snapshot's)");
+  };
+  const std::map<std::string, Order> orders{{"monopole", Order::monopole}, {"quadrupole", Order::quadrupole}};
+  parameter("--time-step", &Parameters::time_step, "Length of a step [1/1024]");
+  parameter("--theta", &Parameters::theta, "Opening angle; 0 sums directly [0.5]");
+  parameter("--order", &Parameters::order, "Moments of cells [quadrupole]")->transform(CLI::CheckedTransformer(orders));
+  parameter("--softening", &Parameters::softening, "Plummer length [0]");
+  parameter("--collision-radius", &Parameters::collision_radius, "Nearer bodies are in contact; 0: none [0]");
+  parameter("--restitution", &Parameters::restitution, "Normal velocity after a contact over that before [0.5]");
+  parameter("--contact-steps", &Parameters::contact_steps, "Steps of a contact's oscillation [32]");
+  parameter("--central-mass", &Parameters::central_mass, "Of the centre [1]");
+  const char* const tuning = "Parallel computing";
+  parameter("--leaf-bodies", &Parameters::leaf_bodies_max, "Bodies in a leaf of the tree at most")->group(tuning);
+  parameter("--group-bodies", &Parameters::group_bodies_max, "Bodies that share a list at most")->group(tuning);
+  const auto sharing = [&run, tuning](const char* name, std::uint32_t& value, const char* text) {
+    run.add_option(name, value, text)->capture_default_str()->group(tuning);
+  };
+  sharing("--radial-divisions", settings.sharing.radial, "Domains in radius; the rest is in azimuth");
+  sharing("--vertical-divisions", settings.sharing.vertical, "Domains in height");
+  sharing("--decompose-every", settings.sharing.steps_between, "Steps between domain decompositions; 0: never");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "plait-ring: a self-gravitating planetary ring about a central mass.\n"
+      "Units: G = 1, central mass 1, ring at radius 1, so an orbit takes 2 pi.\n\n"
+      "  plait-ring init --n-azimuthal 500 -o ring.hdf5\n"
+      "  plait run -n 2 plait-ring run ring.hdf5 --steps 100\n",
+      "plait-ring"};
+  app.require_subcommand(1);
+  ring::RingShape shape;
+  RunSettings settings;
+  std::filesystem::path input;
+  std::filesystem::path output = "ring.hdf5";
+  CLI::App* const init = app.add_subcommand("init", "Make a ring: circles of equally spaced bodies on circular orbits");
+  init->add_option("-o,--output", output, "File to write; text if it ends in .txt")->capture_default_str();
+  add_shape(*init, shape);
+  CLI::App* const run = app.add_subcommand("run", "Integrate a ring; on several ranks with `plait run -n RANKS`");
+  add_run_options(*run, settings);
+  CLI::App* const convert = app.add_subcommand("convert", "Turn an HDF5 snapshot into text, or back");
+  convert->add_option("input", input, "File to read")->required();
+  convert->add_option("output", output, "File to write; one of both ends in .txt")->required();
+  CLI11_PARSE(app, argc, argv);
+  if (run->parsed()) {
+    return app::run_on_ranks({"plait-ring", argc, argv},
+                             [&](plait::Runtime& runtime) { ring::run_ring(runtime, settings); });
+  }
+  try {
+    init->parsed() ? ring::make_initial_condition(shape, output) : ring::convert(input, output);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plait-ring: %s\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "plait/plait.hpp"
+
+namespace ring {
+
+using plait::particles::Field;
+using plait::particles::Order;
+using plait::particles::Particles;
+using plait::particles::Vector;
+
+/// What determines a run's result besides its bodies; goes into the snapshot. Units: G = 1, central mass 1.
+struct Parameters {
+  double central_mass = 1;
+  double time_step = 1.0 / 1024;
+  double theta = 0.5;  ///< Opening angle; 0 sums directly.
+  Order order = Order::quadrupole;
+  double softening = 0;         ///< Plummer length between bodies.
+  double collision_radius = 0;  ///< Bodies closer than this are in contact; 0: no contacts.
+  double restitution = 0.5;     ///< Normal velocity after a contact over that before, (0, 1].
+  double contact_steps = 32;    ///< Period of the contact's oscillation in steps; a contact lasts half.
+  std::uint32_t leaf_bodies_max = 8;
+  std::uint32_t group_bodies_max = 64;
+};
+
+/// What a run needs besides its bodies to go on as if it had not stopped.
+struct RunState {
+  double time = 0;
+  std::uint64_t step = 0;
+  double energy_begin = 0;  ///< Total at the beginning, for the energy check.
+  double dissipated = 0;    ///< Energy lost in contacts since.
+  double dissipation_rate = 0;
+  double spring = 0;  ///< Energy in contacts.
+  Parameters parameters;
+};
+
+/// The bodies of one rank.
+struct Bodies {
+  Particles store;
+  Field<double> mass = store.add_field<double>("mass");
+  Field<double> potential = store.add_field<double>("potential");  ///< Of the others' gravity; no centre, no springs.
+  Field<Vector> velocity = store.add_field<Vector>("velocity");
+  Field<Vector> acceleration = store.add_field<Vector>("acceleration");  ///< Of centre, bodies and contacts.
+};
+
+/// A narrow ring about the central mass: circles of equally spaced bodies.
+struct RingShape {
+  std::uint32_t azimuthal = 1000;  ///< Bodies on each circle.
+  std::uint32_t radial = 20;       ///< Circles, from radius `inner` to `inner + width`.
+  std::uint32_t layers = 1;        ///< Copies above each other, over `thickness`, about z = 0.
+  double inner = 1.0;
+  double width = 0.1;
+  double thickness = 0;
+  double total_mass = 5e-5;
+  double central_mass = 1;
+  double velocity_scatter = 0;  ///< Standard deviation of each component, in circular velocities.
+  std::uint64_t seed = 1;
+};
+
+/// Adds share `rank` of `ranks` of the ring's bodies, which does not depend on the number of ranks; azimuth grows
+/// slowest, so that a share is a sector. Ids count from 1. Throws: `plait::Error` when the shape cannot be.
+void make_ring(const RingShape& shape, Bodies& bodies, std::uint32_t rank = 0, std::uint32_t ranks = 1);
+
+}  // namespace ring

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ring/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "support/agree.hpp"
+
+namespace ring {
+
+namespace particles = plait::particles;
+
+Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& state, const Sharing& sharing)
+    : runtime_{runtime},
+      bodies_{bodies},
+      state_{state},
+      system_{runtime.messages(),
+              runtime.scheduler(),
+              bodies.store,
+              {.space = {.coordinates = particles::Coordinates::cylindrical},
+               .steps_between_decompositions = sharing.steps_between}},
+      gravity_{system_.add_long_range(gravity_with_contacts())} {
+  system_.before("kick, drift", [this](Particles&, std::size_t first, std::size_t last) { drift(first, last); });
+  system_.after("kick", [this](Particles& store, std::size_t first, std::size_t last) {
+    attract_to_centre(first, last);
+    for (std::size_t i = first; i < last; ++i) {
+      store[bodies_.velocity][i] += (state_.parameters.time_step / 2) * store[bodies_.acceleration][i];
+    }
+  });
+  if (runtime.self() != plait::Rank{0}) {
+    state_.dissipated = state_.dissipation_rate = state_.spring = 0;  // what is given is of all ranks
+  }
+  app::refuse_too_few(runtime, "bodies", bodies.store.size(), std::max(2U, runtime.rank_count()));
+  if (state.step == 0) {
+    system_.update();
+    attract_to_centre(0, bodies.store.size());
+    app::agree(runtime, [&] { particles::refuse_equal_places(bodies.store, "the ring"); });
+    take_contacts(0);
+  }
+}
+
+particles::LongRangeOptions Simulation::gravity_with_contacts() {
+  const Parameters& p = state_.parameters;
+  particles::LongRangeOptions gravity{.charge = bodies_.mass,
+                                      .acceleration = bodies_.acceleration,
+                                      .potential = bodies_.potential,
+                                      .theta = p.theta,
+                                      .order = p.order,
+                                      .softening = p.softening,
+                                      .near_radius = p.collision_radius,
+                                      .leaf_bodies_max = p.leaf_bodies_max,
+                                      .group_bodies_max = p.group_bodies_max};
+  if (p.collision_radius > 0) {
+    predicted_ = bodies_.store.add_field<Vector>("predicted velocity");
+    std::ranges::copy(bodies_.store[bodies_.velocity], bodies_.store[*predicted_].begin());
+    const particles::ContactLaw law{{.radius = p.collision_radius,
+                                     .period = p.contact_steps * p.time_step,
+                                     .restitution = p.restitution,
+                                     .softening = p.softening}};
+    gravity.near =
+        particles::contacts(law, bodies_.store, {bodies_.mass, *predicted_, bodies_.acceleration, bodies_.potential});
+    gravity.near_sums = particles::contact_sums;
+    gravity.travels = {*predicted_};
+  }
+  return gravity;
+}
+
+/// The damper depends on velocity; at the force it is predicted from the half-kicked one with the acceleration of the
+/// step before, which keeps second order.
+void Simulation::drift(std::size_t first, std::size_t last) {
+  Particles& store = bodies_.store;
+  const double dt = state_.parameters.time_step;
+  for (std::size_t i = first; i < last; ++i) {
+    const Vector half_kick = (dt / 2) * store[bodies_.acceleration][i];
+    store[bodies_.velocity][i] += half_kick;
+    store.positions()[i] += dt * store[bodies_.velocity][i];
+    if (predicted_) {
+      store[*predicted_][i] = store[bodies_.velocity][i] + half_kick;
+    }
+  }
+}
+
+void Simulation::attract_to_centre(std::size_t first, std::size_t last) {
+  for (std::size_t i = first; i < last; ++i) {
+    const Vector& p = bodies_.store.positions()[i];
+    const double r2 = dot(p, p);
+    bodies_.store[bodies_.acceleration][i] -= (state_.parameters.central_mass / (r2 * std::sqrt(r2))) * p;
+  }
+}
+
+void Simulation::step() {
+  system_.step();
+  ++state_.step;
+  state_.time += state_.parameters.time_step;
+  take_contacts(state_.parameters.time_step);
+}
+
+/// What contacts take is integrated by the trapezoidal rule.
+void Simulation::take_contacts(double dt) {
+  if (predicted_) {
+    const double rate = gravity_.near_sums()[particles::dissipation_sum];
+    state_.dissipated += (state_.dissipation_rate + rate) * (dt / 2);
+    state_.dissipation_rate = rate;
+    state_.spring = gravity_.near_sums()[particles::spring_sum];
+  }
+}
+
+RunState Simulation::whole_state() {
+  RunState whole = state_;
+  whole.dissipated = whole.dissipation_rate = whole.spring = 0;
+  for (const RunState& one : plait::all_gather_values(runtime_.messages(), state_)) {
+    whole.dissipated += one.dissipated;
+    whole.dissipation_rate += one.dissipation_rate;
+    whole.spring += one.spring;
+  }
+  return whole;
+}
+
+Diagnostics Simulation::diagnose() {
+  const auto sum = particles::conserved(bodies_.store, {bodies_.mass, bodies_.velocity, bodies_.potential});
+  Diagnostics mine{sum.kinetic + sum.potential + state_.spring + state_.dissipated, sum.angular_momentum.z};
+  for (std::size_t i = 0; i < bodies_.store.size() && state_.parameters.central_mass > 0; ++i) {
+    mine.energy -=
+        bodies_.store[bodies_.mass][i] * state_.parameters.central_mass / length(bodies_.store.positions()[i]);
+  }
+  Diagnostics all;
+  for (const Diagnostics& one : plait::all_gather_values(runtime_.messages(), mine)) {
+    all.energy += one.energy;
+    all.angular_momentum += one.angular_momentum;
+  }
+  return all;
+}
+
+}  // namespace ring
