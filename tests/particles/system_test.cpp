@@ -165,6 +165,68 @@ TEST_P(OnRanks, trees_kept_for_some_steps_give_nearly_the_same_motion) {
   EXPECT_LT(test::rms_error(kept.accelerations, anew.accelerations), 2e-3);
 }
 
+TEST_P(OnRanks, share_the_particles_and_lose_none_while_they_move) {
+  Job sphere = job();
+  sphere.steps = 12;
+  sphere.force.softening = 0.05;
+  const Outcome outcome = compute(sphere);
+  std::size_t sum = 0;
+  for (const std::size_t size : outcome.sizes) {
+    sum += size;
+    EXPECT_GT(size, sphere.count / sphere.ranks / 3);
+    EXPECT_LT(size, sphere.count / sphere.ranks * 2 + 1);
+  }
+  EXPECT_EQ(sum, sphere.count);
+}
+
+/// Counts the neighbours of each particle, and sums up how far they are.
+TEST_P(OnRanks, short_range_sums_meet_every_near_pair_once_also_through_periodic_sides) {
+  constexpr float reach = 0.3F;
+  const Space space{.root = {{-1, -1, -1}, {1, 1, 1}}, .periodic = {true, true, true}};
+  const Job sphere = job();
+  std::mutex mutex;
+  std::vector<float> found(sphere.count);
+  plait::test::run_on_loopback(sphere.ranks, {.worker_count = sphere.workers}, [&](Runtime& runtime) {
+    const std::size_t rank = runtime.self().value();
+    Sample sample;
+    const Field<float> reaches = sample.store.add_field<float>("reach");
+    const Field<float> sums = sample.store.add_field<float>("sum");
+    test::add_sphere(
+        sample, sphere.count, sphere.count * rank / sphere.ranks, sphere.count * (rank + 1) / sphere.ranks);
+    std::ranges::fill(sample.store[reaches], reach);
+    System system{runtime.messages(), runtime.scheduler(), sample.store, {.space = space}};
+    system.add_short_range({.reach = reaches}, {sums}, [&](const Block& block) {
+      for (std::size_t i = 0; i < block.targets.size(); ++i) {
+        float sum = 0;
+        for (std::size_t j = 0; j < block.sources.size(); ++j) {
+          const float dx = block.sources.x()[j] - block.targets.x()[i];
+          const float dy = block.sources.y()[j] - block.targets.y()[i];
+          const float dz = block.sources.z()[j] - block.targets.z()[i];
+          const float r2 = dx * dx + dy * dy + dz * dz;
+          sum += r2 < reach * reach ? 1 + std::sqrt(r2) : 0;
+        }
+        sample.store[sums][block.targets.places()[i]] += sum;
+      }
+    });
+    system.update();
+    system.step();
+    const std::lock_guard lock{mutex};
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      found[sample.store.ids()[i]] = sample.store[sums][i];
+    }
+  });
+  Sample all;
+  test::add_sphere(all, sphere.count);
+  for (std::size_t i = 0; i < sphere.count; ++i) {
+    double expected = 0;
+    for (std::size_t j = 0; j < sphere.count; ++j) {
+      const double r = length(space.nearest(all.store.positions()[j] - all.store.positions()[i]));
+      expected += r < static_cast<double>(reach) ? 1 + r : 0;
+    }
+    ASSERT_NEAR(static_cast<double>(found[i]), expected, 1e-3) << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Counts,
                          OnRanks,
                          testing::Values(std::tuple{1U, 1U},

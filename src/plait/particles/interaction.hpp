@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plait/comm/endpoint.hpp"
@@ -20,6 +21,9 @@ struct StepFrame {
   task::Graph& graph;
   std::uint32_t worker_count = 1;
   comm::CommId comm;  ///< For the interaction's own messages and collectives: nobody else's.
+  /// The last summing task so far that waits for other ranks while it runs: those come one after the other, in the same
+  /// order on all ranks.
+  std::optional<task::Task>& last_waiting;
 };
 
 /// Sums over particles that a system computes in each step, as tasks of the step's graph.

@@ -15,6 +15,12 @@ class Kinds {
       bits_ |= std::uint64_t{1} << (kind & 63U);
     }
   }
+  [[nodiscard]] static constexpr Kinds none() noexcept {
+    Kinds kinds;
+    kinds.bits_ = 0;
+    return kinds;
+  }
+
   [[nodiscard]] constexpr bool has(std::uint8_t kind) const noexcept { return (bits_ >> (kind & 63U) & 1U) != 0; }
   [[nodiscard]] constexpr bool are_all() const noexcept { return bits_ == ~std::uint64_t{0}; }
   friend constexpr bool operator==(const Kinds&, const Kinds&) = default;

@@ -57,6 +57,14 @@ Particles::Particles() {
   add_column("cost", sizeof(float));
 }
 
+Particles Particles::make_like() const {
+  Particles made;
+  for (std::size_t column = made.columns_.size(); column < columns_.size(); ++column) {
+    made.add_column(columns_[column].name, columns_[column].bytes);
+  }
+  return made;
+}
+
 Particles::Memory Particles::allocate(const Column& column) const {
   return Memory{static_cast<std::byte*>(::operator new(capacity_ * column.bytes, line))};
 }
@@ -84,6 +92,12 @@ std::span<const std::byte> Particles::bytes_of(AnyField field) const noexcept {
 
 std::span<std::byte> Particles::bytes_of(AnyField field) noexcept {
   return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
+}
+
+void Particles::set_zero(AnyField field, std::size_t first, std::size_t last) noexcept {
+  if (first < last) {
+    std::memset(columns_[field.column].data.get() + first * field.bytes, 0, (last - first) * field.bytes);
+  }
 }
 
 void Particles::reserve(std::size_t size) {

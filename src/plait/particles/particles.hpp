@@ -55,6 +55,9 @@ class Particles {
     return {add_column(std::move(name), sizeof(T))};
   }
 
+  /// Without particles, with the same fields.
+  [[nodiscard]] Particles make_like() const;
+
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool is_empty() const noexcept { return size_ == 0; }
 
@@ -67,6 +70,8 @@ class Particles {
     return {reinterpret_cast<const T*>(columns_[field.column].data.get()), size_};
   }
   [[nodiscard]] std::span<const std::byte> bytes_of(AnyField field) const noexcept;
+  /// Makes all bytes of the field 0, of the particles from `first` to `last` - 1.
+  void set_zero(AnyField field, std::size_t first, std::size_t last) noexcept;
   [[nodiscard]] std::span<std::byte> bytes_of(AnyField field) noexcept;
 
   static constexpr Field<Vector> position{0};

@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/comm/collectives/all_gather.hpp"
+#include "plait/particles/exchange.hpp"
 #include "plait/task/graph.hpp"
 
 namespace plait::particles {
@@ -22,8 +24,24 @@ using task::TaskContext;
 using task::TaskKind;
 
 constexpr std::size_t pieces_a_worker = 2;
-/// Communicators of a system's interactions follow one another from here.
-constexpr std::uint32_t first_comm = 0x5900'0000;
+// Places among a system's communicators: the decomposition's are the first.
+constexpr std::uint32_t exchange_comm = 16;
+constexpr std::uint32_t cuts_comm = 17;
+constexpr std::uint32_t interactions_comm = 32;
+
+DomainGrid grid_of(const SystemOptions& options, std::uint32_t ranks) {
+  return options.grid.ranks() == 0 ? cubic_grid(ranks) : options.grid;
+}
+
+DecompositionOptions decomposition_of(const SystemOptions& options) {
+  DecompositionOptions result = options.decomposition;
+  result.first_comm = options.first_comm;
+  return result;
+}
+
+comm::CommId comm_of(const SystemOptions& options, std::uint32_t place) {
+  return comm::CommId{options.first_comm.value() + place};
+}
 
 }  // namespace
 
@@ -32,8 +50,11 @@ class System::Impl {
   Impl(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options);
 
   Interaction& add(std::unique_ptr<Interaction> interaction);
+  void distribute();
   void run(bool is_step);
   StepTimes take_times();
+  [[nodiscard]] const Domain& domain() const noexcept { return domain_; }
+  [[nodiscard]] std::vector<double> gather_cuts();
 
   struct Hook {
     std::string kind;
@@ -45,17 +66,31 @@ class System::Impl {
   std::vector<Hook> after_;
   std::vector<std::function<void()>> when_summed_;
   std::uint64_t steps_ = 0;
+  const Tree* tree_ = nullptr;  ///< The last one in the order in which interactions build theirs, if any.
+
+  [[nodiscard]] const Space& space() const noexcept { return options_.space; }
 
  private:
   void build_graph();
+  void add_decomposition(Task after);
+  Task add_exchange(Task after);
+  [[nodiscard]] bool is_parallel() const { return messages_.rank_count() > 1; }
+  [[nodiscard]] std::size_t pieces() const {
+    return scheduler_.worker_count() == 1 ? 1 : pieces_a_worker * scheduler_.worker_count();
+  }
   Task add_hooks(std::span<const Hook> hooks, Task after, std::vector<Task>& tasks);
   Task add_for_pieces(const std::string& kind, RangeFunction function, Task after);
-  Task add_sums(Task after, Task end);
+  void add_sums(Task moved, Task arrived, Task end);
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return phases_[context.worker().value()]; }
 
   comm::Endpoint& messages_;
   task::Scheduler& scheduler_;
   const SystemOptions options_;
+  Domain domain_;
+  Domain next_domain_;  ///< While it is cut: serves from the next step on.
+  Decomposition decomposition_;
+  Exchange exchange_;
+  bool is_distributed_ = false;
   std::vector<std::unique_ptr<Interaction>> interactions_;
   std::vector<PhaseTimes> phases_;  ///< By worker.
   StepTimes times_;
@@ -64,6 +99,8 @@ class System::Impl {
 
   std::optional<task::Graph> graph_;
   std::vector<Task> first_tasks_;  ///< What a step begins with,
+  std::vector<Task> decomposing_;  ///< in some steps this,
+  std::vector<Task> exchanging_;   ///< in those that build trees this,
   std::vector<Task> building_;     ///< either this
   std::vector<Task> refreshing_;   ///< or that,
   std::vector<Task> summing_;      ///< sums,
@@ -71,8 +108,16 @@ class System::Impl {
 };
 
 System::Impl::Impl(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options)
-    : store_{store}, messages_{messages}, scheduler_{scheduler}, options_{options}, phases_(scheduler.worker_count()) {
-  options_.space.check();
+    : store_{store},
+      messages_{messages},
+      scheduler_{scheduler},
+      options_{options},
+      domain_{options.cuts.empty() ? Domain{grid_of(options, messages.rank_count()), messages.self()}
+                                   : Domain{grid_of(options, messages.rank_count()), messages.self(), options.cuts}},
+      next_domain_{domain_},
+      decomposition_{messages, options.space, domain_.grid(), decomposition_of(options)},
+      exchange_{messages, options.space, store, comm_of(options, exchange_comm)},
+      phases_(scheduler.worker_count()) {
   if (options_.steps_between_trees == 0) {
     throw Error{ErrorCode::bad_argument, "trees are made in every step (1) or every few: 0 steps between them is none"};
   }
@@ -108,13 +153,63 @@ void System::Impl::build_graph() {
       function();
     }
   });
-  const Task ready = add_sums(moved, summed);
-  (void)ready;
+  Task arrived = moved;
+  if (is_parallel()) {
+    add_decomposition(moved);
+    arrived = add_exchange(moved);
+  }
+  add_sums(moved, arrived, summed);
   last_tasks_.push_back(summed);
   add_hooks(after_, summed, last_tasks_);
 }
 
-Task System::Impl::add_sums(Task after, Task end) {
+/// The new cuts serve from the next exchange on: nobody waits for them here but the end of the step.
+void System::Impl::add_decomposition(Task after) {
+  const TaskKind kind = graph_->kind("cut domains");
+  Task choose = graph_->task("choose samples", [this](TaskContext& context) {
+    const PhaseTimer timer{phases(context), Phase::decompose};
+    decomposition_.choose(store_);
+  });
+  Task cut = graph_->task("cut domains", [this, kind](TaskContext& context) {
+    const PhaseTimer timer{phases(context), Phase::decompose};
+    next_domain_ = domain_;
+    context.wait_for(kind, decomposition_.cut(next_domain_));
+  });
+  choose.after(after);
+  cut.after(choose);
+  decomposing_ = {choose, cut};
+}
+
+Task System::Impl::add_exchange(Task after) {
+  const TaskKind search_kind = graph_->kind("find leavers");
+  const TaskKind move_kind = graph_->kind("exchange particles");
+  Task search = graph_->task("find leavers", [this, search_kind](TaskContext& context) {
+    const std::size_t count = pieces();
+    exchange_.begin_search(domain_, static_cast<std::uint32_t>(count));
+    for (std::uint32_t piece = 0; piece < count; ++piece) {
+      const auto work = [this, piece](TaskContext& inner) {
+        const PhaseTimer timer{phases(inner), Phase::exchange};
+        exchange_.search_piece(piece);
+      };
+      count == 1 ? work(context) : context.spawn({.kind = search_kind, .body = work, .object = piece});
+    }
+  });
+  Task move = graph_->task("exchange particles", [this, move_kind](TaskContext& context) {
+    context.wait_for(move_kind, exchange_.move(Travel::neighbors));
+  });
+  Task take = graph_->task("take in particles", [this](TaskContext& context) {
+    const PhaseTimer timer{phases(context), Phase::exchange};
+    exchange_.finish();
+  });
+  search.after(after).after(decomposing_.front());  // which reads what this wraps
+  move.after(search);
+  take.after(move);
+  exchanging_ = {search, move, take};
+  return take;
+}
+
+/// What is built waits for those who arrive; what is refreshed, in steps without an exchange, for those who move.
+void System::Impl::add_sums(Task moved, Task arrived, Task end) {
   Task clear = add_for_pieces(
       "clear sums",
       [this](Particles& store, std::size_t first, std::size_t last) {
@@ -123,12 +218,19 @@ Task System::Impl::add_sums(Task after, Task end) {
           interaction->clear_results(store, first, last);
         }
       },
-      after);
-  Task built = after;
-  Task refreshed = after;
+      arrived);
+  clear.after(moved);
+  Task built = arrived;
+  Task refreshed = moved;
   std::vector<StepFrame> frames;
+  std::optional<Task> last_waiting;
   for (std::uint32_t number = 0; number < interactions_.size(); ++number) {
-    const StepFrame frame{messages_, store_, *graph_, scheduler_.worker_count(), comm::CommId{first_comm + number}};
+    const StepFrame frame{messages_,
+                          store_,
+                          *graph_,
+                          scheduler_.worker_count(),
+                          comm_of(options_, interactions_comm + number),
+                          last_waiting};
     for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
       building_.push_back(task);
       built = task;
@@ -146,7 +248,6 @@ Task System::Impl::add_sums(Task after, Task end) {
     const std::vector<Task> tasks = interactions_[number]->add_summing_tasks(frames[number], clear, end);
     summing_.insert(summing_.end(), tasks.begin(), tasks.end());
   }
-  return clear;
 }
 
 Task System::Impl::add_hooks(std::span<const Hook> hooks, Task after, std::vector<Task>& tasks) {
@@ -162,14 +263,14 @@ Task System::Impl::add_for_pieces(const std::string& kind_name, RangeFunction fu
   const TaskKind kind = graph_->kind(kind_name);
   Task task = graph_->task(kind_name, [this, kind, function = std::move(function)](TaskContext& context) {
     const std::size_t size = store_.size();
-    const std::size_t pieces = scheduler_.worker_count() == 1 ? 1 : pieces_a_worker * scheduler_.worker_count();
-    for (std::size_t piece = 0; piece < pieces; ++piece) {
+    const std::size_t count = pieces();
+    for (std::size_t piece = 0; piece < count; ++piece) {
       const auto work =
-          [this, &function, first = size * piece / pieces, last = size * (piece + 1) / pieces](TaskContext& inner) {
+          [this, &function, first = size * piece / count, last = size * (piece + 1) / count](TaskContext& inner) {
             const PhaseTimer timer{phases(inner), Phase::other};
             function(store_, first, last);
           };
-      pieces == 1 ? work(context) : context.spawn({.kind = kind, .body = work, .object = piece});
+      count == 1 ? work(context) : context.spawn({.kind = kind, .body = work, .object = piece});
     }
   });
   return task.after(after);
@@ -177,17 +278,45 @@ Task System::Impl::add_for_pieces(const std::string& kind_name, RangeFunction fu
 
 // ---- stepping ----
 
+void System::Impl::distribute() {
+  is_distributed_ = true;
+  if (!is_parallel()) {
+    return;
+  }
+  try {
+    if (!domain_.is_cut()) {
+      decomposition_.choose(store_);
+      decomposition_.cut(domain_).wait();
+    }
+    exchange_everywhere(exchange_, domain_);
+  } catch (const Error& error) {
+    messages_.stop_all(error);  // the others wait for this one
+    throw;
+  }
+}
+
 void System::Impl::run(bool is_step) {
   if (!graph_) {
     build_graph();
   }
+  if (!is_distributed_) {
+    distribute();
+  }
   const bool builds = !has_trees_ || ++updates_ >= options_.steps_between_trees;
+  const bool decomposes = is_parallel() && is_step && options_.steps_between_decompositions > 0 &&
+                          steps_ % options_.steps_between_decompositions == 0;
   std::vector<Task> active;
   const auto add_all = [&active](std::span<const Task> tasks) {
     active.insert(active.end(), tasks.begin(), tasks.end());
   };
   if (is_step) {
     add_all(first_tasks_);
+  }
+  if (decomposes) {
+    add_all(decomposing_);
+  }
+  if (builds) {
+    add_all(exchanging_);
   }
   add_all(builds ? building_ : refreshing_);
   add_all(summing_);
@@ -203,10 +332,22 @@ void System::Impl::run(bool is_step) {
   for (const task::WorkerTimes& times : scheduler_.worker_times()) {
     times_.idle += times.total - times.busy;
   }
+  if (decomposes) {
+    domain_ = next_domain_;
+  }
   if (is_step) {
     ++steps_;
     ++times_.steps;
   }
+}
+
+std::vector<double> System::Impl::gather_cuts() {
+  const Box mine = domain_.box();
+  std::vector<Box> boxes(messages_.rank_count());
+  comm::all_gather(
+      comm::Group{messages_, comm_of(options_, cuts_comm)}, std::span<const Box>{&mine, 1}, std::span{boxes})
+      .wait();
+  return all_cuts(domain_.grid(), boxes);
 }
 
 StepTimes System::Impl::take_times() {
@@ -227,6 +368,23 @@ System::System(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& 
     : impl_{std::make_unique<Impl>(messages, scheduler, store, options)} {}
 System::~System() = default;
 
+LongRange& System::add_long_range(LongRangeOptions options) {
+  auto interaction = std::make_unique<LongRange>(std::move(options));
+  LongRange& result = *interaction;
+  impl_->add(std::move(interaction));
+  impl_->tree_ = &result.tree();
+  return result;
+}
+ShortRangeSums& System::add_short_range(ShortRangeOptions search,
+                                        std::vector<AnyField> results,
+                                        ShortRangeKernel kernel) {
+  auto interaction = std::make_unique<ShortRangeSums>(
+      ShortRangeSumsOptions{std::move(search), std::move(results), impl_->space()}, std::move(kernel), impl_->tree_);
+  ShortRangeSums& result = *interaction;
+  impl_->add(std::move(interaction));
+  impl_->tree_ = &result.tree();
+  return result;
+}
 Interaction& System::add(std::unique_ptr<Interaction> interaction) {
   return impl_->add(std::move(interaction));
 }
@@ -244,6 +402,15 @@ void System::update() {
 }
 void System::step() {
   impl_->run(true);
+}
+void System::distribute() {
+  impl_->distribute();
+}
+const Domain& System::domain() const noexcept {
+  return impl_->domain();
+}
+std::vector<double> System::gather_cuts() {
+  return impl_->gather_cuts();
 }
 Particles& System::store() noexcept {
   return impl_->store_;

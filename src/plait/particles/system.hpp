@@ -7,11 +7,15 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/particles/decompose.hpp"
+#include "plait/particles/domain.hpp"
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/long_range.hpp"
 #include "plait/particles/particles.hpp"
+#include "plait/particles/short_range_sums.hpp"
 #include "plait/particles/space.hpp"
 #include "plait/particles/times.hpp"
 #include "plait/task/scheduler.hpp"
@@ -21,10 +25,16 @@ namespace plait::particles {
 /// How a system shares its particles among ranks and steps.
 struct SystemOptions {
   Space space;
+  DomainGrid grid = {0, 0, 0};                     ///< Ranks along each axis; none: as near a cube as it goes.
   std::uint32_t steps_between_decompositions = 4;  ///< 0: the first is the last.
   /// For so many steps particles stay with their ranks, trees keep their shape, and ranks send each other the same
   /// particles, with new values. 1: all is made anew in every step.
   std::uint32_t steps_between_trees = 1;
+  DecompositionOptions decomposition;
+  /// Of an earlier run on the same grid (`System::gather_cuts`); empty: the space is cut by the particles as they are.
+  std::vector<double> cuts;
+  /// The first of 64 communicators that nobody else uses; those of two systems in one program differ by as many.
+  comm::CommId first_comm{0x5000'0000};
 };
 
 /// Works on the particles from `first` to `last` - 1 of a store.
@@ -50,9 +60,9 @@ class System {
 
   // What a step is made of: to be said before the first.
 
-  LongRange& add_long_range(LongRangeOptions options) {
-    return static_cast<LongRange&>(add(std::make_unique<LongRange>(std::move(options))));
-  }
+  LongRange& add_long_range(LongRangeOptions options);
+  /// `kernel` is called by any worker, at the same time for different blocks. `results` are what it adds to.
+  ShortRangeSums& add_short_range(ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel);
   Interaction& add(std::unique_ptr<Interaction> interaction);
   /// Called for parts of the particles, by several workers at once; after those given earlier. `kind` names the tasks.
   void before(std::string kind, RangeFunction function);
@@ -64,7 +74,14 @@ class System {
   void update();
   void step();
 
+  /// Cuts the space and brings all particles to their ranks, from anywhere: what the first step or update does by
+  /// itself.
+  void distribute();
+
   [[nodiscard]] Particles& store() noexcept;
+  [[nodiscard]] const Domain& domain() const noexcept;
+  /// All cuts of the grid, for files and pictures, the same on every rank. Collective. Cost: O(ranks).
+  [[nodiscard]] std::vector<double> gather_cuts();
   [[nodiscard]] std::uint64_t steps_done() const noexcept;
   /// This rank's costs since the last call.
   [[nodiscard]] StepTimes take_times();
