@@ -191,7 +191,7 @@ std::map<std::pair<std::uint64_t, task::Ticks>, std::uint32_t> run(std::uint32_t
                         {.bin = s.bin, .reach = s.support, .stages = {drift, sum, keep, second}}};
         task::Ticks now = cells.begin(0);
         while (now < task::line_ticks / 4) {
-          const StepCount count = cells.step(now, [&] { return rank.self() == 1; });
+          const StepCount count = cells.step(now, [&](task::Ticks) { return rank.self() == 1; });
           EXPECT_EQ(count.is_any, ranks > 1);
           if (steps != nullptr && rank.self() == 0) {
             steps->push_back(count);

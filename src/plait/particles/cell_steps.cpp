@@ -139,7 +139,7 @@ struct CellSteps::Impl {
   [[nodiscard]] std::uint64_t active_particles() const;
   void settle();
   [[nodiscard]] Found find_together(Found mine);
-  StepCount run(const std::function<bool()>& ask);
+  StepCount run(const Ask& ask);
 
   task::Scheduler& scheduler;
   CellTable& table;
@@ -450,7 +450,7 @@ Found CellSteps::Impl::find_together(Found mine) {
   return mine;
 }
 
-StepCount CellSteps::Impl::run(const std::function<bool()>& ask) {
+StepCount CellSteps::Impl::run(const Ask& ask) {
   find_active();
   find_near();
   count = {};
@@ -468,7 +468,7 @@ StepCount CellSteps::Impl::run(const std::function<bool()>& ask) {
     settle();
     found.next = bins.next_time(now);
   }
-  found.is_any = ask && ask() ? 1 : 0;
+  found.is_any = ask && ask(found.next) ? 1 : 0;
   found = find_together(found);
   count.next = found.next;
   count.is_any = found.is_any != 0;
@@ -494,13 +494,13 @@ Ticks CellSteps::begin(Ticks now) {
   return self.find_together({.next = self.bins.next_time(now)}).next;
 }
 
-StepCount CellSteps::step(Ticks now, const std::function<bool()>& ask) {
+StepCount CellSteps::step(Ticks now, const Ask& ask) {
   impl_->now = now;
   impl_->is_everything = false;
   return impl_->run(ask);
 }
 
-StepCount CellSteps::step_all(Ticks now, const std::function<bool()>& ask) {
+StepCount CellSteps::step_all(Ticks now, const Ask& ask) {
   impl_->now = now;
   impl_->is_everything = true;
   return impl_->run(ask);

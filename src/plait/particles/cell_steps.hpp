@@ -59,6 +59,9 @@ struct StepCount {
   std::uint64_t bytes = 0;
 };
 
+/// What a rank asks of all after a step, given when something is to be done on this rank next.
+using Ask = std::function<bool(task::Ticks next_here)>;
+
 struct CellStepsOptions {
   Field<std::uint8_t> bin;  ///< The time bin of each particle (`task::TimeBin`).
   Field<float> reach;
@@ -89,10 +92,10 @@ class CellSteps {
   task::Ticks begin(task::Ticks now);
   /// The step at `now`, which was given as the next time. `ask` is what this rank asks of all: the same answer comes to
   /// all. Throws: as `task::Scheduler::run`.
-  StepCount step(task::Ticks now, const std::function<bool()>& ask);
+  StepCount step(task::Ticks now, const Ask& ask);
   /// All stages of all cells, whatever their bins, which it leaves alone: for the begin of a run, and for programs with
   /// one step for all.
-  StepCount step_all(task::Ticks now, const std::function<bool()>& ask);
+  StepCount step_all(task::Ticks now, const Ask& ask);
 
  private:
   struct Impl;

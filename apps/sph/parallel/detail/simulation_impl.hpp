@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The inside of `Simulation`: its state, and what its sources share. simulation.cpp begins and steps, stages.cpp is
+// what is done with a cell.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "plait/plait.hpp"
+
+#include "sph/parallel/simulation.hpp"
+#include "sph/particle_work.hpp"
+
+namespace sph {
+
+using plait::Ticks;
+using plait::TimeBin;
+using plait::particles::Block;
+using plait::particles::BlockMaker;
+using plait::particles::CellStage;
+using plait::particles::CellWork;
+
+/// What steps of their own add to a particle.
+struct StepFields {
+  Field<std::uint8_t> bin;       ///< Of its step.
+  Field<std::uint8_t> bin_seen;  ///< What neighbours see of it: changes only while nobody looks.
+  Field<Ticks> begin;            ///< Of its step.
+
+  explicit StepFields(Particles& store)
+      : bin{store.add_field<std::uint8_t>("time bin")},
+        bin_seen{store.add_field<std::uint8_t>("time bin seen")},
+        begin{store.add_field<Ticks>("begin of step")} {}
+};
+
+/// What one worker needs for its blocks. Keeps memory.
+struct SphWorker {
+  SphWorker(const plait::particles::ShortRangeOptions& density,
+            const plait::particles::ShortRangeOptions& force,
+            const plait::particles::ShortRangeOptions& limit)
+      : density_blocks{density}, force_blocks{force}, limit_blocks{limit} {}
+
+  BlockMaker density_blocks;
+  BlockMaker force_blocks;
+  BlockMaker limit_blocks;
+  std::vector<Particles::Index> targets;
+  std::vector<Particles::Index> again;
+  std::vector<SmoothingSearch> searches;
+  std::vector<SmoothingSearch> searches_again;
+  std::vector<std::uint32_t> left;
+  std::vector<DensityTarget> density_targets;
+  std::vector<DensitySums> density_sums;
+  std::vector<ForceTarget> force_targets;
+  std::vector<ForceSums> force_sums;
+  std::vector<float> masses;
+  std::uint64_t sums = 0;
+};
+
+class Simulation::Impl {
+ public:
+  using Ask = plait::particles::Ask;
+
+  Impl(plait::comm::Endpoint& messages,
+       plait::task::Scheduler& scheduler,
+       Particles& store,
+       const GasFields& fields,
+       const Scheme& scheme,
+       SimulationOptions options);
+
+  StepReport step();
+  void synchronise() { drift_all(); }
+  [[nodiscard]] bool is_over() const noexcept { return now_ >= plait::line_ticks; }
+  [[nodiscard]] double time() const noexcept { return line_.time_at(now_); }
+
+ private:
+  /// A cell as it was when neighbours were listed, and where it can be by now.
+  struct CellState {
+    plait::particles::Extent made;
+    Ticks drifted = 0;
+    double speed_max = 0;
+  };
+
+  void make_cells();
+  void divide();
+  void start();
+  void update_gravity();
+  void take_equal_steps();
+  void drift_all();
+  [[nodiscard]] std::vector<CellStage> stages();
+  [[nodiscard]] bool must_make_cells(Ticks next) const;
+  [[nodiscard]] std::vector<plait::particles::AnyField> travelling_fields() const;
+
+  // What is done with a cell.
+  void drift_cell(const CellWork& work);
+  void find_density(const CellWork& work);
+  void sum_cell_forces(const CellWork& work);
+  void end_steps(const CellWork& work);
+  void begin_steps(const CellWork& work);
+
+  void find_block_density(const Block& block, SphWorker& worker, std::uint32_t cell, std::size_t first);
+  void sum_block_forces(const Block& block, SphWorker& worker);
+  void limit(const CellWork& work);
+  void wake(Particles::Index i, TimeBin bin, Ticks now);
+  [[nodiscard]] std::uint8_t shortest_near(std::uint32_t cell, Ticks now) const;
+  /// The active particles of a cell, into the worker's `targets`.
+  void find_active(const CellWork& work, SphWorker& worker, std::uint64_t kinds) const;
+  [[nodiscard]] SphWorker& worker_of(const CellWork& work) { return *workers_[work.context.worker().value()]; }
+  [[nodiscard]] Gas gas() { return {store_, fields_}; }
+  [[nodiscard]] float ratio() const { return support_ratio(scheme_.kernel); }
+  [[nodiscard]] double smoothing_max(std::uint32_t cell) const;
+
+  plait::comm::Endpoint& messages_;
+  plait::task::Scheduler& scheduler_;
+  Particles& store_;
+  const GasFields fields_;
+  const StepFields step_fields_;
+  const Scheme scheme_;
+  const SimulationOptions options_;
+  const plait::TimeLine line_;
+  const plait::particles::ShortRangeOptions density_search_;
+  const plait::particles::ShortRangeOptions force_search_;
+  const plait::particles::ShortRangeOptions limit_search_;
+  plait::comm::Group all_;
+  Particles ghosts_;
+  plait::particles::CellTable table_;
+  plait::particles::Halo halo_;
+  std::vector<CellState> cells_;
+  std::unique_ptr<plait::particles::CellSteps> steps_;
+  std::vector<std::unique_ptr<SphWorker>> workers_;
+  double shortest_step_ = 0;
+  Ticks now_ = 0;
+  Ticks next_ = 0;
+  bool is_starting_ = true;               ///< No step begins yet.
+  bool wants_cells_ = false;              ///< All ranks have agreed to.
+  std::atomic<bool> is_cramped_ = false;  ///< A smoothing length wants to be longer than the neighbours' list allows.
+};
+
+}  // namespace sph

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sph/parallel/simulation.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "sph/parallel/detail/simulation_impl.hpp"
+
+namespace sph {
+
+namespace {
+
+namespace task = plait::task;
+using plait::particles::Search;
+using plait::particles::ShortRangeOptions;
+
+constexpr plait::comm::CommId steps_comm{0x5000'0040};
+
+/// Lists of neighbours are made with reaches that are longer by this, and hold for smoothing lengths that are longer by
+/// a part of it (`smoothing_growth_max`) and for cells that are larger by the rest.
+constexpr double reach_growth = 1.5;
+constexpr double cell_growth_max = 0.15;  ///< In reaches of the cell.
+/// A block of sources is made for smoothing lengths that grow by so much.
+constexpr double block_growth = 1.05;
+constexpr std::uint32_t first_tries_max = 40;
+
+ShortRangeOptions density_search(const GasFields& fields, const Scheme& scheme) {
+  return {.search = Search::gather,
+          .reach = fields.smoothing,
+          .reach_factor = static_cast<double>(support_ratio(scheme.kernel)) * block_growth,
+          .sources = {fields.velocity_now, fields.mass},
+          .source_kinds = 1ULL << gas_kind};
+}
+
+ShortRangeOptions force_search(const GasFields& fields, const Scheme& scheme) {
+  return {.search = Search::symmetric,
+          .reach = fields.smoothing,
+          .reach_factor = support_ratio(scheme.kernel),
+          .sources = {fields.velocity_now,
+                      fields.mass,
+                      fields.smoothing,
+                      fields.density,
+                      fields.grad_h,
+                      fields.energy_now,
+                      fields.viscosity,
+                      fields.conduction},
+          .source_kinds = 1ULL << gas_kind};
+}
+
+ShortRangeOptions limit_search(const GasFields& fields, const StepFields& steps, const Scheme& scheme) {
+  return {.search = Search::symmetric,
+          .reach = fields.smoothing,
+          .reach_factor = support_ratio(scheme.kernel),
+          .sources = {fields.smoothing, steps.bin_seen},
+          .source_kinds = 1ULL << gas_kind};
+}
+
+}  // namespace
+
+Simulation::Impl::Impl(plait::comm::Endpoint& messages,
+                       plait::task::Scheduler& scheduler,
+                       Particles& store,
+                       const GasFields& fields,
+                       const Scheme& scheme,
+                       SimulationOptions options)
+    : messages_{messages},
+      scheduler_{scheduler},
+      store_{store},
+      fields_{fields},
+      step_fields_{store},
+      scheme_{scheme},
+      options_{std::move(options)},
+      line_{options_.begin, options_.end},
+      density_search_{density_search(fields, scheme)},
+      force_search_{force_search(fields, scheme)},
+      limit_search_{limit_search(fields, step_fields_, scheme)},
+      all_{messages, steps_comm},
+      ghosts_{store.make_like()},
+      table_{store, ghosts_, options_.space.period()},
+      shortest_step_{std::max(options_.step_min, line_.duration(task::ticks_of(task::shortest_bin)))} {
+  options_.space.check();
+  for (std::uint32_t worker = 0; worker < scheduler.worker_count(); ++worker) {
+    workers_.push_back(std::make_unique<SphWorker>(density_search_, force_search_, limit_search_));
+  }
+  std::ranges::fill(store_[step_fields_.bin], task::longest_bin.value());
+  std::ranges::fill(store_[step_fields_.bin_seen], task::longest_bin.value());
+  std::ranges::fill(store_[step_fields_.begin], Ticks{0});
+  const Gas all = gas();
+  for (std::size_t i = 0; i < all.count; ++i) {
+    settle(all, i);
+  }
+  start();
+}
+
+/// Smoothing lengths at the start are guesses: neighbours are listed anew until all have found theirs.
+void Simulation::Impl::start() {
+  bool again = true;
+  for (std::uint32_t tries = 0; again && tries < first_tries_max; ++tries) {
+    make_cells();
+    again = steps_->step_all(now_, [this](Ticks) { return is_cramped_.exchange(false); }).is_any;
+  }
+  if (again) {
+    throw plait::Error{plait::ErrorCode::bad_input,
+                       "smoothing lengths do not settle: are they far too short? Give better guesses in the input"};
+  }
+  update_gravity();
+  is_starting_ = false;
+  (void)steps_->step_all(now_, {});
+  if (options_.steps == Steps::equal) {
+    take_equal_steps();
+  }
+  next_ = steps_->begin(now_);
+}
+
+void Simulation::Impl::update_gravity() {
+  if (options_.gravity) {
+    options_.gravity(store_);
+  }
+}
+
+void Simulation::Impl::make_cells() {
+  drift_all();
+  if (options_.distribute) {
+    options_.distribute(store_);
+  }
+  steps_.reset();
+  // As a task: what is wrong with a particle then ends the run on every rank.
+  plait::Graph graph;
+  graph.task("make cells", [this] { divide(); });
+  scheduler_.run(graph);
+  halo_ =
+      plait::particles::make_halo(messages_,
+                                  table_,
+                                  {.growth = reach_growth},
+                                  {.reach = fields_.smoothing, .reach_factor = ratio(), .travel = travelling_fields()});
+  cells_.clear();
+  for (std::uint32_t cell = 0; cell < table_.own_count(); ++cell) {
+    double speed2 = 0;
+    for (const Vector& v : store_[fields_.velocity].subspan(table_[cell].first, table_[cell].count)) {
+      speed2 = std::max(speed2, dot(v, v));
+    }
+    cells_.push_back({table_[cell], now_, std::sqrt(speed2)});
+  }
+  steps_ = std::make_unique<plait::particles::CellSteps>(
+      messages_,
+      scheduler_,
+      table_,
+      halo_,
+      plait::particles::CellStepsOptions{
+          .bin = step_fields_.bin, .reach = fields_.smoothing, .reach_factor = ratio(), .stages = stages()});
+  wants_cells_ = false;
+}
+
+void Simulation::Impl::divide() {
+  for (Vector& position : store_.positions()) {
+    position = options_.space.wrap(position);
+  }
+  std::vector<Particles::Index> order;
+  const plait::particles::CellSizes sizes = plait::particles::divide_into_cells(store_, options_.cells, order);
+  store_.reorder(order);
+  table_.assign(sizes);
+  for (std::uint32_t cell = 0; cell < table_.own_count(); ++cell) {
+    table_.refresh(cell, fields_.smoothing, ratio());
+  }
+}
+
+std::vector<plait::particles::AnyField> Simulation::Impl::travelling_fields() const {
+  return {Particles::position,
+          Particles::kind,
+          fields_.mass,
+          fields_.velocity_now,
+          fields_.energy_now,
+          fields_.smoothing,
+          fields_.density,
+          fields_.grad_h,
+          fields_.viscosity,
+          fields_.conduction,
+          step_fields_.bin_seen};
+}
+
+void Simulation::Impl::drift_all() {
+  const Gas all = gas();
+  for (std::size_t number = 0; number < cells_.size(); ++number) {
+    CellState& cell = cells_[number];
+    const double duration = line_.duration(now_ - cell.drifted);
+    if (duration > 0) {
+      for (Particles::Index i = cell.made.first; i < cell.made.first + cell.made.count; ++i) {
+        drift(all, i, scheme_, duration);
+      }
+      table_.refresh(static_cast<std::uint32_t>(number), fields_.smoothing, ratio());
+    }
+    cell.drifted = now_;
+  }
+}
+
+/// Whether a cell may have grown, by `next`, out of what its list of neighbours was made for.
+bool Simulation::Impl::must_make_cells(Ticks next) const {
+  for (std::uint32_t number = 0; number < table_.own_count(); ++number) {
+    const CellState& state = cells_[number];
+    if (state.made.reach == 0) {
+      continue;  // no gas: nobody looks for it
+    }
+    const auto& was = state.made.box;
+    const auto& is = table_[number].box;
+    const Vector out{std::max({was.low.x - is.low.x, is.high.x - was.high.x, 0.0}),
+                     std::max({was.low.y - is.low.y, is.high.y - was.high.y, 0.0}),
+                     std::max({was.low.z - is.low.z, is.high.z - was.high.z, 0.0})};
+    const double moved = length(out) + state.speed_max * line_.duration(next - state.drifted);
+    if (moved > cell_growth_max * static_cast<double>(state.made.reach)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+StepReport Simulation::Impl::step() {
+  StepReport report;
+  const Ticks before = now_;
+  if (wants_cells_) {
+    make_cells();
+    next_ = steps_->begin(now_);
+    report.made_cells = true;
+  }
+  now_ = std::min(next_, plait::line_ticks);
+  if (options_.gravity) {
+    drift_all();
+    update_gravity();
+  }
+  const auto ask = [this](Ticks next) { return is_cramped_.exchange(false) || must_make_cells(next); };
+  plait::particles::StepCount count = steps_->step(now_, ask);
+  if (options_.steps == Steps::equal && !is_over()) {
+    take_equal_steps();
+    count.next = steps_->begin(now_);
+  }
+  next_ = count.next;
+  wants_cells_ = count.is_any;
+  report.time = line_.time_at(now_);
+  report.step = line_.duration(now_ - before);
+  report.updated = count.active_particles;
+  report.active_cells = count.active_cells;
+  report.messages = count.messages;
+  report.bytes = count.bytes;
+  for (const auto& worker : workers_) {
+    report.density_sums += std::exchange(worker->sums, 0);
+  }
+  return report;
+}
+
+/// The shortest step that anybody wants becomes everybody's.
+void Simulation::Impl::take_equal_steps() {
+  const auto bins = store_[step_fields_.bin];
+  std::uint8_t shortest = bins.empty() ? task::longest_bin.value() : *std::ranges::min_element(bins);
+  plait::comm::all_reduce(all_, std::span{&shortest, 1}, plait::comm::Minimum{}).wait();
+  const double half = line_.duration(task::ticks_of(TimeBin{shortest})) / 2;
+  const Gas all = gas();
+  for (std::size_t i = 0; i < all.count; ++i) {
+    bins[i] = shortest;
+    kick(all, i, scheme_, half);
+  }
+}
+
+Simulation::Simulation(plait::comm::Endpoint& messages,
+                       plait::task::Scheduler& scheduler,
+                       Particles& store,
+                       const GasFields& fields,
+                       const Scheme& scheme,
+                       SimulationOptions options)
+    : impl_{std::make_unique<Impl>(messages, scheduler, store, fields, scheme, std::move(options))} {}
+
+Simulation::~Simulation() = default;
+
+StepReport Simulation::step() {
+  return impl_->step();
+}
+bool Simulation::is_over() const noexcept {
+  return impl_->is_over();
+}
+double Simulation::time() const noexcept {
+  return impl_->time();
+}
+void Simulation::synchronise() {
+  impl_->synchronise();
+}
+
+}  // namespace sph

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sph/parallel/simulation.hpp"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "fft/ranks.hpp"
+
+namespace sph {
+namespace {
+
+using plait::fft::test::LoopbackRank;
+using plait::fft::test::run_ranks;
+
+constexpr double mean_distance = 0.1;
+
+/// A gas at rest on a lattice in a periodic box, hot in the middle: a blast.
+void add_blast(Particles& store, const GasFields& fields, std::uint32_t rank, std::uint32_t ranks) {
+  constexpr int edge = 10;
+  for (int place = 0; place < edge * edge * edge; ++place) {
+    const Vector at{(place % edge + 0.5) * mean_distance,
+                    (place / edge % edge + 0.5) * mean_distance,
+                    (place / edge / edge + 0.5) * mean_distance};
+    if (static_cast<std::uint32_t>(at.x * ranks) != rank) {
+      continue;
+    }
+    const std::size_t i = store.add(1);
+    std::mt19937_64 random{static_cast<std::uint64_t>(place)};
+    std::uniform_real_distribution<double> shake{-0.02, 0.02};
+    store.positions()[i] = at + Vector{shake(random) * 0.1, shake(random) * 0.1, shake(random) * 0.1};
+    store.ids()[i] = static_cast<std::uint64_t>(place);
+    store[fields.mass][i] = 1e-3;
+    store[fields.smoothing][i] = 0.09F;
+    const Vector from{at.x - 0.45, at.y - 0.45, at.z - 0.45};
+    store[fields.energy][i] = dot(from, from) < 0.01 ? 40.0F : 0.01F;
+  }
+}
+
+struct State {
+  Vector position;
+  Vector velocity;
+  double energy = 0;
+  double density = 0;
+};
+struct Outcome {
+  std::map<std::uint64_t, State> particles;
+  std::uint64_t updates = 0;
+  std::uint64_t steps = 0;
+  std::uint64_t cells_made = 0;
+};
+
+constexpr double time_end = 0.02;
+
+Outcome run(std::uint32_t ranks, std::uint32_t workers, Steps steps, double end = time_end) {
+  Outcome outcome;
+  std::mutex mutex;
+  run_ranks(
+      ranks,
+      [&](LoopbackRank& rank) {
+        Particles store;
+        const GasFields fields{store};
+        add_blast(store, fields, rank.self(), ranks);
+        SimulationOptions options;
+        options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
+        options.steps = steps;
+        options.end = end;
+        options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
+        Simulation simulation{rank.messages(), rank.scheduler(), store, fields, {.courant = 0.05F}, options};
+        Outcome mine;
+        while (!simulation.is_over()) {
+          const StepReport report = simulation.step();
+          mine.updates += report.updated;
+          ++mine.steps;
+          mine.cells_made += report.made_cells ? 1 : 0;
+        }
+        simulation.synchronise();
+        const std::scoped_lock lock{mutex};
+        for (std::size_t i = 0; i < store.size(); ++i) {
+          outcome.particles[store.ids()[i]] = {options.space.wrap(store.positions()[i]),
+                                               store[fields.velocity_now][i],
+                                               store[fields.energy_now][i],
+                                               store[fields.density][i]};
+        }
+        outcome.updates = mine.updates;
+        outcome.steps = mine.steps;
+        outcome.cells_made = mine.cells_made;
+      },
+      workers);
+  return outcome;
+}
+
+double total_energy(const Outcome& outcome) {
+  double sum = 0;
+  for (const auto& [id, state] : outcome.particles) {
+    sum += 1e-3 * (state.energy + dot(state.velocity, state.velocity) / 2);
+  }
+  return sum;
+}
+
+/// The largest difference of positions, in mean distances.
+double difference(const Outcome& a, const Outcome& b) {
+  EXPECT_EQ(a.particles.size(), b.particles.size());
+  double largest = 0;
+  for (const auto& [id, state] : a.particles) {
+    Vector d = state.position - b.particles.at(id).position;
+    d = {d.x - std::round(d.x), d.y - std::round(d.y), d.z - std::round(d.z)};
+    largest = std::max(largest, length(d) / mean_distance);
+  }
+  return largest;
+}
+
+TEST(Simulation, keeps_energy_and_momentum_of_a_blast) {
+  const Outcome equal = run(1, 1, Steps::equal);
+  ASSERT_EQ(equal.particles.size(), 1000U);
+  double before = 0;
+  Particles store;
+  const GasFields fields{store};
+  add_blast(store, fields, 0, 1);
+  for (const float energy : store[fields.energy]) {
+    before += 1e-3 * static_cast<double>(energy);
+  }
+  EXPECT_NEAR(total_energy(equal), before, 0.01 * before);
+  const Outcome individual = run(1, 1, Steps::individual);
+  EXPECT_NEAR(total_energy(individual), before, 0.01 * before);
+  EXPECT_LT(difference(equal, individual), 0.02) << "steps of their own: the same within the method's error";
+  EXPECT_LT(individual.updates, equal.updates) << "less work";
+  Vector momentum;
+  for (const auto& [id, state] : equal.particles) {
+    momentum += 1e-3 * state.velocity;
+  }
+  EXPECT_LT(length(momentum), 1e-5);
+}
+
+TEST(Simulation, is_the_same_on_any_number_of_ranks_and_workers) {
+  const Outcome one = run(1, 1, Steps::individual, 0.01);
+  EXPECT_GT(one.steps, 3U);
+  for (const std::uint32_t ranks : {2U, 3U, 4U, 7U}) {
+    const Outcome several = run(ranks, 1, Steps::individual, 0.01);
+    EXPECT_EQ(several.updates, one.updates) << ranks;
+    EXPECT_LT(difference(one, several), 1e-4) << ranks;
+  }
+  const Outcome workers = run(1, 2, Steps::individual, 0.01);
+  EXPECT_EQ(difference(one, workers), 0) << "nothing depends on threads";
+}
+
+TEST(Simulation, names_a_particle_without_a_smoothing_length) {
+  const auto trouble_with = [](const std::function<void(Particles&, const GasFields&)>& spoil) {
+    const auto errors = plait::fft::test::errors_of_ranks(2, [&](LoopbackRank& rank) {
+      Particles store;
+      const GasFields fields{store};
+      add_blast(store, fields, rank.self(), 2);
+      if (rank.self() == 1) {
+        spoil(store, fields);
+      }
+      SimulationOptions options;
+      options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
+      Simulation simulation{rank.messages(), rank.scheduler(), store, fields, {}, options};
+      (void)simulation.step();
+    });
+    EXPECT_NE(errors[0].find("particle "), std::string::npos) << "the other rank tells it, too: " << errors[0];
+    return errors[1];
+  };
+  std::uint64_t id = 0;
+  EXPECT_NE(trouble_with([&](Particles& store, const GasFields& fields) {
+              store[fields.smoothing][17] = 0;
+              id = store.ids()[17];
+            }).find("particle " + std::to_string(id) + " "),
+            std::string::npos);
+  const std::string nowhere = trouble_with([&](Particles& store, const GasFields&) {
+    store.positions()[3].x = std::numeric_limits<double>::quiet_NaN();
+    id = store.ids()[3];
+  });
+  EXPECT_NE(nowhere.find("particle " + std::to_string(id) + " "), std::string::npos) << nowhere;
+  const std::string step = trouble_with([&](Particles& store, const GasFields& fields) {
+    store[fields.energy][5] = 1e37F;
+    id = store.ids()[5];
+  });
+  EXPECT_NE(step.find("particle "), std::string::npos) << step;
+}
+
+}  // namespace
+}  // namespace sph
