@@ -75,6 +75,15 @@ TEST(Boundary, lets_far_ranks_do_without_a_tree) {
   EXPECT_TRUE(needs_let(a, a));
 }
 
+/// Who does without by its summary must do without by its boxes, or the one side would wait for the other.
+TEST(Boundary, asks_for_no_tree_that_the_summary_does_not_ask_for) {
+  for (double distance = 1; distance < 8; distance += 0.25) {
+    const Tree a = tree_of_sphere();
+    const Tree b = tree_of_sphere(distance);
+    EXPECT_LE(needs_let(make_boundary(a), make_boundary(b)), needs_let(summary_of(a), summary_of(b)));
+  }
+}
+
 TEST(Boundary, is_not_valid_when_it_contradicts_itself) {
   const Boundary good = make_boundary(tree_of_sphere());
   EXPECT_TRUE(is_valid(good));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particles/let.hpp"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <vector>
@@ -40,6 +42,69 @@ TEST(Let, of_a_rank_without_particles_is_empty_and_valid) {
   EXPECT_EQ(open_let(from_empty, {}).value().root_count, 0U);
   const Bytes to_empty = let_for(full, empty);
   EXPECT_EQ(open_let(to_empty, {}).value().root_count, 0U);
+}
+
+TEST(Let, has_of_the_whole_tree_all_that_is_near_and_of_the_rest_the_moments) {
+  Sample sample;
+  test::add_sphere(sample, 2'000);
+  Tree tree;
+  tree.build(sample.store, {.charge = sample.mass, .travels = {Particles::id}});
+  const std::vector<AnyField> travels{Particles::id};
+  Box corner;
+  corner.include(Vector{0.9, 0, 0});
+  corner.include(Vector{0.95, 0.05, 0.05});
+  Boundary receiver;
+  receiver.root = tree.nodes()[0];
+  receiver.body_count = receiver.box_count = 1;
+  receiver.box_table[0] = SmallBox{corner};
+  LetPlan plan;
+  plan.choose(tree, receiver);
+  Bytes let;
+  plan.write(tree, let);
+  const TreeView view = open_let(let, travels).value();
+  EXPECT_LT(view.sources.size(), 1'000U);
+  EXPECT_GT(view.sources.size(), 20U);
+  double mass = 0;
+  for (std::size_t i = 0; i < view.nodes.size(); ++i) {
+    mass += view.nodes[i].kind() == NodeKind::cell ? 0 : static_cast<double>(view.nodes[i].mass);
+  }
+  EXPECT_NEAR(mass, 1, 1e-5);
+  const auto* ids = reinterpret_cast<const std::uint64_t*>(view.columns[0]);
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < sample.store.size(); ++i) {
+    near += distance2(corner, sample.store.positions()[i]) < 1e-3 ? 1 : 0;
+  }
+  std::size_t near_here = 0;
+  for (std::size_t i = 0; i < view.sources.size(); ++i) {
+    near_here += distance2(corner, view.sources[i].position) < 1e-3 ? 1 : 0;
+    const auto place = std::ranges::find(sample.store.ids(), ids[i]) - sample.store.ids().begin();
+    ASSERT_EQ(view.sources[i].position, sample.store.positions()[static_cast<std::size_t>(place)]);
+  }
+  EXPECT_EQ(near_here, near);
+}
+
+TEST(Let, written_again_after_a_refresh_has_the_same_shape_and_the_new_places) {
+  Sample sample;
+  test::add_sphere(sample, 1'000);
+  Tree tree;
+  tree.build(sample.store, {.charge = sample.mass});
+  LetPlan plan;
+  plan.choose(tree, make_boundary(tree));
+  Bytes before;
+  plan.write(tree, before);
+  for (Vector& position : sample.store.positions()) {
+    position += Vector{1, 0, 0};
+  }
+  tree.refresh();
+  Bytes after;
+  plan.write(tree, after);
+  const TreeView old_view = open_let(before, {}).value();
+  const TreeView new_view = open_let(after, {}).value();
+  ASSERT_EQ(new_view.nodes.size(), old_view.nodes.size());
+  EXPECT_NEAR(new_view.nodes[0].center.x, old_view.nodes[0].center.x + 1, 1e-12);
+  for (std::size_t i = 0; i < new_view.sources.size(); ++i) {
+    EXPECT_NEAR(new_view.sources[i].position.x, old_view.sources[i].position.x + 1, 1e-15);
+  }
 }
 
 /// A valid tree to damage.
