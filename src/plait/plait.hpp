@@ -57,6 +57,7 @@
 #include "plait/particles/particles.hpp"
 #include "plait/particles/short_range.hpp"
 #include "plait/particles/space.hpp"
+#include "plait/particles/step_record.hpp"
 #include "plait/particles/system.hpp"
 #include "plait/particles/text_file.hpp"
 #include "plait/particles/times.hpp"

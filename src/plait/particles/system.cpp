@@ -13,6 +13,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/particles/exchange.hpp"
+#include "plait/particles/step_record.hpp"
 #include "plait/task/graph.hpp"
 
 namespace plait::particles {
@@ -51,9 +52,11 @@ class System::Impl {
 
   Interaction& add(std::unique_ptr<Interaction> interaction);
   void distribute();
-  void run(bool is_step);
+  void update() { run(false); }
+  void step() { run(true); }
   StepTimes take_times();
   [[nodiscard]] const Domain& domain() const noexcept { return domain_; }
+  [[nodiscard]] comm::Endpoint& messages() const noexcept { return messages_; }
   [[nodiscard]] std::vector<double> gather_cuts();
 
   struct Hook {
@@ -66,11 +69,15 @@ class System::Impl {
   std::vector<Hook> after_;
   std::vector<std::function<void()>> when_summed_;
   std::uint64_t steps_ = 0;
+  std::optional<StepRecord> record_;
   const Tree* tree_ = nullptr;  ///< The last one in the order in which interactions build theirs, if any.
 
   [[nodiscard]] const Space& space() const noexcept { return options_.space; }
 
  private:
+  void run(bool is_step);
+  void note_step(nanoseconds took);
+  void gather_times();
   void build_graph();
   void add_decomposition(Task after);
   Task add_exchange(Task after);
@@ -94,6 +101,7 @@ class System::Impl {
   std::vector<std::unique_ptr<Interaction>> interactions_;
   std::vector<PhaseTimes> phases_;  ///< By worker.
   StepTimes times_;
+  PhaseTimes phases_noted_{};  ///< Of `times_`, in the trace already.
   std::uint64_t updates_ = 0;  ///< Since trees were made.
   bool has_trees_ = false;
 
@@ -328,7 +336,8 @@ void System::Impl::run(bool is_step) {
   scheduler_.reset_worker_times();
   const auto start = std::chrono::steady_clock::now();
   scheduler_.run(*graph_, active);
-  times_.wall += std::chrono::steady_clock::now() - start;
+  const nanoseconds took = std::chrono::steady_clock::now() - start;
+  times_.wall += took;
   for (const task::WorkerTimes& times : scheduler_.worker_times()) {
     times_.idle += times.total - times.busy;
   }
@@ -336,9 +345,23 @@ void System::Impl::run(bool is_step) {
     domain_ = next_domain_;
   }
   if (is_step) {
+    note_step(took);
     ++steps_;
     ++times_.steps;
   }
+}
+
+void System::Impl::note_step(nanoseconds took) {
+  if (!record_) {
+    return;
+  }
+  gather_times();
+  PhaseTimes phases = times_.phases;
+  for (std::size_t phase = 0; phase < phase_count; ++phase) {
+    phases[phase] -= phases_noted_[phase];
+  }
+  phases_noted_ = times_.phases;
+  record_->note({static_cast<std::uint32_t>(steps_), store_.size(), store_.size(), took}, phases);
 }
 
 std::vector<double> System::Impl::gather_cuts() {
@@ -350,7 +373,7 @@ std::vector<double> System::Impl::gather_cuts() {
   return all_cuts(domain_.grid(), boxes);
 }
 
-StepTimes System::Impl::take_times() {
+void System::Impl::gather_times() {
   for (PhaseTimes& phases : phases_) {
     for (std::size_t phase = 0; phase < phase_count; ++phase) {
       times_.phases[phase] += std::exchange(phases[phase], {});
@@ -359,13 +382,18 @@ StepTimes System::Impl::take_times() {
   for (const auto& interaction : interactions_) {
     interaction->take_times(times_);
   }
+}
+
+StepTimes System::Impl::take_times() {
+  gather_times();
+  phases_noted_ = {};
   return std::exchange(times_, {});
 }
 
 // ---- the handle ----
 
 System::System(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options)
-    : impl_{std::make_unique<Impl>(messages, scheduler, store, options)} {}
+    : impl_{std::make_shared<Impl>(messages, scheduler, store, options)} {}
 System::~System() = default;
 
 LongRange& System::add_long_range(LongRangeOptions options) {
@@ -397,14 +425,27 @@ void System::after(std::string kind, RangeFunction function) {
 void System::when_summed(std::function<void()> function) {
   impl_->when_summed_.push_back(std::move(function));
 }
+void System::record_to(trace::Recorder& recorder) {
+  impl_->record_.emplace(recorder);
+}
+
+/// When a run has failed, messages may be on their way still: their memory stays as long as the endpoint.
+void System::guarded(void (Impl::*work)()) {
+  try {
+    (impl_.get()->*work)();
+  } catch (...) {
+    impl_->messages().keep(impl_);
+    throw;
+  }
+}
 void System::update() {
-  impl_->run(false);
+  guarded(&Impl::update);
 }
 void System::step() {
-  impl_->run(true);
+  guarded(&Impl::step);
 }
 void System::distribute() {
-  impl_->distribute();
+  guarded(&Impl::distribute);
 }
 const Domain& System::domain() const noexcept {
   return impl_->domain();

@@ -19,6 +19,7 @@
 #include "plait/particles/space.hpp"
 #include "plait/particles/times.hpp"
 #include "plait/task/scheduler.hpp"
+#include "plait/trace/recorder.hpp"
 
 namespace plait::particles {
 
@@ -70,6 +71,9 @@ class System {
   /// Called by one worker, when all sums of a step are complete, before what is to be done after.
   void when_summed(std::function<void()> function);
 
+  /// Has each step noted in the trace, as `StepRecord` does. `recorder` must stay.
+  void record_to(trace::Recorder& recorder);
+
   /// Sums up all interactions where the particles are now. Throws: as `task::Scheduler::run`.
   void update();
   void step();
@@ -88,7 +92,9 @@ class System {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  void guarded(void (Impl::*work)());
+
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace plait::particles
