@@ -10,15 +10,26 @@ namespace ring {
 
 namespace particles = plait::particles;
 
+namespace {
+
+particles::SystemOptions options_of(const plait::Runtime& runtime, const RunState& state, const Sharing& sharing) {
+  particles::SystemOptions options;
+  options.space.coordinates = particles::Coordinates::cylindrical;
+  options.grid = particles::make_grid(runtime.rank_count(), sharing.radial, sharing.vertical);
+  options.steps_between_decompositions = sharing.steps_between;
+  if (options.grid == state.grid) {
+    options.cuts = state.cuts;
+  }
+  return options;
+}
+
+}  // namespace
+
 Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& state, const Sharing& sharing)
     : runtime_{runtime},
       bodies_{bodies},
       state_{state},
-      system_{runtime.messages(),
-              runtime.scheduler(),
-              bodies.store,
-              {.space = {.coordinates = particles::Coordinates::cylindrical},
-               .steps_between_decompositions = sharing.steps_between}},
+      system_{runtime.messages(), runtime.scheduler(), bodies.store, options_of(runtime, state, sharing)},
       gravity_{system_.add_long_range(gravity_with_contacts())} {
   system_.before("kick, drift", [this](Particles&, std::size_t first, std::size_t last) { drift(first, last); });
   system_.after("kick", [this](Particles& store, std::size_t first, std::size_t last) {
@@ -28,13 +39,14 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
     }
   });
   if (runtime.self() != plait::Rank{0}) {
-    state_.dissipated = state_.dissipation_rate = state_.spring = 0;  // what is given is of all ranks
+    state_.contacts = {};  // what is given is of all ranks
   }
   app::refuse_too_few(runtime, "bodies", bodies.store.size(), std::max(2U, runtime.rank_count()));
+  system_.distribute();
+  app::agree(runtime, [&] { particles::refuse_equal_places(bodies.store, "the ring"); });
   if (state.step == 0) {
     system_.update();
     attract_to_centre(0, bodies.store.size());
-    app::agree(runtime, [&] { particles::refuse_equal_places(bodies.store, "the ring"); });
     take_contacts(0);
   }
 }
@@ -99,26 +111,28 @@ void Simulation::step() {
 void Simulation::take_contacts(double dt) {
   if (predicted_) {
     const double rate = gravity_.near_sums()[particles::dissipation_sum];
-    state_.dissipated += (state_.dissipation_rate + rate) * (dt / 2);
-    state_.dissipation_rate = rate;
-    state_.spring = gravity_.near_sums()[particles::spring_sum];
+    const double dissipated = state_.contacts.dissipated + (state_.contacts.dissipation_rate + rate) * (dt / 2);
+    state_.contacts = {dissipated, rate, gravity_.near_sums()[particles::spring_sum]};
   }
 }
 
 RunState Simulation::whole_state() {
   RunState whole = state_;
-  whole.dissipated = whole.dissipation_rate = whole.spring = 0;
-  for (const RunState& one : plait::all_gather_values(runtime_.messages(), state_)) {
-    whole.dissipated += one.dissipated;
-    whole.dissipation_rate += one.dissipation_rate;
-    whole.spring += one.spring;
+  whole.contacts = {};
+  for (const Contacts& one : plait::all_gather_values(runtime_.messages(), state_.contacts)) {
+    whole.contacts.dissipated += one.dissipated;
+    whole.contacts.dissipation_rate += one.dissipation_rate;
+    whole.contacts.spring += one.spring;
   }
+  whole.grid = system_.domain().grid();
+  whole.cuts = system_.gather_cuts();
   return whole;
 }
 
 Diagnostics Simulation::diagnose() {
   const auto sum = particles::conserved(bodies_.store, {bodies_.mass, bodies_.velocity, bodies_.potential});
-  Diagnostics mine{sum.kinetic + sum.potential + state_.spring + state_.dissipated, sum.angular_momentum.z};
+  Diagnostics mine{sum.kinetic + sum.potential + state_.contacts.spring + state_.contacts.dissipated,
+                   sum.angular_momentum.z};
   for (std::size_t i = 0; i < bodies_.store.size() && state_.parameters.central_mass > 0; ++i) {
     mine.energy -=
         bodies_.store[bodies_.mass][i] * state_.parameters.central_mass / length(bodies_.store.positions()[i]);

@@ -12,7 +12,7 @@
 
 #include "cholesky/dense.hpp"
 #include "cholesky/sources/matrix_source.hpp"
-#include "ring/temporary_folder.hpp"
+#include "particles/hdf5/temporary_folder.hpp"
 
 namespace cholesky {
 namespace {
@@ -73,7 +73,7 @@ class Sources : public testing::Test {
   }
 
  private:
-  ring::test::TemporaryFolder folder_;
+  plait::particles::hdf5::test::TemporaryFolder folder_;
 };
 
 TEST_F(Sources, a_generated_matrix_is_the_same_on_any_grid_and_of_any_tiles) {

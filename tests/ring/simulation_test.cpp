@@ -132,8 +132,8 @@ TEST_P(OnRanks, contacts_meet_across_domains_and_their_loss_is_accounted_for) {
   ring.parameters().collision_radius = 4e-3;
   ring.steps = 200;
   const Outcome outcome = compute(ring);
-  EXPECT_GT(outcome.state.dissipated, 0);
-  EXPECT_LT(std::abs(outcome.end.energy - outcome.begin.energy), 0.02 * outcome.state.dissipated);
+  EXPECT_GT(outcome.state.contacts.dissipated, 0);
+  EXPECT_LT(std::abs(outcome.end.energy - outcome.begin.energy), 0.02 * outcome.state.contacts.dissipated);
 }
 
 TEST_P(OnRanks, a_run_goes_on_from_where_it_stopped) {
@@ -152,7 +152,8 @@ TEST_P(OnRanks, a_run_goes_on_from_where_it_stopped) {
   // Domains are cut anew where it goes on, and the tree differs with them within its accuracy.
   EXPECT_LT(largest_distance(resumed.bodies, unbroken.bodies), 1e-10);
   EXPECT_EQ(resumed.state.step, 20U);
-  EXPECT_NEAR(resumed.state.dissipated, unbroken.state.dissipated, 1e-6 * unbroken.state.dissipated);
+  EXPECT_NEAR(
+      resumed.state.contacts.dissipated, unbroken.state.contacts.dissipated, 1e-6 * unbroken.state.contacts.dissipated);
 }
 
 INSTANTIATE_TEST_SUITE_P(RanksAndWorkers,

@@ -26,9 +26,9 @@ void visit_state(State& state, Visit visit) {
   visit("Time", state.time);
   visit("Step", state.step);
   visit("EnergyAtBegin", state.energy_begin);
-  visit("DissipatedEnergy", state.dissipated);
-  visit("DissipationRate", state.dissipation_rate);
-  visit("SpringEnergy", state.spring);
+  visit("DissipatedEnergy", state.contacts.dissipated);
+  visit("DissipationRate", state.contacts.dissipation_rate);
+  visit("SpringEnergy", state.contacts.spring);
   visit("CentralMass", state.parameters.central_mass);
   visit("TimeStep", state.parameters.time_step);
   visit("Theta", state.parameters.theta);
@@ -39,6 +39,10 @@ void visit_state(State& state, Visit visit) {
   visit("ContactSteps", state.parameters.contact_steps);
   visit("LeafBodiesMax", state.parameters.leaf_bodies_max);
   visit("GroupBodiesMax", state.parameters.group_bodies_max);
+  visit("DomainsInAzimuth", state.grid.x);
+  visit("DomainsInRadius", state.grid.y);
+  visit("DomainsInHeight", state.grid.z);
+  visit("DomainCuts", state.cuts);
 }
 constexpr const char* state_group = "RunState";
 
@@ -134,6 +138,7 @@ void run_ring(plait::Runtime& runtime, const RunSettings& settings) {
       change(start.parameters);
     }
     check(start.parameters);
+    (void)plait::particles::make_grid(runtime.rank_count(), settings.sharing.radial, settings.sharing.vertical);
     steps = app::steps_wanted(settings.steps, start.time, start.parameters.time_step, start.time + 2 * M_PI);
     if (runtime.self() == plait::Rank{0}) {
       folder.prepare(settings.steps);
