@@ -189,16 +189,19 @@ std::vector<Task> LongRange::Impl::add_summing_tasks(const StepFrame& frame, Tas
     }
     own_view_ = tree_.view();
   });
-  Task boundary = frame.graph.task("make boundary", [this](TaskContext& context) { tell_summary(context); });
-  Task own = frame.graph.task(
-      "walk: own tree", [this](TaskContext& context) { walk_over(context, {own_view_, Origin::own_tree}, own_kind_); });
+  Task walks = frame.graph.task("walk: own tree", [this](TaskContext& context) {
+    // Other ranks wait for what this leads to, and for all that it spawns: it stands before all walks.
+    context.spawn({.kind = boundary_kind_,
+                   .body = [this](TaskContext& inner) { tell_summary(inner); },
+                   .cost = std::chrono::seconds{1}});
+    walk_over(context, {own_view_, Origin::own_tree}, own_kind_);
+  });
   Task sum = frame.graph.task("sum of near pairs", [this] { sum_near(); });
   prepare.after(after);
-  boundary.after(prepare);
-  own.after(prepare);
-  sum.after(own).after(boundary);
+  walks.after(prepare);
+  sum.after(walks);
   end.after(sum);
-  return {prepare, boundary, own, sum};
+  return {prepare, walks, sum};
 }
 
 // ---- what ranks tell each other ----
@@ -309,7 +312,7 @@ void LongRange::Impl::exchange_lets(TaskContext& context, Peer& peer) {
     context.spawn({.kind = make_kind_,
                    .body = [this, &peer](TaskContext& inner) { make_let(inner, peer); },
                    .object = object,
-                   .cost = std::chrono::milliseconds{1}});  // before walks: others wait for it
+                   .cost = std::chrono::milliseconds{1}});  // before walks over what has come: others wait for it
   }
   if (peer.receives) {
     context.receive(receive_kind_,
