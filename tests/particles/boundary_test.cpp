@@ -70,9 +70,9 @@ TEST(Boundary, of_a_curved_part_is_mostly_full) {
 TEST(Boundary, lets_far_ranks_do_without_a_tree) {
   const Boundary a = make_boundary(tree_of_sphere());
   const Boundary b = make_boundary(tree_of_sphere(100));
-  EXPECT_FALSE(needs_let(a, b));
-  EXPECT_FALSE(needs_let(b, a));
-  EXPECT_TRUE(needs_let(a, a));
+  EXPECT_FALSE(needs_let(a, b, {}));
+  EXPECT_FALSE(needs_let(b, a, {}));
+  EXPECT_TRUE(needs_let(a, a, {}));
 }
 
 /// Who does without by its summary must do without by its boxes, or the one side would wait for the other.
@@ -80,7 +80,7 @@ TEST(Boundary, asks_for_no_tree_that_the_summary_does_not_ask_for) {
   for (double distance = 1; distance < 8; distance += 0.25) {
     const Tree a = tree_of_sphere();
     const Tree b = tree_of_sphere(distance);
-    EXPECT_LE(needs_let(make_boundary(a), make_boundary(b)), needs_let(summary_of(a), summary_of(b)));
+    EXPECT_LE(needs_let(make_boundary(a), make_boundary(b), {}), needs_let(summary_of(a), summary_of(b), {}));
   }
 }
 

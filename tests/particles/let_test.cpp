@@ -35,8 +35,8 @@ Bytes let_for(const Tree& sender, const Tree& receiver) {
 TEST(Let, of_a_rank_without_particles_is_empty_and_valid) {
   const Tree empty = tree_of_sphere(0);
   const Tree full = tree_of_sphere(1000);
-  EXPECT_FALSE(needs_let(make_boundary(empty), make_boundary(full)));
-  EXPECT_FALSE(needs_let(make_boundary(full), make_boundary(empty)));
+  EXPECT_FALSE(needs_let(make_boundary(empty), make_boundary(full), {}));
+  EXPECT_FALSE(needs_let(make_boundary(full), make_boundary(empty), {}));
   EXPECT_TRUE(is_valid(make_boundary(empty)));
   const Bytes from_empty = let_for(empty, full);
   EXPECT_EQ(open_let(from_empty, {}).value().root_count, 0U);

@@ -60,6 +60,24 @@ inline std::vector<Vector> direct_accelerations(const Sample& sample, double sof
   return result;
 }
 
+/// What all do to each, as nearest images in a space of that period, within the cut-off.
+inline std::vector<Vector> bounded_accelerations(const Sample& sample, const Vector& period, double cutoff) {
+  const auto positions = sample.store.positions();
+  const auto fold = [](double d, double length) { return length > 0 ? std::remainder(d, length) : d; };
+  std::vector<Vector> result(positions.size());
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    for (std::size_t j = 0; j < positions.size(); ++j) {
+      const Vector difference = positions[j] - positions[i];
+      const Vector d{fold(difference.x, period.x), fold(difference.y, period.y), fold(difference.z, period.z)};
+      const double r2 = dot(d, d);
+      if (i != j && r2 < cutoff * cutoff) {
+        result[i] += (sample.store[sample.mass][j] / (r2 * std::sqrt(r2))) * d;
+      }
+    }
+  }
+  return result;
+}
+
 /// Root of the mean squared error, over that of the mean squared force.
 inline double rms_error(std::span<const Vector> found, std::span<const Vector> expected) {
   double error = 0;

@@ -143,6 +143,20 @@ TEST_P(OnRanks, those_who_need_only_a_root_get_the_same_forces_without_a_tree) {
   EXPECT_LE(exact.times.let_count, all.times.let_count);
 }
 
+TEST_P(OnRanks, nearest_images_act_within_the_cutoff_in_every_mode) {
+  for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
+    Job sphere = job();
+    sphere.system.space = {.root = {{-1, -1, -1}, {1, 1, 1}}, .periodic = {true, false, true}};
+    sphere.force.lets = mode;
+    sphere.force.theta = 0;
+    sphere.force.cutoff = 0.4;
+    Sample sample;
+    test::add_sphere(sample, sphere.count);
+    const std::vector<Vector> expected = test::bounded_accelerations(sample, {2, 0, 2}, 0.4);
+    EXPECT_LT(largest_difference(compute(sphere).accelerations, expected), 1e-10);
+  }
+}
+
 TEST_P(OnRanks, steps_are_those_of_one_rank) {
   Job sphere = job();
   sphere.count = 300;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particles/walk.hpp"
 
+#include <array>
+#include <cmath>
 #include <limits>
 
 #include <gtest/gtest.h>
+
+#include "plait/particles/let.hpp"
 
 #include "particles/samples.hpp"
 
@@ -17,6 +21,8 @@ WalkSums add_forces(Sample& sample, TreeOptions tree_options, const WalkOptions&
   Tree tree;
   tree_options.charge = sample.mass;
   tree_options.near_radius = options.near_radius;
+  tree_options.cutoff = options.cutoff;
+  tree_options.period = options.period;
   tree.build(sample.store, tree_options);
   WalkSpace space;
   const TreeView view = tree.view();
@@ -94,6 +100,127 @@ TEST(Walk, hands_each_near_pair_to_the_program_from_both_sides) {
   }
   EXPECT_EQ(pairs, expected - sample.store.size());
   EXPECT_EQ(far, 0U);
+}
+
+struct BoundedCase {
+  Vector period;
+  double cutoff;
+  double theta;
+  Precision precision;
+  double error;
+};
+
+class BoundedWalk : public testing::TestWithParam<BoundedCase> {};
+
+TEST_P(BoundedWalk, takes_nearest_images_within_the_cutoff) {
+  const BoundedCase& bounded = GetParam();
+  Sample sample;
+  test::add_sphere(sample, 3'000);
+  WalkOptions options{.precision = bounded.precision};
+  options.cutoff = bounded.cutoff;
+  options.period = bounded.period;
+  add_forces(sample, {.theta = bounded.theta}, options);
+  const double far = bounded.cutoff > 0 ? bounded.cutoff : 1e9;
+  EXPECT_LT(
+      test::rms_error(sample.store[sample.acceleration], test::bounded_accelerations(sample, bounded.period, far)),
+      bounded.error);
+}
+
+INSTANTIATE_TEST_SUITE_P(Spaces,
+                         BoundedWalk,
+                         testing::Values(BoundedCase{{2, 0, 0}, 0, 0, Precision::full, 1e-11},
+                                         BoundedCase{{2, 2, 2}, 0.5, 0, Precision::full, 1e-11},
+                                         BoundedCase{{2, 2, 2}, 0.5, 0, Precision::mixed, 1e-4},
+                                         BoundedCase{{}, 0.5, 0, Precision::full, 1e-11},
+                                         BoundedCase{{2, 2, 2}, 0.7, 0.3, Precision::full, 3e-2},
+                                         BoundedCase{{2, 0, 2}, 0.7, 0.3, Precision::mixed, 3e-2},
+                                         BoundedCase{{}, 0.7, 0.3, Precision::full, 3e-2}));
+
+TEST(Walk, what_a_rank_is_sent_of_anothers_tree_acts_as_nearest_images_within_the_cutoff) {
+  // Without opening angle all that is near enough must come as bodies; what is beyond may stay away.
+  const Vector period{2, 2, 2};
+  constexpr double cutoff = 0.4;
+  Sample whole;
+  test::add_sphere(whole, 2'000);
+  const std::vector<Vector> expected = test::bounded_accelerations(whole, period, cutoff);
+  std::array<Sample, 2> parts;  // left and right
+  for (std::size_t i = 0; i < whole.store.size(); ++i) {
+    const Vector& position = whole.store.positions()[i];
+    Sample& part = parts[position.x < 0 ? 0 : 1];
+    const std::size_t place = part.store.add(1);
+    part.store.positions()[place] = position;
+    part.store.ids()[place] = i;
+    part.store[part.mass][place] = whole.store[whole.mass][i];
+  }
+  TreeOptions options{.charge = whole.mass, .theta = 0};
+  options.cutoff = cutoff;
+  options.period = period;
+  WalkOptions walk_options;
+  walk_options.cutoff = cutoff;
+  walk_options.period = period;
+  std::array<Tree, 2> trees;
+  trees[0].build(parts[0].store, options);
+  trees[1].build(parts[1].store, options);
+  for (std::size_t self = 0; self < 2; ++self) {
+    const Tree& other = trees[1 - self];
+    LetPlan plan;
+    plan.choose(other, make_boundary(trees[self]));
+    Bytes message;
+    plan.write(other, message);
+    const TreeView received = open_let(message, {}).value();
+    EXPECT_LT(received.sources.size(), other.sources().size());
+    const TreeView own = trees[self].view();
+    Sample& part = parts[self];
+    const Targets targets{part.store, trees[self], {}, part.acceleration, part.potential};
+    WalkSpace space;
+    walk({own, Origin::own_tree}, targets, trees[self].batches(), walk_options, space);
+    walk({received, Origin::received}, targets, trees[self].batches(), walk_options, space);
+    for (std::size_t i = 0; i < part.store.size(); ++i) {
+      EXPECT_LT(length(part.store[part.acceleration][i] - expected[part.store.ids()[i]]), 1e-10);
+    }
+  }
+}
+
+TEST(Walk, mixed_precision_is_within_rounding_of_full) {
+  Sample full;
+  Sample mixed;
+  test::add_sphere(full, 5'000);
+  test::add_sphere(mixed, 5'000);
+  add_forces(full, {}, {.precision = Precision::full, .softening = 1e-3});
+  add_forces(mixed, {}, {.precision = Precision::mixed, .softening = 1e-3});
+  EXPECT_LT(test::rms_error(mixed.store[mixed.acceleration], full.store[full.acceleration]), 1e-5);
+}
+
+TEST(Walk, a_programs_own_kernel_acts_instead_of_gravity) {
+  // A force that grows like the distance: moments about the centre of mass give it exactly, whatever theta is.
+  for (const Precision precision : {Precision::full, Precision::mixed}) {
+    Sample sample;
+    test::add_sphere(sample, 2'000);
+    WalkOptions options{.precision = precision, .coupling = 2};
+    options.kernel = [](const KernelWork& work) {
+      const TargetSpan& to = work.targets;
+      for (std::size_t i = 0; i < to.count; ++i) {
+        for (std::size_t j = 0; j < work.bodies.length; ++j) {
+          to.pulls[i].x += work.bodies.mass[j] * (work.bodies.x[j] - to.x[i]);
+        }
+        for (const CellSpan& list : {work.near_bodies, work.cells}) {
+          for (std::size_t j = 0; j < list.length; ++j) {
+            to.pulls[i].x += double{list.mass[j]} * (double{list.x[j]} - double{to.near_x[i]});
+          }
+        }
+      }
+    };
+    add_forces(sample, {.theta = 1}, options);
+    Vector center;
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      center += sample.store[sample.mass][i] * sample.store.positions()[i];
+    }
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      const Vector expected{2 * (center.x - sample.store.positions()[i].x), 0, 0};
+      EXPECT_LT(length(sample.store[sample.acceleration][i] - expected), 1e-6);
+      EXPECT_EQ(sample.store[sample.potential][i], 0);
+    }
+  }
 }
 
 TEST(Walk, all_at_one_place_pull_nothing_and_end) {

@@ -88,20 +88,21 @@ Boundary boundary_of(const RankSummary& summary) {
   return boundary;
 }
 
-bool needs_let(const RankSummary& sender, const RankSummary& receiver) {
-  return !sender.is_empty() && !receiver.is_empty() && detail::opens(sender.root, receiver.box.box());
+bool needs_let(const RankSummary& sender, const RankSummary& receiver, const TreeOptions& options) {
+  return !sender.is_empty() && !receiver.is_empty() && detail::Bounds{options}.opens(sender.root, receiver.box.box());
 }
 
 bool is_valid(const RankSummary& summary) {
   return is_valid(boundary_of(summary));
 }
 
-bool needs_let(const Boundary& sender, const Boundary& receiver) {
+bool needs_let(const Boundary& sender, const Boundary& receiver, const TreeOptions& options) {
   if (sender.is_empty() || receiver.is_empty()) {
     return false;
   }
+  const detail::Bounds bounds{options};
   return std::ranges::any_of(receiver.boxes(),
-                             [&](const SmallBox& small) { return detail::opens(sender.root, small.box()); });
+                             [&](const SmallBox& small) { return bounds.opens(sender.root, small.box()); });
 }
 
 bool is_valid(const Boundary& boundary) {

@@ -54,7 +54,7 @@ static_assert(std::is_trivially_copyable_v<RankSummary> && sizeof(RankSummary) =
 /// With the one box that the summary has.
 [[nodiscard]] Boundary boundary_of(const RankSummary& summary);
 /// Whether particles in the receiver's box may need more of `sender` than its root. Both sides compute the same.
-[[nodiscard]] bool needs_let(const RankSummary& sender, const RankSummary& receiver);
+[[nodiscard]] bool needs_let(const RankSummary& sender, const RankSummary& receiver, const TreeOptions& options);
 [[nodiscard]] bool is_valid(const RankSummary& summary);
 
 /// At most `boxes` boxes, dividing the most populated nodes first. Cost: O(boxes log boxes).
@@ -63,7 +63,7 @@ static_assert(std::is_trivially_copyable_v<RankSummary> && sizeof(RankSummary) =
 /// Whether the bodies of `receiver` need more of `sender` than its root moment. Both sides compute the same.
 ///
 /// False when either has no bodies; then the receiver must not use the root of an empty sender.
-[[nodiscard]] bool needs_let(const Boundary& sender, const Boundary& receiver);
+[[nodiscard]] bool needs_let(const Boundary& sender, const Boundary& receiver, const TreeOptions& options);
 
 /// A boundary received from elsewhere is consistent: counts in range, finite numbers.
 [[nodiscard]] bool is_valid(const Boundary& boundary);

@@ -8,6 +8,7 @@
 
 #include "plait/comm/endpoint.hpp"
 #include "plait/particles/particles.hpp"
+#include "plait/particles/space.hpp"
 #include "plait/particles/times.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/task/scheduler.hpp"
@@ -20,6 +21,7 @@ struct StepFrame {
   Particles& store;
   task::Graph& graph;
   std::uint32_t worker_count = 1;
+  const Space& space;
   comm::CommId comm;  ///< For the interaction's own messages and collectives: nobody else's.
   /// The last summing task so far that waits for other ranks while it runs: those come one after the other, in the same
   /// order on all ranks.

@@ -25,7 +25,7 @@ bool is_finite(const Vector& v) {
 /// Why `node`, at `index`, cannot be in a tree of that size; null when it can.
 const char* fault_of(const Node& node, std::uint64_t index, const LetHeader& header) {
   const std::uint64_t end = std::uint64_t{node.first} + node.count();
-  if (!is_finite(node.center) || !std::isfinite(node.mass) || std::isnan(node.opening2)) {
+  if (!is_finite(node.center) || !std::isfinite(node.mass) || std::isnan(node.opening2) || std::isnan(node.radius)) {
     return "is not finite";
   }
   switch (node.kind()) {
@@ -69,11 +69,12 @@ void LetPlan::choose(const Tree& tree, const Boundary& receiver) {
 /// Chooses node `from` for place `to`; of the targets, only those in `near` may need to open it.
 void LetPlan::copy(const Tree& tree, std::uint32_t from, std::uint32_t to, std::pair<std::size_t, std::size_t> near) {
   const Node& node = tree.nodes()[from];
+  const detail::Bounds bounds{tree.options()};
   from_[to] = from;
   const std::size_t near_begin = targets_.size();
   for (std::size_t i = near.first; i < near.second; ++i) {
     const Target target = targets_[i];
-    if (detail::opens(node, target.box, target.guard2)) {
+    if (bounds.opens(node, target.box, target.guard2)) {
       targets_.push_back(target);  // a stack: below stand those of the ancestors
     }
   }

@@ -34,6 +34,7 @@ TreeOptions tree_options_of(const LongRangeOptions& options) {
   result.theta = options.theta;
   result.order = options.order;
   result.near_radius = options.near_radius;
+  result.cutoff = options.cutoff;
   result.leaf_bodies_max = options.leaf_bodies_max;
   result.group_bodies_max = options.group_bodies_max;
   result.batch_bodies_max = options.batch_bodies_max;
@@ -48,7 +49,9 @@ WalkOptions walk_options_of(const LongRangeOptions& options) {
   result.softening = options.softening;
   result.coupling = options.coupling;
   result.near_radius = options.near_radius;
+  result.cutoff = options.cutoff;
   result.near = options.near;
+  result.kernel = options.kernel;
   result.kernels = options.kernels;
   return result;
 }
@@ -108,8 +111,8 @@ class LongRange::Impl {
   [[nodiscard]] WorkerState& worker(const TaskContext& context) { return workers_[context.worker().value()]; }
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
 
-  const TreeOptions tree_options_;
-  const WalkOptions walk_;
+  TreeOptions tree_options_;
+  WalkOptions walk_;
   comm::Endpoint* messages_ = nullptr;
   Particles* store_ = nullptr;
   comm::CommId comm_;
@@ -140,6 +143,7 @@ void LongRange::Impl::set_up(const StepFrame& frame) {
   messages_ = &frame.messages;
   store_ = &frame.store;
   comm_ = frame.comm;
+  tree_options_.period = walk_.period = frame.space.period();
   group_.emplace(frame.messages, frame.comm);
   workers_.resize(frame.worker_count);
   for (WorkerState& worker : workers_) {
@@ -239,7 +243,8 @@ bool LongRange::Impl::is_near(std::uint32_t rank) const {
   if (Rank{rank} == messages_->self() || theirs.is_empty() || summary_.is_empty()) {
     return false;
   }
-  return options_.lets == LetMode::all_to_all || needs_let(summary_, theirs) || needs_let(theirs, summary_);
+  return options_.lets == LetMode::all_to_all || needs_let(summary_, theirs, tree_options_) ||
+         needs_let(theirs, summary_, tree_options_);
 }
 
 void LongRange::Impl::choose_peers(TaskContext& context) {
@@ -258,8 +263,8 @@ void LongRange::Impl::choose_peers(TaskContext& context) {
     for (Peer* const peer : near_) {
       const RankSummary& theirs = summaries_[peer->rank.value()];
       peer->boundary = boundary_of(theirs);
-      peer->sends = needs_let(summary_, theirs);
-      peer->receives = needs_let(theirs, summary_);
+      peer->sends = needs_let(summary_, theirs, tree_options_);
+      peer->receives = needs_let(theirs, summary_, tree_options_);
       exchange_lets(context, *peer);
     }
     walk_far(context);
@@ -297,8 +302,8 @@ void LongRange::Impl::take_boundary(TaskContext& context, Peer& peer) {
           ErrorCode::network, fmt::format("rank {} sent a boundary that makes no sense", peer.rank.value()), peer.rank};
     }
     const bool always = options_.lets == LetMode::all_to_all;
-    peer.sends = always || needs_let(boundary_, peer.boundary);
-    peer.receives = always || needs_let(peer.boundary, boundary_);
+    peer.sends = always || needs_let(boundary_, peer.boundary, tree_options_);
+    peer.receives = always || needs_let(peer.boundary, boundary_, tree_options_);
   }
   exchange_lets(context, peer);
   if (to_come_.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // the last sees what the others have decided

@@ -27,7 +27,8 @@ enum class LetMode : std::uint8_t {
   fast,
 };
 
-/// Forces that fall off as 1 / r^2: gravity, charges, and what a program's own kernels make of trees.
+/// Forces that fall off as 1 / r^2: gravity, charges, and what a program's own kernels make of trees. Along periodic
+/// axes of the system's space, the nearest images act.
 struct LongRangeOptions {
   Field<double> charge;  ///< Mass, say. Not negative; the sign of the force is that of `coupling`.
   Field<Vector> acceleration;
@@ -40,6 +41,8 @@ struct LongRangeOptions {
   double softening = 0;           ///< Plummer length.
   double coupling = 1;            ///< See `WalkOptions::coupling`.
   double near_radius = 0;         ///< See `WalkOptions::near_radius`.
+  double cutoff = 0;              ///< See `WalkOptions::cutoff`.
+  LongRangeKernel kernel;         ///< See `WalkOptions::kernel`.
   NearFunction near;              ///< Called by any worker, at the same time for different targets.
   std::size_t near_sums = 0;      ///< How many numbers `near` may sum up.
   std::vector<AnyField> travels;  ///< What `near` needs of sources.

@@ -237,6 +237,7 @@ void System::Impl::add_sums(Task moved, Task arrived, Task end) {
                           store_,
                           *graph_,
                           scheduler_.worker_count(),
+                          options_.space,
                           comm_of(options_, interactions_comm + number),
                           last_waiting};
     for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {

@@ -36,6 +36,7 @@ struct alignas(64) Node {
   Quadrupole quadrupole;
   std::uint32_t first = 0;
   std::uint32_t count_and_kind = 0;  ///< Count times 4 plus kind.
+  float radius = 0;                  ///< Of a sphere about the centre that holds all its bodies.
 
   [[nodiscard]] std::uint32_t count() const { return count_and_kind >> 2; }
   [[nodiscard]] NodeKind kind() const { return static_cast<NodeKind>(count_and_kind & 3U); }
@@ -91,6 +92,8 @@ struct TreeOptions {
   double theta = 0.5;
   Order order = Order::quadrupole;  ///< Of the walks: what they neglect says how near theta lets them come.
   double near_radius = 0;           ///< Cells with bodies so near are opened whatever their size.
+  double cutoff = 0;                ///< Beyond it nothing acts; 0: all does.
+  Vector period;                    ///< Of periodic axes, where the nearest image acts; 0 along open ones.
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
   std::uint32_t batch_bodies_max = 1024;

@@ -45,23 +45,42 @@ namespace {
 using Lists = WalkSpace::Lists;
 using SteadyClock = std::chrono::steady_clock;
 
+/// What stays the same for all batches.
+struct Job {
+  const TreeView& tree;
+  const Targets& targets;
+  const WalkOptions& options;
+  KernelOptions kernel_options;
+  detail::Bounds bounds;
+  bool is_mixed = false;
+  double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per charge.
+  std::uint32_t near_self = 0;  ///< How often a body meets itself.
+};
+
 /// Sorts the tree's nodes into cells that act as moments on everything in the batch, bodies that act directly on all of
 /// it, and the frontier. Each group finds from there what it would have found from the root.
-void walk_batch(const TreeView& tree, const Box& box, Lists& lists, WalkSums& sums) {
+template <bool bounded>
+void walk_batch(const Job& job, const Box& box, Lists& lists, WalkSums& sums) {
   lists.stack.clear();
   lists.frontier.clear();
   lists.cell_nodes.clear();
   lists.ranges.clear();
   const double guard2 = detail::guard2(box);
+  const Vector middle = 0.5 * (box.low + box.high);
+  const TreeView& tree = job.tree;
   const Node* const nodes = tree.nodes.data();
   const auto visit = [&](std::uint32_t index) {
     const Node& node = nodes[index];
     const NodeKind kind = node.kind();
+    const Vector center = bounded ? job.bounds.images.nearest(node.center, middle) : node.center;
+    if (bounded && detail::is_beyond(node, center, box, job.bounds.cutoff)) {
+      return;
+    }
     if (kind == NodeKind::leaf && node.count() == 1) {
       lists.ranges.push_back({node.first, 1});
-    } else if (kind == NodeKind::sealed || !detail::opens(node, box, guard2)) {
+    } else if (kind == NodeKind::sealed || !detail::opens(node, center, box, guard2)) {
       lists.cell_nodes.push_back(index);
-    } else if (!detail::opens_everywhere(node, box)) {
+    } else if (!detail::opens_everywhere(node, center, box)) {
       lists.frontier.push_back(index);
     } else if (kind == NodeKind::leaf) {
       lists.ranges.push_back({node.first, node.count()});
@@ -109,7 +128,10 @@ class Appender {
 
 /// From the frontier, the cells and bodies for one group. No branch on what a node turns out to be: it is hard to
 /// predict, and there are some hundred nodes for each group.
-void walk_group(const TreeView& tree, const Box& box, double guard2, Lists& lists, WalkSums& sums) {
+template <bool bounded>
+void walk_group(const Job& job, const Box& box, double guard2, Lists& lists, WalkSums& sums) {
+  const TreeView& tree = job.tree;
+  const Vector middle = 0.5 * (box.low + box.high);
   Appender stack{lists.stack, 0};
   Appender cells{lists.cell_nodes, 0};
   Appender ranges{lists.ranges, lists.range_count};
@@ -121,13 +143,15 @@ void walk_group(const TreeView& tree, const Box& box, double guard2, Lists& list
   };
   const auto visit = [&](std::uint32_t index) {
     const Node& node = nodes[index];
-    const bool open = detail::opens(node, box, guard2);
+    const Vector center = bounded ? job.bounds.images.nearest(node.center, middle) : node.center;
+    const bool acts = !bounded || !detail::is_beyond(node, center, box, job.bounds.cutoff);
+    const bool open = detail::opens(node, center, box, guard2);
     const bool leaf = node.kind() == NodeKind::leaf;
-    const bool direct = leaf & (open | (node.count() == 1));
-    const bool divide = (node.kind() == NodeKind::cell) & open;
+    const bool direct = acts & leaf & (open | (node.count() == 1));
+    const bool divide = acts & (node.kind() == NodeKind::cell) & open;
     ranges.add_if(direct, {node.first, node.count()});
     stack.add_if(divide, index);
-    cells.add_if(!(direct | divide), index);
+    cells.add_if(acts & !(direct | divide), index);
   };
   make_room(lists.frontier.size());
   for (const std::uint32_t index : lists.frontier) {
@@ -148,18 +172,19 @@ void walk_group(const TreeView& tree, const Box& box, double guard2, Lists& list
 }
 
 /// Appends the cells that a walk found to the kernels' list.
-void gather_cells(const TreeView& tree, const Vector& origin, Order order, Lists& lists) {
+void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
   const std::size_t begin = lists.cell_count;
   const std::size_t end = begin + lists.found;
   lists.cells.reserve(end);
   CellList& to = lists.cells;
   for (std::size_t i = begin; i < end; ++i) {
-    const Node& node = tree.nodes[lists.cell_nodes[i - begin]];
-    to.x[i] = static_cast<float>(node.center.x - origin.x);
-    to.y[i] = static_cast<float>(node.center.y - origin.y);
-    to.z[i] = static_cast<float>(node.center.z - origin.z);
+    const Node& node = job.tree.nodes[lists.cell_nodes[i - begin]];
+    const Vector center = job.bounds.images.nearest(node.center, origin);
+    to.x[i] = static_cast<float>(center.x - origin.x);
+    to.y[i] = static_cast<float>(center.y - origin.y);
+    to.z[i] = static_cast<float>(center.z - origin.z);
     to.mass[i] = node.mass;
-    if (order == Order::quadrupole) {
+    if (job.options.order == Order::quadrupole) {
       to.xx[i] = node.quadrupole.xx;
       to.xy[i] = node.quadrupole.xy;
       to.xz[i] = node.quadrupole.xz;
@@ -171,7 +196,7 @@ void gather_cells(const TreeView& tree, const Vector& origin, Order order, Lists
 }
 
 /// Appends the bodies of the ranges from `first_range` on, relative to `origin`, in single precision.
-void gather_near_bodies(const TreeView& tree, const Vector& origin, std::size_t first_range, Lists& lists) {
+void gather_near_bodies(const Job& job, const Vector& origin, std::size_t first_range, Lists& lists) {
   const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
   std::size_t count = lists.body_count;
   for (const Lists::Range& range : ranges) {
@@ -181,10 +206,11 @@ void gather_near_bodies(const TreeView& tree, const Vector& origin, std::size_t 
   CellList& to = lists.near_bodies;
   std::size_t i = lists.body_count;
   for (const Lists::Range& range : ranges) {
-    for (const Source& source : tree.sources.subspan(range.first, range.count)) {
-      to.x[i] = static_cast<float>(source.position.x - origin.x);
-      to.y[i] = static_cast<float>(source.position.y - origin.y);
-      to.z[i] = static_cast<float>(source.position.z - origin.z);
+    for (const Source& source : job.tree.sources.subspan(range.first, range.count)) {
+      const Vector position = job.bounds.images.nearest(source.position, origin);
+      to.x[i] = static_cast<float>(position.x - origin.x);
+      to.y[i] = static_cast<float>(position.y - origin.y);
+      to.z[i] = static_cast<float>(position.z - origin.z);
       to.mass[i] = static_cast<float>(source.mass);
       ++i;
     }
@@ -254,17 +280,6 @@ void load_targets(const Targets& targets, const Group& group, const Vector& orig
   lists.near.assign(n, 0);
 }
 
-/// What stays the same for all batches.
-struct Job {
-  const TreeView& tree;
-  const Targets& targets;
-  const WalkOptions& options;
-  KernelOptions kernel_options;
-  bool is_mixed = false;
-  double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per charge.
-  std::uint32_t near_self = 0;  ///< How often a body meets itself.
-};
-
 /// Hands the listed sources near target `i` to the program. Looks at a block of the list at a time, most are far.
 void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
   const double radius2 = job.kernel_options.contact2;
@@ -273,10 +288,11 @@ void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
   for (std::size_t begin = 0; begin < lists.body_count; begin += list_padding) {
     std::array<double, list_padding> r2;
     for (std::size_t k = 0; k < list_padding; ++k) {
-      const double dx = lists.bodies.x[begin + k] - lists.x[i];
-      const double dy = lists.bodies.y[begin + k] - lists.y[i];
-      const double dz = lists.bodies.z[begin + k] - lists.z[i];
-      r2[k] = dx * dx + dy * dy + dz * dz;
+      const Vector d = job.bounds.images.nearest({lists.bodies.x[begin + k] - lists.x[i],
+                                                  lists.bodies.y[begin + k] - lists.y[i],
+                                                  lists.bodies.z[begin + k] - lists.z[i]},
+                                                 {});
+      r2[k] = dot(d, d);
     }
     std::uint32_t near = 0;
     for (std::size_t k = 0; k < list_padding; ++k) {
@@ -296,34 +312,33 @@ void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
 
 /// Runs the kernels over the lists, for the targets of one group.
 void act(const Job& job, Lists& lists, WalkSpace& space) {
-  const Kernels& kernels = *job.options.kernels;
   const std::size_t n = lists.places.size();
-  const auto cell_kernel = job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles;
-  if (job.is_mixed) {
-    kernels.near_bodies(lists.x_near.data(),
-                        lists.y_near.data(),
-                        lists.z_near.data(),
-                        n,
-                        lists.near_bodies.pad(lists.body_count),
-                        job.kernel_options,
-                        lists.pulls.data());
+  const TargetSpan targets{lists.x.data(),
+                           lists.y.data(),
+                           lists.z.data(),
+                           lists.x_near.data(),
+                           lists.y_near.data(),
+                           lists.z_near.data(),
+                           n,
+                           lists.pulls.data()};
+  const BodySpan bodies = job.is_mixed ? BodySpan{} : lists.bodies.pad(lists.body_count);
+  const CellSpan near_bodies = job.is_mixed ? lists.near_bodies.pad(lists.body_count) : CellSpan{};
+  const CellSpan cells = lists.cells.pad(lists.cell_count);
+  if (job.options.kernel) {
+    job.options.kernel({targets, bodies, near_bodies, cells, job.kernel_options});
+    if (job.options.near) {
+      std::ranges::fill(lists.near, job.near_self + 1);  // nobody has counted: all are looked at
+    }
   } else {
-    kernels.bodies(lists.x.data(),
-                   lists.y.data(),
-                   lists.z.data(),
-                   n,
-                   lists.bodies.pad(lists.body_count),
-                   job.kernel_options,
-                   lists.pulls.data(),
-                   lists.near.data());
+    const Kernels& kernels = *job.options.kernels;
+    if (job.is_mixed) {
+      kernels.near_bodies(targets, near_bodies, job.kernel_options);
+    } else {
+      kernels.bodies(targets, bodies, job.kernel_options, lists.near.data());
+    }
+    (job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles)(
+        targets, cells, job.kernel_options);
   }
-  cell_kernel(lists.x_near.data(),
-              lists.y_near.data(),
-              lists.z_near.data(),
-              n,
-              lists.cells.pad(lists.cell_count),
-              job.kernel_options,
-              lists.pulls.data());
   Particles& store = job.targets.store;
   const auto accelerations = store[job.targets.acceleration];
   const auto potentials = store[job.targets.potential];
@@ -361,51 +376,52 @@ WalkSpace::WalkSpace(WalkSpace&&) noexcept = default;
 WalkSpace& WalkSpace::operator=(WalkSpace&&) noexcept = default;
 WalkSpace::~WalkSpace() = default;
 
-void walk(const Sources& sources,
-          const Targets& targets,
-          std::span<const Batch> batches,
-          const WalkOptions& options,
-          WalkSpace& space) {
-  const TreeView& view = sources.view;
-  Lists& lists = space.lists();
-  WalkSums& sums = space.sums;
-  Job job{.tree = view,
-          .targets = targets,
-          .options = options,
-          .kernel_options = {options.softening * options.softening, 0}};
+namespace {
+
+Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& options) {
+  Job job{.tree = sources.view, .targets = targets, .options = options, .bounds{options.period, options.cutoff}};
+  job.kernel_options.softening2 = options.softening * options.softening;
   job.kernel_options.contact2 = options.near_radius * options.near_radius;
+  job.kernel_options.cutoff2 = job.bounds.cutoff * job.bounds.cutoff;
+  job.kernel_options.period = options.period;
   const double core = std::sqrt(job.kernel_options.softening2 + job.kernel_options.contact2);
   if (sources.origin == Origin::own_tree) {
-    job.self_potential = core > 0 ? 1 / core : 0;
+    job.self_potential = core > 0 && !options.kernel ? 1 / core : 0;
     job.near_self = 1;
   }
   job.is_mixed = options.precision == Precision::mixed && options.near_radius == 0;
-  const bool wants_indices = options.near != nullptr;
+  return job;
+}
+
+template <bool bounded>
+void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& space) {
+  Lists& lists = space.lists();
+  WalkSums& sums = space.sums;
   const auto gather = [&](const Vector& center, std::size_t first_range) {
-    gather_cells(view, center, options.order, lists);
+    gather_cells(job, center, lists);
     if (job.is_mixed) {
-      gather_near_bodies(view, center, first_range, lists);
+      gather_near_bodies(job, center, first_range, lists);
     } else {
-      gather_bodies(view, first_range, wants_indices, lists);
+      gather_bodies(job.tree, first_range, job.options.near != nullptr, lists);
     }
   };
   auto before = SteadyClock::now();
   for (const Batch& batch : batches) {
     const Vector center = 0.5 * (batch.box.low + batch.box.high);
     lists.cell_count = lists.body_count = 0;
-    walk_batch(view, batch.box, lists, sums);
+    walk_batch<bounded>(job, batch.box, lists, sums);
     gather(center, 0);
     const double guard2 = detail::guard2(batch.box);
     const std::size_t shared_cells = lists.cell_count;
     const std::size_t shared_bodies = lists.body_count;
     const std::size_t shared_ranges = lists.range_count;
-    for (const Group& group : targets.tree.groups().subspan(batch.first_group, batch.group_count)) {
+    for (const Group& group : job.targets.tree.groups().subspan(batch.first_group, batch.group_count)) {
       lists.cell_count = shared_cells;
       lists.body_count = shared_bodies;
       lists.range_count = shared_ranges;
-      walk_group(view, group.box, guard2, lists, sums);
+      walk_group<bounded>(job, group.box, guard2, lists, sums);
       gather(center, shared_ranges);
-      load_targets(targets, group, center, lists);
+      load_targets(job.targets, group, center, lists);
       const auto between = SteadyClock::now();
       act(job, lists, space);
       const auto after = SteadyClock::now();
@@ -415,6 +431,18 @@ void walk(const Sources& sources,
     }
     sums.groups += batch.group_count;
   }
+}
+
+}  // namespace
+
+void walk(const Sources& sources,
+          const Targets& targets,
+          std::span<const Batch> batches,
+          const WalkOptions& options,
+          WalkSpace& space) {
+  const Job job = job_of(sources, targets, options);
+  const bool is_bounded = job.kernel_options.is_bounded();
+  (is_bounded ? walk_batches<true> : walk_batches<false>)(job, batches, space);
 }
 
 }  // namespace plait::particles

@@ -40,6 +40,11 @@ struct WalkOptions {
   /// Within it, the pull is that inside a homogeneous sphere of that radius, and `near` is called; 0: nothing of both.
   double near_radius = 0;
   NearFunction near;
+  /// What is as far or farther does not act: a body where it is, a cell as if all of it stood at its centre. 0: all
+  /// acts. Forces should fade towards it.
+  double cutoff = 0;
+  Vector period;           ///< Of periodic axes, where the nearest image acts; 0 along open ones.
+  LongRangeKernel kernel;  ///< The program's own force, instead of that of gravity.
   const Kernels* kernels = &best_kernels();
 };
 

@@ -50,17 +50,20 @@ class EveryKernel : public testing::TestWithParam<const Kernels*> {
   std::vector<Pull> run_bodies(const KernelOptions& options) {
     std::vector<Pull> pulls(target_count);
     near_.assign(target_count, 0);
-    GetParam()->bodies(
-        x_.data(), y_.data(), z_.data(), target_count, bodies_.pad(body_count), options, pulls.data(), near_.data());
+    GetParam()->bodies(targets(pulls), bodies_.pad(body_count), options, near_.data());
     return pulls;
+  }
+  TargetSpan targets(std::vector<Pull>& pulls) {
+    near_x_.assign(x_.begin(), x_.end());
+    near_y_.assign(y_.begin(), y_.end());
+    near_z_.assign(z_.begin(), z_.end());
+    return {
+        x_.data(), y_.data(), z_.data(), near_x_.data(), near_y_.data(), near_z_.data(), pulls.size(), pulls.data()};
   }
   std::vector<Pull> run_cells(bool quadrupole) {
     std::vector<Pull> pulls(target_count);
-    const std::vector<float> x(x_.begin(), x_.end());
-    const std::vector<float> y(y_.begin(), y_.end());
-    const std::vector<float> z(z_.begin(), z_.end());
     const auto kernel = quadrupole ? GetParam()->quadrupoles : GetParam()->monopoles;
-    kernel(x.data(), y.data(), z.data(), target_count, cells_.pad(cell_count), {}, pulls.data());
+    kernel(targets(pulls), cells_.pad(cell_count), {});
     return pulls;
   }
 
@@ -69,6 +72,7 @@ class EveryKernel : public testing::TestWithParam<const Kernels*> {
   BodyList bodies_;
   CellList cells_;
   std::vector<double> x_, y_, z_;
+  std::vector<float> near_x_, near_y_, near_z_;
   std::vector<std::uint32_t> near_;
 };
 
@@ -110,11 +114,8 @@ TEST_P(EveryKernel, sums_bodies_in_single_precision_and_leaves_out_the_target) {
     near.z[i] = static_cast<float>(bodies_.z[i]);
     near.mass[i] = static_cast<float>(bodies_.mass[i]);
   }
-  const std::vector<float> x(x_.begin(), x_.end());
-  const std::vector<float> y(y_.begin(), y_.end());
-  const std::vector<float> z(z_.begin(), z_.end());
   std::vector<Pull> pulls(target_count);
-  GetParam()->near_bodies(x.data(), y.data(), z.data(), target_count, near.pad(body_count), {}, pulls.data());
+  GetParam()->near_bodies(targets(pulls), near.pad(body_count), {});
   const std::vector<Pull> exact = run_bodies({});
   for (std::size_t i = 0; i < target_count; ++i) {
     expect_near(pulls[i], exact[i], 1e-4);  // two of them are a thousandth of the box apart
@@ -166,10 +167,32 @@ TEST_P(EveryKernel, pulls_with_the_gradient_of_the_potential_of_cells) {
 }
 
 TEST_P(EveryKernel, does_nothing_with_empty_lists) {
-  Pull pull;
+  std::vector<Pull> pulls(1);
   std::uint32_t near = 0;
-  GetParam()->bodies(x_.data(), y_.data(), z_.data(), 1, bodies_.pad(0), {}, &pull, &near);
-  EXPECT_EQ(pull.potential, 0);
+  GetParam()->bodies(targets(pulls), bodies_.pad(0), {}, &near);
+  EXPECT_EQ(pulls[0].potential, 0);
+}
+
+TEST_P(EveryKernel, takes_the_nearest_image_and_nothing_beyond_the_cutoff) {
+  const KernelOptions options{.cutoff2 = 0.4, .period = {1.5, 0, 1.25}};
+  const std::vector<Pull> pulls = run_bodies(options);
+  for (std::size_t i = 0; i < target_count; ++i) {
+    Pull exact;
+    for (std::size_t j = 0; j < body_count; ++j) {
+      const double dx = std::remainder(bodies_.x[j] - x_[i], 1.5);
+      const double dy = bodies_.y[j] - y_[i];
+      const double dz = std::remainder(bodies_.z[j] - z_[i], 1.25);
+      const double r2 = dx * dx + dy * dy + dz * dz;
+      if (r2 > 0 && r2 < 0.4) {
+        const double r = std::sqrt(r2);
+        exact.x += bodies_.mass[j] * dx / (r2 * r);
+        exact.y += bodies_.mass[j] * dy / (r2 * r);
+        exact.z += bodies_.mass[j] * dz / (r2 * r);
+        exact.potential -= bodies_.mass[j] / r;
+      }
+    }
+    expect_near(pulls[i], exact, 1e-11);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Processors, EveryKernel, testing::ValuesIn(available_kernels()), [](const auto& set) {

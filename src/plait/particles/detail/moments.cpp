@@ -90,9 +90,11 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
 void set_opening(const TreeOptions& options, const Box& box, Node& node) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   // Not inside the sphere that holds the cell's bodies: there the expansion means nothing, whatever theta is.
-  const double reach = std::sqrt(distance2_max(box, node.center)) + options.near_radius;
+  const double radius = std::sqrt(distance2_max(box, node.center));
+  const double reach = radius + options.near_radius;
   const double opening = std::max(edge_factor(options.order) * box.edge_max() / options.theta, reach);
   node.opening2 = std::nextafter(static_cast<float>(opening * opening), infinity);
+  node.radius = std::nextafter(static_cast<float>(radius), infinity);
   if (options.theta <= 0) {
     node.opening2 = infinity;
   }

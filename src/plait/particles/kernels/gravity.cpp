@@ -7,6 +7,8 @@
 
 #include "plait/particles/kernels/kernel.hpp"
 
+// Vectors whose length only the processor knows cannot be members.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/particles/kernels/gravity.cpp"
 #include <hwy/foreach_target.h>
@@ -80,19 +82,52 @@ struct Sums {
   }
 };
 
+/// Along periodic axes the shortest of all images of a difference; beyond the cut-off nothing acts.
+template <class T, bool bounded>
+struct Bounds {
+  Vec<T> period[3];
+  Vec<T> inverse_period[3];
+  Vec<T> cutoff2;
+
+  HWY_INLINE explicit Bounds(const KernelOptions& options, double softening2) {
+    const Lanes<T> d;
+    const double periods[3] = {options.period.x, options.period.y, options.period.z};
+    for (int axis = 0; axis < 3; ++axis) {
+      period[axis] = hn::Set(d, static_cast<T>(periods[axis]));
+      inverse_period[axis] = hn::Set(d, static_cast<T>(periods[axis] > 0 ? 1 / periods[axis] : 0));
+    }
+    cutoff2 = hn::Set(d, static_cast<T>(options.cutoff2 + softening2));
+  }
+  HWY_INLINE Vec<T> nearest(Vec<T> difference, int axis) const {
+    if constexpr (bounded) {
+      return hn::NegMulAdd(period[axis], hn::Round(hn::Mul(difference, inverse_period[axis])), difference);
+    } else {
+      return difference;
+    }
+  }
+  HWY_INLINE Vec<T> zero_beyond(Vec<T> value, Vec<T> r2) const {
+    if constexpr (bounded) {
+      return hn::IfThenElseZero(hn::Lt(r2, cutoff2), value);
+    } else {
+      return value;
+    }
+  }
+};
+
 // ---- bodies, in double precision ----
 
-template <bool contacts, std::size_t targets>
-HWY_INLINE void some_bodies(const double* HWY_RESTRICT x,
-                            const double* HWY_RESTRICT y,
-                            const double* HWY_RESTRICT z,
-                            const BodySpan& list,
-                            const KernelOptions& options,
-                            Pull* pulls,
-                            std::uint32_t* near) {
+struct BodyTargets {
+  const double *x, *y, *z;
+  Pull* pulls;
+  std::uint32_t* near;
+};
+
+template <bool contacts, bool bounded, std::size_t targets>
+HWY_INLINE void some_bodies(const BodyTargets& to, const BodySpan& list, const KernelOptions& options) {
   const Lanes<double> d;
   const Vec<double> softening2 = hn::Set(d, options.softening2);
   const Vec<double> contact2 = hn::Set(d, options.contact2);
+  const Bounds<double, bounded> bounds{options, 0};
   Sums<double> sums[targets];
   std::size_t counts[targets] = {};
   for (std::size_t t = 0; t < targets; ++t) {
@@ -104,15 +139,16 @@ HWY_INLINE void some_bodies(const double* HWY_RESTRICT x,
     const Vec<double> zj = hn::Load(d, list.z + j);
     const Vec<double> mass = hn::Load(d, list.mass + j);
     for (std::size_t t = 0; t < targets; ++t) {
-      const Vec<double> dx = hn::Sub(xj, hn::Set(d, x[t]));
-      const Vec<double> dy = hn::Sub(yj, hn::Set(d, y[t]));
-      const Vec<double> dz = hn::Sub(zj, hn::Set(d, z[t]));
-      Vec<double> r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz)));
+      const Vec<double> dx = bounds.nearest(hn::Sub(xj, hn::Set(d, to.x[t])), 0);
+      const Vec<double> dy = bounds.nearest(hn::Sub(yj, hn::Set(d, to.y[t])), 1);
+      const Vec<double> dz = bounds.nearest(hn::Sub(zj, hn::Set(d, to.z[t])), 2);
+      const Vec<double> distance2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz)));
+      Vec<double> r2 = distance2;
       if constexpr (contacts) {
         counts[t] += hn::CountTrue(d, hn::Lt(r2, contact2));
         r2 = hn::Max(r2, contact2);
       }
-      const Vec<double> inverse = inverse_root_or_zero(hn::Add(r2, softening2));
+      const Vec<double> inverse = bounds.zero_beyond(inverse_root_or_zero(hn::Add(r2, softening2)), distance2);
       const Vec<double> over_r = hn::Mul(mass, inverse);
       const Vec<double> over_r3 = hn::Mul(over_r, hn::Mul(inverse, inverse));
       sums[t].x = hn::MulAdd(over_r3, dx, sums[t].x);
@@ -122,43 +158,35 @@ HWY_INLINE void some_bodies(const double* HWY_RESTRICT x,
     }
   }
   for (std::size_t t = 0; t < targets; ++t) {
-    sums[t].add_to(pulls[t]);
+    sums[t].add_to(to.pulls[t]);
     if constexpr (contacts) {
-      near[t] += static_cast<std::uint32_t>(counts[t]);
+      to.near[t] += static_cast<std::uint32_t>(counts[t]);
     }
   }
 }
 
-template <bool contacts>
-HWY_INLINE void all_bodies(const double* x,
-                           const double* y,
-                           const double* z,
-                           std::size_t n,
-                           const BodySpan& list,
-                           const KernelOptions& options,
-                           Pull* pulls,
-                           std::uint32_t* near) {
+template <bool contacts, bool bounded>
+void all_bodies(const BodyTargets& to, std::size_t n, const BodySpan& list, const KernelOptions& options) {
+  const auto from = [&to](std::size_t i) {
+    return BodyTargets{to.x + i, to.y + i, to.z + i, to.pulls + i, to.near + i};
+  };
   std::size_t i = 0;
   for (; i + together <= n; i += together) {
-    some_bodies<contacts, together>(x + i, y + i, z + i, list, options, pulls + i, near + i);
+    some_bodies<contacts, bounded, together>(from(i), list, options);
   }
   for (; i < n; ++i) {
-    some_bodies<contacts, 1>(x + i, y + i, z + i, list, options, pulls + i, near + i);
+    some_bodies<contacts, bounded, 1>(from(i), list, options);
   }
 }
 
-void bodies(const double* x,
-            const double* y,
-            const double* z,
-            std::size_t n,
-            const BodySpan& list,
-            const KernelOptions& options,
-            Pull* pulls,
-            std::uint32_t* near) {
-  if (options.contact2 > 0) {
-    all_bodies<true>(x, y, z, n, list, options, pulls, near);
+void bodies(const TargetSpan& targets, const BodySpan& list, const KernelOptions& options, std::uint32_t* near) {
+  const BodyTargets to{targets.x, targets.y, targets.z, targets.pulls, near};
+  if (options.is_bounded()) {
+    const auto all = options.contact2 > 0 ? all_bodies<true, true> : all_bodies<false, true>;
+    all(to, targets.count, list, options);
   } else {
-    all_bodies<false>(x, y, z, n, list, options, pulls, near);
+    const auto all = options.contact2 > 0 ? all_bodies<true, false> : all_bodies<false, false>;
+    all(to, targets.count, list, options);
   }
 }
 
@@ -193,14 +221,19 @@ struct Place {
 };
 
 /// With d from body to cell: a = (M / r^3 + 5/2 d.Q.d / r^7) d - Q.d / r^5, pot = -M / r - d.Q.d / (2 r^5).
-template <What what>
-HWY_INLINE void add(const Cells& cells, const Place& target, Vec<float> softening2, Sums<float>& sums) {
+template <What what, bool bounded>
+HWY_INLINE void add(const Cells& cells,
+                    const Place& target,
+                    Vec<float> softening2,
+                    const Bounds<float, bounded>& bounds,
+                    Sums<float>& sums) {
   const Lanes<float> d;
-  const Vec<float> dx = hn::Sub(cells.x, hn::Set(d, target.x));
-  const Vec<float> dy = hn::Sub(cells.y, hn::Set(d, target.y));
-  const Vec<float> dz = hn::Sub(cells.z, hn::Set(d, target.z));
+  const Vec<float> dx = bounds.nearest(hn::Sub(cells.x, hn::Set(d, target.x)), 0);
+  const Vec<float> dy = bounds.nearest(hn::Sub(cells.y, hn::Set(d, target.y)), 1);
+  const Vec<float> dz = bounds.nearest(hn::Sub(cells.z, hn::Set(d, target.z)), 2);
   const Vec<float> r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::MulAdd(dz, dz, softening2)));
-  const Vec<float> inverse = what == What::near_bodies ? inverse_root_or_zero(r2) : inverse_root(r2);
+  const Vec<float> inverse =
+      bounds.zero_beyond(what == What::near_bodies ? inverse_root_or_zero(r2) : inverse_root(r2), r2);
   const Vec<float> inverse2 = hn::Mul(inverse, inverse);
   const Vec<float> mass_over_r = hn::Mul(cells.mass, inverse);
   Vec<float> radial = hn::Mul(mass_over_r, inverse2);
@@ -224,19 +257,20 @@ HWY_INLINE void add(const Cells& cells, const Place& target, Vec<float> softenin
   sums.z = hn::MulAdd(radial, dz, sums.z);
 }
 
-template <What what, std::size_t targets>
-HWY_INLINE void some_moments(
-    const Place* places, const CellSpan& list, std::size_t begin, std::size_t end, float softening2, Pull* pulls) {
+template <What what, bool bounded, std::size_t targets>
+HWY_INLINE void some_moments(const Place* places, const CellSpan& list, const KernelOptions& options, Pull* pulls) {
   const Lanes<float> d;
+  const Vec<float> softening2 = hn::Set(d, static_cast<float>(options.softening2));
+  const Bounds<float, bounded> bounds{options, options.softening2};
   Sums<float> sums[targets];
   for (std::size_t t = 0; t < targets; ++t) {
     sums[t].clear();
   }
-  for (std::size_t j = begin; j < end; j += hn::Lanes(d)) {
+  for (std::size_t j = 0; j < list.length; j += hn::Lanes(d)) {
     Cells cells;
     cells.load<what>(list, j);
     for (std::size_t t = 0; t < targets; ++t) {
-      add<what>(cells, places[t], hn::Set(d, softening2), sums[t]);
+      add<what>(cells, places[t], softening2, bounds, sums[t]);
     }
   }
   for (std::size_t t = 0; t < targets; ++t) {
@@ -244,30 +278,29 @@ HWY_INLINE void some_moments(
   }
 }
 
-template <What what>
-void moments(const float* x,
-             const float* y,
-             const float* z,
-             std::size_t n,
-             const CellSpan& list,
-             const KernelOptions& options,
-             Pull* pulls) {
-  const auto softening2 = static_cast<float>(options.softening2);
+template <What what, bool bounded>
+void all_moments(const TargetSpan& to, const CellSpan& list, const KernelOptions& options) {
   for (std::size_t begin = 0; begin < list.length; begin += block) {
-    const std::size_t end = list.length - begin < block ? list.length : begin + block;
+    const CellSpan part = list.part(begin, list.length - begin < block ? list.length - begin : block);
     std::size_t i = 0;
-    for (; i + together <= n; i += together) {
+    for (; i + together <= to.count; i += together) {
       Place places[together];
       for (std::size_t t = 0; t < together; ++t) {
-        places[t] = {x[i + t], y[i + t], z[i + t]};
+        places[t] = {to.near_x[i + t], to.near_y[i + t], to.near_z[i + t]};
       }
-      some_moments<what, together>(places, list, begin, end, softening2, pulls + i);
+      some_moments<what, bounded, together>(places, part, options, to.pulls + i);
     }
-    for (; i < n; ++i) {
-      const Place place{x[i], y[i], z[i]};
-      some_moments<what, 1>(&place, list, begin, end, softening2, pulls + i);
+    for (; i < to.count; ++i) {
+      const Place place{to.near_x[i], to.near_y[i], to.near_z[i]};
+      some_moments<what, bounded, 1>(&place, part, options, to.pulls + i);
     }
   }
+}
+
+template <What what>
+void moments(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options) {
+  const auto all = options.is_bounded() ? all_moments<what, true> : all_moments<what, false>;
+  all(targets, list, options);
 }
 
 const Kernels* kernels() {

@@ -3,8 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <limits>
 #include <new>
 #include <vector>
+
+#include "plait/particles/vector.hpp"
 
 namespace plait::particles {
 
@@ -36,6 +40,20 @@ struct BodySpan {
 struct CellSpan {
   const float *x, *y, *z, *mass, *xx, *xy, *xz, *yy, *yz;
   std::size_t length;
+
+  /// Expects: `begin` is a multiple of the padding.
+  [[nodiscard]] CellSpan part(std::size_t begin, std::size_t size) const noexcept {
+    return {x + begin,
+            y + begin,
+            z + begin,
+            mass + begin,
+            xx + begin,
+            xy + begin,
+            xz + begin,
+            yy + begin,
+            yz + begin,
+            size};
+  }
 };
 
 /// Bodies that act on a group, in double precision.
@@ -64,55 +82,55 @@ struct Pull {
 };
 static_assert(sizeof(Pull) == 4 * sizeof(double), "kernels store it as one vector");
 
-/// Softening and contact radius as the kernels need them, squared.
+/// The particles of a group, and where what acts on them is added up.
+struct TargetSpan {
+  const double *x, *y, *z;
+  const float *near_x, *near_y, *near_z;  ///< Relative to the origin of the lists.
+  std::size_t count;
+  Pull* pulls;
+};
+
+/// What holds for all pairs.
 struct KernelOptions {
   double softening2 = 0;
-  double contact2 = 0;  ///< Distances below count as this; 0 without contacts.
+  double contact2 = 0;                                       ///< Distances below count as this; 0 without contacts.
+  double cutoff2 = std::numeric_limits<double>::infinity();  ///< What is as far or farther does not act.
+  Vector period;  ///< Of periodic axes, where the nearest image acts; 0 along open ones.
+
+  [[nodiscard]] bool is_bounded() const noexcept {
+    return cutoff2 < std::numeric_limits<double>::infinity() || period != Vector{};
+  }
 };
 
 /// A set of force kernels for one kind of processor: written once with Highway, compiled for each of its targets.
 ///
-/// Each adds to `pulls`, one for each of `n` targets whose coordinates stand in `x`, `y`, `z`. A pair at distance 0
-/// without softening and contact radius exerts nothing, rather than NaN.
+/// Each adds to the targets' pulls. A pair at distance 0 without softening and contact radius exerts nothing, rather
+/// than NaN.
 struct Kernels {
   const char* name;
-  /// Also adds to `near` the number of list entries closer than the contact radius, when there is one.
-  void (*bodies)(const double* x,
-                 const double* y,
-                 const double* z,
-                 std::size_t n,
-                 const BodySpan& list,
-                 const KernelOptions& options,
-                 Pull* pulls,
-                 std::uint32_t* near);
-  /// Bodies in single precision: `x`, `y`, `z` and the list relative to one origin; of the list, the quadrupoles count
-  /// for nothing.
-  void (*near_bodies)(const float* x,
-                      const float* y,
-                      const float* z,
-                      std::size_t n,
-                      const CellSpan& list,
-                      const KernelOptions& options,
-                      Pull* pulls);
-  /// `x`, `y`, `z` relative to the list's origin.
-  void (*monopoles)(const float* x,
-                    const float* y,
-                    const float* z,
-                    std::size_t n,
-                    const CellSpan& list,
-                    const KernelOptions& options,
-                    Pull* pulls);
-  void (*quadrupoles)(const float* x,
-                      const float* y,
-                      const float* z,
-                      std::size_t n,
-                      const CellSpan& list,
-                      const KernelOptions& options,
-                      Pull* pulls);
+  /// Also adds to `near`, one for each target, the number of list entries closer than the contact radius, if any.
+  void (*bodies)(const TargetSpan& targets, const BodySpan& list, const KernelOptions& options, std::uint32_t* near);
+  /// Bodies in single precision; of the list, the quadrupoles count for nothing.
+  void (*near_bodies)(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options);
+  void (*monopoles)(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options);
+  void (*quadrupoles)(const TargetSpan& targets, const CellSpan& list, const KernelOptions& options);
 };
 
 /// The sets that this processor can run, slowest first.
 [[nodiscard]] const std::vector<const Kernels*>& available_kernels();
 [[nodiscard]] const Kernels& best_kernels();
+
+/// What a program's own long-range force acts on and what acts: the targets of one group, bodies, and cells as their
+/// moments, in the order of the walk.
+struct KernelWork {
+  const TargetSpan& targets;  ///< To whose pulls it adds, four numbers each; all get them times the coupling.
+  BodySpan bodies;            ///< With full precision; else none.
+  CellSpan near_bodies;       ///< With mixed precision; else none.
+  CellSpan cells;
+  const KernelOptions& options;
+};
+/// Called by any worker, at the same time for different targets. A target meets itself at distance 0; what pads the
+/// lists has charge 0.
+using LongRangeKernel = std::function<void(const KernelWork&)>;
 
 }  // namespace plait::particles
