@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0
+// A particle code at scale: what each phase of a step takes on up to 1024 ranks of 2000 particles, on a modelled
+// network.
+//
+// All ranks are in this process and act when the network's clock stands still; what a rank computes in a phase is
+// measured as time of the processor and stands beside. Of the walks, those of a few ranks are measured. Beside the
+// decomposition stands what FDPS does by default: all ranks gather samples of all, and each cuts everything by itself.
+// While particles move between ranks, one of them runs away.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numbers>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/base/random.hpp"
+#include "plait/comm/collectives/all_gather.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/net/sim/sim.hpp"
+#include "plait/particles/boundary.hpp"
+#include "plait/particles/decompose.hpp"
+#include "plait/particles/domain.hpp"
+#include "plait/particles/exchange.hpp"
+#include "plait/particles/let.hpp"
+#include "plait/particles/tree.hpp"
+#include "plait/particles/walk.hpp"
+#include "plait/trace/recorder.hpp"
+
+#include "support/report.hpp"
+
+namespace {
+
+using plait::Bytes;
+using plait::nanoseconds;
+using plait::Rank;
+using plait::comm::Endpoint;
+using plait::comm::Request;
+using std::chrono_literals::operator""ns;
+namespace particles = plait::particles;
+using particles::Particles;
+using particles::Vector;
+
+constexpr std::size_t particles_a_rank = 2000;
+constexpr double theta = 0.5;
+constexpr double step_of_domain = 0.02;  ///< How far particles move in a step, in edges of a domain.
+constexpr std::uint32_t walks_measured = 8;
+constexpr std::size_t fdps_samples = 30;
+constexpr plait::comm::CommId summaries_comm{0x5100'0000};
+constexpr plait::comm::CommId boundaries_comm{0x5100'0001};
+constexpr plait::comm::CommId lets_comm{0x5100'0002};
+constexpr plait::comm::CommId samples_comm{0x5100'0003};
+
+/// 100 Gbit/s as a program sees it through MPI.
+constexpr plait::net::LogGP cost{.latency = 1000ns, .overhead = 300ns, .gap = 100ns, .per_byte_ns = 0.08};
+constexpr nanoseconds look_every = 250ns;  ///< How often ranks look at the network.
+
+double processor_us() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+}
+
+/// What one phase took.
+struct Cost {
+  double network_us = 0;       ///< Until the last rank had all.
+  double computed_us = 0;      ///< The mean of ranks.
+  std::uint64_t messages = 0;  ///< Of the rank that sent most; packets, where they are gathered.
+  std::uint64_t bytes = 0;     ///< Of the rank that sent most.
+  std::uint64_t collectives = 0;
+
+  [[nodiscard]] double us() const { return network_us + computed_us; }
+};
+
+/// The ranks of a modelled machine.
+class Machine {
+ public:
+  explicit Machine(std::uint32_t ranks) : network_{ranks, {.cost = cost}} {
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      drivers_.push_back(network_.driver(Rank{rank}));
+      endpoints_.push_back(std::make_unique<Endpoint>(*drivers_.back(), recorder_));
+    }
+  }
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(endpoints_.size()); }
+  Endpoint& operator[](std::size_t rank) { return *endpoints_[rank]; }
+
+  /// Begins what `start` makes on each rank, and lets the clock go on until all of it is complete.
+  template <class Start>
+  void run(Cost& phase, Start start) {
+    std::vector<std::uint64_t> packets;
+    std::vector<Request> requests;
+    for (const auto& endpoint : endpoints_) {
+      packets.push_back(endpoint->packet_count());
+    }
+    const nanoseconds begin = network_.clock().now();
+    for (std::uint32_t rank = 0; rank < size(); ++rank) {
+      start(rank, requests);
+    }
+    std::size_t complete = 0;
+    while (true) {
+      for (const auto& endpoint : endpoints_) {
+        endpoint->progress();
+      }
+      while (complete < requests.size() && requests[complete].is_complete()) {
+        (void)requests[complete++].status();
+      }
+      if (complete == requests.size()) {
+        break;
+      }
+      const nanoseconds next = network_.next_event().value_or(network_.clock().now());
+      network_.advance_to(std::max(next, network_.clock().now() + look_every));
+    }
+    phase.network_us += std::chrono::duration<double, std::micro>(network_.clock().now() - begin).count();
+    std::uint64_t most = 0;
+    for (std::uint32_t rank = 0; rank < size(); ++rank) {
+      most = std::max(most, endpoints_[rank]->packet_count() - packets[rank]);
+    }
+    phase.messages += most;
+  }
+
+ private:
+  plait::net::SimNetwork network_;
+  plait::trace::Recorder recorder_{network_.clock()};
+  std::vector<std::unique_ptr<plait::net::Driver>> drivers_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;  // last: gone before what they use
+};
+
+struct OneRank {
+  OneRank(Endpoint& endpoint, const particles::DomainGrid& grid)
+      : domain{grid, endpoint.self()}, decomposition{endpoint, {}, grid}, exchange{endpoint, {}, store} {}
+
+  Particles store;
+  particles::Field<double> mass = store.add_field<double>("mass");
+  particles::Field<Vector> velocity = store.add_field<Vector>("velocity");
+  particles::Field<Vector> acceleration = store.add_field<Vector>("acceleration");
+  particles::Field<double> potential = store.add_field<double>("potential");
+  particles::Domain domain;
+  particles::Decomposition decomposition;
+  particles::Exchange exchange;
+  particles::Tree tree;
+  particles::RankSummary summary;
+  std::vector<particles::RankSummary> summaries;
+  particles::Boundary boundary;
+  std::vector<std::uint32_t> near;
+  std::uint64_t bytes = 0;
+};
+
+Vector in_sphere(plait::Random& random) {
+  while (true) {
+    const Vector p{2 * random.unit() - 1, 2 * random.unit() - 1, 2 * random.unit() - 1};
+    if (dot(p, p) <= 1) {
+      return p;
+    }
+  }
+}
+
+/// All phases on so many ranks.
+class Run {
+ public:
+  explicit Run(std::uint32_t ranks) : machine_{ranks} {
+    const particles::DomainGrid grid = particles::cubic_grid(ranks);
+    plait::Random random{ranks};
+    const double total = static_cast<double>(particles_a_rank) * ranks;
+    const double speed = step_of_domain * 2 / std::cbrt(static_cast<double>(ranks));
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      OneRank& one = *ranks_.emplace_back(std::make_unique<OneRank>(machine_[rank], grid));
+      one.store.add(particles_a_rank);
+      for (std::size_t i = 0; i < particles_a_rank; ++i) {
+        one.store.ids()[i] = rank * particles_a_rank + i;
+        one.store.positions()[i] = in_sphere(random);
+        one.store[one.velocity][i] = speed * in_sphere(random);
+        one.store[one.mass][i] = 1 / total;
+      }
+    }
+    ranks_.front()->store[ranks_.front()->velocity][0] = {1e6, 0, 0};  // runs away
+  }
+
+  std::map<std::string, Cost> costs;
+
+  void all(int steps) {
+    decompose("first decomposition");
+    exchange("first exchange", particles::Travel::everywhere);
+    for (int step = 0; step <= steps; ++step) {
+      drift();
+      // The first finds the shape that the blending of cuts comes to: not measured.
+      decompose(step == 0 ? "" : "decompose");
+      exchange(step == 0 ? "" : "exchange", particles::Travel::neighbors);
+    }
+    for (const char* const phase : {"decompose", "exchange"}) {
+      mean(costs[phase], static_cast<std::uint64_t>(steps));
+    }
+    costs.erase("");
+    fdps_decomposition();
+    bring_back();
+    trees();
+    summaries();
+    boundaries();
+    lets();
+    walks();
+    largest_share();
+  }
+
+  /// Particles of the rank that has most, in means.
+  double imbalance = 0;
+  double near_ranks = 0;  ///< The mean of ranks.
+
+ private:
+  /// Adds what `compute` takes on each rank.
+  template <class Compute>
+  void compute(Cost& phase, Compute compute_on) {
+    const double begin = processor_us();
+    for (const auto& one : ranks_) {
+      compute_on(*one);
+    }
+    phase.computed_us += (processor_us() - begin) / static_cast<double>(ranks_.size());
+  }
+  static void mean(Cost& phase, std::uint64_t count) {
+    phase.network_us /= static_cast<double>(count);
+    phase.computed_us /= static_cast<double>(count);
+    phase.messages /= count;
+    phase.bytes /= count;
+    phase.collectives /= count;
+  }
+
+  void drift() {
+    for (const auto& one : ranks_) {
+      for (std::size_t i = 0; i < one->store.size(); ++i) {
+        one->store.positions()[i] += one->store[one->velocity][i];
+      }
+    }
+  }
+
+  /// A runaway has its rank tell all others what it has, as its root is no moment for anybody: a rank's matter, and not
+  /// one of their number.
+  void bring_back() {
+    for (const auto& one : ranks_) {
+      const auto far = std::ranges::find_if(one->store.positions(), [](const Vector& p) { return p.x > 10; });
+      if (far != one->store.positions().end()) {
+        *far = 1.01 * one->store.positions()[far == one->store.positions().begin() ? 1 : 0];
+      }
+    }
+  }
+
+  void decompose(const std::string& name) {
+    Cost& phase = costs[name];
+    const auto before = ranks_.front()->decomposition.counts();
+    compute(phase, [](OneRank& one) { one.decomposition.choose(one.store); });
+    machine_.run(phase, [this](std::uint32_t rank, std::vector<Request>& requests) {
+      requests.push_back(ranks_[rank]->decomposition.cut(ranks_[rank]->domain));
+    });
+    const auto after = ranks_.front()->decomposition.counts();
+    phase.collectives += after.reductions - before.reductions;
+    phase.bytes += after.bytes - before.bytes;
+  }
+
+  void exchange(const std::string& name, particles::Travel travel) {
+    Cost& phase = costs[name];
+    std::vector<std::uint64_t> before;
+    for (const auto& one : ranks_) {
+      before.push_back(one->exchange.counts().bytes);
+    }
+    compute(phase, [](OneRank& one) { one.exchange.search(one.domain); });
+    machine_.run(phase, [this, travel](std::uint32_t rank, std::vector<Request>& requests) {
+      requests.push_back(ranks_[rank]->exchange.move(travel));
+    });
+    compute(phase, [](OneRank& one) { one.exchange.finish(); });
+    std::uint64_t most = 0;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      most = std::max(most, ranks_[rank]->exchange.counts().bytes - before[rank]);
+    }
+    phase.bytes += most;
+  }
+
+  /// Positions of samples to all ranks, three sorts on one of them: as every rank would do it.
+  void fdps_decomposition() {
+    Cost& phase = costs["decompose as FDPS"];
+    std::vector<Vector> mine(fdps_samples);
+    std::vector<Vector> all(fdps_samples * ranks_.size());
+    machine_.run(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+      const plait::comm::Group group{machine_[rank], samples_comm};
+      requests.push_back(plait::comm::all_gather(group, std::span<const Vector>{mine}, std::span{all}));
+    });
+    plait::Random random{5};
+    std::ranges::generate(all, [&] { return in_sphere(random); });
+    const particles::DomainGrid grid = particles::cubic_grid(machine_.size());
+    const double begin = processor_us();
+    std::ranges::sort(all, {}, &Vector::x);
+    for (std::size_t slab = 0; slab < grid.x; ++slab) {
+      const std::span<Vector> column = part(all, slab, grid.x);
+      std::ranges::sort(column, {}, &Vector::y);
+      for (std::size_t y = 0; y < grid.y; ++y) {
+        std::ranges::sort(part(column, y, grid.y), {}, &Vector::z);
+      }
+    }
+    phase.computed_us += processor_us() - begin;
+    phase.collectives = 1;
+    phase.bytes = mine.size() * sizeof(Vector);
+  }
+  static std::span<Vector> part(std::span<Vector> all, std::size_t i, std::size_t parts) {
+    const std::size_t first = all.size() * i / parts;
+    return all.subspan(first, all.size() * (i + 1) / parts - first);
+  }
+
+  void trees() {
+    compute(costs["make tree"], [](OneRank& one) {
+      particles::TreeOptions options;
+      options.charge = one.mass;
+      options.theta = theta;
+      one.tree.build(one.store, options);
+    });
+  }
+
+  void summaries() {
+    Cost& phase = costs["gather summaries"];
+    compute(phase, [this](OneRank& one) {
+      one.summary = particles::summary_of(one.tree);
+      one.summaries.resize(ranks_.size());
+    });
+    machine_.run(phase, [this](std::uint32_t rank, std::vector<Request>& requests) {
+      const plait::comm::Group group{machine_[rank], summaries_comm};
+      requests.push_back(plait::comm::all_gather(group,
+                                                 std::span<const particles::RankSummary>{&ranks_[rank]->summary, 1},
+                                                 std::span{ranks_[rank]->summaries}));
+    });
+    compute(phase, [this](OneRank& one) { find_near(one); });
+    phase.collectives = 1;
+    phase.bytes = sizeof(particles::RankSummary);
+    for (const auto& one : ranks_) {
+      near_ranks += static_cast<double>(one->near.size()) / static_cast<double>(ranks_.size());
+    }
+  }
+  void find_near(OneRank& one) const {
+    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      const particles::RankSummary& theirs = one.summaries[rank];
+      if (rank != one.domain.self().value() && !theirs.is_empty() && !one.summary.is_empty() &&
+          (needs_let(one.summary, theirs) || needs_let(theirs, one.summary))) {
+        one.near.push_back(rank);
+      }
+    }
+  }
+
+  void boundaries() {
+    Cost& phase = costs["exchange boundaries"];
+    compute(phase, [](OneRank& one) { one.boundary = particles::make_boundary(one.tree); });
+    // What arrives is in the sender's memory anyway, so that one place takes all.
+    particles::Boundary arriving;
+    machine_.run(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+      for (const std::uint32_t peer : ranks_[rank]->near) {
+        const plait::comm::Address address{Rank{peer}, plait::Tag{0}, boundaries_comm};
+        requests.push_back(machine_[rank].receive(address, std::as_writable_bytes(std::span{&arriving, 1})));
+        requests.push_back(machine_[rank].send(address, std::as_bytes(std::span{&ranks_[rank]->boundary, 1})));
+      }
+      phase.bytes = std::max<std::uint64_t>(phase.bytes, ranks_[rank]->near.size() * sizeof arriving);
+    });
+  }
+
+  void lets() {
+    Cost& phase = costs["LETs"];
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> sizes;  // of those from the first to the second
+    particles::LetPlan plan;
+    Bytes let;
+    compute(phase, [&](OneRank& one) {
+      std::uint64_t bytes = 0;
+      for (const std::uint32_t peer : one.near) {
+        if (needs_let(one.boundary, ranks_[peer]->boundary)) {
+          plan.choose(one.tree, ranks_[peer]->boundary);
+          plan.write(one.tree, let);
+          sizes[{one.domain.self().value(), peer}] = let.size();
+          bytes += let.size();
+        }
+      }
+      phase.bytes = std::max(phase.bytes, bytes);
+    });
+    std::size_t longest = 0;
+    for (const auto& [ranks, size] : sizes) {
+      longest = std::max(longest, size);
+    }
+    const Bytes leaving(longest);
+    Bytes arriving(longest);
+    machine_.run(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+      for (const std::uint32_t peer : ranks_[rank]->near) {
+        const plait::comm::Address address{Rank{peer}, plait::Tag{0}, lets_comm};
+        if (const auto from = sizes.find({peer, rank}); from != sizes.end()) {
+          requests.push_back(machine_[rank].receive(address, std::span{arriving}.first(from->second)));
+        }
+        if (const auto to = sizes.find({rank, peer}); to != sizes.end()) {
+          requests.push_back(machine_[rank].send(address, std::span{leaving}.first(to->second)));
+        }
+      }
+    });
+  }
+
+  /// Of a few ranks, with the trees that they would have received.
+  void walks() {
+    Cost& phase = costs["walk and kernels"];
+    particles::WalkSpace space;
+    const std::size_t apart = std::max<std::size_t>(1, ranks_.size() / walks_measured);
+    double count = 0;
+    for (std::size_t rank = 0; rank < ranks_.size(); rank += apart, ++count) {
+      OneRank& one = *ranks_[rank];
+      std::vector<Bytes> lets;
+      std::vector<particles::RankSummary> far;
+      particles::LetPlan plan;
+      for (const auto& other : ranks_) {
+        if (other.get() == &one) {
+          continue;
+        }
+        if (std::ranges::binary_search(one.near, other->domain.self().value()) &&
+            needs_let(other->boundary, one.boundary)) {
+          plan.choose(other->tree, one.boundary);
+          plan.write(other->tree, lets.emplace_back());
+        } else if (!other->summary.is_empty()) {
+          far.push_back(other->summary);
+        }
+      }
+      const double begin = processor_us();
+      walk_one(one, lets, far, space);
+      phase.computed_us += processor_us() - begin;
+    }
+    phase.computed_us /= count;
+  }
+  static void walk_one(OneRank& one,
+                       std::span<const Bytes> lets,
+                       std::span<const particles::RankSummary> far,
+                       particles::WalkSpace& space) {
+    particles::WalkOptions options;
+    options.order = particles::Order::monopole;
+    const particles::Targets targets{one.store, one.tree, {}, one.acceleration, one.potential};
+    const auto act = [&](const particles::TreeView& view, particles::Origin origin) {
+      walk({view, origin}, targets, one.tree.batches(), options, space);
+    };
+    act(one.tree.view(), particles::Origin::own_tree);
+    for (const Bytes& let : lets) {
+      act(particles::open_let(let, {}).value(), particles::Origin::received);
+    }
+    const particles::FarField field{far, one.tree.options(), particles::FarField::Shape::tree};
+    act(field.view(), particles::Origin::received);
+  }
+
+  void largest_share() {
+    std::size_t most = 0;
+    for (const auto& one : ranks_) {
+      most = std::max(most, one->store.size());
+    }
+    imbalance = static_cast<double>(most) / static_cast<double>(particles_a_rank);
+  }
+
+  Machine machine_;
+  std::vector<std::unique_ptr<OneRank>> ranks_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{"particles_scale",
+                       "no phase of a particle code's step grows linearly with the number of ranks; the domain "
+                       "decomposition grows like its cube root",
+                       1,
+                       argc,
+                       argv};
+  std::vector<std::uint32_t> counts{64, 216, 512, 1024};
+  if (report.is_full()) {
+    counts.insert(counts.begin(), {8, 27});
+  }
+  report.note(
+      fmt::format("network: latency {} ns, overhead {} ns, gap {} ns, {} ns a byte (12.5 GB/s); ranks look every {} "
+                  "ns. computed: processor time of this machine, mean of ranks",
+                  cost.latency.count(),
+                  cost.overhead.count(),
+                  cost.gap.count(),
+                  cost.per_byte_ns,
+                  look_every.count()));
+  std::map<std::string, std::map<std::uint32_t, Cost>> phases;
+  for (const std::uint32_t count : counts) {
+    Run run{count};
+    run.all(report.is_full() ? 8 : 3);
+    for (const auto& [name, phase] : run.costs) {
+      phases[name][count] = phase;
+    }
+    report.note(
+        fmt::format("{} ranks: {:.0f} near ones, largest domain {:.2f} means", count, run.near_ranks, run.imbalance));
+  }
+  for (const auto& [name, by_count] : phases) {
+    for (const auto& [count, phase] : by_count) {
+      bench::Row row{.name = name,
+                     .params = {{"ranks", std::to_string(count)},
+                                {"network us", fmt::format("{:.0f}", phase.network_us)},
+                                {"computed us", fmt::format("{:.0f}", phase.computed_us)},
+                                {"packets", std::to_string(phase.messages)},
+                                {"KB", fmt::format("{:.1f}", static_cast<double>(phase.bytes) / 1000)},
+                                {"collectives", std::to_string(phase.collectives)}},
+                     .value = {phase.us(), phase.us(), phase.us()},
+                     .unit = "us"};
+      if (name == "decompose") {
+        row.peer = "all samples to all ranks, as FDPS 7.1";
+        row.peer_value = phases["decompose as FDPS"][count].us();
+      }
+      report.add(row);
+    }
+    const auto& [few, small] = *by_count.begin();
+    const auto& [many, large] = *by_count.rbegin();
+    report.note(fmt::format("{}: grows like ranks^{:.2f} from {} to {}",
+                            name,
+                            std::log(large.us() / small.us()) / std::log(static_cast<double>(many) / few),
+                            few,
+                            many));
+  }
+  report.finish();
+  return 0;
+}
