@@ -42,7 +42,7 @@ struct Problem {
 /// What a user may choose of a problem.
 struct ProblemOptions {
   std::uint32_t resolution =
-      0;                   ///< Particles along the problem's unit length, or thousands of stars; 0: as the kind says.
+      0;  ///< Particles along the problem's box, in twelves, or thousands of stars; 0: as the kind says.
   std::uint64_t seed = 1;  ///< Of random places.
 };
 

@@ -56,19 +56,19 @@ TEST(PlainModel, a_kepler_ring_keeps_turning) {
 }
 
 TEST(PlainModel, a_blast_goes_as_sedov_says) {
-  Done done{"sedov", 16};
+  Done done{"sedov", 24};
   expect_met(done.answer());
   expect_met(done.kept());
 }
 
 TEST(PlainModel, the_minimal_scheme_keeps_energy_in_a_shock_tube) {
-  Done done{"sod", 10, 0.5, SchemeKind::minimal};
+  Done done{"sod", 12, 0.5, SchemeKind::minimal};
   expect_met(done.kept());
   EXPECT_LT(done.answer().front().error, 0.06);  // converges slowly; larger runs meet the limit
 }
 
 TEST(PlainModel, a_vortex_keeps_energy_and_most_of_its_speed) {
-  Done done{"gresho", 16, 0.1};
+  Done done{"gresho", 12, 0.1};
   expect_met(done.kept());
   expect_met(done.answer());
 }
@@ -90,7 +90,7 @@ TEST(PlainModel, cold_gas_that_meets_itself_piles_up) {
 }
 
 TEST(PlainModel, an_even_box_stays_as_it_is) {
-  Problem problem = make_problem("gresho", {.resolution = 14});
+  Problem problem = make_problem("gresho", {.resolution = 12});
   Particles store;
   const GasFields fields{store};
   add_particles(problem, store, fields, 0, 1);

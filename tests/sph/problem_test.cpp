@@ -52,7 +52,7 @@ TEST(Problem, masses_are_those_of_the_problem) {
   EXPECT_NEAR(mass_of("noh", 8), 8, 1e-12);
   EXPECT_NEAR(mass_of("evrard", 8), 1, 1e-12);
   EXPECT_NEAR(mass_of("plummer", 1), 1, 1e-12);
-  EXPECT_NEAR(mass_of("sod", 8), 1.125 * 1.5 * 1.5, 1e-12);  // a tube 1.5 wide
+  EXPECT_NEAR(mass_of("sod", 12), 1.125, 1e-12);  // a tube as wide as it is long to both sides
 }
 
 TEST(Problem, the_blast_holds_its_energy) {

@@ -1,43 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 // Problems of gas alone.
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <vector>
 
+#include "sph/glass.hpp"
 #include "sph/problem.hpp"
 
 namespace sph {
 
 namespace {
 
-/// Calls `use` for the points of a cubic lattice that fills [low, high), in the middle of cells of `spacing`.
-template <class Use>
-void visit_lattice(const Vector& low, const Vector& high, double spacing, Use use) {
-  const auto count = [&](double from, double to) { return std::lround((to - from) / spacing); };
-  for (long i = 0; i < count(low.x, high.x); ++i) {
-    for (long j = 0; j < count(low.y, high.y); ++j) {
-      for (long k = 0; k < count(low.z, high.z); ++k) {
-        use(low +
-            spacing * Vector{static_cast<double>(i) + 0.5, static_cast<double>(j) + 0.5, static_cast<double>(k) + 0.5});
+/// Fills boxes with copies of a glass.
+class Glass {
+ public:
+  /// Calls `use` for the points of a glass that fills [low, high) with `spacing` from point to point, about: so many
+  /// that whole copies fill it.
+  template <class Use>
+  static void visit(const Vector& low, const Vector& high, double spacing, Use use) {
+    const double edge = glass_edge * spacing;
+    const auto count = [&](double from, double to) { return std::max(1L, std::lround((to - from) / edge)); };
+    const std::array counts{count(low.x, high.x), count(low.y, high.y), count(low.z, high.z)};
+    const Vector size{(high.x - low.x) / static_cast<double>(counts[0]),
+                      (high.y - low.y) / static_cast<double>(counts[1]),
+                      (high.z - low.z) / static_cast<double>(counts[2])};
+    for (long i = 0; i < counts[0]; ++i) {
+      for (long j = 0; j < counts[1]; ++j) {
+        for (long k = 0; k < counts[2]; ++k) {
+          for (const Vector& point : points()) {
+            use(low + Vector{size.x * (static_cast<double>(i) + point.x),
+                             size.y * (static_cast<double>(j) + point.y),
+                             size.z * (static_cast<double>(k) + point.z)});
+          }
+        }
       }
     }
   }
+
+ private:
+  /// It takes a second to make, and is the same for all.
+  [[nodiscard]] static const std::vector<Vector>& points() {
+    static const std::vector<Vector> made = make_glass(glass_edge);
+    return made;
+  }
+};
+
+/// How many points of a glass stand along an axis with about `resolution` of them: whole copies.
+std::uint32_t whole(std::uint32_t resolution) {
+  return std::max(glass_edge, (resolution + glass_edge / 2) / glass_edge * glass_edge);
 }
 
 /// Particles across a thin box: so many that no particle meets another twice.
-constexpr double across = 12;
+constexpr double across = glass_edge;
 
 }  // namespace
 
 Problem make_sod(const ProblemOptions& options) {
   Problem problem;
-  const double thin = 1.0 / options.resolution;  // spacing on the right; half of it on the left, 8 times as dense
+  const double thin =
+      1.0 / whole(options.resolution);  // spacing on the right; half of it on the left, 8 times as dense
   const double width = across * thin;
   problem.space.root = {{-1, 0, 0}, {1, width, width}};
   problem.space.periodic = {true, true, true};  // another tube, turned about, begins at x = -1 and 1
   problem.time_end = 0.2;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     const auto side = [&](double from, double density, double pressure, double spacing) {
-      visit_lattice({from, 0, 0}, {from + 1, width, width}, spacing, [&](const Vector& at) {
+      Glass::visit({from, 0, 0}, {from + 1, width, width}, spacing, [&](const Vector& at) {
         use({.position = at,
              .mass = density * spacing * spacing * spacing,
              .energy = pressure / (density * 2 / 3),
@@ -55,15 +84,15 @@ Problem make_sedov(const ProblemOptions& options) {
   problem.space.root = {{-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}};
   problem.space.periodic = {true, true, true};
   problem.time_end = 0.05;
-  const double spacing = 1.0 / options.resolution;
+  const double spacing = 1.0 / whole(options.resolution);
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     // The energy of 1 is spread over few particles around the origin, as a smoothing kernel would.
     const double radius = 2.5 * spacing;
     const auto weight = [&](const Vector& at) { return kernel_at(KernelKind::cubic_spline, length(at) / radius).w; };
     double weights = 0;
-    visit_lattice({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) { weights += weight(at); });
+    Glass::visit({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) { weights += weight(at); });
     const double mass = spacing * spacing * spacing;
-    visit_lattice({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) {
+    Glass::visit({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) {
       use({.position = at,
            .mass = mass,
            .energy = 1e-6 * 1.5 + weight(at) / (weights * mass),
@@ -85,13 +114,13 @@ Vortex gresho_at(double r) {
 
 Problem make_gresho(const ProblemOptions& options) {
   Problem problem;
-  const double spacing = 1.0 / options.resolution;
+  const double spacing = 1.0 / whole(options.resolution);
   const double width = across * spacing;
   problem.space.root = {{-0.5, -0.5, 0}, {0.5, 0.5, width}};
   problem.space.periodic = {true, true, true};
   problem.time_end = 1;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
-    visit_lattice({-0.5, -0.5, 0}, {0.5, 0.5, width}, spacing, [&](const Vector& at) {
+    Glass::visit({-0.5, -0.5, 0}, {0.5, 0.5, width}, spacing, [&](const Vector& at) {
       const double r = std::hypot(at.x, at.y);
       const Vortex vortex = gresho_at(r);
       use({.position = at,
@@ -108,9 +137,9 @@ Problem make_noh(const ProblemOptions& options) {
   Problem problem;
   problem.space.root = {{-1, -1, -1}, {1, 1, 1}};
   problem.time_end = 0.6;
-  const double spacing = 2.0 / options.resolution;
+  const double spacing = 2.0 / whole(options.resolution);
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
-    visit_lattice({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
+    Glass::visit({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
       use({.position = at,
            .velocity = -1 / std::max(length(at), 1e-9) * at,
            .mass = spacing * spacing * spacing,
@@ -125,13 +154,13 @@ Problem make_evrard(const ProblemOptions& options) {
   Problem problem;
   problem.space.root = {{-1, -1, -1}, {1, 1, 1}};
   problem.time_end = 0.8;
-  const double spacing = 2.0 / options.resolution;
+  const double spacing = 2.0 / whole(options.resolution);
   problem.scheme.gravity = {.constant = 1, .softening = 0.2 * spacing};
   problem.scheme.courant = 0.1F;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     double count = 0;
     const auto visit = [&](const auto& take) {
-      visit_lattice({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
+      Glass::visit({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
         if (length(at) < 1) {
           take(at);
         }
