@@ -53,7 +53,7 @@ void Scheduler::spawn_receive(Worker& worker, Node& parent, TaskKind kind, Incom
 
 void Scheduler::spawn_wait(Worker& worker, Node& parent, TaskKind kind, comm::Request request, Body body) {
   detail::SpawnedNode& node = make_spawned(worker, parent, kind);
-  node.role = detail::Role::event;
+  node.role = detail::Role::wait;
   node.cost_ns = 0;
   node.cost_source = detail::CostSource::kind;
   node.object = 0;
@@ -158,7 +158,8 @@ void Scheduler::finish_noted(Worker& worker) {
     if (node->message != nullptr) {
       see_message(worker, *node);
     }
-    if (node->role != detail::Role::send && node->body) {
+    // An event may have a body too, which is not to be executed.
+    if ((node->role == detail::Role::receive || node->role == detail::Role::wait) && node->body) {
       offer(worker, *node);  // what is to be done on arrival
     } else {
       finish(worker, *node);

@@ -334,6 +334,7 @@ void Scheduler::make_ready(Worker& worker, Node& node) {
       offer(worker, node);
       break;
     case detail::Role::event:
+    case detail::Role::wait:
       break;
   }
 }

@@ -17,7 +17,8 @@ trace::TaskPart part_of(Role role) {
     case Role::join:
       return trace::TaskPart::join;
     case Role::compute:
-    case Role::event:  // in no graph
+    case Role::event:  // these two in no graph
+    case Role::wait:
       break;
   }
   return trace::TaskPart::compute;

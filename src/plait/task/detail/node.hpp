@@ -31,8 +31,9 @@ struct Node;
 /// In the place of what a task waits for: it is ready.
 inline constexpr std::uint32_t is_ready = 0xffffffff;
 
-/// `event`: ends when it is said to have ended (`OpenRun::has_ended`); nobody executes or posts it.
-enum class Role : std::uint8_t { compute, join, send, receive, event };
+/// `event`: ends when it is said to have ended (`OpenRun::has_ended`); nobody executes or posts it. `wait`: is executed
+/// when the operation that it waits for has ended.
+enum class Role : std::uint8_t { compute, join, send, receive, event, wait };
 
 /// What a task's cost was taken from: the mean of its kind, its builder's word, or its own earlier runs.
 enum class CostSource : std::uint8_t { kind, estimate, measured };
