@@ -24,6 +24,7 @@ constexpr double cell_growth_max = 0.15;  ///< In reaches of the cell.
 /// A block of sources is made for smoothing lengths that grow by so much.
 constexpr double block_growth = 1.05;
 constexpr std::uint32_t first_tries_max = 40;
+constexpr float memory_of_costs = 0.5F;
 
 ShortRangeOptions density_search(const GasFields& fields, const Scheme& scheme) {
   return {.search = Search::gather,
@@ -62,26 +63,30 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
                        plait::task::Scheduler& scheduler,
                        Particles& store,
                        const GasFields& fields,
-                       const Scheme& scheme,
-                       SimulationOptions options)
+                       const SimulationOptions& options)
     : messages_{messages},
       scheduler_{scheduler},
       store_{store},
       fields_{fields},
       step_fields_{store},
-      scheme_{scheme},
-      options_{std::move(options)},
+      options_{options},
       line_{options_.begin, options_.end},
-      density_search_{density_search(fields, scheme)},
-      force_search_{force_search(fields, scheme)},
-      limit_search_{limit_search(fields, step_fields_, scheme)},
+      density_search_{density_search(fields, scheme_)},
+      force_search_{force_search(fields, scheme_)},
+      limit_search_{limit_search(fields, step_fields_, scheme_)},
       all_{messages, steps_comm},
+      decomposition_{messages, options_.space, plait::particles::cubic_grid(messages.rank_count())},
+      domain_{plait::particles::cubic_grid(messages.rank_count()), messages.self()},
+      exchange_{messages, options_.space, store},
       ghosts_{store.make_like()},
       table_{store, ghosts_, options_.space.period()},
       shortest_step_{std::max(options_.step_min, line_.duration(task::ticks_of(task::shortest_bin)))} {
   options_.space.check();
   for (std::uint32_t worker = 0; worker < scheduler.worker_count(); ++worker) {
     workers_.push_back(std::make_unique<SphWorker>(density_search_, force_search_, limit_search_));
+  }
+  if (scheme_.gravity.constant != 0) {
+    gravity_ = std::make_unique<TreeGravity>(messages, scheduler, options_.space, scheme_.gravity);
   }
   std::ranges::fill(store_[step_fields_.bin], task::longest_bin.value());
   std::ranges::fill(store_[step_fields_.bin_seen], task::longest_bin.value());
@@ -114,16 +119,14 @@ void Simulation::Impl::start() {
 }
 
 void Simulation::Impl::update_gravity() {
-  if (options_.gravity) {
-    options_.gravity(store_);
+  if (gravity_ != nullptr) {
+    gravity_->update(store_, fields_);
   }
 }
 
 void Simulation::Impl::make_cells() {
   drift_all();
-  if (options_.distribute) {
-    options_.distribute(store_);
-  }
+  distribute();
   steps_.reset();
   // As a task: what is wrong with a particle then ends the run on every rank.
   plait::Graph graph;
@@ -150,6 +153,29 @@ void Simulation::Impl::make_cells() {
       plait::particles::CellStepsOptions{
           .bin = step_fields_.bin, .reach = fields_.smoothing, .reach_factor = ratio(), .stages = stages()});
   wants_cells_ = false;
+}
+
+/// Domains are cut by how often particles have been updated lately, and these brought home. As tasks: what is wrong
+/// with a particle then ends the run on every rank, and nobody waits for a rank that has met it.
+void Simulation::Impl::distribute() {
+  plait::Graph graph;
+  const task::TaskKind cutting = graph.kind("cut domains");
+  const task::TaskKind moving = graph.kind("exchange particles");
+  plait::Task choose = graph.task("choose samples", [this] { decomposition_.choose(store_); });
+  plait::Task cut = graph.task("cut domains", [this, cutting](task::TaskContext& context) {
+    context.wait_for(cutting, decomposition_.cut(domain_));
+  });
+  plait::Task move = graph.task("exchange particles", [this, moving](task::TaskContext& context) {
+    exchange_.search(domain_);
+    context.wait_for(moving, exchange_.move(plait::particles::Travel::everywhere));
+  });
+  cut.after(choose);
+  move.after(cut);
+  scheduler_.run(graph);
+  exchange_.finish();
+  for (float& cost : store_[Particles::cost]) {
+    cost *= memory_of_costs;
+  }
 }
 
 void Simulation::Impl::divide() {
@@ -223,7 +249,7 @@ StepReport Simulation::Impl::step() {
     report.made_cells = true;
   }
   now_ = std::min(next_, plait::line_ticks);
-  if (options_.gravity) {
+  if (gravity_ != nullptr) {
     drift_all();
     update_gravity();
   }
@@ -264,9 +290,8 @@ Simulation::Simulation(plait::comm::Endpoint& messages,
                        plait::task::Scheduler& scheduler,
                        Particles& store,
                        const GasFields& fields,
-                       const Scheme& scheme,
-                       SimulationOptions options)
-    : impl_{std::make_unique<Impl>(messages, scheduler, store, fields, scheme, std::move(options))} {}
+                       const SimulationOptions& options)
+    : impl_{std::make_unique<Impl>(messages, scheduler, store, fields, options)} {}
 
 Simulation::~Simulation() = default;
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
+#include <limits>
 #include <memory>
 
 #include "plait/plait.hpp"
@@ -18,6 +18,7 @@ enum class Steps : std::uint8_t {
 };
 
 struct SimulationOptions {
+  Scheme scheme;  ///< With gravity, where it has a constant; spaces are open then.
   plait::particles::Space space;
   Steps steps = Steps::individual;
   plait::particles::CellOptions cells;
@@ -25,11 +26,6 @@ struct SimulationOptions {
   double end = 1;    ///< and where the run ends, at the latest.
   double step_max = std::numeric_limits<double>::infinity();
   double step_min = 0;  ///< A particle that needs a shorter one ends the run. At least a 2^-55 of the run.
-  /// Makes the gravity of particles that are where they are now, on all ranks. Empty: no gravity.
-  std::function<void(Particles& store)> gravity;
-  /// Brings particles, which it may take from and give to this rank, where they belong; called by all ranks whenever
-  /// cells are made anew. Empty: they stay.
-  std::function<void(Particles& store)> distribute;
 };
 
 /// What a step has done.
@@ -52,14 +48,13 @@ struct StepReport {
 /// call the same functions in the same order. Threads: one at a time.
 class Simulation {
  public:
-  /// The particles in `store`, each on any rank; all must stay. Computes the first forces.
+  /// `store` holds any part of all particles; they come to their ranks. All must stay. Computes the first forces.
   /// Throws, as all that follows: as `plait::task::Scheduler::run`; what `particle_work.hpp` says names the particle.
   Simulation(plait::comm::Endpoint& messages,
              plait::task::Scheduler& scheduler,
              Particles& store,
              const GasFields& fields,
-             const Scheme& scheme,
-             SimulationOptions options);
+             const SimulationOptions& options);
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
   Simulation(Simulation&&) = delete;

@@ -213,6 +213,7 @@ void Simulation::Impl::end_steps(const CellWork& work) {
   const auto bins = store_[step_fields_.bin];
   const auto seen = store_[step_fields_.bin_seen];
   const auto begins = store_[step_fields_.begin];
+  const auto costs = store_[Particles::cost];
   const TimeBin longest = task::longest_active(work.now);
   for (const Particles::Index i : worker.targets) {
     kick(all, i, scheme_, line_.duration(work.now - begins[i]) / 2);
@@ -221,21 +222,34 @@ void Simulation::Impl::end_steps(const CellWork& work) {
     bins[i] = std::min(line_.bin_for(wanted), longest).value();
     seen[i] = bins[i];
     begins[i] = work.now;
+    costs[i] += 1;
   }
 }
 
-/// The shortest new step near a cell: of particles that are active now, as those of others are known to their
-/// neighbours.
-std::uint8_t Simulation::Impl::shortest_near(std::uint32_t cell, Ticks now) const {
-  const std::uint8_t longest = task::longest_active(now).value();
-  std::uint8_t shortest = task::longest_bin.value();
-  for (const std::uint32_t neighbour : table_.neighbours(cell)) {
-    const auto seen = std::as_const(table_.store_of(neighbour))[step_fields_.bin_seen].subspan(table_[neighbour].first,
-                                                                                               table_[neighbour].count);
+/// Who near a cell begins a step that may be too short for others: active particles, as the bins of others are known to
+/// their neighbours.
+void Simulation::Impl::find_hurried(const CellWork& work, std::vector<Hurried>& all) const {
+  const std::uint8_t longest = task::longest_active(work.now).value();
+  const auto bins = std::as_const(store_)[step_fields_.bin].subspan(table_[work.cell].first, table_[work.cell].count);
+  const std::uint8_t longest_here = *std::ranges::max_element(bins);
+  all.clear();
+  for (const std::uint32_t neighbour : table_.neighbours(work.cell)) {
+    const Cell& cell = table_[neighbour];
+    const Particles& store = table_.store_of(neighbour);
+    const auto seen = store[step_fields_.bin_seen].subspan(cell.first, cell.count);
     const std::uint8_t its = *std::ranges::min_element(seen);
-    shortest = its <= longest ? std::min(shortest, its) : shortest;
+    if (its > longest || its + task::neighbour_bins_apart_max >= longest_here) {
+      continue;
+    }
+    Hurried& hurried = all.emplace_back();
+    hurried.bin = its;
+    for (std::uint32_t i = 0; i < cell.count; ++i) {
+      if (seen[i] <= longest && seen[i] + task::neighbour_bins_apart_max < longest_here) {
+        hurried.box.include(store.positions()[cell.first + i]);
+        hurried.support = std::max(hurried.support, ratio() * store[fields_.smoothing][cell.first + i]);
+      }
+    }
   }
-  return shortest;
 }
 
 void Simulation::Impl::begin_steps(const CellWork& work) {
@@ -260,15 +274,24 @@ void Simulation::Impl::begin_steps(const CellWork& work) {
 
 /// Nobody's steps are longer than four times those of a particle near to it.
 void Simulation::Impl::limit(const CellWork& work) {
-  const std::uint8_t shortest = shortest_near(work.cell, work.now);
-  const std::uint8_t longest_here = task::limited_by(task::longest_bin, TimeBin{shortest}).value();
   SphWorker& worker = worker_of(work);
+  find_hurried(work, worker.hurried);
+  if (worker.hurried.empty()) {
+    return;
+  }
   const Cell& cell = table_[work.cell];
   const auto bins = store_[step_fields_.bin];
   const auto kinds = store_[Particles::kind];
   worker.targets.clear();
   for (Particles::Index i = cell.first; i < cell.first + cell.count; ++i) {
-    if (bins[i] > longest_here && kinds[i] == gas_kind) {
+    const plait::particles::Box point{store_.positions()[i], store_.positions()[i]};
+    const double support = ratio() * store_[fields_.smoothing][i];
+    const auto is_near = [&](const Hurried& hurried) {
+      const double reach = std::max<double>(support, hurried.support);
+      return bins[i] > hurried.bin + task::neighbour_bins_apart_max &&
+             plait::particles::distance2(point, hurried.box, table_.period()) <= reach * reach;
+    };
+    if (kinds[i] == gas_kind && std::ranges::any_of(worker.hurried, is_near)) {
       worker.targets.push_back(i);
     }
   }

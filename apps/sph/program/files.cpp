@@ -108,6 +108,7 @@ Read read_either(const std::filesystem::path& file,
 }  // namespace
 
 hdf5::Layout layout_of(const GasFields& fields, Naming naming) {
+  // What is predicted to now: particles in the middle of their steps, too, are written where they are.
   using hdf5::Absent;
   using hdf5::Dataset;
   using hdf5::Valid;
@@ -116,7 +117,7 @@ hdf5::Layout layout_of(const GasFields& fields, Naming naming) {
   hdf5::Layout layout;
   layout.kinds = gas | hdf5::kind_bit(dark_kind);
   layout.datasets = {
-      Dataset{"Velocities", fields.velocity, {.dimension = hdf5::velocity_dimension, .description = "Velocities"}},
+      Dataset{"Velocities", fields.velocity_now, {.dimension = hdf5::velocity_dimension, .description = "Velocities"}},
       Dataset{"Masses",
               fields.mass,
               {.dimension = hdf5::mass_dimension,
@@ -124,7 +125,7 @@ hdf5::Layout layout_of(const GasFields& fields, Naming naming) {
                .absent = Absent::mass_table,
                .valid = Valid::positive}},
       Dataset{is_snapshot ? "InternalEnergies" : "InternalEnergy",
-              fields.energy,
+              fields.energy_now,
               {.dimension = hdf5::specific_energy_dimension, .description = "Thermal energy per mass", .kinds = gas}},
       Dataset{is_snapshot ? "SmoothingLengths" : "SmoothingLength",
               fields.smoothing,
@@ -222,8 +223,8 @@ Loaded load(const std::filesystem::path& file,
   loaded.state.time = header.time;
   const Gas gas{store, fields};
   for (std::size_t i = 0; i < gas.count; ++i) {
-    gas.velocity_now[i] = gas.velocity[i];
-    gas.energy_now[i] = gas.energy[i];
+    gas.velocity[i] = gas.velocity_now[i];
+    gas.energy[i] = gas.energy_now[i];
   }
   return loaded;
 }

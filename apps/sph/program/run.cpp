@@ -16,6 +16,7 @@
 #include "plait/particles/hdf5/mpi/snapshot_together.hpp"
 
 #include "sph/known_answer.hpp"
+#include "sph/parallel/simulation.hpp"
 #include "sph/plain_model.hpp"
 #include "sph/program/files.hpp"
 #include "support/agree.hpp"
@@ -77,6 +78,7 @@ class Run {
   std::uint32_t snapshots_ = 0;
   double seconds_ = 0;
   std::unique_ptr<PlainModel> plain_;
+  std::unique_ptr<Simulation> simulation_;
   std::function<Advance(double goal)> advance_;
   std::ofstream log_;
 };
@@ -115,16 +117,31 @@ void Run::start() {
 }
 
 void Run::prepare_steps() {
-  app::agree(runtime_, [&] {
-    if (runtime_.rank_count() > 1) {
-      throw Error{ErrorCode::bad_argument, "this way to step runs on one rank only"};
-    }
-    plain_ = std::make_unique<PlainModel>(store_, fields_, problem_);
+  if (settings_.time_steps == "plain") {
+    app::agree(runtime_, [&] {
+      if (runtime_.rank_count() > 1) {
+        throw Error{ErrorCode::bad_argument, "--time-steps plain runs on one rank only"};
+      }
+      plain_ = std::make_unique<PlainModel>(store_, fields_, problem_);
+    });
     advance_ = [this, begin = state_.time](double goal) {
       const double dt = plain_->step(goal - begin);
       return Advance{begin + plain_->time(), dt, total_};
     };
-  });
+    return;
+  }
+  const SimulationOptions options{.scheme = problem_.scheme,
+                                  .space = problem_.space,
+                                  .steps = settings_.time_steps == "equal" ? Steps::equal : Steps::individual,
+                                  .begin = state_.time,
+                                  .end = until_,
+                                  .step_max = problem_.scheme.gravity.step_max,
+                                  .step_min = settings_.step_min * (until_ - state_.time)};
+  simulation_ = std::make_unique<Simulation>(runtime_.messages(), runtime_.scheduler(), store_, fields_, options);
+  advance_ = [this](double) {
+    const StepReport step = simulation_->step();
+    return Advance{step.time, step.step, step.updated};
+  };
 }
 
 Totals Run::totals() {
@@ -138,6 +155,9 @@ Totals Run::totals() {
 }
 
 void Run::write() {
+  if (simulation_) {
+    simulation_->synchronise();
+  }
   plait::barrier(runtime_.messages());  // HDF5 talks over MPI itself: the network must be quiet
   const std::filesystem::path file = output_ / fmt::format("sph-{:04}.hdf5", snapshots_++);
   const hdf5::SnapshotHeader header = header_of(problem_, state_);

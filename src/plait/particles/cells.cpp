@@ -80,7 +80,7 @@ class Divider {
 /// How far two intervals are apart, given their middles' distance and the sum of their half lengths.
 double gap(double low_a, double high_a, double low_b, double high_b, double period) {
   double between = std::abs((low_a + high_a) - (low_b + high_b)) / 2;
-  if (period > 0) {
+  if (period > 0 && between > period / 2) {
     between = std::abs(between - period * std::round(between / period));
   }
   return std::max(0.0, between - ((high_a - low_a) + (high_b - low_b)) / 2);

@@ -32,7 +32,7 @@ struct Shifts {
       return;
     }
     const double between = moved.middle - fixed.middle;
-    const double nearest = -period * std::round(between / period);
+    const double nearest = 2 * std::abs(between) <= period ? 0.0 : -period * std::round(between / period);
     values[0] = nearest;
     const double space = moved.half + fixed.half + reach;
     if (2 * space > period) {  // a second image may be near, too: the space is small

@@ -72,8 +72,9 @@ Outcome run(std::uint32_t ranks, std::uint32_t workers, Steps steps, double end 
         options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
         options.steps = steps;
         options.end = end;
+        options.scheme.courant = 0.05F;
         options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
-        Simulation simulation{rank.messages(), rank.scheduler(), store, fields, {.courant = 0.05F}, options};
+        Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
         Outcome mine;
         while (!simulation.is_over()) {
           const StepReport report = simulation.step();
@@ -162,10 +163,13 @@ TEST(Simulation, names_a_particle_without_a_smoothing_length) {
       }
       SimulationOptions options;
       options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
-      Simulation simulation{rank.messages(), rank.scheduler(), store, fields, {}, options};
+      Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
       (void)simulation.step();
     });
-    EXPECT_NE(errors[0].find("particle "), std::string::npos) << "the other rank tells it, too: " << errors[0];
+    // The other rank ends, too; which of both it hears of first is a matter of chance.
+    EXPECT_TRUE(errors[0].find("particle ") != std::string::npos ||
+                errors[0].find("another rank failed") != std::string::npos)
+        << errors[0];
     return errors[1];
   };
   std::uint64_t id = 0;

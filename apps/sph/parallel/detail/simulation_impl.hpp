@@ -13,6 +13,7 @@
 
 #include "plait/plait.hpp"
 
+#include "sph/parallel/detail/tree_gravity.hpp"
 #include "sph/parallel/simulation.hpp"
 #include "sph/particle_work.hpp"
 
@@ -37,6 +38,13 @@ struct StepFields {
         begin{store.add_field<Ticks>("begin of step")} {}
 };
 
+/// Particles of a cell whose new steps are short.
+struct Hurried {
+  plait::particles::Box box;
+  float support = 0;     ///< The largest.
+  std::uint8_t bin = 0;  ///< The shortest.
+};
+
 /// What one worker needs for its blocks. Keeps memory.
 struct SphWorker {
   SphWorker(const plait::particles::ShortRangeOptions& density,
@@ -56,6 +64,7 @@ struct SphWorker {
   std::vector<DensitySums> density_sums;
   std::vector<ForceTarget> force_targets;
   std::vector<ForceSums> force_sums;
+  std::vector<Hurried> hurried;
   std::vector<float> masses;
   std::uint64_t sums = 0;
 };
@@ -68,8 +77,7 @@ class Simulation::Impl {
        plait::task::Scheduler& scheduler,
        Particles& store,
        const GasFields& fields,
-       const Scheme& scheme,
-       SimulationOptions options);
+       const SimulationOptions& options);
 
   StepReport step();
   void synchronise() { drift_all(); }
@@ -86,6 +94,7 @@ class Simulation::Impl {
 
   void make_cells();
   void divide();
+  void distribute();
   void start();
   void update_gravity();
   void take_equal_steps();
@@ -105,7 +114,7 @@ class Simulation::Impl {
   void sum_block_forces(const Block& block, SphWorker& worker);
   void limit(const CellWork& work);
   void wake(Particles::Index i, TimeBin bin, Ticks now);
-  [[nodiscard]] std::uint8_t shortest_near(std::uint32_t cell, Ticks now) const;
+  void find_hurried(const CellWork& work, std::vector<Hurried>& all) const;
   /// The active particles of a cell, into the worker's `targets`.
   void find_active(const CellWork& work, SphWorker& worker, std::uint64_t kinds) const;
   [[nodiscard]] SphWorker& worker_of(const CellWork& work) { return *workers_[work.context.worker().value()]; }
@@ -118,13 +127,17 @@ class Simulation::Impl {
   Particles& store_;
   const GasFields fields_;
   const StepFields step_fields_;
-  const Scheme scheme_;
   const SimulationOptions options_;
+  const Scheme& scheme_ = options_.scheme;
   const plait::TimeLine line_;
   const plait::particles::ShortRangeOptions density_search_;
   const plait::particles::ShortRangeOptions force_search_;
   const plait::particles::ShortRangeOptions limit_search_;
   plait::comm::Group all_;
+  plait::particles::Decomposition decomposition_;
+  plait::particles::Domain domain_;
+  plait::particles::Exchange exchange_;
+  std::unique_ptr<TreeGravity> gravity_;  ///< Nothing without gravity.
   Particles ghosts_;
   plait::particles::CellTable table_;
   plait::particles::Halo halo_;
