@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/leaks_allowed.hpp"
 #include "particles/samples.hpp"
 #include "runtime/loopback_run.hpp"
 
@@ -306,6 +307,7 @@ TEST(System, stops_on_all_ranks_when_a_position_is_no_number_and_names_the_parti
   std::vector<std::string> sentences(2);
   try {
     plait::test::run_on_loopback(2, {}, [&](Runtime& runtime) {
+      const data::test::LeaksAllowed leaks;
       Sample sample;
       const std::size_t rank = runtime.self().value();
       test::add_sphere(sample, 20, 10 * rank, 10 * rank + 10);
