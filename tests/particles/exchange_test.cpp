@@ -6,11 +6,14 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
+#include "plait/particles/detail/inside.hpp"
 
 #include "comm/collectives/many_ranks.hpp"
 
@@ -108,6 +111,54 @@ TEST(Exchange, brings_all_home_from_anywhere_at_once) {
       }
       exchanging.exchange(Travel::everywhere);
       EXPECT_EQ(exchanging.check(), 0U);
+    }
+  }
+}
+
+TEST(Exchange, brings_particles_of_a_ring_home) {
+  // The first sector is wider than half a circle, the others are narrower.
+  for (const DomainGrid& grid : {DomainGrid{4, 1, 1}, DomainGrid{2, 2, 2}, DomainGrid{1, 3, 1}}) {
+    ManyRanks ranks{static_cast<std::uint32_t>(grid.ranks()), 1};
+    Exchanging exchanging{ranks, grid, {.coordinates = Coordinates::cylindrical}};
+    std::mt19937_64 random{2};
+    std::uniform_real_distribution<double> some{-3, 3};
+    for (int i = 0; i < 4000; ++i) {
+      exchanging.add(random() % grid.ranks(), {some(random), some(random), some(random)});
+    }
+    for (const Vector& edge : {Vector{-1, 0, 0}, Vector{-1, -0.0, 0}, Vector{1, 0, 0}, Vector{0, 0, 0}}) {
+      exchanging.add(0, edge);
+    }
+    exchanging.exchange(Travel::everywhere);
+    EXPECT_EQ(exchanging.check(), 0U);
+    exchanging.exchange(Travel::neighbors);
+    EXPECT_EQ(exchanging.exchanges[0]->counts().exchanges, 2U);
+    EXPECT_EQ(exchanging.check(), 0U);
+  }
+}
+
+TEST(Exchange, knows_most_of_those_inside_at_a_glance) {
+  std::mt19937_64 random{3};
+  std::uniform_real_distribution<double> some{-3, 3};
+  const Space space{.coordinates = Coordinates::cylindrical};
+  for (const DomainGrid& grid : {DomainGrid{4, 1, 1}, DomainGrid{2, 2, 2}, DomainGrid{1, 3, 1}}) {
+    const std::vector<double> cuts = [&] {
+      std::vector<double> all(grid.x - 1);
+      std::iota(all.begin(), all.end(), -1.0);
+      all.insert(all.end(), std::size_t{grid.x} * (grid.y - 1), 0.5);
+      all.insert(all.end(), std::size_t{grid.x} * grid.y * (grid.z - 1), 0.25);
+      return all;
+    }();
+    for (std::uint32_t rank = 0; rank < grid.ranks(); ++rank) {
+      const Domain domain{grid, Rank{rank}, cuts};
+      const detail::CylindricalInside inside{domain.box()};
+      int missed = 0;
+      for (int i = 0; i < 2000; ++i) {
+        const Vector p{some(random), some(random), some(random)};
+        const bool is_home = !domain.hop(space.place(p));
+        EXPECT_TRUE(is_home || !inside.surely_has(p));
+        missed += is_home && !inside.surely_has(p) ? 1 : 0;
+      }
+      EXPECT_LE(missed, 1);
     }
   }
 }

@@ -13,6 +13,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/coroutine.hpp"
 #include "plait/particles/decompose.hpp"
+#include "plait/particles/detail/inside.hpp"
 
 namespace plait::particles {
 namespace {
@@ -148,6 +149,8 @@ void Exchange::Impl::search_piece(std::uint32_t piece) {
   found.clear();
   const std::span<Vector> positions = store_.positions();
   const bool wraps = space_.is_periodic();
+  const bool is_cylindrical = space_.coordinates == Coordinates::cylindrical;
+  const detail::CylindricalInside inside{domain_->box()};
   const std::size_t first = positions.size() * piece / found_.size();
   const std::size_t last = positions.size() * (piece + std::size_t{1}) / found_.size();
   for (std::size_t i = first; i < last; ++i) {
@@ -156,6 +159,9 @@ void Exchange::Impl::search_piece(std::uint32_t piece) {
     }
     if (wraps) {
       positions[i] = space_.wrap(positions[i]);
+    }
+    if (is_cylindrical && inside.surely_has(positions[i])) {
+      continue;
     }
     if (const std::optional<Hop> hop = domain_->hop(space_.place(positions[i]))) {
       found.push_back({static_cast<Index>(i), *hop});
