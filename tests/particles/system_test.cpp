@@ -242,6 +242,31 @@ TEST_P(OnRanks, short_range_sums_meet_every_near_pair_once_also_through_periodic
   }
 }
 
+TEST_P(OnRanks, forces_in_a_periodic_box_are_those_of_nearest_images_in_every_mode) {
+  const Space space{.root = {{-1, -1, -1}, {1, 1, 1}}, .periodic = {true, true, true}};
+  Sample all;
+  test::add_sphere(all, 1'000);
+  std::vector<Vector> expected(1'000);
+  constexpr double cutoff = 0.6;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    for (std::size_t j = 0; j < expected.size(); ++j) {
+      const Vector d = space.nearest(all.store.positions()[j] - all.store.positions()[i]);
+      const double r = length(d);
+      if (i != j && r < cutoff) {
+        expected[i] += (1e-3 / (r * r * r)) * d;
+      }
+    }
+  }
+  for (const LetMode mode : {LetMode::all_to_all, LetMode::exact, LetMode::fast}) {
+    Job sphere = job();
+    sphere.system.space = space;
+    sphere.force.theta = 0;
+    sphere.force.cutoff = cutoff;
+    sphere.force.lets = mode;
+    EXPECT_LT(test::rms_error(compute(sphere).accelerations, expected), 1e-10);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Counts,
                          OnRanks,
                          testing::Values(std::tuple{1U, 1U},

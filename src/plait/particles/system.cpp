@@ -104,11 +104,12 @@ class System::Impl {
   PhaseTimes phases_noted_{};  ///< Of `times_`, in the trace already.
   std::uint64_t updates_ = 0;  ///< Since trees were made.
   bool has_trees_ = false;
+  std::uint64_t next_cut_ = 0;  ///< The step from which on domains may be cut again.
 
   std::optional<task::Graph> graph_;
   std::vector<Task> first_tasks_;  ///< What a step begins with,
   std::vector<Task> decomposing_;  ///< in some steps this,
-  std::vector<Task> exchanging_;   ///< in those that build trees this,
+  std::vector<Task> exchanging_;   ///< in those that build trees this, which also brings positions into the root box,
   std::vector<Task> building_;     ///< either this
   std::vector<Task> refreshing_;   ///< or that,
   std::vector<Task> summing_;      ///< sums,
@@ -144,27 +145,27 @@ void System::Impl::build_graph() {
   graph_.emplace();
   Task begin = graph_->join("step");
   first_tasks_ = {begin};
-  Task moved = add_hooks(before_, begin, first_tasks_);
+  const Task moved = add_hooks(before_, begin, first_tasks_);
+  Task arrived = moved;
   if (options_.space.is_periodic()) {
-    moved = add_for_pieces(
+    arrived = add_for_pieces(
         "wrap",
         [this](Particles& store, std::size_t first, std::size_t last) {
           for (Vector& position : store.positions().subspan(first, last - first)) {
             position = options_.space.wrap(position);
           }
         },
-        moved);
-    first_tasks_.push_back(moved);
+        arrived);
+    exchanging_.push_back(arrived);
   }
   Task summed = graph_->task("summed", [this] {
     for (const auto& function : when_summed_) {
       function();
     }
   });
-  Task arrived = moved;
   if (is_parallel()) {
-    add_decomposition(moved);
-    arrived = add_exchange(moved);
+    add_decomposition(arrived);
+    arrived = add_exchange(arrived);
   }
   add_sums(moved, arrived, summed);
   last_tasks_.push_back(summed);
@@ -212,7 +213,7 @@ Task System::Impl::add_exchange(Task after) {
   search.after(after).after(decomposing_.front());  // which reads what this wraps
   move.after(search);
   take.after(move);
-  exchanging_ = {search, move, take};
+  exchanging_.insert(exchanging_.end(), {search, move, take});
   return take;
 }
 
@@ -312,8 +313,11 @@ void System::Impl::run(bool is_step) {
     distribute();
   }
   const bool builds = !has_trees_ || ++updates_ >= options_.steps_between_trees;
-  const bool decomposes = is_parallel() && is_step && options_.steps_between_decompositions > 0 &&
-                          steps_ % options_.steps_between_decompositions == 0;
+  const bool decomposes =
+      is_parallel() && is_step && builds && options_.steps_between_decompositions > 0 && steps_ >= next_cut_;
+  if (decomposes) {
+    next_cut_ = steps_ + options_.steps_between_decompositions;
+  }
   std::vector<Task> active;
   const auto add_all = [&active](std::span<const Task> tasks) {
     active.insert(active.end(), tasks.begin(), tasks.end());
