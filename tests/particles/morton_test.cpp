@@ -3,6 +3,7 @@
 
 #include <limits>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -36,9 +37,29 @@ TEST(Morton, counts_common_levels) {
   EXPECT_EQ(common_levels(5, 5), morton_levels);
   EXPECT_EQ(common_levels(0, 1), morton_levels - 1);
   EXPECT_EQ(common_levels(0, MortonKey{1} << 62), 0);
+  EXPECT_EQ(common_levels(0, MortonKey{1} << far_bit), -1);
+}
+TEST(KeySpace, keeps_the_order_of_all_others_when_one_is_far) {
+  std::vector<Vector> positions;
+  Box box;
+  for (int i = 0; i < 1000; ++i) {
+    positions.push_back({0.1 * (i % 10), 0.1 * (i / 10 % 10), 0.1 * (i / 100)});
+    box.include(positions.back());
+  }
+  const KeySpace evenly{box, positions};
+  EXPECT_EQ(evenly.key_of(positions[123]), KeyCube{box}.key_of(positions[123]));
+  positions.push_back({1e12, 0, 0});
+  box.include(positions.back());
+  const KeySpace with_far{box, positions};
+  EXPECT_EQ(with_far.key_of(positions.back()) >> far_bit, 1U);
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(with_far.key_of(positions[i]) >> far_bit, 0U);
+    EXPECT_LT(common_levels(with_far.key_of(positions[i]), with_far.key_of(positions[(i + 1) % 1000])), 12);
+  }
 }
 TEST(BoundingBox, names_the_particle_that_is_nowhere) {
-  for (const double bad : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
+  for (const double bad :
+       {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -2 * position_max}) {
     Particles particles;
     particles.add(3);
     particles.positions()[1].y = bad;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <mutex>
 #include <numbers>
 #include <string>
@@ -328,7 +330,89 @@ TEST(System, hands_near_pairs_to_the_program_across_ranks) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(System, stops_on_all_ranks_when_a_position_is_no_number_and_names_the_particle) {
+/// Whom each particle has within `reach`, and how all pull each other, when `move` has placed them; by id.
+struct Met {
+  std::vector<float> neighbours;
+  std::vector<Vector> accelerations;
+};
+Met meet(std::size_t count, const Space& space, const std::function<void(Sample&)>& move) {
+  constexpr std::uint32_t ranks = 3;
+  Met met{std::vector<float>(count), std::vector<Vector>(count)};
+  std::mutex mutex;
+  plait::test::run_on_loopback(ranks, {}, [&](Runtime& runtime) {
+    const std::size_t rank = runtime.self().value();
+    Sample sample;
+    const Field<float> reach = sample.store.add_field<float>("reach");
+    const Field<float> neighbours = sample.store.add_field<float>("neighbours");
+    test::add_sphere(sample, count, count * rank / ranks, count * (rank + 1) / ranks);
+    std::ranges::fill(sample.store[reach], 0.3F);
+    move(sample);
+    System system{runtime.messages(), runtime.scheduler(), sample.store, {.space = space}};
+    system.add_long_range(
+        {.charge = sample.mass, .acceleration = sample.acceleration, .potential = sample.potential, .softening = 0.1});
+    system.add_short_range({.reach = reach}, {neighbours}, [&](const Block& block) {
+      for (std::size_t i = 0; i < block.targets.size(); ++i) {
+        for (std::size_t j = 0; j < block.sources.size(); ++j) {
+          const float dx = block.sources.x()[j] - block.targets.x()[i];
+          const float dy = block.sources.y()[j] - block.targets.y()[i];
+          const float dz = block.sources.z()[j] - block.targets.z()[i];
+          sample.store[neighbours][block.targets.places()[i]] += dx * dx + dy * dy + dz * dz < 0.09F ? 1 : 0;
+        }
+      }
+    });
+    system.update();
+    system.step();
+    const std::lock_guard lock{mutex};
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      met.neighbours[sample.store.ids()[i]] = sample.store[neighbours][i];
+      met.accelerations[sample.store.ids()[i]] = sample.store[sample.acceleration][i];
+    }
+  });
+  return met;
+}
+
+TEST(System, goes_on_with_all_particles_at_one_place) {
+  const Met met = meet(300, {}, [](Sample& sample) { std::ranges::fill(sample.store.positions(), Vector{1, 2, 3}); });
+  for (std::size_t i = 0; i < 300; ++i) {
+    EXPECT_EQ(met.neighbours[i], 300);
+    EXPECT_LT(length(met.accelerations[i]), 1e-12);
+  }
+}
+
+TEST(System, goes_on_in_a_box_that_is_a_single_cell) {
+  const Space box{.root = {{-1, -1, -1}, {1, 1, 1}}, .periodic = {true, true, true}};
+  const Met met = meet(8, box, [](Sample& sample) {
+    for (std::size_t i = 0; i < sample.store.size(); ++i) {
+      const auto id = static_cast<double>(sample.store.ids()[i]);
+      sample.store.positions()[i] = {0.99 - 0.02 * id, -1, 1 - 1e-9};  // on both sides of corners
+    }
+  });
+  EXPECT_EQ(met.neighbours, std::vector<float>(8, 8));
+}
+
+TEST(System, goes_on_when_a_particle_runs_away) {
+  constexpr std::size_t count = 2'000;
+  constexpr std::uint64_t runaway = 7;
+  Sample all;
+  test::add_sphere(all, count);
+  for (const double place : {50.0, 1e5, 1e12}) {
+    const Vector away{place, -place, 2 * place};
+    const Met met = meet(count, {}, [&](Sample& sample) {
+      const auto found = std::ranges::find(sample.store.ids(), runaway);
+      if (found != sample.store.ids().end()) {
+        sample.store.positions()[static_cast<std::size_t>(found - sample.store.ids().begin())] = away;
+      }
+    });
+    EXPECT_EQ(met.neighbours[runaway], 1);
+    EXPECT_NEAR(length(met.accelerations[runaway]), 1 / dot(away, away), 0.1 / dot(away, away));
+    all.store.positions()[runaway] = away;
+    EXPECT_LT(test::rms_error(met.accelerations, test::direct_accelerations(all, 0.1)), 1e-3);
+  }
+}
+
+class NowhereTest : public testing::TestWithParam<double> {};
+
+TEST_P(NowhereTest, stops_all_ranks_and_names_the_particle) {
   std::vector<std::string> sentences(2);
   try {
     plait::test::run_on_loopback(2, {}, [&](Runtime& runtime) {
@@ -337,7 +421,7 @@ TEST(System, stops_on_all_ranks_when_a_position_is_no_number_and_names_the_parti
       const std::size_t rank = runtime.self().value();
       test::add_sphere(sample, 20, 10 * rank, 10 * rank + 10);
       if (rank == 1) {
-        sample.store.positions()[3].x = std::nan("");
+        sample.store.positions()[3].x = GetParam();
       }
       System system{runtime.messages(), runtime.scheduler(), sample.store};
       system.add_long_range(
@@ -356,6 +440,15 @@ TEST(System, stops_on_all_ranks_when_a_position_is_no_number_and_names_the_parti
     EXPECT_NE(sentence.find("particle 13 is at"), std::string::npos) << sentence;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(System,
+                         NowhereTest,
+                         testing::Values(std::numeric_limits<double>::quiet_NaN(),
+                                         std::numeric_limits<double>::infinity(),
+                                         -std::numeric_limits<double>::infinity()),
+                         [](const auto& place) {
+                           return place.index == 0 ? "nan" : place.index == 1 ? "infinite" : "negative_infinite";
+                         });
 
 }  // namespace
 }  // namespace plait::particles

@@ -29,6 +29,7 @@ struct Box {
     return low.x <= b.low.x && low.y <= b.low.y && low.z <= b.low.z && b.high.x <= high.x && b.high.y <= high.y &&
            b.high.z <= high.z;
   }
+  [[nodiscard]] constexpr bool contains(const Vector& p) const { return contains(Box{p, p}); }
 };
 
 /// Squared distance from `p` to the nearest point of `box`; 0 inside.

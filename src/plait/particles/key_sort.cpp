@@ -63,7 +63,7 @@ void sort_keys(std::span<KeyedIndex> items, std::span<KeyedIndex> scratch) {
   // Two more levels than n bodies need in a plane; the few that then still share a cell are sorted apart.
   const int levels = static_cast<int>(std::bit_width(items.size())) / 2 + 2;
   const int passes = std::min((3 * levels + digit_bits - 1) / digit_bits, 6);
-  const int lowest = std::max(3 * morton_levels - passes * digit_bits, 0);
+  const int lowest = std::max(far_bit + 1 - passes * digit_bits, 0);
   std::span<KeyedIndex> from = items;
   std::span<KeyedIndex> to = scratch;
   for (int pass = 0; pass < passes; ++pass) {

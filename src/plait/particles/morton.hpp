@@ -9,9 +9,11 @@
 
 namespace plait::particles {
 
-/// The place of a particle on the space-filling curve: 21 bits an axis, interleaved, x highest.
+/// The place of a particle on the space-filling curve: 21 bits an axis, interleaved, x highest. The bit above says that
+/// it is of the particles far from all others (`KeySpace`).
 using MortonKey = std::uint64_t;
 inline constexpr int morton_levels = 21;
+inline constexpr int far_bit = 3 * morton_levels;
 
 /// The cube that keys divide. It hangs at the lower corner of the particles' box, so that the middle plane of a
 /// thin ring is no plane of division.
@@ -25,10 +27,33 @@ struct KeyCube {
   [[nodiscard]] MortonKey key_of(const Vector& p) const;
 };
 
-/// The tight box of all positions. Throws: `Error` when a position is not finite.
+/// Gives keys to particles of which a few may be far from all others: cells would otherwise be as large as where all
+/// others are, and these without order.
+class KeySpace {
+ public:
+  KeySpace() = default;
+  /// `all` is the box of all `positions`. Cost: O(1), it looks at a sample.
+  KeySpace(const Box& all, std::span<const Vector> positions);
+
+  [[nodiscard]] MortonKey key_of(const Vector& p) const {
+    return !has_far_ || crowd_box_.contains(p) ? crowd_.key_of(p) : MortonKey{1} << far_bit | far_.key_of(p);
+  }
+
+ private:
+  KeyCube crowd_{Box{}};
+  KeyCube far_{Box{}};
+  Box crowd_box_;
+  bool has_far_ = false;
+};
+
+/// How far from the origin a particle may be along an axis: squares and their products must fit single precision.
+inline constexpr double position_max = 1e15;
+
+/// The tight box of all positions. Throws: `Error` that names a particle whose position is not finite, or beyond
+/// `position_max`.
 [[nodiscard]] Box bounding_box(const Particles& particles);
 
-/// The bits that all keys from `first` to `last` share with both, in levels; both sorted.
+/// The bits that all keys from `first` to `last` share with both, in levels; both sorted. -1: some are far from others.
 [[nodiscard]] int common_levels(MortonKey first, MortonKey last);
 
 }  // namespace plait::particles

@@ -29,9 +29,11 @@ class Builder {
 
   void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
     const int level = common_levels(keys_[first].key, keys_[last - 1].key);
-    const bool leaf = last - first <= options_.leaf_bodies_max || level == morton_levels;
-    const bool new_batch = within == Within::none && (leaf || last - first <= options_.batch_bodies_max);
-    const bool new_group = within != Within::group && (leaf || last - first <= options_.group_bodies_max);
+    // Places in a batch are relative to its centre, in single precision: those who are far get batches of their own.
+    const bool mixed = level < 0;
+    const bool leaf = !mixed && (last - first <= options_.leaf_bodies_max || level == morton_levels);
+    const bool new_batch = !mixed && within == Within::none && (leaf || last - first <= options_.batch_bodies_max);
+    const bool new_group = !mixed && within != Within::group && (leaf || last - first <= options_.group_bodies_max);
     const std::size_t batch = out_.batches.size();
     const std::size_t group = out_.groups.size();
     if (new_batch) {
@@ -169,7 +171,7 @@ void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, s
   expect(store.size() < bodies_max, "a node counts its bodies in 30 bits");
   options_ = options;
   pieces_ = pieces;
-  cube_ = KeyCube{box};
+  keys_of_ = KeySpace{box, std::as_const(store).positions()};
   store_ = &store;
   const std::size_t n = store.size();
   from_.resize(n);
@@ -184,7 +186,7 @@ void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, s
 void Tree::sort_chunk(std::uint32_t piece) {
   const std::size_t n = keys_.size();
   for (std::size_t i = n * piece / pieces_; i < n * (piece + 1) / pieces_; ++i) {
-    keys_[i] = {cube_.key_of(std::as_const(*store_).positions()[i]), static_cast<std::uint32_t>(i)};
+    keys_[i] = {keys_of_.key_of(std::as_const(*store_).positions()[i]), static_cast<std::uint32_t>(i)};
   }
   sort_.front().sort_chunk(piece);
 }

@@ -155,7 +155,7 @@ class Tree {
 
   TreeOptions options_;
   std::uint32_t pieces_ = 1;
-  KeyCube cube_{Box{}};
+  KeySpace keys_of_;
   Particles* store_ = nullptr;
   std::vector<Particles::Index> from_;  ///< Where each particle stood.
   std::vector<KeyedIndex> keys_;
