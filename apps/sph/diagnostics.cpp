@@ -12,10 +12,10 @@ Totals& Totals::operator+=(const Totals& b) {
 
 Totals totals_of(const Particles& store, const GasFields& fields) {
   Totals totals{.kept = plait::particles::conserved(
-                    store, {.mass = fields.mass, .velocity = fields.velocity, .potential = fields.potential})};
+                    store, {.mass = fields.mass, .velocity = fields.velocity_now, .potential = fields.potential})};
   const auto mass = store[fields.mass];
-  const auto velocity = store[fields.velocity];
-  const auto energy = store[fields.energy];
+  const auto velocity = store[fields.velocity_now];
+  const auto energy = store[fields.energy_now];
   const auto kind = store[Particles::kind];
   for (std::size_t i = 0; i < store.size(); ++i) {
     totals.thermal += kind[i] == gas_kind ? mass[i] * static_cast<double>(energy[i]) : 0;

@@ -92,7 +92,7 @@ std::vector<double> sod_sums(const Problem& problem, const Gas& gas, double time
       const double volume = gas.mass[i] / static_cast<double>(gas.density[i]);
       sums[0] += volume * std::abs(static_cast<double>(gas.density[i]) - exact.density);
       sums[1] += volume * exact.density;
-      sums[2] += volume * std::abs(gas.velocity[i].x - exact.speed);
+      sums[2] += volume * std::abs(gas.velocity_now[i].x - exact.speed);
       sums[3] += volume;
     }
   }
@@ -105,7 +105,7 @@ std::vector<double> gresho_sums(const Problem& problem, const Gas& gas) {
     const Vector at = gas.position[i] - problem.origin;
     const double r = std::hypot(at.x, at.y);
     if (r < 0.5 && r > 0) {
-      sums[0] += std::abs((at.x * gas.velocity[i].y - at.y * gas.velocity[i].x) / r - gresho_at(r).speed);
+      sums[0] += std::abs((at.x * gas.velocity_now[i].y - at.y * gas.velocity_now[i].x) / r - gresho_at(r).speed);
       sums[1] += 1;
     }
   }
@@ -116,7 +116,7 @@ std::vector<double> gresho_sums(const Problem& problem, const Gas& gas) {
 std::vector<double> sedov_sums(const Problem& problem, const Gas& gas) {
   std::vector<double> sums(2);
   for (std::size_t i = 0; i < gas.count; ++i) {
-    const double energy = gas.mass[i] * dot(gas.velocity[i], gas.velocity[i]);
+    const double energy = gas.mass[i] * dot(gas.velocity_now[i], gas.velocity_now[i]);
     sums[0] += energy * length(gas.position[i] - problem.origin);
     sums[1] += energy;
   }
@@ -129,7 +129,7 @@ const Shells plummer_shells{8};
 /// The part of Plummer's sphere of problem "plummer" within `r`.
 double plummer_part(double r) {
   const double scale = 3 * M_PI / 16;
-  return (std::pow(r * r / (r * r + scale * scale), 1.5) - 0.001) / 0.989;
+  return std::pow(r * r / (r * r + scale * scale), 1.5) / 0.999;
 }
 
 std::vector<double> plummer_sums(const Problem& problem, const Gas& gas) {

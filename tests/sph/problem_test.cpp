@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "sph/profile.hpp"
+
 namespace sph {
 namespace {
 
@@ -71,6 +73,24 @@ TEST(Problem, plummers_sphere_is_in_equilibrium) {
   });
   EXPECT_NEAR(kinetic, 0.25, 0.01);  // a quarter in Henon's units
   EXPECT_NEAR(within, 0.5, 0.01);
+}
+
+TEST(Problem, profiles_begin_as_the_exact_solution_does) {
+  const Problem problem = make_problem("gresho", {.resolution = 24});
+  Particles store;
+  const GasFields fields{store};
+  add_particles(problem, store, fields, 0, 1);
+  const Gas gas{store, fields};
+  std::fill_n(gas.density, gas.count, 1.0F);
+  const std::vector<ProfileRow> rows = make_profile(problem, profile_sums(problem, gas), 0);
+  ASSERT_GT(rows.size(), 50U);
+  for (const ProfileRow& row : rows) {
+    ASSERT_TRUE(row.exact);
+    EXPECT_NEAR(row.mean.density, row.exact->density, 1e-6);
+    EXPECT_NEAR(row.mean.speed, row.exact->speed, 0.01);
+    EXPECT_NEAR(row.mean.pressure, row.exact->pressure, 0.02);
+  }
+  EXPECT_TRUE(profile_sums(make_problem("two-bodies", {}), gas).empty());
 }
 
 TEST(Problem, an_unknown_name_is_told_with_the_known_ones) {

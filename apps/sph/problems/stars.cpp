@@ -12,6 +12,8 @@ namespace sph {
 namespace {
 
 constexpr double two_bodies_eccentricity = 0.5;
+/// Of the mass of Plummer's sphere, which has no end.
+constexpr double plummer_part = 0.999;
 
 Vector direction(plait::Random& random) {
   const double z = 2 * random.unit() - 1;
@@ -37,25 +39,31 @@ Problem make_plummer(const ProblemOptions& options) {
   Problem problem;
   const std::uint64_t count = std::uint64_t{options.resolution} * 1000;
   const double scale = 3 * M_PI / 16;  // Henon's units: mass 1, energy -1/4, crossing time 2 sqrt(2)
-  problem.space.root = {{-10, -10, -10}, {10, 10, 10}};
+  problem.space.root = {{-25, -25, -25}, {25, 25, 25}};
   problem.time_end = 20 * std::sqrt(2.0);
   problem.scheme.gravity = {
-      .constant = 1, .softening = 0.5 * scale / std::cbrt(static_cast<double>(count)), .step_max = 0.02};
+      .constant = 1, .softening = 0.5 * scale / std::cbrt(static_cast<double>(count)), .step_max = 0.04};
   problem.visit = [=, seed = options.seed](const std::function<void(const Sample&)>& use) {
-    plait::Random random{seed};
-    // Every star has a twin opposite to it, so that the sphere neither drifts nor turns.
-    for (std::uint64_t i = 0; i < count; i += 2) {
-      const double part = 0.001 + 0.989 * (static_cast<double>(i) + 1) / static_cast<double>(count);  // evenly in mass
-      const double r = scale / std::sqrt(std::pow(part, -2.0 / 3) - 1);
-      const Vector at = r * direction(random);
-      const double escape = std::sqrt(2.0) * std::pow(r * r + scale * scale, -0.25);
-      const Vector velocity = speed_ratio(random) * escape * direction(random);
-      const double mass = 1 / static_cast<double>(count);
-      use({.position = at, .velocity = velocity, .mass = mass, .kind = dark_kind});
-      if (i + 1 < count) {
-        use({.position = -1 * at, .velocity = -1 * velocity, .mass = mass, .kind = dark_kind});
+    const double mass = 1 / static_cast<double>(count);
+    const auto visit = [&](const auto& take) {
+      plait::Random random{seed};
+      // Every star has a twin opposite to it, so that the sphere neither drifts nor turns.
+      for (std::uint64_t i = 0; i < count; i += 2) {
+        const double part = plummer_part * (static_cast<double>(i) + 1) / static_cast<double>(count);  // evenly in mass
+        const double r = scale / std::sqrt(std::pow(part, -2.0 / 3) - 1);
+        const Vector at = r * direction(random);
+        const double escape = std::sqrt(2.0) * std::pow(r * r + scale * scale, -0.25);
+        take(at, speed_ratio(random) * escape * direction(random));
       }
-    }
+    };
+    // By chance the stars would be too fast or too slow for their gravity, and the whole sphere would breathe.
+    double kinetic = 0;
+    visit([&](const Vector&, const Vector& velocity) { kinetic += mass * dot(velocity, velocity); });
+    const double scaling = std::sqrt(0.25 / kinetic);
+    visit([&](const Vector& at, const Vector& velocity) {
+      use({.position = at, .velocity = scaling * velocity, .mass = mass, .kind = dark_kind});
+      use({.position = -1 * at, .velocity = -scaling * velocity, .mass = mass, .kind = dark_kind});
+    });
   };
   return problem;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "sph/known_answer.hpp"
 #include "sph/parallel/simulation.hpp"
 #include "sph/plain_model.hpp"
+#include "sph/profile.hpp"
 #include "sph/program/files.hpp"
 #include "support/agree.hpp"
 #include "support/output_folder.hpp"
@@ -35,6 +37,8 @@ using Clock = std::chrono::steady_clock;
 
 /// Some files of other programs say nothing of how long a run is.
 constexpr double no_end = 0;
+/// Of statistics.txt, evenly in time.
+constexpr double totals_lines = 100;
 
 /// What a step has done, on all ranks.
 struct Advance {
@@ -61,7 +65,9 @@ class Run {
   void open_log();
   void log(const Advance& step, double milliseconds);
   [[nodiscard]] Totals totals();
+  void log_totals();
   void judge_end();
+  void write_profile(std::span<const ProfileRow> rows);
 
   plait::Runtime& runtime_;
   plait::Group group_{runtime_.messages(), plait::CommId{7}};
@@ -81,6 +87,7 @@ class Run {
   std::unique_ptr<Simulation> simulation_;
   std::function<Advance(double goal)> advance_;
   std::ofstream log_;
+  std::ofstream totals_log_;
 };
 
 void Run::start() {
@@ -182,6 +189,17 @@ void Run::open_log() {
                       "dt",
                       "updates",
                       "wall-clock[ms]");
+  totals_log_.open(output_ / "statistics.txt");
+  totals_log_ << fmt::format("# {:>12} {:>14} {:>14} {:>14} {:>15} {:>15} {:>12} {:>12} {:>12}\n",
+                             "time",
+                             "mass",
+                             "kinetic",
+                             "thermal",
+                             "potential",
+                             "energy",
+                             "momentum x",
+                             "momentum y",
+                             "momentum z");
 }
 
 void Run::log(const Advance& step, double milliseconds) {
@@ -191,12 +209,61 @@ void Run::log(const Advance& step, double milliseconds) {
   }
 }
 
+/// What the laws of motion keep, and into what it turns meanwhile.
+void Run::log_totals() {
+  if (simulation_) {
+    simulation_->synchronise();
+  }
+  const Totals now = totals();
+  if (is_first_) {
+    const Vector& momentum = now.kept.momentum;
+    totals_log_ << fmt::format(
+        "{:>14.8e} {:>14.8e} {:>14.8e} {:>14.8e} {:>15.8e} {:>15.8e} {:>12.4e} {:>12.4e} {:>12.4e}\n",
+        state_.time,
+        now.kept.mass,
+        now.kept.kinetic,
+        now.thermal,
+        now.kept.potential,
+        now.energy(),
+        momentum.x,
+        momentum.y,
+        momentum.z);
+    totals_log_.flush();
+  }
+}
+
+/// For pictures: a line for each place.
+void Run::write_profile(std::span<const ProfileRow> rows) {
+  std::ofstream file{output_ / "profile.csv"};
+  file << fmt::format("# plait-sph, problem {}, {} particles, time {}\n", problem_.name, total_, state_.time)
+       << "place,particles,density,density_scatter,speed,pressure,exact_density,exact_speed,exact_pressure\n";
+  for (const ProfileRow& row : rows) {
+    file << fmt::format("{:.6g},{},{:.6g},{:.6g},{:.6g},{:.6g}",
+                        row.place,
+                        row.particles,
+                        row.mean.density,
+                        row.density_scatter,
+                        row.mean.speed,
+                        row.mean.pressure);
+    if (row.exact) {
+      file << fmt::format(",{:.6g},{:.6g},{:.6g}\n", row.exact->density, row.exact->speed, row.exact->pressure);
+    } else {
+      file << ",,,\n";
+    }
+  }
+}
+
 void Run::judge_end() {
   const Totals now = totals();
+  std::vector<double> profile = profile_sums(problem_, Gas{store_, fields_});
+  plait::all_reduce(group_, std::span{profile}).wait();
   std::vector<double> all = answer_sums(problem_, Gas{store_, fields_}, state_.time);
   plait::all_reduce(group_, std::span{all}).wait();
   if (!is_first_) {
     return;
+  }
+  if (!profile.empty()) {
+    write_profile(make_profile(problem_, profile, state_.time));
   }
   std::vector<Finding> findings = judge_totals(problem_, state_.begin, now);
   const std::vector<Finding> answer = judge(problem_, all, state_.time);
@@ -212,7 +279,7 @@ void Run::judge_end() {
   const double whole = static_cast<double>(total_) * static_cast<double>(state_.step);
   fmt::print(
       "{:.3g} particles updated in {:.3g} s: {:.3g} a second and core; {:.1f} % of what equal steps as short would "
-      "have been\nsnapshots and timesteps.txt are in {}\n",
+      "have been\nsnapshots, timesteps.txt and statistics.txt are in {}\n",
       static_cast<double>(updated_),
       seconds_,
       static_cast<double>(updated_) / seconds_ / (runtime_.rank_count() * runtime_.worker_count()),
@@ -228,8 +295,10 @@ void Run::operator()() {
   }
   open_log();
   write();
+  log_totals();
   app::ProgressBar bar{1000, is_first_, "thousandths"};
   const double begin = state_.time;
+  double logged = 0;
   std::uint64_t steps_left = settings_.steps.value_or(std::numeric_limits<std::uint64_t>::max());
   const std::uint32_t parts = std::max(settings_.snapshots, 1U);
   for (std::uint32_t part = 1; part <= parts && steps_left > 0; ++part) {
@@ -244,7 +313,12 @@ void Run::operator()() {
       --steps_left;
       updated_ += step.updated;
       log(step, 1000 * took.count());
-      bar.update(static_cast<std::uint64_t>(1000 * (state_.time - begin) / (until_ - begin)));
+      const double done = (state_.time - begin) / (until_ - begin);
+      bar.update(static_cast<std::uint64_t>(1000 * done));
+      if (done >= (logged + 1) / totals_lines) {
+        logged = std::floor(done * totals_lines);
+        log_totals();
+      }
     }
     bar.clear();
     write();
