@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Particle updates a second of gas by smoothed particles, and what a step costs in which few particles are updated: a
+// periodic box of gas with a small hot ball in it, whose particles need steps a sixteenth as long as those of the rest.
+#include <cmath>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/plait.hpp"
+
+#include "sph/pair_sums.hpp"
+#include "sph/parallel/simulation.hpp"
+#include "support/report.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+using plait::particles::Particles;
+using plait::particles::Vector;
+
+constexpr std::uint32_t threads = 2;
+
+class Workers {
+ public:
+  Workers() : scheduler_{endpoint_, recorder_, {.worker_count = threads}} {}
+  [[nodiscard]] plait::task::Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] plait::comm::Endpoint& messages() { return endpoint_; }
+
+ private:
+  plait::SteadyClock clock_;
+  plait::trace::Recorder recorder_{clock_};
+  plait::net::LoopbackNetwork network_{1};
+  std::unique_ptr<plait::net::Driver> driver_{network_.driver(plait::Rank{0})};
+  plait::comm::Endpoint endpoint_{*driver_, recorder_};
+  plait::task::Scheduler scheduler_;
+};
+
+/// `edge`^3 particles of about equal distances; of those in the middle, `hot_share` of all are hot.
+void fill(Particles& store, const sph::GasFields& fields, std::size_t edge, double hot_share) {
+  std::mt19937_64 random{1};
+  std::uniform_real_distribution<double> shake{-0.1, 0.1};
+  const double distance = 1 / static_cast<double>(edge);
+  const double radius = std::cbrt(hot_share * 3 / (4 * M_PI));
+  const auto place = [&](std::size_t i) { return (static_cast<double>(i) + 0.5 + shake(random)) * distance; };
+  const std::size_t count = edge * edge * edge;
+  store.add(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const Vector at{place(i % edge), place(i / edge % edge), place(i / edge / edge)};
+    const Vector from = at - Vector{0.5, 0.5, 0.5};
+    store.positions()[i] = at;
+    store.ids()[i] = i;
+    store[fields.mass][i] = 1 / static_cast<double>(count);
+    store[fields.smoothing][i] = static_cast<float>(1.2 * distance);
+    store[fields.energy][i] = length(from) < radius ? 256 * 1.5F : 1.5F;
+  }
+}
+
+struct Times {
+  std::vector<double> full;       ///< Seconds of a step that updates all particles.
+  std::vector<double> full_sums;  ///< Density sums of these, for each particle.
+  std::vector<double> few;        ///< Of one that updates about 1 %,
+  std::vector<double> few_share;  ///< and what it updates, as a share of all.
+  std::vector<double> cells;      ///< Making cells anew, and the step after it.
+  double updates = 0;
+  double steps = 0;
+};
+
+Times measure(Workers& workers, std::size_t edge, int full_steps) {
+  Particles store;
+  const sph::GasFields fields{store};
+  fill(store, fields, edge, 0.006);
+  sph::SimulationOptions options;
+  options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
+  options.end = 1;
+  sph::Simulation simulation{workers.messages(), workers.scheduler(), store, fields, options};
+  const auto count = static_cast<double>(store.size());
+  Times times;
+  while (static_cast<int>(times.full.size()) < full_steps && times.steps < 2000) {
+    const bench::Stopwatch watch;
+    const sph::StepReport report = simulation.step();
+    const double seconds = watch.microseconds() * 1e-6;
+    const double share = static_cast<double>(report.updated) / count;
+    times.updates += static_cast<double>(report.updated);
+    ++times.steps;
+    if (report.made_cells) {
+      times.cells.push_back(seconds);
+    } else if (share > 0.999) {
+      times.full.push_back(seconds);
+      times.full_sums.push_back(static_cast<double>(report.density_sums) / count);
+    } else if (share > 0.005 && share < 0.015) {
+      times.few.push_back(seconds);
+      times.few_share.push_back(share);
+    }
+  }
+  return times;
+}
+
+void add_rows(bench::Report& report, const Times& times, std::size_t edge) {
+  const double count = static_cast<double>(edge * edge * edge);
+  const std::map<std::string, std::string> params{{"particles", fmt::format("{:.0f}", count)},
+                                                  {"threads", std::to_string(threads)},
+                                                  {"vectors", sph::vector_target()}};
+  if (times.full.empty() || times.few.empty()) {
+    report.note(fmt::format("{} full steps and {} small ones of {} in all: too few to tell",
+                            times.full.size(),
+                            times.few.size(),
+                            times.steps));
+    return;
+  }
+  std::vector<double> rates;
+  for (const double seconds : times.full) {
+    rates.push_back(count / seconds / threads);
+  }
+  report.add({"updates, in full steps", params, bench::spread_of(rates), "1/s/core", "", {}, "", {}});
+  const bench::Spread full = bench::spread_of(times.full);
+  report.add({"full step", params, full, "s", "", {}, "", {}});
+  std::vector<double> ratios;
+  for (const double seconds : times.few) {
+    ratios.push_back(100 * seconds / full.median);
+  }
+  report.add({"small step, of a full one", params, bench::spread_of(ratios), "%", "", {}, "at most", 3});
+  report.note(fmt::format("small steps update {:.2f} % of the particles; a density takes {:.2f} sums over neighbours",
+                          100 * bench::spread_of(times.few_share).median,
+                          bench::spread_of(times.full_sums).median));
+  report.note(fmt::format(
+      "{:.0f} steps made {:.3g} updates, {:.1f} % of what equal steps would make; cells were made anew {} times, "
+      "a step with that takes {:.3f} s",
+      times.steps,
+      times.updates,
+      100 * times.updates / times.steps / count,
+      times.cells.size(),
+      times.cells.empty() ? 0 : bench::spread_of(times.cells).median));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{
+      "sph", "Gas: particle updates a second, and steps in which few particles are updated cost little", 1, argc, argv};
+  Workers workers;
+  const std::size_t edge = report.is_full() ? 100 : 46;
+  add_rows(report, measure(workers, edge, report.is_full() ? 5 : 4), edge);
+  report.finish();
+  return 0;
+}
