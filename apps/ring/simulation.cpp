@@ -31,6 +31,7 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
       state_{state},
       system_{runtime.messages(), runtime.scheduler(), bodies.store, options_of(runtime, state, sharing)},
       gravity_{system_.add_long_range(gravity_with_contacts())} {
+  system_.record_to(runtime.trace());
   system_.before("kick, drift", [this](Particles&, std::size_t first, std::size_t last) { drift(first, last); });
   system_.after("kick", [this](Particles& store, std::size_t first, std::size_t last) {
     attract_to_centre(first, last);

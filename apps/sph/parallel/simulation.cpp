@@ -95,7 +95,6 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
   for (std::size_t i = 0; i < all.count; ++i) {
     settle(all, i);
   }
-  start();
 }
 
 /// Smoothing lengths at the start are guesses: neighbours are listed anew until all have found theirs.
@@ -264,6 +263,7 @@ StepReport Simulation::Impl::step() {
   report.time = line_.time_at(now_);
   report.step = line_.duration(now_ - before);
   report.updated = count.active_particles;
+  report.updated_here = count.active_here;
   report.active_cells = count.active_cells;
   report.messages = count.messages;
   report.bytes = count.bytes;
@@ -286,17 +286,30 @@ void Simulation::Impl::take_equal_steps() {
   }
 }
 
+/// When a run has failed, messages may be on their way still: their memory stays as long as the endpoint.
+template <class Work>
+auto Simulation::guarded(Work work) {
+  try {
+    return work();
+  } catch (...) {
+    impl_->messages().keep(impl_);
+    throw;
+  }
+}
+
 Simulation::Simulation(plait::comm::Endpoint& messages,
                        plait::task::Scheduler& scheduler,
                        Particles& store,
                        const GasFields& fields,
                        const SimulationOptions& options)
-    : impl_{std::make_unique<Impl>(messages, scheduler, store, fields, options)} {}
+    : impl_{std::make_shared<Impl>(messages, scheduler, store, fields, options)} {
+  guarded([this] { impl_->start(); });
+}
 
 Simulation::~Simulation() = default;
 
 StepReport Simulation::step() {
-  return impl_->step();
+  return guarded([this] { return impl_->step(); });
 }
 bool Simulation::is_over() const noexcept {
   return impl_->is_over();

@@ -30,9 +30,10 @@ struct SimulationOptions {
 
 /// What a step has done.
 struct StepReport {
-  double time = 0;            ///< Of its end.
-  double step = 0;            ///< From the step before.
-  std::uint64_t updated = 0;  ///< Particles of all ranks whose own step ended.
+  double time = 0;                 ///< Of its end.
+  double step = 0;                 ///< From the step before.
+  std::uint64_t updated = 0;       ///< Particles of all ranks whose own step ended,
+  std::uint64_t updated_here = 0;  ///< and those on this rank.
   std::uint64_t density_sums =
       0;  ///< Of this rank: sums over neighbours, of which a new smoothing length takes several.
   std::uint32_t active_cells = 0;  ///< Of this rank, as what follows.
@@ -70,7 +71,10 @@ class Simulation {
 
  private:
   class Impl;
-  std::unique_ptr<Impl> impl_;
+  template <class Work>
+  auto guarded(Work work);
+
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace sph

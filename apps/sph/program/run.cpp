@@ -44,7 +44,8 @@ constexpr double totals_lines = 100;
 struct Advance {
   double time = 0;  ///< At its end.
   double dt = 0;
-  std::uint64_t updated = 0;  ///< Particles whose forces were computed.
+  std::uint64_t updated = 0;       ///< Particles whose forces were computed,
+  std::uint64_t updated_here = 0;  ///< and those of this rank.
 };
 
 /// One run of the program, after the command line has been read.
@@ -86,6 +87,7 @@ class Run {
   std::unique_ptr<PlainModel> plain_;
   std::unique_ptr<Simulation> simulation_;
   std::function<Advance(double goal)> advance_;
+  plait::particles::StepRecord record_{runtime_.trace()};
   std::ofstream log_;
   std::ofstream totals_log_;
 };
@@ -133,7 +135,7 @@ void Run::prepare_steps() {
     });
     advance_ = [this, begin = state_.time](double goal) {
       const double dt = plain_->step(goal - begin);
-      return Advance{begin + plain_->time(), dt, total_};
+      return Advance{begin + plain_->time(), dt, total_, total_};
     };
     return;
   }
@@ -147,7 +149,7 @@ void Run::prepare_steps() {
   simulation_ = std::make_unique<Simulation>(runtime_.messages(), runtime_.scheduler(), store_, fields_, options);
   advance_ = [this](double) {
     const StepReport step = simulation_->step();
-    return Advance{step.time, step.step, step.updated};
+    return Advance{step.time, step.step, step.updated, step.updated_here};
   };
 }
 
@@ -307,6 +309,11 @@ void Run::operator()() {
       const Clock::time_point before = Clock::now();
       const Advance step = advance_(goal);
       const std::chrono::duration<double> took = Clock::now() - before;
+      record_.note({.number = static_cast<std::uint32_t>(state_.step + 1),
+                    .particles = store_.size(),
+                    .updated = step.updated_here,
+                    .took = std::chrono::duration_cast<std::chrono::nanoseconds>(took)},
+                   {});
       seconds_ += took.count();
       state_.time = step.time;
       ++state_.step;

@@ -14,6 +14,7 @@ import typer
 from plait import __version__
 from plait._errors import PlaitError
 from plait.cli import balance, checkpoint, export, fit, import_, predict, record, replay
+from plait.cli import map as map_command
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -361,6 +362,7 @@ checkpoint.add(app)
 export.add(app)
 fit.add(app)
 import_.add(app)
+map_command.add(app)
 predict.add(app)
 record.add(app)
 replay.add(app)

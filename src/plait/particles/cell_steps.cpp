@@ -455,7 +455,8 @@ StepCount CellSteps::Impl::run(const Ask& ask) {
   find_near();
   count = {};
   Found found;
-  found.active_particles = active_particles();
+  count.active_here = active_particles();
+  found.active_particles = count.active_here;
   activate();
   count.active_cells = static_cast<std::uint32_t>(active_own.size());
   count.tasks = static_cast<std::uint32_t>(tasks.size());

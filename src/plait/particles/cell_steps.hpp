@@ -53,6 +53,7 @@ struct StepCount {
   task::Ticks next = 0;                ///< When any particle of any rank is to be updated next.
   bool is_any = false;                 ///< Whether any rank has asked for something with `step`'s argument.
   std::uint64_t active_particles = 0;  ///< Of all ranks, that were updated.
+  std::uint64_t active_here = 0;       ///< Of these, on this rank.
   std::uint32_t active_cells = 0;      ///< Here, as the following.
   std::uint32_t tasks = 0;
   std::uint32_t messages = 0;  ///< Sent.

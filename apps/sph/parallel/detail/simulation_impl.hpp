@@ -81,6 +81,9 @@ class Simulation::Impl {
 
   StepReport step();
   void synchronise() { drift_all(); }
+  /// Finds cells, densities and first forces.
+  void start();
+  [[nodiscard]] plait::comm::Endpoint& messages() noexcept { return messages_; }
   [[nodiscard]] bool is_over() const noexcept { return now_ >= plait::line_ticks; }
   [[nodiscard]] double time() const noexcept { return line_.time_at(now_); }
 
@@ -95,7 +98,6 @@ class Simulation::Impl {
   void make_cells();
   void divide();
   void distribute();
-  void start();
   void update_gravity();
   void take_equal_steps();
   void drift_all();

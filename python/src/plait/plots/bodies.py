@@ -83,7 +83,7 @@ def _draw(
         bins = int(np.clip(np.sqrt(x.size) * 0.9, 80, 420))
         counts, x_edges, y_edges = np.histogram2d(x, y, bins=bins, range=box)
         top = max(2.0, float(np.quantile(counts[counts > 0], 0.995)) if counts.any() else 2.0)
-        shown = np.ma.masked_equal(counts.T, 0)
+        shown = np.where(counts.T > 0, counts.T, np.nan)
         axes.pcolormesh(x_edges, y_edges, shown, cmap=_MAP, norm=LogNorm(0.7, top), rasterized=True)
     axes.set_xlim(*box[0])
     axes.set_ylim(*box[1])

@@ -15,8 +15,11 @@ from matplotlib.figure import Figure
 
 from plait._events import Run
 from plait.measures.hidden import hidden_times
-from plait.plots import bodies, fields, hidden, style, turbulence
+from plait.measures.particle_steps import particle_steps
+from plait.plots import bodies, density_map, fields, hidden, profile, style, turbulence, workload
 from plait.readers.openpmd import first_and_last_fields
+from plait.readers.particle_snapshots import first_and_last_particles
+from plait.readers.profiles import read_profile
 from plait.readers.snapshots import first_and_last
 from plait.readers.turbulence import first_and_last_slices, read_measurements
 from plait.report.html import figure
@@ -64,7 +67,58 @@ def draw_outputs(folder: Path, run: Run, matched: pl.DataFrame) -> list[OutputPi
                 _png(fields.plot_fields(maps)),
             )
         )
-    return pictures + _draw_turbulence(folder, run, matched)
+    return pictures + _draw_particles(folder, run) + _draw_turbulence(folder, run, matched)
+
+
+def _draw_particles(folder: Path, run: Run) -> list[OutputPicture]:
+    pictures = []
+    steps = particle_steps(run)
+    updated = steps["updated"].to_numpy()
+    if updated.size > 1 and updated.min() < 0.9 * updated.max():  # else all steps are alike
+        pictures.append(
+            OutputPicture(
+                "workload",
+                "What a step costs, by how many particles it updates",
+                "Left: each step, from all ranks' updates and the time of the slowest rank. Steps far "
+                "above the dashed line pay for more than their particles: work for each cell, "
+                "messages, waits. Right: which steps the time and the updates of the run were in.",
+                _png(workload.plot_workload(steps)),
+            )
+        )
+    snapshots = first_and_last_particles(folder)
+    if snapshots and snapshots[-1].kind == "gas":
+        pictures.append(
+            OutputPicture(
+                "density-map",
+                "Gas at the first and the last snapshot",
+                "Column density, seen along z, in the file's units; each particle is as wide as it "
+                "reaches. `plait map` draws other snapshots, quantities and axes.",
+                _png(density_map.plot_maps(snapshots)),
+            )
+        )
+    shared = [one for one in snapshots if one.ranks is not None and int(one.ranks.max()) > 0]
+    if shared:
+        pictures.append(
+            OutputPicture(
+                "domains",
+                "Which rank has which particles",
+                "At the first and the last snapshot, in a layer through the middle, seen along z.",
+                _png(density_map.plot_maps(shared, "ranks")),
+            )
+        )
+    found = read_profile(folder)
+    if found is not None:
+        pictures.append(
+            OutputPicture(
+                "profile",
+                f"Problem {found.problem} at t = {found.time:.4g}, beside what it should be",
+                f"{found.particles:,} particles. Points are means over particles at a place, the "
+                "band is how far their densities scatter; the line is the exact solution, where there "
+                "is one.",
+                _png(profile.plot_profile(found)),
+            )
+        )
+    return pictures
 
 
 def _draw_turbulence(folder: Path, run: Run, matched: pl.DataFrame) -> list[OutputPicture]:

@@ -26,6 +26,7 @@ from plait.report.page_calls import (
     unmatched_section,
     waits_section,
 )
+from plait.report.page_particles import particle_phases_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
@@ -95,6 +96,7 @@ def _body(
         dead_time_section(analysis),
         _phases(analysis),
         kinds_section(analysis),
+        particle_phases_section(analysis),
         _path(analysis),
         *graphs,
         _gaps(payload),

@@ -14,6 +14,7 @@ from plait import _events as events
 from plait._events import Run
 from plait.measures import critical_path
 from plait.measures.messages import since_step_start
+from plait.measures.particle_steps import is_phase
 from plait.measures.path_sentence import path_sentence
 from plait.plots import palette
 from plait.report.analysis import Analysis
@@ -246,6 +247,8 @@ def _counters(analysis: Analysis) -> list[dict[str, Any]]:
     shown = []
     counters = analysis.run.counters.sort("time_ns")
     for index, name in enumerate(analysis.run.counter_kinds):
+        if is_phase(name):
+            continue  # in a table of their own
         lines = []
         for rank in analysis.run.ranks_present:
             own = counters.filter((pl.col("kind") == index) & (pl.col("rank") == rank))

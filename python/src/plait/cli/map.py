@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait map`: pictures of the particles in snapshots."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+class Quantity(StrEnum):
+    density = "density"
+    energy = "energy"
+    ranks = "ranks"
+
+
+class Axis(StrEnum):
+    x = "x"
+    y = "y"
+    z = "z"
+
+
+def add(app: typer.Typer) -> None:
+    app.command("map")(map_snapshots)
+
+
+def map_snapshots(
+    snapshots: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="SNAPSHOT...",
+            help="HDF5 files in the layout of GADGET or SWIFT; all get one scale.",
+            show_default=False,
+        ),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The picture.")] = Path("map.png"),
+    quantity: Annotated[
+        Quantity,
+        typer.Option(
+            help="Column density, specific internal energy, or the ranks that wrote the particles."
+        ),
+    ] = Quantity.density,
+    axis: Annotated[Axis, typer.Option(help="The axis along which to look.")] = Axis.z,
+    pixels: Annotated[int, typer.Option(min=16, max=4096, help="Along the longer side of a map.")] = 512,
+) -> None:
+    """Draw the particles of snapshots as maps.
+
+    Gas where there is any, else the first kind that is there. Each particle is as wide as it reaches.
+
+    Examples:
+
+      plait map sph-output/sph-0001.hdf5
+
+      plait map sph-000?.hdf5 --quantity energy -o energy.png
+
+      plait map sph-0004.hdf5 --quantity ranks --axis x
+    """
+    import_module("plait.commands.map").draw_map(
+        snapshots, output, quantity.value, "xyz".index(axis.value), pixels
+    )

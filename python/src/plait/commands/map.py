@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait map`: draws snapshots."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rich.console import Console
+
+from plait._errors import PlaitError
+from plait.plots import style
+from plait.plots.density_map import Quantity, plot_maps
+from plait.readers.particle_snapshots import ParticleSnapshot, read_particle_snapshot
+
+
+def draw_map(paths: list[Path], output: Path, quantity: Quantity, axis: int, pixels: int) -> None:
+    """Raises PlaitError when a file is no snapshot, or does not have what is to be drawn."""
+    if output.suffix != ".png":
+        raise PlaitError(f"{output}: pictures are PNG files; give --output NAME.png")
+    snapshots = [read_particle_snapshot(path) for path in paths]
+    for snapshot in snapshots:
+        _check(snapshot, quantity)
+    with style.context():
+        figure = plot_maps(snapshots, quantity, axis, pixels)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with output.open("wb") as file:
+            style.save(figure, file)
+    what = paths[0] if len(paths) == 1 else f"{len(paths)} snapshots"
+    Console(highlight=False, soft_wrap=True).print(f"{output}: {quantity} of {what}")
+
+
+def _check(snapshot: ParticleSnapshot, quantity: Quantity) -> None:
+    if quantity == "energy" and snapshot.energies is None:
+        raise PlaitError(
+            f"{snapshot.path} has no InternalEnergies of its {snapshot.kind}: draw --quantity density"
+        )
+    if quantity == "ranks" and snapshot.ranks is None:
+        raise PlaitError(
+            f"{snapshot.path} does not tell which rank wrote which particles; files of plait's own "
+            "programs do"
+        )
