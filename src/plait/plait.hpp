@@ -62,6 +62,7 @@
 #include "plait/particles/text_file.hpp"
 #include "plait/particles/times.hpp"
 #include "plait/particles/tree.hpp"
+#include "plait/particles/tuning.hpp"
 #include "plait/particles/vector.hpp"
 #include "plait/particles/walk.hpp"
 #include "plait/runtime/checkpoints.hpp"

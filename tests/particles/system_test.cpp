@@ -182,6 +182,29 @@ TEST_P(OnRanks, trees_kept_for_some_steps_give_nearly_the_same_motion) {
   EXPECT_LT(test::rms_error(kept.accelerations, anew.accelerations), 2e-3);
 }
 
+TEST_P(OnRanks, lists_kept_with_their_trees_give_nearly_the_same_motion_as_fresh_ones) {
+  Job sphere = job();
+  sphere.steps = 8;
+  sphere.force.softening = 0.05;
+  sphere.system.steps_between_trees = 4;
+  const Outcome fresh = compute(sphere);
+  sphere.force.keeps_lists = true;
+  const Outcome kept = compute(sphere);
+  EXPECT_LT(largest_difference(fresh.positions, kept.positions), 1e-4);
+  EXPECT_LT(test::rms_error(kept.accelerations, fresh.accelerations), 2e-3);
+}
+
+TEST_P(OnRanks, forces_with_sizes_measured_at_start_are_within_their_error_of_the_direct_sum) {
+  Job sphere = job();
+  sphere.count = 2'000;
+  sphere.force.measures_sizes = true;
+  EXPECT_LT(test::rms_error(compute(sphere).accelerations, direct(sphere.count)), 1e-3);
+}
+
+TEST(System, keeps_no_lists_where_near_pairs_are_to_be_found) {
+  EXPECT_THROW(LongRange({.near_radius = 0.1, .keeps_lists = true}), Error);
+}
+
 TEST_P(OnRanks, share_the_particles_and_lose_none_while_they_move) {
   Job sphere = job();
   sphere.steps = 12;

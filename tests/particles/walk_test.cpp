@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/particles/walk.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/particles/let.hpp"
+#include "plait/particles/tuning.hpp"
 
 #include "particles/samples.hpp"
 
@@ -220,6 +222,68 @@ TEST(Walk, a_programs_own_kernel_acts_instead_of_gravity) {
       EXPECT_LT(length(sample.store[sample.acceleration][i] - expected), 1e-6);
       EXPECT_EQ(sample.store[sample.potential][i], 0);
     }
+  }
+}
+
+class KeptLists : public testing::TestWithParam<Precision> {
+ protected:
+  /// What acts on all, by lists that are kept, or by none.
+  std::vector<Vector> forces(WalkLists* lists) {
+    std::ranges::fill(sample_.store[sample_.acceleration], Vector{});
+    const TreeView view = tree_.view();
+    const Targets targets{sample_.store, tree_, {}, sample_.acceleration, sample_.potential};
+    space_.sums = {};
+    walk({view, Origin::own_tree, lists}, targets, tree_.batches(), options_, space_);
+    const auto result = sample_.store[sample_.acceleration];
+    return {result.begin(), result.end()};
+  }
+
+  Sample sample_;
+  Tree tree_;
+  WalkSpace space_;
+  WalkOptions options_{.precision = GetParam(), .softening = 0.01};
+};
+
+TEST_P(KeptLists, give_the_same_sums_without_a_walk_and_nearly_the_same_when_bodies_have_moved) {
+  test::add_sphere(sample_, 5'000);
+  tree_.build(sample_.store, {.charge = sample_.mass});
+  WalkLists lists;
+  lists.begin(tree_.batches().size());
+  const std::vector<Vector> fresh = forces(nullptr);
+  EXPECT_EQ(forces(&lists), fresh);  // notes them
+  const std::uint64_t interactions = space_.sums.body_body + space_.sums.body_cell;
+  EXPECT_EQ(forces(&lists), fresh);
+  EXPECT_EQ(space_.sums.nodes_visited, 0U);
+  EXPECT_EQ(space_.sums.body_body + space_.sums.body_cell, interactions);
+  for (std::size_t i = 0; i < sample_.store.size(); ++i) {
+    sample_.store.positions()[i] += 0.02 * sample_.store[sample_.velocity][i];
+  }
+  tree_.refresh();
+  const std::vector<Vector> moved = forces(nullptr);
+  EXPECT_LT(test::rms_error(forces(&lists), moved), 5e-4);
+  EXPECT_GT(test::rms_error(fresh, moved), 5e-3);  // positions are those of now
+  lists.begin(tree_.batches().size());
+  EXPECT_EQ(forces(&lists), moved);
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, KeptLists, testing::Values(Precision::full, Precision::mixed));
+
+TEST(FastestSizes, are_those_given_or_some_that_have_been_tried) {
+  for (const std::size_t count : {0U, 1U, 3'000U}) {
+    Sample sample;
+    test::add_sphere(sample, count);
+    const TreeSizes given{7, 70, 700};
+    TreeOptions options{.charge = sample.mass};
+    set_sizes(options, given);
+    std::size_t told = 0;
+    const WalkOptions walk_options{.near_radius = 0.1, .near = [&](const NearPairs&) { ++told; }};
+    const TreeSizes sizes =
+        fastest_sizes({sample.store, {}, sample.acceleration, sample.potential}, options, walk_options);
+    EXPECT_TRUE(count > 0 || sizes == given);
+    EXPECT_GE(sizes.group_bodies_max, sizes.leaf_bodies_max);
+    EXPECT_GE(sizes.batch_bodies_max, sizes.group_bodies_max);
+    EXPECT_EQ(told, 0U);
+    EXPECT_EQ(sample.store.size(), count);
   }
 }
 

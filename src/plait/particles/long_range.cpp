@@ -15,6 +15,7 @@
 #include "plait/particles/boundary.hpp"
 #include "plait/particles/detail/tree_tasks.hpp"
 #include "plait/particles/let.hpp"
+#include "plait/particles/tuning.hpp"
 
 namespace plait::particles {
 
@@ -75,6 +76,7 @@ struct Peer {
   Bytes let_out;
   Bytes let_in;
   TreeView view;
+  WalkLists lists;
 };
 
 }  // namespace
@@ -82,7 +84,11 @@ struct Peer {
 class LongRange::Impl {
  public:
   explicit Impl(LongRangeOptions options)
-      : options_{std::move(options)}, tree_options_{tree_options_of(options_)}, walk_{walk_options_of(options_)} {}
+      : options_{std::move(options)}, tree_options_{tree_options_of(options_)}, walk_{walk_options_of(options_)} {
+    if (options_.keeps_lists && options_.near_radius > 0) {
+      throw Error{ErrorCode::bad_argument, "lists that are kept would miss pairs that come near meanwhile"};
+    }
+  }
 
   std::vector<Task> add_building_tasks(const StepFrame& frame, Task after);
   std::vector<Task> add_refreshing_tasks(const StepFrame& frame, Task after);
@@ -107,6 +113,8 @@ class LongRange::Impl {
   void walk_far(TaskContext& context);
   void walk_over(TaskContext& context, const Sources& sources, TaskKind kind);
   void sum_near();
+  void begin_lists(WalkLists& lists);
+  [[nodiscard]] WalkLists* kept(WalkLists& lists) const { return options_.keeps_lists ? &lists : nullptr; }
   [[nodiscard]] bool is_near(std::uint32_t rank) const;
   [[nodiscard]] WorkerState& worker(const TaskContext& context) { return workers_[context.worker().value()]; }
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
@@ -119,8 +127,10 @@ class LongRange::Impl {
   std::optional<comm::Group> group_;
   std::vector<WorkerState> workers_;
 
+  bool has_sizes_ = false;
   bool is_rebuilt_ = true;  ///< In this step; else only values are new.
   TreeView own_view_;
+  WalkLists own_lists_;
   RankSummary summary_;
   Boundary boundary_;
   std::vector<RankSummary> summaries_;  ///< By rank.
@@ -165,6 +175,10 @@ std::vector<Task> LongRange::Impl::add_building_tasks(const StepFrame& frame, Ta
   set_up(frame);
   const auto begin = [this](std::uint32_t pieces) {
     is_rebuilt_ = true;
+    if (options_.measures_sizes && !std::exchange(has_sizes_, true)) {
+      const TrialTargets trial{*store_, options_.targets, options_.acceleration, options_.potential};
+      set_sizes(tree_options_, fastest_sizes(trial, tree_options_, walk_));
+    }
     tree_.begin(*store_, tree_options_, bounding_box(*store_), pieces);
   };
   return detail::add_tree_tasks(
@@ -192,13 +206,14 @@ std::vector<Task> LongRange::Impl::add_summing_tasks(const StepFrame& frame, Tas
       parts_.push_back(std::make_unique<task::Resource>());
     }
     own_view_ = tree_.view();
+    begin_lists(own_lists_);
   });
   Task walks = frame.graph.task("walk: own tree", [this](TaskContext& context) {
     // Other ranks wait for what this leads to, and for all that it spawns: it stands before all walks.
     context.spawn({.kind = boundary_kind_,
                    .body = [this](TaskContext& inner) { tell_summary(inner); },
                    .cost = std::chrono::seconds{1}});
-    walk_over(context, {own_view_, Origin::own_tree}, own_kind_);
+    walk_over(context, {own_view_, Origin::own_tree, kept(own_lists_)}, own_kind_);
   });
   Task sum = frame.graph.task("sum of near pairs", [this] { sum_near(); });
   prepare.after(after);
@@ -344,7 +359,8 @@ void LongRange::Impl::take_let(TaskContext& context, Peer& peer) {
     const PhaseTimer timer{phases(context), Phase::exchange_lets};
     peer.view = open_let(peer.let_in, options_.travels).value();
   }
-  walk_over(context, {peer.view, Origin::received}, received_kind_);
+  begin_lists(peer.lists);
+  walk_over(context, {peer.view, Origin::received, kept(peer.lists)}, received_kind_);
 }
 
 /// Those of whom nothing comes but their root.
@@ -391,6 +407,12 @@ void LongRange::Impl::walk_over(TaskContext& context, const Sources& sources, Ta
                        },
                    .object = first / size,
                    .resources = {parts_[first / size].get()}});
+  }
+}
+
+void LongRange::Impl::begin_lists(WalkLists& lists) {
+  if (options_.keeps_lists && is_rebuilt_) {
+    lists.begin(tree_.batches().size());
   }
 }
 

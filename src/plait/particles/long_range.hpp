@@ -50,6 +50,12 @@ struct LongRangeOptions {
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
   std::uint32_t batch_bodies_max = 1024;
+  /// Before the first tree is built, each rank measures which sizes of leaves, groups and batches are fastest for its
+  /// particles (`fastest_sizes`): so forces differ from run to run, within the error that theta allows.
+  bool measures_sizes = false;
+  /// Lists of what acts on whom stay with the trees (`SystemOptions::steps_between_trees`), with what `WalkLists` says
+  /// of their errors. Not with a near radius.
+  bool keeps_lists = false;
   std::size_t task_batches = 1;  ///< Batches that one task walks for.
   const Kernels* kernels = &best_kernels();
 };
@@ -60,6 +66,7 @@ struct LongRangeOptions {
 /// the own tree begins at once, that over another's when it has arrived.
 class LongRange final : public Interaction {
  public:
+  /// Throws: `Error` with `bad_argument` when lists are to be kept though near pairs are to be found.
   explicit LongRange(LongRangeOptions options);
   ~LongRange() override;
   LongRange(const LongRange&) = delete;

@@ -15,15 +15,11 @@ namespace plait::particles {
 
 /// The lists are those of a batch, followed by those of one of its groups.
 struct WalkSpace::Lists {
-  struct Range {
-    std::uint32_t first;
-    std::uint32_t count;
-  };
   std::vector<std::uint32_t> stack;
   std::vector<std::uint32_t> frontier;    // nodes that each group of the batch must judge for itself
   std::vector<std::uint32_t> cell_nodes;  // the first `found` were found by a walk and are not yet gathered
   std::size_t found = 0;
-  std::vector<Range> ranges;  // the first `range_count`
+  std::vector<WalkLists::Range> ranges;  // the first `range_count`
   std::size_t range_count = 0;
   std::size_t cell_count = 0;
   std::size_t body_count = 0;
@@ -52,6 +48,7 @@ struct Job {
   const WalkOptions& options;
   KernelOptions kernel_options;
   detail::Bounds bounds;
+  WalkLists* lists = nullptr;
   bool is_mixed = false;
   double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per charge.
   std::uint32_t near_self = 0;  ///< How often a body meets itself.
@@ -199,13 +196,13 @@ void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
 void gather_near_bodies(const Job& job, const Vector& origin, std::size_t first_range, Lists& lists) {
   const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
   std::size_t count = lists.body_count;
-  for (const Lists::Range& range : ranges) {
+  for (const WalkLists::Range& range : ranges) {
     count += range.count;
   }
   lists.near_bodies.reserve(count);
   CellList& to = lists.near_bodies;
   std::size_t i = lists.body_count;
-  for (const Lists::Range& range : ranges) {
+  for (const WalkLists::Range& range : ranges) {
     for (const Source& source : job.tree.sources.subspan(range.first, range.count)) {
       const Vector position = job.bounds.images.nearest(source.position, origin);
       to.x[i] = static_cast<float>(position.x - origin.x);
@@ -222,13 +219,13 @@ void gather_near_bodies(const Job& job, const Vector& origin, std::size_t first_
 void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_indices, Lists& lists) {
   const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
   std::size_t count = lists.body_count;
-  for (const Lists::Range& range : ranges) {
+  for (const WalkLists::Range& range : ranges) {
     count += range.count;
   }
   lists.bodies.reserve(count);
   BodyList& to = lists.bodies;
   std::size_t i = lists.body_count;
-  for (const Lists::Range& range : ranges) {
+  for (const WalkLists::Range& range : ranges) {
     for (const Source& source : tree.sources.subspan(range.first, range.count)) {
       to.x[i] = source.position.x;
       to.y[i] = source.position.y;
@@ -240,7 +237,7 @@ void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_ind
   if (wants_indices) {
     lists.indices.resize(count);
     std::uint32_t* to_index = lists.indices.data() + lists.body_count;
-    for (const Lists::Range& range : ranges) {
+    for (const WalkLists::Range& range : ranges) {
       std::iota(to_index, to_index + range.count, range.first);
       to_index += range.count;
     }
@@ -371,6 +368,16 @@ WalkSums& WalkSums::operator+=(const WalkSums& other) {
   return *this;
 }
 
+void WalkLists::begin(std::size_t batches) {
+  batches_.resize(batches);
+  for (OfBatch& batch : batches_) {
+    batch.is_noted = false;
+    batch.cells.clear();
+    batch.ranges.clear();
+    batch.ends.clear();
+  }
+}
+
 WalkSpace::WalkSpace() : lists_{std::make_unique<Lists>()} {}
 WalkSpace::WalkSpace(WalkSpace&&) noexcept = default;
 WalkSpace& WalkSpace::operator=(WalkSpace&&) noexcept = default;
@@ -379,7 +386,11 @@ WalkSpace::~WalkSpace() = default;
 namespace {
 
 Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& options) {
-  Job job{.tree = sources.view, .targets = targets, .options = options, .bounds{options.period, options.cutoff}};
+  Job job{.tree = sources.view,
+          .targets = targets,
+          .options = options,
+          .bounds{options.period, options.cutoff},
+          .lists = sources.lists};
   job.kernel_options.softening2 = options.softening * options.softening;
   job.kernel_options.contact2 = options.near_radius * options.near_radius;
   job.kernel_options.cutoff2 = job.bounds.cutoff * job.bounds.cutoff;
@@ -392,6 +403,80 @@ Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& op
   job.is_mixed = options.precision == Precision::mixed && options.near_radius == 0;
   return job;
 }
+
+/// Appends what a walk has just found to what is kept of its batch.
+void note(const Lists& lists, std::size_t first_range, WalkLists::OfBatch& kept) {
+  kept.cells.insert(
+      kept.cells.end(), lists.cell_nodes.begin(), lists.cell_nodes.begin() + static_cast<std::ptrdiff_t>(lists.found));
+  kept.ranges.insert(kept.ranges.end(),
+                     lists.ranges.begin() + static_cast<std::ptrdiff_t>(first_range),
+                     lists.ranges.begin() + static_cast<std::ptrdiff_t>(lists.range_count));
+  kept.ends.push_back({kept.cells.size(), kept.ranges.size()});
+}
+
+/// Takes part `part` of what is kept, as if a walk had found it.
+void take(const WalkLists::OfBatch& kept, std::size_t part, std::size_t first_range, Lists& lists) {
+  const WalkLists::OfBatch::End begin = part == 0 ? WalkLists::OfBatch::End{} : kept.ends[part - 1];
+  const WalkLists::OfBatch::End end = kept.ends[part];
+  lists.found = end.cell - begin.cell;
+  lists.range_count = first_range + end.range - begin.range;
+  lists.cell_nodes.resize(std::max(lists.cell_nodes.size(), lists.found));
+  lists.ranges.resize(std::max(lists.ranges.size(), lists.range_count));
+  std::copy_n(kept.cells.begin() + static_cast<std::ptrdiff_t>(begin.cell), lists.found, lists.cell_nodes.begin());
+  std::copy_n(kept.ranges.begin() + static_cast<std::ptrdiff_t>(begin.range),
+              end.range - begin.range,
+              lists.ranges.begin() + static_cast<std::ptrdiff_t>(first_range));
+}
+
+/// Finds what acts on a batch and on its groups: by walks, or from what walks have found before.
+template <bool bounded>
+class Finder {
+ public:
+  Finder(const Job& job, const Batch& batch, WalkSpace& space)
+      : job_{job}, batch_{batch}, lists_{space.lists()}, sums_{space.sums} {
+    if (job.lists != nullptr) {
+      kept_ = &job.lists->of(static_cast<std::size_t>(&batch - job.targets.tree.batches().data()));
+      replays_ = kept_->is_noted;
+      kept_->is_noted = true;
+    }
+  }
+
+  void find_for_batch() {
+    if (replays_) {
+      take(*kept_, 0, 0, lists_);
+      return;
+    }
+    walk_batch<bounded>(job_, batch_.box, lists_, sums_);
+    guard2_ = detail::guard2(batch_.box);
+    note_from(0);
+  }
+
+  /// `number`: of the batch's groups. What it finds is added to the `first_range` ranges of the batch.
+  void find_for_group(std::uint32_t number, std::size_t first_range) {
+    if (replays_) {
+      take(*kept_, 1 + number, first_range, lists_);
+      return;
+    }
+    lists_.range_count = first_range;
+    walk_group<bounded>(job_, job_.targets.tree.groups()[batch_.first_group + number].box, guard2_, lists_, sums_);
+    note_from(first_range);
+  }
+
+ private:
+  void note_from(std::size_t first_range) {
+    if (kept_ != nullptr) {
+      note(lists_, first_range, *kept_);
+    }
+  }
+
+  const Job& job_;
+  const Batch& batch_;
+  Lists& lists_;
+  WalkSums& sums_;
+  WalkLists::OfBatch* kept_ = nullptr;
+  bool replays_ = false;
+  double guard2_ = 0;
+};
 
 template <bool bounded>
 void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& space) {
@@ -409,19 +494,18 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
   for (const Batch& batch : batches) {
     const Vector center = 0.5 * (batch.box.low + batch.box.high);
     lists.cell_count = lists.body_count = 0;
-    walk_batch<bounded>(job, batch.box, lists, sums);
+    Finder<bounded> finder{job, batch, space};
+    finder.find_for_batch();
     gather(center, 0);
-    const double guard2 = detail::guard2(batch.box);
     const std::size_t shared_cells = lists.cell_count;
     const std::size_t shared_bodies = lists.body_count;
     const std::size_t shared_ranges = lists.range_count;
-    for (const Group& group : job.targets.tree.groups().subspan(batch.first_group, batch.group_count)) {
+    for (std::uint32_t number = 0; number < batch.group_count; ++number) {
       lists.cell_count = shared_cells;
       lists.body_count = shared_bodies;
-      lists.range_count = shared_ranges;
-      walk_group<bounded>(job, group.box, guard2, lists, sums);
+      finder.find_for_group(number, shared_ranges);
       gather(center, shared_ranges);
-      load_targets(job.targets, group, center, lists);
+      load_targets(job.targets, job.targets.tree.groups()[batch.first_group + number], center, lists);
       const auto between = SteadyClock::now();
       act(job, lists, space);
       const auto after = SteadyClock::now();

@@ -92,16 +92,49 @@ class WalkSpace {
 /// Whether the sources are the targets' own tree, in which every particle meets itself.
 enum class Origin : std::uint8_t { own_tree, received };
 
+/// What walks have found in one tree for each batch of another, to be used again while both trees keep their content.
+/// Memory: some kilobytes a group. Threads: at the same time for different batches.
+class WalkLists {
+ public:
+  /// Forgets all: the next walk over each of `batches` batches is noted. Keeps memory.
+  void begin(std::size_t batches);
+
+  /// Bodies of the sources' tree.
+  struct Range {
+    std::uint32_t first;
+    std::uint32_t count;
+  };
+  /// What acts on one batch: what acts on all of it, then what acts on each group besides. Of each of them the ends
+  /// among `cells` and `ranges` are noted.
+  struct OfBatch {
+    struct End {
+      std::size_t cell = 0;
+      std::size_t range = 0;
+    };
+    bool is_noted = false;
+    std::vector<std::uint32_t> cells;
+    std::vector<Range> ranges;
+    std::vector<End> ends;
+  };
+  [[nodiscard]] OfBatch& of(std::size_t batch) { return batches_[batch]; }
+
+ private:
+  std::vector<OfBatch> batches_;
+};
+
 /// What acts on them.
 struct Sources {
   const TreeView& view;
   Origin origin = Origin::own_tree;
+  WalkLists* lists = nullptr;  ///< Noted by the first walk and used by those after it; none: each walk finds its own.
 };
 
 /// Adds what `sources` do to the targets in `batches`, some of their tree's: acceleration, potential, cost.
 ///
 /// Threads: at the same time for disjoint batches, each with its space. The tree must have been made with the same near
-/// radius. Sums into a target depend on the order in which trees are added, by rounding only.
+/// radius. Sums into a target depend on the order in which trees are added, by rounding only. Lists that are used again
+/// give what theirs were: cells that have come nearer than theta allows stay cells, and who has come within the near
+/// radius or the cut-off since is missed.
 void walk(const Sources& sources,
           const Targets& targets,
           std::span<const Batch> batches,
