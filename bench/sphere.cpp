@@ -4,8 +4,10 @@
 // how far the kernel is from what the core's arithmetic allows.
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <ctime>
 #include <random>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -21,6 +23,8 @@ using namespace plait::particles;
 
 constexpr double theta = 0.5;
 constexpr double softening = 1e-4;
+constexpr double time_step = 1.0 / 128;
+constexpr std::uint32_t steps_kept = 4;
 constexpr double fdps_seconds = 1.05;  // a step of 1e6 on 2 ranks, tuned AVX-512 kernel; measured elsewhere
 constexpr double fdps_error = 4.6e-3;
 // Of the monopole kernel, by particle and source: 3 subtractions, 3 for the square, 1 for the estimate of the root and
@@ -30,6 +34,7 @@ constexpr double instructions_an_interaction = 18;
 struct Sphere {
   Particles store;
   Field<double> mass = store.add_field<double>("mass");
+  Field<Vector> velocity = store.add_field<Vector>("velocity");
   Field<Vector> acceleration = store.add_field<Vector>("acceleration");
   Field<double> potential = store.add_field<double>("potential");
 
@@ -105,59 +110,98 @@ double most_processor_seconds(plait::Runtime& runtime, double begin) {
   return std::ranges::max(plait::all_gather_values(runtime.messages(), processor_seconds() - begin));
 }
 
-std::vector<StepTimes> times_of_ranks(plait::Runtime& runtime, System& system) {
-  return plait::all_gather_values(runtime.messages(), system.take_times());
+/// What some steps took, as means over as many as trees are kept for, and how good their forces are in the end.
+struct Measured {
+  std::vector<double> seconds;
+  std::vector<double> processor;  ///< Of the rank that computed most.
+  std::vector<StepTimes> ranks;
+  double error = 0;
+};
+
+enum class Lists { fresh, kept };
+
+void add_motion(System& system, const Sphere& sphere) {
+  system.before("kick, drift", [&sphere](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store[sphere.velocity][i] += (time_step / 2) * store[sphere.acceleration][i];
+      store.positions()[i] += time_step * store[sphere.velocity][i];
+    }
+  });
+  system.after("kick", [&sphere](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store[sphere.velocity][i] += (time_step / 2) * store[sphere.acceleration][i];
+    }
+  });
 }
 
-void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count) {
+Measured run(plait::Runtime& runtime, std::size_t count, int blocks, Lists lists) {
   Sphere sphere{runtime.self().value(), runtime.rank_count(), count};
-  System system{runtime.messages(), runtime.scheduler(), sphere.store, {.steps_between_decompositions = 4}};
-  system.add_long_range({.charge = sphere.mass,
-                         .acceleration = sphere.acceleration,
-                         .potential = sphere.potential,
-                         .theta = theta,
-                         .order = Order::monopole,
-                         .precision = Precision::mixed,
-                         .softening = softening,
-                         .leaf_bodies_max = 32,
-                         .group_bodies_max = 256,
-                         .batch_bodies_max = 4096});
-  std::vector<double> seconds;
-  std::vector<double> processor;
-  const int steps = report.is_full() ? 25 : 9;
-  for (int step = 0; step <= steps; ++step) {
+  const bool keeps = lists == Lists::kept;
+  System system{runtime.messages(),
+                runtime.scheduler(),
+                sphere.store,
+                {.steps_between_decompositions = steps_kept, .steps_between_trees = keeps ? steps_kept : 1}};
+  const LongRange& gravity = system.add_long_range({.charge = sphere.mass,
+                                                    .acceleration = sphere.acceleration,
+                                                    .potential = sphere.potential,
+                                                    .theta = theta,
+                                                    .order = Order::monopole,
+                                                    .precision = Precision::mixed,
+                                                    .softening = softening,
+                                                    .measures_sizes = true,
+                                                    .keeps_lists = keeps});
+  add_motion(system, sphere);
+  system.update();  // distributes, measures sizes, and warms up
+  static_cast<void>(system.take_times());
+  Measured measured;
+  for (int block = 0; block < blocks; ++block) {
     plait::barrier(runtime.messages());
-    if (step == 1) {
-      static_cast<void>(system.take_times());  // the first distributes and warms up
-    }
     const bench::Stopwatch watch;
     const double begin = processor_seconds();
-    system.step();
-    const double computed = most_processor_seconds(runtime, begin);
-    plait::barrier(runtime.messages());
-    if (step > 0) {
-      seconds.push_back(watch.seconds());
-      processor.push_back(computed);
+    for (std::uint32_t step = 0; step < steps_kept; ++step) {
+      system.step();
     }
+    measured.processor.push_back(most_processor_seconds(runtime, begin) / steps_kept);
+    plait::barrier(runtime.messages());
+    measured.seconds.push_back(watch.seconds() / steps_kept);
   }
-  const std::vector<StepTimes> times = times_of_ranks(runtime, system);
-  const double error = rms_error(runtime, sphere, 512);
+  measured.ranks = plait::all_gather_values(runtime.messages(), system.take_times());
+  measured.error = rms_error(runtime, sphere, 512);
+  if (runtime.self() == plait::Rank{0}) {
+    const TreeSizes sizes = sizes_of(gravity.tree().options());
+    fmt::print("\n{} particles, {} lists; at most {} bodies in a leaf, {} in a group, {} in a batch\n{}",
+               count,
+               keeps ? "kept" : "fresh",
+               sizes.leaf_bodies_max,
+               sizes.group_bodies_max,
+               sizes.batch_bodies_max,
+               times_table(measured.ranks, runtime.worker_count()));
+  }
+  return measured;
+}
+
+void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, Lists lists) {
+  const Measured measured = run(runtime, count, report.is_full() ? 11 : 5, lists);
   double interactions = 0;
   double kernel_seconds = 0;
-  for (const StepTimes& rank : times) {
+  for (const StepTimes& rank : measured.ranks) {
     interactions += static_cast<double>(rank.interactions);
     kernel_seconds += std::chrono::duration<double>(rank[Phase::kernel]).count();
   }
-  const std::map<std::string, std::string> params{{"particles", std::to_string(count)},
-                                                  {"ranks", std::to_string(runtime.rank_count())},
-                                                  {"workers", std::to_string(runtime.worker_count())},
-                                                  {"theta", "0.5"},
-                                                  {"order", "monopole"},
-                                                  {"kernel", best_kernels().name}};
+  const std::map<std::string, std::string> params{
+      {"particles", std::to_string(count)},
+      {"ranks", std::to_string(runtime.rank_count())},
+      {"workers", std::to_string(runtime.worker_count())},
+      {"lists", lists == Lists::kept ? fmt::format("kept for {} steps", steps_kept) : "fresh"},
+      {"theta", "0.5"},
+      {"order", "monopole"},
+      {"kernel", best_kernels().name}};
   const double rate = interactions / kernel_seconds;
   const double peak = bench::fused_multiply_adds_a_second() / instructions_an_interaction;
-  report.add({"step", params, bench::spread_of(seconds), "s", "", {}, "", {}});
-  bench::Row computing{"step: processor time of a rank", params, bench::spread_of(processor), "s", "", {}, "", {}};
+  const double error = measured.error;
+  report.add({"step", params, bench::spread_of(measured.seconds), "s", "", {}, "", {}});
+  bench::Row computing{
+      "step: processor time of a rank", params, bench::spread_of(measured.processor), "s", "", {}, "", {}};
   if (count == 1'000'000 && runtime.rank_count() * runtime.worker_count() == 2) {
     computing.peer = "FDPS 7.1, AVX-512 (quoted, did not run here)";
     computing.peer_value = fdps_seconds;
@@ -166,8 +210,40 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count) 
   report.add({"rms force error", params, {error, error, error}, "", "FDPS 7.1 (quoted)", fdps_error, "", {}});
   report.add({"kernel: interactions/(s core)", params, {rate, rate, rate}, "1/s", "", {}, "FMA peak / 18", peak});
   if (runtime.self() == plait::Rank{0}) {
-    fmt::print("{}", times_table(times, runtime.worker_count()));
+    fmt::print("kernel: {:.3g} interactions a second and core; fused multiply-adds here, by 18: {:.3g}\n", rate, peak);
   }
+}
+
+/// pytreegrav on as many threads as there were ranks, when those are gone.
+void measure_pytreegrav(bench::Report& report, std::size_t count, unsigned threads) {
+  const std::string command = fmt::format("timeout 300 {} {}/pytreegrav_peer.py {} {} {} 2>&1",
+                                          BENCH_SPHERE_PYTHON,
+                                          BENCH_SPHERE_FOLDER,
+                                          count,
+                                          threads,
+                                          report.is_full() ? 5 : 3);
+  FILE* const pipe = popen(command.c_str(), "r");
+  std::vector<double> seconds;
+  double error = 0;
+  char line[512];
+  while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
+    std::istringstream text{line};
+    std::string word;
+    double value = 0;
+    if (text >> word >> value && word == "round") {
+      seconds.push_back(value);
+    } else if (word == "error") {
+      error = value;
+    }
+  }
+  if (pipe == nullptr || pclose(pipe) != 0 || seconds.empty()) {
+    report.note("pytreegrav is left out: " BENCH_SPHERE_PYTHON " -m pip install pytreegrav");
+    return;
+  }
+  const std::map<std::string, std::string> params{
+      {"particles", std::to_string(count)}, {"threads", std::to_string(threads)}, {"theta", "0.5"}};
+  report.add({"pytreegrav: forces", params, bench::spread_of(seconds), "s", "", {}, "", {}});
+  report.add({"pytreegrav: rms force error", params, {error, error, error}, "", "", {}, "", {}});
 }
 
 }  // namespace
@@ -178,13 +254,22 @@ int main(int argc, char** argv) {
                        2,
                        argc,
                        argv};
-  plait::MpiSession session{argc, argv};
-  plait::Options options = plait::Options::from_environment();
-  options.trace_folder.clear();
-  plait::Runtime runtime{MPI_COMM_WORLD, options};
-  measure(report, runtime, 100'000);
-  measure(report, runtime, 1'000'000);
-  if (runtime.self() == plait::Rank{0}) {
+  bool is_first = true;
+  unsigned cores = 1;
+  {
+    plait::MpiSession session{argc, argv};
+    plait::Options options = plait::Options::from_environment();
+    options.trace_folder.clear();
+    plait::Runtime runtime{MPI_COMM_WORLD, options};
+    for (const std::size_t count : {100'000, 1'000'000}) {
+      measure(report, runtime, count, Lists::fresh);
+      measure(report, runtime, count, Lists::kept);
+    }
+    is_first = runtime.self() == plait::Rank{0};
+    cores = runtime.rank_count() * runtime.worker_count();
+  }
+  if (is_first) {
+    measure_pytreegrav(report, report.is_full() ? 1'000'000 : 100'000, cores);
     report.finish();
   }
 }
