@@ -94,5 +94,9 @@ def test_a_profile_is_read_and_one_that_is_cut_off_is_passed_over(tmp_path: Path
     assert found is not None
     assert (found.problem, found.particles, found.time) == ("sod", 10, 0.2)
     assert np.isnan(found.columns["exact_density"][1])
+    draw_map([tmp_path / "profile.csv"], tmp_path / "map.png", "density", 2, 64)
+    assert imread(tmp_path / "map.png").std() > 0.02
     (tmp_path / "profile.csv").write_text(head + names + "\n0.1,5,1")
     assert read_profile(tmp_path) is None
+    with pytest.raises(PlaitError, match=r"profile\.csv"):
+        draw_map([tmp_path / "profile.csv"], tmp_path / "map.png", "density", 2, 64)

@@ -32,7 +32,7 @@ def map_snapshots(
         list[Path],
         typer.Argument(
             metavar="SNAPSHOT...",
-            help="HDF5 files in the layout of GADGET or SWIFT; all get one scale.",
+            help="HDF5 files in the layout of GADGET or SWIFT, which get one scale; or a profile.csv.",
             show_default=False,
         ),
     ],
@@ -49,6 +49,7 @@ def map_snapshots(
     """Draw the particles of snapshots as maps.
 
     Gas where there is any, else the first kind that is there. Each particle is as wide as it reaches.
+    Of the profile.csv of plait-sph: what is at each place, beside the exact solution.
 
     Examples:
 
@@ -57,6 +58,8 @@ def map_snapshots(
       plait map sph-000?.hdf5 --quantity energy -o energy.png
 
       plait map sph-0004.hdf5 --quantity ranks --axis x
+
+      plait map sph-output/profile.csv -o sod.png
     """
     import_module("plait.commands.map").draw_map(
         snapshots, output, quantity.value, "xyz".index(axis.value), pixels

@@ -31,8 +31,8 @@ class Profile:
 
 
 def read_profile(folder: Path) -> Profile | None:
-    """The first below the folder that can be read."""
-    for path in sorted(folder.rglob("profile.csv")):
+    """The first below the folder that can be read; also of a single file."""
+    for path in [folder] if folder.is_file() else sorted(folder.rglob("profile.csv")):
         try:
             head, names, *rows = path.read_text(encoding="utf-8").splitlines()
             match = _HEAD.match(head)

@@ -144,8 +144,10 @@ plait.start = async function () {
   // Figures of HTML and pictures are drawn when they take up room.
   document.querySelectorAll("figure[data-plain]").forEach((figure) => {
     const images = [...figure.querySelectorAll("img")];
-    Promise.all(images.map((image) => image.decode())).then(() => {
-      if (figure.getBoundingClientRect().height > 40) figure.dataset.drawn = "true";
+    const loaded = (image) => image.complete || new Promise((done) => image.addEventListener("load", done));
+    Promise.all(images.map(loaded)).then(() => {
+      const are_there = images.every((image) => image.naturalWidth > 0);
+      if (are_there && figure.getBoundingClientRect().height > 40) figure.dataset.drawn = "true";
     });
   });
   performance.mark("plait-ready");
