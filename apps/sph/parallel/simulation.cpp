@@ -119,7 +119,9 @@ void Simulation::Impl::start() {
 
 void Simulation::Impl::update_gravity() {
   if (gravity_ != nullptr) {
-    gravity_->update(store_, fields_);
+    const auto bins = std::as_const(store_)[step_fields_.bin];
+    const std::uint8_t longest = is_starting_ ? task::longest_bin.value() : task::longest_active(now_).value();
+    gravity_->update(store_, fields_, [&](std::size_t i) { return bins[i] <= longest; });
   }
 }
 
@@ -239,6 +241,13 @@ bool Simulation::Impl::must_make_cells(Ticks next) const {
   return false;
 }
 
+void Simulation::Impl::synchronise() {
+  drift_all();
+  if (gravity_ != nullptr) {
+    gravity_->find_potentials(store_, fields_);
+  }
+}
+
 StepReport Simulation::Impl::step() {
   StepReport report;
   const Ticks before = now_;
@@ -318,7 +327,7 @@ double Simulation::time() const noexcept {
   return impl_->time();
 }
 void Simulation::synchronise() {
-  impl_->synchronise();
+  guarded([this] { impl_->synchronise(); });
 }
 
 }  // namespace sph

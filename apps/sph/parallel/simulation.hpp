@@ -66,7 +66,8 @@ class Simulation {
   StepReport step();
   [[nodiscard]] bool is_over() const noexcept;
   [[nodiscard]] double time() const noexcept;
-  /// Brings all particles of this rank to the present time: predicts what those whose step goes on are now.
+  /// Brings all particles to the present time: predicts what those whose step goes on are now, and finds potentials.
+  /// All ranks call it.
   void synchronise();
 
  private:

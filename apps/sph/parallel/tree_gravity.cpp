@@ -9,6 +9,9 @@ namespace sph {
 namespace {
 
 constexpr plait::comm::CommId gravity_comm{0x5000'0041};
+// Kinds of copies.
+constexpr std::uint8_t resting = 0;
+constexpr std::uint8_t active = 1;
 
 }  // namespace
 
@@ -26,6 +29,7 @@ TreeGravity::TreeGravity(plait::comm::Endpoint& messages,
       forces_{{.charge = mass_,
                .acceleration = acceleration_,
                .potential = potential_,
+               .targets = {active},
                .theta = settings.theta,
                .softening = settings.softening,
                .coupling = settings.constant}} {
@@ -45,19 +49,39 @@ void TreeGravity::build_graph() {
   (void)forces_.add_summing_tasks(frame, clear, end);
 }
 
-void TreeGravity::update(Particles& store, const GasFields& fields) {
+void TreeGravity::update(Particles& store, const GasFields& fields, const std::function<bool(std::size_t)>& is_active) {
   copies_.clear();
   copies_.add(store.size());
+  for (std::size_t i = 0; i < store.size(); ++i) {
+    copies_[Particles::kind][i] = is_active(i) ? active : resting;
+  }
+  run(store, fields);
+  const auto places = copies_[place_];
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (copies_[Particles::kind][i] == active) {
+      store[fields.gravity][places[i]] = copies_[acceleration_][i];
+      store[fields.potential][places[i]] = copies_[potential_][i];
+    }
+  }
+}
+
+void TreeGravity::find_potentials(Particles& store, const GasFields& fields) {
+  copies_.clear();
+  copies_.add(store.size());
+  std::ranges::fill(copies_[Particles::kind], active);
+  run(store, fields);
+  const auto places = copies_[place_];
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    store[fields.potential][places[i]] = copies_[potential_][i];
+  }
+}
+
+void TreeGravity::run(const Particles& store, const GasFields& fields) {
   std::ranges::copy(store.positions(), copies_.positions().begin());
   std::ranges::copy(store.ids(), copies_.ids().begin());
   std::ranges::copy(store[fields.mass], copies_[mass_].begin());
   std::iota(copies_[place_].begin(), copies_[place_].end(), Particles::Index{0});
   scheduler_.run(graph_);
-  const auto places = copies_[place_];
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    store[fields.gravity][places[i]] = copies_[acceleration_][i];
-    store[fields.potential][places[i]] = copies_[potential_][i];
-  }
 }
 
 }  // namespace sph

@@ -478,6 +478,19 @@ class Finder {
   double guard2_ = 0;
 };
 
+/// Whether any of a batch's particles is a target: without, it is left out. Lists that are kept are made whole, as
+/// others may be targets later.
+bool is_needed(const Job& job, const Batch& batch) {
+  if (job.targets.kinds.are_all() || job.lists != nullptr) {
+    return true;
+  }
+  const std::span<const Group> groups = job.targets.tree.groups().subspan(batch.first_group, batch.group_count);
+  const std::size_t first = groups.front().first_body;
+  const auto kinds = std::as_const(job.targets.store)[Particles::kind].subspan(
+      first, groups.back().first_body + groups.back().body_count - first);
+  return std::ranges::any_of(kinds, [&](std::uint8_t kind) { return job.targets.kinds.has(kind); });
+}
+
 template <bool bounded>
 void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& space) {
   Lists& lists = space.lists();
@@ -492,6 +505,9 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
   };
   auto before = SteadyClock::now();
   for (const Batch& batch : batches) {
+    if (!is_needed(job, batch)) {
+      continue;
+    }
     const Vector center = 0.5 * (batch.box.low + batch.box.high);
     lists.cell_count = lists.body_count = 0;
     Finder<bounded> finder{job, batch, space};
@@ -503,9 +519,12 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
     for (std::uint32_t number = 0; number < batch.group_count; ++number) {
       lists.cell_count = shared_cells;
       lists.body_count = shared_bodies;
+      load_targets(job.targets, job.targets.tree.groups()[batch.first_group + number], center, lists);
+      if (lists.places.empty() && job.lists == nullptr) {
+        continue;
+      }
       finder.find_for_group(number, shared_ranges);
       gather(center, shared_ranges);
-      load_targets(job.targets, job.targets.tree.groups()[batch.first_group + number], center, lists);
       const auto between = SteadyClock::now();
       act(job, lists, space);
       const auto after = SteadyClock::now();

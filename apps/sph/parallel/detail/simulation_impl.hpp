@@ -80,7 +80,7 @@ class Simulation::Impl {
        const SimulationOptions& options);
 
   StepReport step();
-  void synchronise() { drift_all(); }
+  void synchronise();
   /// Finds cells, densities and first forces.
   void start();
   [[nodiscard]] plait::comm::Endpoint& messages() noexcept { return messages_; }

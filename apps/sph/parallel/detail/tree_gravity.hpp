@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -30,11 +31,15 @@ class TreeGravity {
   TreeGravity& operator=(TreeGravity&&) = delete;
   ~TreeGravity() = default;
 
-  /// Makes `gravity` and `potential` of all particles of `store`. All ranks call it. Throws: as `Scheduler::run`.
-  void update(Particles& store, const GasFields& fields);
+  /// Makes `gravity` and `potential` of the particles of `store` for which `is_active`. All ranks call it.
+  /// Throws: as `Scheduler::run`. Cost: a tree of all, and walks for those.
+  void update(Particles& store, const GasFields& fields, const std::function<bool(std::size_t)>& is_active);
+  /// Makes `potential` of all, and leaves their gravity alone, by which they are on their way.
+  void find_potentials(Particles& store, const GasFields& fields);
 
  private:
   void build_graph();
+  void run(const Particles& store, const GasFields& fields);
 
   plait::comm::Endpoint& messages_;
   plait::task::Scheduler& scheduler_;
