@@ -120,20 +120,6 @@ struct Measured {
 
 enum class Lists { fresh, kept };
 
-void add_motion(System& system, const Sphere& sphere) {
-  system.before("kick, drift", [&sphere](Particles& store, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      store[sphere.velocity][i] += (time_step / 2) * store[sphere.acceleration][i];
-      store.positions()[i] += time_step * store[sphere.velocity][i];
-    }
-  });
-  system.after("kick", [&sphere](Particles& store, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      store[sphere.velocity][i] += (time_step / 2) * store[sphere.acceleration][i];
-    }
-  });
-}
-
 Measured run(plait::Runtime& runtime, std::size_t count, int blocks, Lists lists) {
   Sphere sphere{runtime.self().value(), runtime.rank_count(), count};
   const bool keeps = lists == Lists::kept;
@@ -150,7 +136,7 @@ Measured run(plait::Runtime& runtime, std::size_t count, int blocks, Lists lists
                                                     .softening = softening,
                                                     .measures_sizes = true,
                                                     .keeps_lists = keeps});
-  add_motion(system, sphere);
+  add_leapfrog(system, {sphere.velocity, sphere.acceleration, time_step});
   system.update();  // distributes, measures sizes, and warms up
   static_cast<void>(system.take_times());
   Measured measured;

@@ -22,17 +22,9 @@ constexpr std::uint64_t kernel_cell_particles = 1U << 24U;
 /// Emitted particles have ids from here on, so that they meet no first one.
 constexpr std::uint64_t first_emitted = std::uint64_t{1} << 48U;
 
-/// Two from the polar method of G. Marsaglia (SIAM Review 6, 1964, 260) would depend on libraries' logarithms no less:
-/// this is Box and Muller's (1958).
-double normal(plait::Random& random) {
-  const double u = 1 - random.unit();
-  const double angle = 2 * std::numbers::pi * random.unit();
-  return std::sqrt(-2 * std::log(u)) * std::cos(angle);
-}
-
 void add_thermal(Vector3& momentum, double thermal, plait::Random& random) {
   for (double& component : momentum) {
-    component += thermal > 0 ? thermal * normal(random) : 0;
+    component += thermal > 0 ? thermal * random.normal() : 0;
   }
 }
 

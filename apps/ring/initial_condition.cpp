@@ -11,12 +11,6 @@
 namespace ring {
 namespace {
 
-/// Gaussian of unit deviation (Box and Muller).
-double gaussian(plait::Random& random) {
-  const double radius = std::sqrt(-2 * std::log(1 - random.unit()));
-  return radius * std::cos(2 * std::numbers::pi * random.unit());
-}
-
 /// Place `i` of `n` spread evenly from 0 to 1; in the middle when alone.
 double fraction(std::uint64_t i, std::uint32_t n) {
   return n > 1 ? static_cast<double>(i) / (n - 1) : 0.5;
@@ -57,9 +51,7 @@ void make_ring(const RingShape& shape, Bodies& bodies, std::uint32_t rank, std::
     Vector velocity{-speed * std::sin(phi), speed * std::cos(phi), 0};
     if (shape.velocity_scatter > 0) {
       plait::Random random{plait::Random{shape.seed}() ^ plait::Random{~i}()};
-      const double x = gaussian(random);
-      const double y = gaussian(random);
-      velocity += (shape.velocity_scatter * speed) * Vector{x, y, gaussian(random)};
+      velocity += (shape.velocity_scatter * speed) * Vector{random.normal(), random.normal(), random.normal()};
     }
     bodies.store[bodies.velocity][at] = velocity;
     bodies.store[bodies.mass][at] = shape.total_mass / static_cast<double>(count);

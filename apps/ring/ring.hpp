@@ -27,19 +27,12 @@ struct Parameters {
   std::uint32_t group_bodies_max = 64;
 };
 
-/// Energies of contacts, of one rank or of all.
-struct Contacts {
-  double dissipated = 0;  ///< Lost since the beginning.
-  double dissipation_rate = 0;
-  double spring = 0;
-};
-
 /// What a run needs besides its bodies to go on as if it had not stopped.
 struct RunState {
   double time = 0;
   std::uint64_t step = 0;
   double energy_begin = 0;  ///< Total at the beginning, for the energy check.
-  Contacts contacts;
+  plait::particles::ContactEnergies contacts;
   Parameters parameters;
   plait::particles::DomainGrid grid = {0, 0, 0};
   std::vector<double> cuts;  ///< Of the domains of all ranks.

@@ -32,13 +32,12 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
       system_{runtime.messages(), runtime.scheduler(), bodies.store, options_of(runtime, state, sharing)},
       gravity_{system_.add_long_range(gravity_with_contacts())} {
   system_.record_to(runtime.trace());
-  system_.before("kick, drift", [this](Particles&, std::size_t first, std::size_t last) { drift(first, last); });
-  system_.after("kick", [this](Particles& store, std::size_t first, std::size_t last) {
-    attract_to_centre(first, last);
-    for (std::size_t i = first; i < last; ++i) {
-      store[bodies_.velocity][i] += (state_.parameters.time_step / 2) * store[bodies_.acceleration][i];
-    }
-  });
+  system_.after("pull of the centre",
+                [this](Particles&, std::size_t first, std::size_t last) { attract_to_centre(first, last); });
+  particles::add_leapfrog(system_, {bodies.velocity, bodies.acceleration, state.parameters.time_step});
+  if (predicted_) {
+    system_.before("predict", [this](Particles&, std::size_t first, std::size_t last) { predict(first, last); });
+  }
   if (runtime.self() != plait::Rank{0}) {
     state_.contacts = {};  // what is given is of all ranks
   }
@@ -48,7 +47,7 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
   if (state.step == 0) {
     system_.update();
     attract_to_centre(0, bodies.store.size());
-    take_contacts(0);
+    state_.contacts.advance(gravity_.near_sums(), 0);
   }
 }
 
@@ -61,6 +60,7 @@ particles::LongRangeOptions Simulation::gravity_with_contacts() {
                                       .order = p.order,
                                       .softening = p.softening,
                                       .near_radius = p.collision_radius,
+                                      .near_sums = particles::contact_sums,
                                       .leaf_bodies_max = p.leaf_bodies_max,
                                       .group_bodies_max = p.group_bodies_max};
   if (p.collision_radius > 0) {
@@ -72,7 +72,6 @@ particles::LongRangeOptions Simulation::gravity_with_contacts() {
                                      .softening = p.softening}};
     gravity.near =
         particles::contacts(law, bodies_.store, {bodies_.mass, *predicted_, bodies_.acceleration, bodies_.potential});
-    gravity.near_sums = particles::contact_sums;
     gravity.travels = {*predicted_};
   }
   return gravity;
@@ -80,16 +79,10 @@ particles::LongRangeOptions Simulation::gravity_with_contacts() {
 
 /// The damper depends on velocity; at the force it is predicted from the half-kicked one with the acceleration of the
 /// step before, which keeps second order.
-void Simulation::drift(std::size_t first, std::size_t last) {
-  Particles& store = bodies_.store;
-  const double dt = state_.parameters.time_step;
+void Simulation::predict(std::size_t first, std::size_t last) {
   for (std::size_t i = first; i < last; ++i) {
-    const Vector half_kick = (dt / 2) * store[bodies_.acceleration][i];
-    store[bodies_.velocity][i] += half_kick;
-    store.positions()[i] += dt * store[bodies_.velocity][i];
-    if (predicted_) {
-      store[*predicted_][i] = store[bodies_.velocity][i] + half_kick;
-    }
+    const Vector half_kick = (state_.parameters.time_step / 2) * bodies_.store[bodies_.acceleration][i];
+    bodies_.store[*predicted_][i] = bodies_.store[bodies_.velocity][i] + half_kick;
   }
 }
 
@@ -105,25 +98,14 @@ void Simulation::step() {
   system_.step();
   ++state_.step;
   state_.time += state_.parameters.time_step;
-  take_contacts(state_.parameters.time_step);
-}
-
-/// What contacts take is integrated by the trapezoidal rule.
-void Simulation::take_contacts(double dt) {
-  if (predicted_) {
-    const double rate = gravity_.near_sums()[particles::dissipation_sum];
-    const double dissipated = state_.contacts.dissipated + (state_.contacts.dissipation_rate + rate) * (dt / 2);
-    state_.contacts = {dissipated, rate, gravity_.near_sums()[particles::spring_sum]};
-  }
+  state_.contacts.advance(gravity_.near_sums(), state_.parameters.time_step);
 }
 
 RunState Simulation::whole_state() {
   RunState whole = state_;
   whole.contacts = {};
-  for (const Contacts& one : plait::all_gather_values(runtime_.messages(), state_.contacts)) {
-    whole.contacts.dissipated += one.dissipated;
-    whole.contacts.dissipation_rate += one.dissipation_rate;
-    whole.contacts.spring += one.spring;
+  for (const auto& one : plait::all_gather_values(runtime_.messages(), state_.contacts)) {
+    whole.contacts += one;
   }
   whole.grid = system_.domain().grid();
   whole.cuts = system_.gather_cuts();

@@ -43,9 +43,8 @@ class Simulation {
 
  private:
   [[nodiscard]] plait::particles::LongRangeOptions gravity_with_contacts();
-  void drift(std::size_t first, std::size_t last);
   void attract_to_centre(std::size_t first, std::size_t last);
-  void take_contacts(double dt);
+  void predict(std::size_t first, std::size_t last);
 
   plait::Runtime& runtime_;
   Bodies& bodies_;

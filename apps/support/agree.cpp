@@ -24,6 +24,13 @@ void agree(plait::Runtime& runtime, const std::function<void()>& work) {
   }
 }
 
+void require(bool is_good, const char* option, const char* must_be) {
+  if (!is_good) {
+    throw plait::Error{plait::ErrorCode::bad_argument,
+                       fmt::format("{}, given or from the snapshot, must be {}", option, must_be)};
+  }
+}
+
 void refuse_too_few(plait::Runtime& runtime, const char* what, std::uint64_t mine, std::uint64_t least) {
   std::uint64_t count = 0;
   for (const std::uint64_t one : plait::all_gather_values(runtime.messages(), mine)) {

@@ -17,6 +17,9 @@ class AgreedError : public plait::Error {
 /// Every rank calls it. `work` must not wait for a rank whose `work` may fail before.
 void agree(plait::Runtime& runtime, const std::function<void()>& work);
 
+/// Throws `plait::Error` that names the option whose value, given or from a snapshot, is not what it must be.
+void require(bool is_good, const char* option, const char* must_be);
+
 /// Throws `AgreedError` on every rank when all ranks together have fewer than `least` of `what`, of which this one has
 /// `mine`. Every rank calls it.
 void refuse_too_few(plait::Runtime& runtime, const char* what, std::uint64_t mine, std::uint64_t least);

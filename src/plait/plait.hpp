@@ -53,6 +53,7 @@
 #include "plait/particles/halo.hpp"
 #include "plait/particles/interaction.hpp"
 #include "plait/particles/kinds.hpp"
+#include "plait/particles/leapfrog.hpp"
 #include "plait/particles/long_range.hpp"
 #include "plait/particles/particles.hpp"
 #include "plait/particles/short_range.hpp"

@@ -44,5 +44,21 @@ TEST(Random, gives_parts_of_one) {
   EXPECT_TRUE(random.happens(1));
 }
 
+TEST(Random, gives_gaussian_numbers) {
+  Random random{3};
+  double sum = 0;
+  double squares = 0;
+  int beyond_two = 0;
+  for (int i = 0; i < 10000; ++i) {
+    const double number = random.normal();
+    sum += number;
+    squares += number * number;
+    beyond_two += std::abs(number) > 2 ? 1 : 0;
+  }
+  EXPECT_NEAR(sum / 10000, 0, 0.04);
+  EXPECT_NEAR(squares / 10000, 1, 0.06);
+  EXPECT_NEAR(beyond_two, 455, 90);
+}
+
 }  // namespace
 }  // namespace plait

@@ -28,6 +28,7 @@ class Pair {
     store_[velocity_][0] = speed * Vector{0.6, 0, 0.8};
     store_[predicted_][0] = store_[velocity_][0];
     force();
+    energies_.advance(sums_, 0);
   }
   void step(double dt) {
     for (std::size_t i = 0; i < 2; ++i) {
@@ -35,16 +36,15 @@ class Pair {
       store_.positions()[i] += dt * store_[velocity_][i];
       store_[predicted_][i] = store_[velocity_][i] + dt / 2 * store_[acceleration_][i];
     }
-    const double rate = sums_[dissipation_sum];
     force();
-    dissipated_ += (rate + sums_[dissipation_sum]) * dt / 2;
+    energies_.advance(sums_, dt);
     for (std::size_t i = 0; i < 2; ++i) {
       store_[velocity_][i] += dt / 2 * store_[acceleration_][i];
     }
   }
   [[nodiscard]] double separation_speed() const { return length(store_[velocity_][1] - store_[velocity_][0]); }
   [[nodiscard]] double energy() const {
-    double sum = sums_[spring_sum] + dissipated_;
+    double sum = energies_.spring + energies_.dissipated;
     for (std::size_t i = 0; i < 2; ++i) {
       sum += store_[mass_][i] / 2 * (dot(store_[velocity_][i], store_[velocity_][i]) + store_[potential_][i]);
     }
@@ -74,7 +74,7 @@ class Pair {
   Field<Vector> predicted_ = store_.add_field<Vector>("predicted");
   Field<Vector> acceleration_ = store_.add_field<Vector>("acceleration");
   std::vector<double> sums_ = std::vector<double>(contact_sums);
-  double dissipated_ = 0;
+  ContactEnergies energies_;
 };
 
 struct Scatter {

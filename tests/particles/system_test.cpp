@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/leapfrog.hpp"
+
 #include "data/leaks_allowed.hpp"
 #include "particles/samples.hpp"
 #include "runtime/loopback_run.hpp"
@@ -42,20 +44,8 @@ struct Outcome {
   StepTimes times;
 };
 
-/// Leapfrog: as a program would write it.
 void add_motion(System& system, const Sample& sample) {
-  system.before("drift", [&](Particles& store, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      Vector& velocity = store[sample.velocity][i];
-      velocity += (time_step / 2) * store[sample.acceleration][i];
-      store.positions()[i] += time_step * velocity;
-    }
-  });
-  system.after("kick", [&](Particles& store, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      store[sample.velocity][i] += (time_step / 2) * store[sample.acceleration][i];
-    }
-  });
+  add_leapfrog(system, {sample.velocity, sample.acceleration, time_step});
 }
 
 /// Each rank begins with an equal share of a sphere.

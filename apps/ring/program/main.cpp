@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-#include <exception>
-
 #include <CLI/CLI.hpp>
 
 #include "ring/program/run.hpp"
@@ -86,11 +83,7 @@ int main(int argc, char** argv) {
     return app::run_on_ranks({"plait-ring", argc, argv},
                              [&](plait::Runtime& runtime) { ring::run_ring(runtime, settings); });
   }
-  try {
+  return app::run_alone("plait-ring", [&] {
     init->parsed() ? ring::make_initial_condition(shape, output) : ring::convert(input, output);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "plait-ring: %s\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -16,6 +16,7 @@ namespace ring {
 namespace hdf5 = plait::particles::hdf5;
 using plait::Error;
 using plait::ErrorCode;
+using plait::particles::is_text;
 using std::filesystem::path;
 
 namespace {
@@ -63,10 +64,6 @@ hdf5::SnapshotHeader header_of(const RunState& state) {
   return header;
 }
 
-bool is_text(const path& file) {
-  return file.extension() == ".txt";
-}
-
 /// The share of `rank` of the bodies in a file, and the state.
 RunState read(const path& file, Bodies& bodies, std::uint32_t rank = 0, std::uint32_t ranks = 1) {
   RunState state;
@@ -88,23 +85,17 @@ void write(const path& file, const RunState& state, const Bodies& bodies) {
   fmt::print("{}: {} bodies, {:.1f} MB\n", file.string(), bodies.store.size(), static_cast<double>(bytes) * 1e-6);
 }
 
-/// Throws: `plait::Error` that names the option whose value makes no sense, wherever it comes from.
 void check(const Parameters& p) {
-  const auto hold = [](bool is_good, const char* option, const char* what) {
-    if (!is_good) {
-      throw Error{ErrorCode::bad_argument, fmt::format("{}, given or from the snapshot, must be {}", option, what)};
-    }
-  };
   const auto is_length = [](double value) { return std::isfinite(value) && value >= 0; };
-  hold(std::isfinite(p.time_step) && p.time_step > 0, "--time-step", "a positive number");
-  hold(p.theta >= 0 && p.theta < 2, "--theta", "a number from 0 (direct sum) to below 2");
-  hold(p.order == Order::monopole || p.order == Order::quadrupole, "--order", "monopole or quadrupole");
-  hold(is_length(p.softening), "--softening", "a length of 0 or more");
-  hold(is_length(p.collision_radius), "--collision-radius", "a length of 0 or more");
-  hold(p.restitution > 0 && p.restitution <= 1, "--restitution", "above 0, at most 1");
-  hold(std::isfinite(p.contact_steps) && p.contact_steps >= 2, "--contact-steps", "at least 2");
-  hold(is_length(p.central_mass), "--central-mass", "0 or more");
-  hold(p.leaf_bodies_max >= 1 && p.group_bodies_max >= 1, "--leaf-bodies and --group-bodies", "at least 1");
+  app::require(std::isfinite(p.time_step) && p.time_step > 0, "--time-step", "a positive number");
+  app::require(p.theta >= 0 && p.theta < 2, "--theta", "a number from 0 (direct sum) to below 2");
+  app::require(p.order == Order::monopole || p.order == Order::quadrupole, "--order", "monopole or quadrupole");
+  app::require(is_length(p.softening), "--softening", "a length of 0 or more");
+  app::require(is_length(p.collision_radius), "--collision-radius", "a length of 0 or more");
+  app::require(p.restitution > 0 && p.restitution <= 1, "--restitution", "above 0, at most 1");
+  app::require(std::isfinite(p.contact_steps) && p.contact_steps >= 2, "--contact-steps", "at least 2");
+  app::require(is_length(p.central_mass), "--central-mass", "0 or more");
+  app::require(p.leaf_bodies_max >= 1 && p.group_bodies_max >= 1, "--leaf-bodies and --group-bodies", "at least 1");
 }
 
 }  // namespace
@@ -154,16 +145,14 @@ void run_ring(plait::Runtime& runtime, const RunSettings& settings) {
     RunState state = simulation.whole_state();
     state.energy_begin = monitor.energy_begin();
     plait::barrier(runtime.messages());  // HDF5 talks over MPI itself: the network must be quiet
-    app::agree(runtime, [&] {
-      const path file = folder.file(state.step);
+    app::agree(runtime, [&, file = folder.file(state.step)] {
       (void)hdf5::write_snapshot(file, header_of(state), layout_of(bodies), bodies.store, MPI_COMM_WORLD).value();
     });
   };
   app::run_steps(runtime, steps, settings.steps, {[&] { simulation.step(); }, diagnose, write});
-  const auto times = plait::all_gather_values(runtime.messages(), simulation.take_times());
+  app::print_times(runtime, simulation.take_times());
   if (runtime.self() == plait::Rank{0}) {
-    const std::string table = plait::particles::times_table(times, runtime.worker_count());
-    fmt::print("\n{}snapshots are in {}\n", table, folder.folder.string());
+    fmt::print("snapshots are in {}\n", folder.folder.string());
   }
 }
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdio>
-#include <exception>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -108,11 +106,5 @@ int main(int argc, char** argv) {
     return app::run_on_ranks({"plait-sph", argc, argv},
                              [&](plait::Runtime& runtime) { sph::run_sph(runtime, run_settings); });
   }
-  try {
-    sph::write_initial_condition(init_settings);
-    return 0;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "plait-sph: %s\n", error.what());
-    return 1;
-  }
+  return app::run_alone("plait-sph", [&] { sph::write_initial_condition(init_settings); });
 }

@@ -31,4 +31,14 @@ int run_on_ranks(Program program, const std::function<void(plait::Runtime&)>& wo
   }
 }
 
+int run_alone(const std::string& name, const std::function<void()>& work) {
+  try {
+    work();
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), error.what());
+    return 1;
+  }
+}
+
 }  // namespace app

@@ -21,4 +21,7 @@ struct Program {
 /// job. MPI is opened for calls of several threads, as HDF5 calls it too.
 int run_on_ranks(Program program, const std::function<void(plait::Runtime&)>& work);
 
+/// Does `work` in this process alone; returns the exit code. Trouble is told as above.
+int run_alone(const std::string& name, const std::function<void()>& work);
+
 }  // namespace app

@@ -67,6 +67,13 @@ void run_steps(plait::Runtime& runtime, std::uint64_t steps, const StepSettings&
   bar.clear();
 }
 
+void print_times(plait::Runtime& runtime, const plait::particles::StepTimes& mine) {
+  const auto times = plait::all_gather_values(runtime.messages(), mine);
+  if (runtime.self() == plait::Rank{0}) {
+    fmt::print("\n{}", plait::particles::times_table(times, runtime.worker_count()));
+  }
+}
+
 DriftMonitor::DriftMonitor(plait::Runtime& runtime, double energy_begin)
     : runtime_{runtime},
       energy_drift_{runtime.trace().name(plait::trace::Role::counter, "relative energy drift")},

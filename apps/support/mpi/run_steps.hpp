@@ -50,6 +50,9 @@ struct StepActions {
 /// Makes the steps, and diagnoses and writes before, between and after them; shows how far it is on rank 0.
 void run_steps(plait::Runtime& runtime, std::uint64_t steps, const StepSettings& settings, const StepActions& actions);
 
+/// Prints where the time of all ranks went, on rank 0. `mine`: of this rank. Every rank calls it.
+void print_times(plait::Runtime& runtime, const plait::particles::StepTimes& mine);
+
 /// Watches what should not change: energy and angular momentum, from the first time on that it is told.
 class DriftMonitor {
  public:

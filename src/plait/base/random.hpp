@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 
 namespace plait {
 
@@ -33,6 +35,13 @@ class Random {
 
   /// In [0, 1).
   [[nodiscard]] double unit() noexcept { return static_cast<double>((*this)() >> 11U) * 0x1p-53; }
+
+  /// Gaussian of mean 0 and deviation 1: G. E. P. Box and M. E. Muller, "A note on the generation of random normal
+  /// deviates", 1958. The last bits are those of the machine's logarithm and cosine.
+  [[nodiscard]] double normal() noexcept {
+    const double radius = std::sqrt(-2 * std::log(1 - unit()));
+    return radius * std::cos(2 * std::numbers::pi * unit());
+  }
 
   [[nodiscard]] bool happens(double probability) noexcept { return unit() < probability; }
 

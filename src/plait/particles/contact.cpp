@@ -30,6 +30,20 @@ ContactForce contact_force(const ContactLaw& law, const ContactPair& pair) {
           .dissipation_rate = law.eta * reduced_mass * closing_speed * closing_speed / 2};
 }
 
+void ContactEnergies::advance(std::span<const double> sums, double dt) {
+  const double rate = sums[dissipation_sum];
+  dissipated += (dissipation_rate + rate) * (dt / 2);
+  dissipation_rate = rate;
+  spring = sums[spring_sum];
+}
+
+ContactEnergies& ContactEnergies::operator+=(const ContactEnergies& other) {
+  dissipated += other.dissipated;
+  dissipation_rate += other.dissipation_rate;
+  spring += other.spring;
+  return *this;
+}
+
 NearFunction contacts(const ContactLaw& law, Particles& store, const ContactFields& fields) {
   return [law, &store, fields](const NearPairs& pairs) {
     expect(pairs.sums.size() >= contact_sums, "a contact's energies have their places");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 #include "plait/particles/particles.hpp"
 #include "plait/particles/walk.hpp"
@@ -57,6 +58,17 @@ struct ContactFields {
 inline constexpr std::size_t spring_sum = 0;
 inline constexpr std::size_t dissipation_sum = 1;
 inline constexpr std::size_t contact_sums = 2;
+
+/// Energies of contacts over many steps, of one rank or of all.
+struct ContactEnergies {
+  double dissipated = 0;  ///< Lost since the beginning.
+  double dissipation_rate = 0;
+  double spring = 0;
+
+  /// Takes what contacts have summed up at the end of a step of length `dt`: the loss by the trapezoidal rule.
+  void advance(std::span<const double> sums, double dt);
+  ContactEnergies& operator+=(const ContactEnergies& other);
+};
 
 /// For `WalkOptions::near` with the law's radius, where `TreeOptions::travels` is the velocity. Borrows `store`.
 [[nodiscard]] NearFunction contacts(const ContactLaw& law, Particles& store, const ContactFields& fields);

@@ -122,6 +122,10 @@ std::vector<Row> read_rows(const std::filesystem::path& file, double& time) {
 
 }  // namespace
 
+bool is_text(const std::filesystem::path& file) {
+  return file.extension() == ".txt";
+}
+
 Result<double> read_text(const std::filesystem::path& file,
                          const TextColumns& columns,
                          Particles& particles,

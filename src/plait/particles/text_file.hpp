@@ -15,6 +15,9 @@ struct TextColumns {
   Field<Vector> velocity;
 };
 
+/// Whether a file's name says that it is such a file: it ends in .txt.
+[[nodiscard]] bool is_text(const std::filesystem::path& file);
+
 /// Appends those of the particles in `file` that are the equal share of `rank` among `ranks`; returns the time.
 ///
 /// Text files are those of nbody-with-center and others like it: a line with the time, one with the number of
