@@ -23,7 +23,7 @@ QUANTITIES: dict[str, str] = {
     "ranks": "Which rank has which particles",
 }
 _AXES = "xyz"
-_DOTS_MAX = 60_000
+_DOTS_MAX = 20_000
 _RANKS_NAMED_MAX = 16
 _LOGARITHMIC_FROM = 20.0  # times from low to high
 #: A particle that reaches over more pixels is drawn on a grid that is coarser by a power of two.

@@ -6,11 +6,13 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from plait.plots import style
 from plait.readers.profiles import Profile
 
 _PANELS = (("density", "Density"), ("speed", "Speed"), ("pressure", "Pressure"))
+_LOGARITHMIC_FROM = 100.0  # times from low to high
 _FOUND, _EXACT = "#0072B2", "#D55E00"
 
 
@@ -34,4 +36,7 @@ def _draw(axes: Axes, profile: Profile, name: str) -> None:
     known = np.isfinite(exact)
     if known.any():
         axes.plot(place[known], exact[known], color=_EXACT, lw=1.6, label="exact", zorder=3)
+    if not known.any() and found.min() > 0 and found.max() > _LOGARITHMIC_FROM * found.min():
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.plot(place, found, ".", color=_FOUND, ms=4.5, label="particles, mean at a place", zorder=4)
