@@ -340,7 +340,7 @@ class Run {
     for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       const particles::RankSummary& theirs = one.summaries[rank];
       if (rank != one.domain.self().value() && !theirs.is_empty() && !one.summary.is_empty() &&
-          (needs_let(one.summary, theirs) || needs_let(theirs, one.summary))) {
+          (needs_let(one.summary, theirs, one.tree.options()) || needs_let(theirs, one.summary, one.tree.options()))) {
         one.near.push_back(rank);
       }
     }
@@ -369,7 +369,7 @@ class Run {
     compute(phase, [&](OneRank& one) {
       std::uint64_t bytes = 0;
       for (const std::uint32_t peer : one.near) {
-        if (needs_let(one.boundary, ranks_[peer]->boundary)) {
+        if (needs_let(one.boundary, ranks_[peer]->boundary, one.tree.options())) {
           plan.choose(one.tree, ranks_[peer]->boundary);
           plan.write(one.tree, let);
           sizes[{one.domain.self().value(), peer}] = let.size();
@@ -413,7 +413,7 @@ class Run {
           continue;
         }
         if (std::ranges::binary_search(one.near, other->domain.self().value()) &&
-            needs_let(other->boundary, one.boundary)) {
+            needs_let(other->boundary, one.boundary, one.tree.options())) {
           plan.choose(other->tree, one.boundary);
           plan.write(other->tree, lets.emplace_back());
         } else if (!other->summary.is_empty()) {
