@@ -6,7 +6,9 @@
 
 #include "plait/base/error.hpp"
 
-// Highway compiles this file once for each kind of processor.
+// Highway compiles this file once for each kind of processor. Vectors whose length only the processor knows cannot be
+// members.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sph/pair_sums.cpp"
 #include <hwy/foreach_target.h>

@@ -8,7 +8,7 @@
 #include "plait/particles/kernels/kernel.hpp"
 
 // Vectors whose length only the processor knows cannot be members.
-#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_RVV)
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/particles/kernels/gravity.cpp"
 #include <hwy/foreach_target.h>
@@ -73,7 +73,8 @@ struct Sums {
   Vec<T> x, y, z;
   Vec<T> potential;  ///< Positive.
 
-  HWY_INLINE void clear() { x = y = z = potential = hn::Zero(Lanes<T>{}); }
+  /// Written out, as one that the compiler makes would not be compiled for the processor that this is for.
+  HWY_INLINE Sums() : x{hn::Zero(Lanes<T>{})}, y{x}, z{x}, potential{x} {}
   HWY_INLINE void add_to(Pull& pull) const {
     pull.x += sum<T>(x);
     pull.y += sum<T>(y);
@@ -130,9 +131,6 @@ HWY_INLINE void some_bodies(const BodyTargets& to, const BodySpan& list, const K
   const Bounds<double, bounded> bounds{options, 0};
   Sums<double> sums[targets];
   std::size_t counts[targets] = {};
-  for (std::size_t t = 0; t < targets; ++t) {
-    sums[t].clear();
-  }
   for (std::size_t j = 0; j < list.length; j += hn::Lanes(d)) {
     const Vec<double> xj = hn::Load(d, list.x + j);
     const Vec<double> yj = hn::Load(d, list.y + j);
@@ -199,6 +197,8 @@ constexpr std::size_t block = 1024;
 struct Cells {
   Vec<float> x, y, z, mass, xx, xy, xz, yy, yz;
 
+  HWY_INLINE Cells() {}  // NOLINT(modernize-use-equals-default): written out for the same reason as that of `Sums`
+
   template <What what>
   HWY_INLINE void load(const CellSpan& list, std::size_t j) {
     const Lanes<float> d;
@@ -263,9 +263,6 @@ HWY_INLINE void some_moments(const Place* places, const CellSpan& list, const Ke
   const Vec<float> softening2 = hn::Set(d, static_cast<float>(options.softening2));
   const Bounds<float, bounded> bounds{options, options.softening2};
   Sums<float> sums[targets];
-  for (std::size_t t = 0; t < targets; ++t) {
-    sums[t].clear();
-  }
   for (std::size_t j = 0; j < list.length; j += hn::Lanes(d)) {
     Cells cells;
     cells.load<what>(list, j);
