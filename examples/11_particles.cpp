@@ -2,7 +2,6 @@
 // ranks: 2
 // needs: plait::particles
 // A new interaction between particles: soft spheres in a periodic box, which push each other apart when they overlap.
-// The library shares them among ranks, finds who is near whom, and brings neighbours from elsewhere.
 #include <cmath>
 #include <iostream>
 #include <numeric>
@@ -43,20 +42,7 @@ int main(int argc, char** argv) {
     }
   });
 
-  // Leapfrog: what stands before and after the sums in a step, for a range of particles.
-  constexpr double dt = 0.02;
-  const auto kick = [&](Particles& /*store*/, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      store[velocity][i] += dt / 2 * store[force][i];
-    }
-  };
-  system.before("kick", kick);
-  system.before("drift", [&](Particles& /*store*/, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      store.positions()[i] += dt * store[velocity][i];
-    }
-  });
-  system.after("kick", kick);
+  add_leapfrog(system, {.velocity = velocity, .acceleration = force, .time_step = 0.02});
 
   const auto total_energy = [&] {
     double sum = 0;

@@ -13,8 +13,10 @@ from matplotlib.image import imread
 from plait._errors import PlaitError
 from plait.commands.map import draw_map
 from plait.plots.density_map import project
+from plait.plots.energies import plot_energies
 from plait.readers.particle_snapshots import first_and_last_particles, read_particle_snapshot
 from plait.readers.profiles import read_profile
+from plait.readers.statistics import read_statistics
 
 COUNT = 500
 
@@ -82,6 +84,17 @@ def test_a_folder_gives_its_first_and_its_last_snapshot(tmp_path: Path) -> None:
         write_snapshot(tmp_path / f"at-{time}.hdf5", time=time)
     (tmp_path / "broken.hdf5").write_text("no HDF5")
     assert [one.time for one in first_and_last_particles(tmp_path)] == [0.1, 0.3]
+
+
+def test_energies_are_read_and_what_is_cut_off_is_passed_over(tmp_path: Path) -> None:
+    head = "#   time      mass   kinetic   thermal   potential    energy   momentum x\n"
+    (tmp_path / "statistics.txt").write_text(head + "0 1 2 3 -1 4 0\n1 1 2.5 2.5 -1 4.01 0\n")
+    found = read_statistics(tmp_path)
+    assert found is not None
+    assert found["momentum x"].tolist() == [0, 0]
+    assert plot_energies(found).axes[1].lines[0].get_ydata()[-1] == pytest.approx(1 / 4.01)
+    (tmp_path / "statistics.txt").write_text(head + "0 1 2 3 -1 4 0\n1 1 2.5")
+    assert read_statistics(tmp_path) is None
 
 
 def test_a_profile_is_read_and_one_that_is_cut_off_is_passed_over(tmp_path: Path) -> None:

@@ -16,11 +16,22 @@ from matplotlib.figure import Figure
 from plait._events import Run
 from plait.measures.hidden import hidden_times
 from plait.measures.particle_steps import particle_steps
-from plait.plots import bodies, density_map, fields, hidden, profile, style, turbulence, workload
+from plait.plots import (
+    bodies,
+    density_map,
+    energies,
+    fields,
+    hidden,
+    profile,
+    style,
+    turbulence,
+    workload,
+)
 from plait.readers.openpmd import first_and_last_fields
 from plait.readers.particle_snapshots import first_and_last_particles
 from plait.readers.profiles import read_profile
 from plait.readers.snapshots import first_and_last
+from plait.readers.statistics import read_statistics
 from plait.readers.turbulence import first_and_last_slices, read_measurements
 from plait.report.html import figure
 
@@ -104,6 +115,17 @@ def _draw_particles(folder: Path, run: Run) -> list[OutputPicture]:
                 "Which rank has which particles",
                 "At the first and the last snapshot, in a layer through the middle, seen along z.",
                 _png(density_map.plot_maps(shared, "ranks")),
+            )
+        )
+    statistics = read_statistics(folder)
+    if statistics is not None:
+        pictures.append(
+            OutputPicture(
+                "energies",
+                "Energy over time",
+                "As the program measured it. Left: what there is of each kind; right: how far their "
+                "sum has gone from what it was at the beginning.",
+                _png(energies.plot_energies(statistics)),
             )
         )
     found = read_profile(folder)
