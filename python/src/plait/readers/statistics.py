@@ -13,7 +13,7 @@ _ENERGIES = ("kinetic", "thermal", "potential", "energy")
 
 
 def read_statistics(folder: Path) -> dict[str, npt.NDArray[np.float64]] | None:
-    """Columns by name, of the first file below the folder that can be read; time and energies are there."""
+    """Columns by name, of the first file below the folder that can be read: time, energies, ..."""
     for path in sorted(folder.rglob("statistics.txt")):
         try:
             head, *rows = path.read_text(encoding="utf-8").splitlines()
