@@ -36,7 +36,14 @@ Simulation::Simulation(plait::Runtime& runtime, Bodies& bodies, const RunState& 
                 [this](Particles&, std::size_t first, std::size_t last) { attract_to_centre(first, last); });
   particles::add_leapfrog(system_, {bodies.velocity, bodies.acceleration, state.parameters.time_step});
   if (predicted_) {
-    system_.before("predict", [this](Particles&, std::size_t first, std::size_t last) { predict(first, last); });
+    // The damper depends on velocity; at the force it is predicted from the half-kicked one with the acceleration of
+    // the step before, which keeps second order.
+    system_.before("predict", [this, to = *predicted_](Particles& store, std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        const Vector half_kick = (state_.parameters.time_step / 2) * store[bodies_.acceleration][i];
+        store[to][i] = store[bodies_.velocity][i] + half_kick;
+      }
+    });
   }
   if (runtime.self() != plait::Rank{0}) {
     state_.contacts = {};  // what is given is of all ranks
@@ -75,15 +82,6 @@ particles::LongRangeOptions Simulation::gravity_with_contacts() {
     gravity.travels = {*predicted_};
   }
   return gravity;
-}
-
-/// The damper depends on velocity; at the force it is predicted from the half-kicked one with the acceleration of the
-/// step before, which keeps second order.
-void Simulation::predict(std::size_t first, std::size_t last) {
-  for (std::size_t i = first; i < last; ++i) {
-    const Vector half_kick = (state_.parameters.time_step / 2) * bodies_.store[bodies_.acceleration][i];
-    bodies_.store[*predicted_][i] = bodies_.store[bodies_.velocity][i] + half_kick;
-  }
 }
 
 void Simulation::attract_to_centre(std::size_t first, std::size_t last) {

@@ -44,7 +44,6 @@ class Simulation {
  private:
   [[nodiscard]] plait::particles::LongRangeOptions gravity_with_contacts();
   void attract_to_centre(std::size_t first, std::size_t last);
-  void predict(std::size_t first, std::size_t last);
 
   plait::Runtime& runtime_;
   Bodies& bodies_;

@@ -90,16 +90,18 @@ enum class Absent : std::uint8_t {
 /// Which numbers reading takes; others are errors that name file, data set and row.
 enum class Valid : std::uint8_t { finite, positive, any };
 
+struct DatasetTraits {
+  Dimension dimension{};
+  std::string description{};
+  std::uint64_t kinds = all_kinds;
+  Absent absent = Absent::refused;
+  Valid valid = Valid::finite;
+  bool is_single = false;  ///< Reals stand in the file in single precision.
+};
+
 /// How a field stands in files: one data set for each kind that has it.
 struct Dataset {
-  struct Traits {
-    Dimension dimension{};
-    std::string description{};
-    std::uint64_t kinds = all_kinds;
-    Absent absent = Absent::refused;
-    Valid valid = Valid::finite;
-    bool is_single = false;  ///< Reals stand in the file in single precision.
-  };
+  using Traits = DatasetTraits;
 
   template <class T>
   Dataset(std::string name_in_file, Field<T> of, Traits how = {})
