@@ -5,6 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <numbers>
 #include <string>
@@ -92,10 +93,16 @@ double largest_difference(const std::vector<Vector>& a, const std::vector<Vector
   return largest;
 }
 
-std::vector<Vector> direct(std::size_t count) {
-  Sample sample;
-  test::add_sphere(sample, count);
-  return test::direct_accelerations(sample);
+/// Summed once for all tests.
+const std::vector<Vector>& direct(std::size_t count) {
+  static std::map<std::size_t, std::vector<Vector>> known;
+  std::vector<Vector>& result = known[count];
+  if (result.empty()) {
+    Sample sample;
+    test::add_sphere(sample, count);
+    result = test::direct_accelerations(sample);
+  }
+  return result;
 }
 
 class OnRanks : public testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {
