@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "data/leaks_allowed.hpp"
 #include "fft/ranks.hpp"
 
 namespace sph {
@@ -155,6 +156,7 @@ TEST(Simulation, is_the_same_on_any_number_of_ranks_and_workers) {
 TEST(Simulation, names_a_particle_without_a_smoothing_length) {
   const auto trouble_with = [](const std::function<void(Particles&, const GasFields&)>& spoil) {
     const auto errors = plait::fft::test::errors_of_ranks(2, [&](LoopbackRank& rank) {
+      const plait::data::test::LeaksAllowed leaks;
       Particles store;
       const GasFields fields{store};
       add_blast(store, fields, rank.self(), 2);
