@@ -49,14 +49,6 @@ ShortRangeOptions force_search(const GasFields& fields, const Scheme& scheme) {
           .source_kinds = 1ULL << gas_kind};
 }
 
-ShortRangeOptions limit_search(const GasFields& fields, const StepFields& steps, const Scheme& scheme) {
-  return {.search = Search::symmetric,
-          .reach = fields.smoothing,
-          .reach_factor = support_ratio(scheme.kernel),
-          .sources = {fields.smoothing, steps.bin_seen},
-          .source_kinds = 1ULL << gas_kind};
-}
-
 }  // namespace
 
 Simulation::Impl::Impl(plait::comm::Endpoint& messages,
@@ -73,7 +65,6 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
       line_{options_.begin, options_.end},
       density_search_{density_search(fields, scheme_)},
       force_search_{force_search(fields, scheme_)},
-      limit_search_{limit_search(fields, step_fields_, scheme_)},
       all_{messages, steps_comm},
       decomposition_{messages, options_.space, plait::particles::cubic_grid(messages.rank_count())},
       domain_{plait::particles::cubic_grid(messages.rank_count()), messages.self()},
@@ -83,7 +74,7 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
       shortest_step_{std::max(options_.step_min, line_.duration(task::ticks_of(task::shortest_bin)))} {
   options_.space.check();
   for (std::uint32_t worker = 0; worker < scheduler.worker_count(); ++worker) {
-    workers_.push_back(std::make_unique<SphWorker>(density_search_, force_search_, limit_search_));
+    workers_.push_back(std::make_unique<SphWorker>(density_search_, force_search_));
   }
   if (scheme_.gravity.constant != 0) {
     gravity_ = std::make_unique<TreeGravity>(messages, scheduler, options_.space, scheme_.gravity);

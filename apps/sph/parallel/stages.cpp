@@ -226,32 +226,6 @@ void Simulation::Impl::end_steps(const CellWork& work) {
   }
 }
 
-/// Who near a cell begins a step that may be too short for others: active particles, as the bins of others are known to
-/// their neighbours.
-void Simulation::Impl::find_hurried(const CellWork& work, std::vector<Hurried>& all) const {
-  const std::uint8_t longest = task::longest_active(work.now).value();
-  const auto bins = std::as_const(store_)[step_fields_.bin].subspan(table_[work.cell].first, table_[work.cell].count);
-  const std::uint8_t longest_here = *std::ranges::max_element(bins);
-  all.clear();
-  for (const std::uint32_t neighbour : table_.neighbours(work.cell)) {
-    const Cell& cell = table_[neighbour];
-    const Particles& store = table_.store_of(neighbour);
-    const auto seen = store[step_fields_.bin_seen].subspan(cell.first, cell.count);
-    const std::uint8_t its = *std::ranges::min_element(seen);
-    if (its > longest || its + task::neighbour_bins_apart_max >= longest_here) {
-      continue;
-    }
-    Hurried& hurried = all.emplace_back();
-    hurried.bin = its;
-    for (std::uint32_t i = 0; i < cell.count; ++i) {
-      if (seen[i] <= longest && seen[i] + task::neighbour_bins_apart_max < longest_here) {
-        hurried.box.include(store.positions()[cell.first + i]);
-        hurried.support = std::max(hurried.support, ratio() * store[fields_.smoothing][cell.first + i]);
-      }
-    }
-  }
-}
-
 void Simulation::Impl::begin_steps(const CellWork& work) {
   if (is_starting_) {
     return;
@@ -270,69 +244,6 @@ void Simulation::Impl::begin_steps(const CellWork& work) {
       kick(all, i, scheme_, line_.duration(task::ticks_of(TimeBin{bins[i]})) / 2);
     }
   }
-}
-
-/// Nobody's steps are longer than four times those of a particle near to it.
-void Simulation::Impl::limit(const CellWork& work) {
-  SphWorker& worker = worker_of(work);
-  find_hurried(work, worker.hurried);
-  if (worker.hurried.empty()) {
-    return;
-  }
-  const Cell& cell = table_[work.cell];
-  const auto bins = store_[step_fields_.bin];
-  const auto kinds = store_[Particles::kind];
-  worker.targets.clear();
-  for (Particles::Index i = cell.first; i < cell.first + cell.count; ++i) {
-    const plait::particles::Box point{store_.positions()[i], store_.positions()[i]};
-    const double support = ratio() * store_[fields_.smoothing][i];
-    const auto is_near = [&](const Hurried& hurried) {
-      const double reach = std::max<double>(support, hurried.support);
-      return bins[i] > hurried.bin + task::neighbour_bins_apart_max &&
-             plait::particles::distance2(point, hurried.box, table_.period()) <= reach * reach;
-    };
-    if (kinds[i] == gas_kind && std::ranges::any_of(worker.hurried, is_near)) {
-      worker.targets.push_back(i);
-    }
-  }
-  if (worker.targets.empty()) {
-    return;
-  }
-  const auto longest_active = static_cast<float>(task::longest_active(work.now).value());
-  worker.limit_blocks.for_blocks(table_, work.cell, worker.targets, [&](const Block& block) {
-    const auto theirs = block.sources[step_fields_.bin_seen];
-    const auto smoothing = block.sources[fields_.smoothing];
-    const float to_support = ratio() * ratio();
-    for (std::size_t t = 0; t < block.targets.size(); ++t) {
-      const Particles::Index i = block.targets.places()[t];
-      const float h = store_[fields_.smoothing][i];
-      auto near = static_cast<float>(task::longest_bin.value());
-      for (std::size_t j = 0; j < block.sources.size(); ++j) {
-        const float x = block.sources.x()[j] - block.targets.x()[t];
-        const float y = block.sources.y()[j] - block.targets.y()[t];
-        const float z = block.sources.z()[j] - block.targets.z()[t];
-        const float reach = std::max(h, smoothing[j]);
-        const bool counts = x * x + y * y + z * z < reach * reach * to_support && theirs[j] <= longest_active;
-        near = counts ? std::min(near, theirs[j]) : near;
-      }
-      const TimeBin wanted = task::limited_by(TimeBin{bins[i]}, TimeBin{static_cast<std::uint8_t>(near)});
-      if (wanted.value() < bins[i]) {
-        wake(i, wanted, work.now);
-      }
-    }
-  });
-}
-
-/// A particle whose step goes on has been kicked by half of the whole; the step becomes shorter.
-void Simulation::Impl::wake(Particles::Index i, TimeBin bin, Ticks now) {
-  std::uint8_t& its = store_[step_fields_.bin][i];
-  const Ticks begin = store_[step_fields_.begin][i];
-  if (begin != now) {
-    const double was = line_.duration(task::next_active(TimeBin{its}, now) - begin);
-    const double is = line_.duration(task::next_active(bin, now) - begin);
-    kick(gas(), i, scheme_, (is - was) / 2);
-  }
-  its = bin.value();
 }
 
 }  // namespace sph

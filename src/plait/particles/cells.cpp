@@ -77,15 +77,6 @@ class Divider {
   CellSizes& sizes_;
 };
 
-/// How far two intervals are apart, given their middles' distance and the sum of their half lengths.
-double gap(double low_a, double high_a, double low_b, double high_b, double period) {
-  double between = std::abs((low_a + high_a) - (low_b + high_b)) / 2;
-  if (period > 0 && between > period / 2) {
-    between = std::abs(between - period * std::round(between / period));
-  }
-  return std::max(0.0, between - ((high_a - low_a) + (high_b - low_b)) / 2);
-}
-
 void take_in(Extent& whole, const Extent& part) {
   whole.box.include(part.box);
   whole.reach = std::max(whole.reach, part.reach);
@@ -257,13 +248,6 @@ void CellTable::find_neighbours(double growth, double skin) {
     near_ghosts_.insert(near_ghosts_.end(), near.begin(), near.end());
     first_near_ghost_.push_back(static_cast<std::uint32_t>(near_ghosts_.size()));
   }
-}
-
-double distance2(const Box& a, const Box& b, const Vector& period) {
-  const double x = gap(a.low.x, a.high.x, b.low.x, b.high.x, period.x);
-  const double y = gap(a.low.y, a.high.y, b.low.y, b.high.y, period.y);
-  const double z = gap(a.low.z, a.high.z, b.low.z, b.high.z, period.z);
-  return x * x + y * y + z * z;
 }
 
 bool are_near(const Extent& a, const Extent& b, const Vector& period, double growth, double skin) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -118,7 +120,19 @@ class CellTable {
 
 /// How far the boxes are apart, squared; 0 when they meet. In a periodic space the nearest images count. The same, to
 /// the last bit, for (b, a).
-[[nodiscard]] double distance2(const Box& a, const Box& b, const Vector& period);
+[[nodiscard]] inline double distance2(const Box& a, const Box& b, const Vector& period) {
+  const auto gap = [](double low_a, double high_a, double low_b, double high_b, double its_period) {
+    double between = std::abs((low_a + high_a) - (low_b + high_b)) / 2;
+    if (its_period > 0 && between > its_period / 2) {
+      between = std::abs(between - its_period * std::round(between / its_period));
+    }
+    return std::max(0.0, between - ((high_a - low_a) + (high_b - low_b)) / 2);
+  };
+  const double x = gap(a.low.x, a.high.x, b.low.x, b.high.x, period.x);
+  const double y = gap(a.low.y, a.high.y, b.low.y, b.high.y, period.y);
+  const double z = gap(a.low.z, a.high.z, b.low.z, b.high.z, period.z);
+  return x * x + y * y + z * z;
+}
 /// Whether cells of these extents may have particles within reach of each other. Both ranks compute the same.
 [[nodiscard]] bool are_near(const Extent& a, const Extent& b, const Vector& period, double growth, double skin);
 

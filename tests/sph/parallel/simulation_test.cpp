@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sph/parallel/simulation.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -14,6 +15,7 @@
 
 #include "data/leaks_allowed.hpp"
 #include "fft/ranks.hpp"
+#include "sph/parallel/detail/simulation_impl.hpp"
 
 namespace sph {
 namespace {
@@ -153,6 +155,77 @@ TEST(Simulation, is_the_same_on_any_number_of_ranks_and_workers) {
   EXPECT_EQ(difference(one, workers), 0) << "nothing depends on threads";
 }
 
+/// What the limiter has done so far, and whether any active particle has a neighbour with too long steps.
+class LimitCheck {
+ public:
+  explicit LimitCheck(const Particles& store) : store_{store} {
+    // The simulation's fields follow those of the gas.
+    Particles like;
+    const GasFields gas{like};
+    const StepFields steps{like};
+    smoothing_ = gas.smoothing, bin_ = steps.bin, begin_ = steps.begin;
+  }
+
+  void look() {
+    const auto bins = store_[bin_];
+    const auto begins = store_[begin_];
+    const Ticks now = *std::ranges::max_element(begins);
+    for (std::size_t i = 0; i < store_.size(); ++i) {
+      const std::uint64_t id = store_.ids()[i];
+      const auto before = bins_before_.find(id);
+      woken += begins[i] < now && before != bins_before_.end() && bins[i] < before->second ? 1 : 0;
+      bins_before_[id] = bins[i];
+      for (std::size_t j = 0; j < store_.size(); ++j) {
+        if (begins[i] == now && bins[j] > bins[i] + plait::task::neighbour_bins_apart_max && are_near(i, j)) {
+          ++too_long;
+        }
+      }
+    }
+  }
+
+  std::uint64_t woken = 0;  ///< Particles whose step has become shorter before it was over.
+  std::uint64_t too_long = 0;
+
+ private:
+  [[nodiscard]] bool are_near(std::size_t i, std::size_t j) const {
+    Vector d = store_.positions()[i] - store_.positions()[j];
+    d = {d.x - std::round(d.x), d.y - std::round(d.y), d.z - std::round(d.z)};
+    const double rounding = 0.999;
+    return length(d) <
+           rounding * support_ratio(Scheme{}.kernel) * std::max(store_[smoothing_][i], store_[smoothing_][j]);
+  }
+
+  const Particles& store_;
+  Field<float> smoothing_{};
+  Field<std::uint8_t> bin_{};
+  Field<Ticks> begin_{};
+  std::map<std::uint64_t, std::uint8_t> bins_before_;
+};
+
+TEST(Simulation, wakes_who_is_near_to_much_shorter_steps) {
+  run_ranks(
+      1,
+      [&](LoopbackRank& rank) {
+        Particles store;
+        const GasFields fields{store};
+        add_blast(store, fields, 0, 1);
+        SimulationOptions options;
+        options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
+        options.end = time_end;
+        options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
+        Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
+        LimitCheck check{store};
+        check.look();
+        while (!simulation.is_over()) {
+          (void)simulation.step();
+          check.look();
+        }
+        EXPECT_EQ(check.too_long, 0U) << "steps of neighbours are at most a factor of four apart";
+        EXPECT_GT(check.woken, 0U) << "the blast comes to particles in the midst of their long steps";
+      },
+      1);
+}
+
 TEST(Simulation, names_a_particle_without_a_smoothing_length) {
   const auto trouble_with = [](const std::function<void(Particles&, const GasFields&)>& spoil) {
     const auto errors = plait::fft::test::errors_of_ranks(2, [&](LoopbackRank& rank) {
@@ -186,10 +259,12 @@ TEST(Simulation, names_a_particle_without_a_smoothing_length) {
   });
   EXPECT_NE(nowhere.find("particle " + std::to_string(id) + " "), std::string::npos) << nowhere;
   const std::string step = trouble_with([&](Particles& store, const GasFields& fields) {
-    store[fields.energy][5] = 1e37F;
+    store[fields.energy][5] = 1e35F;
     id = store.ids()[5];
   });
   EXPECT_NE(step.find("particle "), std::string::npos) << step;
+  EXPECT_NE(step.find("its time step is "), std::string::npos) << step;
+  EXPECT_NE(step.find(": signals of its neighbours are too fast"), std::string::npos) << step;
 }
 
 }  // namespace

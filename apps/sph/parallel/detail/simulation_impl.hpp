@@ -38,23 +38,22 @@ struct StepFields {
         begin{store.add_field<Ticks>("begin of step")} {}
 };
 
-/// Particles of a cell whose new steps are short.
+/// Particles of a leaf whose new steps are short.
 struct Hurried {
-  plait::particles::Box box;
-  float support = 0;     ///< The largest.
-  std::uint8_t bin = 0;  ///< The shortest.
+  const Particles* store = nullptr;
+  const plait::particles::Leaf* leaf = nullptr;
+  plait::particles::Box box;  ///< Of these only, as what follows.
+  float support = 0;          ///< The largest.
+  std::uint8_t bin = 0;       ///< The shortest.
 };
 
 /// What one worker needs for its blocks. Keeps memory.
 struct SphWorker {
-  SphWorker(const plait::particles::ShortRangeOptions& density,
-            const plait::particles::ShortRangeOptions& force,
-            const plait::particles::ShortRangeOptions& limit)
-      : density_blocks{density}, force_blocks{force}, limit_blocks{limit} {}
+  SphWorker(const plait::particles::ShortRangeOptions& density, const plait::particles::ShortRangeOptions& force)
+      : density_blocks{density}, force_blocks{force} {}
 
   BlockMaker density_blocks;
   BlockMaker force_blocks;
-  BlockMaker limit_blocks;
   std::vector<Particles::Index> targets;
   std::vector<Particles::Index> again;
   std::vector<SmoothingSearch> searches;
@@ -64,7 +63,8 @@ struct SphWorker {
   std::vector<DensitySums> density_sums;
   std::vector<ForceTarget> force_targets;
   std::vector<ForceSums> force_sums;
-  std::vector<Hurried> hurried;
+  std::vector<Hurried> hurried;               ///< Near to a cell,
+  std::vector<const Hurried*> hurried_close;  ///< and to one of its leaves.
   std::vector<float> masses;
   std::uint64_t sums = 0;
 };
@@ -115,8 +115,10 @@ class Simulation::Impl {
   void find_block_density(const Block& block, SphWorker& worker, std::uint32_t cell, std::size_t first);
   void sum_block_forces(const Block& block, SphWorker& worker);
   void limit(const CellWork& work);
-  void wake(Particles::Index i, TimeBin bin, Ticks now);
+  void limit_leaf(const plait::particles::Leaf& leaf, const CellWork& work);
   void find_hurried(const CellWork& work, std::vector<Hurried>& all) const;
+  [[nodiscard]] std::uint8_t shortest_near(Particles::Index i, const Hurried& hurried, std::uint8_t longest) const;
+  void wake(Particles::Index i, TimeBin bin, Ticks now);
   /// The active particles of a cell, into the worker's `targets`.
   void find_active(const CellWork& work, SphWorker& worker, std::uint64_t kinds) const;
   [[nodiscard]] SphWorker& worker_of(const CellWork& work) { return *workers_[work.context.worker().value()]; }
@@ -134,7 +136,6 @@ class Simulation::Impl {
   const plait::TimeLine line_;
   const plait::particles::ShortRangeOptions density_search_;
   const plait::particles::ShortRangeOptions force_search_;
-  const plait::particles::ShortRangeOptions limit_search_;
   plait::comm::Group all_;
   plait::particles::Decomposition decomposition_;
   plait::particles::Domain domain_;
