@@ -19,8 +19,8 @@ constexpr plait::comm::CommId steps_comm{0x5000'0040};
 
 /// Lists of neighbours are made with reaches that are longer by this, and hold for smoothing lengths that are longer by
 /// a part of it (`smoothing_growth_max`) and for cells that are larger by the rest.
-constexpr double reach_growth = 1.5;
-constexpr double cell_growth_max = 0.15;  ///< In reaches of the cell.
+constexpr double reach_growth = 1.8;
+constexpr double cell_growth_max = 0.3;  ///< In reaches of the cell.
 /// A block of sources is made for smoothing lengths that grow by so much.
 constexpr double block_growth = 1.05;
 constexpr std::uint32_t first_tries_max = 40;
