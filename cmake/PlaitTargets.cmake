@@ -114,3 +114,28 @@ function(plait_test path)
     set_tests_properties(${name} PROPERTIES LABELS "${labels}")
   endif()
 endfunction()
+
+# The project's own Python, which has what tests read files with; else the system's.
+find_package(Python3 QUIET COMPONENTS Interpreter)
+set(PLAIT_PYTHON ${Python3_EXECUTABLE})
+if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+  set(PLAIT_PYTHON ${PROJECT_SOURCE_DIR}/.venv/bin/python)
+endif()
+
+# plait_program_test(FOLDER/NAME PROGRAM [TIMEOUT SECONDS]) runs tests/FOLDER/NAME_test.py, which runs a program on ranks as
+# its users do; where the program is not built, there is nothing to run.
+function(plait_program_test path program)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "TIMEOUT" "")
+  if(NOT TARGET ${program} OR NOT PLAIT_PYTHON)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  string(REPLACE "/" "." name "${path}")
+  cmake_path(GET path PARENT_PATH folder)
+  add_test(NAME ${name} COMMAND ${PLAIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/${path}_test.py $<TARGET_FILE:${program}>
+    ${PROJECT_SOURCE_DIR}/tools/mpiexec)
+  set_tests_properties(${name} PROPERTIES PROCESSORS 2 TIMEOUT ${arg_TIMEOUT} LABELS "mpi;${folder}"
+    ENVIRONMENT PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support)
+endfunction()
