@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from plait._errors import PlaitError
@@ -103,9 +106,19 @@ def _build_with(mpi: str, folder: Path, options: list[str], target: str) -> None
     options = ["CMAKE_BUILD_TYPE=Release", *options]
     options += [f"MPI_C_COMPILER={wrapper}", f"MPIEXEC_EXECUTABLE={launcher}"]
     defines = [f"-D{option}" for option in options]
-    if not (folder / "build.ninja").is_file():
-        _quietly(["cmake", "-S", str(folder.parents[1]), "-B", str(folder), "-G", "Ninja", *defines])
-    _quietly(["cmake", "--build", str(folder), "--target", target, "-j", str(os.cpu_count() or 1)])
+    with _alone(folder):
+        if not (folder / "build.ninja").is_file():
+            _quietly(["cmake", "-S", str(folder.parents[1]), "-B", str(folder), "-G", "Ninja", *defines])
+        _quietly(["cmake", "--build", str(folder), "--target", target, "-j", str(os.cpu_count() or 1)])
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time: another would start programs with what is half written."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".building").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _quietly(command: list[str]) -> None:
