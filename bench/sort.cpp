@@ -20,6 +20,7 @@
 
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
+#include "support/workers.hpp"
 
 namespace {
 
@@ -35,20 +36,6 @@ static_assert(sizeof(Body) == 160);
 constexpr std::uint32_t threads = 2;
 constexpr double sortlib_seconds = 0.098;  // 1e6, 2 threads, its second call; measured elsewhere
 
-class Workers {
- public:
-  Workers() : scheduler_{endpoint_, recorder_, {.worker_count = threads}} {}
-  [[nodiscard]] plait::task::Scheduler& scheduler() { return scheduler_; }
-
- private:
-  plait::SteadyClock clock_;
-  plait::trace::Recorder recorder_{clock_};
-  plait::net::LoopbackNetwork network_{1};
-  std::unique_ptr<plait::net::Driver> driver_{network_.driver(plait::Rank{0})};
-  plait::comm::Endpoint endpoint_{*driver_, recorder_};
-  plait::task::Scheduler scheduler_;
-};
-
 std::uint64_t narrow_key(const Body& body) {
   return plait::particles::key_of(body.vectors[0][0]);
 }
@@ -63,7 +50,7 @@ struct Way {
 };
 
 template <class KeyOf>
-void measure(bench::Report& report, Workers& workers, std::size_t count, const std::string& kind, KeyOf key_of) {
+void measure(bench::Report& report, bench::Workers& workers, std::size_t count, const std::string& kind, KeyOf key_of) {
   plait::particles::StructSort<Body> ours{workers.scheduler()};
   const auto less = [key_of](const Body& a, const Body& b) { return key_of(a) < key_of(b); };
   std::vector<Way> ways{
@@ -134,7 +121,7 @@ int main(int argc, char** argv) {
       argc,
       argv};
   omp_set_num_threads(static_cast<int>(threads));
-  Workers workers;
+  bench::Workers workers{threads};
   for (const std::size_t count : {std::size_t{100'000}, std::size_t{1'000'000}}) {
     measure(report, workers, count, "64 bits", narrow_key);
     measure(report, workers, count, "128 bits", wide_key);

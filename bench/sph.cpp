@@ -14,6 +14,7 @@
 #include "sph/parallel/simulation.hpp"
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
+#include "support/workers.hpp"
 
 namespace {
 
@@ -21,21 +22,6 @@ using plait::particles::Particles;
 using plait::particles::Vector;
 
 constexpr std::uint32_t threads = 2;
-
-class Workers {
- public:
-  Workers() : scheduler_{endpoint_, recorder_, {.worker_count = threads}} {}
-  [[nodiscard]] plait::task::Scheduler& scheduler() { return scheduler_; }
-  [[nodiscard]] plait::comm::Endpoint& messages() { return endpoint_; }
-
- private:
-  plait::SteadyClock clock_;
-  plait::trace::Recorder recorder_{clock_};
-  plait::net::LoopbackNetwork network_{1};
-  std::unique_ptr<plait::net::Driver> driver_{network_.driver(plait::Rank{0})};
-  plait::comm::Endpoint endpoint_{*driver_, recorder_};
-  plait::task::Scheduler scheduler_;
-};
 
 /// `edge`^3 particles of about equal distances; of those in the middle, `hot_share` of all are hot.
 void fill(Particles& store, const sph::GasFields& fields, std::size_t edge, double hot_share) {
@@ -70,7 +56,7 @@ struct Times {
   double steps = 0;
 };
 
-Times measure(Workers& workers, std::size_t edge, int full_steps) {
+Times measure(bench::Workers& workers, std::size_t edge, int full_steps) {
   Particles store;
   const sph::GasFields fields{store};
   fill(store, fields, edge, 0.0095);
@@ -152,7 +138,7 @@ void add_rows(bench::Report& report, const Times& times, std::size_t edge) {
 int main(int argc, char** argv) {
   bench::Report report{
       "sph", "Gas: particle updates a second, and steps in which few particles are updated cost little", 1, argc, argv};
-  Workers workers;
+  bench::Workers workers{threads};
   const std::size_t edge = report.is_full() ? 100 : 46;
   add_rows(report, measure(workers, edge, report.is_full() ? 5 : 4), edge);
   report.finish();

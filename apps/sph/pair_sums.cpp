@@ -6,8 +6,8 @@
 
 #include "plait/base/error.hpp"
 
-// Highway compiles this file once for each kind of processor. Vectors whose length only the processor knows cannot be
-// members.
+// Highway compiles this file once for each kind of processor. Vectors of those left out have no
+// size while compiling, also where the length is known (SVE_256, SVE2_128): they cannot be members.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sph/pair_sums.cpp"

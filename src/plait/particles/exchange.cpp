@@ -149,8 +149,10 @@ void Exchange::Impl::search_piece(std::uint32_t piece) {
   found.clear();
   const std::span<Vector> positions = store_.positions();
   const bool wraps = space_.is_periodic();
-  const bool is_cylindrical = space_.coordinates == Coordinates::cylindrical;
-  const detail::CylindricalInside inside{domain_->box()};
+  std::optional<detail::CylindricalInside> inside;
+  if (space_.coordinates == Coordinates::cylindrical) {
+    inside.emplace(domain_->box());
+  }
   const std::size_t first = positions.size() * piece / found_.size();
   const std::size_t last = positions.size() * (piece + std::size_t{1}) / found_.size();
   for (std::size_t i = first; i < last; ++i) {
@@ -160,7 +162,7 @@ void Exchange::Impl::search_piece(std::uint32_t piece) {
     if (wraps) {
       positions[i] = space_.wrap(positions[i]);
     }
-    if (is_cylindrical && inside.surely_has(positions[i])) {
+    if (inside && inside->surely_has(positions[i])) {
       continue;
     }
     if (const std::optional<Hop> hop = domain_->hop(space_.place(positions[i]))) {

@@ -90,6 +90,7 @@ enum class Absent : std::uint8_t {
 /// Which numbers reading takes; others are errors that name file, data set and row.
 enum class Valid : std::uint8_t { finite, positive, any };
 
+/// What a data set is like. Not inside `Dataset`, whose constructor's default it is: clang wants it whole before.
 struct DatasetTraits {
   Dimension dimension{};
   std::string description{};

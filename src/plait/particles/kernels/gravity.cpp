@@ -7,7 +7,7 @@
 
 #include "plait/particles/kernels/kernel.hpp"
 
-// Vectors whose length only the processor knows cannot be members.
+// Vectors of these have no size while compiling, also where the length is known (SVE_256, SVE2_128): no members.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/particles/kernels/gravity.cpp"

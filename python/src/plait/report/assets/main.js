@@ -146,8 +146,8 @@ plait.start = async function () {
     const images = [...figure.querySelectorAll("img")];
     const loaded = (image) => image.complete || new Promise((done) => image.addEventListener("load", done));
     Promise.all(images.map(loaded)).then(() => {
-      const are_there = images.every((image) => image.naturalWidth > 0);
-      if (are_there && figure.getBoundingClientRect().height > 40) figure.dataset.drawn = "true";
+      const areThere = images.every((image) => image.naturalWidth > 0);
+      if (areThere && figure.getBoundingClientRect().height > 40) figure.dataset.drawn = "true";
     });
   });
   performance.mark("plait-ready");
