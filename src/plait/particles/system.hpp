@@ -45,8 +45,8 @@ using RangeFunction = std::function<void(Particles& store, std::size_t first, st
 ///
 /// A step calls what the program has given for `before` (a drift, say), hands particles that have left this rank's
 /// domain to others, builds trees, sums up all interactions, and calls what was given for `after` (a kick). Every few
-/// steps domains are cut anew by measured cost. Nothing of it keeps workers waiting for all ranks. All ranks make the same system and
-/// call the same functions in the same order. Threads: one at a time.
+/// steps domains are cut anew by measured cost. Nothing of it keeps workers waiting for all ranks. All ranks make the
+/// same system and call the same functions in the same order. Threads: one at a time.
 class System {
  public:
   /// `messages`, `scheduler` and `store` must stay. `store` holds any part of all particles; the first step brings them
