@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everyday commands. `make` alone lists them; each is a script in tools/ or a CMake preset.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test bench format lint clean
+.PHONY: help setup build demo check test bench format lint clean
 JOBS ?= $(shell nproc)
 
 help: ## this list
@@ -17,6 +17,9 @@ build: ## build the release preset into build/release
 
 demo: ## run the planetary ring on two ranks and report where its time went
 	@bash tools/demo
+
+check: ## what your changes could have broken, for at most five minutes
+	@python3 tools/check
 
 test: ## every test: dev build, sanitizer builds, Python, rules of the project
 	@python3 tools/test

@@ -1,90 +1,158 @@
 # SPDX-License-Identifier: Apache-2.0
-# Finds what plait needs and reports what an absent optional part would have enabled.
+# Finds what plait needs. What is optional has an option PLAIT_WITH_<NAME>: AUTO builds the part if its needs are found, ON
+# requires them, OFF does not look for them. docs/how-to/install.md has the table of them.
+
+# plait_part(<name> <what it is> <Debian packages> <needed variable>...): decides PLAIT_HAS_<name> from
+# PLAIT_WITH_<name> and from what was found.
+macro(plait_part name what packages)
+  set(PLAIT_HAS_${name} OFF)
+  if(PLAIT_WITH_${name})
+    set(PLAIT_HAS_${name} ON)
+    foreach(need IN ITEMS ${ARGN})
+      if(NOT ${need})
+        set(PLAIT_HAS_${name} OFF)
+      endif()
+    endforeach()
+    if(PLAIT_WITH_${name} STREQUAL "ON" AND NOT PLAIT_HAS_${name})
+      message(FATAL_ERROR "plait: PLAIT_WITH_${name} is ON, and what it needs is not found (Debian: ${packages})")
+    elseif(NOT PLAIT_HAS_${name})
+      message(STATUS "plait: ${what} not built: its library is not found (Debian: ${packages})")
+    endif()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY PLAIT_PARTS "${name}")
+endmacro()
+
+option(PLAIT_WITH_MPI "The mpi driver, and runtimes over communicators" ON)
+foreach(part IN ITEMS OFI HDF5 FFT PARTICLES INSTRUMENTS ZOLTAN)
+  set(PLAIT_WITH_${part} AUTO CACHE STRING "AUTO, ON or OFF; docs/how-to/install.md")
+  set_property(CACHE PLAIT_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
+endforeach()
+
+# core
 find_package(Threads REQUIRED)
+plait_external(Threads::Threads FIND "find_dependency(Threads)" FLAGS -pthread LIBS -pthread)
 find_package(PkgConfig REQUIRED)
 find_package(fmt REQUIRED)
+plait_external(fmt::fmt FIND "find_dependency(fmt)" MODULE fmt)
 find_package(nlohmann_json REQUIRED)
 find_package(Boost 1.81 REQUIRED)
+plait_external(Boost::headers FIND "find_dependency(Boost 1.81)")
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
-find_package(CLI11 REQUIRED)
+plait_external(PkgConfig::hwloc FIND "plait_find_module(hwloc hwloc)" MODULE hwloc)
 find_package(cereal REQUIRED)
-# Loops over particles, written once and run at the vector width of the processor that they meet, and its sort.
-pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy libhwy-contrib)
+plait_external(cereal::cereal FIND "find_dependency(cereal)")
 
 if(PLAIT_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
   # mpi.h without the C++ bindings, which MPI itself has dropped: half the text to compile, and no library of theirs.
   set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  list(TRANSFORM MPI_C_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE mpi_flags)
+  plait_external(MPI::MPI_C FIND "plait_find_mpi()" FLAGS ${mpi_flags} LIBS ${MPI_C_LIBRARIES})
+endif()
+if("${MPI_C_INCLUDE_DIRS};${MPI_C_LIBRARIES}" MATCHES "mpich")
+  set(mpi_is_mpich ON)
 endif()
 
-# HDF5: parallel where MPI is there, else serial; the ring's snapshots need either.
-if(PLAIT_WITH_MPI)
-  # The parallel HDF5 must be the one that was made with the MPI found above; where both MPIs are installed, the names
-  # without an MPI in them mean one of the two.
-  if("${MPI_C_INCLUDE_DIRS};${MPI_C_LIBRARIES}" MATCHES "mpich")
-    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-mpich)
-    pkg_search_module(plait_other_hdf5 QUIET hdf5-openmpi)
+if(PLAIT_WITH_OFI)
+  pkg_check_modules(libfabric QUIET IMPORTED_TARGET libfabric>=1.14)
+  plait_external(PkgConfig::libfabric FIND "plait_find_module(libfabric libfabric)" MODULE libfabric)
+endif()
+plait_part(OFI "the ofi driver and its tests" libfabric-dev libfabric_FOUND)
+
+# HDF5 in parallel where MPI is there, else serial. The parallel HDF5 must be the one that was made with the MPI found
+# above; where both MPIs are installed, the names without an MPI in them mean one of the two.
+if(PLAIT_WITH_HDF5)
+  set(hdf5_modules hdf5-openmpi)
+  set(hdf5_other hdf5-mpich)
+  if(mpi_is_mpich)
+    set(hdf5_modules hdf5-mpich)
+    set(hdf5_other hdf5-openmpi)
+  endif()
+  if(PLAIT_WITH_MPI)
+    pkg_search_module(plait_other_hdf5 QUIET ${hdf5_other})
+    if(NOT plait_other_hdf5_FOUND)
+      list(APPEND hdf5_modules hdf5-mpi hdf5)
+    endif()
   else()
-    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-openmpi)
-    pkg_search_module(plait_other_hdf5 QUIET hdf5-mpich)
+    set(hdf5_modules hdf5-serial hdf5)
   endif()
-  if(NOT hdf5_FOUND AND NOT plait_other_hdf5_FOUND)
-    pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-mpi hdf5)
-  endif()
-else()
-  pkg_search_module(hdf5 QUIET IMPORTED_TARGET hdf5-serial hdf5)
+  pkg_search_module(hdf5 QUIET IMPORTED_TARGET ${hdf5_modules})
+  find_package(ZLIB QUIET)  # checksums of checkpoints
+  plait_external(PkgConfig::hdf5 FIND "plait_find_module(hdf5 ${hdf5_MODULE_NAME})" MODULE ${hdf5_MODULE_NAME})
+  plait_external(ZLIB::ZLIB FIND "find_dependency(ZLIB)" MODULE zlib)
 endif()
-if(NOT hdf5_FOUND)
-  message(STATUS "plait: HDF5 not found; checkpoints, apps/ring and apps/cholesky are not built (Debian: libhdf5-openmpi-dev)")
-endif()
-find_package(ZLIB QUIET)  # checksums of checkpoints
-if(NOT ZLIB_FOUND)
-  message(STATUS "plait: zlib not found; checkpoints are not built (Debian: zlib1g-dev)")
-endif()
+plait_part(HDF5 "checkpoints, snapshots, apps/ring, apps/sph, apps/pic, apps/dns and apps/cholesky"
+  "libhdf5-openmpi-dev zlib1g-dev" hdf5_FOUND ZLIB_FOUND)
+set(hdf5_FOUND ${PLAIT_HAS_HDF5})
 
-pkg_check_modules(libfabric QUIET IMPORTED_TARGET libfabric>=1.14)
-if(NOT libfabric_FOUND)
-  message(STATUS "plait: libfabric not found; the ofi driver and its tests are not built (Debian: libfabric-dev)")
+# Ranks that are threads of one process make plans at once, for which FFTW has a lock in its library of threads.
+if(PLAIT_WITH_FFT)
+  pkg_check_modules(fftw QUIET IMPORTED_TARGET fftw3)
+  find_library(PLAIT_FFTW_THREADS fftw3_threads HINTS ${fftw_LIBRARY_DIRS} DOC "FFTW's library of threads")
+  mark_as_advanced(PLAIT_FFTW_THREADS)
+  plait_external(PkgConfig::fftw FIND "plait_find_module(fftw fftw3)" MODULE fftw3)
+  plait_external("${PLAIT_FFTW_THREADS}" FIND "" LIBS ${PLAIT_FFTW_THREADS})
 endif()
+plait_part(FFT "plait::fft, apps/dns and the spectral solver of apps/pic" libfftw3-dev fftw_FOUND PLAIT_FFTW_THREADS)
 
-# Balancers to compare with. Zoltan calls MPI, and must be made with the one found above.
-if(PLAIT_WITH_MPI)
+# Highway: loops over particles, written once and run at the vector width of the processor, and its sort.
+if(PLAIT_WITH_PARTICLES)
+  pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy libhwy-contrib)
+  plait_external(PkgConfig::hwy FIND "plait_find_module(hwy libhwy libhwy-contrib)" MODULE libhwy libhwy-contrib)
+endif()
+plait_part(PARTICLES "plait::particles, apps/ring and apps/sph" libhwy-dev hwy_FOUND)
+
+if(PLAIT_BUILD_APPS OR PLAIT_BUILD_BENCH)
+  find_package(CLI11 REQUIRED)
+elseif(PLAIT_WITH_INSTRUMENTS)
+  find_package(CLI11 QUIET)
+endif()
+plait_part(INSTRUMENTS "plait::instruments, the programs that the plait command calls," libcli11-dev CLI11_FOUND)
+
+# Balancers for plait balance. Zoltan calls MPI, and must be made with the one found above.
+if(NOT PLAIT_WITH_MPI OR NOT PLAIT_HAS_INSTRUMENTS)
+  set(PLAIT_WITH_ZOLTAN OFF)
+elseif(PLAIT_WITH_ZOLTAN)
   find_path(PLAIT_ZOLTAN_INCLUDE zoltan.h PATH_SUFFIXES trilinos DOC "Folder of zoltan.h")
   find_library(PLAIT_ZOLTAN_LIBRARY NAMES trilinos_zoltan zoltan DOC "Zoltan")
   mark_as_advanced(PLAIT_ZOLTAN_INCLUDE PLAIT_ZOLTAN_LIBRARY)
-  if(NOT PLAIT_ZOLTAN_INCLUDE OR NOT PLAIT_ZOLTAN_LIBRARY)
-    message(STATUS "plait: Zoltan not found; the balancers zoltan_* are not built (Debian: libtrilinos-zoltan-dev)")
-  elseif("${MPI_C_INCLUDE_DIRS};${MPI_C_LIBRARIES}" MATCHES "mpich" AND PLAIT_ZOLTAN_LIBRARY MATCHES "trilinos")
-    message(STATUS "plait: the archive's Zoltan is made with Open MPI; the balancers zoltan_* are not built with MPICH")
-  else()
+  if(PLAIT_ZOLTAN_INCLUDE AND PLAIT_ZOLTAN_LIBRARY AND NOT (mpi_is_mpich AND PLAIT_ZOLTAN_LIBRARY MATCHES "trilinos"))
     add_library(Zoltan::zoltan INTERFACE IMPORTED)
     target_include_directories(Zoltan::zoltan SYSTEM INTERFACE ${PLAIT_ZOLTAN_INCLUDE})
     target_link_libraries(Zoltan::zoltan INTERFACE ${PLAIT_ZOLTAN_LIBRARY})
+    set(PLAIT_ZOLTAN_FOUND ON)
   endif()
 endif()
+plait_part(ZOLTAN "the balancers zoltan_*, which the archive has for Open MPI," libtrilinos-zoltan-dev PLAIT_ZOLTAN_FOUND)
 
-# Tiles are computed by these. Any BLAS with a C interface does; OpenBLAS is told to use one thread a call.
-pkg_search_module(cblas QUIET IMPORTED_TARGET openblas cblas)
-pkg_check_modules(lapacke QUIET IMPORTED_TARGET lapacke)
-if(NOT cblas_FOUND OR NOT lapacke_FOUND)
-  message(STATUS "plait: BLAS or LAPACKE not found; apps/cholesky is not built (Debian: libopenblas-dev liblapacke-dev)")
+# Programs of this checkout
+if(PLAIT_BUILD_APPS)
+  # Tiles are computed by these. Any BLAS with a C interface does; OpenBLAS uses one thread per call.
+  pkg_search_module(cblas QUIET IMPORTED_TARGET openblas cblas)
+  pkg_check_modules(lapacke QUIET IMPORTED_TARGET lapacke)
+  if(NOT cblas_FOUND OR NOT lapacke_FOUND)
+    message(STATUS "plait: BLAS or LAPACKE not found; apps/cholesky is not built (Debian: libopenblas-dev liblapacke-dev)")
+  endif()
 endif()
-
-# One-dimensional transforms. Ranks that are threads of one process plan at once, for which FFTW has a lock in the library
-# of its threads.
-pkg_check_modules(fftw QUIET IMPORTED_TARGET fftw3)
-find_library(PLAIT_FFTW_THREADS fftw3_threads HINTS ${fftw_LIBRARY_DIRS} DOC "FFTW's library of threads")
-mark_as_advanced(PLAIT_FFTW_THREADS)
-if(NOT fftw_FOUND)
-  message(STATUS "plait: FFTW not found; apps/pic solves Poisson's equation by conjugate gradients only (Debian: libfftw3-dev)")
-endif()
-if(NOT fftw_FOUND OR NOT PLAIT_FFTW_THREADS)
-  message(STATUS "plait: FFTW with threads not found; distributed transforms are not built (Debian: libfftw3-dev)")
-endif()
-
 if(PLAIT_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
 if(PLAIT_BUILD_BENCH)
   find_package(benchmark QUIET)  # bench/ programs that do without it are built all the same
+  if(NOT PLAIT_HAS_PARTICLES OR NOT PLAIT_HAS_INSTRUMENTS)
+    message(FATAL_ERROR "plait: benchmarks need PLAIT_WITH_PARTICLES and PLAIT_WITH_INSTRUMENTS")
+  endif()
 endif()
+
+# plait_summarise(): prints what is built and what is not, and why.
+function(plait_summarise)
+  get_property(parts GLOBAL PROPERTY PLAIT_PARTS)
+  set(built MPI=${PLAIT_WITH_MPI})
+  foreach(part IN LISTS parts)
+    list(APPEND built ${part}=${PLAIT_HAS_${part}})
+  endforeach()
+  get_property(packages GLOBAL PROPERTY PLAIT_PACKAGES)
+  list(JOIN packages " " packages)
+  list(JOIN built " " built)
+  message(STATUS "plait ${PROJECT_VERSION}: ${packages}; ${built}")
+endfunction()

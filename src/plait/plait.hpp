@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// All that an application needs. Nothing inside src/ includes this.
+// The public headers of plait::core, for programs: no other header of plait includes this one. plait/fft.hpp and
+// plait/particles.hpp are those of plait::fft and plait::particles.
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
@@ -9,6 +10,7 @@
 #include "plait/base/id.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/comm/active_message.hpp"
+#include "plait/comm/collectives/agree.hpp"
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/comm/collectives/all_to_all.hpp"
 #include "plait/comm/collectives/barrier.hpp"
@@ -19,53 +21,24 @@
 #include "plait/data/accessor.hpp"
 #include "plait/data/balance/balancers.hpp"
 #include "plait/data/balance/objective.hpp"
-#include "plait/data/buddy.hpp"
-#include "plait/data/check_serialisation.hpp"
-#include "plait/data/checkpoint.hpp"
-#include "plait/data/collection.hpp"
-#include "plait/data/lend.hpp"
-#include "plait/data/mapping.hpp"
-#include "plait/data/options.hpp"
-#include "plait/data/rebalancer.hpp"
-#include "plait/data/ref.hpp"
-#include "plait/data/remote.hpp"
-#include "plait/data/report.hpp"
-#include "plait/data/restore.hpp"
+#include "plait/data/balance/rebalancer.hpp"
+#include "plait/data/checkpoints/buddy.hpp"
+#include "plait/data/checkpoints/checkpoint.hpp"
+#include "plait/data/checkpoints/restore.hpp"
+#include "plait/data/collections/check_serialisation.hpp"
+#include "plait/data/collections/collection.hpp"
+#include "plait/data/collections/element_context.hpp"
+#include "plait/data/collections/mapping.hpp"
+#include "plait/data/collections/options.hpp"
+#include "plait/data/collections/phase.hpp"
+#include "plait/data/collections/report.hpp"
+#include "plait/data/collections/shape.hpp"
+#include "plait/data/lending/lend.hpp"
+#include "plait/data/references/ref.hpp"
+#include "plait/data/references/remote.hpp"
+#include "plait/data/references/work.hpp"
 #include "plait/data/serialize.hpp"
-#include "plait/data/shape.hpp"
-#include "plait/data/turn.hpp"
-#include "plait/data/work.hpp"
-#include "plait/fft/exchange.hpp"
-#include "plait/fft/execution.hpp"
-#include "plait/fft/layout.hpp"
-#include "plait/fft/plan.hpp"
 #include "plait/net/loopback/loopback.hpp"
-#include "plait/particles/block.hpp"
-#include "plait/particles/box.hpp"
-#include "plait/particles/cell_steps.hpp"
-#include "plait/particles/cells.hpp"
-#include "plait/particles/checks.hpp"
-#include "plait/particles/conserved.hpp"
-#include "plait/particles/contact.hpp"
-#include "plait/particles/decompose.hpp"
-#include "plait/particles/domain.hpp"
-#include "plait/particles/exchange.hpp"
-#include "plait/particles/halo.hpp"
-#include "plait/particles/interaction.hpp"
-#include "plait/particles/kinds.hpp"
-#include "plait/particles/leapfrog.hpp"
-#include "plait/particles/long_range.hpp"
-#include "plait/particles/particles.hpp"
-#include "plait/particles/short_range.hpp"
-#include "plait/particles/space.hpp"
-#include "plait/particles/step_record.hpp"
-#include "plait/particles/system.hpp"
-#include "plait/particles/text_file.hpp"
-#include "plait/particles/times.hpp"
-#include "plait/particles/tree.hpp"
-#include "plait/particles/tuning.hpp"
-#include "plait/particles/vector.hpp"
-#include "plait/particles/walk.hpp"
 #include "plait/runtime/checkpoints.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/options.hpp"
@@ -85,19 +58,19 @@
 #include "plait/task/time_bins.hpp"
 #include "plait/task/time_line.hpp"
 #include "plait/trace/region.hpp"
+#include "plait/version.hpp"
 #ifdef PLAIT_WITH_MPI
-#include "plait/fft/mpi/variants.hpp"
 #include "plait/net/mpi/session.hpp"
 #endif
 
 namespace plait {
 
 using comm::Address;
+using comm::agree;
 using comm::all_gather;
 using comm::all_reduce;
 using comm::all_to_all;
 using comm::AllGatherWay;
-using comm::AllToAllOptions;
 using comm::AllToAllWay;
 using comm::barrier;
 using comm::blocks_of;
@@ -107,12 +80,12 @@ using comm::BroadcastWay;
 using comm::column_group;
 using comm::CommId;
 using comm::Group;
+using comm::GroupGrid;
 using comm::HandlerId;
 using comm::Maximum;
 using comm::Minimum;
 using comm::on;
 using comm::post;
-using comm::RankGrid;
 using comm::reduce;
 using comm::ReduceWay;
 using comm::Request;
@@ -123,6 +96,7 @@ using data::Accessor;
 using data::check_serialisation;
 using data::Collection;
 using data::CollectionOptions;
+using data::ElementContext;
 using data::ElementId;
 using data::ElementLoad;
 using data::Index;
@@ -136,13 +110,15 @@ using data::Move;
 using data::OwnPiece;
 using data::Packer;
 using data::Permission;
+using data::Phase;
+using data::PhaseOptions;
 using data::PhaseReport;
 using data::receive_ref;
 using data::Ref;
 using data::send_ref;
 using data::Serializable;
 using data::Shape;
-using data::Turn;
+using data::Transfer;
 using data::Unpacker;
 using data::Work;
 using data::WorkKind;
@@ -188,7 +164,6 @@ using task::TimeBins;
 using task::TimeLine;
 using task::w;
 using task::WorkerTimes;
-#include "plait/trace/region.hpp"
 #ifdef PLAIT_WITH_MPI
 using net::MpiSession;
 #endif
