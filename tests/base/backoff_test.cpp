@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::backoff_test {
 namespace {
 
 TEST(Backoff, never_spins_when_told_not_to) {
@@ -41,4 +41,4 @@ TEST(Backoff, doubles_its_sleeps_up_to_the_longest) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::backoff_test

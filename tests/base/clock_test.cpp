@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::clock_test {
 namespace {
 
 TEST(SteadyClock, never_goes_back) {
@@ -25,4 +25,4 @@ TEST(ManualClock, stands_still_until_it_is_advanced) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::clock_test

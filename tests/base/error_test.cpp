@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::error_test {
 namespace {
 
 TEST(Error, tells_code_rank_and_sentence) {
@@ -58,4 +58,4 @@ TEST(ExpectDeathTest, ends_the_program_with_the_reason) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::error_test

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::id_test {
 namespace {
 
 TEST(Id, names_nothing_by_default) {
@@ -37,12 +37,12 @@ template <class A>
 concept Addable = requires(A a) { a + a; };
 
 TEST(Id, is_not_mistaken_for_another) {
-  static_assert(!std::convertible_to<std::uint32_t, Rank>, "said, never implied");
-  static_assert(!std::convertible_to<Rank, std::uint32_t>, "said, never implied");
+  static_assert(!std::convertible_to<std::uint32_t, Rank>, "explicit, never implied");
+  static_assert(!std::convertible_to<Rank, std::uint32_t>, "explicit, never implied");
   static_assert(!std::convertible_to<Rank, Tag>);
   static_assert(!Comparable<Rank, WorkerId>);
   static_assert(!Addable<Rank>, "an id is not a count");
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::id_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::random_test {
 namespace {
 
 static_assert(std::uniform_random_bit_generator<Random>);
@@ -61,4 +61,4 @@ TEST(Random, gives_gaussian_numbers) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::random_test

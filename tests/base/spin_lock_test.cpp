@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::spin_lock_test {
 namespace {
 
 TEST(SpinLock, lets_one_in_at_a_time) {
@@ -35,4 +35,4 @@ TEST(SpinLock, protects_what_several_threads_change) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::spin_lock_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait {
+namespace plait::topology_test {
 namespace {
 
 TEST(Topology, a_process_may_use_some_of_the_cores) {
@@ -43,4 +43,4 @@ TEST(Topology, a_bound_rank_has_its_part_for_itself) {
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::topology_test

@@ -12,24 +12,24 @@
 
 namespace plait {
 
-/// How a thread waits for something that it must look for itself.
+/// How a thread waits for something that it must poll.
 struct WaitPolicy {
-  /// Looks without a pause this long; 0 when threads outnumber cores, where spinning would steal from the work.
+  /// Polls without a pause for this long; 0 if threads outnumber cores, as spinning would take cores from computing.
   nanoseconds spin = std::chrono::microseconds{10};
-  /// Then, so many times as long, gives way between looks to any thread that wants to work. Two ranks that answer each
-  /// other would else, once one is late, find each other asleep for ever after.
+  /// Then yields between polls, for this multiple of `spin`. Otherwise two ranks that answer each other would find each
+  /// other asleep in every exchange, once one is late.
   unsigned yield_spins = 10;
-  /// Then sleeps between looks, from the first to the second length, doubling.
+  /// Then sleeps between polls; the time doubles from `sleep_min` to `sleep_max`.
   nanoseconds sleep_min = std::chrono::microseconds{5};
   nanoseconds sleep_max = std::chrono::microseconds{100};
 };
 
-/// Remembers that this machine's cores are crowded: a thread that gave way came back late. For a while then, threads
-/// that wait sleep for a moment instead: who sleeps is let in before those that compute, who gives way is let in after
-/// them, which takes milliseconds. Threads: any.
+/// Detects that the machine's cores are oversubscribed: a thread that yielded came back late. For some time, waiting
+/// threads then sleep instead of yielding: the system resumes a sleeping thread before computing ones, and a yielding
+/// thread after them, which takes milliseconds. Threads: any.
 class Crowding {
  public:
-  /// Gives way to others, for as short as can be.
+  /// Lets other threads run, for the shortest possible time.
   void give_way() {
     const auto start = std::chrono::steady_clock::now();
     if (start.time_since_epoch().count() < until_.load(std::memory_order_relaxed)) {  // a hint; orders nothing
@@ -52,13 +52,13 @@ class Crowding {
   std::atomic<std::chrono::steady_clock::rep> until_ = 0;
 };
 
-/// One wait under a policy: call `pause()` after each look that found nothing, `reset()` after one that found
+/// One wait under a policy: call `pause()` after each poll that found nothing, `reset()` after one that found
 /// something.
 ///
 /// Sleeps follow the machine's clock.
 class Backoff {
  public:
-  /// Borrows `crowding` for its length.
+  /// Borrows `crowding` for its lifetime.
   Backoff(const WaitPolicy& policy, Crowding& crowding)
       : policy_{policy},
         crowding_{crowding},
@@ -71,7 +71,7 @@ class Backoff {
     sleep_ = policy_.sleep_min;
   }
 
-  /// Notes a look that found nothing, and that the caller has slept for `next_sleep()` if `must_sleep()`.
+  /// Counts a poll that found nothing, after which the caller has slept for `next_sleep()` if `must_sleep()`.
   void count_look() noexcept {
     if (phase_ == Phase::sleep) {
       sleep_ = std::min(sleep_ * 2, policy_.sleep_max);
@@ -86,8 +86,8 @@ class Backoff {
     }
   }
 
-  /// Notes a look that found nothing; returns at once while spinning, else after giving way or a sleep. True when it
-  /// slept.
+  /// Counts a poll that found nothing; returns at once while spinning, else after yielding or sleeping. Returns whether
+  /// it slept.
   bool pause() {
     const bool sleeps = must_sleep();
     if (sleeps) {

@@ -16,8 +16,6 @@ class Clock {
   Clock() = default;
   Clock(const Clock&) = delete;
   Clock& operator=(const Clock&) = delete;
-  Clock(Clock&&) = delete;
-  Clock& operator=(Clock&&) = delete;
   virtual ~Clock() = default;
 
   [[nodiscard]] virtual nanoseconds now() const noexcept = 0;
@@ -31,7 +29,7 @@ class SteadyClock final : public Clock {
   }
 };
 
-/// A clock that stands still until it is told otherwise: virtual time for simulations and tests.
+/// A clock that advances only when it is set: virtual time for simulations and tests.
 class ManualClock final : public Clock {
  public:
   [[nodiscard]] nanoseconds now() const noexcept override {

@@ -1,33 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/base/error.hpp"
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 
 namespace plait {
 
 const char* to_string(ErrorCode code) noexcept {
-  switch (code) {
-    case ErrorCode::bad_argument:
-      return "bad argument";
-    case ErrorCode::bad_input:
-      return "bad input";
-    case ErrorCode::io:
-      return "input/output";
-    case ErrorCode::truncated:
-      return "truncated message";
-    case ErrorCode::out_of_memory:
-      return "out of memory";
-    case ErrorCode::network:
-      return "network";
-    case ErrorCode::peer_failed:
-      return "another rank failed";
-    case ErrorCode::timeout:
-      return "timeout";
-    case ErrorCode::user_task:
-      return "task failed";
-  }
-  return "unknown";
+  constexpr std::array texts{"bad argument",
+                             "bad input",
+                             "input/output",
+                             "truncated message",
+                             "out of memory",
+                             "network",
+                             "another rank failed",
+                             "timeout",
+                             "task failed"};
+  const auto index = static_cast<std::size_t>(code);
+  return index < texts.size() ? texts[index] : "unknown";
 }
 
 namespace detail {

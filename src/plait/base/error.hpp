@@ -12,9 +12,9 @@
 
 namespace plait {
 
-/// What kind of trouble an `Error` reports; programs branch on this, people read the sentence.
+/// The kind of an `Error`, for programs; `what()` is for people.
 enum class ErrorCode : std::uint8_t {
-  bad_argument,   ///< The caller asked for something that cannot be.
+  bad_argument,   ///< The caller requested something impossible.
   bad_input,      ///< A file or an option is missing, malformed or contradicts another.
   io,             ///< The system refused to read or write.
   truncated,      ///< A message was longer than the buffer of the receive that it matched.
@@ -27,7 +27,7 @@ enum class ErrorCode : std::uint8_t {
 
 [[nodiscard]] const char* to_string(ErrorCode code) noexcept;
 
-/// Trouble that nobody between here and the public surface can mend.
+/// An error that no caller below the public interface can handle.
 ///
 /// `what()` is one or two sentences: what happened, where, and what to do about it.
 class Error : public std::runtime_error {
@@ -36,7 +36,7 @@ class Error : public std::runtime_error {
       : std::runtime_error{sentence}, code_{code}, rank_{rank} {}
 
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
-  /// The rank concerned; names nothing where none is.
+  /// The rank concerned; invalid if there is none.
   [[nodiscard]] Rank rank() const noexcept { return rank_; }
 
  private:
@@ -44,7 +44,7 @@ class Error : public std::runtime_error {
   Rank rank_;
 };
 
-/// A value, or the reason why there is none. For callers that rarely can act: files, options.
+/// A value or an error. For callers that can rarely handle the error: files, options.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -73,16 +73,19 @@ namespace detail {
 [[noreturn]] void expectation_failed(const char* why, const std::source_location& where) noexcept;
 }
 
+/// Whether `expect` checks: in all builds but release.
+#ifdef PLAIT_CHECKS
+inline constexpr bool has_checks = true;
+#else
+inline constexpr bool has_checks = false;
+#endif
+
 /// Ends the program with `why` and the place, when `fact` is false. For mistakes of the programmer; checked in
 /// all builds but release.
-inline void expect([[maybe_unused]] bool fact,
-                   [[maybe_unused]] const char* why,
-                   [[maybe_unused]] const std::source_location& where = std::source_location::current()) {
-#ifdef PLAIT_CHECKS
-  if (!fact) [[unlikely]] {
+inline void expect(bool fact, const char* why, const std::source_location& where = std::source_location::current()) {
+  if (has_checks && !fact) [[unlikely]] {
     detail::expectation_failed(why, where);
   }
-#endif
 }
 
 }  // namespace plait

@@ -34,7 +34,7 @@ class Id {
 
 /// A process of the parallel program, counted from 0.
 using Rank = Id<struct RankTag>;
-/// What tells messages between the same two ranks apart; chosen by the program, all 64 bits but the largest value.
+/// Distinguishes messages between the same two ranks; the program chooses any 64-bit value but the largest.
 using Tag = Id<struct TagTag, std::uint64_t>;
 /// A computing thread of one rank, counted from 0.
 using WorkerId = Id<struct WorkerTag, std::uint16_t>;

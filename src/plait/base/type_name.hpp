@@ -7,7 +7,7 @@
 
 namespace plait {
 
-/// What the compiler calls `Type`, without what stands around it in a function's name. For errors and pictures.
+/// The compiler's name of `Type`, cut out of the name of a function. For errors and figures.
 template <class Type>
 [[nodiscard]] consteval std::string_view type_name() {
   const std::string_view whole = std::source_location::current().function_name();
