@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::trace {
+namespace plait::trace::clock_alignment_test {
 namespace {
 
 using std::chrono::microseconds;
@@ -78,4 +78,4 @@ TEST(FitClock, takes_exchanges_in_any_order) {
 }
 
 }  // namespace
-}  // namespace plait::trace
+}  // namespace plait::trace::clock_alignment_test

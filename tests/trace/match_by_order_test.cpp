@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::trace {
+namespace plait::trace::match_by_order_test {
 namespace {
 
 MessageEvent posted(MessageDirection direction, std::uint32_t peer, std::uint64_t tag, std::uint32_t number) {
@@ -69,4 +69,4 @@ TEST(MatchByOrder, leaves_other_messages_alone) {
 }
 
 }  // namespace
-}  // namespace plait::trace
+}  // namespace plait::trace::match_by_order_test

@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
-#include "trace/temporary_folder.hpp"
+#include "plait/testing/temporary_folder.hpp"
 
-namespace plait::trace {
+namespace plait::trace::meta_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -118,4 +118,4 @@ TEST(Meta, needs_no_more_than_the_number_of_ranks) {
 }
 
 }  // namespace
-}  // namespace plait::trace
+}  // namespace plait::trace::meta_test

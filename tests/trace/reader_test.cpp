@@ -11,11 +11,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/base/random.hpp"
+#include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/recorder.hpp"
 
-#include "trace/temporary_folder.hpp"
-
-namespace plait::trace {
+namespace plait::trace::reader_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -57,7 +56,7 @@ class Reader : public testing::Test {
     const NameId drift = recorder.name(Role::task, "drift");
     for (std::uint64_t i = 0; i < task_count; ++i) {
       const nanoseconds time{1000 * i};
-      worker.task({.kind = drift, .start = time, .end = time + nanoseconds{9}, .task = i + 1});
+      worker.task({.kind = drift, .start = time, .end = time + nanoseconds{9}, .id = i + 1});
     }
     for (std::uint32_t i = 0; i < 5; ++i) {
       const nanoseconds time{i};
@@ -124,12 +123,12 @@ TEST_F(Reader, refuses_a_header_that_cannot_be) {
     return bytes;
   };
   expect_refused(with(8, 2), "is of version 2");
-  expect_refused(with(12, 2), "says that it is rank 2 of 2");
-  expect_refused(with(16, 0xFFFFFFFF), "says that it is rank 0 of 4294967295");
+  expect_refused(with(12, 2), "claims to be rank 2 of 2");
+  expect_refused(with(16, 0xFFFFFFFF), "claims to be rank 0 of 4294967295");
   expect_refused(with(20, 32), "has records of 32 bytes");
   expect_refused(with(24, 64), "has chunks of 64 bytes");
   expect_refused(with(24, 130), "has chunks of 130 bytes");
-  expect_refused(with(36, 0x80000000), "says that it began before 1970");
+  expect_refused(with(36, 0x80000000), "claims to have begun before 1970");
 }
 
 TEST_F(Reader, reads_a_file_cut_anywhere) {
@@ -137,7 +136,7 @@ TEST_F(Reader, reads_a_file_cut_anywhere) {
   for (std::size_t size = header_bytes; size <= valid_.size(); size += 37) {
     Result<RankTrace> trace = read(Bytes(valid_.begin(), valid_.begin() + static_cast<std::ptrdiff_t>(size)));
     ASSERT_TRUE(trace) << size;
-    EXPECT_GE(trace.value().tasks.size(), tasks) << "a longer file tells no less";
+    EXPECT_GE(trace.value().tasks.size(), tasks) << "a longer file has no fewer";
     EXPECT_TRUE(trace.value().notices.empty());
     tasks = trace.value().tasks.size();
   }
@@ -176,16 +175,16 @@ struct BadEvent {
 
 TEST_F(Reader, leaves_out_events_that_cannot_be_true) {
   constexpr auto far = std::numeric_limits<std::int64_t>::min();
-  for (const BadEvent& bad : {BadEvent{3, 32, -5, "it ends before it starts"},
+  for (const BadEvent& bad : {BadEvent{3, 32, -5, "ends before it starts"},
                               BadEvent{3, 16, far, "an impossible time"},
                               BadEvent{3, 24, far, "an impossible time"},
-                              BadEvent{4, 56, -1, "it ends before it starts"},
-                              BadEvent{4, 24, far, "a message of an impossible size"},
-                              BadEvent{5, 24, -1, "it ends before it starts"},
-                              BadEvent{6, 16, -1, "it ends before it starts"},
+                              BadEvent{4, 56, -1, "ends before it starts"},
+                              BadEvent{4, 24, far, "message of an impossible size"},
+                              BadEvent{5, 24, -1, "ends before it starts"},
+                              BadEvent{6, 16, -1, "ends before it starts"},
                               BadEvent{7, 8, far, "an impossible time"},
-                              BadEvent{7, 16, -1, "a counter whose value is not finite"},
-                              BadEvent{8, 24, -1, "answered before it was asked"},
+                              BadEvent{7, 16, -1, "counter whose value is not finite"},
+                              BadEvent{8, 24, -1, "clock with a negative round trip"},
                               BadEvent{8, 16, far, "an impossible time"}}) {
     Bytes bytes = valid_;
     put(bytes, find(bad.kind) + bad.offset, bad.value);
@@ -256,4 +255,4 @@ TEST_F(Reader, refuses_a_run_whose_files_do_not_fit) {
 }
 
 }  // namespace
-}  // namespace plait::trace
+}  // namespace plait::trace::reader_test

@@ -15,11 +15,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
+#include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/reader.hpp"
 
-#include "trace/temporary_folder.hpp"
-
-namespace plait::trace {
+namespace plait::trace::recorder_test {
 namespace {
 
 using test::TemporaryFolder;
@@ -43,7 +42,7 @@ RankTrace read(const TemporaryFolder& folder) {
 }
 
 TaskEvent task_number(std::uint64_t number) {
-  return {.kind = NameId{0}, .start = nanoseconds{number}, .end = nanoseconds{number + 1}, .task = number + 1};
+  return {.kind = NameId{0}, .start = nanoseconds{number}, .end = nanoseconds{number + 1}, .id = number + 1};
 }
 
 TEST(Recorder, that_is_off_records_nothing_but_gives_names_and_time) {
@@ -70,13 +69,13 @@ TEST(Recorder, gives_back_every_kind_of_event) {
     EXPECT_TRUE(recorder.is_on());
     ThreadRecorder& thread = recorder.thread(WorkerId{7}, "worker 7");
     thread.task({.kind = recorder.name(Role::task, "force"),
-                 .part = TaskPart::receive,
+                 .role = TaskRole::receive,
                  .object = message_object(Rank{2}, 9),
                  .ready = nanoseconds{1},
                  .start = nanoseconds{2},
                  .end = nanoseconds{3},
-                 .task = 4,
-                 .caused_by = 5,
+                 .id = 4,
+                 .released_by = 5,
                  .step = 6,
                  .place = 7});
     thread.message({.direction = MessageDirection::received,
@@ -88,7 +87,7 @@ TEST(Recorder, gives_back_every_kind_of_event) {
                     .bytes = 5,
                     .posted = nanoseconds{6},
                     .handed = nanoseconds{7},
-                    .moved = nanoseconds{8},
+                    .arrived = nanoseconds{8},
                     .completed = nanoseconds{9}});
     thread.span({.name = recorder.name(Role::span, "step"),
                  .object = 1,
@@ -106,13 +105,13 @@ TEST(Recorder, gives_back_every_kind_of_event) {
   ASSERT_EQ(trace.tasks.size(), 1U);
   const TaskEvent& task = trace.tasks[0].event;
   EXPECT_EQ(trace.name(Role::task, task.kind), "force");
-  EXPECT_EQ(task.part, TaskPart::receive);
+  EXPECT_EQ(task.role, TaskRole::receive);
   EXPECT_EQ(task.object, std::uint64_t{2} << 32U | 9U);
   EXPECT_EQ(task.ready, nanoseconds{1});
   EXPECT_EQ(task.start, nanoseconds{2});
   EXPECT_EQ(task.end, nanoseconds{3});
-  EXPECT_EQ(task.task, 4U);
-  EXPECT_EQ(task.caused_by, 5U);
+  EXPECT_EQ(task.id, 4U);
+  EXPECT_EQ(task.released_by, 5U);
   EXPECT_EQ(task.step, 6U);
   EXPECT_EQ(task.place, 7U);
   const TracedThread& thread = trace.threads.at(trace.tasks[0].thread);
@@ -129,13 +128,13 @@ TEST(Recorder, gives_back_every_kind_of_event) {
   EXPECT_EQ(message.bytes, 5U);
   EXPECT_EQ(message.posted, nanoseconds{6});
   EXPECT_EQ(message.handed, nanoseconds{7});
-  EXPECT_EQ(message.moved, nanoseconds{8});
+  EXPECT_EQ(message.arrived, nanoseconds{8});
   EXPECT_EQ(message.completed, nanoseconds{9});
   ASSERT_EQ(trace.spans.size(), 1U);
   EXPECT_EQ(trace.name(Role::span, trace.spans[0].event.name), "step");
   EXPECT_EQ(trace.spans[0].event.step, 4U);
-  ASSERT_EQ(trace.poll_gaps.size(), 1U);
-  EXPECT_EQ(trace.poll_gaps[0].event.end, nanoseconds{2});
+  ASSERT_EQ(trace.gaps.size(), 1U);
+  EXPECT_EQ(trace.gaps[0].event.end, nanoseconds{2});
   ASSERT_EQ(trace.counters.size(), 1U);
   EXPECT_EQ(trace.name(Role::counter, trace.counters[0].event.name), "bodies");
   EXPECT_EQ(trace.counters[0].event.value, 2.5);
@@ -163,12 +162,12 @@ TEST(Recorder, takes_tasks_of_graphs_whatever_number_comes_after_them) {
       recorder.thread(WorkerId{0}, "worker 0")
           .graph_task({.graph = 3,
                        .place = 5,
-                       .part = TaskPart::join,
+                       .role = TaskRole::join,
                        .kind = recorder.name(Role::task, "all here"),
                        .later = later});
     }
     const RankTrace trace = read(folder);
-    EXPECT_EQ(trace.graph_tasks, (std::vector{GraphTask{3, 5, TaskPart::join, NameId{0}}})) << count;
+    EXPECT_EQ(trace.graph_tasks, (std::vector{GraphTask{3, 5, TaskRole::join, NameId{0}}})) << count;
     EXPECT_EQ(trace.dependencies, expected) << count;
   }
 }
@@ -259,7 +258,7 @@ TEST(Recorder, goes_on_in_another_chunk_when_one_is_full) {
   const RankTrace trace = read(folder);
   ASSERT_EQ(trace.tasks.size(), count);
   for (std::uint64_t number = 0; number < count; ++number) {
-    EXPECT_EQ(trace.tasks[number].event.task, number + 1);
+    EXPECT_EQ(trace.tasks[number].event.id, number + 1);
   }
   EXPECT_EQ(trace.threads.size(), 1U);
 }
@@ -394,4 +393,4 @@ TEST(Recorder, stops_with_a_warning_when_the_disk_is_full) {
 }
 
 }  // namespace
-}  // namespace plait::trace
+}  // namespace plait::trace::recorder_test

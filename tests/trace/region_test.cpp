@@ -3,11 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/reader.hpp"
 
-#include "trace/temporary_folder.hpp"
-
-namespace plait::trace {
+namespace plait::trace::region_test {
 namespace {
 
 TEST(Region, is_a_span_of_worker_0_as_long_as_its_scope) {
@@ -42,4 +41,4 @@ TEST(Region, costs_nothing_where_tracing_is_off) {
 }
 
 }  // namespace
-}  // namespace plait::trace
+}  // namespace plait::trace::region_test

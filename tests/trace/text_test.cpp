@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::trace::detail {
+namespace plait::trace::detail::text_test {
 namespace {
 
 TEST(Text, tells_utf8_from_other_bytes) {
@@ -39,4 +39,4 @@ TEST(Text, that_is_not_utf8_is_made_so) {
 }
 
 }  // namespace
-}  // namespace plait::trace::detail
+}  // namespace plait::trace::detail::text_test

@@ -8,7 +8,7 @@
 
 namespace plait::trace {
 
-/// What one exchange tells: this rank sent at `sent` and had the answer at `received`, by its own
+/// The result of one exchange: this rank sent at `sent` and had the answer at `received`, by its own
 /// time; rank 0 read its clock at `remote` in between. As if the way there took as long as the way
 /// back; the error is at most half the round trip. Mills, "Internet time synchronization", 1991.
 [[nodiscard]] ClockEvent clock_exchange(nanoseconds sent, nanoseconds remote, nanoseconds received) noexcept;
@@ -24,11 +24,11 @@ struct ClockLine {
   [[nodiscard]] nanoseconds to_rank_zero(nanoseconds time) const noexcept;
 };
 
-/// The line through the best exchange of the start and the best of the end (docs/trace-format.md).
+/// The line through the best exchange of the start and the best of the end (docs/reference/trace-format.md).
 ///
 /// Exchanges up to the middle of the time that they cover are of the start. Where they cover less
 /// than half of the time up to `last_event`, as in a killed run, or the drift would exceed one in a
-/// thousand, the best exchange alone tells a constant offset. With none it is `wall_clock_offset`:
+/// thousand, the best exchange alone gives a constant offset. With none it is `wall_clock_offset`:
 /// this rank's wall-clock time at its time 0 less that of rank 0.
 [[nodiscard]] ClockLine fit_clock(std::span<const ClockEvent> exchanges,
                                   nanoseconds last_event,

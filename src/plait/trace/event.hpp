@@ -1,59 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
+// Made from schema.toml by tools/make_trace_code.py: edit that.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 
-/// What a trace is made of, as the layers above tell it. Times count from the recorder's time 0
-/// (`Recorder::now()`); 0 means "not known" for times other than starts. What each field means is
-/// told in full in docs/trace-format.md.
+/// The events of a trace, as the layers above record them and readers return them. Times count from the
+/// recorder's time 0 (`Recorder::now()`); 0 means "not known" for times other than starts.
 namespace plait::trace {
 
 /// A name that was registered with `Recorder::name`.
 using NameId = Id<struct NameTag>;
 
-/// What a name is for; names of different roles are numbered apart.
-enum class Role : std::uint8_t { task, span, counter, function, call_site };
-inline constexpr std::uint8_t role_count = 5;
-
 /// Longest text of a name or of a thread's name in a file; longer ones are cut, at a character.
 inline constexpr std::size_t text_bytes_max = 56;
+/// Stands for none, where ranks, communicators and call sites are plain numbers.
+inline constexpr std::uint32_t nothing = 0xffffffff;
 
-/// What a task does. Joins, which order others and do nothing, stand in graphs only: they leave no `TaskEvent`.
-enum class TaskPart : std::uint8_t { compute = 0, send = 1, receive = 2, join = 3 };
-
-struct TaskEvent {
-  NameId kind;  ///< Of `Role::task`.
-  TaskPart part = TaskPart::compute;
-  /// What was worked on; of a send or receive task: `message_object(peer, sequence)`.
-  std::uint64_t object = 0;
-  nanoseconds ready{};
-  nanoseconds start{};  ///< Of a send or receive task: when it was posted.
-  nanoseconds end{};
-  std::uint64_t task = 0;       ///< Unique within the rank's file, from 1.
-  std::uint64_t caused_by = 0;  ///< The task whose end made it ready or that spawned it; 0 = none.
-  std::uint32_t step = 0;
-  std::uint32_t place = 0;  ///< In its graph, from 1; 0 = in none.
+/// What a name is for; names of different roles are numbered apart.
+enum class Role : std::uint8_t {
+  task,  ///< Task kind.
+  span,
+  counter,
+  function,   ///< Function called.
+  call_site,  ///< Place of a call in the program.
 };
 
-/// A task of a graph, and what must come after it. Told once for each graph, not at each run.
-struct GraphTaskEvent {
-  std::uint32_t graph = 0;  ///< Number of the graph on its rank, from 1.
-  std::uint32_t place = 0;  ///< Of the task in the graph, from 1.
-  TaskPart part = TaskPart::compute;
-  NameId kind;                           ///< Of `Role::task`.
-  std::span<const std::uint32_t> later;  ///< Places of the tasks that start after it. Borrowed for the call.
+inline constexpr std::uint8_t role_count = 5;
+
+/// What a task does.
+enum class TaskRole : std::uint8_t {
+  compute,  ///< A task.
+  send,     ///< A send task.
+  receive,  ///< A receive task.
+  join,     ///< A join: orders others, does nothing; only in graphs.
 };
 
-/// A run of a graph begins.
-struct GraphRunEvent {
-  std::uint32_t graph = 0;
-  std::uint32_t step = 0;  ///< Of the tasks that run.
-  nanoseconds start{};
-  std::uint32_t active = 0;  ///< How many of its tasks take part.
+/// Which side of a message a record describes.
+enum class MessageDirection : std::uint8_t {
+  sent,
+  received,
+};
+
+/// How a message travelled.
+enum class Protocol : std::uint8_t {
+  eager,
+  rendezvous,
+  active_message,
+  not_known,
+};
+
+/// What a call of a communication library does.
+enum class CallClass : std::uint8_t {
+  other,
+  begins_message,  ///< Begins a send or receive.
+  completes,       ///< Waits, tests or probes.
+  message,         ///< Sends or receives and waits for it.
+  collective,
+  begins_collective,  ///< Begins a non-blocking collective.
+  one_sided,
+  sets_up,  ///< Sets up communicators, types or windows.
+  file,
+  begins_or_ends,    ///< Initialises or finalises.
+  begun_collective,  ///< A non-blocking collective as a whole, no call of its own: from the call that began it to its
+                     ///< completion.
 };
 
 /// The object of a send or receive task: its message.
@@ -61,103 +76,163 @@ struct GraphRunEvent {
   return std::uint64_t{peer.value()} << 32U | sequence;
 }
 
-enum class MessageDirection : std::uint8_t { sent, received };
-enum class Protocol : std::uint8_t { eager, rendezvous, active_message, not_known };
-
-struct MessageEvent {
-  MessageDirection direction = MessageDirection::sent;
-  Protocol protocol = Protocol::eager;
-  Rank peer;  ///< Destination of a send, source of a receive.
-  std::uint32_t communicator = 0;
-  std::uint32_t sequence = 0;  ///< Within (source, destination, communicator).
-  Tag tag;
-  std::uint64_t bytes = 0;
-  /// Of a program recorded from outside: `sequence` is the number of the call that posted it (`CallEvent::number`)
-  /// until `match_by_order` has made it what it is elsewhere.
-  bool is_matched_by_order = false;
-  bool is_unfinished = false;  ///< Had not completed when the record ended.
-  nanoseconds posted{};        ///< The program asked.
-  nanoseconds handed{};        ///< Send: handed to the network. Receive: matched.
-  nanoseconds moved{};         ///< Send: left, the buffer is free. Receive: all bytes are here.
-  nanoseconds completed{};     ///< The program was told.
-};
-
-/// What a call of a communication library does.
-enum class CallClass : std::uint8_t {
-  other,
-  begins_message,  ///< MPI_Isend, MPI_Irecv, MPI_Start, ...
-  completes,       ///< Waits, tests, probes.
-  message,         ///< Sends or receives and waits for it.
-  collective,
-  begins_collective,
-  one_sided,
-  sets_up,  ///< Communicators, types, windows.
-  file,
-  begins_or_ends,    ///< MPI_Init, MPI_Finalize.
-  begun_collective,  ///< No call of its own: from the call that began it to when the program was told of its end.
-};
-
-/// Names nothing, where ranks, communicators and call sites are plain numbers.
-inline constexpr std::uint32_t nothing = 0xffff'ffff;
-
-/// A call of a communication library, in a program recorded from outside; told when it returns.
-struct CallEvent {
-  CallClass what = CallClass::other;
-  NameId function;  ///< Of `Role::function`.
-  NameId site;      ///< Of `Role::call_site`; may name nothing.
-  std::uint32_t communicator = nothing;
-  nanoseconds start{};
+/// A task that ran. Joins leave no such record.
+struct TaskEvent {
+  NameId kind;                 ///< Its task kind; of `Role::task`.
+  TaskRole role = TaskRole{};  ///< What the task does.
+  /// What it worked on; of a send or receive task its message: `peer << 32 | sequence number`.
+  std::uint64_t object = 0;
+  nanoseconds ready{};  ///< Its last dependency was met.
+  nanoseconds start{};  ///< Start; of a send or receive task: posted.
   nanoseconds end{};
-  std::uint64_t bytes_given = 0;
-  std::uint64_t bytes_got = 0;
-  std::uint32_t peer = nothing;  ///< Or root; a rank of the run.
-  std::uint32_t number = 0;      ///< Rises in the order of posting within the rank, from 1.
-  /// Of a collective: how many came before it on its communicator. Of a wait, test: how many operations it completed.
-  std::uint32_t count = 0;
-  /// Tests and probes that found nothing: how many more like it followed at once, up to `end`, and have no record.
-  std::uint32_t repeats = 0;
+  std::uint64_t id = 0;  ///< Task id: unique within the rank's file, from 1.
+  /// Id of the task whose end made it ready, or that spawned it; 0 = none (the start of the run). Never a join.
+  std::uint64_t released_by = 0;
+  std::uint32_t step = 0;  ///< Number of the graph's run, from 0.
+  /// Place of the task in its graph, from 1 (kind 9); 0 = in no graph (spawned by a task, for example), or not
+  /// known.
+  std::uint32_t place = 0;
 };
 
-/// Who is in a communicator, as ranks of the run, in its order; that of all ranks (0) need not be told.
-struct CommunicatorEvent {
+/// One side of a message, recorded when it completes there. A send and a receive are the same message when
+/// (source, destination, communicator, sequence number) agree.
+struct MessageEvent {
+  MessageDirection direction = MessageDirection{};  ///< Which side this is.
+  Protocol protocol = Protocol::eager;              ///< How it travelled.
+  /// Destination of a send, source of a receive; 0xFFFFFFFF = an unfinished receive from any source.
+  Rank peer;
+  /// Communicator; from 0xFFFFFFF0 on: the runtime's own messages (clock exchange, gathering), which reports leave
+  /// out.
   std::uint32_t communicator = 0;
-  std::span<const std::uint32_t> members;  ///< Borrowed for the call.
+  std::uint32_t sequence = 0;  ///< Sequence number within (source, destination, communicator).
+  Tag tag;
+  std::uint64_t bytes = 0;  ///< Size.
+  /// Of a program recorded from outside: the sequence number is the number of the call that posted it; match by
+  /// order of posting, see below.
+  bool is_matched_by_order = false;
+  bool is_unfinished = false;  ///< Had not completed when the record ended (completed is 0).
+  nanoseconds posted{};        ///< The program posted it.
+  nanoseconds handed{};        ///< Send: handed to the network. Receive: matched.
+  /// Send: the data is out of the buffer, which is free. Receive: all bytes are in this process.
+  nanoseconds arrived{};
+  nanoseconds completed{};  ///< The program was notified.
 };
 
-/// What a vector collective gives to each member.
-struct SharesEvent {
-  std::uint32_t call = 0;                ///< Its number.
-  std::uint32_t first = 0;               ///< The member, as an index in the communicator, that `bytes` begins with.
-  std::span<const std::uint64_t> bytes;  ///< For each from there on. Borrowed for the call.
-};
-
-/// A stretch of time with a name that is no task: a phase of a step, a step.
+/// A named time interval that is no task: a step, a phase of a step.
 struct SpanEvent {
-  NameId name;  ///< Of `Role::span`.
+  NameId name;  ///< Its name; of `Role::span`.
   std::uint64_t object = 0;
   nanoseconds start{};
   nanoseconds end{};
   std::uint32_t step = 0;
 };
 
-/// Nobody looked at the network from start to end although something was in flight.
+/// A polling gap: no thread polled the network from start to end although an operation was in flight. Only gaps
+/// above the recorder's threshold are recorded.
 struct PollGapEvent {
   nanoseconds start{};
   nanoseconds end{};
 };
 
+/// A value of a named counter.
 struct CounterEvent {
-  NameId name;  ///< Of `Role::counter`.
-  nanoseconds time{};
-  double value = 0;
+  NameId name;         ///< Its name; of `Role::counter`.
+  nanoseconds time{};  ///< When it had this value.
+  double value = 0;    ///< Value, finite.
   std::uint32_t step = 0;
 };
 
-/// What an exchange of messages with rank 0 told of this rank's clock.
+/// The result of one exchange of messages with rank 0 that compares this rank's clock with its own.
 struct ClockEvent {
-  nanoseconds time{};    ///< Of this rank.
-  nanoseconds offset{};  ///< To be added to get the time of rank 0.
+  nanoseconds time{};  ///< Time of this rank.
+  /// What to add to get the time of rank 0 (each counts from its own file's time 0).
+  nanoseconds offset{};
+  /// Round trip of the exchange: the error of the offset is at most half of it.
   nanoseconds round_trip{};
+};
+
+/// A task of a graph, and the tasks that must run after it. Recorded once for each graph, at its first run, and
+/// again under a new number when the graph has changed. A task with more than 12 successors has several such
+/// records, which differ only in these.
+struct GraphTaskEvent {
+  std::uint32_t graph = 0;     ///< Number of the graph, unique within the rank, from 1.
+  std::uint32_t place = 0;     ///< Place of the task in the graph, from 1.
+  TaskRole role = TaskRole{};  ///< What the task does.
+  NameId kind;                 ///< Its task kind; of `Role::task`.
+  /// Places of tasks that start after it has ended, if both are active; borrowed for the call.
+  std::span<const std::uint32_t> later;
+};
+
+/// A run of a graph starts.
+struct GraphRunEvent {
+  std::uint32_t graph = 0;  ///< Number of the graph.
+  std::uint32_t step = 0;   ///< Step of the tasks that run.
+  nanoseconds start{};
+  std::uint32_t active = 0;  ///< Number of its tasks that are active.
+};
+
+/// A call of a communication library, in a program that was recorded from outside (`plait record`); recorded when
+/// it returns.
+struct CallEvent {
+  CallClass what = CallClass{};  ///< What it does.
+  NameId function;               ///< The function; of `Role::function`.
+  NameId site;                   ///< Where in the program it was called; 0xFFFFFFFF = not known; of `Role::call_site`.
+  std::uint32_t communicator = nothing;  ///< Communicator; 0xFFFFFFFF = none.
+  nanoseconds start{};
+  nanoseconds end{};
+  std::uint64_t bytes_given = 0;  ///< Bytes that this rank gives.
+  std::uint64_t bytes_got = 0;    ///< Bytes that this rank gets.
+  /// Peer, or root of a collective, as a rank of the run; 0xFFFFFFFF = none, several, or any.
+  std::uint32_t peer = nothing;
+  /// Number of the call: rises in the order of posting within the rank, from 1. A call that begins several messages
+  /// has the number of the first, and the others follow. A non-blocking collective as a whole has the number of the
+  /// call that began it.
+  std::uint32_t number = 0;
+  /// Of a collective: the collectives before it on its communicator. Of a wait or test: the operations that it
+  /// completed. Else 0.
+  std::uint32_t count = 0;
+  /// Of a test or probe that found nothing: the calls like it that followed at once from the same place, up to the
+  /// end of this record; they have no record of their own. Else 0.
+  std::uint32_t repeats = 0;
+};
+
+/// The members of a communicator, in its order. A communicator of more than 12 ranks has several records.
+/// Communicator 0 has all ranks of the run and needs none. A number means the same on all members.
+struct CommunicatorEvent {
+  std::uint32_t communicator = 0;
+  /// Its number of members; of an inter-communicator: of both groups; found from `first` and the list when
+  /// recorded.
+  std::uint32_t size = 0;
+  std::uint32_t first = 0;  ///< Index of the first member in this record.
+  /// Members, as ranks of the run; 0xFFFFFFFF = no more; borrowed for the call.
+  std::span<const std::uint32_t> members;
+};
+
+/// The bytes that a vector collective (`MPI_Alltoallv`, for example) gives to each member, unless they are the
+/// same for all.
+struct SharesEvent {
+  std::uint32_t call = 0;                ///< Number of the call.
+  std::uint32_t first = 0;               ///< Index, in the communicator, of the first member in this record.
+  std::span<const std::uint64_t> bytes;  ///< Bytes given to each; borrowed for the call.
+};
+
+/// An event as read, with the thread that recorded it.
+template <class Event>
+struct Recorded {
+  std::uint32_t thread = 0;  ///< Index into `RankTrace::threads`.
+  Event event;
+};
+
+/// The events in a rank's file, except those with lists. Of one thread, in the order of recording.
+struct RankEvents {
+  std::vector<Recorded<TaskEvent>> tasks;
+  std::vector<Recorded<MessageEvent>> messages;
+  std::vector<Recorded<SpanEvent>> spans;
+  std::vector<Recorded<PollGapEvent>> gaps;
+  std::vector<Recorded<CounterEvent>> counters;
+  std::vector<ClockEvent> clocks;
+  std::vector<GraphRunEvent> graph_runs;
+  std::vector<Recorded<CallEvent>> calls;
 };
 
 }  // namespace plait::trace

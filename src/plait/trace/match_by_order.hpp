@@ -7,7 +7,7 @@
 
 namespace plait::trace {
 
-/// From here on, sequence numbers of received messages that nobody sent.
+/// From here on, sequence numbers of received messages without a send.
 inline constexpr std::uint32_t sent_by_nobody = 0x8000'0000;
 
 /// Gives the messages of programs recorded from outside the sequence numbers that others have from the start: within

@@ -67,7 +67,7 @@ std::filesystem::path path_in(const std::filesystem::path& folder) {
   throw Error{ErrorCode::io, fmt::format("{}: cannot be written: {}", path.string(), why.message())};
 }
 
-/// Throws nlohmann's exceptions when a value is of another type than docs/trace-format.md says.
+/// Throws nlohmann's exceptions when a value is of another type than in docs/reference/trace-format.md.
 Meta from_json(const json& object) {
   Meta meta;
   object.at("ranks").get_to(meta.ranks);

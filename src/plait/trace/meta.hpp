@@ -13,7 +13,7 @@
 
 namespace plait::trace {
 
-/// What ran, as it stands in a trace's meta.json; docs/trace-format.md tells each field.
+/// What ran, as it is in a trace's meta.json; docs/reference/trace-format.md explains each field.
 struct Meta {
   using Time = std::chrono::system_clock::time_point;
 
@@ -27,11 +27,11 @@ struct Meta {
   std::string mpi;            ///< `Driver::name()` will do.
   std::string revision;
   std::map<std::string, std::string> options;
-  std::string recorder = "plait";  ///< Who recorded it: docs/trace-format.md names them.
+  std::string recorder = "plait";  ///< Who recorded it: docs/reference/trace-format.md names them.
 };
 
 /// Writes `folder`/meta.json, for rank 0 at the start and again at a clean end; makes the folder if
-/// it is not there. Whoever reads meanwhile finds the old file or the new one, whole. Times are kept
+/// it is not there. A reader meanwhile finds the old file or the new one, whole. Times are kept
 /// to the millisecond. Throws: `Error` with `io`.
 void write_meta(const std::filesystem::path& folder, const Meta& meta);
 

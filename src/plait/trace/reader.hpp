@@ -17,13 +17,6 @@
 
 namespace plait::trace {
 
-/// An event as read, with the thread that recorded it.
-template <class Event>
-struct Recorded {
-  std::uint32_t thread = 0;  ///< Index into `RankTrace::threads`.
-  Event event;
-};
-
 struct TracedThread {
   WorkerId worker;  ///< Names nothing for a thread that is no worker.
   std::string name;
@@ -33,7 +26,7 @@ struct TracedThread {
 struct GraphTask {
   std::uint32_t graph = 0;
   std::uint32_t place = 0;
-  TaskPart part = TaskPart::compute;
+  TaskRole role = TaskRole::compute;
   NameId kind;
   friend bool operator==(const GraphTask&, const GraphTask&) = default;
 };
@@ -49,7 +42,7 @@ struct Dependency {
 /// What is in one rank's file. Times are the rank's own; `ClockLine` compares them.
 ///
 /// Events of one thread are in the order in which they were recorded.
-struct RankTrace {
+struct RankTrace : RankEvents {
   using Names = std::map<NameId, std::string>;
 
   Rank rank;
@@ -58,24 +51,16 @@ struct RankTrace {
   nanoseconds clock{};       ///< The rank's monotonic clock at time 0.
   std::vector<TracedThread> threads;
   std::array<Names, role_count> names;
-  std::vector<Recorded<TaskEvent>> tasks;
-  std::vector<Recorded<MessageEvent>> messages;
-  std::vector<Recorded<SpanEvent>> spans;
-  std::vector<Recorded<PollGapEvent>> poll_gaps;
-  std::vector<Recorded<CounterEvent>> counters;
-  std::vector<ClockEvent> clocks;
   std::vector<GraphTask> graph_tasks;
   std::vector<Dependency> dependencies;
-  std::vector<GraphRunEvent> graph_runs;
-  std::vector<Recorded<CallEvent>> calls;
-  /// Members of communicators, as ranks of the run; `nothing` for those that the file does not tell.
+  /// Members of communicators, as ranks of the run; `nothing` for those that the file does not have.
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
   std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.
-  nanoseconds last_event{};                                    ///< The latest time that any event tells.
+  nanoseconds last_event{};                                    ///< The latest time of any event.
   /// What was left out because it cannot be true, in sentences that name the file.
   std::vector<std::string> notices;
 
-  /// The text of a name; "#7" for one that the file does not tell.
+  /// The text of a name; "#7" for one that the file does not name.
   [[nodiscard]] std::string name(Role role, NameId id) const;
 };
 

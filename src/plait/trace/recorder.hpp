@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string_view>
@@ -9,113 +9,9 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/trace/event.hpp"
+#include "plait/trace/thread_recorder.hpp"
 
 namespace plait::trace {
-
-/// Takes the events of one thread: about 20 ns each; when tracing is off, one predictable branch.
-///
-/// Owned by its `Recorder`. Threads: one at a time. An event is in the file once the call has
-/// returned, also when the process is killed. Never throws: when the disk is full, the recorder
-/// says so once on stderr and events are lost from then on.
-class ThreadRecorder {
- public:
-  ThreadRecorder(const ThreadRecorder&) = delete;
-  ThreadRecorder& operator=(const ThreadRecorder&) = delete;
-  ThreadRecorder(ThreadRecorder&&) = delete;
-  ThreadRecorder& operator=(ThreadRecorder&&) = delete;
-  ~ThreadRecorder();
-
-  /// Whether events are kept: what is costly to find out need not be when they are not.
-  [[nodiscard]] bool is_on() const noexcept { return next_ != nullptr; }
-
-  // The worker of an event is this recorder's.
-  void task(const TaskEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  void message(const MessageEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  void span(const SpanEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  void poll_gap(const PollGapEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  void counter(const CounterEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  void clock(const ClockEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  /// One record for each twelve tasks after it, at least one.
-  void graph_task(const GraphTaskEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  void graph_run(const GraphRunEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  void call(const CallEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  /// One record for each twelve members.
-  void communicator(const CommunicatorEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-  /// One record for each six members.
-  void shares(const SharesEvent& event) noexcept {
-    if (is_on()) {
-      record(event);
-    }
-  }
-
- private:
-  friend class Recorder;
-  struct Chunks;
-
-  /// With no `chunks`: off.
-  explicit ThreadRecorder(std::unique_ptr<Chunks> chunks) noexcept;
-
-  void record(const TaskEvent& event) noexcept;
-  void record(const MessageEvent& event) noexcept;
-  void record(const SpanEvent& event) noexcept;
-  void record(const PollGapEvent& event) noexcept;
-  void record(const CounterEvent& event) noexcept;
-  void record(const ClockEvent& event) noexcept;
-  void record(const GraphTaskEvent& event) noexcept;
-  void record(const GraphRunEvent& event) noexcept;
-  void record(const CallEvent& event) noexcept;
-  void record(const CommunicatorEvent& event) noexcept;
-  void record(const SharesEvent& event) noexcept;
-  void record_name(Role role, NameId name, std::string_view text) noexcept;
-  template <class Record>
-  void append(Record& record) noexcept;
-  void begin_chunk() noexcept;
-
-  std::byte* next_ = nullptr;  ///< Where the next record goes; nothing when off.
-  std::byte* end_ = nullptr;   ///< Of the chunk.
-  std::uint16_t worker_ = 0;
-  std::unique_ptr<Chunks> chunks_;
-};
 
 struct RecorderOptions {
   /// Made if it is not there; the file in it is rank-NNNN.plt.
@@ -139,8 +35,6 @@ class Recorder {
   Recorder(const Clock& clock, const RecorderOptions& options);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
-  Recorder(Recorder&&) = delete;
-  Recorder& operator=(Recorder&&) = delete;
   ~Recorder();
 
   [[nodiscard]] bool is_on() const noexcept;

@@ -27,8 +27,6 @@ class Region {
   }
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
-  Region(Region&&) = delete;
-  Region& operator=(Region&&) = delete;
   ~Region() {
     if (is_on_) {
       span_.end = trace_.now();

@@ -23,7 +23,7 @@ std::string describe(int error) {
 
 }  // namespace
 
-ChunkFile::ChunkFile(std::filesystem::path path, const wire::Header& header)
+ChunkFile::ChunkFile(std::filesystem::path path, const Header& header)
     : path_{std::move(path)}, chunk_bytes_{header.chunk_bytes} {
   file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file_ < 0 && errno == EEXIST) {
@@ -35,7 +35,7 @@ ChunkFile::ChunkFile(std::filesystem::path path, const wire::Header& header)
   if (file_ < 0) {
     throw Error{ErrorCode::io, fmt::format("{}: cannot create the trace: {}", path_.string(), describe(errno))};
   }
-  std::array<std::byte, wire::header_bytes> page{};
+  std::array<std::byte, header_bytes> page{};
   std::memcpy(page.data(), &header, sizeof header);
   if (::pwrite(file_, page.data(), page.size(), 0) != static_cast<ssize_t>(page.size())) {
     const int error = errno;

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <span>
 
-#include "plait/trace/detail/wire.hpp"
+#include "plait/trace/detail/layout.hpp"
 
 namespace plait::trace::detail {
 
@@ -18,11 +18,9 @@ class ChunkFile {
  public:
   /// Creates the file; its folder must be there. Throws: `Error` with `io`, also when the file
   /// exists already (a trace is never overwritten).
-  ChunkFile(std::filesystem::path path, const wire::Header& header);
+  ChunkFile(std::filesystem::path path, const Header& header);
   ChunkFile(const ChunkFile&) = delete;
   ChunkFile& operator=(const ChunkFile&) = delete;
-  ChunkFile(ChunkFile&&) = delete;
-  ChunkFile& operator=(ChunkFile&&) = delete;
   ~ChunkFile();
 
   /// `chunk_bytes` of zeros at the file's end; empty when the disk is full, which warns on stderr
@@ -38,7 +36,7 @@ class ChunkFile {
   std::size_t chunk_bytes_;
   std::mutex mutex_;
   int file_ = -1;
-  std::size_t end_ = wire::header_bytes;
+  std::size_t end_ = header_bytes;
   bool is_stopped_ = false;
 };
 

@@ -2,7 +2,6 @@
 #include "plait/trace/detail/text.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace plait::trace::detail {
 namespace {

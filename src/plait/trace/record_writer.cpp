@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/trace/record_writer.hpp"
+
+#include <atomic>
+#include <utility>
+
+#include "plait/trace/detail/chunk_file.hpp"
+#include "plait/trace/detail/encode.hpp"
+
+namespace plait::trace {
+
+RecordWriter::RecordWriter(detail::ChunkFile* file, std::uint16_t worker, std::string thread_name) noexcept
+    : file_{file}, thread_name_{std::move(thread_name)}, worker_{worker} {
+  if (file_ != nullptr) {
+    begin_chunk();
+  }
+}
+
+RecordWriter::~RecordWriter() {
+  detail::ChunkFile::release(chunk_);
+}
+
+void RecordWriter::begin_chunk() noexcept {
+  if (file_ == nullptr) {
+    return;
+  }
+  detail::ChunkFile::release(chunk_);
+  chunk_ = file_->next_chunk();
+  next_ = chunk_.data();
+  end_ = next_ + chunk_.size();
+  if (next_ != nullptr) {
+    detail::encode(detail::ChunkRecord{.thread = worker_, .number = chunk_count_++, .name = thread_name_}, *this);
+  }
+}
+
+void RecordWriter::end_record(std::uint8_t kind) noexcept {
+  // with readers that map the file
+  std::atomic_ref{*reinterpret_cast<std::uint8_t*>(next_)}.store(kind, std::memory_order_release);
+  next_ += detail::record_bytes;
+}
+
+}  // namespace plait::trace

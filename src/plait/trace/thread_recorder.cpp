@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made from schema.toml by tools/make_trace_code.py: edit that.
+#include "plait/trace/thread_recorder.hpp"
+
+#include "plait/trace/detail/encode.hpp"
+
+namespace plait::trace {
+
+template <class Event>
+void ThreadRecorder::write(const Event& event) noexcept {
+  detail::encode(event, *this);
+}
+
+template void ThreadRecorder::write(const TaskEvent&) noexcept;
+template void ThreadRecorder::write(const MessageEvent&) noexcept;
+template void ThreadRecorder::write(const SpanEvent&) noexcept;
+template void ThreadRecorder::write(const PollGapEvent&) noexcept;
+template void ThreadRecorder::write(const CounterEvent&) noexcept;
+template void ThreadRecorder::write(const ClockEvent&) noexcept;
+template void ThreadRecorder::write(const GraphTaskEvent&) noexcept;
+template void ThreadRecorder::write(const GraphRunEvent&) noexcept;
+template void ThreadRecorder::write(const CallEvent&) noexcept;
+template void ThreadRecorder::write(const CommunicatorEvent&) noexcept;
+template void ThreadRecorder::write(const SharesEvent&) noexcept;
+
+}  // namespace plait::trace

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Made from schema.toml by tools/make_trace_code.py: edit that.
+#pragma once
+
+#include "plait/trace/event.hpp"
+#include "plait/trace/record_writer.hpp"
+
+namespace plait::trace {
+
+/// Records the events of one thread: about 20 ns each; when tracing is off, one predictable branch.
+///
+/// Owned by its `Recorder`. The worker of an event is this recorder's. An event is in the file when the
+/// call returns, also if the process is killed then. Threads: one at a time.
+class ThreadRecorder final : public RecordWriter {
+ public:
+  using RecordWriter::RecordWriter;
+
+  void task(const TaskEvent& event) noexcept { record(event); }
+  void message(const MessageEvent& event) noexcept { record(event); }
+  void span(const SpanEvent& event) noexcept { record(event); }
+  void poll_gap(const PollGapEvent& event) noexcept { record(event); }
+  void counter(const CounterEvent& event) noexcept { record(event); }
+  void clock(const ClockEvent& event) noexcept { record(event); }
+  /// One record for each 12 of `later`, at least one.
+  void graph_task(const GraphTaskEvent& event) noexcept { record(event); }
+  void graph_run(const GraphRunEvent& event) noexcept { record(event); }
+  void call(const CallEvent& event) noexcept { record(event); }
+  /// One record for each 12 of `members`.
+  void communicator(const CommunicatorEvent& event) noexcept { record(event); }
+  /// One record for each 6 of `bytes`.
+  void shares(const SharesEvent& event) noexcept { record(event); }
+
+ private:
+  template <class Event>
+  void record(const Event& event) noexcept {
+    if (is_on()) {
+      write(event);
+    }
+  }
+  template <class Event>
+  void write(const Event& event) noexcept;
+};
+
+}  // namespace plait::trace
