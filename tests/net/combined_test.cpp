@@ -15,7 +15,7 @@
 #include "net/conformance.hpp"
 #include "net/conformance_worlds.hpp"
 
-namespace plait::net::conformance {
+namespace plait::net::conformance::combined_test {
 namespace {
 
 std::vector<Rank> all_of(std::uint32_t rank_count) {
@@ -144,4 +144,4 @@ TEST(CombinedDriver, refuses_ranks_that_are_served_wrongly) {
 }
 
 }  // namespace
-}  // namespace plait::net::conformance
+}  // namespace plait::net::conformance::combined_test

@@ -39,7 +39,6 @@ class [[nodiscard]] Part {
   Part(Part&& other) noexcept : handle_{std::exchange(other.handle_, nullptr)} {}
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
-  Part& operator=(Part&&) = delete;
   ~Part() {
     if (handle_) {
       handle_.destroy();
@@ -96,7 +95,7 @@ class Player {
   [[nodiscard]] bool send(Rank to, const std::vector<std::byte>& bytes);
   [[nodiscard]] bool send_number(Rank to, std::uint64_t number);
 
-  [[nodiscard]] bool has_done(Direction direction, std::uint64_t cookie) const;
+  [[nodiscard]] bool has_done(TransferDirection direction, std::uint64_t cookie) const;
 
   std::deque<Arrival> arrivals;
   std::vector<BulkDone> done;

@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-/// Bytes that tell who sent them and which message they are of.
+/// Bytes that depend on their sender and their message.
 Bytes pattern(std::uint32_t from, std::uint64_t number, std::size_t size) {
   Bytes bytes(size);
   Random random{(std::uint64_t{from} << 40U) + number};
@@ -150,7 +150,7 @@ Part brings_packets_to_itself(Player& player, const Terms&) {
 }
 
 Part leaves_a_refused_packet_untouched(Player& player, const Terms&) {
-  // Nobody polls in this loop: sooner or later a bounded queue is full.
+  // No rank polls in this loop: sooner or later a bounded queue is full.
   constexpr std::uint64_t count = 1500;
   const std::size_t size = player.driver().packet_bytes_max() / 2;
   std::uint64_t sent = 0;
@@ -261,8 +261,8 @@ Part loses_nothing_when_polled_with_little_room(Player& player, const Terms&) {
   }
   EXPECT_EQ(sum, count * (count - 1) / 2);
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    EXPECT_TRUE(player.has_done(Direction::sent, slot));
-    EXPECT_TRUE(player.has_done(Direction::received, slot));
+    EXPECT_TRUE(player.has_done(TransferDirection::sent, slot));
+    EXPECT_TRUE(player.has_done(TransferDirection::received, slot));
     EXPECT_TRUE(equal(buffers[slot], data));
   }
 }
@@ -287,8 +287,9 @@ Part moves_bulk_of_any_size_in_both_directions(Player& player, const Terms& term
       EXPECT_EQ(number_in(*ready), size);
     }
     co_await until([&] { return player.driver().send_bulk({player.next(), slot, data, size}) == Post::posted; });
-    co_await until(
-        [&] { return player.has_done(Direction::sent, size) && player.has_done(Direction::received, size); });
+    co_await until([&] {
+      return player.has_done(TransferDirection::sent, size) && player.has_done(TransferDirection::received, size);
+    });
     EXPECT_EQ(player.done.size(), 2U);
     EXPECT_TRUE(equal(buffer, pattern(player.previous().value(), size, size))) << size << " bytes";
     player.done.clear();
@@ -317,8 +318,8 @@ Part fills_all_slots_at_once(Player& player, const Terms&) {
   }
   co_await until([&] { return player.done.size() == 2 * std::size_t{slots}; });
   for (std::uint32_t slot = 0; slot < slots; ++slot) {
-    EXPECT_TRUE(player.has_done(Direction::sent, slot)) << slot;
-    EXPECT_TRUE(player.has_done(Direction::received, slot)) << slot;
+    EXPECT_TRUE(player.has_done(TransferDirection::sent, slot)) << slot;
+    EXPECT_TRUE(player.has_done(TransferDirection::received, slot)) << slot;
     EXPECT_TRUE(equal(buffers[slot], pattern(player.previous().value(), slot, size_of(slot))));
   }
 }
@@ -350,8 +351,8 @@ Part moves_bulk_to_itself(Player& player, const Terms&) {
     co_await until([&] { return player.driver().receive_bulk({self, BulkSlot{0}, buffer, 1}) == Post::posted; });
     co_await until([&] { return player.driver().send_bulk({self, BulkSlot{0}, data, 2}) == Post::posted; });
     co_await until([&] { return player.done.size() == 2; });
-    EXPECT_TRUE(player.has_done(Direction::received, 1));
-    EXPECT_TRUE(player.has_done(Direction::sent, 2));
+    EXPECT_TRUE(player.has_done(TransferDirection::received, 1));
+    EXPECT_TRUE(player.has_done(TransferDirection::sent, 2));
     EXPECT_TRUE(equal(buffer, data)) << size << " bytes";
     player.done.clear();
   }
@@ -374,7 +375,7 @@ Part lets_packets_pass_beside_bulk(Player& player, const Terms&) {
       const Taken arrival{player};
     }
   };
-  // In the other direction than the packets that say ready, so that none can be taken for one.
+  // In the other direction than the packets that mean ready, so that they cannot be confused.
   for (std::uint64_t number = 0; number < count; ++number) {
     co_await until([&] { return player.send_number(player.previous(), number); });
     take_all();
@@ -420,7 +421,7 @@ bool Player::send_number(Rank to, std::uint64_t number) {
   return send(to, bytes);
 }
 
-bool Player::has_done(Direction direction, std::uint64_t cookie) const {
+bool Player::has_done(TransferDirection direction, std::uint64_t cookie) const {
   return std::ranges::any_of(done,
                              [&](const BulkDone& one) { return one.direction == direction && one.cookie == cookie; });
 }

@@ -21,7 +21,7 @@ namespace plait::net::conformance {
 /// Longer than any case takes, with four ranks on two slow cores under a sanitizer.
 inline constexpr std::chrono::seconds case_time_max{60};
 
-/// Whoever hangs while the others are done would do so for ever.
+/// A rank that hangs while the others are done would do so for ever.
 inline void end_all_when_late(std::chrono::steady_clock::time_point start, const char* what) {
   if (std::chrono::steady_clock::now() - start > case_time_max) {
     std::fprintf(stderr, "the case hangs: %s\n", what);
@@ -52,7 +52,7 @@ inline void play_on_mpi(Player& player,
     end_all_when_late(start, "another rank waits for something");
     poll();
   }
-  EXPECT_TRUE(player.arrivals.empty()) << "something came that nobody sent";
+  EXPECT_TRUE(player.arrivals.empty()) << "something arrived that no rank sent";
   EXPECT_TRUE(player.done.empty()) << "something was completed twice";
 }
 

@@ -11,7 +11,7 @@
 
 #include "net/conformance_worlds.hpp"
 
-namespace plait::net::conformance {
+namespace plait::net::conformance::conformance_test {
 namespace {
 
 class LoopbackWorld final : public World {
@@ -80,4 +80,4 @@ INSTANTIATE_TEST_SUITE_P(All,
 
 }  // namespace
 
-}  // namespace plait::net::conformance
+}  // namespace plait::net::conformance::conformance_test

@@ -75,7 +75,7 @@ void play(const Setting& setting, std::uint32_t rank_count, const Case& played) 
     player.done.clear();
     player.poll();
     EXPECT_TRUE(player.arrivals.empty()) << "rank " << player.rank() << " got too much";
-    EXPECT_TRUE(player.done.empty()) << "rank " << player.rank() << " was told too much";
+    EXPECT_TRUE(player.done.empty()) << "rank " << player.rank() << " got a completion too many";
   }
 }
 

@@ -21,8 +21,6 @@ class World {
   World() = default;
   World(const World&) = delete;
   World& operator=(const World&) = delete;
-  World(World&&) = delete;
-  World& operator=(World&&) = delete;
   virtual ~World() = default;
   virtual std::unique_ptr<Driver> driver(Rank rank) = 0;
   /// Called when each rank has had its turn.

@@ -11,7 +11,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait::net {
+namespace plait::net::loopback_test {
 namespace {
 
 constexpr Rank first{0};
@@ -118,4 +118,4 @@ TEST(Loopback, refuses_what_makes_no_sense) {
 }
 
 }  // namespace
-}  // namespace plait::net
+}  // namespace plait::net::loopback_test

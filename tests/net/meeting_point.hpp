@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <new>
 #include <span>
@@ -33,8 +33,6 @@ class MeetingPoint {
   }
   MeetingPoint(const MeetingPoint&) = delete;
   MeetingPoint& operator=(const MeetingPoint&) = delete;
-  MeetingPoint(MeetingPoint&&) = delete;
-  MeetingPoint& operator=(MeetingPoint&&) = delete;
   ~MeetingPoint() { ::munmap(here_, bytes()); }
 
   /// The exchange of one rank, which must not outlive this.
@@ -72,7 +70,7 @@ class MeetingPoint {
       throw std::runtime_error{"more than this exchange can hold"};
     }
     slots_[self].size = mine.size();
-    std::memcpy(slots_[self].bytes, mine.data(), mine.size());
+    std::ranges::copy(mine, slots_[self].bytes);
     meet();
     std::vector<Bytes> all;
     for (std::uint32_t rank = 0; rank < rank_count_; ++rank) {

@@ -15,11 +15,10 @@
 
 namespace {
 
-using plait::net::MpiDriver;
 using plait::net::MpiSession;
 
-/// Waits for a message that nobody sends, as the others do when one rank fails.
-void wait_for_ever(MpiDriver& driver) {
+/// Waits for a message that no rank sends, as the others do when one rank fails.
+void wait_for_ever(plait::net::Driver& driver) {
   std::array<plait::net::Arrival, 1> arrivals;
   while (driver.poll(arrivals, {}).arrivals == 0) {
     std::this_thread::yield();
@@ -30,7 +29,7 @@ int clean_end(int argc, char** argv) {
   {
     const MpiSession session{argc, argv};
     const MpiSession inner{argc, argv};  // finds MPI initialised, and leaves it so
-    const MpiDriver driver{MPI_COMM_WORLD};
+    const auto driver = plait::net::make_mpi_driver(MPI_COMM_WORLD);
   }
   int is_finalized = 0;
   MPI_Finalized(&is_finalized);
@@ -45,7 +44,7 @@ int clean_end(int argc, char** argv) {
 /// A driver that outlives MPI: a mistake, but not one that may crash.
 int late_driver(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const MpiDriver driver{MPI_COMM_WORLD};
+  const auto driver = plait::net::make_mpi_driver(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;
 }
@@ -53,11 +52,11 @@ int late_driver(int argc, char** argv) {
 int exception(int argc, char** argv) {
   try {
     const MpiSession session{argc, argv};
-    MpiDriver driver{MPI_COMM_WORLD};
-    if (driver.self() == plait::Rank{0}) {
+    const auto driver = plait::net::make_mpi_driver(MPI_COMM_WORLD);
+    if (driver->self() == plait::Rank{0}) {
       throw std::runtime_error{"rank 0 has had enough"};
     }
-    wait_for_ever(driver);
+    wait_for_ever(*driver);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 3;
@@ -67,19 +66,19 @@ int exception(int argc, char** argv) {
 
 int abort_all(int argc, char** argv) {
   const MpiSession session{argc, argv};
-  MpiDriver driver{MPI_COMM_WORLD};
-  if (driver.self() == plait::Rank{0}) {
+  const auto driver = plait::net::make_mpi_driver(MPI_COMM_WORLD);
+  if (driver->self() == plait::Rank{0}) {
     session.abort(4);
   }
-  wait_for_ever(driver);
+  wait_for_ever(*driver);
   return 0;
 }
 
-/// Rank 0 only hears of the trouble, and before the rank that meets it has said a word.
+/// Rank 0 is only notified of the error, and before the rank that fails has reported it.
 int fail(int argc, char** argv) {
   const MpiSession session{argc, argv};
-  const MpiDriver driver{MPI_COMM_WORLD};
-  if (driver.self() == plait::Rank{0}) {
+  const auto driver = plait::net::make_mpi_driver(MPI_COMM_WORLD);
+  if (driver->self() == plait::Rank{0}) {
     session.fail("heard", plait::Error{plait::ErrorCode::peer_failed, "of it"});
   }
   const auto start = std::chrono::steady_clock::now();

@@ -16,7 +16,7 @@
 #include "net/meeting_point.hpp"
 #include "net/ofi_support.hpp"
 
-namespace plait::net::conformance {
+namespace plait::net::conformance::ofi_conformance_test {
 namespace {
 
 /// Makes all drivers at once, each on a thread of its own, since making one is collective.
@@ -28,14 +28,14 @@ class OfiWorld final : public World {
     threads.reserve(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([this, rank, ranks, &meeting, &options] {
-        drivers_[rank] = std::make_unique<OfiDriver>(Rank{rank}, ranks, meeting.exchange_of(Rank{rank}), options);
+        drivers_[rank] = make_ofi_driver(Rank{rank}, ranks, meeting.exchange_of(Rank{rank}), options);
       });
     }
   }
   std::unique_ptr<Driver> driver(Rank rank) override { return std::move(drivers_[rank.value()]); }
 
  private:
-  std::vector<std::unique_ptr<OfiDriver>> drivers_;
+  std::vector<std::unique_ptr<Driver>> drivers_;
 };
 
 std::vector<Setting> settings() {
@@ -63,4 +63,4 @@ INSTANTIATE_TEST_SUITE_P(All,
                          name_of<Parameter>);
 
 }  // namespace
-}  // namespace plait::net::conformance
+}  // namespace plait::net::conformance::ofi_conformance_test

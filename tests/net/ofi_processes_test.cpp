@@ -14,7 +14,7 @@
 #include "net/ofi_support.hpp"
 #include "net/processes.hpp"
 
-namespace plait::net::conformance {
+namespace plait::net::conformance::ofi_processes_test {
 namespace {
 
 /// Longer than any case takes, with four ranks on two slow cores under a sanitizer.
@@ -24,7 +24,7 @@ using Parameter = std::tuple<OfiSetting, std::uint32_t>;
 
 class OfiProcesses : public testing::TestWithParam<Parameter> {};
 
-void play_one(OfiDriver& driver, const Case& played) {
+void play_one(Driver& driver, const Case& played) {
   const auto start = std::chrono::steady_clock::now();
   Player player{driver};
   const Terms terms;
@@ -44,8 +44,8 @@ TEST_P(OfiProcesses, hold) {
   const Endings endings = run_in_processes(rank_count, [&](Rank self) {
     for (const Case& played : cases()) {
       SCOPED_TRACE(played.name + ", rank " + std::to_string(self.value()));
-      OfiDriver driver{self, rank_count, meeting.exchange_of(self), setting.options};
-      play_one(driver, played);
+      const auto driver = make_ofi_driver(self, rank_count, meeting.exchange_of(self), setting.options);
+      play_one(*driver, played);
     }
   });
   EXPECT_EQ(endings, Endings(rank_count, 0)) << "a rank failed; see above";
@@ -62,4 +62,4 @@ INSTANTIATE_TEST_SUITE_P(All,
                          name_of);
 
 }  // namespace
-}  // namespace plait::net::conformance
+}  // namespace plait::net::conformance::ofi_processes_test

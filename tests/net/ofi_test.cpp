@@ -19,7 +19,7 @@
 #include "net/meeting_point.hpp"
 #include "net/processes.hpp"
 
-namespace plait::net::conformance {
+namespace plait::net::conformance::ofi_test {
 namespace {
 
 /// Longer than anything takes, on two slow cores under a sanitizer.
@@ -29,10 +29,10 @@ Exchange alone() {
   return [](std::span<const std::byte> mine) { return std::vector<Bytes>{Bytes(mine.begin(), mine.end())}; };
 }
 
-/// What the driver of a lone rank says against these options; empty when it takes them.
+/// The error of the driver of a lone rank for these options; empty when it accepts them.
 std::string complaint(const OfiOptions& options) {
   try {
-    const OfiDriver driver{Rank{0}, 1, alone(), options};
+    const auto driver = make_ofi_driver(Rank{0}, 1, alone(), options);
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::bad_argument);
     return error.what();
@@ -50,7 +50,7 @@ void poll_until(Player& player, Fact fact) {
   }
 }
 
-/// What a rank is told that waits for ever for one who is gone, doing `meanwhile`.
+/// The error of a rank that waits for ever for one that has ended, doing `meanwhile`.
 Error trouble_of(Player& player, const std::function<void()>& meanwhile = [] {}) {
   try {
     poll_until(player, [&] {
@@ -60,7 +60,7 @@ Error trouble_of(Player& player, const std::function<void()>& meanwhile = [] {})
   } catch (const Error& error) {
     return error;
   }
-  return Error{ErrorCode::timeout, "nothing was told"};
+  return Error{ErrorCode::timeout, "no error was reported"};
 }
 
 void expect_loss_of(Rank peer, const Error& error) {
@@ -77,8 +77,8 @@ void greet(Player& player) {
 }
 
 TEST(OfiDriver, names_its_provider) {
-  EXPECT_EQ(std::string{(OfiDriver{Rank{0}, 1, alone(), {.provider = "tcp"}}.name())}.substr(0, 8), "ofi (tcp");
-  EXPECT_EQ(std::string{(OfiDriver{Rank{0}, 1, alone(), {.provider = "shm"}}.name())}.substr(0, 8), "ofi (shm");
+  EXPECT_EQ(std::string{(make_ofi_driver(Rank{0}, 1, alone(), {.provider = "tcp"})->name())}.substr(0, 8), "ofi (tcp");
+  EXPECT_EQ(std::string{(make_ofi_driver(Rank{0}, 1, alone(), {.provider = "shm"})->name())}.substr(0, 8), "ofi (shm");
 }
 
 TEST(OfiDriver, chooses_a_provider_by_itself) {
@@ -113,7 +113,7 @@ TEST(OfiDriver, refuses_ranks_that_have_different_providers) {
   MeetingPoint meeting{2};
   const Endings endings = run_in_processes(2, [&](Rank self) {
     const std::string provider = self == Rank{0} ? "tcp" : "shm";
-    const auto make = [&] { const OfiDriver driver{self, 2, meeting.exchange_of(self), {.provider = provider}}; };
+    const auto make = [&] { (void)make_ofi_driver(self, 2, meeting.exchange_of(self), {.provider = provider}); };
     EXPECT_THROW(make(), Error);
   });
   EXPECT_EQ(endings, Endings(2, 0));
@@ -121,7 +121,7 @@ TEST(OfiDriver, refuses_ranks_that_have_different_providers) {
 
 TEST(OfiDriver, takes_another_name_in_shared_memory_when_a_process_that_was_killed_has_left_the_first) {
   const Endings endings = run_in_processes(1, [](Rank) {
-    const OfiDriver first{Rank{0}, 1, alone(), {.provider = "shm"}};
+    const auto first = make_ofi_driver(Rank{0}, 1, alone(), {.provider = "shm"});
     const std::string mine = std::to_string(getpid()) + ":";  // and user, and a count
     std::filesystem::path taken;
     for (const auto& file : std::filesystem::directory_iterator{"/dev/shm"}) {
@@ -132,7 +132,7 @@ TEST(OfiDriver, takes_another_name_in_shared_memory_when_a_process_that_was_kill
     const std::string next =
         taken.string().substr(0, count_at) + std::to_string(std::stoi(taken.string().substr(count_at)) + 1);
     std::filesystem::copy_file(taken, next);
-    EXPECT_NO_THROW((OfiDriver{Rank{0}, 1, alone(), {.provider = "shm"}}));
+    EXPECT_NO_THROW((void)make_ofi_driver(Rank{0}, 1, alone(), {.provider = "shm"}));
     std::filesystem::remove(next);
   });
   EXPECT_EQ(endings, Endings(1, 0));
@@ -141,20 +141,20 @@ TEST(OfiDriver, takes_another_name_in_shared_memory_when_a_process_that_was_kill
 class OfiPeers : public testing::TestWithParam<std::string> {
  protected:
   /// Plays `part` in a process for each rank, once neighbours know each other.
-  template <std::invocable<OfiDriver&, Player&> Part>
+  template <std::invocable<Driver&, Player&> Part>
   static Endings play(std::uint32_t rank_count, Part part) {
     MeetingPoint meeting{rank_count};
     return run_in_processes(rank_count, [&](Rank self) {
-      OfiDriver driver{self, rank_count, meeting.exchange_of(self), {.provider = GetParam()}};
-      Player player{driver};
+      const auto driver = make_ofi_driver(self, rank_count, meeting.exchange_of(self), {.provider = GetParam()});
+      Player player{*driver};
       greet(player);
-      part(driver, player);
+      part(*driver, player);
     });
   }
 };
 
 TEST_P(OfiPeers, that_die_are_named_to_whoever_waits) {
-  const Endings endings = play(2, [&](OfiDriver& driver, Player& player) {
+  const Endings endings = play(2, [&](Driver& driver, Player& player) {
     if (driver.self() == Rank{1}) {
       kill(getpid(), SIGKILL);
     }
@@ -167,7 +167,7 @@ TEST_P(OfiPeers, that_die_are_named_to_whoever_waits) {
 }
 
 TEST_P(OfiPeers, that_die_are_named_to_whoever_sends) {
-  const Endings endings = play(2, [&](OfiDriver& driver, Player& player) {
+  const Endings endings = play(2, [&](Driver& driver, Player& player) {
     if (driver.self() == Rank{1}) {
       kill(getpid(), SIGKILL);
     }
@@ -178,22 +178,22 @@ TEST_P(OfiPeers, that_die_are_named_to_whoever_sends) {
 }
 
 TEST_P(OfiPeers, that_leave_are_no_trouble_when_nothing_is_in_flight) {
-  const Endings endings = play(3, [&](OfiDriver& driver, Player& player) {
+  const Endings endings = play(3, [&](Driver& driver, Player& player) {
     if (driver.self() == Rank{1}) {
       return;
     }
-    // Long enough for several looks at who is there.
+    // Long enough for several checks of the peers.
     const auto start = std::chrono::steady_clock::now();
     poll_until(player, [&] { return std::chrono::steady_clock::now() - start > std::chrono::milliseconds{500}; });
     poll_until(player, [&] { return player.send_number(Rank{2 - player.rank()}, 1); });
     poll_until(player, [&] { return !player.arrivals.empty(); });
-    EXPECT_TRUE(player.send_number(Rank{1}, 1)) << "what is sent to a rank that has left vanishes";
+    EXPECT_TRUE(player.send_number(Rank{1}, 1)) << "what is sent to a rank that has ended vanishes";
   });
   EXPECT_EQ(endings, Endings(3, 0)) << "a rank failed; see above";
 }
 
 TEST_P(OfiPeers, that_leave_are_named_to_whoever_waits_for_their_data) {
-  const Endings endings = play(2, [&](OfiDriver& driver, Player& player) {
+  const Endings endings = play(2, [&](Driver& driver, Player& player) {
     if (driver.self() == Rank{1}) {
       return;
     }
@@ -210,12 +210,12 @@ TEST_P(OfiPeers, may_end_with_things_in_flight) {
     const auto start = std::chrono::steady_clock::now();
     std::vector<std::byte> buffer(100000);
     {
-      OfiDriver driver{self, 2, meeting.exchange_of(self), {.provider = GetParam()}};
-      Player player{driver};
+      const auto driver = make_ofi_driver(self, 2, meeting.exchange_of(self), {.provider = GetParam()});
+      Player player{*driver};
       greet(player);
-      EXPECT_EQ(driver.receive_bulk({player.next(), BulkSlot{0}, buffer, 1}), Post::posted);
-      EXPECT_EQ(driver.send_bulk({player.next(), BulkSlot{1}, buffer, 2}), Post::posted);
-      meeting.meet();  // who ends first would be a peer that has left
+      EXPECT_EQ(driver->receive_bulk({player.next(), BulkSlot{0}, buffer, 1}), Post::posted);
+      EXPECT_EQ(driver->send_bulk({player.next(), BulkSlot{1}, buffer, 2}), Post::posted);
+      meeting.meet();  // the first to end would be a peer without its driver
     }
     EXPECT_LT(std::chrono::steady_clock::now() - start, time_max);
   });
@@ -225,4 +225,4 @@ TEST_P(OfiPeers, may_end_with_things_in_flight) {
 INSTANTIATE_TEST_SUITE_P(Both, OfiPeers, testing::Values("tcp", "shm"), [](const auto& one) { return one.param; });
 
 }  // namespace
-}  // namespace plait::net::conformance
+}  // namespace plait::net::conformance::ofi_test

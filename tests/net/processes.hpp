@@ -18,7 +18,7 @@
 
 namespace plait::net::conformance {
 
-/// How each process has ended, as `waitpid` tells it.
+/// How each process has ended, as `waitpid` reports it.
 using Endings = std::vector<int>;
 
 /// What libfabric's shm leaves of a process that was killed: 16 MiB under its number.
@@ -33,10 +33,10 @@ inline void remove_shared_memory_of(pid_t process) {
 }
 
 /// Runs `part` in a process for each rank, forked from this one, and waits for all. What the checks in them find, and
-/// what they throw, stands on stderr, and their exit code is not 0.
+/// what they throw, is on stderr, and their exit code is not 0.
 inline Endings run_in_processes(std::uint32_t rank_count, const std::function<void(Rank)>& part) {
   std::vector<pid_t> children;
-  std::fflush(nullptr);  // or each child would say again what is said already
+  std::fflush(nullptr);  // or each child would print what is printed already
   for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
     const pid_t child = ::fork();
     if (child == 0) {
@@ -48,7 +48,7 @@ inline Endings run_in_processes(std::uint32_t rank_count, const std::function<vo
         code = 2;
       }
       std::fflush(nullptr);
-      ::_exit(testing::Test::HasFailure() ? 1 : code);  // not what stands after the test
+      ::_exit(testing::Test::HasFailure() ? 1 : code);  // not what follows the test
     }
     children.push_back(child);
   }

@@ -15,7 +15,7 @@
 #include "net/meeting_point.hpp"
 #include "net/processes.hpp"
 
-namespace plait::net::conformance {
+namespace plait::net::conformance::shm_conformance_test {
 namespace {
 
 class ShmWorld final : public World {
@@ -24,9 +24,8 @@ class ShmWorld final : public World {
     MeetingPoint point{ranks};
     std::vector<std::jthread> threads;  // making one takes all ranks at once
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      threads.emplace_back([&, rank] {
-        drivers_[rank] = std::make_unique<ShmDriver>(Rank{rank}, ranks, point.exchange_of(Rank{rank}), options);
-      });
+      threads.emplace_back(
+          [&, rank] { drivers_[rank] = make_shm_driver(Rank{rank}, ranks, point.exchange_of(Rank{rank}), options); });
     }
     threads.clear();
   }
@@ -87,10 +86,10 @@ TEST_P(ShmInProcesses, holds) {
   MeetingPoint point{rank_count};
   const Endings endings =
       run_in_processes(rank_count, [&, &kind = kind, &played = played, count = rank_count](Rank rank) {
-        ShmDriver driver{rank, count, point.exchange_of(rank), kind.options};
-        Player player{driver};
+        const auto driver = make_shm_driver(rank, count, point.exchange_of(rank), kind.options);
+        Player player{*driver};
         Part part = played.play(player, kind.terms);
-        while (!part.is_over() || !driver.is_idle()) {
+        while (!part.is_over() || !driver->is_idle()) {
           player.poll();
           if (!part.is_over()) {
             part.step();
@@ -102,7 +101,7 @@ TEST_P(ShmInProcesses, holds) {
         player.arrivals.clear();
         player.done.clear();
         point.meet([&] { player.poll(); });
-        EXPECT_TRUE(player.arrivals.empty()) << "something came that nobody sent";
+        EXPECT_TRUE(player.arrivals.empty()) << "something arrived that no rank sent";
         EXPECT_TRUE(player.done.empty()) << "something was completed twice";
       });
   EXPECT_EQ(endings, Endings(rank_count, 0));
@@ -133,4 +132,4 @@ TEST(ShmManyRanks, find_who_has_written_in_more_than_one_word_of_flags) {
 }
 
 }  // namespace
-}  // namespace plait::net::conformance
+}  // namespace plait::net::conformance::shm_conformance_test

@@ -14,12 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "plait/base/error.hpp"
+#include "plait/net/shm/detail/meeting.hpp"
 #include "plait/net/shm/shm_driver.hpp"
 
 #include "net/meeting_point.hpp"
 #include "net/processes.hpp"
 
-namespace plait::net {
+namespace plait::net::shm_test {
 namespace {
 
 using conformance::Endings;
@@ -28,9 +29,9 @@ using conformance::run_in_processes;
 
 constexpr ShmOptions quick{.watch_interval = std::chrono::milliseconds{5}};
 
-ShmDriver alone(const ShmOptions& options) {
+std::unique_ptr<Driver> alone(const ShmOptions& options) {
   MeetingPoint point{1};
-  return ShmDriver{Rank{0}, 1, point.exchange_of(Rank{0}), options};
+  return make_shm_driver(Rank{0}, 1, point.exchange_of(Rank{0}), options);
 }
 
 /// What `call` throws; nothing when it goes well.
@@ -82,7 +83,7 @@ TEST(ShmDriver, refuses_options_that_make_no_sense) {
                                     ShmOptions{.bulk_piece_bytes_max = 0},
                                     ShmOptions{.bounce_bytes = 1},
                                     ShmOptions{.called = {Rank{0}, Rank{1}}}}) {
-    const auto error = error_of([&] { alone(options); });
+    const auto error = error_of([&] { (void)alone(options); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), ErrorCode::bad_argument) << error->what();
   }
@@ -91,20 +92,26 @@ TEST(ShmDriver, refuses_options_that_make_no_sense) {
 TEST(ShmDriver, refuses_different_options) {
   MeetingPoint point{2};
   const Endings endings = run_in_processes(2, [&](Rank rank) {
-    const auto error =
-        error_of([&] { ShmDriver{rank, 2, point.exchange_of(rank), {.packet_bytes_max = 1024 * (1 + rank.value())}}; });
+    const auto error = error_of([&] {
+      (void)make_shm_driver(rank, 2, point.exchange_of(rank), {.packet_bytes_max = 1024 * (1 + rank.value())});
+    });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), ErrorCode::bad_argument);
   });
   EXPECT_EQ(endings, Endings(2, 0));
 }
 
+/// With single copy.
+std::size_t bytes_of_segment(std::uint32_t rank_count, const ShmOptions& options = {}) {
+  return detail::shm::layout_for(rank_count, options).total_bytes();
+}
+
 TEST(ShmDriver, needs_no_more_memory_with_many_ranks_until_rings_are_smallest) {
-  const std::size_t one = ShmDriver::bytes_of_segment(1);
-  const std::size_t many = ShmDriver::bytes_of_segment(64);
+  const std::size_t one = bytes_of_segment(1);
+  const std::size_t many = bytes_of_segment(64);
   EXPECT_LT(one, std::size_t{4} << 20U);
   EXPECT_LT(many, 64 * (std::size_t{5} << 20U));
-  EXPECT_LT(ShmDriver::bytes_of_segment(64, {.ring_memory_bytes_max = 1}), many);
+  EXPECT_LT(bytes_of_segment(64, {.ring_memory_bytes_max = 1}), many);
 }
 
 TEST(ShmDriver, says_what_it_needs_when_memory_is_short) {
@@ -112,7 +119,8 @@ TEST(ShmDriver, says_what_it_needs_when_memory_is_short) {
   MeetingPoint point{2};
   const Endings endings = run_in_processes(2, [&](Rank rank) {
     const auto error = error_of([&] {
-      ShmDriver{rank, 2, point.exchange_of(rank), {.ring_bytes_max = absurd, .ring_memory_bytes_max = absurd}};
+      (void)make_shm_driver(
+          rank, 2, point.exchange_of(rank), {.ring_bytes_max = absurd, .ring_memory_bytes_max = absurd});
     });
     ASSERT_TRUE(error) << "on all ranks";
     EXPECT_EQ(error->code(), ErrorCode::io);
@@ -130,7 +138,7 @@ TEST(ShmDriver, says_what_it_needs_when_dev_shm_is_small) {
         ::mount("small", "/dev/shm", "tmpfs", 0, "size=256k") != 0) {
       ::_exit(cannot);
     }
-    const auto error = error_of([] { alone({}); });
+    const auto error = error_of([] { (void)alone({}); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), ErrorCode::io);
     EXPECT_NE(std::string{error->what()}.find("0.2 MiB are free"), std::string::npos) << error->what();
@@ -150,18 +158,18 @@ TEST(ShmDriver, leaves_nothing_behind) {
     return count;
   };
   const std::size_t before = names();
-  const ShmDriver driver = alone({});
+  const auto driver = alone({});
   EXPECT_EQ(names(), before) << "not even while it is in use";
 }
 
 TEST(ShmDriver, tells_of_a_peer_that_was_killed) {
   MeetingPoint point{2};
   const Endings endings = run_in_processes(2, [&](Rank rank) {
-    ShmDriver driver{rank, 2, point.exchange_of(rank), quick};
+    const auto driver = make_shm_driver(rank, 2, point.exchange_of(rank), quick);
     if (rank == Rank{1}) {
       std::raise(SIGKILL);
     }
-    expect_lost(error_while_waiting(driver), Rank{1}, "rank 1");
+    expect_lost(error_while_waiting(*driver), Rank{1}, "rank 1");
   });
   EXPECT_EQ(endings[0], 0);
 }
@@ -171,11 +179,11 @@ TEST(ShmDriver, calls_ranks_by_their_numbers_in_the_larger_network) {
   ShmOptions options = quick;
   options.called = {Rank{7}, Rank{9}};
   const Endings endings = run_in_processes(2, [&](Rank rank) {
-    ShmDriver driver{rank, 2, point.exchange_of(rank), options};
+    const auto driver = make_shm_driver(rank, 2, point.exchange_of(rank), options);
     if (rank == Rank{1}) {
       std::raise(SIGKILL);
     }
-    expect_lost(error_while_waiting(driver), Rank{1}, "rank 9");
+    expect_lost(error_while_waiting(*driver), Rank{1}, "rank 9");
   });
   EXPECT_EQ(endings[0], 0);
 }
@@ -184,7 +192,7 @@ TEST(ShmDriver, tells_of_a_full_ring_whose_reader_is_gone) {
   for (const bool is_killed : {true, false}) {
     MeetingPoint point{2};
     const Endings endings = run_in_processes(2, [&](Rank rank) {
-      std::optional<ShmDriver> driver{std::in_place, rank, 2U, point.exchange_of(rank), quick};
+      std::unique_ptr<Driver> driver = make_shm_driver(rank, 2U, point.exchange_of(rank), quick);
       if (rank == Rank{1}) {
         if (is_killed) {
           std::raise(SIGKILL);
@@ -206,7 +214,7 @@ TEST(ShmDriver, tells_of_a_full_ring_whose_reader_is_gone) {
 TEST(ShmDriver, lets_a_peer_leave) {
   MeetingPoint point{2};
   const Endings endings = run_in_processes(2, [&](Rank rank) {
-    std::optional<ShmDriver> driver{std::in_place, rank, 2U, point.exchange_of(rank), quick};
+    std::unique_ptr<Driver> driver = make_shm_driver(rank, 2U, point.exchange_of(rank), quick);
     if (rank == Rank{1}) {
       driver.reset();
       std::raise(SIGKILL);  // whatever becomes of the process after that
@@ -230,7 +238,7 @@ TEST(ShmDriver, tells_of_bulk_data_whose_sender_or_receiver_is_gone) {
       options.single_copy = copy;
       const Endings endings = run_in_processes(2, [&](Rank rank) {
         std::vector<std::byte> data(std::size_t{64} << 20U);
-        std::optional<ShmDriver> driver{std::in_place, rank, 2U, point.exchange_of(rank), options};
+        std::unique_ptr<Driver> driver = make_shm_driver(rank, 2U, point.exchange_of(rank), options);
         if ((rank == Rank{0}) != sends) {
           EXPECT_EQ(driver->receive_bulk({Rank{1 - rank.value()}, BulkSlot{0}, data, 1}), Post::posted);
           point.meet();
@@ -253,16 +261,16 @@ TEST(ShmDriver, tells_of_bulk_data_whose_sender_or_receiver_is_gone) {
 }
 
 TEST(ShmDriver, is_busy_while_a_ring_has_no_room) {
-  ShmDriver driver = alone({.ring_bytes_max = 1});
-  EXPECT_FALSE(driver.is_busy(Rank{0}));
-  while (send(driver, Rank{0}, 8000) != Post::retry) {
+  const auto driver = alone({.ring_bytes_max = 1});
+  EXPECT_FALSE(driver->is_busy(Rank{0}));
+  while (send(*driver, Rank{0}, 8000) != Post::retry) {
   }
-  EXPECT_TRUE(driver.is_busy(Rank{0}));
+  EXPECT_TRUE(driver->is_busy(Rank{0}));
   for (int i = 0; i < 5; ++i) {
-    static_cast<void>(poll(driver));
+    static_cast<void>(poll(*driver));
   }
-  EXPECT_FALSE(driver.is_busy(Rank{0}));
+  EXPECT_FALSE(driver->is_busy(Rank{0}));
 }
 
 }  // namespace
-}  // namespace plait::net
+}  // namespace plait::net::shm_test

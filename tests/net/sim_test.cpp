@@ -14,14 +14,14 @@
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
 
-namespace plait::net {
+namespace plait::net::sim_test {
 namespace {
 
 constexpr Rank first{0};
 constexpr Rank second{1};
 constexpr Rank third{2};
 
-/// L = 1000, o = 100, g = 300, G = 1 ns: every part can be told from the others.
+/// L = 1000, o = 100, g = 300, G = 1 ns: every part can be distinguished.
 constexpr LogGP distinct{
     .latency = nanoseconds{1000}, .overhead = nanoseconds{100}, .gap = nanoseconds{300}, .per_byte_ns = 1};
 
@@ -274,4 +274,4 @@ TEST(Sim, refuses_what_makes_no_sense) {
 }
 
 }  // namespace
-}  // namespace plait::net
+}  // namespace plait::net::sim_test

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
+#include <utility>
 
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
@@ -15,11 +17,12 @@ namespace plait::net {
 /// What became of a request to move something.
 enum class Post : std::uint8_t {
   done,    ///< Already moved; no completion follows.
-  posted,  ///< In flight; a later `poll` tells when it has completed.
+  posted,  ///< In flight; a later `poll` returns its completion.
   retry,   ///< Nothing happened (queue full); call `poll`, then try again.
 };
 
-/// One of the places at which a rank can receive bulk data; chosen by the receiver, told to the sender in a packet.
+/// One of the places at which a rank can receive bulk data; chosen by the receiver, which sends it to the sender in a
+/// packet.
 using BulkSlot = Id<struct BulkSlotTag>;
 
 /// A packet that has come from `peer`. The holder gives it back with `Driver::recycle`.
@@ -28,11 +31,11 @@ struct Arrival {
   Packet packet;
 };
 
-enum class Direction : std::uint8_t { sent, received };
+enum class TransferDirection : std::uint8_t { sent, received };
 
 /// A bulk transfer that has ended: a sent buffer may be reused, a received one read.
 struct BulkDone {
-  Direction direction = Direction::sent;
+  TransferDirection direction = TransferDirection::sent;
   std::uint64_t cookie = 0;  ///< As given when it was posted.
 };
 
@@ -45,7 +48,7 @@ struct Polled {
 /// A buffer to send from, or to receive into, with what identifies the transfer.
 struct BulkSend {
   Rank to;
-  BulkSlot slot;  ///< As told by the receiver, whose receive is already posted.
+  BulkSlot slot;  ///< As sent by the receiver, whose receive is already posted.
   std::span<const std::byte> data;
   std::uint64_t cookie = 0;
 };
@@ -56,55 +59,63 @@ struct BulkReceive {
   std::uint64_t cookie = 0;
 };
 
-/// Moves packets and bulk data between ranks, without looking inside.
+/// What is constant while a driver lives.
+struct DriverTraits {
+  std::string name;  ///< For output and traces: "loopback", "sim", "mpi (Open MPI 4.1.4)".
+  Rank self;
+  std::uint32_t rank_count = 0;
+  std::size_t packet_bytes_max = 0;  ///< Of the largest packet; at least 1024.
+  /// Packets that a peer may have sent to this rank and this rank not yet polled, before memory beyond the driver's own
+  /// buffers is used; bounds the endpoint's credits.
+  std::uint32_t packets_in_flight_max = 0;
+  /// Bulk receives that can be posted at once on one rank.
+  std::uint32_t bulk_slot_count = 0;
+  /// How much bulk data to have in flight from one peer. Where packets use the same stream, they wait for the data in
+  /// it: enough to keep the link busy, and not more. Advice; a single transfer may be longer.
+  std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
+  /// The clock that this network's times follow; null: the machine's. Borrowed.
+  const Clock* clock = nullptr;
+};
+
+/// Moves packets and bulk data between ranks, without reading them.
 ///
-/// No tags, no matching, no thread of its own, no call upwards: what happens is told by `poll`.
+/// No tags, no matching, no thread of its own, no call upwards: `poll` returns what has happened.
 /// Threads: one at a time, `acquire` and `recycle` included. Order: packets from one peer arrive in the order in which
-/// they were sent, unless a driver says otherwise (`sim` can reorder them on purpose); bulk data has no order.
+/// they were sent, unless a driver documents otherwise (`sim` can reorder them on purpose); bulk data has no order.
 /// Progress: only inside the calls below. All implementations pass tests/net/conformance_test.cpp.
 ///
-/// Throws: `Error` with `ErrorCode::network` and the peer, when a connection is gone; never for a full queue.
+/// Throws: `Error` with `ErrorCode::network` and the peer, when a connection is lost; never for a full queue.
 class Driver {
  public:
-  Driver() = default;
+  explicit Driver(DriverTraits traits) : traits_{std::move(traits)} {}
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
-  Driver(Driver&&) = delete;
-  Driver& operator=(Driver&&) = delete;
   /// Gives up what is still in flight.
   virtual ~Driver() = default;
 
-  /// For people and traces: "loopback", "sim", "mpi (Open MPI 4.1.4)".
-  [[nodiscard]] virtual const char* name() const noexcept = 0;
-  [[nodiscard]] virtual Rank self() const noexcept = 0;
-  [[nodiscard]] virtual std::uint32_t rank_count() const noexcept = 0;
-  /// The clock that this network's times follow: the machine's, or a simulation's.
-  [[nodiscard]] virtual const Clock& clock() const noexcept = 0;
-
-  /// Largest packet, at least 1024.
-  [[nodiscard]] virtual std::size_t packet_bytes_max() const noexcept = 0;
-  /// Packets that a peer may have under way to this rank and not yet polled, before memory beyond the driver's own
-  /// buffers is used; the endpoint bounds its credits by it.
-  [[nodiscard]] virtual std::uint32_t packets_in_flight_max() const noexcept = 0;
-  /// Bulk receives that can be posted at once on one rank.
-  [[nodiscard]] virtual std::uint32_t bulk_slot_count() const noexcept = 0;
-  /// How much bulk data to have on its way from `peer` at once. Where packets go through the same stream, they wait for
-  /// what is in it: enough to keep the link busy, and not more. Advice; a single transfer may be longer.
+  [[nodiscard]] const DriverTraits& traits() const noexcept { return traits_; }
+  [[nodiscard]] const char* name() const noexcept { return traits_.name.c_str(); }
+  [[nodiscard]] Rank self() const noexcept { return traits_.self; }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return traits_.rank_count; }
+  [[nodiscard]] std::size_t packet_bytes_max() const noexcept { return traits_.packet_bytes_max; }
+  [[nodiscard]] std::uint32_t packets_in_flight_max() const noexcept { return traits_.packets_in_flight_max; }
+  [[nodiscard]] std::uint32_t bulk_slot_count() const noexcept { return traits_.bulk_slot_count; }
   [[nodiscard]] virtual std::size_t bulk_in_flight_max(Rank /*peer*/) const noexcept {
-    return std::numeric_limits<std::size_t>::max();
+    return traits_.bulk_in_flight_max;
   }
+  [[nodiscard]] const Clock& clock() const noexcept { return traits_.clock ? *traits_.clock : machine_clock_; }
 
   /// An empty packet of capacity `packet_bytes_max()`, from a pool; memory is taken only when the pool is empty.
   [[nodiscard]] virtual Packet acquire() = 0;
   /// Takes a packet back into the pool.
   virtual void recycle(Packet&& packet) noexcept = 0;
 
-  /// Sends `packet` (at least 1 byte; to itself too) and puts it back into the pool when it has left, without a
+  /// Sends `packet` (at least 1 byte; to itself too) and puts it back into the pool once it is sent, without a
   /// completion. On `retry` the packet is untouched and may be offered again.
   [[nodiscard]] virtual Post send(Rank to, Packet&& packet) = 0;
-  /// The data must stay until the `BulkDone` that bears its cookie. Never answers `done`. At least 1 byte.
+  /// The data must stay until the `BulkDone` that bears its cookie. Never returns `done`. At least 1 byte.
   [[nodiscard]] virtual Post send_bulk(const BulkSend& bulk) = 0;
-  /// The buffer must stay until the `BulkDone` that bears its cookie. Never answers `done`. At least 1 byte.
+  /// The buffer must stay until the `BulkDone` that bears its cookie. Never returns `done`. At least 1 byte.
   [[nodiscard]] virtual Post receive_bulk(const BulkReceive& bulk) = 0;
 
   /// Fills the spans with what has happened since the last call and returns at once; what does not fit comes next time.
@@ -112,9 +123,13 @@ class Driver {
 
   /// True when nothing that this rank sent is still being moved by this driver.
   [[nodiscard]] virtual bool is_idle() const noexcept = 0;
-  /// True when a packet sent to `to` has not left yet, so that what follows had better gather into one more packet.
+  /// True when a packet to `to` is still being sent, so that later messages should share one packet.
   /// Learns nothing new without `poll`.
   [[nodiscard]] virtual bool is_busy(Rank to) const noexcept = 0;
+
+ private:
+  const DriverTraits traits_;
+  SteadyClock machine_clock_;
 };
 
 }  // namespace plait::net

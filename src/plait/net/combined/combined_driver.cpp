@@ -20,27 +20,31 @@ constexpr std::size_t spare_max = 64;
 
 }  // namespace
 
-CombinedDriver::CombinedDriver(Rank self, std::uint32_t rank_count, std::vector<CombinedPart> parts)
-    : self_{self}, links_(rank_count) {
+/// Drops the parts without peers, and combines the traits of the others.
+DriverTraits CombinedDriver::traits_of(Rank self, std::uint32_t rank_count, std::vector<CombinedPart>& parts) {
   if (self.value() >= rank_count) {
     refuse("is not below the number of ranks", self);
   }
-  spare_.reserve(spare_max);
-  connect(parts);
-  packet_bytes_max_ = std::numeric_limits<std::size_t>::max();
-  packets_in_flight_max_ = std::numeric_limits<std::uint32_t>::max();
-  bulk_slot_count_ = std::numeric_limits<std::uint32_t>::max();
-  for (const Part& part : parts_) {
-    packet_bytes_max_ = std::min(packet_bytes_max_, part.driver->packet_bytes_max());
-    packets_in_flight_max_ = std::min(packets_in_flight_max_, part.driver->packets_in_flight_max());
-    bulk_slot_count_ = std::min(bulk_slot_count_, part.driver->bulk_slot_count());
-    name_ += fmt::format("{}{}", name_.empty() ? "" : " + ", part.driver->name());
+  std::erase_if(parts, [](const CombinedPart& part) { return part.serves.empty(); });
+  DriverTraits all{.self = self,
+                   .rank_count = rank_count,
+                   .packet_bytes_max = std::numeric_limits<std::size_t>::max(),
+                   .packets_in_flight_max = std::numeric_limits<std::uint32_t>::max(),
+                   .bulk_slot_count = std::numeric_limits<std::uint32_t>::max(),
+                   .clock = parts.empty() ? nullptr : &parts.front().driver->clock()};
+  for (const CombinedPart& part : parts) {
+    const DriverTraits& one = part.driver->traits();
+    all.packet_bytes_max = std::min(all.packet_bytes_max, one.packet_bytes_max);
+    all.packets_in_flight_max = std::min(all.packets_in_flight_max, one.packets_in_flight_max);
+    all.bulk_slot_count = std::min(all.bulk_slot_count, one.bulk_slot_count);
+    all.name += (all.name.empty() ? "" : " + ") + one.name;
   }
+  return all;
 }
 
-/// Takes the parts that serve somebody, and finds each peer's.
-void CombinedDriver::connect(std::vector<CombinedPart>& parts) {
-  std::erase_if(parts, [](const CombinedPart& part) { return part.serves.empty(); });
+CombinedDriver::CombinedDriver(Rank self, std::uint32_t rank_count, std::vector<CombinedPart> parts)
+    : Driver{traits_of(self, rank_count, parts)}, links_(rank_count) {
+  spare_.reserve(spare_max);
   parts_.reserve(parts.size());
   for (CombinedPart& given : parts) {
     Part& part = parts_.emplace_back(Part{std::move(given.driver), std::move(given.called)});
@@ -66,7 +70,7 @@ void CombinedDriver::connect(Part& part, Rank rank) {
   link = {&part, Rank{static_cast<std::uint32_t>(own - part.called.begin())}};
 }
 
-/// What `call` answers; what it throws names the peer as the whole network does.
+/// Returns the result of `call`; its errors name the peer as the whole network does.
 template <class Call>
 auto CombinedDriver::ask(Part& part, const Call& call) {
   try {
@@ -85,7 +89,7 @@ Packet CombinedDriver::acquire() {
     spare_.pop_back();
     return packet;
   }
-  // What has been sent rests with the part that sent it; if one sends more than it receives, it must come back.
+  // Packets stay in the part that sent them; if one sends more than it receives, they must be returned from it.
   Part& richest = *std::ranges::max_element(parts_, {}, &Part::packets_lent);
   --richest.packets_lent;
   return richest.driver->acquire();

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "plait/base/id.hpp"
@@ -16,20 +15,20 @@ namespace plait::net {
 /// A driver that serves some of the peers.
 struct CombinedPart {
   std::unique_ptr<Driver> driver;
-  /// By the driver's own rank: what that rank is called in the whole network.
+  /// By the driver's own rank: that rank's number in the whole network.
   std::vector<Rank> called;
-  /// The peers that it is to serve, called as in the whole network. It may know more ranks than these.
+  /// The peers that it serves, by their numbers in the whole network. It may know more ranks than these.
   std::vector<Rank> serves;
 };
 
 /// One network of several drivers: each peer, this rank included, is served by one of them.
 ///
 /// Packets are as large as the smallest of the parts', slots as many as the fewest; a peer's slots are those of its
-/// part, so no two transfers meet. A part that serves nobody is never polled. Packets travel from part to part: what
-/// came through one may leave through another. So the parts should have packets of one size; those of another size
-/// work, but are freed and made anew instead of kept.
+/// part, so no two transfers meet. A part without peers is never polled. A packet that arrived
+/// through one part may be sent through another. So all parts should have packets of one size; those of another size
+/// work, but are freed and allocated again.
 ///
-/// Both ends of a pair must be served by the same network, which whoever makes this must see to.
+/// The caller ensures that both ends of a pair are served by the same network.
 /// Threads: one at a time. Throws: what the parts throw, with the rank as it is called in the whole network.
 class CombinedDriver final : public Driver {
  public:
@@ -37,15 +36,6 @@ class CombinedDriver final : public Driver {
   /// two, or by a driver that does not know it.
   CombinedDriver(Rank self, std::uint32_t rank_count, std::vector<CombinedPart> parts);
 
-  /// The names of the parts that serve somebody: "shm + mpi (Open MPI 4.1.4)".
-  [[nodiscard]] const char* name() const noexcept override { return name_.c_str(); }
-  [[nodiscard]] Rank self() const noexcept override { return self_; }
-  [[nodiscard]] std::uint32_t rank_count() const noexcept override { return static_cast<std::uint32_t>(links_.size()); }
-  /// That of the first part.
-  [[nodiscard]] const Clock& clock() const noexcept override { return parts_.front().driver->clock(); }
-  [[nodiscard]] std::size_t packet_bytes_max() const noexcept override { return packet_bytes_max_; }
-  [[nodiscard]] std::uint32_t packets_in_flight_max() const noexcept override { return packets_in_flight_max_; }
-  [[nodiscard]] std::uint32_t bulk_slot_count() const noexcept override { return bulk_slot_count_; }
   [[nodiscard]] std::size_t bulk_in_flight_max(Rank peer) const noexcept override {
     const Link& link = links_[peer.value()];
     return link.part->driver->bulk_in_flight_max(link.rank);
@@ -56,7 +46,7 @@ class CombinedDriver final : public Driver {
   [[nodiscard]] Post send(Rank to, Packet&& packet) override;
   [[nodiscard]] Post send_bulk(const BulkSend& bulk) override;
   [[nodiscard]] Post receive_bulk(const BulkReceive& bulk) override;
-  /// Cost: polls each part that serves somebody, a different one first each time.
+  /// Cost: polls each part that has peers, a different one first each time.
   [[nodiscard]] Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
   [[nodiscard]] bool is_idle() const noexcept override;
   [[nodiscard]] bool is_busy(Rank to) const noexcept override;
@@ -65,29 +55,24 @@ class CombinedDriver final : public Driver {
   struct Part {
     std::unique_ptr<Driver> driver;
     std::vector<Rank> called;
-    /// Packets that have gone into this part and not come out again: what its pool holds beyond its own.
+    /// Packets given to this part and not returned yet: what its pool holds beyond its own.
     std::int64_t packets_lent = 0;
   };
-  /// Where a peer is served, and by what name.
+  /// The part that serves a peer, and its rank there.
   struct Link {
     Part* part = nullptr;
     Rank rank;
   };
 
-  void connect(std::vector<CombinedPart>& parts);
+  static DriverTraits traits_of(Rank self, std::uint32_t rank_count, std::vector<CombinedPart>& parts);
   void connect(Part& part, Rank rank);
   template <class Call>
   auto ask(Part& part, const Call& call);
   void poll_part(Part& part, Polled& polled, std::span<Arrival> arrivals, std::span<BulkDone> bulk);
 
-  Rank self_;
-  std::string name_;
-  std::vector<Part> parts_;  ///< Those that serve somebody; never changed, so that links can point to them.
+  std::vector<Part> parts_;  ///< Those with peers; never changed, so that links can point to them.
   std::vector<Link> links_;  ///< By rank.
-  std::size_t packet_bytes_max_ = 0;
-  std::uint32_t packets_in_flight_max_ = 0;
-  std::uint32_t bulk_slot_count_ = 0;
-  std::size_t first_ = 0;  ///< The part that is polled first next time.
+  std::size_t first_ = 0;    ///< The part that is polled first next time.
   std::vector<Packet> spare_;
 };
 

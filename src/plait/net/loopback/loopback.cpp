@@ -73,7 +73,6 @@ struct LoopbackNetwork::State {
   }
 
   LoopbackOptions options;
-  SteadyClock machine_clock;
   std::vector<std::unique_ptr<RankState>> ranks;
   std::mutex mutex;  ///< Guards `is_taken` of all ranks, and `depot`.
   /// Packets on their way from ranks that mostly receive to ranks that mostly send.
@@ -85,26 +84,20 @@ namespace {
 class LoopbackDriver final : public Driver {
  public:
   LoopbackDriver(std::shared_ptr<LoopbackNetwork::State> state, Rank self)
-      : state_{std::move(state)},
-        self_{self},
+      : Driver{{.name = "loopback",
+                .self = self,
+                .rank_count = static_cast<std::uint32_t>(state->ranks.size()),
+                .packet_bytes_max = state->options.packet_bytes_max,
+                .packets_in_flight_max = state->options.packets_in_flight_max,
+                .bulk_slot_count = state->options.bulk_slot_count,
+                .bulk_in_flight_max = state->options.bulk_in_flight_max,
+                .clock = state->options.clock}},
+        state_{std::move(state)},
         mine_{state_->of(self)},
-        pool_{state_->options.packet_bytes_max, pool_spare_max} {}
+        pool_{packet_bytes_max(), pool_spare_max} {}
   LoopbackDriver(const LoopbackDriver&) = delete;
   LoopbackDriver& operator=(const LoopbackDriver&) = delete;
-  LoopbackDriver(LoopbackDriver&&) = delete;
-  LoopbackDriver& operator=(LoopbackDriver&&) = delete;
   ~LoopbackDriver() override;
-
-  const char* name() const noexcept override { return "loopback"; }
-  Rank self() const noexcept override { return self_; }
-  std::uint32_t rank_count() const noexcept override { return static_cast<std::uint32_t>(state_->ranks.size()); }
-  const Clock& clock() const noexcept override {
-    return state_->options.clock != nullptr ? *state_->options.clock : state_->machine_clock;
-  }
-  std::size_t packet_bytes_max() const noexcept override { return state_->options.packet_bytes_max; }
-  std::uint32_t packets_in_flight_max() const noexcept override { return state_->options.packets_in_flight_max; }
-  std::uint32_t bulk_slot_count() const noexcept override { return state_->options.bulk_slot_count; }
-  std::size_t bulk_in_flight_max(Rank /*peer*/) const noexcept override { return state_->options.bulk_in_flight_max; }
 
   Packet acquire() override;
   void recycle(Packet&& packet) noexcept override;
@@ -116,12 +109,11 @@ class LoopbackDriver final : public Driver {
   bool is_busy(Rank /*to*/) const noexcept override { return false; }  // a packet is there at once
 
  private:
-  void tell(Rank rank, const BulkDone& done);
+  void notify(Rank rank, const BulkDone& done);
   void collect_mail();
   void withdraw(Slot& slot, const RankState& receiver);
 
   std::shared_ptr<LoopbackNetwork::State> state_;
-  Rank self_;
   RankState& mine_;
   detail::PacketPool pool_;
   std::size_t bulk_sends_in_flight_ = 0;
@@ -150,7 +142,7 @@ LoopbackDriver::~LoopbackDriver() {
 void LoopbackDriver::withdraw(Slot& slot, const RankState& receiver) {
   const std::lock_guard lock{slot.mutex};
   const bool is_my_receive = &receiver == &mine_ && slot.waiting == Slot::Waiting::for_sender;
-  const bool is_my_send = slot.sender == self_ && slot.waiting == Slot::Waiting::for_receiver;
+  const bool is_my_send = slot.sender == self() && slot.waiting == Slot::Waiting::for_receiver;
   if (is_my_receive || is_my_send) {
     slot.waiting = Slot::Waiting::nothing;
   }
@@ -190,7 +182,7 @@ Post LoopbackDriver::send(Rank to, Packet&& packet) {
   if (mailbox.arrivals.size() >= state_->options.mailbox_packets_max) {
     return Post::retry;
   }
-  mailbox.arrivals.push_back({self_, std::move(packet)});
+  mailbox.arrivals.push_back({self(), std::move(packet)});
   mailbox.entry_count.fetch_add(1, std::memory_order_release);  // with acquire in collect_mail()
   return Post::done;
 }
@@ -207,16 +199,16 @@ Post LoopbackDriver::send_bulk(const BulkSend& bulk) {
   ++bulk_sends_in_flight_;
   if (slot.waiting == Slot::Waiting::nothing) {
     slot.waiting = Slot::Waiting::for_receiver;
-    slot.sender = self_;
+    slot.sender = self();
     slot.data = bulk.data;
     slot.cookie = bulk.cookie;
     return Post::posted;
   }
-  expect(slot.sender == self_, "the receive in this slot is for this sender");
+  expect(slot.sender == self(), "the receive in this slot is for this sender");
   copy_bulk(bulk.data, slot.buffer);
   slot.waiting = Slot::Waiting::nothing;
-  tell(bulk.to, {Direction::received, slot.cookie});
-  tell(self_, {Direction::sent, bulk.cookie});
+  notify(bulk.to, {TransferDirection::received, slot.cookie});
+  notify(self(), {TransferDirection::sent, bulk.cookie});
   return Post::posted;
 }
 
@@ -236,12 +228,12 @@ Post LoopbackDriver::receive_bulk(const BulkReceive& bulk) {
   expect(slot.sender == bulk.from, "the data in this slot is from this sender");
   copy_bulk(slot.data, bulk.buffer);
   slot.waiting = Slot::Waiting::nothing;
-  tell(slot.sender, {Direction::sent, slot.cookie});
-  tell(self_, {Direction::received, bulk.cookie});
+  notify(slot.sender, {TransferDirection::sent, slot.cookie});
+  notify(self(), {TransferDirection::received, bulk.cookie});
   return Post::posted;
 }
 
-void LoopbackDriver::tell(Rank rank, const BulkDone& done) {
+void LoopbackDriver::notify(Rank rank, const BulkDone& done) {
   Mailbox& mailbox = state_->of(rank).mailbox;
   const std::lock_guard lock{mailbox.mutex};
   if (!mailbox.is_closed) {
@@ -253,7 +245,7 @@ void LoopbackDriver::tell(Rank rank, const BulkDone& done) {
 /// Exchanges the lists that have been polled empty for those in the mailbox.
 void LoopbackDriver::collect_mail() {
   Mailbox& mailbox = mine_.mailbox;
-  if (mailbox.entry_count.load(std::memory_order_acquire) == 0) {  // with release in send(), tell()
+  if (mailbox.entry_count.load(std::memory_order_acquire) == 0) {  // with release in send(), notify()
     return;
   }
   const std::lock_guard lock{mailbox.mutex};
@@ -276,8 +268,8 @@ Polled LoopbackDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bul
   Polled polled;
   polled.arrivals = detail::take(arrivals_, next_arrival_, arrivals);
   polled.bulk = detail::take(bulk_, next_bulk_, bulk);
-  bulk_sends_in_flight_ -=
-      static_cast<std::size_t>(std::ranges::count(bulk.first(polled.bulk), Direction::sent, &BulkDone::direction));
+  bulk_sends_in_flight_ -= static_cast<std::size_t>(
+      std::ranges::count(bulk.first(polled.bulk), TransferDirection::sent, &BulkDone::direction));
   return polled;
 }
 

@@ -15,10 +15,9 @@ namespace plait::net {
 struct LoopbackOptions {
   std::size_t packet_bytes_max = 8192;
   std::uint32_t packets_in_flight_max = 64;
-  /// Packets that wait for one rank at most, from all peers together; beyond, `send` answers `retry`.
+  /// Most packets that wait for one rank, from all peers; beyond, `send` returns `retry`.
   std::uint32_t mailbox_packets_max = 4096;
   std::uint32_t bulk_slot_count = 16;
-  /// What drivers advise.
   std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
   /// Borrowed for as long as any driver lives; nothing = the machine's steady clock.
   const Clock* clock = nullptr;

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <thread>
 
 #include <mpi.h>
@@ -16,9 +15,8 @@ namespace plait::net {
 
 namespace {
 
-/// How long the rank that met the trouble has to say so and end all. Nothing can be waited for: its MPI_Abort ends this
-/// process in its sleep.
-constexpr std::chrono::seconds telling_time_max{2};
+/// How long the rank that failed has to report it and end all ranks. Its MPI_Abort ends this process in its sleep.
+constexpr std::chrono::seconds report_time_max{2};
 
 }  // namespace
 
@@ -65,7 +63,7 @@ void MpiSession::abort(int exit_code) const noexcept {
 void MpiSession::fail(const char* program, const std::exception& error) const noexcept {
   const auto* const known = dynamic_cast<const Error*>(&error);
   if (known != nullptr && known->code() == ErrorCode::peer_failed) {
-    std::this_thread::sleep_for(telling_time_max);
+    std::this_thread::sleep_for(report_time_max);
   }
   std::fprintf(stderr, "%s: %s\n", program, error.what());
   abort(1);

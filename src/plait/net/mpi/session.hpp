@@ -21,8 +21,6 @@ class MpiSession {
   MpiSession(int& argc, char**& argv, bool calls_mpi = false);
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
-  MpiSession(MpiSession&&) = delete;
-  MpiSession& operator=(MpiSession&&) = delete;
   /// Calls MPI_Finalize if the constructor called MPI_Init_thread. Not while an exception leaves
   /// the scope: it would wait for ranks that wait for this one. The launcher takes the job down
   /// when the process ends without MPI_Finalize and with an exit code that is not 0.
@@ -30,9 +28,8 @@ class MpiSession {
 
   /// Ends all ranks at once; the launcher reports `exit_code`.
   [[noreturn]] void abort(int exit_code) const noexcept;
-  /// Tells on stderr what has ended the run, as "PROGRAM: sentence", and ends all ranks with exit code 1. A rank that
-  /// only heard of it (`ErrorCode::peer_failed`) leaves the telling to the one that met it, and speaks up when that
-  /// has not ended the run within 2 seconds.
+  /// Writes what has ended the run to stderr, as "PROGRAM: sentence", and ends all ranks with exit code 1. A rank that
+  /// was only notified (`ErrorCode::peer_failed`) leaves this to the rank that failed, for 2 seconds.
   [[noreturn]] void fail(const char* program, const std::exception& error) const noexcept;
 
  private:

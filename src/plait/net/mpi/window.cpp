@@ -4,29 +4,14 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <string>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
+#include "plait/net/mpi/detail/call.hpp"
 
 namespace plait::net {
-
-namespace {
-
-/// MPI's own words for an error.
-std::string words_for(int code) {
-  if (code == MPI_SUCCESS) {
-    return "it failed on another rank";
-  }
-  char text[MPI_MAX_ERROR_STRING];
-  int length = 0;
-  MPI_Error_string(code, text, &length);
-  return {text, static_cast<std::size_t>(length)};
-}
-
-}  // namespace
 
 void in_turn(MPI_Comm world, MPI_Comm group, const std::function<void()>& make) {
   int leader = 0;
@@ -71,7 +56,9 @@ Window::Window(MPI_Comm world, MPI_Comm group, std::size_t bytes, Kind kind) : g
       MPI_Win_free(&window_);
     }
     throw Error{ErrorCode::network,
-                fmt::format("MPI cannot make a window of {} bytes here: {}", bytes, words_for(code))};
+                fmt::format("MPI cannot make a window of {} bytes here: {}",
+                            bytes,
+                            code == MPI_SUCCESS ? "it failed on another rank" : detail::mpi_words(code))};
   }
   memory_ = {static_cast<std::byte*>(memory), bytes};
   MPI_Win_lock_all(MPI_MODE_NOCHECK, window_);

@@ -24,16 +24,14 @@ class Window {
  public:
   enum class Kind : std::uint8_t {
     fetched,  ///< Read by `get`.
-    shared,   ///< Read where it stands, through `memory_of`: all ranks of the group are on one node.
+    shared,   ///< Read in place, through `memory_of`: all ranks of the group are on one node.
   };
 
   /// Collective over `world`, each rank with the communicator of its own group; both must live as long.
-  /// Throws: `Error` with `network` on every rank when MPI cannot make it in one of the groups; it says why.
+  /// Throws: `Error` with `network` on every rank when MPI cannot make it in one of the groups, with the reason.
   Window(MPI_Comm world, MPI_Comm group, std::size_t bytes, Kind kind = Kind::fetched);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
-  Window(Window&&) = delete;
-  Window& operator=(Window&&) = delete;
   /// Collective over the group.
   ~Window();
 
@@ -41,7 +39,7 @@ class Window {
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return memory_; }
   /// Where the part of `rank` begins in this process. Of a shared window only.
   [[nodiscard]] const std::byte* memory_of(std::size_t rank) const { return shared_[rank]; }
-  /// Starts to fetch `into.size()` bytes that stand at `offset` in the memory of `rank`; a plain copy from this rank.
+  /// Starts to fetch `into.size()` bytes at `offset` in the memory of `rank`; a plain copy from this rank.
   void get(std::span<std::byte> into, std::size_t rank, std::size_t offset) const;
   /// Returns when what was fetched is there.
   void flush() const;

@@ -19,7 +19,6 @@
 #include "plait/net/ofi/detail/bulk_sends.hpp"
 #include "plait/net/ofi/detail/call.hpp"
 #include "plait/net/ofi/detail/fabric.hpp"
-#include "plait/net/ofi/detail/meeting.hpp"
 #include "plait/net/ofi/detail/operation.hpp"
 #include "plait/net/ofi/detail/packet_ring.hpp"
 #include "plait/net/ofi/detail/packet_sends.hpp"
@@ -38,7 +37,7 @@ using ofi::Purpose;
 constexpr std::uint32_t pool_spare_max = 256;
 constexpr std::size_t packets_in_flight_least = 2;
 constexpr std::size_t packets_in_flight_most = 32;
-/// Completions looked at in one poll.
+/// Completions read in one poll.
 constexpr std::size_t completions_per_poll = 16;
 /// Completions that may wait, beyond those of this rank's own operations: what peers write.
 constexpr std::size_t completions_spare = 1024;
@@ -67,7 +66,17 @@ void check(Rank self, std::uint32_t rank_count, const OfiOptions& options) {
   }
 }
 
-/// What ranks tell each other before they choose a provider.
+/// What each rank has brought, by rank. Collective.
+std::vector<Bytes> meet(const Exchange& exchange, std::uint32_t rank_count, std::span<const std::byte> mine) {
+  std::vector<Bytes> all = exchange(mine);
+  if (all.size() != rank_count) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("ofi driver: the exchange brought {} answers for {} ranks", all.size(), rank_count)};
+  }
+  return all;
+}
+
+/// What ranks exchange before they choose a provider.
 struct Neighbours {
   bool are_all_here = false;                      ///< On this host.
   std::vector<detail::shm::ProcessId> processes;  ///< By rank; number 0 on other hosts.
@@ -80,7 +89,7 @@ Neighbours meet_neighbours(std::uint32_t rank_count, const Exchange& exchange) {
   std::memcpy(mine.data(), &process, sizeof process);
   std::memcpy(mine.data() + sizeof process, host.data(), host.size());
   Neighbours neighbours{.are_all_here = true};
-  for (const Bytes& other : ofi::meet(exchange, rank_count, mine)) {
+  for (const Bytes& other : meet(exchange, rank_count, mine)) {
     detail::shm::ProcessId& id = neighbours.processes.emplace_back();
     if (std::ranges::equal(std::span{other}.subspan(sizeof id), std::span{mine}.subspan(sizeof id))) {
       std::memcpy(&id, other.data(), sizeof id);
@@ -119,14 +128,14 @@ std::string describe(const fi_info& info) {
   return fmt::format("ofi ({} {}.{})", info.fabric_attr->prov_name, FI_MAJOR(version), FI_MINOR(version));
 }
 
-/// Learns the others' addresses, which stand behind the provider's name and a zero.
+/// Learns the others' addresses, each behind the provider's name and a zero.
 std::vector<fi_addr_t> meet_peers(ofi::Fabric& fabric, Rank self, std::uint32_t rank_count, const Exchange& exchange) {
   const std::string name{fabric.info().fabric_attr->prov_name};
   const Bytes address = fabric.address();
   Bytes mine(name.size() + 1 + address.size());
   std::memcpy(mine.data(), name.c_str(), name.size() + 1);
   std::ranges::copy(address, mine.begin() + static_cast<std::ptrdiff_t>(name.size() + 1));
-  const std::vector<Bytes> all = ofi::meet(exchange, rank_count, mine);
+  const std::vector<Bytes> all = meet(exchange, rank_count, mine);
   std::vector<fi_addr_t> names(rank_count, FI_ADDR_NOTAVAIL);
   for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
     const auto end = std::ranges::find(all[rank], std::byte{0});
@@ -147,54 +156,63 @@ std::vector<fi_addr_t> meet_peers(ofi::Fabric& fabric, Rank self, std::uint32_t 
   return names;
 }
 
-}  // namespace
+class OfiDriver final : public Driver {
+ public:
+  OfiDriver(DriverTraits traits,
+            ofi::Fabric&& opened,
+            Neighbours&& neighbours,
+            const Exchange& exchange,
+            const OfiOptions& options)
+      : Driver{std::move(traits)},
+        pool_{options.packet_bytes_max, pool_spare_max},
+        fabric_{std::move(opened)},
+        ring_{fabric_, pool_, options.receives_posted},
+        peers_{meet_peers(fabric_, self(), rank_count(), exchange)},
+        watch_{peers_, std::move(neighbours.processes), clock()},
+        sends_{fabric_, pool_, peers_, self(), {options.sends_in_flight_max, fabric_.info().tx_attr->inject_size}},
+        bulk_sends_{fabric_, peers_, {options.bulk_sends_max, options.bulk_chunks_in_flight}},
+        bulk_receives_{fabric_, options.bulk_slot_count, options.bulk_chunk_bytes},
+        itself_{{options.sends_in_flight_max, options.bulk_sends_max, options.bulk_chunk_bytes}} {}
+  OfiDriver(const OfiDriver&) = delete;
+  OfiDriver& operator=(const OfiDriver&) = delete;
+  ~OfiDriver() override;
 
-struct OfiDriver::State {
-  State(const OfiDriver& driver, const Exchange& exchange, const OfiOptions& opts)
-      : State{driver, exchange, opts, meet_neighbours(driver.rank_count_, exchange)} {}
-  State(const OfiDriver& driver, const Exchange& exchange, OfiOptions opts, Neighbours&& neighbours)
-      : self{driver.self_},
-        options{std::move(opts)},
-        pool{options.packet_bytes_max, pool_spare_max},
-        fabric{open_fabric(self, neighbours, options)},
-        ring{fabric, pool, options.receives_posted},
-        peers{meet_peers(fabric, self, driver.rank_count_, exchange)},
-        watch{peers, std::move(neighbours.processes), driver.clock_},
-        sends{fabric, pool, peers, self, {options.sends_in_flight_max, fabric.info().tx_attr->inject_size}},
-        bulk_sends{fabric, peers, {options.bulk_sends_max, options.bulk_chunks_in_flight}},
-        bulk_receives{fabric, options.bulk_slot_count, options.bulk_chunk_bytes},
-        itself{{options.sends_in_flight_max, options.bulk_sends_max, options.bulk_chunk_bytes}} {}
+  Packet acquire() override { return pool_.acquire(); }
+  void recycle(Packet&& packet) noexcept override { pool_.recycle(std::move(packet)); }
+  Post send(Rank to, Packet&& packet) override;
+  Post send_bulk(const BulkSend& bulk) override;
+  Post receive_bulk(const BulkReceive& bulk) override;
+  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
+  bool is_idle() const noexcept override { return sends_.is_empty() && bulk_sends_.is_empty() && itself_.is_empty(); }
+  bool is_busy(Rank to) const noexcept override { return sends_.is_busy(to); }
 
-  void look();
+ private:
+  void read_completions();
   void note(const fi_cq_data_entry& entry);
   void note_trouble();
   bool take(Arrival& arrival);
-  void look_after_peers();
+  void watch_peers();
   bool drop_arrivals();
   void say_goodbye();
-  void close() noexcept;
 
-  Rank self;
-  OfiOptions options;
-  detail::PacketPool pool;
-  ofi::Fabric fabric;
-  ofi::PacketRing ring;
-  ofi::Peers peers;
-  ofi::PeerWatch watch;
-  ofi::PacketSends sends;
-  ofi::BulkSends bulk_sends;
-  ofi::BulkReceives bulk_receives;
-  ofi::SelfLink itself;
-  std::uint32_t packets_in_flight_max = 0;
+  detail::PacketPool pool_;
+  ofi::Fabric fabric_;
+  ofi::PacketRing ring_;
+  ofi::Peers peers_;
+  ofi::PeerWatch watch_;
+  ofi::PacketSends sends_;
+  ofi::BulkSends bulk_sends_;
+  ofi::BulkReceives bulk_receives_;
+  ofi::SelfLink itself_;
   // Ended transfers that have not been polled yet.
-  std::vector<BulkDone> done;
-  std::size_t next_done = 0;
+  std::vector<BulkDone> done_;
+  std::size_t next_done_ = 0;
 };
 
 /// Takes note of what libfabric has completed.
-void OfiDriver::State::look() {
+void OfiDriver::read_completions() {
   std::array<fi_cq_data_entry, completions_per_poll> entries;  // not set: filled by libfabric
-  const ssize_t count = fi_cq_read(fabric.queue(), entries.data(), entries.size());
+  const ssize_t count = fi_cq_read(fabric_.queue(), entries.data(), entries.size());
   if (count == -FI_EAGAIN) {
     return;
   }
@@ -208,63 +226,63 @@ void OfiDriver::State::look() {
   }
 }
 
-void OfiDriver::State::note(const fi_cq_data_entry& entry) {
+void OfiDriver::note(const fi_cq_data_entry& entry) {
   if ((entry.flags & FI_REMOTE_WRITE) != 0) {
-    bulk_receives.note_chunk(entry.data, done);
+    bulk_receives_.note_chunk(entry.data, done_);
     return;
   }
   const Operation& operation = *static_cast<Operation*>(entry.op_context);
   switch (operation.kind) {
     case Operation::Kind::receive:
-      ring.note(operation, entry.len, entry.data);
+      ring_.note(operation, entry.len, entry.data);
       break;
     case Operation::Kind::send:
-      sends.note_left(operation);
+      sends_.note_sent(operation);
       break;
     case Operation::Kind::chunk:
-      bulk_sends.note_written(operation, done);
+      bulk_sends_.note_written(operation, done_);
       break;
   }
 }
 
-/// Something has failed: to send to a peer that has left is no trouble, all else is.
-void OfiDriver::State::note_trouble() {
+/// Something has failed: throws, unless it was a send to a peer that has ended its driver.
+void OfiDriver::note_trouble() {
   fi_cq_err_entry entry{};
-  const ssize_t count = fi_cq_readerr(fabric.queue(), &entry, 0);
+  const ssize_t count = fi_cq_readerr(fabric_.queue(), &entry, 0);
   if (count == -FI_EAGAIN) {
     return;
   }
   ofi::check_ofi(count, "fi_cq_readerr");
   std::array<char, 256> room{};
-  const char* const words = fi_cq_strerror(fabric.queue(), entry.prov_errno, entry.err_data, room.data(), room.size());
+  const char* const words = fi_cq_strerror(fabric_.queue(), entry.prov_errno, entry.err_data, room.data(), room.size());
   const auto* const operation = static_cast<const Operation*>(entry.op_context);
   Rank peer;
   if (operation != nullptr && operation->kind == Operation::Kind::send) {
     peer = operation->peer;
-    sends.note_left(*operation);
+    sends_.note_sent(*operation);
   } else if (operation != nullptr && operation->kind == Operation::Kind::chunk) {
     peer = operation->peer;
-    bulk_sends.note_failed(*operation);
+    bulk_sends_.note_failed(*operation);
   }
   if (!peer) {
     throw Error{ErrorCode::network, fmt::format("libfabric failed to receive: {} ({})", fi_strerror(entry.err), words)};
   }
-  if (peers.state(peer) == ofi::Peers::State::here) {
-    peers.set_state(peer, ofi::Peers::State::lost);
+  if (peers_.state(peer) == ofi::Peers::State::here) {
+    peers_.set_state(peer, ofi::Peers::State::lost);
     ofi::peer_is_lost(peer, fmt::format("{}; {}", fi_strerror(entry.err), words).c_str());
   }
 }
 
-/// Hands over the oldest packet; the driver's own messages on the way there are dealt with.
-bool OfiDriver::State::take(Arrival& arrival) {
-  if (itself.take(arrival.packet)) {
-    arrival.peer = self;
+/// Returns the oldest packet, and handles the driver's own messages before it.
+bool OfiDriver::take(Arrival& arrival) {
+  if (itself_.take(arrival.packet)) {
+    arrival.peer = self();
     return true;
   }
   ofi::PacketRing::Message message;
-  while (ring.take(message)) {
+  while (ring_.take(message)) {
     const Rank from = message.label.from;
-    peers.set_known(from);
+    peers_.set_known(from);
     if (message.label.purpose == Purpose::packet) {
       arrival.peer = from;
       arrival.packet = std::move(message.packet);
@@ -273,166 +291,140 @@ bool OfiDriver::State::take(Arrival& arrival) {
     if (message.label.purpose == Purpose::ready) {
       ofi::Ready ready;
       std::memcpy(&ready, message.packet.data(), sizeof ready);
-      bulk_sends.note_ready(from, ready);
+      bulk_sends_.note_ready(from, ready);
     } else if (message.label.purpose == Purpose::goodbye) {
-      peers.set_state(from, ofi::Peers::State::left);
+      peers_.set_state(from, ofi::Peers::State::left);
     }
-    pool.recycle(std::move(message.packet));
+    pool_.recycle(std::move(message.packet));
   }
   return false;
 }
 
-/// Called when nothing has happened: sees whether those that we may be waiting for are still there.
-void OfiDriver::State::look_after_peers() {
-  const ofi::PeerWatch::Turn turn = watch.look();
+/// Called when nothing has arrived: checks that the peers this rank may wait for still live.
+void OfiDriver::watch_peers() {
+  const ofi::PeerWatch::Turn turn = watch_.check();
   if (!turn.has_come) {
     return;
   }
-  bulk_sends.require_receivers();
-  bulk_receives.require_senders(peers);
+  bulk_sends_.require_receivers();
+  bulk_receives_.require_senders(peers_);
   if (turn.to_greet) {
-    const bool is_quiet = !sends.is_busy(turn.to_greet) && bulk_sends.is_empty();
-    watch.note_greeting(turn.to_greet, sends.greet(turn.to_greet) == Post::retry && is_quiet);
+    const bool is_quiet = !sends_.is_busy(turn.to_greet) && bulk_sends_.is_empty();
+    watch_.note_greeting(turn.to_greet, sends_.greet(turn.to_greet) == Post::retry && is_quiet);
   }
 }
 
-/// To those who would otherwise take our silence for death.
-void OfiDriver::State::say_goodbye() {
-  for (std::uint32_t rank = 0; rank < peers.count(); ++rank) {
-    if (peers.is_known(Rank{rank}) && peers.state(Rank{rank}) == ofi::Peers::State::here) {
-      Packet packet = pool.acquire();
+/// Notifies the peers that would otherwise take silence for death.
+void OfiDriver::say_goodbye() {
+  for (std::uint32_t rank = 0; rank < peers_.count(); ++rank) {
+    if (peers_.is_known(Rank{rank}) && peers_.state(Rank{rank}) == ofi::Peers::State::here) {
+      Packet packet = pool_.acquire();
       packet.resize(1);
       *packet.data() = std::byte{0};
-      sends.send_own(Purpose::goodbye, Rank{rank}, std::move(packet));
+      sends_.send_own(Purpose::goodbye, Rank{rank}, std::move(packet));
     }
   }
 }
 
-/// Drops the packets that have come, but not what they tell the driver. False when there were none.
-bool OfiDriver::State::drop_arrivals() {
-  look();
+/// Drops the packets that have arrived, but handles the driver's own messages. False when there were none.
+bool OfiDriver::drop_arrivals() {
+  read_completions();
   Arrival dropped;
   bool has_come = false;
   for (; take(dropped); has_come = true) {
-    pool.recycle(std::move(dropped.packet));
+    pool_.recycle(std::move(dropped.packet));
   }
-  ring.post_missing(ofi::PacketRing::Few::too);
+  ring_.post_missing(ofi::PacketRing::Few::too);
   return has_come;
 }
 
-void OfiDriver::State::close() noexcept {
+OfiDriver::~OfiDriver() {
   const auto deadline = std::chrono::steady_clock::now() + give_up_after;
   const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
   try {
-    // Who has left before us is not told: its endpoint is closed, which shm would not survive within one process.
+    // A peer that has ended before is not notified: its endpoint is closed, which crashes shm within one process.
     while (drop_arrivals() && !is_late()) {
     }
     say_goodbye();
-    while (!(sends.is_empty() && bulk_sends.is_empty()) && !is_late()) {
+    while (!(sends_.is_empty() && bulk_sends_.is_empty()) && !is_late()) {
       drop_arrivals();
-      sends.send_waiting();
-      bulk_sends.post_refused();
+      sends_.send_waiting();
+      bulk_sends_.post_refused();
     }
   } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
     // What cannot be moved any more is given up, as it would be after the deadline.
   }
-  fabric.close_endpoint();
-  bulk_receives.close();
-}
-
-OfiDriver::OfiDriver(Rank self, std::uint32_t rank_count, const Exchange& exchange, const OfiOptions& options)
-    : self_{self}, rank_count_{rank_count} {
-  check(self, rank_count, options);
-  state_ = std::make_unique<State>(*this, exchange, options);
-  name_ = describe(state_->fabric.info());
-  const std::size_t share = options.unexpected_bytes_max / (std::size_t{rank_count_} * options.packet_bytes_max);
-  state_->packets_in_flight_max =
-      static_cast<std::uint32_t>(std::clamp(share, packets_in_flight_least, packets_in_flight_most));
-}
-
-OfiDriver::~OfiDriver() {
-  state_->close();
-}
-
-std::size_t OfiDriver::packet_bytes_max() const noexcept {
-  return state_->options.packet_bytes_max;
-}
-
-std::uint32_t OfiDriver::packets_in_flight_max() const noexcept {
-  return state_->packets_in_flight_max;
-}
-
-std::uint32_t OfiDriver::bulk_slot_count() const noexcept {
-  return state_->options.bulk_slot_count;
-}
-
-std::size_t OfiDriver::bulk_in_flight_max(Rank /*peer*/) const noexcept {
-  return state_->options.bulk_in_flight_max;
-}
-
-Packet OfiDriver::acquire() {
-  return state_->pool.acquire();
-}
-
-void OfiDriver::recycle(Packet&& packet) noexcept {
-  state_->pool.recycle(std::move(packet));
+  fabric_.close_endpoint();
+  bulk_receives_.close();
 }
 
 Post OfiDriver::send(Rank to, Packet&& packet) {
   expect(packet.size() > 0, "a packet that is sent has at least one byte");
-  expect(to.value() < rank_count_, "a rank that takes part");
-  return to == self_ ? state_->itself.send(std::move(packet)) : state_->sends.send(to, std::move(packet));
+  expect(to.value() < rank_count(), "a rank that takes part");
+  return to == self() ? itself_.send(std::move(packet)) : sends_.send(to, std::move(packet));
 }
 
 Post OfiDriver::send_bulk(const BulkSend& bulk) {
   expect(!bulk.data.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < state_->options.bulk_slot_count, "a slot that the receiver has");
-  return bulk.to == self_ ? state_->itself.send_bulk(bulk) : state_->bulk_sends.start(bulk);
+  expect(bulk.slot.value() < bulk_slot_count(), "a slot that the receiver has");
+  return bulk.to == self() ? itself_.send_bulk(bulk) : bulk_sends_.start(bulk);
 }
 
 Post OfiDriver::receive_bulk(const BulkReceive& bulk) {
   expect(!bulk.buffer.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < state_->options.bulk_slot_count, "a slot that this rank has");
-  if (bulk.from == self_) {
-    state_->itself.receive_bulk(bulk);
+  expect(bulk.slot.value() < bulk_slot_count(), "a slot that this rank has");
+  if (bulk.from == self()) {
+    itself_.receive_bulk(bulk);
     return Post::posted;
   }
-  const ofi::Ready ready = state_->bulk_receives.open(bulk);
-  Packet packet = state_->pool.acquire();
+  const ofi::Ready ready = bulk_receives_.open(bulk);
+  Packet packet = pool_.acquire();
   packet.resize(sizeof ready);
   std::memcpy(packet.data(), &ready, sizeof ready);
-  state_->sends.send_own(Purpose::ready, bulk.from, std::move(packet));
+  sends_.send_own(Purpose::ready, bulk.from, std::move(packet));
   return Post::posted;
 }
 
 Polled OfiDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
-  State& state = *state_;
-  state.look();
+  read_completions();
   Polled polled;
-  while (polled.arrivals < arrivals.size() && state.take(arrivals[polled.arrivals])) {
+  while (polled.arrivals < arrivals.size() && take(arrivals[polled.arrivals])) {
     ++polled.arrivals;
   }
   if (polled.arrivals == 0) {
-    state.look_after_peers();
+    watch_peers();
   }
-  state.ring.post_missing(polled.arrivals == 0 ? ofi::PacketRing::Few::too : ofi::PacketRing::Few::later);
-  state.sends.send_waiting();
-  state.bulk_sends.post_refused();
-  if (!state.itself.is_empty()) {
-    state.itself.progress(state.done);
+  ring_.post_missing(polled.arrivals == 0 ? ofi::PacketRing::Few::too : ofi::PacketRing::Few::later);
+  sends_.send_waiting();
+  bulk_sends_.post_refused();
+  if (!itself_.is_empty()) {
+    itself_.progress(done_);
   }
-  if (!state.done.empty()) {
-    polled.bulk = detail::take(state.done, state.next_done, bulk);
+  if (!done_.empty()) {
+    polled.bulk = detail::take(done_, next_done_, bulk);
   }
   return polled;
 }
 
-bool OfiDriver::is_idle() const noexcept {
-  return state_->sends.is_empty() && state_->bulk_sends.is_empty() && state_->itself.is_empty();
-}
+}  // namespace
 
-bool OfiDriver::is_busy(Rank to) const noexcept {
-  return state_->sends.is_busy(to);
+std::unique_ptr<Driver> make_ofi_driver(Rank self,
+                                        std::uint32_t rank_count,
+                                        const Exchange& exchange,
+                                        const OfiOptions& options) {
+  check(self, rank_count, options);
+  Neighbours neighbours = meet_neighbours(rank_count, exchange);
+  ofi::Fabric fabric = open_fabric(self, neighbours, options);
+  const std::size_t share = options.unexpected_bytes_max / (std::size_t{rank_count} * options.packet_bytes_max);
+  DriverTraits traits{.name = describe(fabric.info()),
+                      .self = self,
+                      .rank_count = rank_count,
+                      .packet_bytes_max = options.packet_bytes_max,
+                      .packets_in_flight_max = static_cast<std::uint32_t>(
+                          std::clamp(share, packets_in_flight_least, packets_in_flight_most)),
+                      .bulk_slot_count = options.bulk_slot_count,
+                      .bulk_in_flight_max = options.bulk_in_flight_max};
+  return std::make_unique<OfiDriver>(std::move(traits), std::move(fabric), std::move(neighbours), exchange, options);
 }
 
 }  // namespace plait::net

@@ -28,7 +28,7 @@ constexpr std::uint32_t ranks_max = 16384;
 constexpr std::uint32_t slots_max = 32767;
 constexpr std::size_t bytes_max = std::size_t{1} << 42U;
 constexpr std::uint32_t flags_in_word = 64;
-/// Polls without a packet, or refused sends to one rank, between two looks at the clock.
+/// Polls without a packet, or refused sends to one rank, between two readings of the clock.
 constexpr std::uint32_t quiet_polls_max = 256;
 constexpr std::uint32_t refusals_max = 256;
 
@@ -54,274 +54,241 @@ void check(Rank self, std::uint32_t rank_count, const ShmOptions& options) {
     refuse("pieces of bulk data, and their buffers, need 64 bytes at least");
   }
   if (!options.called.empty() && options.called.size() != rank_count) {
-    refuse("what ranks are called is told for all ranks or for none");
+    refuse("`called` has a name for each rank, or none");
   }
 }
 
-}  // namespace
+class ShmDriver final : public Driver {
+ public:
+  ShmDriver(Rank self, detail::shm::Meeting&& met, const ShmOptions& options);
+  ShmDriver(const ShmDriver&) = delete;
+  ShmDriver& operator=(const ShmDriver&) = delete;
+  ~ShmDriver() override {
+    bulk_.close();
+    peers_.leave();
+  }
 
-struct ShmDriver::State {
-  /// The way to one rank.
+  Packet acquire() override { return pool_.acquire(); }
+  void recycle(Packet&& packet) noexcept override { pool_.recycle(std::move(packet)); }
+  Post send(Rank to, Packet&& packet) override;
+  Post send_bulk(const BulkSend& bulk) override;
+  Post receive_bulk(const BulkReceive& bulk) override;
+  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
+  bool is_idle() const noexcept override { return !bulk_.is_sending(); }
+  /// True when the ring to that rank was full at the last attempt and has had no room since.
+  bool is_busy(Rank to) const noexcept override { return links_[to.value()].is_full; }
+
+ private:
+  /// The connection to one rank.
   struct Link {
     RingWriter ring;
     bool is_full = false;
     std::uint32_t refusals = 0;
   };
 
-  State(Rank own, const ShmOptions& opts, detail::shm::Meeting&& met, const Clock& clock);
-
   template <Showing showing>
-  Post send(std::uint32_t to, Packet&& packet);
+  Post send_as(std::uint32_t to, Packet&& packet);
   [[gnu::noinline]] Post refuse(std::uint32_t to);
   template <Showing showing>
   bool take_all(std::uint32_t from, std::span<Arrival> arrivals, std::size_t& count);
-  std::size_t take_by_looking(std::span<Arrival> arrivals);
+  std::size_t take_from_rings(std::span<Arrival> arrivals);
   std::size_t take_by_flags(std::span<Arrival> arrivals);
   void take_by_word(std::span<Arrival> arrivals, std::size_t& count);
-  void look_at_full_links();
+  void check_full_links();
 
-  ShmOptions options;
-  std::uint32_t self;
-  std::uint32_t rank_count;
-  detail::shm::Meeting meeting;
-  detail::shm::Segment segment;
-  detail::shm::Peers peers;
-  detail::PacketPool pool;
-  bool looks_at_all;
-  std::vector<Link> links;
-  std::vector<RingReader> readers;
-  /// Senders of whom there may be something to read, a bit for each.
-  std::vector<std::uint64_t> pending;
-  std::uint32_t next_reader = 0;
-  /// Whether the last poll brought a packet: then the next one asks for more than one.
-  bool is_busy = false;
-  std::uint32_t quiet_polls = 0;
-  std::uint32_t full_count = 0;
-  detail::shm::BulkMover bulk;
+  const std::uint32_t rank_;
+  detail::shm::Mapping mapping_;
+  detail::shm::Segment segment_;
+  detail::shm::Peers peers_;
+  detail::PacketPool pool_;
+  const bool polls_all_rings_;
+  std::vector<Link> links_;
+  std::vector<RingReader> readers_;
+  /// Senders of which there may be something to read, a bit for each.
+  std::vector<std::uint64_t> pending_;
+  std::uint32_t next_reader_ = 0;
+  /// Whether the last poll returned a packet: then the next one asks for more than one.
+  bool is_busy_ = false;
+  std::uint32_t quiet_polls_ = 0;
+  std::uint32_t full_count_ = 0;
+  detail::shm::BulkMover bulk_;
   // Ended transfers that have not been polled yet.
-  std::vector<BulkDone> done;
-  std::size_t next_done = 0;
+  std::vector<BulkDone> done_;
+  std::size_t next_done_ = 0;
 };
 
-ShmDriver::State::State(Rank own, const ShmOptions& opts, detail::shm::Meeting&& met, const Clock& clock)
-    : options{opts},
-      self{own.value()},
-      rank_count{met.layout.rank_count},
-      meeting{std::move(met)},
-      segment{meeting.mapping.start(), meeting.layout},
-      peers{segment, self, meeting.processes, {opts.watch_interval, opts.called, &clock}},
-      pool{opts.packet_bytes_max, pool_spare_max},
-      looks_at_all{rank_count <= opts.look_at_all_ranks_max},
-      pending((rank_count + flags_in_word - 1) / flags_in_word),
-      bulk{segment, self, peers, {meeting.single_copy, opts.bulk_piece_bytes_max}} {
-  for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-    links.push_back({.ring = RingWriter{segment.ring(self, rank)}});
-    readers.emplace_back(segment.ring(rank, self));
+ShmDriver::ShmDriver(Rank self, detail::shm::Meeting&& met, const ShmOptions& options)
+    : Driver{{.name = met.single_copy == SingleCopy::automatic ? "shm" : "shm (two copies)",
+              .self = self,
+              .rank_count = met.layout.rank_count,
+              .packet_bytes_max = options.packet_bytes_max,
+              .packets_in_flight_max = static_cast<std::uint32_t>(met.layout.ring_bytes / detail::shm::line_bytes),
+              .bulk_slot_count = options.bulk_slot_count}},
+      rank_{self.value()},
+      mapping_{std::move(met.mapping)},
+      segment_{mapping_.start(), met.layout},
+      peers_{segment_, rank_, std::move(met.processes), {options.watch_interval, options.called, &clock()}},
+      pool_{options.packet_bytes_max, pool_spare_max},
+      polls_all_rings_{rank_count() <= options.look_at_all_ranks_max},
+      pending_((rank_count() + flags_in_word - 1) / flags_in_word),
+      bulk_{segment_, rank_, peers_, {met.single_copy, options.bulk_piece_bytes_max}} {
+  for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
+    links_.push_back({.ring = RingWriter{segment_.ring(rank_, rank)}});
+    readers_.emplace_back(segment_.ring(rank, rank_));
   }
 }
 
 template <Showing showing>
-Post ShmDriver::State::send(std::uint32_t to, Packet&& packet) {
-  if (!links[to].ring.put<showing>(packet)) [[unlikely]] {
+Post ShmDriver::send_as(std::uint32_t to, Packet&& packet) {
+  if (!links_[to].ring.put<showing>(packet)) [[unlikely]] {
     return refuse(to);
   }
   if constexpr (showing == Showing::flagged) {
-    const std::uint64_t bit = std::uint64_t{1} << (self % flags_in_word);
-    const auto flags = segment.flags(to, self / flags_in_word);
+    const std::uint64_t bit = std::uint64_t{1} << (rank_ % flags_in_word);
+    const auto flags = segment_.flags(to, rank_ / flags_in_word);
     // seq_cst, as is the size in the ring: either we see that the receiver has cleared the bit, or it sees the packet.
     if ((flags.load(std::memory_order_seq_cst) & bit) == 0) {
       flags.fetch_or(bit, std::memory_order_seq_cst);
     }
   }
-  pool.recycle(std::move(packet));
+  pool_.recycle(std::move(packet));
   return Post::done;
 }
 
-Post ShmDriver::State::refuse(std::uint32_t to) {
-  Link& link = links[to];
-  full_count += link.is_full ? 0 : 1;
+Post ShmDriver::refuse(std::uint32_t to) {
+  Link& link = links_[to];
+  full_count_ += link.is_full ? 0 : 1;
   link.is_full = true;
-  if (peers.has_left(to)) {
-    peers.fail(to, "it has ended its driver without reading what was sent to it");
+  if (peers_.has_left(to)) {
+    peers_.fail(to, "it has ended its driver without reading what was sent to it");
   }
   if (++link.refusals >= refusals_max) {
     link.refusals = 0;
-    peers.watch(to);
+    peers_.watch(to);
   }
   return Post::retry;
 }
 
 /// True when all that is there was taken; false when there was no room for more.
 template <Showing showing>
-bool ShmDriver::State::take_all(std::uint32_t from, std::span<Arrival> arrivals, std::size_t& count) {
+bool ShmDriver::take_all(std::uint32_t from, std::span<Arrival> arrivals, std::size_t& count) {
   while (count < arrivals.size()) {
-    const std::size_t size = readers[from].size<showing>();
+    const std::size_t size = readers_[from].size<showing>();
     if (size == 0) {
       return true;
     }
     Arrival& arrival = arrivals[count];
     arrival.peer = Rank{from};
-    arrival.packet = pool.acquire();
-    readers[from].take(size, arrival.packet);
+    arrival.packet = pool_.acquire();
+    readers_[from].take(size, arrival.packet);
     ++count;
   }
   return false;
 }
 
-std::size_t ShmDriver::State::take_by_looking(std::span<Arrival> arrivals) {
+std::size_t ShmDriver::take_from_rings(std::span<Arrival> arrivals) {
   std::size_t count = 0;
-  for (std::uint32_t looked = 0; looked < rank_count && count < arrivals.size(); ++looked) {
-    const std::uint32_t from = next_reader;
-    next_reader = next_reader + 1 < rank_count ? next_reader + 1 : 0;
-    take_all<Showing::looked_at>(from, arrivals, count);
+  for (std::uint32_t polled = 0; polled < rank_count() && count < arrivals.size(); ++polled) {
+    const std::uint32_t from = next_reader_;
+    next_reader_ = next_reader_ + 1 < rank_count() ? next_reader_ + 1 : 0;
+    take_all<Showing::polled>(from, arrivals, count);
   }
   return count;
 }
 
-std::size_t ShmDriver::State::take_by_flags(std::span<Arrival> arrivals) {
-  for (std::uint32_t i = 0; i < pending.size(); ++i) {
-    const auto flags = segment.flags(self, i);
-    // A look at a line of our own, and only seldom the exchange, which is seq_cst with what State::send() does.
+std::size_t ShmDriver::take_by_flags(std::span<Arrival> arrivals) {
+  for (std::uint32_t i = 0; i < pending_.size(); ++i) {
+    const auto flags = segment_.flags(rank_, i);
+    // Reads a line of its own; rarely the exchange, which is seq_cst with send_as().
     if (flags.load(std::memory_order_relaxed) != 0) {
-      pending[i] |= flags.exchange(0, std::memory_order_seq_cst);
+      pending_[i] |= flags.exchange(0, std::memory_order_seq_cst);
     }
   }
   std::size_t count = 0;
-  for (std::size_t looked = 0; looked <= pending.size() && count < arrivals.size(); ++looked) {
+  for (std::size_t words = 0; words <= pending_.size() && count < arrivals.size(); ++words) {
     take_by_word(arrivals, count);
   }
   return count;
 }
 
-/// Takes from the senders from the next one to the last in its word of flags; who did not get a turn is next.
-void ShmDriver::State::take_by_word(std::span<Arrival> arrivals, std::size_t& count) {
-  const std::uint32_t word = next_reader / flags_in_word;
-  std::uint64_t ahead = pending[word] & (~std::uint64_t{0} << (next_reader % flags_in_word));
-  next_reader = (word + 1) * flags_in_word;
+/// Takes from the senders from the next one to the last in its word of flags; a sender that is not reached is next.
+void ShmDriver::take_by_word(std::span<Arrival> arrivals, std::size_t& count) {
+  const std::uint32_t word = next_reader_ / flags_in_word;
+  std::uint64_t ahead = pending_[word] & (~std::uint64_t{0} << (next_reader_ % flags_in_word));
+  next_reader_ = (word + 1) * flags_in_word;
   while (ahead != 0 && count < arrivals.size()) {
     const auto bit = static_cast<std::uint32_t>(std::countr_zero(ahead));
     const std::uint32_t from = word * flags_in_word + bit;
     ahead &= ahead - 1;
     if (take_all<Showing::flagged>(from, arrivals, count)) {
-      pending[word] &= ~(std::uint64_t{1} << bit);
+      pending_[word] &= ~(std::uint64_t{1} << bit);
     }
-    next_reader = count == arrivals.size() ? from + 1 : next_reader;
+    next_reader_ = count == arrivals.size() ? from + 1 : next_reader_;
   }
-  next_reader = next_reader < rank_count ? next_reader : 0;
+  next_reader_ = next_reader_ < rank_count() ? next_reader_ : 0;
 }
 
-void ShmDriver::State::look_at_full_links() {
-  for (Link& link : links) {
-    if (link.is_full && link.ring.has_room(options.packet_bytes_max)) {
+void ShmDriver::check_full_links() {
+  for (Link& link : links_) {
+    if (link.is_full && link.ring.has_room(packet_bytes_max())) {
       link.is_full = false;
-      --full_count;
+      --full_count_;
     }
   }
-}
-
-ShmDriver::ShmDriver(Rank self, std::uint32_t rank_count, const Exchange& exchange, const ShmOptions& options) {
-  check(self, rank_count, options);
-  state_ = std::make_unique<State>(self, options, detail::shm::meet(self, rank_count, exchange, options), clock_);
-}
-
-ShmDriver::~ShmDriver() {
-  state_->bulk.close();
-  state_->peers.leave();
-}
-
-std::size_t ShmDriver::bytes_of_segment(std::uint32_t rank_count, const ShmOptions& options) {
-  detail::shm::Layout layout = detail::shm::layout_for(rank_count, options);
-  layout.buffer_bytes = options.bounce_bytes;
-  return layout.total_bytes();
-}
-
-const char* ShmDriver::name() const noexcept {
-  return state_->meeting.single_copy == SingleCopy::automatic ? "shm" : "shm (two copies)";
-}
-
-Rank ShmDriver::self() const noexcept {
-  return Rank{state_->self};
-}
-
-std::uint32_t ShmDriver::rank_count() const noexcept {
-  return state_->rank_count;
-}
-
-const Clock& ShmDriver::clock() const noexcept {
-  return clock_;
-}
-
-std::size_t ShmDriver::packet_bytes_max() const noexcept {
-  return state_->options.packet_bytes_max;
-}
-
-std::uint32_t ShmDriver::packets_in_flight_max() const noexcept {
-  return static_cast<std::uint32_t>(state_->meeting.layout.ring_bytes / detail::shm::line_bytes);
-}
-
-std::uint32_t ShmDriver::bulk_slot_count() const noexcept {
-  return state_->options.bulk_slot_count;
-}
-
-Packet ShmDriver::acquire() {
-  return state_->pool.acquire();
-}
-
-void ShmDriver::recycle(Packet&& packet) noexcept {
-  state_->pool.recycle(std::move(packet));
 }
 
 Post ShmDriver::send(Rank to, Packet&& packet) {
   expect(packet.size() > 0, "a packet that is sent has at least one byte");
-  expect(packet.size() <= state_->options.packet_bytes_max, "a packet fits the rings");
-  expect(to.value() < state_->rank_count, "a rank of this network");
-  return state_->looks_at_all ? state_->send<Showing::looked_at>(to.value(), std::move(packet))
-                              : state_->send<Showing::flagged>(to.value(), std::move(packet));
+  expect(packet.size() <= packet_bytes_max(), "a packet fits the rings");
+  expect(to.value() < rank_count(), "a rank of this network");
+  return polls_all_rings_ ? send_as<Showing::polled>(to.value(), std::move(packet))
+                          : send_as<Showing::flagged>(to.value(), std::move(packet));
 }
 
 Post ShmDriver::send_bulk(const BulkSend& bulk) {
   expect(!bulk.data.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < state_->options.bulk_slot_count, "a slot that the receiver has");
-  return state_->bulk.send(bulk);
+  expect(bulk.slot.value() < bulk_slot_count(), "a slot that the receiver has");
+  return bulk_.send(bulk);
 }
 
 Post ShmDriver::receive_bulk(const BulkReceive& bulk) {
   expect(!bulk.buffer.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < state_->options.bulk_slot_count, "a slot that this rank has");
-  return state_->bulk.receive(bulk);
+  expect(bulk.slot.value() < bulk_slot_count(), "a slot that this rank has");
+  return bulk_.receive(bulk);
 }
 
 Polled ShmDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
-  State& state = *state_;
   Polled polled;
-  // A lone packet is handed up before the next place is looked at, which would delay the answer to it: the sender has
-  // just written there, too.
-  const std::size_t arrivals_max = state.is_busy ? arrivals.size() : std::min<std::size_t>(arrivals.size(), 1);
+  // A lone packet is returned before the next record is read, which would delay the answer to it: the sender has just
+  // written there, too.
+  const std::size_t arrivals_max = is_busy_ ? arrivals.size() : std::min<std::size_t>(arrivals.size(), 1);
   const std::span<Arrival> room = arrivals.first(arrivals_max);
-  polled.arrivals = state.looks_at_all ? state.take_by_looking(room) : state.take_by_flags(room);
-  state.is_busy = polled.arrivals > 0;
-  if (state.bulk.is_active()) {
-    state.bulk.progress(state.done);
+  polled.arrivals = polls_all_rings_ ? take_from_rings(room) : take_by_flags(room);
+  is_busy_ = polled.arrivals > 0;
+  if (bulk_.is_active()) {
+    bulk_.progress(done_);
   }
-  if (!state.done.empty()) {
-    polled.bulk = detail::take(state.done, state.next_done, bulk);
+  if (!done_.empty()) {
+    polled.bulk = detail::take(done_, next_done_, bulk);
   }
-  if (state.full_count > 0) [[unlikely]] {
-    state.look_at_full_links();
+  if (full_count_ > 0) [[unlikely]] {
+    check_full_links();
   }
-  if (polled.arrivals == 0 && ++state.quiet_polls >= quiet_polls_max) {
-    state.quiet_polls = 0;
-    state.peers.watch();
+  if (polled.arrivals == 0 && ++quiet_polls_ >= quiet_polls_max) {
+    quiet_polls_ = 0;
+    peers_.watch();
   }
   return polled;
 }
 
-bool ShmDriver::is_idle() const noexcept {
-  return !state_->bulk.is_sending();
-}
+}  // namespace
 
-bool ShmDriver::is_busy(Rank to) const noexcept {
-  return state_->links[to.value()].is_full;
+std::unique_ptr<Driver> make_shm_driver(Rank self,
+                                        std::uint32_t rank_count,
+                                        const Exchange& exchange,
+                                        const ShmOptions& options) {
+  check(self, rank_count, options);
+  return std::make_unique<ShmDriver>(self, detail::shm::meet(self, rank_count, exchange, options), options);
 }
 
 }  // namespace plait::net

@@ -4,8 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "plait/base/clock.hpp"
@@ -35,74 +33,39 @@ struct ShmOptions {
   /// Of each bulk slot, where single copy is not possible.
   std::size_t bounce_bytes = std::size_t{128} * 1024;
   SingleCopy single_copy = SingleCopy::automatic;
-  /// Up to so many ranks a receiver looks at the ring of each; with more, senders raise flags for it, which costs an
+  /// Up to so many ranks, a receiver polls the ring of each; with more, senders raise flags for it, which costs an
   /// exclusive access for each packet to a rank that has nothing else to read.
   std::uint32_t look_at_all_ranks_max = 16;
-  /// How often it is looked whether a few of the other processes still live.
+  /// How often a few of the other processes are checked to be alive.
   nanoseconds watch_interval = std::chrono::milliseconds{100};
   /// What the ranks are called in sentences about them, when they are part of a larger network; empty = as here.
   std::vector<Rank> called;
 };
 
-/// Moves packets and bulk data between the processes of one machine through memory that they share.
+/// Creates a driver between the processes of one machine, through memory that they share; name "shm", or
+/// "shm (two copies)".
 ///
-/// Packets: a ring for each pair of ranks and direction, with one copy in and one out; no locks. Bulk data: copied
-/// once, in pieces, by whichever of both sides polls, both at a time if both do; so a transfer goes on while one of
-/// them is computing. Nothing is left in /dev/shm when a job is killed: the segment has no name once all ranks have it.
-/// Where the system keeps processes from each other's memory but for their parents (yama's ptrace_scope 1), single copy
-/// makes it let all processes of this user in.
+/// Packets: a ring for each pair of ranks and direction, with one copy in and one out; no locks. A full ring refuses,
+/// so other memory is never used. Bulk data: copied once, in segments, by the side that polls, both at a time if both
+/// do; a transfer continues while one of them computes. Nothing is left in /dev/shm when a job is killed: the segment
+/// has no name once all ranks have it. Where the system lets only parents access a process's memory (yama's
+/// ptrace_scope 1), single copy allows it to all processes of this user.
 ///
-/// Memory: see `bytes_of_segment`. Threads: one at a time; the drivers of several ranks in one process are used by
-/// different threads at once.
-/// Throws: `Error` with `network` and the peer, from any call but the destructor: when a peer's process has ended
-/// without ending its driver, as is seen by the time given by `watch_interval` and 4 peers at a time, or when a peer
-/// has ended its driver with bulk data, or a full ring, in flight to it. A peer that ends its driver with less is no
-/// error; packets to it vanish.
-class ShmDriver final : public Driver {
- public:
-  /// Collective over all ranks: it is made on all or throws on all. `exchange` is used during the call, four times.
-  ///
-  /// Throws: `Error` with `bad_argument` for options that make no sense; `io`, with what to do, when the machine does
-  /// not give the memory, or when a rank cannot see the process or the memory of another.
-  ShmDriver(Rank self, std::uint32_t rank_count, const Exchange& exchange, const ShmOptions& options = {});
-  ShmDriver(const ShmDriver&) = delete;
-  ShmDriver& operator=(const ShmDriver&) = delete;
-  ShmDriver(ShmDriver&&) = delete;
-  ShmDriver& operator=(ShmDriver&&) = delete;
-  /// Gives up what is still in flight; waits for a peer that is just copying, a second at most.
-  ~ShmDriver() override;
-
-  /// What all ranks of `rank_count` on one machine take together, without single copy (with it, it is less).
-  [[nodiscard]] static std::size_t bytes_of_segment(std::uint32_t rank_count, const ShmOptions& options = {});
-
-  /// "shm", or "shm (two copies)".
-  [[nodiscard]] const char* name() const noexcept override;
-  [[nodiscard]] Rank self() const noexcept override;
-  [[nodiscard]] std::uint32_t rank_count() const noexcept override;
-  [[nodiscard]] const Clock& clock() const noexcept override;
-  [[nodiscard]] std::size_t packet_bytes_max() const noexcept override;
-  /// Those that a ring holds: a full ring refuses, so that other memory is never used.
-  [[nodiscard]] std::uint32_t packets_in_flight_max() const noexcept override;
-  [[nodiscard]] std::uint32_t bulk_slot_count() const noexcept override;
-
-  [[nodiscard]] Packet acquire() override;
-  void recycle(Packet&& packet) noexcept override;
-  /// Cost: one copy. Answers `done`, or `retry` when the ring is full.
-  [[nodiscard]] Post send(Rank to, Packet&& packet) override;
-  /// Cost: copies the first piece.
-  [[nodiscard]] Post send_bulk(const BulkSend& bulk) override;
-  [[nodiscard]] Post receive_bulk(const BulkReceive& bulk) override;
-  /// Cost: a look at each ring, or at one bit for each rank; one copy for each packet; `bulk_piece_bytes_max` of bulk.
-  [[nodiscard]] Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
-  [[nodiscard]] bool is_idle() const noexcept override;
-  /// True when the ring to that rank was full at the last attempt and has had no room since.
-  [[nodiscard]] bool is_busy(Rank to) const noexcept override;
-
- private:
-  struct State;
-
-  SteadyClock clock_;
-  std::unique_ptr<State> state_;
-};
+/// Cost: one copy of a packet on each side. A poll tests each ring, or one bit for each rank, and copies up to
+/// `bulk_piece_bytes_max` of bulk data, as does `send_bulk`.
+///
+/// Collective over all ranks: created on all or throws on all. `exchange` is used during the call, four times. The
+/// destructor gives up what is still in flight, and waits for a peer that is copying, a second at most. Threads: one at
+/// a time; the drivers of several ranks in one process are used by different threads at once.
+///
+/// Throws: `Error` with `bad_argument` for invalid options; `io`, with what to do, when the machine does not provide
+/// the memory, or when a rank cannot see the process or the memory of another. The driver throws `network` with the
+/// peer when the peer's process has ended without ending its driver (4 peers are checked every `watch_interval`), or
+/// has ended its driver while bulk data, or a full ring, was in flight to it. A peer that ends its driver otherwise is
+/// no error; packets to it vanish.
+[[nodiscard]] std::unique_ptr<Driver> make_shm_driver(Rank self,
+                                                      std::uint32_t rank_count,
+                                                      const Exchange& exchange,
+                                                      const ShmOptions& options = {});
 
 }  // namespace plait::net

@@ -115,13 +115,12 @@ struct SimNetwork::State {
     return ranks[rank.value()];
   }
   void schedule(nanoseconds time, Event&& event);
-  bool advance();
   [[nodiscard]] std::optional<nanoseconds> next_event() const {
     return events_.empty() ? std::nullopt : std::optional{events_.front().time};
   }
   void advance_to(nanoseconds time);
 
-  /// True when a post is to be refused for no reason.
+  /// True when a post is to be refused at random.
   bool is_unlucky() { return options.retry_probability > 0 && random.happens(options.retry_probability); }
   void check_alive(Rank peer);
   void post_packet(Rank from, Rank to, Packet&& packet);
@@ -182,14 +181,6 @@ void SimNetwork::State::schedule(nanoseconds time, Event&& event) {
   event.number = event_count_++;
   events_.push_back(std::move(event));
   std::ranges::push_heap(events_, happens_later);
-}
-
-bool SimNetwork::State::advance() {
-  if (events_.empty()) {
-    return false;
-  }
-  advance_to(events_.front().time);
-  return true;
 }
 
 void SimNetwork::State::advance_to(nanoseconds time) {
@@ -322,8 +313,7 @@ void SimNetwork::State::chunk_left(const Event& event) {
   if (transfer == nullptr) {
     return;
   }
-  // Copied now, because the sender may write to its buffer once it is told, and shown to the
-  // receiver later, when it is told.
+  // Copied now, because the sender may write to its buffer once it is notified; the receiver is notified later.
   const std::size_t offset = transfer->bytes_left_sender;
   std::memcpy(transfer->buffer.data() + offset, transfer->data.data() + offset, event.bytes);
   transfer->bytes_left_sender += event.bytes;
@@ -332,7 +322,7 @@ void SimNetwork::State::chunk_left(const Event& event) {
     return;
   }
   --of(event.from).bulk_sends;
-  of(event.from).bulk.push_back({Direction::sent, transfer->send_cookie});
+  of(event.from).bulk.push_back({TransferDirection::sent, transfer->send_cookie});
 }
 
 void SimNetwork::State::chunk_is_here(const Event& event) {
@@ -342,7 +332,7 @@ void SimNetwork::State::chunk_is_here(const Event& event) {
   }
   transfer->bytes_arrived += event.bytes;
   if (transfer->bytes_arrived == transfer->buffer.size()) {
-    of(event.to).bulk.push_back({Direction::received, transfer->receive_cookie});
+    of(event.to).bulk.push_back({TransferDirection::received, transfer->receive_cookie});
     *transfer = Transfer{};
   }
 }
@@ -396,21 +386,19 @@ namespace {
 class SimDriver final : public Driver {
  public:
   SimDriver(std::shared_ptr<SimNetwork::State> state, Rank self)
-      : state_{std::move(state)}, self_{self}, mine_{state_->of(self)} {}
+      : Driver{{.name = "sim",
+                .self = self,
+                .rank_count = static_cast<std::uint32_t>(state->ranks.size()),
+                .packet_bytes_max = state->options.packet_bytes_max,
+                .packets_in_flight_max = state->options.packets_in_flight_max,
+                .bulk_slot_count = state->options.bulk_slot_count,
+                .bulk_in_flight_max = state->options.bulk_in_flight_max,
+                .clock = &state->clock}},
+        state_{std::move(state)},
+        mine_{state_->of(self)} {}
   SimDriver(const SimDriver&) = delete;
   SimDriver& operator=(const SimDriver&) = delete;
-  SimDriver(SimDriver&&) = delete;
-  SimDriver& operator=(SimDriver&&) = delete;
-  ~SimDriver() override { state_->give_up_transfers(self_); }
-
-  const char* name() const noexcept override { return "sim"; }
-  Rank self() const noexcept override { return self_; }
-  std::uint32_t rank_count() const noexcept override { return static_cast<std::uint32_t>(state_->ranks.size()); }
-  const Clock& clock() const noexcept override { return state_->clock; }
-  std::size_t packet_bytes_max() const noexcept override { return state_->options.packet_bytes_max; }
-  std::uint32_t packets_in_flight_max() const noexcept override { return state_->options.packets_in_flight_max; }
-  std::uint32_t bulk_slot_count() const noexcept override { return state_->options.bulk_slot_count; }
-  std::size_t bulk_in_flight_max(Rank /*peer*/) const noexcept override { return state_->options.bulk_in_flight_max; }
+  ~SimDriver() override { state_->give_up_transfers(self()); }
 
   Packet acquire() override { return state_->pool.acquire(); }
   void recycle(Packet&& packet) noexcept override { state_->pool.recycle(std::move(packet)); }
@@ -419,11 +407,10 @@ class SimDriver final : public Driver {
   Post receive_bulk(const BulkReceive& bulk) override;
   Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
   bool is_idle() const noexcept override { return mine_.packets_on_wire == 0 && mine_.bulk_sends == 0; }
-  bool is_busy(Rank to) const noexcept override { return to != self_ && state_->clock.now() < mine_.out_free; }
+  bool is_busy(Rank to) const noexcept override { return to != self() && state_->clock.now() < mine_.out_free; }
 
  private:
   std::shared_ptr<SimNetwork::State> state_;
-  Rank self_;
   RankState& mine_;
 };
 
@@ -437,7 +424,7 @@ Post SimDriver::send(Rank to, Packet&& packet) {
   if (mine_.packets_on_wire >= state_->options.send_queue_packets_max || state_->is_unlucky()) {
     return Post::retry;
   }
-  state_->post_packet(self_, to, std::move(packet));
+  state_->post_packet(self(), to, std::move(packet));
   return Post::posted;
 }
 
@@ -452,14 +439,14 @@ Post SimDriver::send_bulk(const BulkSend& bulk) {
   if (!transfer.data.empty() || state_->is_unlucky()) {
     return Post::retry;
   }
-  expect(transfer.buffer.empty() || transfer.from == self_, "the receive in this slot is for this sender");
+  expect(transfer.buffer.empty() || transfer.from == self(), "the receive in this slot is for this sender");
   expect(transfer.buffer.empty() || transfer.buffer.size() == bulk.data.size(),
          "a bulk receive is exactly as long as the data");
   if (!state_->of(bulk.to).is_alive) {
-    state_->note_broken(self_, bulk.to);
+    state_->note_broken(self(), bulk.to);
     return Post::posted;
   }
-  transfer.from = self_;
+  transfer.from = self();
   transfer.data = bulk.data;
   transfer.send_cookie = bulk.cookie;
   ++mine_.bulk_sends;
@@ -478,7 +465,7 @@ Post SimDriver::receive_bulk(const BulkReceive& bulk) {
     return Post::retry;
   }
   if (!state_->of(bulk.from).is_alive) {
-    state_->note_broken(self_, bulk.from);
+    state_->note_broken(self(), bulk.from);
     return Post::posted;
   }
   Transfer& transfer = mine_.slots[bulk.slot.value()];
@@ -489,7 +476,7 @@ Post SimDriver::receive_bulk(const BulkReceive& bulk) {
   transfer.from = bulk.from;
   transfer.buffer = bulk.buffer;
   transfer.receive_cookie = bulk.cookie;
-  state_->post_chunk(self_, bulk.slot);
+  state_->post_chunk(self(), bulk.slot);
   return Post::posted;
 }
 
@@ -540,7 +527,11 @@ std::unique_ptr<Driver> SimNetwork::driver(Rank rank) {
 }
 
 bool SimNetwork::advance() {
-  return state_->advance();
+  const std::optional<nanoseconds> next = next_event();
+  if (next) {
+    advance_to(*next);
+  }
+  return next.has_value();
 }
 
 std::optional<nanoseconds> SimNetwork::next_event() const {

@@ -14,8 +14,8 @@
 
 namespace plait::net {
 
-/// What a message costs. Alexandrov, Ionescu, Schauser and Scheiman, "LogGP", SPAA 1995: k bytes are
-/// there latency + 2 overhead + (k - 1) per_byte after they were sent, when nothing is in the way.
+/// What a message costs. Alexandrov, Ionescu, Schauser and Scheiman, "LogGP", SPAA 1995: k bytes arrive
+/// latency + 2 overhead + (k - 1) per_byte after they were sent, on idle links.
 struct LogGP {
   nanoseconds latency{1000};  ///< L
   nanoseconds overhead{200};  ///< o: on each side
@@ -41,7 +41,7 @@ struct SimOptions {
   /// Each packet and each chunk of bulk data is late by up to this, at random.
   nanoseconds delay_max{0};
   SimOrder order = SimOrder::kept_in_pair;
-  /// How often a post answers `retry` although there is room; below 1.
+  /// How often a post returns `retry` although there is room; below 1.
   double retry_probability = 0;
   std::vector<SimFailure> failures;
   /// How long after a rank died the others notice; until then packets to it vanish silently.
@@ -49,10 +49,9 @@ struct SimOptions {
 
   std::size_t packet_bytes_max = 8192;
   std::uint32_t packets_in_flight_max = 64;
-  /// Packets that one rank may have on the wire; beyond, `send` answers `retry`.
+  /// Packets that one rank may have on the wire; beyond, `send` returns `retry`.
   std::uint32_t send_queue_packets_max = 64;
   std::uint32_t bulk_slot_count = 16;
-  /// What drivers advise.
   std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
   /// Packets take turns with chunks of this size on their way out of a rank.
   std::size_t bulk_chunk_bytes = std::size_t{256} * 1024;
@@ -60,7 +59,7 @@ struct SimOptions {
 
 /// N ranks as N drivers in one process, on a virtual clock: same options, same calls, same run.
 ///
-/// Time stands still while the ranks act, and moves in `advance` only. A rank's messages leave one
+/// Time is constant while the ranks act, and moves in `advance` only. A rank's messages leave one
 /// after another and come in one after another, so that many senders to one rank queue up. A
 /// message from a rank to itself costs overhead and its bytes, nothing else.
 ///
@@ -86,7 +85,7 @@ class SimNetwork {
   /// Moves the clock to the next event and lets it happen, with all others of the same time. False
   /// when nothing will ever happen again unless a rank acts. Cost: logarithmic in events pending.
   bool advance();
-  /// When `advance` would move the clock to; nothing when it would answer false.
+  /// When `advance` would move the clock to; nothing when it would return false.
   [[nodiscard]] std::optional<nanoseconds> next_event() const;
   /// Lets happen what is due up to `time` and moves the clock there.
   /// Expects: `time` is not before now.

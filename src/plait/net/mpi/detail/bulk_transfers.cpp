@@ -8,7 +8,7 @@
 
 namespace plait::net::detail {
 
-BulkTransfers::BulkTransfers(MPI_Comm communicator, Direction direction, const Limits& limits)
+BulkTransfers::BulkTransfers(MPI_Comm communicator, TransferDirection direction, const Limits& limits)
     : communicator_{communicator},
       direction_{direction},
       limits_{limits},
@@ -46,7 +46,7 @@ void BulkTransfers::post_chunk(std::size_t index) {
   const int peer = static_cast<int>(transfer.peer.value());
   const int tag = static_cast<int>(transfer.slot.value());
   MPI_Request request = MPI_REQUEST_NULL;
-  if (direction_ == Direction::sent) {
+  if (direction_ == TransferDirection::sent) {
     check_mpi(MPI_Isend(place, static_cast<int>(bytes), MPI_BYTE, peer, tag, communicator_, &request),
               "MPI_Isend (bulk)",
               transfer.peer);
@@ -99,7 +99,7 @@ void BulkTransfers::progress(std::vector<BulkDone>& done) {
 
 void BulkTransfers::close(GiveUpTime deadline) noexcept {
   for (MPI_Request& request : requests_) {
-    if (direction_ == Direction::received && request != MPI_REQUEST_NULL) {
+    if (direction_ == TransferDirection::received && request != MPI_REQUEST_NULL) {
       MPI_Cancel(&request);
     }
   }

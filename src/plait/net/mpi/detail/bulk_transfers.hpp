@@ -31,7 +31,7 @@ class BulkTransfers {
     std::size_t bytes_over = 0;
   };
 
-  BulkTransfers(MPI_Comm communicator, Direction direction, const Limits& limits);
+  BulkTransfers(MPI_Comm communicator, TransferDirection direction, const Limits& limits);
 
   /// Posts the first chunks, or answers `retry` when as many transfers as possible are under way.
   [[nodiscard]] Post start(const Transfer& transfer);
@@ -46,7 +46,7 @@ class BulkTransfers {
   void post_chunk(std::size_t index);
 
   MPI_Comm communicator_;
-  Direction direction_;
+  TransferDirection direction_;
   Limits limits_;
   std::vector<Transfer> transfers_;
   std::vector<std::size_t> free_;  ///< Indices of unused transfers.

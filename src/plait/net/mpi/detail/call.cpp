@@ -2,7 +2,6 @@
 #include "plait/net/mpi/detail/call.hpp"
 
 #include <array>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -10,11 +9,15 @@
 
 namespace plait::net::detail {
 
-void mpi_failed(int code, const char* call, Rank peer) {
+std::string mpi_words(int code) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(code, text.data(), &length);
-  const std::string_view words{text.data(), static_cast<std::size_t>(length)};
+  return {text.data(), static_cast<std::size_t>(length)};
+}
+
+void mpi_failed(int code, const char* call, Rank peer) {
+  const std::string words = mpi_words(code);
   if (peer) {
     throw Error{ErrorCode::network, fmt::format("{} with rank {} failed: {}", call, peer.value(), words), peer};
   }

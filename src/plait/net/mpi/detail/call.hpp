@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
 #include <mpi.h>
 
 #include "plait/base/id.hpp"
 
 namespace plait::net::detail {
+
+/// MPI's own words for an error.
+[[nodiscard]] std::string mpi_words(int code);
 
 /// Throws `Error` with `network` and MPI's own words for `code`. `call` is the name of the function.
 [[noreturn]] void mpi_failed(int code, const char* call, Rank peer);

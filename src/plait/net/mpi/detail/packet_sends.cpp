@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/net/mpi/detail/packet_sends.hpp"
 
-#include <algorithm>
 #include <functional>
 #include <utility>
 

@@ -21,7 +21,7 @@ class PacketSends {
 
   /// As `Driver::send`. A packet that leaves at once, as small ones do, is never stored here.
   [[nodiscard]] Post send(Rank to, Packet&& packet);
-  /// Recycles what has left.
+  /// Recycles packets that are sent.
   void reap();
   [[nodiscard]] bool is_empty() const noexcept { return requests_.empty(); }
   [[nodiscard]] bool is_busy(Rank to) const noexcept {

@@ -33,7 +33,7 @@ void BulkReceives::note_chunk(std::uint64_t word, std::vector<BulkDone>& done) {
   Slot& slot = slots_[number];
   if (--slot.chunks_missing == 0) {
     slot.region.reset();
-    done.push_back({Direction::received, slot.cookie});
+    done.push_back({TransferDirection::received, slot.cookie});
   }
 }
 

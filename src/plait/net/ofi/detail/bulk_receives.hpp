@@ -17,14 +17,14 @@ namespace plait::net::detail::ofi {
 /// back.
 class BulkReceives {
  public:
-  /// Borrows `fabric`. Chunks of `chunk_bytes` are asked for, or less where the provider's messages are shorter.
+  /// Borrows `fabric`. Requests chunks of `chunk_bytes`, or less where the provider's messages are shorter.
   BulkReceives(Fabric& fabric, std::uint32_t slot_count, std::size_t chunk_bytes);
 
   /// Opens a slot; what is returned is to be sent to `bulk.from`. Expects: the slot is free.
   [[nodiscard]] Ready open(const BulkReceive& bulk);
   /// A chunk has come for the slot that `word` names; appends the transfer to `done` if it was the last.
   void note_chunk(std::uint64_t word, std::vector<BulkDone>& done);
-  /// Throws: `Error` with `network` when a sender has left.
+  /// Throws: `Error` with `network` when a sender has ended its driver.
   void require_senders(const Peers& peers) const;
   /// Takes all buffers back. Call it when the endpoint is closed, or leave it to the end.
   void close() noexcept { slots_.clear(); }

@@ -119,7 +119,7 @@ void BulkSends::note_written(const Operation& operation, std::vector<BulkDone>& 
   } else if (transfer.bytes_posted < transfer.bulk.data.size()) {
     post_chunks(index);
   } else if (transfer.chunks_posted == 0) {
-    done.push_back({Direction::sent, transfer.bulk.cookie});
+    done.push_back({TransferDirection::sent, transfer.bulk.cookie});
     forget(index);
   }
 }

@@ -13,7 +13,7 @@
 
 namespace plait::net::detail::ofi {
 
-/// What a receiver tells the sender: where to write, in which pieces. Travels as it stands in memory.
+/// Where the sender writes, in which chunks: from the receiver. Sent as it is in memory.
 struct Ready {
   std::uint64_t address = 0;  ///< The buffer's, or 0 where a provider counts from the buffer's start.
   std::uint64_t key = 0;
@@ -26,7 +26,7 @@ static_assert(sizeof(Ready) == 40, "small enough to be copied at once by every p
 
 /// Bulk data written into the memory of others: a bounded number of transfers, of each a few chunks at once.
 ///
-/// Each chunk tells the receiver that it is there, by a word that completes after the data; so neither the order of
+/// Each chunk notifies the receiver by a word that completes after the data, so neither the order of
 /// chunks nor that of messages and writes counts. The receiver's `Ready` may come before or after the send.
 class BulkSends {
  public:
@@ -42,13 +42,13 @@ class BulkSends {
   [[nodiscard]] Post start(const BulkSend& bulk);
   /// A receiver is ready. Throws: `Error` when it is for another number of bytes than what is sent.
   void note_ready(Rank peer, const Ready& ready);
-  /// A chunk has left; appends its transfer to `done` if it was the last.
+  /// A chunk is written; appends its transfer to `done` if it was the last.
   void note_written(const Operation& operation, std::vector<BulkDone>& done);
   /// A chunk will never leave: its transfer is forgotten when none of its chunks is under way.
   void note_failed(const Operation& operation);
   /// Posts what the full queues of libfabric refused before.
   void post_refused();
-  /// Throws: `Error` with `network` when a receiver has left.
+  /// Throws: `Error` with `network` when a receiver has ended its driver.
   void require_receivers() const;
   [[nodiscard]] bool is_empty() const noexcept { return active_count_ == 0; }
 
@@ -80,7 +80,7 @@ class BulkSends {
   std::vector<Chunk> chunks_;  ///< Does not grow: libfabric knows the places.
   std::vector<std::size_t> free_chunks_;
   bool was_refused_ = false;
-  /// Told before there was anything to send, by peer and slot; at most one for each slot of each peer.
+  /// Received before there was anything to send, by peer and slot; at most one for each slot of each peer.
   std::unordered_map<std::uint64_t, Ready> early_;
 };
 

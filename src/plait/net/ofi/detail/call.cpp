@@ -18,9 +18,11 @@ void ofi_failed(ssize_t code, const char* call, Rank peer) {
 }
 
 void peer_is_lost(Rank peer, const char* words) {
-  throw Error{ErrorCode::network,
-              fmt::format("the connection with rank {} is lost ({}); look there for why it ended", peer.value(), words),
-              peer};
+  throw Error{
+      ErrorCode::network,
+      fmt::format(
+          "the connection with rank {} is lost ({}); its own output may show why it ended", peer.value(), words),
+      peer};
 }
 
 }  // namespace plait::net::detail::ofi

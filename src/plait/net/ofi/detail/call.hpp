@@ -18,7 +18,7 @@ inline void check_ofi(ssize_t code, const char* call, Rank peer = {}) {
   }
 }
 
-/// Throws `Error` with `network`: a peer is gone without having said so. `words` tell how that was seen.
+/// Throws `Error` with `network`: a peer has ended without notice. `words` describe how that was detected.
 [[noreturn]] void peer_is_lost(Rank peer, const char* words);
 
 }  // namespace plait::net::detail::ofi

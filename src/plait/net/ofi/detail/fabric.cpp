@@ -2,10 +2,11 @@
 #include "plait/net/ofi/detail/fabric.hpp"
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <net/if.h>
 #include <rdma/fi_errno.h>
 #include <set>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -52,7 +53,7 @@ FiInfo ask(const fi_info* hints, const char* node) {
   return FiInfo{found};
 }
 
-/// The names of all providers that could be asked for, on any address.
+/// The names of all suitable providers, on any address.
 std::set<std::string> names_of_providers() {
   std::set<std::string> names;
   const FiInfo hints = make_hints({});
@@ -70,6 +71,16 @@ bool is_within_one_host(const fi_info& info) {
 }
 
 }  // namespace
+
+std::string describe_host() {
+  std::string boot;
+  std::ifstream{"/proc/sys/kernel/random/boot_id"} >> boot;
+  std::error_code ignored;
+  for (const char* const space : {"/proc/self/ns/net", "/proc/self/ns/pid"}) {
+    boot += ' ' + std::filesystem::read_symlink(space, ignored).string();
+  }
+  return boot;
+}
 
 FiInfo find_provider(const Wanted& wanted) {
   const FiInfo hints = make_hints(wanted.provider);

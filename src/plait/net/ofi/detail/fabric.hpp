@@ -10,7 +10,6 @@
 #include <rdma/fi_endpoint.h>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "plait/base/bytes.hpp"
 
@@ -38,9 +37,13 @@ struct Wanted {
   enum class Ranks { on_one_host, on_many_hosts } ranks = Ranks::on_many_hosts;
 };
 
+/// The host and the namespaces of this process: equal for two processes that reach each other at 127.0.0.1 and know
+/// each other by number.
+[[nodiscard]] std::string describe_host();
+
 /// The first provider, in libfabric's order, that can do what the driver needs: reliable packets in order, remote
 /// writes with a word for the receiver's completion queue, progress by polling only. Throws: `Error` with
-/// `bad_argument` that says what there is instead.
+/// `bad_argument` that lists what is available.
 [[nodiscard]] FiInfo find_provider(const Wanted& wanted);
 
 /// One endpoint with its completion queue and the addresses of its peers; closed in the right order.

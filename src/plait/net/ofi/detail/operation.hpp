@@ -9,7 +9,7 @@
 
 namespace plait::net::detail::ofi {
 
-/// What libfabric is told to remember an operation by; it comes back from the completion queue.
+/// The context of an operation, which libfabric returns through the completion queue.
 ///
 /// Its place in memory must not change while the operation is under way: libfabric writes into `context`.
 struct Operation {
@@ -27,7 +27,7 @@ static_assert(offsetof(Operation, context) == 0, "what libfabric hands back is t
 /// that every provider has, so that a packet has no frame of ours.
 enum class Purpose : std::uint8_t {
   packet,   ///< For the user of the driver.
-  ready,    ///< Tells where bulk data may be written.
+  ready,    ///< Where bulk data may be written.
   goodbye,  ///< The sender's driver ends; nothing follows.
   greeting  ///< Only to see whether it can be sent.
 };

@@ -88,7 +88,7 @@ Post PacketSends::greet(Rank to) {
   return post;
 }
 
-void PacketSends::note_left(const Operation& operation) {
+void PacketSends::note_sent(const Operation& operation) {
   InFlight& send = sends_[operation.index];
   pool_.recycle(std::move(send.packet));
   --in_flight_to_[operation.peer.value()];

@@ -19,13 +19,14 @@ class PacketSends {
  public:
   struct Limits {
     std::uint32_t in_flight_max = 0;
-    std::size_t inject_bytes_max = 0;  ///< Largest message that is copied instead of being kept until it has left.
+    std::size_t inject_bytes_max =
+        0;  ///< Largest message that libfabric copies, instead of keeping it until it is sent.
   };
 
   /// Borrows all but the limits.
   PacketSends(Fabric& fabric, PacketPool& pool, Peers& peers, Rank self, const Limits& limits);
 
-  /// As `Driver::send`. To a peer that has left the packet vanishes. Throws: `Error` for one that is lost.
+  /// As `Driver::send`. A packet to a peer that has ended its driver vanishes. Throws: `Error` for one that is lost.
   [[nodiscard]] Post send(Rank to, Packet&& packet) { return send_as(Purpose::packet, to, std::move(packet)); }
   /// Sends one of the driver's own messages as soon as possible: now, or in one of the next `send_waiting`.
   void send_own(Purpose purpose, Rank to, Packet&& packet);
@@ -33,8 +34,8 @@ class PacketSends {
   /// Sends a byte that means nothing, now or not at all.
   [[nodiscard]] Post greet(Rank to);
 
-  /// Recycles what has left, or what never will.
-  void note_left(const Operation& operation);
+  /// Recycles a packet that is sent, or never will be.
+  void note_sent(const Operation& operation);
   [[nodiscard]] bool is_empty() const noexcept { return in_flight_ == 0 && waiting_.empty(); }
   [[nodiscard]] bool is_busy(Rank to) const { return in_flight_to_[to.value()] > 0; }
 

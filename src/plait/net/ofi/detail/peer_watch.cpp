@@ -12,11 +12,11 @@ namespace {
 /// Empty polls between two readings of the clock.
 constexpr std::uint32_t polls_between = 256;
 constexpr std::chrono::milliseconds interval{100};
-/// Ranks looked at each time.
-constexpr std::uint32_t ranks_per_look = 8;
-/// Looks at a rank elsewhere for each greeting: who does not poll for long is not to be flooded.
-constexpr std::uint32_t looks_per_greeting = 10;
-/// So many refused greetings, one a look, mean that nobody is there.
+/// Ranks checked each time.
+constexpr std::uint32_t ranks_per_check = 8;
+/// Checks of a rank elsewhere for each greeting: a rank that does not poll for long is not flooded.
+constexpr std::uint32_t checks_per_greeting = 10;
+/// This many refused greetings, one a check, mean that the rank is gone.
 constexpr std::uint32_t refusals_max = 100;
 
 }  // namespace
@@ -28,32 +28,32 @@ PeerWatch::PeerWatch(Peers& peers, std::vector<shm::ProcessId> processes, const 
       refusals_(processes_.size()),
       was_gone_(processes_.size()),
       clock_{clock},
-      last_look_{clock.now()} {}
+      last_check_{clock.now()} {}
 
-PeerWatch::Turn PeerWatch::look() {
+PeerWatch::Turn PeerWatch::check() {
   if (++idle_polls_ % polls_between != 0) {
     return {};
   }
   const nanoseconds now = clock_.now();
-  if (now - last_look_ < interval) {
+  if (now - last_check_ < interval) {
     return {};
   }
-  last_look_ = now;
+  last_check_ = now;
   Turn turn{.has_come = true};
-  for (std::uint32_t count = std::min(ranks_per_look, peers_.count()); count > 0 && !turn.to_greet; --count) {
+  for (std::uint32_t count = std::min(ranks_per_check, peers_.count()); count > 0 && !turn.to_greet; --count) {
     const Rank peer{next_};
     next_ = next_ + 1 == peers_.count() ? 0 : next_ + 1;
     if (peers_.is_known(peer) && peers_.state(peer) == Peers::State::here) {
-      turn.to_greet = look_at(peer);
+      turn.to_greet = check(peer);
     }
   }
   return turn;
 }
 
-Rank PeerWatch::look_at(Rank peer) {
+Rank PeerWatch::check(Rank peer) {
   const std::uint32_t rank = peer.value();
   if (processes_[rank].number == 0) {
-    const bool is_time = refusals_[rank] > 0 || ++turns_[rank] % looks_per_greeting == 0;
+    const bool is_time = refusals_[rank] > 0 || ++turns_[rank] % checks_per_greeting == 0;
     return is_time ? peer : Rank{};
   }
   if (!shm::is_gone(processes_[rank])) {
@@ -64,7 +64,7 @@ Rank PeerWatch::look_at(Rank peer) {
     return {};
   }
   peers_.set_state(peer, Peers::State::lost);
-  peer_is_lost(peer, "its process has ended, and has not said goodbye");
+  peer_is_lost(peer, "its process has ended without notice");
 }
 
 void PeerWatch::note_greeting(Rank peer, bool is_refused) {
@@ -72,7 +72,7 @@ void PeerWatch::note_greeting(Rank peer, bool is_refused) {
   refusals = is_refused ? refusals + 1 : 0;
   if (refusals >= refusals_max) {
     peers_.set_state(peer, Peers::State::lost);
-    peer_is_lost(peer, "it cannot be reached any more, and has not said goodbye");
+    peer_is_lost(peer, "it cannot be reached any more, and has given no notice");
   }
 }
 

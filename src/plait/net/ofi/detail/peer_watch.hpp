@@ -11,12 +11,12 @@
 
 namespace plait::net::detail::ofi {
 
-/// Looks now and then whether the ranks that we have talked to still live.
+/// Checks periodically whether the ranks that this one has exchanged anything with still live.
 ///
-/// libfabric does not tell: endpoints that reach all ranks have no connections to lose, and what was sent to a dead
-/// process on the same host just stays in its memory. A process on this host is looked up. One elsewhere is greeted
-/// about once a second: the greeting fails, or, where the provider tries to connect anew for ever (ofi_rxm), is refused
-/// again and again although nothing else is on the way there.
+/// libfabric does not report it: endpoints that reach all ranks have no connections to lose, and what was sent to a
+/// dead process on the same host just stays in its memory. A process on this host is looked up. One elsewhere is
+/// greeted about once a second: the greeting fails, or, where the provider tries to connect anew for ever (ofi_rxm), is
+/// refused again and again although nothing else is on the way there.
 class PeerWatch {
  public:
   /// Borrows `peers` and `clock`. `processes` are those of the ranks, with number 0 for one that cannot be looked up.
@@ -26,24 +26,24 @@ class PeerWatch {
     bool has_come = false;
     Rank to_greet;  ///< To be sent a message, mostly none.
   };
-  /// To be called when a poll has brought nothing; about ten times a second it is time for a look. Throws: `Error` with
-  /// `network` when a rank is gone that has not said goodbye. Cost: a count; seldom a reading of the clock, and at each
-  /// look some 10 us for each of a few ranks.
-  [[nodiscard]] Turn look();
+  /// To be called when a poll has returned nothing; checks about ten times a second. Throws: `Error` with `network`
+  /// when a rank has ended without notice. Cost: a count; rarely a reading of the clock, and at each check some 10 us
+  /// for each of a few ranks.
+  [[nodiscard]] Turn check();
   /// What became of the greeting: `is_refused` when it would have to wait although nothing else is on the way to
-  /// `peer`. Throws as `look` when that has been so for ten seconds.
+  /// `peer`. Throws as `check` when that has been so for ten seconds.
   void note_greeting(Rank peer, bool is_refused);
 
  private:
-  [[nodiscard]] Rank look_at(Rank peer);
+  [[nodiscard]] Rank check(Rank peer);
 
   Peers& peers_;
   std::vector<shm::ProcessId> processes_;
   std::vector<std::uint32_t> turns_;     ///< Of each rank elsewhere, until it is greeted.
   std::vector<std::uint32_t> refusals_;  ///< In a row, by rank.
-  std::vector<bool> was_gone_;           ///< By rank, at the last look: then its goodbye may still be on the way to us.
+  std::vector<bool> was_gone_;           ///< By rank, at the last check: its goodbye may still arrive.
   const Clock& clock_;
-  nanoseconds last_look_;
+  nanoseconds last_check_;
   std::uint32_t idle_polls_ = 0;
   std::uint32_t next_ = 0;  ///< The rank whose turn it is.
 };

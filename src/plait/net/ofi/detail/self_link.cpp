@@ -43,8 +43,8 @@ void SelfLink::progress(std::vector<BulkDone>& done) {
   std::memcpy(receive->buffer.data() + bytes_copied_, send.data.data() + bytes_copied_, bytes);
   bytes_copied_ += bytes;
   if (bytes_copied_ == send.data.size()) {
-    done.push_back({Direction::sent, send.cookie});
-    done.push_back({Direction::received, receive->cookie});
+    done.push_back({TransferDirection::sent, send.cookie});
+    done.push_back({TransferDirection::received, receive->cookie});
     bytes_copied_ = 0;
     receives_.erase(receive);
     sends_.pop_front();

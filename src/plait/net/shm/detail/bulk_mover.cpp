@@ -51,7 +51,7 @@ Post BulkMover::send(const BulkSend& bulk) {
   place.data = std::bit_cast<std::uintptr_t>(bulk.data.data());
   transfers_.push_back({.place = &place,
                         .buffer = segment_.buffer(bulk.to.value(), bulk.slot.value()),
-                        .direction = Direction::sent,
+                        .direction = TransferDirection::sent,
                         .peer = bulk.to.value(),
                         .number = number,
                         .ours = const_cast<std::byte*>(bulk.data.data()),
@@ -59,7 +59,8 @@ Post BulkMover::send(const BulkSend& bulk) {
                         .bytes = bulk.data.size(),
                         .cookie = bulk.cookie});
   ++send_count_;
-  // The first piece is ours, now: a short transfer is over when the receiver next looks. With acquire in copy_piece().
+  // The sender copies the first piece now: a short transfer has ended when the receiver next polls. With acquire in
+  // copy_piece().
   const bool is_single = settings_.single_copy == SingleCopy::automatic;
   Word{place.claim}.store(BulkPlace::claim_of(number, is_single ? 1 : 0), std::memory_order_release);
   Transfer& transfer = transfers_.back();
@@ -68,7 +69,7 @@ Post BulkMover::send(const BulkSend& bulk) {
     copy(transfer, 0, bytes);
     Word{place.moved}.fetch_add(bytes, std::memory_order_acq_rel);  // with acquire in copy_piece()
   } else {
-    // The end is told by progress(), which will find that nothing is left to put in.
+    // progress() reports the end: it finds that nothing is left to put in.
     static_cast<void>(put_in(transfer));
   }
   return Post::posted;
@@ -86,7 +87,7 @@ Post BulkMover::receive(const BulkReceive& bulk) {
                           std::memory_order_release);  // with acquire in send(), and in copy_piece() of who was before
   transfers_.push_back({.place = &place,
                         .buffer = segment_.buffer(self_, bulk.slot.value()),
-                        .direction = Direction::received,
+                        .direction = TransferDirection::received,
                         .peer = bulk.from.value(),
                         .number = number,
                         .ours = bulk.buffer.data(),
@@ -107,7 +108,7 @@ void BulkMover::progress(std::vector<BulkDone>& done) {
     copied += now.bytes;
     if (now.is_over) {
       done.push_back({transfer.direction, transfer.cookie});
-      send_count_ -= transfer.direction == Direction::sent ? 1 : 0;
+      send_count_ -= transfer.direction == TransferDirection::sent ? 1 : 0;
       transfer.place = nullptr;
     }
   }
@@ -125,7 +126,7 @@ BulkMover::Step BulkMover::step(Transfer& transfer) {
   if (settings_.single_copy == SingleCopy::automatic) {
     return copy_piece(transfer);
   }
-  return transfer.direction == Direction::sent ? put_in(transfer) : take_out(transfer);
+  return transfer.direction == TransferDirection::sent ? put_in(transfer) : take_out(transfer);
 }
 
 BulkMover::Step BulkMover::copy_piece(Transfer& transfer) {
@@ -150,7 +151,7 @@ BulkMover::Step BulkMover::copy_piece(Transfer& transfer) {
       return {.is_over = Word{place.moved}.load(std::memory_order_acquire) == transfer.bytes};
     }
   } while (!word.compare_exchange_weak(claim, claim + 1, std::memory_order_acq_rel, std::memory_order_acquire));
-  if (transfer.direction == Direction::received) {
+  if (transfer.direction == TransferDirection::received) {
     transfer.theirs = place.data;
   }
   const std::size_t bytes = std::min(piece_size, transfer.bytes - begin);
@@ -168,9 +169,9 @@ void BulkMover::require_not_given_up(const Transfer& transfer, std::uint64_t cla
 void BulkMover::copy(const Transfer& transfer, std::size_t begin, std::size_t bytes) {
   std::byte* const ours = transfer.ours + begin;
   const std::uint64_t theirs = transfer.theirs + begin;
-  const bool is_sent = transfer.direction == Direction::sent;
+  const bool is_sent = transfer.direction == TransferDirection::sent;
   if (peers_.is_in_this_process(transfer.peer)) {
-    auto* const there = reinterpret_cast<std::byte*>(theirs);  // NOLINT(performance-no-int-to-ptr): told as a number
+    auto* const there = reinterpret_cast<std::byte*>(theirs);  // NOLINT(performance-no-int-to-ptr): sent as a number
     std::memcpy(is_sent ? there : ours, is_sent ? ours : there, bytes);
     return;
   }
@@ -236,9 +237,9 @@ void BulkMover::wait_for(const Transfer& transfer) {
   if (!peers_.has_left(transfer.peer)) {
     return;
   }
-  // Asked after it has left, so that what it did before is seen.
+  // Read after `has_left`, so that what the peer did before is visible.
   const std::uint64_t claim = Word{transfer.place->claim}.load(std::memory_order_acquire);
-  if (transfer.direction == Direction::received &&
+  if (transfer.direction == TransferDirection::received &&
       claim == BulkPlace::claim_of(transfer.number, BulkPlace::awaits_sender)) {
     peers_.fail(transfer.peer, "it has ended its driver before it sent the bulk data that was asked of it");
   }
@@ -268,7 +269,7 @@ void BulkMover::withdraw(const Transfer& transfer) noexcept {
 
 void BulkMover::close() noexcept {
   for (const Transfer& transfer : transfers_) {
-    if (!(transfer.direction == Direction::sent && transfer.moved == transfer.bytes)) {
+    if (!(transfer.direction == TransferDirection::sent && transfer.moved == transfer.bytes)) {
       withdraw(transfer);
     }
   }

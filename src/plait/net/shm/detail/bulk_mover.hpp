@@ -25,7 +25,7 @@ class BulkMover {
 
   [[nodiscard]] Post send(const BulkSend& bulk);
   [[nodiscard]] Post receive(const BulkReceive& bulk);
-  /// Copies at most about `piece_bytes_max`, and appends what has ended to `done`. Throws as `ShmDriver`.
+  /// Copies at most about `piece_bytes_max`, and appends what has ended to `done`. Throws as the driver.
   void progress(std::vector<BulkDone>& done);
   [[nodiscard]] bool is_active() const noexcept { return !transfers_.empty(); }
   [[nodiscard]] bool is_sending() const noexcept { return send_count_ > 0; }
@@ -37,7 +37,7 @@ class BulkMover {
   struct Transfer {
     BulkPlace* place = nullptr;
     std::byte* buffer = nullptr;  ///< In the segment; used without single copy.
-    Direction direction = Direction::sent;
+    TransferDirection direction = TransferDirection::sent;
     std::uint32_t peer = 0;
     std::uint32_t number = 0;  ///< Of those in this place.
     std::byte* ours = nullptr;

@@ -12,13 +12,13 @@ namespace plait::net::detail::shm {
 /// A place for bulk data of one receiver, of which each slot has one. Two lines: what is set once for each transfer,
 /// and what both sides count in.
 ///
-/// With single copy both sides copy pieces, whoever polls: `claim` holds the number of the transfer in this place in
-/// its upper half and the next piece to be copied in the lower one, or what is said below. Taking a piece is one
+/// With single copy both sides copy pieces when they poll: `claim` holds the number of the transfer in this place in
+/// its upper half and the next piece to be copied in the lower one, or a value below. Taking a piece is one
 /// compare-and-exchange, which fails for a transfer that is over. Through a buffer, the sender counts what it has put
 /// in, the receiver what it has taken out.
 struct BulkPlace {
   static constexpr std::uint32_t awaits_sender = 0xffffffff;
-  static constexpr std::uint32_t given_up = 0xfffffffe;  ///< By a side that has left.
+  static constexpr std::uint32_t given_up = 0xfffffffe;  ///< By a side that has ended.
 
   std::uint32_t from;
   std::uint32_t reserved;
@@ -54,7 +54,7 @@ struct Layout {
   // The counter of who has the mapping, alone in its line.
   static constexpr std::size_t head_bytes = 2 * line_bytes;
 
-  /// For each rank: a line that says whether it has left, and one bit for each rank that has written to it.
+  /// For each rank: a line with whether it has ended, and one bit for each rank that has written to it.
   [[nodiscard]] std::size_t rank_bytes() const {
     return 2 * line_bytes + round_up((rank_count + 7) / 8, 2 * line_bytes);
   }

@@ -67,31 +67,8 @@ std::vector<T> exchange_values(const Exchange& exchange, const T& mine, std::uin
   return values;
 }
 
-/// What a rank tells of one step: empty when it went well. Trouble of one is trouble of all, in the same words.
-class Verdict {
- public:
-  void object(const std::string& sentence) {
-    if (sentence_[0] == '\0') {
-      sentence.copy(sentence_.data(), sentence_.size() - 1);
-    }
-  }
-  void throw_trouble() const {
-    if (sentence_[0] != '\0') {
-      throw Error{ErrorCode::io, fmt::format("shm driver: {}", sentence_.data())};
-    }
-  }
-  bool may_copy = false;
-
- private:
-  std::array<char, 400> sentence_{};
-};
-
-std::vector<Verdict> agree(const Exchange& exchange, const Verdict& mine, std::uint32_t rank_count) {
-  std::vector<Verdict> all = exchange_values(exchange, mine, rank_count);
-  for (const Verdict& verdict : all) {
-    verdict.throw_trouble();
-  }
-  return all;
+[[noreturn]] void refuse(const std::string& sentence) {
+  throw Error{ErrorCode::io, "shm driver: " + sentence};
 }
 
 /// Reads a word of each peer and writes it back, which is what bulk data will need.
@@ -106,11 +83,10 @@ bool may_copy_with_all(const std::vector<Hello>& hellos, std::uint32_t self) {
   });
 }
 
-Verdict look_at(const std::vector<Hello>& hellos, std::uint32_t self, SingleCopy wanted) {
-  Verdict verdict;
+void throw_unless_all_are_here(const std::vector<Hello>& hellos, std::uint32_t self) {
   for (std::uint32_t rank = 0; rank < hellos.size(); ++rank) {
     if (is_gone(hellos[rank].process)) {
-      verdict.object(
+      refuse(
           fmt::format("rank {} sees no process {}, which is rank {}: ranks in different containers cannot share "
                       "memory; use the mpi driver",
                       self,
@@ -118,13 +94,9 @@ Verdict look_at(const std::vector<Hello>& hellos, std::uint32_t self, SingleCopy
                       rank));
     }
   }
-  if (wanted == SingleCopy::automatic) {
-    verdict.may_copy = may_copy_with_all(hellos, self);
-  }
-  return verdict;
 }
 
-/// Nobody else can guess it, and so put a segment of his own in its place.
+/// Cannot be guessed by others, who could put a segment of their own in its place.
 std::string new_name() {
   std::array<std::uint64_t, 2> chance{};
   if (::getrandom(chance.data(), sizeof chance, 0) != static_cast<ssize_t>(sizeof chance)) {
@@ -138,8 +110,6 @@ struct Name {
   explicit Name(std::string given) : text{std::move(given)} {}
   Name(const Name&) = delete;
   Name& operator=(const Name&) = delete;
-  Name(Name&&) = delete;
-  Name& operator=(Name&&) = delete;
   ~Name() {
     if (!text.empty()) {
       ::shm_unlink(text.c_str());
@@ -171,32 +141,30 @@ std::byte* map(int file, std::size_t bytes) {
   return start == MAP_FAILED ? nullptr : static_cast<std::byte*>(start);
 }
 
-/// A new segment under `name`, all of it allocated: memory that is missing is told now, and not by a signal later.
-std::byte* create(const std::string& name, const Layout& layout, Verdict& verdict) {
+/// A new segment under `name`, all of it allocated: missing memory is reported now, not by a signal later.
+std::byte* create(const std::string& name, const Layout& layout) {
   const int file = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (file < 0) {
-    verdict.object(fmt::format("shared memory cannot be made: {}", system_words(errno)));
-    return nullptr;
+    refuse(fmt::format("shared memory cannot be made: {}", system_words(errno)));
   }
   const std::size_t bytes = layout.total_bytes();
   const int code = ::posix_fallocate(file, 0, static_cast<off_t>(bytes));
   if (code != 0) {
     ::close(file);
-    verdict.object(no_room(code, bytes, layout.rank_count));
-    return nullptr;
+    refuse(no_room(code, bytes, layout.rank_count));
   }
   std::byte* const start = map(file, bytes);
   if (start == nullptr) {
-    verdict.object(no_room(errno, bytes, layout.rank_count));
+    refuse(no_room(errno, bytes, layout.rank_count));
   }
   return start;
 }
 
-std::byte* open(const char* name, std::size_t bytes, Verdict& verdict) {
+std::byte* open(const char* name, std::size_t bytes) {
   const int file = ::shm_open(name, O_RDWR | O_CLOEXEC, 0);
   std::byte* const start = file < 0 ? nullptr : map(file, bytes);
   if (start == nullptr) {
-    verdict.object(
+    refuse(
         fmt::format("a rank cannot open the memory of rank 0: {}; ranks in different containers cannot "
                     "share memory: use the mpi driver",
                     system_words(errno)));
@@ -212,28 +180,30 @@ Mapping map_on_all(std::uint32_t self,
   const auto rank_count = static_cast<std::uint32_t>(hellos.size());
   const std::size_t bytes = layout.total_bytes();
   Name name{self == 0 ? new_name() : ""};
-  Verdict verdict;
   Place place;
   Mapping mapping;
-  if (self == 0) {
-    if (std::byte* const start = create(name.text, layout, verdict)) {
+  agree(exchange, [&] {
+    if (self == 0) {
+      std::byte* const start = create(name.text, layout);
       const auto users = std::ranges::count(hellos, hellos[0].process, &Hello::process);
       Segment{start, layout}.user_count().store(static_cast<std::uint64_t>(users), std::memory_order_relaxed);
       mapping = {start, bytes, Mapping::Users::counted};
       place.start = std::bit_cast<std::uintptr_t>(start);
+      name.text.copy(place.name.data(), place.name.size() - 1);
     }
-    name.text.copy(place.name.data(), place.name.size() - 1);
-  }
+  });
   place = exchange_values(exchange, place, rank_count)[0];
-  if (self != 0 && place.start != 0) {
-    // NOLINTBEGIN(performance-no-int-to-ptr): told as a number
-    // Ranks of one process share one mapping: the thread sanitizer, for one, knows addresses and not what is behind.
-    mapping = hellos[self].process == hellos[0].process
-                  ? Mapping{reinterpret_cast<std::byte*>(place.start), bytes, Mapping::Users::counted}
-                  : Mapping{open(place.name.data(), bytes, verdict), bytes, Mapping::Users::one};
-    // NOLINTEND(performance-no-int-to-ptr)
-  }
-  agree(exchange, verdict, rank_count);
+  agree(exchange, [&] {
+    if (self != 0) {
+      // NOLINTBEGIN(performance-no-int-to-ptr): sent as a number
+      // Ranks of one process share one mapping: the thread sanitizer, for one, knows addresses, not what is behind
+      // them.
+      mapping = hellos[self].process == hellos[0].process
+                    ? Mapping{reinterpret_cast<std::byte*>(place.start), bytes, Mapping::Users::counted}
+                    : Mapping{open(place.name.data(), bytes), bytes, Mapping::Users::one};
+      // NOLINTEND(performance-no-int-to-ptr)
+    }
+  });
   return mapping;
 }
 
@@ -253,7 +223,7 @@ Mapping::~Mapping() {
   if (start_ == nullptr) {
     return;
   }
-  // acq_rel: whoever unmaps comes after all that the others did.
+  // acq_rel: the unmapping follows all accesses of the others.
   if (users_ == Users::one || Segment{start_, {}}.user_count().fetch_sub(1, std::memory_order_acq_rel) == 1) {
     ::munmap(start_, bytes_);
   }
@@ -291,9 +261,11 @@ Meeting meet(Rank self, std::uint32_t rank_count, const Exchange& exchange, cons
     }
     meeting.processes.push_back(hello.process);
   }
-  // Nobody leaves, and so frees its marks, before all have tried: that is when all have given their verdict.
-  const std::vector<Verdict> verdicts = agree(exchange, look_at(hellos, self.value(), options.single_copy), rank_count);
-  const bool may_copy = std::ranges::all_of(verdicts, &Verdict::may_copy);
+  agree(exchange, [&] { throw_unless_all_are_here(hellos, self.value()); });
+  // A rank frees its marks only after the exchange that follows the tries of all.
+  const bool i_may = options.single_copy == SingleCopy::automatic && may_copy_with_all(hellos, self.value());
+  const std::vector<std::uint8_t> answers = exchange_values(exchange, std::uint8_t{i_may}, rank_count);
+  const bool may_copy = std::ranges::count(answers, 0) == 0;
   meeting.single_copy = may_copy ? SingleCopy::automatic : SingleCopy::never;
   meeting.layout.buffer_bytes = may_copy ? 0 : options.bounce_bytes;
   meeting.mapping = map_on_all(self.value(), hellos, exchange, meeting.layout);

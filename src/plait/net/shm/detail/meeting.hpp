@@ -44,8 +44,8 @@ struct Meeting {
 /// Without buffers for bulk data.
 [[nodiscard]] Layout layout_for(std::uint32_t rank_count, const ShmOptions& options);
 
-/// Finds out whether all ranks can see each other, makes the segment and maps it on all. As the constructor of
-/// `ShmDriver`: collective, and throws on all ranks or on none.
+/// Finds out whether all ranks can see each other, makes the segment and maps it on all. As
+/// `make_shm_driver`: collective, and throws on all ranks or on none.
 [[nodiscard]] Meeting meet(Rank self, std::uint32_t rank_count, const Exchange& exchange, const ShmOptions& options);
 
 }  // namespace plait::net::detail::shm

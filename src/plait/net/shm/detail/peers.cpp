@@ -11,7 +11,7 @@
 namespace plait::net::detail::shm {
 namespace {
 
-constexpr std::uint32_t looked_at_once_max = 4;
+constexpr std::uint32_t checked_at_once_max = 4;
 
 }  // namespace
 
@@ -20,8 +20,8 @@ Peers::Peers(const Segment& segment, std::uint32_t self, std::vector<ProcessId> 
       self_{self},
       processes_{std::move(processes)},
       settings_{std::move(settings)},
-      last_look_{settings_.clock->now()},
-      last_look_at_one_{last_look_} {}
+      last_check_{settings_.clock->now()},
+      last_check_of_one_{last_check_} {}
 
 void Peers::fail(std::uint32_t rank, const char* what) const {
   const std::uint32_t called = settings_.called.empty() ? rank : settings_.called[rank].value();
@@ -35,20 +35,20 @@ bool Peers::has_gone(std::uint32_t rank) const {
 }
 
 void Peers::require_alive(std::uint32_t rank) const {
-  // In this order: a process that ends in good order says so first.
+  // In this order: a process that ends regularly gives notice first.
   if (has_gone(rank) && !has_left(rank)) {
-    fail(rank, "the process has ended without a word; its own output may tell why");
+    fail(rank, "the process has ended without notice; its own output may show why");
   }
 }
 
 void Peers::watch() {
   const nanoseconds now = settings_.clock->now();
-  if (now - last_look_ < settings_.interval) {
+  if (now - last_check_ < settings_.interval) {
     return;
   }
-  last_look_ = now;
+  last_check_ = now;
   const auto count = static_cast<std::uint32_t>(processes_.size());
-  for (std::uint32_t looked = 0; looked < std::min(looked_at_once_max, count); ++looked) {
+  for (std::uint32_t checked = 0; checked < std::min(checked_at_once_max, count); ++checked) {
     next_ = next_ + 1 < count ? next_ + 1 : 0;
     require_alive(next_);
   }
@@ -56,8 +56,8 @@ void Peers::watch() {
 
 void Peers::watch(std::uint32_t rank) {
   const nanoseconds now = settings_.clock->now();
-  if (now - last_look_at_one_ >= settings_.interval) {
-    last_look_at_one_ = now;
+  if (now - last_check_of_one_ >= settings_.interval) {
+    last_check_of_one_ = now;
     require_alive(rank);
   }
 }

@@ -11,11 +11,11 @@
 
 namespace plait::net::detail::shm {
 
-/// The processes of the other ranks: whether they still live, and what is said when they do not.
+/// The processes of the other ranks: whether they still live, and the error when they do not.
 class Peers {
  public:
   struct Settings {
-    nanoseconds interval{0};       ///< Between two looks.
+    nanoseconds interval{0};       ///< Between two checks.
     std::vector<Rank> called;      ///< As `ShmOptions::called`.
     const Clock* clock = nullptr;  ///< Borrowed.
   };
@@ -28,16 +28,16 @@ class Peers {
   [[nodiscard]] bool has_left(std::uint32_t rank) const {
     return segment_.has_left(rank).load(std::memory_order_acquire) != 0;  // with release in leave()
   }
-  /// Tells the others that this rank's driver has ended.
+  /// Notifies the others that this rank's driver has ended.
   void leave() noexcept { segment_.has_left(self_).store(1, std::memory_order_release); }  // with acquire above
 
   /// Throws `Error` with `network` and the rank.
   [[noreturn]] void fail(std::uint32_t rank, const char* what) const;
 
-  /// Looks at a few processes, if the last look was long ago; the others' turn is next. Throws when one has gone. Cost:
-  /// a reading of the clock, seldom some 40 us.
+  /// Checks a few processes in turn, if the last check was long ago. Throws when one has ended. Cost: a reading of the
+  /// clock, rarely some 40 us.
   void watch();
-  /// Looks at one peer, whom we wait for, if the last such look was long ago. Throws as `watch`.
+  /// Checks one peer, for which this rank waits, if the last such check was long ago. Throws as `watch`.
   void watch(std::uint32_t rank);
   [[nodiscard]] bool has_gone(std::uint32_t rank) const;
 
@@ -48,8 +48,8 @@ class Peers {
   std::uint32_t self_;
   std::vector<ProcessId> processes_;
   Settings settings_;
-  nanoseconds last_look_;
-  nanoseconds last_look_at_one_;
+  nanoseconds last_check_;
+  nanoseconds last_check_of_one_;
   std::uint32_t next_ = 0;
 };
 

@@ -17,7 +17,7 @@
 namespace plait::net::detail::shm {
 namespace {
 
-/// The first bytes of a file; nothing when it cannot be opened, with `errno` telling why.
+/// The first bytes of a file; nothing when it cannot be opened, with the reason in `errno`.
 std::optional<std::string> head_of(const char* path) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC);
   if (file < 0) {
@@ -74,7 +74,7 @@ int move_all(std::uint64_t theirs, std::span<const std::byte> ours, Move move) n
   std::size_t moved = 0;
   while (moved < ours.size()) {
     const iovec here{const_cast<std::byte*>(ours.data()) + moved, ours.size() - moved};
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): told as a number
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): sent as a number
     const iovec there{reinterpret_cast<void*>(theirs + moved), ours.size() - moved};
     const ssize_t now = move(here, there);
     if (now < 0 && errno != EINTR) {

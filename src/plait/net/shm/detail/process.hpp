@@ -12,7 +12,7 @@ namespace plait::net::detail::shm {
 /// names one process.
 struct ProcessId {
   std::int32_t number = 0;
-  std::uint64_t started = 0;  ///< In ticks since the machine has started, as /proc tells it.
+  std::uint64_t started = 0;  ///< In ticks since the machine has started, as in /proc.
 
   friend bool operator==(const ProcessId&, const ProcessId&) = default;
 };

@@ -20,10 +20,10 @@ inline constexpr std::size_t line_bytes = 64;
 /// A ring of records from one sender to one receiver, in memory that both see: a line with how far the receiver has
 /// read, then `capacity` bytes.
 ///
-/// A record is a word with its size, then its bytes; it starts on a cache line. A size of 0 says that there is nothing
+/// A record is a word with its size, then its bytes; it starts on a cache line. A size of 0 means that there is nothing
 /// yet. So the receiver learns of a record from the line that holds its data, and a short one costs one line's way from
-/// core to core. The sender clears the word after a record before it shows the record: what the receiver looks at next
-/// is never what an earlier lap has left there.
+/// core to core. The sender clears the word after a record before it shows the record: what the receiver reads next
+/// is never the rest of an earlier lap.
 struct RingMemory {
   static constexpr std::size_t head_bytes = 2 * line_bytes;  // two lines: processors fetch them in pairs
 
@@ -51,8 +51,8 @@ struct RingMemory {
   }
 };
 
-/// Whether others must learn of a record in another way than by looking at the ring.
-enum class Showing : std::uint8_t { looked_at, flagged };
+/// How the receiver learns of a record: it polls the ring, or the sender also raises a flag.
+enum class Showing : std::uint8_t { polled, flagged };
 
 /// The sender's end. One thread.
 class RingWriter {
@@ -60,7 +60,7 @@ class RingWriter {
   RingWriter() = default;
   explicit RingWriter(const RingMemory& memory) : memory_{memory} {}
 
-  /// False when there is no room; looks at how far the receiver is only when what it knew was not enough.
+  /// False when there is no room; reads how far the receiver is only when the last known value is not enough.
   template <Showing showing>
   [[nodiscard]] bool put(const Packet& packet) {
     const std::size_t record = RingMemory::record_bytes(packet.size());
@@ -75,22 +75,17 @@ class RingWriter {
                                    showing == Showing::flagged ? std::memory_order_seq_cst : std::memory_order_release);
     offset_ = next;
     written_ += record;
-    // The line after the next: the one that the next short record clears; owned in time it delays nobody.
+    // The line after the next: the one that the next short record clears; owned in time, it delays no one.
     __builtin_prefetch(memory_.start + RingMemory::head_bytes + memory_.wrapped(next + line_bytes), 1);
     return true;
   }
 
   /// Whether a record of `size` bytes would have room now.
   [[nodiscard]] bool has_room(std::size_t size) { return has_room_now(RingMemory::record_bytes(size)); }
-  /// Whether the receiver has read all.
-  [[nodiscard]] bool is_read() {
-    read_ = memory_.bytes_read().load(std::memory_order_acquire);
-    return read_ == written_;
-  }
 
  private:
   bool has_room_now(std::size_t record) {
-    read_ = memory_.bytes_read().load(std::memory_order_acquire);  // with release in RingReader::tell()
+    read_ = memory_.bytes_read().load(std::memory_order_acquire);  // with release in RingReader::publish()
     return written_ - read_ + record + line_bytes <= memory_.capacity;
   }
 
@@ -114,7 +109,7 @@ class RingWriter {
 class RingReader {
  public:
   RingReader() = default;
-  explicit RingReader(const RingMemory& memory) : memory_{memory}, tell_every_{memory.capacity / 8} {}
+  explicit RingReader(const RingMemory& memory) : memory_{memory}, publish_every_{memory.capacity / 8} {}
 
   /// Of the oldest record; 0 when there is none, and then the sender knows that all were read.
   template <Showing showing>
@@ -122,8 +117,8 @@ class RingReader {
     // With release in RingWriter::put(); seq_cst so that it cannot overtake the clearing of the flags.
     const std::size_t size = memory_.size_at(offset_).load(showing == Showing::flagged ? std::memory_order_seq_cst
                                                                                        : std::memory_order_acquire);
-    if (size == 0 && read_ != told_) {
-      tell();
+    if (size == 0 && read_ != published_) {
+      publish();
     }
     return size;
   }
@@ -141,22 +136,22 @@ class RingReader {
     const std::size_t record = RingMemory::record_bytes(size);
     offset_ = memory_.wrapped(offset_ + record);
     read_ += record;
-    if (read_ - told_ >= tell_every_) {
-      tell();
+    if (read_ - published_ >= publish_every_) {
+      publish();
     }
   }
 
  private:
-  void tell() {
+  void publish() {
     memory_.bytes_read().store(read_, std::memory_order_release);  // with acquire in RingWriter::has_room_now()
-    told_ = read_;
+    published_ = read_;
   }
 
   RingMemory memory_;
   std::size_t offset_ = 0;
-  std::size_t tell_every_ = 0;  ///< In bytes: each telling takes a line away from the sender.
+  std::size_t publish_every_ = 0;  ///< In bytes: each publication takes a line away from the sender.
   std::uint64_t read_ = 0;
-  std::uint64_t told_ = 0;
+  std::uint64_t published_ = 0;
 };
 
 }  // namespace plait::net::detail::shm
