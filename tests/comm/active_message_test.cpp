@@ -10,7 +10,7 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::active_message_test {
 namespace {
 
 using test::LoopbackRanks;
@@ -79,7 +79,7 @@ TEST(ActiveMessage, claims_the_same_handlers_on_every_rank_beside_those_of_the_p
   const std::array<HandlerId, 2> second{ranks[1].claim_handler(), ranks[1].claim_handler()};
   EXPECT_EQ(first, second);
   EXPECT_NE(first[0], first[1]);
-  EXPECT_FALSE(ranks[1].has_handlers());
+  EXPECT_FALSE(ranks[1].activity().has_handlers());
   std::array<Bytes, 2> received;
   std::uint64_t program = 0;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -88,7 +88,7 @@ TEST(ActiveMessage, claims_the_same_handlers_on_every_rank_beside_those_of_the_p
     });
   }
   on<Migrant>(ranks[1], [&](Rank, const Migrant& migrant) { program = migrant.number; });
-  EXPECT_TRUE(ranks[1].has_handlers());
+  EXPECT_TRUE(ranks[1].activity().has_handlers());
   ranks[0].post(Rank{1}, first[0], pattern(100'000, 1));  // longer than a packet
   ranks[0].post(Rank{1}, first[1], pattern(10, 2));
   post(ranks[0], Rank{1}, Migrant{7, 0});
@@ -107,7 +107,7 @@ TEST(ActiveMessage, is_refused_when_its_handler_has_been_taken_off) {
   ranks[1].on(taken_off, [&](const ActiveMessage&) { ++calls; });
   ranks[1].on(kept, [&](const ActiveMessage&) { ++calls; });
   ranks[1].off(taken_off);
-  ranks[1].off(HandlerId{17});  // that nobody has set
+  ranks[1].off(HandlerId{17});  // which has no handler
   ranks[0].post(Rank{1}, kept, {});
   ranks.until([&] { return calls == 1; });
   EXPECT_NE(ranks[1].claim_handler(), taken_off) << "its id is not given again";
@@ -118,4 +118,4 @@ TEST(ActiveMessage, is_refused_when_its_handler_has_been_taken_off) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::active_message_test

@@ -7,7 +7,7 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::completion_queue_test {
 namespace {
 
 using test::LoopbackRanks;
@@ -36,4 +36,4 @@ TEST(CompletionQueue, names_each_operation_once_when_it_is_complete) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::completion_queue_test

@@ -7,7 +7,7 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::coroutine_test {
 namespace {
 
 using test::LoopbackRanks;
@@ -60,4 +60,4 @@ TEST(Coroutine, ends_with_the_error_of_what_it_awaited) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::coroutine_test

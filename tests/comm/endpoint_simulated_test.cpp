@@ -14,7 +14,7 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::endpoint_simulated_test {
 namespace {
 
 constexpr std::uint32_t rank_count = 4;
@@ -46,8 +46,8 @@ class SimulatedTraffic {
                                   .packing = std::array{"immediate", "aggregate", "priority"}[below(3)],
                                   .packet_memory_bytes_max = below(100'000),
                                   .unexpected_bytes_max = below(20'000),
-                                  .piece_bytes = 500 + below(30'000),
-                                  .pieces_in_flight = 1 + below(3)};
+                                  .segment_bytes = 500 + below(30'000),
+                                  .segments_in_flight = 1 + below(3)};
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
       drivers_.push_back(network_->driver(Rank{rank}));
       recorders_.push_back(std::make_unique<trace::Recorder>(drivers_.back()->clock()));
@@ -71,7 +71,7 @@ class SimulatedTraffic {
         }
       }
     } catch (const Error&) {
-      // A rank that has learnt of a failure refuses further work: fine, as long as it says so.
+      // A rank that has learnt of a failure refuses further work: fine, as long as it throws.
     }
     // Every turn either moves time or makes progress; 10 000 000 ns are far beyond what the traffic takes.
     for (int turns = 0; turns < 200'000 && turn(); ++turns) {
@@ -200,4 +200,4 @@ TEST_P(Simulated, traffic_ends_with_a_clean_error_or_rightly_when_a_rank_dies) {
 INSTANTIATE_TEST_SUITE_P(Seeds, Simulated, testing::Range(0U, 20U));
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::endpoint_simulated_test

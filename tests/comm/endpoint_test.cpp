@@ -15,7 +15,7 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::endpoint_test {
 namespace {
 
 using test::LoopbackRanks;
@@ -232,7 +232,7 @@ TEST_P(RandomTraffic, is_received_once_whole_and_in_order) {
   for (unsigned i = 0; i < count; ++i) {
     const Rank from{below(rank_count)};
     const Rank to{below(rank_count)};
-    // The first bytes name the message, so that any receive can tell what it got.
+    // The first bytes name the message, so that any receive can identify it.
     Bytes data = pattern(4 + (below(4) == 0 ? below(60'000) : below(200)), i);
     std::memcpy(data.data(), &i, sizeof i);
     Sent& one = sent.emplace_back(Sent{std::move(data), {}});
@@ -309,7 +309,7 @@ TEST(Endpoint, drops_a_claimed_message_with_its_holder) {
 
 TEST(Endpoint, tells_of_a_message_that_is_longer_than_memory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "a sanitizer ends the program when it is asked for so much memory";
+  GTEST_SKIP() << "a sanitizer ends a program that allocates so much memory";
 #endif
   // Memory that is reserved, not taken: the receiver cannot have as much again.
   constexpr std::size_t huge = std::size_t{1} << 46U;
@@ -362,7 +362,7 @@ TEST(Endpoint, takes_tags_beyond_those_of_any_mpi) {
 }
 
 TEST(Endpoint, moves_the_most_urgent_of_several_long_messages_first) {
-  LoopbackRanks ranks{2, {.piece_bytes = 10'000, .pieces_in_flight = 1}, {.bulk_slot_count = 1}};
+  LoopbackRanks ranks{2, {.segment_bytes = 10'000, .segments_in_flight = 1}, {.bulk_slot_count = 1}};
   const Bytes data = pattern(200'000, 1);
   std::vector<int> order;
   std::array<Bytes, 3> buffers;
@@ -456,7 +456,7 @@ TEST(Endpoint, keeps_everybody_out_of_the_network_while_it_is_held) {
   ranks.until([&] { return receive.is_complete(); });
 }
 
-/// More messages than may be under way, and one that nobody asks for.
+/// More messages than may be under way, and one that is never received.
 TEST(Endpoint, leaves_nothing_behind_that_needs_it_after_a_flush) {
   constexpr std::size_t message_count = 3000;
   LoopbackRanks ranks{2};
@@ -546,4 +546,4 @@ TEST(Endpoint, serves_several_threads_of_each_rank_at_once) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::endpoint_test

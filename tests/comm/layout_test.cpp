@@ -7,7 +7,7 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::layout_test {
 namespace {
 
 using test::LoopbackRanks;
@@ -91,7 +91,7 @@ class Message : public testing::TestWithParam<Cut> {};
 
 TEST_P(Message, travels_between_memory_that_is_cut_differently) {
   std::mt19937 random{7};
-  LoopbackRanks ranks{2, {.piece_bytes = 10'000}};
+  LoopbackRanks ranks{2, {.segment_bytes = 10'000}};
   for (int round = 0; round < 10; ++round) {
     Bytes from = pattern(GetParam().memory_bytes, static_cast<unsigned>(round));
     const auto sent_blocks = random_blocks(from, random, GetParam().block_max);
@@ -116,4 +116,4 @@ TEST_P(Message, travels_between_memory_that_is_cut_differently) {
 INSTANTIATE_TEST_SUITE_P(ShortAndLong, Message, testing::Values(Cut{300, 20}, Cut{100'000, 900}, Cut{100'000, 30'000}));
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::layout_test

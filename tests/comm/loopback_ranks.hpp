@@ -34,7 +34,7 @@ class LoopbackRanks {
   void until(Done is_done) {
     for (int rounds = 0; !is_done(); ++rounds) {
       if (rounds > 1'000'000) {
-        throw std::runtime_error{"no end: " + std::to_string(endpoints_[0]->outstanding_count()) +
+        throw std::runtime_error{"no end: " + std::to_string(endpoints_[0]->activity().outstanding_count()) +
                                  " operations left on rank 0"};
       }
       progress();
@@ -55,7 +55,7 @@ class LoopbackRanks {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
 };
 
-/// `size` bytes that tell where they come from and where they stand.
+/// `size` bytes that depend on their source and their place.
 inline Bytes pattern(std::size_t size, unsigned seed) {
   Bytes bytes(size);
   for (std::size_t i = 0; i < size; ++i) {

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::comm {
+namespace plait::comm::matching_test {
 namespace {
 
 bool fits(const Envelope& receive, const Envelope& message) {
@@ -57,12 +57,21 @@ class LinearMatcher {
 
   bool cancel(PostedReceive& receive) { return std::erase(posted_, &receive) == 1; }
 
+ private:
   std::deque<PostedReceive*> posted_;
   std::deque<UnexpectedMessage*> unexpected_;
 };
 
 Envelope envelope(unsigned source, std::uint64_t tag, unsigned comm = 0) {
   return {CommId{comm}, Rank{source}, Tag{tag}};
+}
+
+PostedReceive* arrive(Matcher& matcher, UnexpectedMessage& message) {
+  PostedReceive* const receive = matcher.match(message.envelope);
+  if (receive == nullptr) {
+    matcher.keep(message);
+  }
+  return receive;
 }
 
 TEST(Matcher, gives_a_message_to_the_receive_that_was_posted_first_whatever_its_class) {
@@ -73,26 +82,26 @@ TEST(Matcher, gives_a_message_to_the_receive_that_was_posted_first_whatever_its_
   ASSERT_EQ(matcher.post(exact), nullptr);
   UnexpectedMessage first{.envelope = envelope(1, 7)};
   UnexpectedMessage second{.envelope = envelope(1, 7)};
-  EXPECT_EQ(matcher.arrive(first), &any);
-  EXPECT_EQ(matcher.arrive(second), &exact);
+  EXPECT_EQ(arrive(matcher, first), &any);
+  EXPECT_EQ(arrive(matcher, second), &exact);
 }
 
 TEST(Matcher, takes_an_unexpected_message_out_of_all_classes) {
   Matcher matcher;
   UnexpectedMessage message{.envelope = envelope(1, 7)};
-  ASSERT_EQ(matcher.arrive(message), nullptr);
+  ASSERT_EQ(arrive(matcher, message), nullptr);
   PostedReceive exact{.envelope = envelope(1, 7)};
   EXPECT_EQ(matcher.post(exact), &message);
-  for (const Envelope wild :
+  for (const Envelope wildcard :
        {Envelope{world, any_source, Tag{7}}, Envelope{world, Rank{1}, any_tag}, Envelope{world, any_source, any_tag}}) {
-    EXPECT_EQ(matcher.probe(wild), nullptr);
+    EXPECT_EQ(matcher.probe(wildcard), nullptr);
   }
 }
 
 TEST(Matcher, keeps_communicators_apart) {
   Matcher matcher;
   UnexpectedMessage message{.envelope = envelope(1, 7, 2)};
-  ASSERT_EQ(matcher.arrive(message), nullptr);
+  ASSERT_EQ(arrive(matcher, message), nullptr);
   PostedReceive other{.envelope = {CommId{3}, any_source, any_tag}};
   EXPECT_EQ(matcher.post(other), nullptr);
   PostedReceive same{.envelope = {CommId{2}, any_source, any_tag}};
@@ -103,7 +112,7 @@ TEST(Matcher, frees_its_bins_when_nothing_is_outstanding) {
   Matcher matcher;
   for (std::uint64_t tag = 0; tag < 1000; ++tag) {
     UnexpectedMessage message{.envelope = envelope(1, tag)};
-    ASSERT_EQ(matcher.arrive(message), nullptr);
+    ASSERT_EQ(arrive(matcher, message), nullptr);
     PostedReceive receive{.envelope = {world, Rank{1}, any_tag}};
     ASSERT_EQ(matcher.post(receive), &message);
     PostedReceive cancelled{.envelope = envelope(2, tag)};
@@ -118,7 +127,7 @@ TEST(Matcher, a_matched_receive_cannot_be_cancelled) {
   PostedReceive receive{.envelope = envelope(1, 7)};
   ASSERT_EQ(matcher.post(receive), nullptr);
   UnexpectedMessage message{.envelope = envelope(1, 7)};
-  ASSERT_EQ(matcher.arrive(message), &receive);
+  ASSERT_EQ(arrive(matcher, message), &receive);
   EXPECT_FALSE(matcher.cancel(receive));
 }
 
@@ -144,7 +153,7 @@ TEST_P(RandomOperations, agree_with_the_linear_matcher) {
       const auto& [a, b] = messages.emplace_back(std::make_unique<UnexpectedMessage>(UnexpectedMessage{.envelope = e}),
                                                  std::make_unique<UnexpectedMessage>(UnexpectedMessage{.envelope = e}));
       number[a.get()] = number[b.get()] = next++;
-      ASSERT_EQ(number_of(matcher.arrive(*a)), number_of(linear.arrive(*b)));
+      ASSERT_EQ(number_of(arrive(matcher, *a)), number_of(linear.arrive(*b)));
       continue;
     }
     e.source = below(3) == 0 ? any_source : e.source;
@@ -163,12 +172,10 @@ TEST_P(RandomOperations, agree_with_the_linear_matcher) {
       const auto& [a, b] = receives[below(static_cast<unsigned>(receives.size()))];
       ASSERT_EQ(matcher.cancel(*a), linear.cancel(*b));
     }
-    ASSERT_EQ(matcher.posted_count(), linear.posted_.size());
-    ASSERT_EQ(matcher.unexpected_count(), linear.unexpected_.size());
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomOperations, testing::Range(0U, 150U));
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::matching_test

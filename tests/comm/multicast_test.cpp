@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Multicasts: the tree, delivery into ordinary matching, late receivers, order beside direct messages.
+#include "plait/comm/detail/multicast.hpp"
+
 #include <array>
 #include <cmath>
 #include <deque>
@@ -7,11 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/comm/detail/multicast_tree.hpp"
-
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::multicast_test {
 namespace {
 
 using test::LoopbackRanks;
@@ -79,7 +79,7 @@ class Multicast : public testing::TestWithParam<Setting> {};
 
 TEST_P(Multicast, arrives_as_an_ordinary_message_at_each_destination) {
   const auto [count, bytes] = GetParam();
-  LoopbackRanks ranks{count, {.piece_bytes = 30'000}};
+  LoopbackRanks ranks{count, {.segment_bytes = 30'000}};
   const Bytes data = pattern(bytes, 5);
   std::vector<Bytes> buffers(count);
   std::vector<Request> receives;
@@ -101,7 +101,7 @@ TEST_P(Multicast, arrives_as_an_ordinary_message_at_each_destination) {
 TEST_P(Multicast, reaches_those_behind_a_rank_that_receives_late) {
   const auto [count, bytes] = GetParam();
   for (std::uint32_t late = 1; late < count; ++late) {
-    LoopbackRanks ranks{count, {.piece_bytes = 30'000}};
+    LoopbackRanks ranks{count, {.segment_bytes = 30'000}};
     const Bytes data = pattern(bytes, late);
     std::vector<Bytes> buffers(count);
     std::vector<Request> receives(count);
@@ -196,10 +196,10 @@ TEST(Multicast, passes_on_what_is_too_long_for_its_own_receive) {
 }
 
 TEST(Multicast, is_released_after_it_is_complete) {
-  LoopbackRanks ranks{4, {.piece_bytes = 10'000, .pieces_in_flight = 1}};
+  LoopbackRanks ranks{4, {.segment_bytes = 10'000, .segments_in_flight = 1}};
   const Bytes data = pattern(100'000, 2);
   std::array<Bytes, 4> buffers;
-  // Ranks 2 and 3 are late, so that rank 1, which stands before one of them, is complete before it is released.
+  // Ranks 2 and 3 are late, so that rank 1, which forwards to one of them, is complete before it is released.
   const Request first = ranks[1].receive({Rank{0}, Tag{1}}, buffers[1]);
   Request send = ranks[0].multicast({{Rank{1}, 2}, {Rank{2}, 1}, {Rank{3}, 0}}, Tag{1}, data);
   ranks.until([&] { return first.is_complete(); });
@@ -210,4 +210,4 @@ TEST(Multicast, is_released_after_it_is_complete) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::multicast_test

@@ -12,18 +12,18 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::packing_test {
 namespace {
 
-Outgoing message(std::uint32_t comm, std::int16_t priority) {
+WaitingMessage message(std::uint32_t comm, std::int16_t priority) {
   return {.comm = CommId{comm}, .priority = priority};
 }
 
 TEST(Packing, immediate_lets_each_message_leave_by_itself) {
   const auto packing = make_packing("immediate");
   EXPECT_FALSE(packing->gathers());
-  Outgoing first = message(0, 0);
-  Outgoing second = message(0, 9);
+  WaitingMessage first = message(0, 0);
+  WaitingMessage second = message(0, 9);
   packing->add(first);
   packing->add(second);
   EXPECT_EQ(packing->front(0), &first);
@@ -35,8 +35,8 @@ TEST(Packing, immediate_lets_each_message_leave_by_itself) {
 TEST(Packing, aggregate_lets_them_leave_together_in_order) {
   const auto packing = make_packing("aggregate");
   EXPECT_TRUE(packing->gathers());
-  Outgoing first = message(0, 0);
-  Outgoing second = message(1, 9);
+  WaitingMessage first = message(0, 0);
+  WaitingMessage second = message(1, 9);
   packing->add(first);
   packing->add(second);
   EXPECT_EQ(packing->front(0), &first);
@@ -49,10 +49,10 @@ TEST(Packing, aggregate_lets_them_leave_together_in_order) {
 
 TEST(Packing, priority_prefers_the_communicator_with_the_most_urgent_message) {
   const auto packing = make_packing("priority");
-  Outgoing a1 = message(1, 0);
-  Outgoing a2 = message(1, 2);
-  Outgoing b1 = message(2, 1);
-  for (Outgoing* one : {&b1, &a1, &a2}) {
+  WaitingMessage a1 = message(1, 0);
+  WaitingMessage a2 = message(1, 2);
+  WaitingMessage b1 = message(2, 1);
+  for (WaitingMessage* one : {&b1, &a1, &a2}) {
     packing->add(*one);
   }
   EXPECT_EQ(packing->front(0), &a1) << "a2 is the most urgent, and does not overtake a1";
@@ -71,13 +71,35 @@ TEST(Packing, refuses_a_name_that_is_none_and_lists_those_that_are) {
   }
 }
 
-class AnyPacking : public testing::TestWithParam<const char*> {};
+/// A made-up strategy: two messages share a packet.
+class Pairs final : public Packing {
+ public:
+  [[nodiscard]] bool gathers() const noexcept override { return true; }
+  void add(WaitingMessage& message) override { waiting_.push_back(&message); }
+  [[nodiscard]] WaitingMessage* front(std::size_t packed) const override {
+    return packed == 2 || waiting_.empty() ? nullptr : waiting_.front();
+  }
+  void pop() override { waiting_.pop_front(); }
+  [[nodiscard]] bool is_empty() const noexcept override { return waiting_.empty(); }
+
+ private:
+  std::deque<WaitingMessage*> waiting_;
+};
+
+/// All strategies, and the made-up one, by a line in the table.
+std::vector<PackingEntry> table() {
+  std::vector<PackingEntry> all{packing_entries().begin(), packing_entries().end()};
+  all.push_back({"pairs", []() -> std::unique_ptr<Packing> { return std::make_unique<Pairs>(); }});
+  return all;
+}
+
+class AnyPacking : public testing::TestWithParam<PackingEntry> {};
 
 TEST_P(AnyPacking, keeps_the_order_within_a_communicator_and_loses_nothing) {
   std::mt19937 random{3};
-  const auto packing = make_packing(GetParam());
-  std::deque<Outgoing> messages;
-  std::map<CommId, std::deque<Outgoing*>> model;
+  const auto packing = make_packing(GetParam().name, table());
+  std::deque<WaitingMessage> messages;
+  std::map<CommId, std::deque<WaitingMessage*>> model;
   std::size_t waiting = 0;
   for (int round = 0; round < 20'000; ++round) {
     if (random() % 2 == 0) {
@@ -85,7 +107,7 @@ TEST_P(AnyPacking, keeps_the_order_within_a_communicator_and_loses_nothing) {
       packing->add(messages.back());
       model[messages.back().comm].push_back(&messages.back());
       ++waiting;
-    } else if (Outgoing* const next = packing->front(0)) {
+    } else if (WaitingMessage* const next = packing->front(0)) {
       ASSERT_EQ(next, model[next->comm].front());
       model[next->comm].pop_front();
       packing->pop();
@@ -95,7 +117,9 @@ TEST_P(AnyPacking, keeps_the_order_within_a_communicator_and_loses_nothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AnyPacking, testing::Values("immediate", "aggregate", "priority"));
+INSTANTIATE_TEST_SUITE_P(All, AnyPacking, testing::ValuesIn(table()), [](const auto& entry) {
+  return std::string{entry.param.name};
+});
 
 /// Packets that a burst of 100 short messages takes over a link that is slow to leave.
 std::uint64_t packets_of_a_burst(const char* packing) {
@@ -120,7 +144,7 @@ std::uint64_t packets_of_a_burst(const char* packing) {
     }
   }
   EXPECT_TRUE(receives.back().is_complete());
-  return sender.packet_count();
+  return sender.activity().packet_count();
 }
 
 TEST(Packing, aggregate_takes_few_packets_for_a_burst_over_a_busy_link) {
@@ -130,4 +154,4 @@ TEST(Packing, aggregate_takes_few_packets_for_a_burst_over_a_busy_link) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::packing_test

@@ -7,7 +7,7 @@
 
 #include "comm/loopback_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::progression_test {
 namespace {
 
 using test::LoopbackRanks;
@@ -36,7 +36,7 @@ void let_pass(std::chrono::milliseconds time) {
 class Mode : public testing::TestWithParam<ProgressionMode> {};
 
 TEST_P(Mode, moves_long_messages_while_nobody_calls) {
-  LoopbackRanks ranks{2, {.piece_bytes = 50'000}};
+  LoopbackRanks ranks{2, {.segment_bytes = 50'000}};
   const Progression first{ranks[0], {.mode = GetParam()}};
   const Progression second{ranks[1], {.mode = GetParam()}};
   for (unsigned round = 0; round < 3; ++round) {
@@ -59,7 +59,7 @@ TEST_P(Mode, does_not_poll_while_nothing_is_in_flight) {
   const Request receive = ranks[1].receive({Rank{0}, Tag{1}}, std::span{buffer});
   (void)ranks[0].send({Rank{1}, Tag{1}}, data);
   ASSERT_TRUE(comes_true([&] { return receive.is_complete(); }));
-  const auto polls = [&] { return ranks[0].poll_count() + ranks[1].poll_count(); };
+  const auto polls = [&] { return ranks[0].activity().poll_count() + ranks[1].activity().poll_count(); };
   // It has come to rest when a while passes without a poll.
   std::uint64_t seen = 0;
   EXPECT_TRUE(comes_true([&] {
@@ -91,7 +91,7 @@ TEST(Progression, none_leaves_everything_to_the_program) {
   Bytes buffer(1);
   Request receive = ranks[0].receive({Rank{1}, Tag{1}}, std::span{buffer});
   let_pass(std::chrono::milliseconds{5});
-  EXPECT_EQ(ranks[0].poll_count(), 0U);
+  EXPECT_EQ(ranks[0].activity().poll_count(), 0U);
   EXPECT_TRUE(receive.cancel());
 }
 
@@ -109,4 +109,4 @@ TEST(Progression, refuses_periods_that_make_no_sense) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::progression_test

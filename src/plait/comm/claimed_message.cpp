@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "plait/comm/detail/peer.hpp"
+#include "plait/comm/detail/core.hpp"
 #include "plait/comm/endpoint.hpp"
 
 namespace plait::comm {
@@ -22,7 +22,7 @@ ClaimedMessage& ClaimedMessage::operator=(ClaimedMessage&& other) noexcept {
 
 ClaimedMessage::~ClaimedMessage() {
   if (message_) {
-    endpoint_->drop(std::move(message_));
+    endpoint_->core_->act([&](detail::Engine& engine) { engine.delivery().drop(std::move(message_)); });
   }
 }
 

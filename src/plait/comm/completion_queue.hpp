@@ -10,7 +10,7 @@
 
 namespace plait::comm {
 
-/// An operation that has completed, and what the program called it.
+/// An operation that has completed, and its name in the program.
 struct Completed {
   std::uint64_t name = 0;
   Status status;
@@ -27,7 +27,7 @@ class CompletionQueue {
   /// The completion for one operation, which must be posted with it: it ends with that operation.
   [[nodiscard]] Completion* entry(std::uint64_t name);
 
-  /// The oldest completion that nobody has taken. Makes no progress.
+  /// The oldest completion that was not taken yet. Makes no progress.
   [[nodiscard]] std::optional<Completed> pop();
 
  private:

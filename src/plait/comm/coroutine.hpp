@@ -2,9 +2,10 @@
 #pragma once
 
 #include <coroutine>
-#include <exception>
 #include <utility>
 
+#include "plait/base/error.hpp"
+#include "plait/comm/completion.hpp"
 #include "plait/comm/promise.hpp"
 #include "plait/comm/request.hpp"
 
@@ -12,21 +13,27 @@ namespace plait::comm {
 
 class Endpoint;
 
-/// What `co_await request` does: goes on when the operation is complete, with its status, in whichever thread made the
-/// progress; throws as `Request::wait` does. Go on quickly, and do not wait otherwise: the thread is lent.
-class RequestAwaiter {
+/// What `co_await request` does: resumes when the operation is complete, with its status, in the thread that made the
+/// progress; throws as `Request::wait` does. The coroutine must reach its next `co_await` quickly, and not wait
+/// otherwise. Cost: no allocation for the first that awaits an operation.
+class RequestAwaiter final : Completion {
  public:
   explicit RequestAwaiter(Request request) noexcept : request_{std::move(request)} {}
 
   [[nodiscard]] bool await_ready() const noexcept { return request_.is_complete(); }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> caller) {
-    // The other thread may end this awaiter before the call returns: nothing of it is used afterwards.
-    return Request{request_}.then_unless_complete([caller](const Status&) { caller.resume(); });
+    caller_ = caller;
+    // Another thread may resume the coroutine, and end this awaiter, before the call returns: nothing is used
+    // afterwards.
+    return Request{request_}.notify_unless_complete(*this);
   }
   Status await_resume() const { return request_.status(); }
 
  private:
+  void completed(const Status& /*status*/) noexcept override { caller_.resume(); }
+
   Request request_;
+  std::coroutine_handle<> caller_;
 };
 
 [[nodiscard]] inline RequestAwaiter operator co_await(Request request) noexcept {
@@ -36,20 +43,32 @@ class RequestAwaiter {
 /// An operation written as a coroutine: `AsyncOperation f(Endpoint& endpoint, ...) { ...; co_await endpoint.send(...);
 /// }`.
 ///
-/// It starts at once, in the caller, and goes on as what it awaits completes; its request is complete when it has
+/// It starts at once, in the caller, and resumes as what it awaits completes; its request is complete when it has
 /// returned, with error `user_task` when it has thrown an exception that is no `Error`, else with the error's code. Its
-/// first parameter must be the endpoint. Reference parameters must live until it is complete.
+/// first parameter must be the endpoint, or have an `endpoint()`, as a `Group`. Reference parameters must live until it
+/// is complete.
 class AsyncOperation {
  public:
   struct promise_type {
     template <class... Arguments>
     explicit promise_type(Endpoint& endpoint, Arguments&&... /*unused*/) : promise{endpoint} {}
+    template <class Owner, class... Arguments>
+      requires requires(const Owner& owner) { owner.endpoint(); }
+    explicit promise_type(const Owner& owner, Arguments&&... /*unused*/) : promise{owner.endpoint()} {}
 
     AsyncOperation get_return_object() { return AsyncOperation{promise.request()}; }
     std::suspend_never initial_suspend() noexcept { return {}; }
     std::suspend_never final_suspend() noexcept { return {}; }  // the frame ends itself
     void return_void() noexcept { promise.complete({}); }
-    void unhandled_exception() noexcept;
+    void unhandled_exception() noexcept {
+      try {
+        throw;
+      } catch (const Error& error) {
+        promise.complete({.source = error.rank(), .error = error.code()});
+      } catch (...) {
+        promise.complete({.error = ErrorCode::user_task});
+      }
+    }
 
     Promise promise;
   };

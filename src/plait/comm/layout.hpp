@@ -3,17 +3,16 @@
 
 #include <cstddef>
 #include <span>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace plait::comm {
 
-/// Where the bytes of a message stand in memory, when they do not stand together.
+/// Where the bytes of a message are in memory, when they are not contiguous.
 ///
-/// A message is the row of its blocks' bytes; sender and receiver may cut it differently. Describes memory, owns none.
-/// Threads: reading from any. Cost: making one is linear in the blocks of `blocks`, constant for `strided`; finding an
-/// offset is logarithmic in the blocks, or constant.
+/// A message is the sequence of its blocks' bytes; sender and receiver may divide it differently. Describes memory,
+/// owns none. Threads: reading from any. Cost: making one is linear in the blocks of `blocks`, constant for `strided`;
+/// finding an offset is logarithmic in the blocks, or constant.
 class Layout {
  public:
   /// The blocks one after another, as an iovec; empty ones are skipped.
@@ -36,14 +35,14 @@ class Layout {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// The memory of the bytes from `offset` when they stand together, at most `bytes` of them; at least one byte.
+  /// The contiguous memory of the bytes from `offset`: at least one byte, at most `bytes`.
   ///
   /// Expects: `offset` is below `size()`.
   [[nodiscard]] std::span<std::byte> block_at(std::size_t offset, std::size_t bytes) const;
 
   /// Copies the bytes from `offset` on into `to`.
   void gather(std::size_t offset, std::span<std::byte> to) const;
-  /// Copies `from` to where the bytes from `offset` on stand.
+  /// Copies `from` to the memory of the bytes from `offset` on.
   void scatter(std::size_t offset, std::span<const std::byte> from) const;
 
  private:

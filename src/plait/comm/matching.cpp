@@ -16,7 +16,7 @@ std::size_t class_of(const Envelope& receive) noexcept {
   return (receive.tag == any_tag ? 1U : 0U) + (receive.source == any_source ? 2U : 0U);
 }
 
-/// The key under which a message or receive stands in class `which`.
+/// The key of a message or receive in class `which`.
 Envelope key_of(std::size_t which, const Envelope& envelope) noexcept {
   return {envelope.comm, (which & 2U) != 0 ? any_source : envelope.source, (which & 1U) != 0 ? any_tag : envelope.tag};
 }
@@ -59,10 +59,6 @@ std::size_t Matcher::KeyHash::operator()(const Envelope& key) const noexcept {
   return static_cast<std::uint64_t>(second) ^ static_cast<std::uint64_t>(second >> 64U);
 }
 
-Matcher::Matcher() = default;
-
-Matcher::~Matcher() = default;
-
 std::size_t Matcher::bin_count() const noexcept {
   std::size_t count = 0;
   for (const Table& table : tables_) {
@@ -91,7 +87,6 @@ void Matcher::take(std::size_t which, Table::iterator bin, PostedReceive& receiv
   unlink(bin->second.posted, receive, posted_link);
   receive.is_posted = false;
   --posted_in_class_[which];
-  --posted_count_;
   if (bin->second.is_empty()) {
     tables_[which].erase(bin);
   }
@@ -107,7 +102,6 @@ UnexpectedMessage* Matcher::post(PostedReceive& receive) {
   receive.is_posted = true;
   append(tables_[which][key_of(which, receive.envelope)].posted, receive, posted_link);
   ++posted_in_class_[which];
-  ++posted_count_;
   return nullptr;
 }
 
@@ -150,7 +144,7 @@ void Matcher::link(std::size_t which, UnexpectedMessage& message) {
   append(tables_[which][key_of(which, message.envelope)].unexpected, message, unexpected_link(which));
 }
 
-/// Begins to list unexpected messages by tag: those that are there, in the order in which they came.
+/// Starts to list unexpected messages by tag: those that are kept, in the order in which they arrived.
 void Matcher::list_by_tag() {
   lists_by_tag_ = true;
   for (const auto& [key, bin] : tables_[class_count - 1]) {
@@ -159,14 +153,6 @@ void Matcher::list_by_tag() {
       link(by_tag, *message);
     }
   }
-}
-
-PostedReceive* Matcher::arrive(UnexpectedMessage& message) {
-  PostedReceive* const receive = match(message.envelope);
-  if (receive == nullptr) {
-    keep(message);
-  }
-  return receive;
 }
 
 UnexpectedMessage* Matcher::probe(const Envelope& receive) {

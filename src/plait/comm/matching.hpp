@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <utility>
-#include <vector>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -13,7 +12,7 @@
 
 namespace plait::comm {
 
-/// What a message and a receive are matched by. In a receive, source and tag may be wild.
+/// What a message and a receive are matched by. In a receive, source and tag may be wildcards.
 struct Envelope {
   CommId comm = world;
   Rank source;
@@ -24,7 +23,7 @@ struct Envelope {
 
 namespace detail {
 
-/// A doubly linked list through links that stand inside its elements; no memory of its own.
+/// The links of an element in a doubly linked list, which has no memory of its own.
 template <class Node>
 struct Link {
   Node* previous = nullptr;
@@ -33,7 +32,7 @@ struct Link {
 
 }  // namespace detail
 
-/// A receive that waits for its message. Owned by whoever posted it; must stay until matched or cancelled.
+/// A receive that waits for its message. Owned by the caller; must stay until matched or cancelled.
 struct PostedReceive {
   Envelope envelope;
 
@@ -42,9 +41,9 @@ struct PostedReceive {
   detail::Link<PostedReceive> link;
 };
 
-/// A message that has come before its receive. Owned by whoever handed it in; must stay until taken.
+/// A message that has arrived before its receive. Owned by the caller; must stay until taken.
 struct UnexpectedMessage {
-  Envelope envelope;  ///< Neither source nor tag wild.
+  Envelope envelope;  ///< Neither source nor tag is a wildcard.
 
   bool is_listed_by_tag = false;
   std::array<detail::Link<UnexpectedMessage>, 4> links;
@@ -69,34 +68,29 @@ struct Bin {
 
 }  // namespace detail
 
-/// Brings messages and receives together, in constant time whatever is outstanding.
+/// Matches messages and receives, in constant time whatever is outstanding.
 ///
 /// There are four classes of receive: (source, tag), (source, any tag), (any source, tag), any of both. A
-/// receive stands in the one bin of its class and envelope; an unexpected message is linked into one bin of each
+/// receive is in the one bin of its class and envelope; an unexpected message is linked into one bin of each
 /// class and unlinked from all four when it is taken (into that of any source and one tag only from the first such
 /// receive on: few programs have any). Of several receives that fit a message, the one posted first gets
-/// it; of several messages that fit a receive, the one that arrived first. Bins stand inside their table, so that a
+/// it; of several messages that fit a receive, the one that arrived first. Bins are stored in their table, so that a
 /// message costs few cache misses; empty ones are freed at once.
 ///
 /// Expects that messages of one (source, communicator) arrive in the order in which they were sent.
 /// Threads: one at a time. Cost: at most four hash look-ups an operation; O(1) in what is outstanding.
 class Matcher {
  public:
-  Matcher();
+  Matcher() = default;
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
-  Matcher(Matcher&&) = delete;
-  Matcher& operator=(Matcher&&) = delete;
-  ~Matcher();
 
   /// The unexpected message that `receive` gets, taken out; or null, and then `receive` is posted.
   [[nodiscard]] UnexpectedMessage* post(PostedReceive& receive);
 
-  /// The posted receive that `message` goes to, taken out; or null, and then `message` is kept as unexpected.
-  [[nodiscard]] PostedReceive* arrive(UnexpectedMessage& message);
-  /// As `arrive`, but keeps nothing when it answers null.
+  /// The posted receive that gets this message, taken out; or null.
   [[nodiscard]] PostedReceive* match(const Envelope& message);
-  /// Keeps a message for which `match` has just answered null.
+  /// Keeps a message for which `match` has just returned null.
   void keep(UnexpectedMessage& message);
 
   /// The unexpected message that a receive with this envelope would get, left in place; or null.
@@ -107,8 +101,6 @@ class Matcher {
   /// Takes a receive out. False when it is not posted (any more).
   bool cancel(PostedReceive& receive);
 
-  [[nodiscard]] std::size_t posted_count() const noexcept { return posted_count_; }
-  [[nodiscard]] std::size_t unexpected_count() const noexcept { return unexpected_count_; }
   [[nodiscard]] std::size_t bin_count() const noexcept;
 
   /// Calls `visit` with each outstanding receive, then returns; in no order. `visit` may free it, if the matcher is
@@ -133,7 +125,6 @@ class Matcher {
   std::array<std::size_t, 4> posted_in_class_{};
   bool lists_by_tag_ = false;  ///< Unexpected messages are listed for receives from any source with a tag.
   std::uint64_t next_order_ = 0;
-  std::size_t posted_count_ = 0;
   std::size_t unexpected_count_ = 0;
 };
 

@@ -12,20 +12,19 @@ namespace plait::comm {
 
 namespace {
 
-struct Entry {
-  std::string_view name;
-  std::unique_ptr<Packing> (*make)();
-};
-
-constexpr std::array entries{Entry{"immediate", make_immediate_packing},
-                             Entry{"aggregate", make_aggregate_packing},
-                             Entry{"priority", make_priority_packing}};
+constexpr std::array entries{PackingEntry{"immediate", make_immediate_packing},
+                             PackingEntry{"aggregate", make_aggregate_packing},
+                             PackingEntry{"priority", make_priority_packing}};
 
 }  // namespace
 
-std::unique_ptr<Packing> make_packing(std::string_view name) {
+std::span<const PackingEntry> packing_entries() noexcept {
+  return entries;
+}
+
+std::unique_ptr<Packing> make_packing(std::string_view name, std::span<const PackingEntry> table) {
   std::string known;
-  for (const Entry& entry : entries) {
+  for (const PackingEntry& entry : table) {
     if (entry.name == name) {
       return entry.make();
     }

@@ -17,19 +17,19 @@ namespace {
 
 using SystemClock = std::chrono::steady_clock;
 
-/// A look that took longer than this has moved data, even when nothing has completed: an MPI says nothing of that.
-constexpr nanoseconds busy_look_min{3000};
-/// Between two looks of a thread on an idle core.
+/// A poll that took longer than this has moved data, even if nothing has completed: MPI does not report progress.
+constexpr nanoseconds busy_poll_min{3000};
+/// Between two polls of a thread on an idle core.
 constexpr nanoseconds idle_core_pause{20'000};
 
 /// By mode.
 constexpr std::array<const char*, 4> mode_names{"none", "timer", "idle", "dedicated"};
 
-/// One look; whether it is worth looking again at once.
-bool look(Endpoint& endpoint) {
+/// Polls once; returns whether to poll again at once.
+bool poll(Endpoint& endpoint) {
   const auto start = SystemClock::now();
   const std::size_t happened = endpoint.progress();
-  return happened > 0 || SystemClock::now() - start > busy_look_min;
+  return happened > 0 || SystemClock::now() - start > busy_poll_min;
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ bool Progression::sleep_until_needed() {
   if (is_ending()) {
     return false;
   }
-  if (endpoint_.has_handlers() && options_.listen_period > nanoseconds::zero()) {
+  if (endpoint_.activity().has_handlers() && options_.listen_period > nanoseconds::zero()) {
     std::this_thread::sleep_for(options_.listen_period);
     endpoint_.progress();
   } else if (endpoint_.arm(this)) {
@@ -94,19 +94,19 @@ bool Progression::sleep_until_needed() {
   return !is_ending();
 }
 
-/// Keeps track of when something was last in flight.
+/// Remembers when something was last in flight.
 class Progression::Need {
  public:
   explicit Need(Progression& owner) : owner_{owner} {}
 
   enum class Answer : std::uint8_t { needed, not_now, ending };
 
-  /// Whether to look now. When nothing has been in flight for long, sleeps until there is something.
+  /// Whether to poll now. When nothing has been in flight for long, sleeps until something is.
   [[nodiscard]] Answer ask() {
     if (owner_.is_ending()) {
       return Answer::ending;
     }
-    if (owner_.endpoint_.needs_polls()) {
+    if (owner_.endpoint_.activity().needs_polls()) {
       last_ = SystemClock::now();
       return Answer::needed;
     }
@@ -116,7 +116,7 @@ class Progression::Need {
     if (!owner_.sleep_until_needed()) {
       return Answer::ending;
     }
-    if (owner_.endpoint_.needs_polls()) {
+    if (owner_.endpoint_.activity().needs_polls()) {
       last_ = SystemClock::now();
     }
     return Answer::not_now;
@@ -130,29 +130,29 @@ class Progression::Need {
 void Progression::run_timer() {
   prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
   nanoseconds period = options_.period_min;
-  std::uint64_t seen_polls = endpoint_.poll_count();
+  std::uint64_t seen_polls = endpoint_.activity().poll_count();
   Need need{*this};
   for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
     if (answer == Need::Answer::not_now) {
       period = options_.period_min;
     }
     std::this_thread::sleep_for(period);
-    if (endpoint_.poll_count() != seen_polls) {  // somebody else looks
+    if (endpoint_.activity().poll_count() != seen_polls) {  // another thread polls
       period = options_.period_min * 2;
     } else if (answer == Need::Answer::needed) {
-      period = look_until_still() ? options_.period_min : std::min(period * 2, options_.period_max);
+      period = poll_until_still() ? options_.period_min : std::min(period * 2, options_.period_max);
     }
-    seen_polls = endpoint_.poll_count();
+    seen_polls = endpoint_.activity().poll_count();
   }
 }
 
-/// Looks as long as that moves something, up to a limit. False when nothing moved.
-bool Progression::look_until_still() {
+/// Polls as long as data moves, up to a limit. False when nothing moved.
+bool Progression::poll_until_still() {
   const auto start = SystemClock::now();
-  if (!look(endpoint_)) {
+  if (!poll(endpoint_)) {
     return false;
   }
-  while (SystemClock::now() - start < options_.burst_max && look(endpoint_)) {
+  while (SystemClock::now() - start < options_.burst_max && poll(endpoint_)) {
   }
   return true;
 }
@@ -167,7 +167,7 @@ void Progression::run_idle_core(int core) {
   for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
     if (answer == Need::Answer::not_now) {
       std::this_thread::sleep_for(options_.period_min);
-    } else if (!look(endpoint_)) {
+    } else if (!poll(endpoint_)) {
       std::this_thread::sleep_for(idle_core_pause);
     }
   }

@@ -13,12 +13,13 @@
 
 namespace plait::comm {
 
-/// Who looks at the network while the program computes. docs/progression.md says which to choose and what each costs.
+/// Which threads poll the network while the program computes. docs/explanation/progression.md describes which to choose
+/// and the cost of each.
 enum class ProgressionMode : std::uint8_t {
-  none,        ///< Nobody: messages move when the program calls. Any thread may call.
-  timer,       ///< One thread, now and then, while something is in flight and nobody else has looked lately.
+  none,        ///< None: messages move when the program calls. Any thread may call.
+  timer,       ///< One thread, periodically, while something is in flight and no other thread has polled recently.
   idle_cores,  ///< A thread on each core that runs only when the core has nothing else to do.
-  dedicated,   ///< One thread that has a core for itself, and looks all the time while something is in flight.
+  dedicated,   ///< One thread with a core for itself polls all the time while something is in flight.
 };
 
 /// "none", "timer", "idle", "dedicated".
@@ -28,15 +29,15 @@ enum class ProgressionMode : std::uint8_t {
 
 struct ProgressionOptions {
   ProgressionMode mode = ProgressionMode::timer;
-  /// The timer's pauses: the shorter after a look that moved something, the longer after many that did not.
+  /// The timer's pauses: the shorter after a poll that moved data, the longer after many that did not.
   nanoseconds period_min = std::chrono::microseconds{500};
   nanoseconds period_max = std::chrono::microseconds{1000};
-  /// A look that moved something is followed by the next at once, up to this long: then others get the core.
+  /// A poll that moved data is followed by the next at once, up to this long: then others get the core.
   nanoseconds burst_max = std::chrono::microseconds{500};
-  /// Threads go on looking so long after the last thing was in flight, then sleep until there is something again.
+  /// Threads poll this long after something was last in flight, then sleep until something is again.
   nanoseconds linger = std::chrono::milliseconds{20};
-  /// Pause between looks for active messages, which come unasked, once handlers are set; 0 = such looks are left to the
-  /// program.
+  /// Pause between polls for active messages, which may arrive at any time once handlers are set; 0: only the program
+  /// polls for them.
   nanoseconds listen_period = std::chrono::milliseconds{5};
   /// The dedicated thread's core, as the system numbers them; -1 = the last one that this process may use.
   int core = -1;
@@ -52,9 +53,7 @@ class Progression final : private Doorbell {
   Progression(Endpoint& endpoint, const ProgressionOptions& options);
   Progression(const Progression&) = delete;
   Progression& operator=(const Progression&) = delete;
-  Progression(Progression&&) = delete;
-  Progression& operator=(Progression&&) = delete;
-  /// Waits until the threads have gone; at most a poll's length.
+  /// Waits until the threads have ended; at most a poll's length.
   ~Progression() override;
 
  private:
@@ -62,7 +61,7 @@ class Progression final : private Doorbell {
 
   void ring() noexcept override;
   void run_timer();
-  [[nodiscard]] bool look_until_still();
+  [[nodiscard]] bool poll_until_still();
   void run_idle_core(int core);
   void run_dedicated();
   /// Sleeps until something is in flight. False when it is time to end.
@@ -73,7 +72,7 @@ class Progression final : private Doorbell {
   const ProgressionOptions options_;
   std::atomic<bool> is_ending_ = false;
   std::atomic<std::uint32_t> rings_ = 0;  ///< Changes when something comes into flight, and at the end.
-  std::vector<std::jthread> threads_;     // last: gone before what they use
+  std::vector<std::jthread> threads_;     // last: ended before what they use
 };
 
 }  // namespace plait::comm

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "plait/comm/detail/operation.hpp"
+#include "plait/comm/detail/core.hpp"
 #include "plait/comm/endpoint.hpp"
 
 namespace plait::comm {
@@ -33,7 +33,7 @@ Request Promise::request() const {
 void Promise::complete(const Status& status) noexcept {
   detail::Operation& operation = *std::exchange(operation_, nullptr);
   operation.status = status;
-  endpoint_->tell(operation);  // takes over the count
+  endpoint_->core_->notify(operation);  // takes over the count
 }
 
 }  // namespace plait::comm

@@ -8,8 +8,8 @@ namespace plait::comm {
 
 /// The other end of a request: for operations that are made of several messages, such as collectives.
 ///
-/// Threads: any; `complete` once. The request may outlive the promise. A promise that is dropped unkept completes its
-/// request with `ErrorCode::network`.
+/// Threads: any; `complete` once. The request may outlive the promise. A promise that ends before `complete` completes
+/// its request with `ErrorCode::network`.
 class Promise {
  public:
   explicit Promise(Endpoint& endpoint);
@@ -20,7 +20,7 @@ class Promise {
   ~Promise();
 
   [[nodiscard]] Request request() const;
-  /// Completes and releases the request. Completions and callbacks are told before this returns.
+  /// Completes and releases the request. Completions are notified before this returns.
   void complete(const Status& status) noexcept;
 
  private:

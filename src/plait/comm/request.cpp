@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/request.hpp"
 
+#include <exception>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "plait/comm/detail/operation.hpp"
+#include "plait/comm/detail/core.hpp"
 #include "plait/comm/endpoint.hpp"
 
 namespace plait::comm {
 
-using detail::Operation;
+using detail::Interest;
+
+void detail::Callback::completed(const Status& status) noexcept {
+  try {
+    std::exchange(function_, {})(status);
+  } catch (const std::exception& error) {
+    endpoint_.stop_all(Error{ErrorCode::user_task, fmt::format("a message's callback threw: {}", error.what())});
+  }
+}
 
 Request::Request(const Request& other) noexcept
     : endpoint_{other.endpoint_}, operation_{other.operation_}, status_{other.status_} {
@@ -24,12 +34,11 @@ Request::~Request() {
 }
 
 bool Request::is_complete() const noexcept {
-  return operation_ == nullptr ||
-         (operation_->state.load(std::memory_order_acquire) & Operation::complete) != 0;  // tell()
+  return operation_ == nullptr || operation_->observers.has_completed();
 }
 
 bool Request::is_released() const noexcept {
-  return operation_ == nullptr || operation_->is_released.load(std::memory_order_acquire);  // with tell_released()
+  return operation_ == nullptr || operation_->is_released.load(std::memory_order_acquire);  // with notify_release()
 }
 
 bool Request::test() {
@@ -42,28 +51,26 @@ bool Request::test() {
 
 Status Request::wait() {
   if (!is_complete()) {
-    endpoint_->wait(*operation_, [](const Operation& operation) {
-      return (operation.state.load(std::memory_order_acquire) & Operation::complete) != 0;  // with tell()
-    });
+    endpoint_->core_->wait(*operation_);
   }
   return status();
 }
 
 Status Request::wait_released() {
+  const Status status = wait();
   if (!is_released()) {
-    endpoint_->wait(*operation_, [](const Operation& operation) {
-      return operation.is_released.load(std::memory_order_acquire);  // with tell_released()
-    });
+    endpoint_->core_->wait_until([this] { return is_released(); });
   }
-  return status();
+  return status;
+}
+
+const Status& Request::result() const noexcept {
+  return operation_ == nullptr ? status_ : operation_->status;
 }
 
 Status Request::status() const {
-  if (operation_ == nullptr) {
-    return status_;
-  }
-  const Status& status = operation_->status;
-  if (!status.error) {
+  const Status& status = result();
+  if (operation_ == nullptr || !status.error) {
     return status;
   }
   const std::string message =
@@ -82,32 +89,46 @@ Status Request::status() const {
                   status.source};
     default:
       if (const std::optional<Error> failure = endpoint_->failure()) {
-        throw Error{*failure};  // it says what has happened
+        throw Error{*failure};  // it describes the cause
       }
       throw Error{*status.error, fmt::format("the operation failed: {}", to_string(*status.error)), status.source};
   }
 }
 
 void Request::then(std::function<void(const Status&)> callback) {
-  if (operation_ == nullptr) {
-    callback(status_);
-  } else if (!then_unless_complete(std::move(callback))) {
-    operation_->callback(operation_->status);
+  if (!then_unless_complete(std::move(callback))) {
+    callback(result());  // NOLINT(bugprone-use-after-move): not taken
   }
 }
 
-bool Request::then_unless_complete(std::function<void(const Status&)> callback) {
-  if (operation_ == nullptr) {
+bool Request::then_unless_complete(std::function<void(const Status&)>&& callback) {
+  if (is_complete()) {
     return false;
   }
-  expect(!operation_->callback, "an operation takes one callback");
-  operation_->callback = std::move(callback);
-  // Releases the callback to tell(), or acquires the status from it.
-  return (operation_->state.fetch_or(Operation::has_callback, std::memory_order_acq_rel) & Operation::complete) == 0;
+  const bool is_first = !operation_->has_callback.exchange(true, std::memory_order_relaxed);  // attach() publishes it
+  detail::Callback& attached = is_first ? operation_->callback.emplace(*endpoint_, std::move(callback))
+                                        : *new detail::Callback{*endpoint_, std::move(callback)};
+  if (!operation_->observers.attach(attached, is_first ? Interest::until_completed : Interest::owned)) {
+    callback = attached.take();
+    if (!is_first) {
+      delete &attached;
+    }
+    return false;
+  }
+  return true;
+}
+
+bool Request::notify_unless_complete(Completion& completion) {
+  return operation_ != nullptr && operation_->observers.attach(completion, Interest::until_completed);
 }
 
 bool Request::cancel() {
-  return operation_ != nullptr && endpoint_->cancel(*operation_);
+  if (operation_ == nullptr ||
+      !endpoint_->core_->act([this](detail::Engine& engine) { return engine.delivery().cancel(*operation_); })) {
+    return false;
+  }
+  detail::release(operation_);  // the engine's count
+  return true;
 }
 
 }  // namespace plait::comm

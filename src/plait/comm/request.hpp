@@ -4,6 +4,7 @@
 #include <functional>
 #include <utility>
 
+#include "plait/comm/completion.hpp"
 #include "plait/comm/status.hpp"
 
 namespace plait::comm {
@@ -16,11 +17,11 @@ void acquire(Operation& operation) noexcept;
 void release(Operation* operation) noexcept;
 }  // namespace detail
 
-/// A send, receive, multicast or collective operation under way. A handle: copies name the same operation, and
-/// dropping all of them abandons nothing: the operation goes on, and its buffer must stay until it is released.
+/// A send, receive, multicast or collective operation in flight. A handle: copies name the same operation, and dropping
+/// all of them abandons nothing: the operation continues, and its buffer must stay until it is released.
 ///
-/// Ways to learn of the end: `wait`, `test`, `then`, `co_await` (coroutine.hpp), a `CompletionQueue`, a task's
-/// dependency; all through one interface, `Completion`. Threads: any; one handle by one thread at a time.
+/// Ways to learn of its completion: `wait`, `test`, `then`, `co_await` (coroutine.hpp), a `CompletionQueue`, a task's
+/// dependency. Threads: any; one handle by one thread at a time.
 class [[nodiscard]] Request {
  public:
   Request() = default;
@@ -42,7 +43,7 @@ class [[nodiscard]] Request {
 
   /// True when the data may be read (receive) or the buffer reused (send). Makes no progress by itself.
   [[nodiscard]] bool is_complete() const noexcept;
-  /// True when, besides, a receive's buffer may be written again: it is not passed on to others any more (multicast).
+  /// True when, besides, a receive's buffer may be written again: no forward of it is left (multicast).
   [[nodiscard]] bool is_released() const noexcept;
 
   /// Makes some progress; true when complete.
@@ -56,14 +57,20 @@ class [[nodiscard]] Request {
   /// As `wait`, until released.
   Status wait_released();
 
-  /// What came of it, without waiting; throws as `wait`. Expects: complete.
+  /// The result, without waiting; throws as `wait`. Expects: complete.
   [[nodiscard]] Status status() const;
+  /// As `status`, but returns an error in it instead of throwing.
+  [[nodiscard]] const Status& result() const noexcept;
 
-  /// Has `callback` called once with the status when the operation completes, or at once when it is complete.
-  /// At most once an operation. The same rules as for `Completion::completed`.
+  /// Calls `callback` once with the status when the operation completes, or now when it is complete. The same rules as
+  /// for `Completion::completed` hold. An exception in a later call stops the run. Cost: an allocation for all but the
+  /// first of an operation.
   void then(std::function<void(const Status&)> callback);
-  /// As `then`, but does nothing and answers false when the operation is complete already.
-  [[nodiscard]] bool then_unless_complete(std::function<void(const Status&)> callback);
+  /// As `then`, but takes nothing and returns false when the operation is complete already.
+  [[nodiscard]] bool then_unless_complete(std::function<void(const Status&)>&& callback);
+  /// Has `completion` notified when the operation completes, and of nothing later: it may end in `completed`. Does
+  /// nothing and returns false when the operation is complete already. Borrowed until then.
+  [[nodiscard]] bool notify_unless_complete(Completion& completion);
 
   /// Takes a receive back that has not been matched. False when it is too late: it will complete.
   bool cancel();
@@ -72,8 +79,8 @@ class [[nodiscard]] Request {
   friend class Endpoint;
 
   Endpoint* endpoint_ = nullptr;
-  detail::Operation* operation_ = nullptr;  ///< Nothing when it was complete at once: then
-  Status status_;                           ///< this tells.
+  detail::Operation* operation_ = nullptr;  ///< Null when it was complete at once: then
+  Status status_;                           ///< this is its result.
 };
 
 }  // namespace plait::comm

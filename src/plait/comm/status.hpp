@@ -13,16 +13,22 @@ namespace plait::comm {
 /// A space of messages of its own: tags and orders of different communicators never meet.
 using CommId = Id<struct CommTag>;
 
-/// The communicator of the program's messages, unless it says otherwise.
+/// The communicator of the program's messages by default. The program may choose any id below
+/// `first_claimed_comm`.
 inline constexpr CommId world{0};
-/// Reserved for plait's own messages, with all after it, each of which has one user: 0 and 1 the runtime's exchanges,
-/// 2 and 3 the check of partners, 4 and 5 the bins of boundaries, 6 checkpoints, 7 buddy copies, 12 to 14 lenders.
+/// From here on up to `collective_bit`, ids are assigned by `Endpoint::claim_comms` only.
+inline constexpr CommId first_claimed_comm{0x4000'0000};
+/// Separates the messages of a group's collective operations from the program's messages in the same communicator.
+inline constexpr std::uint32_t collective_bit = 0x8000'0000U;
+/// plait's own: active messages, and the exchanges of the runtime at its start and end.
 inline constexpr CommId internal{0xffff'fff0};
+/// The collective operations of the runtime, and all ids above, which are reserved.
+inline constexpr CommId internal_collectives{0xffff'fff1};
 [[nodiscard]] constexpr bool is_internal(CommId comm) noexcept {
   return comm >= internal;
 }
 
-/// What came of an operation. For sends `source` is this rank.
+/// The result of an operation. For sends `source` is this rank.
 struct Status {
   Rank source;
   Tag tag;

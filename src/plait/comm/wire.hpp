@@ -7,37 +7,37 @@
 
 namespace plait::comm::wire {
 
-/// What a chunk of a packet is. Those up to `multicast_request` have a place in the order of their (source,
-/// communicator), and a packet that holds one costs a credit; the others are control. The numbers change with the
-/// format, so that ranks with another version of plait are found out.
-enum class Kind : std::uint8_t {
-  eager = 0x21,              ///< A message with its data.
-  request = 0x22,            ///< Announces a message whose data waits on the sender; `operation` names it there.
-  active = 0x23,             ///< An active message with its data; `tag` is the handler.
-  active_request = 0x24,     ///< Announces an active message whose data waits on the sender.
-  multicast = 0x25,          ///< A message with its data, to be passed on: a `Route`, its `Stop`s, the data.
-  multicast_request = 0x26,  ///< Announces such a message: a `Route` and its `Stop`s.
-  ready = 0x31,              ///< The receiver of the announced `operation` has posted a bulk slot: a `Ready`.
-  refused = 0x32,            ///< The receiver of the announced `operation` does not want its data.
-  credit = 0x33,             ///< Nothing but the credits in the header.
-  eager_off = 0x34,          ///< From now on announce only: memory for unexpected data is used up.
+/// What a chunk of a packet is. Chunks up to `multicast_rts` have a place in the order of their (source, communicator),
+/// and a packet with one of them costs a credit; all others are control. The numbers change with the format, so that
+/// ranks with different versions of plait notice it.
+enum class ChunkKind : std::uint8_t {
+  eager = 0x21,          ///< A message with its data; `operation` may be a digest of claims (see CommClaims).
+  rts = 0x22,            ///< Request to send: the data waits on the sender; `operation` names it there.
+  active = 0x23,         ///< An active message with its data; `tag` is the handler.
+  active_rts = 0x24,     ///< Request to send an active message.
+  multicast = 0x25,      ///< A message with its data, to be forwarded: a `Route`, its `Stop`s, the data.
+  multicast_rts = 0x26,  ///< Request to send such a message: a `Route` and its `Stop`s.
+  cts = 0x31,            ///< Clear to send: the receiver of `operation` has posted a bulk slot for a segment: a `Cts`.
+  refused = 0x32,        ///< The receiver of `operation` does not want its data.
+  credit = 0x33,         ///< Nothing but the credits in the header.
+  eager_off = 0x34,      ///< From now on use rendezvous only: memory for unexpected data is used up.
   eager_on = 0x35,
-  failed = 0x36,  ///< The sender gives up the run; the payload is the sentence.
-  offer = 0x37,   ///< Of the multicast announced as `operation`, the first `bytes` bytes may now be asked for.
+  failed = 0x36,     ///< The sender gives up the run; the payload is the sentence.
+  available = 0x37,  ///< Of the multicast `operation`, the first `bytes` bytes can be sent now.
 };
 
-[[nodiscard]] constexpr bool is_sequenced(Kind kind) noexcept {
-  return kind <= Kind::multicast_request;
+[[nodiscard]] constexpr bool is_sequenced(ChunkKind kind) noexcept {
+  return kind <= ChunkKind::multicast_rts;
 }
-[[nodiscard]] constexpr bool is_announcement(Kind kind) noexcept {
-  return kind == Kind::request || kind == Kind::active_request || kind == Kind::multicast_request;
+[[nodiscard]] constexpr bool is_rts(ChunkKind kind) noexcept {
+  return kind == ChunkKind::rts || kind == ChunkKind::active_rts || kind == ChunkKind::multicast_rts;
 }
 
-/// A packet is a row of chunks, each a header and its payload, each beginning at a multiple of 8 bytes. All
+/// A packet is a sequence of chunks, each a header and its payload, each beginning at a multiple of 8 bytes. All
 /// little-endian, as the machines are.
 struct Header {
-  Kind kind = Kind::credit;
-  std::uint8_t credits = 0;  ///< Packets that the receiver may send on top; in the first chunk of a packet.
+  ChunkKind kind = ChunkKind::credit;
+  std::uint8_t credits = 0;  ///< Packets that the receiver may send in addition; in the first chunk of a packet.
   std::int16_t priority = 0;
   std::uint32_t comm = 0;
   std::uint32_t sequence = 0;  ///< Within (source, destination, communicator).
@@ -48,19 +48,19 @@ struct Header {
 };
 static_assert(sizeof(Header) == 40 && std::is_trivially_copyable_v<Header>);
 
-/// Where the receiver of an announced message takes the next piece of it.
-struct Ready {
+/// Which segment of a rendezvous message the receiver takes next, and in which bulk slot.
+struct Cts {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
   std::uint64_t slot = 0;
 };
-static_assert(sizeof(Ready) == 24);
+static_assert(sizeof(Cts) == 24);
 
-/// Of a multicast: who sent it first, and how many destinations its receiver is to pass it on to.
+/// Of a multicast: its first sender, and the number of destinations that its receiver forwards it to.
 struct Route {
   std::uint32_t origin = 0;
   std::uint32_t stop_count = 0;
-  std::uint64_t offered = 0;  ///< Of an announced one: bytes that the sender has itself.
+  std::uint64_t available = 0;  ///< Of a rendezvous message: bytes that the sender has itself.
 };
 
 /// One of those destinations, with the message's number within (origin, destination, communicator).

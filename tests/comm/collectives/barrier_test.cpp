@@ -3,7 +3,7 @@
 
 #include "comm/collectives/many_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::barrier_test {
 namespace {
 
 using test::ManyRanks;
@@ -42,4 +42,4 @@ TEST(Barrier, of_one_call_does_not_end_another) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::barrier_test

@@ -3,7 +3,7 @@
 
 #include "comm/collectives/many_ranks.hpp"
 
-namespace plait::comm {
+namespace plait::comm::group_test {
 namespace {
 
 using test::ManyRanks;
@@ -47,17 +47,9 @@ TEST(Group, leaves_the_upper_communicators_to_its_collectives) {
   EXPECT_EQ(Group(ranks[0], CommId{collective_bit - 1}).size(), 1);
 }
 
-TEST(Group, takes_one_node_number_a_member) {
-  ManyRanks ranks{2, 0};
-  Group group{ranks[0], comm};
-  EXPECT_EQ(code_thrown([&] { group.set_nodes({1}); }), ErrorCode::bad_argument);
-  group.set_nodes({8, 8});
-  EXPECT_EQ(group.nodes(), (std::vector<std::uint32_t>{8, 8}));
-}
-
 TEST(Group, makes_rows_and_columns_of_a_grid) {
   ManyRanks ranks{6, 0};
-  const RankGrid grid{.rows = 2, .columns = 3};
+  const GroupGrid grid{.rows = 2, .columns = 3};
   const Group row = row_group(ranks[4], grid, comm);
   ASSERT_EQ(row.size(), 3);
   EXPECT_EQ(row.rank(0), Rank{3});
@@ -75,4 +67,4 @@ TEST(Group, refuses_a_grid_that_does_not_hold_the_ranks) {
 }
 
 }  // namespace
-}  // namespace plait::comm
+}  // namespace plait::comm::group_test

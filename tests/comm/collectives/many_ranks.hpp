@@ -111,7 +111,7 @@ inline void for_many_ranks(std::uint64_t seeds, const std::function<void(ManyRan
       ManyRanks ranks{size, seed};
       ASSERT_NO_THROW(check(ranks));
       if (testing::Test::HasFailure()) {
-        return;  // the first one tells enough
+        return;  // the first one is enough
       }
     }
   }

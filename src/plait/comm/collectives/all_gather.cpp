@@ -6,25 +6,63 @@
 
 #include <fmt/format.h>
 
-#include "plait/comm/collectives/detail/all_gather.hpp"
+#include "plait/comm/collectives/detail/call.hpp"
+#include "plait/comm/coroutine.hpp"
 
 namespace plait::comm {
 
 namespace {
 
-struct Way {
-  AllGatherWay way;
-  const char* name;
-  Request (*start)(detail::AllGather);
-};
+using detail::Call;
+using Blocks = std::vector<std::span<std::byte>>;
 
-constexpr std::array ways{
-    Way{AllGatherWay::ring, "ring", detail::ring_all_gather},
-    Way{AllGatherWay::doubling, "doubling", detail::doubling_all_gather},
-};
+AsyncOperation ring(Call call, Blocks all) {
+  const std::size_t last = call.size() - 1;
+  std::vector<Request> receives;
+  std::vector<Request> sends;
+  for (std::size_t distance = 1; distance <= last; ++distance) {
+    receives.push_back(call.receive(call.before(1), all[call.before(distance)]));
+  }
+  for (std::size_t distance = 0; distance < last; ++distance) {
+    if (distance > 0) {
+      co_await call.end_of(std::move(receives[distance - 1]), all[call.before(distance)].size());
+    }
+    const std::span<const std::byte> block = all[call.before(distance)];
+    sends.push_back(call.send(call.after(1), call.has_failed() ? std::span<const std::byte>{} : block));
+  }
+  if (last > 0) {
+    co_await call.end_of(std::move(receives[last - 1]), all[call.before(last)].size());
+  }
+  for (Request& request : sends) {
+    co_await call.end_of(std::move(request));
+  }
+  call.throw_if_failed();
+}
 
-const Way& find(AllGatherWay way) {
-  return *std::ranges::find(ways, way, &Way::way);
+/// The blocks of `count` members, of the one `distance` behind this rank and those behind it.
+Layout blocks_from(const Call& call, const Blocks& all, std::size_t distance, std::size_t count) {
+  std::vector<std::span<std::byte>> blocks;
+  for (std::size_t i = 0; i < count; ++i) {
+    blocks.push_back(all[call.after(distance + i)]);
+  }
+  return Layout::blocks(std::move(blocks));
+}
+
+/// Bruck, Ho, Kipnis, Upfal and Weathersby, "Efficient algorithms for all-to-all communications in multiport
+/// message-passing systems", 1997, section 4. Layouts replace their copies.
+AsyncOperation doubling(Call call, Blocks all) {
+  // Before each round this rank has the blocks of `distance` members, its own first.
+  for (std::size_t distance = 1; distance < call.size(); distance *= 2) {
+    const std::size_t count = std::min(distance, call.size() - distance);
+    Layout incoming = blocks_from(call, all, distance, count);
+    const std::size_t bytes = incoming.size();
+    Request received = call.receive(call.after(distance), std::move(incoming));
+    Request sent = call.has_failed() ? call.send(call.before(distance), std::span<const std::byte>{})
+                                     : call.send(call.before(distance), blocks_from(call, all, 0, count));
+    co_await call.end_of(std::move(received), bytes);
+    co_await call.end_of(std::move(sent));
+  }
+  call.throw_if_failed();
 }
 
 }  // namespace
@@ -55,7 +93,8 @@ Request all_gather(const Group& group,
     }
     way = choose_all_gather(bytes);
   }
-  return find(way).start({detail::Call{group}, std::move(all)});
+  Call call{group};
+  return way == AllGatherWay::ring ? ring(std::move(call), std::move(all)) : doubling(std::move(call), std::move(all));
 }
 
 Request all_gather(const Group& group, std::span<const std::byte> mine, std::span<std::byte> all, AllGatherWay way) {
@@ -76,10 +115,6 @@ Request all_gather(const Group& group, std::span<const std::byte> mine, std::spa
 AllGatherWay choose_all_gather(std::size_t bytes) noexcept {
   constexpr std::size_t ring_bytes_min = std::size_t{512} << 10U;
   return bytes < ring_bytes_min ? AllGatherWay::doubling : AllGatherWay::ring;
-}
-
-const char* to_string(AllGatherWay way) noexcept {
-  return way == AllGatherWay::automatic ? "automatic" : find(way).name;
 }
 
 }  // namespace plait::comm

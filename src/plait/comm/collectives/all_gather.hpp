@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -31,7 +30,7 @@ Request all_gather(const Group& group,
                    std::vector<std::span<std::byte>> all,
                    AllGatherWay way = AllGatherWay::automatic);
 
-/// As above, with blocks of one size, that of `mine`, which stand together in `all` in the order of members.
+/// As above, with blocks of one size, that of `mine`, contiguous in `all` in the order of members.
 Request all_gather(const Group& group,
                    std::span<const std::byte> mine,
                    std::span<std::byte> all,
@@ -49,8 +48,5 @@ Request all_gather(const Group& group,
 /// What `automatic` becomes for blocks of `bytes` together: `ring` from 512 KiB on, the limit of Thakur, Rabenseifner
 /// and Gropp, "Optimization of collective communication operations in MPICH", 2005, section 4.1.
 [[nodiscard]] AllGatherWay choose_all_gather(std::size_t bytes) noexcept;
-
-inline constexpr std::array all_gather_ways{AllGatherWay::ring, AllGatherWay::doubling};
-[[nodiscard]] const char* to_string(AllGatherWay way) noexcept;
 
 }  // namespace plait::comm

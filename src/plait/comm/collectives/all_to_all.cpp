@@ -1,33 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/collectives/all_to_all.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "plait/comm/collectives/detail/all_to_all.hpp"
+#include "plait/comm/collectives/detail/call.hpp"
+#include "plait/comm/coroutine.hpp"
 
 namespace plait::comm {
 
 namespace {
 
-struct Way {
-  AllToAllWay way;
-  const char* name;
-  Request (*start)(detail::AllToAll);
-};
+using detail::Call;
 
-constexpr std::array ways{
-    Way{AllToAllWay::direct, "direct", detail::direct_all_to_all},
-    Way{AllToAllWay::pairwise, "pairwise", detail::pairwise_all_to_all},
-    Way{AllToAllWay::random, "random", detail::random_all_to_all},
-    Way{AllToAllWay::chunked, "chunked", detail::chunked_all_to_all},
-    Way{AllToAllWay::two_level, "two_level", detail::two_level_all_to_all},
-};
+/// All messages at once.
+AsyncOperation direct(Call call, BlocksToSend to, BlocksToReceive from) {
+  std::vector<Request> receives;
+  std::vector<Request> sends;
+  for (std::size_t distance = 1; distance < call.size(); ++distance) {
+    receives.push_back(call.receive(call.before(distance), from[call.before(distance)]));
+  }
+  for (std::size_t distance = 1; distance < call.size(); ++distance) {
+    sends.push_back(call.send(call.after(distance), to[call.after(distance)]));
+  }
+  for (std::size_t distance = 1; distance < call.size(); ++distance) {
+    co_await call.end_of(std::move(receives[distance - 1]), from[call.before(distance)].size());
+  }
+  for (Request& request : sends) {
+    co_await call.end_of(std::move(request));
+  }
+  call.throw_if_failed();
+}
 
-const Way& find(AllToAllWay way) {
-  return *std::ranges::find(ways, way, &Way::way);
+AsyncOperation pairwise(Call call, BlocksToSend to, BlocksToReceive from) {
+  for (std::size_t distance = 1; distance < call.size(); ++distance) {
+    const std::span<std::byte> block = from[call.before(distance)];
+    Request received = call.receive(call.before(distance), block);
+    Request sent = call.send(call.after(distance), to[call.after(distance)]);
+    co_await call.end_of(std::move(received), block.size());
+    co_await call.end_of(std::move(sent));
+  }
+  call.throw_if_failed();
 }
 
 template <class Byte>
@@ -84,7 +98,7 @@ BlocksToReceive blocks_of(std::span<std::byte> data, std::span<const std::size_t
   return cut(data, counts, element_bytes);
 }
 
-Request all_to_all(const Group& group, BlocksToSend to, BlocksToReceive from, const AllToAllOptions& options) {
+Request all_to_all(const Group& group, BlocksToSend to, BlocksToReceive from, AllToAllWay way) {
   throw_unless_one_a_member(group, to.size(), "send");
   throw_unless_one_a_member(group, from.size(), "receive");
   const std::size_t self = group.self();
@@ -95,26 +109,22 @@ Request all_to_all(const Group& group, BlocksToSend to, BlocksToReceive from, co
                             to[self].size(),
                             from[self].size())};
   }
-  if (options.piece_bytes == 0 || options.in_flight_max == 0) {
-    throw Error{ErrorCode::bad_argument, "an all-to-all needs pieces of 1 byte at least, and 1 in flight"};
+  if (!to[self].empty()) {
+    std::memcpy(from[self].data(), to[self].data(), to[self].size());
   }
-  // The sizes differ from rank to rank, the way must not: it is chosen by the group alone.
-  const AllToAllWay way = options.way == AllToAllWay::automatic ? choose_all_to_all(group.size(), 0) : options.way;
-  return find(way).start({detail::Call{group}, std::move(to), std::move(from), options});
+  // Sizes differ between ranks and the way must not: `automatic` depends on the size of the group only.
+  return way == AllToAllWay::pairwise ? pairwise(Call{group}, std::move(to), std::move(from))
+                                      : direct(Call{group}, std::move(to), std::move(from));
 }
 
-Request all_to_all(const Group& group,
-                   std::span<const std::byte> to,
-                   std::span<std::byte> from,
-                   const AllToAllOptions& options) {
+Request all_to_all(const Group& group, std::span<const std::byte> to, std::span<std::byte> from, AllToAllWay way) {
   const std::size_t bytes = block_bytes(group, to.size(), "send");
   const std::vector<std::size_t> counts(group.size(), bytes);
   (void)block_bytes(group, from.size(), "receive");
-  AllToAllOptions chosen = options;
-  if (options.way == AllToAllWay::automatic) {
-    chosen.way = choose_all_to_all(group.size(), bytes);
+  if (way == AllToAllWay::automatic) {
+    way = choose_all_to_all(group.size(), bytes);
   }
-  return all_to_all(group, cut(to, counts, 1), cut(from, counts, 1), chosen);
+  return all_to_all(group, cut(to, counts, 1), cut(from, counts, 1), way);
 }
 
 AllToAllWay choose_all_to_all(std::size_t members, std::size_t block_bytes) noexcept {
@@ -122,34 +132,5 @@ AllToAllWay choose_all_to_all(std::size_t members, std::size_t block_bytes) noex
   constexpr std::size_t members_max = 32;
   return block_bytes > block_bytes_max && members > members_max ? AllToAllWay::pairwise : AllToAllWay::direct;
 }
-
-const char* to_string(AllToAllWay way) noexcept {
-  return way == AllToAllWay::automatic ? "automatic" : find(way).name;
-}
-
-AllToAllWay all_to_all_way(std::string_view name) {
-  std::string known = "automatic";
-  if (name == known) {
-    return AllToAllWay::automatic;
-  }
-  for (const Way& way : ways) {
-    if (name == way.name) {
-      return way.way;
-    }
-    known.append(", ").append(way.name);
-  }
-  throw Error{ErrorCode::bad_argument, fmt::format("no way of an all-to-all is called {}: there are {}", name, known)};
-}
-
-namespace detail {
-
-void AllToAll::copy_own() noexcept {
-  const std::size_t self = call.self();
-  if (!to[self].empty()) {
-    std::memcpy(from[self].data(), to[self].data(), to[self].size());
-  }
-}
-
-}  // namespace detail
 
 }  // namespace plait::comm

@@ -8,7 +8,7 @@ namespace plait::comm {
 
 namespace {
 
-AsyncOperation disseminate(Endpoint& /*endpoint*/, detail::Call call) {
+AsyncOperation disseminate(detail::Call call) {
   for (std::size_t distance = 1; distance < call.size(); distance *= 2) {
     Request received = call.receive(call.before(distance), std::span<std::byte>{});
     Request sent = call.send(call.after(distance), std::span<const std::byte>{});
@@ -21,7 +21,7 @@ AsyncOperation disseminate(Endpoint& /*endpoint*/, detail::Call call) {
 }  // namespace
 
 Request barrier(const Group& group) {
-  return disseminate(group.endpoint(), detail::Call{group});
+  return disseminate(detail::Call{group});
 }
 
 }  // namespace plait::comm

@@ -6,7 +6,7 @@
 
 namespace plait::comm {
 
-/// Complete when every member has called it: non-blocking, so that work goes on between the call and the wait.
+/// Completes when every member has called it. Non-blocking: the caller works between the call and the wait.
 /// Cost: ceil(log2(size)) rounds of one empty message to and from each member: dissemination, of Hensgen, Finkel and
 /// Manber, "Two algorithms for barrier synchronization", 1988.
 Request barrier(const Group& group);

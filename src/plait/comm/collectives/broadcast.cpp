@@ -3,29 +3,166 @@
 
 #include <algorithm>
 #include <bit>
+#include <deque>
+#include <memory>
 
 #include <fmt/format.h>
 
-#include "plait/comm/collectives/detail/broadcast.hpp"
+#include "plait/comm/collectives/detail/call.hpp"
+#include "plait/comm/coroutine.hpp"
 
 namespace plait::comm {
 
 namespace {
 
-struct Way {
-  BroadcastWay way;
-  const char* name;
-  Request (*start)(detail::Broadcast);
+using detail::Call;
+
+/// A broadcast whose arguments are checked.
+struct Broadcast : Call {
+  std::size_t root = 0;
+  std::span<std::byte> data;
+  std::size_t piece_bytes = 1;
+
+  /// This rank's place, counted from the root; and the member at a place.
+  [[nodiscard]] std::size_t place() const noexcept { return (self() + size() - root) % size(); }
+  [[nodiscard]] std::size_t member(std::size_t at_place) const noexcept { return (at_place + root) % size(); }
 };
 
-constexpr std::array ways{
-    Way{BroadcastWay::binomial, "binomial", detail::binomial_broadcast},
-    Way{BroadcastWay::multicast, "multicast", detail::multicast_broadcast},
-    Way{BroadcastWay::pipelined, "pipelined", detail::pipelined_broadcast},
+/// Ends when the data has arrived and is forwarded; a coroutine would learn of the former only.
+class Multicast final : public Completion {
+ public:
+  explicit Multicast(Broadcast broadcast) : broadcast_{std::move(broadcast)}, promise_{broadcast_.endpoint()} {}
+
+  Request start() {
+    Request request = promise_.request();
+    try {
+      post();
+    } catch (const Error& error) {
+      end({.source = error.rank(), .error = error.code()});
+    }
+    return request;
+  }
+
+  void completed(const Status& status) noexcept override {
+    status_ = status;
+    if (!status.error && status.bytes != broadcast_.data.size()) {
+      status_.error = ErrorCode::bad_argument;  // the root means another size
+    }
+  }
+  void released(const Status& /*status*/) noexcept override { end(status_); }
+
+ private:
+  void post() {
+    const Call& call = broadcast_;
+    const Address address = call.address(broadcast_.root);
+    if (broadcast_.place() != 0) {
+      (void)call.endpoint().receive(address, broadcast_.data, this);
+      return;
+    }
+    std::vector<Destination> others;
+    for (std::size_t place = 1; place < call.size(); ++place) {
+      others.push_back({call.rank(broadcast_.member(place))});
+    }
+    if (others.empty()) {
+      end({.source = call.endpoint().self()});
+      return;
+    }
+    (void)call.endpoint().multicast(
+        std::move(others), address.tag, broadcast_.data, {.completion = this}, address.comm);
+  }
+
+  void end(const Status& status) noexcept {
+    const std::unique_ptr<Multicast> owned{this};
+    promise_.complete(status);
+  }
+
+  Broadcast broadcast_;
+  Promise promise_;
+  Status status_;
 };
 
-const Way& find(BroadcastWay way) {
-  return *std::ranges::find(ways, way, &Way::way);
+// Long data as a stream of messages: pieces of exactly `piece_bytes`, then a shorter one, perhaps empty, which marks
+// the end, even when the two sides expect different sizes.
+
+constexpr std::size_t piece_count(std::size_t bytes, std::size_t piece_bytes) noexcept {
+  return bytes / piece_bytes + 1;
+}
+
+template <class Byte>
+constexpr std::span<Byte> piece_of(std::span<Byte> data, std::size_t piece, std::size_t piece_bytes) {
+  const std::size_t offset = piece * piece_bytes;
+  return data.subspan(offset, std::min(piece_bytes, data.size() - offset));
+}
+
+/// Receives posted ahead, and sends not waited for.
+constexpr std::size_t in_flight_max = 4;
+
+AsyncOperation send_pieces(Broadcast broadcast) {
+  Call& call = broadcast;
+  const std::span<const std::byte> data = broadcast.data;
+  std::deque<Request> sends;
+  for (std::size_t piece = 0; piece < piece_count(data.size(), broadcast.piece_bytes); ++piece) {
+    if (sends.size() == in_flight_max) {
+      Request oldest = std::move(sends.front());
+      sends.pop_front();
+      co_await call.end_of(std::move(oldest));
+    }
+    sends.push_back(call.send(broadcast.member(1), piece_of(data, piece, broadcast.piece_bytes)));
+  }
+  for (Request& request : sends) {
+    co_await call.end_of(std::move(request));
+  }
+  call.throw_if_failed();
+}
+
+AsyncOperation forward_pieces(Broadcast broadcast) {
+  Call& call = broadcast;
+  const std::size_t place = broadcast.place();
+  const std::size_t source = broadcast.member(place - 1);
+  const std::size_t count = piece_count(broadcast.data.size(), broadcast.piece_bytes);
+  const bool is_end = place + 1 == call.size();
+  std::deque<Request> receives;
+  std::deque<Request> sends;
+  std::size_t posted = 0;
+  std::size_t length = 0;
+  for (std::size_t piece = 0; piece < count && !call.has_failed(); ++piece) {
+    for (; posted < count && receives.size() < in_flight_max; ++posted) {
+      receives.push_back(call.receive(source, piece_of(broadcast.data, posted, broadcast.piece_bytes)));
+    }
+    const std::span<const std::byte> data = piece_of(broadcast.data, piece, broadcast.piece_bytes);
+    Request received = std::move(receives.front());
+    receives.pop_front();
+    length = co_await call.length_of(std::move(received), data.size());
+    if (is_end) {
+      continue;
+    }
+    if (sends.size() == in_flight_max) {
+      Request oldest = std::move(sends.front());
+      sends.pop_front();
+      co_await call.end_of(std::move(oldest));
+    }
+    // An empty piece ends the stream of those behind.
+    sends.push_back(call.send(broadcast.member(place + 1), call.has_failed() ? std::span<const std::byte>{} : data));
+  }
+  // After an error: cancels receives that no message will match, and receives superfluous messages.
+  for (Request& receive : receives) {
+    if (length < broadcast.piece_bytes && receive.cancel()) {
+      continue;
+    }
+    length = co_await call.length_of(std::move(receive), broadcast.piece_bytes);
+  }
+  while (length >= broadcast.piece_bytes && !call.endpoint().failure()) {
+    Request rest = call.receive(source, std::span<std::byte>{});
+    length = co_await call.length_of(std::move(rest), 0);
+  }
+  for (Request& request : sends) {
+    co_await call.end_of(std::move(request));
+  }
+  call.throw_if_failed();
+}
+
+AsyncOperation nothing(Broadcast /*broadcast*/) {
+  co_return;
 }
 
 }  // namespace
@@ -42,7 +179,13 @@ Request broadcast(const Group& group, std::size_t root, std::span<std::byte> dat
   if (way == BroadcastWay::automatic) {
     way = choose_broadcast(group.size(), data.size(), options.piece_bytes);
   }
-  return find(way).start({detail::Call{group}, root, data, options.piece_bytes});
+  Broadcast checked{Call{group}, root, data, options.piece_bytes};
+  if (way != BroadcastWay::pipelined) {
+    return std::make_unique<Multicast>(std::move(checked)).release()->start();  // ends itself
+  }
+  return group.size() == 1      ? nothing(std::move(checked))
+         : checked.place() == 0 ? send_pieces(std::move(checked))
+                                : forward_pieces(std::move(checked));
 }
 
 BroadcastWay choose_broadcast(std::size_t members, std::size_t bytes, std::size_t piece_bytes) noexcept {
@@ -51,10 +194,6 @@ BroadcastWay choose_broadcast(std::size_t members, std::size_t bytes, std::size_
   const auto rounds = static_cast<std::size_t>(std::bit_width(std::max<std::size_t>(members, 1) - 1));
   const bool is_pipelined = members > 2 && pieces >= pieces_min && pieces + members - 2 < rounds * pieces;
   return is_pipelined ? BroadcastWay::pipelined : BroadcastWay::multicast;
-}
-
-const char* to_string(BroadcastWay way) noexcept {
-  return way == BroadcastWay::automatic ? "automatic" : find(way).name;
 }
 
 }  // namespace plait::comm

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <type_traits>
 
 #include "plait/comm/collectives/group.hpp"
@@ -15,8 +13,7 @@ namespace plait::comm {
 
 enum class BroadcastWay : std::uint8_t {
   automatic,  ///< `multicast`, and `pipelined` where it moves long data in less time; see `choose_broadcast`.
-  binomial,   ///< Along a binomial tree; who has called passes it on.
-  multicast,  ///< `Endpoint::multicast`: as above, but also ranks that have not called yet pass it on.
+  multicast,  ///< `Endpoint::multicast`: along a binomial tree; ranks that have not called yet forward it, too.
   pipelined,  ///< In pieces from member to member: for long data its time hardly depends on the size of the group.
 };
 
@@ -49,8 +46,5 @@ Request broadcast(const Group& group,
 /// What `automatic` becomes. Pipelined data passes `members` in bytes + (members - 2) pieces, a tree's in
 /// ceil(log2(members)) times the bytes, at one time a byte (LogGP's G): the lesser is taken, of 8 pieces at least.
 [[nodiscard]] BroadcastWay choose_broadcast(std::size_t members, std::size_t bytes, std::size_t piece_bytes) noexcept;
-
-inline constexpr std::array broadcast_ways{BroadcastWay::binomial, BroadcastWay::multicast, BroadcastWay::pipelined};
-[[nodiscard]] const char* to_string(BroadcastWay way) noexcept;
 
 }  // namespace plait::comm

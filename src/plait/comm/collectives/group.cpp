@@ -11,12 +11,17 @@ namespace plait::comm {
 
 namespace {
 
-std::vector<Rank> all_ranks(const Endpoint& endpoint) {
+/// `count` ranks from `first` on, `stride` apart.
+std::vector<Rank> ranks_from(std::uint32_t first, std::uint32_t count, std::uint32_t stride) {
   std::vector<Rank> ranks;
-  for (std::uint32_t rank = 0; rank < endpoint.rank_count(); ++rank) {
-    ranks.emplace_back(rank);
+  for (std::uint32_t index = 0; index < count; ++index) {
+    ranks.emplace_back(first + index * stride);
   }
   return ranks;
+}
+
+std::vector<Rank> all_ranks(const Endpoint& endpoint) {
+  return ranks_from(0, endpoint.rank_count(), 1);
 }
 
 /// The place of this rank among `members`, which are checked.
@@ -55,7 +60,7 @@ void throw_unless_usable(CommId comm) {
   }
 }
 
-void throw_unless_filled(const Endpoint& endpoint, const RankGrid& grid) {
+void throw_unless_filled(const Endpoint& endpoint, const GroupGrid& grid) {
   if (std::uint64_t{grid.rows} * grid.columns != endpoint.rank_count()) {
     throw Error{
         ErrorCode::bad_argument,
@@ -63,9 +68,27 @@ void throw_unless_filled(const Endpoint& endpoint, const RankGrid& grid) {
   }
 }
 
+std::vector<Rank> row_of(const Endpoint& endpoint, const GroupGrid& grid) {
+  throw_unless_filled(endpoint, grid);
+  return ranks_from(endpoint.self().value() / grid.columns * grid.columns, grid.columns, 1);
+}
+
+std::vector<Rank> column_of(const Endpoint& endpoint, const GroupGrid& grid) {
+  throw_unless_filled(endpoint, grid);
+  return ranks_from(endpoint.self().value() % grid.columns, grid.rows, grid.columns);
+}
+
 }  // namespace
 
+Group::Group(Endpoint& endpoint, const std::source_location& where) : Group{endpoint, all_ranks(endpoint), where} {}
+
 Group::Group(Endpoint& endpoint, CommId comm) : Group{endpoint, all_ranks(endpoint), comm} {}
+
+Group::Group(Endpoint& endpoint, std::vector<Rank> members, const std::source_location& where) {
+  ClaimedComms claimed = endpoint.claim_comms(1, where);
+  *this = Group{endpoint, std::move(members), claimed[0]};
+  state_->claimed = std::move(claimed);
+}
 
 Group::Group(Endpoint& endpoint, std::vector<Rank> members, CommId comm) {
   throw_unless_usable(comm);
@@ -95,36 +118,20 @@ CommId Group::comm() const noexcept {
   return state_->comm;
 }
 
-void Group::set_nodes(std::vector<std::uint32_t> nodes) {
-  if (nodes.size() != size()) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("{} node numbers for a group of {}: one a member is needed", nodes.size(), size())};
-  }
-  state_->nodes = std::move(nodes);
+Group row_group(Endpoint& endpoint, const GroupGrid& grid, CommId comm) {
+  return {endpoint, row_of(endpoint, grid), comm};
 }
 
-const std::vector<std::uint32_t>& Group::nodes() const noexcept {
-  return state_->nodes;
+Group row_group(Endpoint& endpoint, const GroupGrid& grid, const std::source_location& where) {
+  return {endpoint, row_of(endpoint, grid), where};
 }
 
-Group row_group(Endpoint& endpoint, const RankGrid& grid, CommId comm) {
-  throw_unless_filled(endpoint, grid);
-  const std::uint32_t first = endpoint.self().value() / grid.columns * grid.columns;
-  std::vector<Rank> members;
-  for (std::uint32_t column = 0; column < grid.columns; ++column) {
-    members.emplace_back(first + column);
-  }
-  return {endpoint, std::move(members), comm};
+Group column_group(Endpoint& endpoint, const GroupGrid& grid, CommId comm) {
+  return {endpoint, column_of(endpoint, grid), comm};
 }
 
-Group column_group(Endpoint& endpoint, const RankGrid& grid, CommId comm) {
-  throw_unless_filled(endpoint, grid);
-  const std::uint32_t first = endpoint.self().value() % grid.columns;
-  std::vector<Rank> members;
-  for (std::uint32_t row = 0; row < grid.rows; ++row) {
-    members.emplace_back(first + row * grid.columns);
-  }
-  return {endpoint, std::move(members), comm};
+Group column_group(Endpoint& endpoint, const GroupGrid& grid, const std::source_location& where) {
+  return {endpoint, column_of(endpoint, grid), where};
 }
 
 }  // namespace plait::comm

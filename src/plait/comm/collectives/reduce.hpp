@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -72,14 +71,15 @@ struct ReduceOptions {
   ReduceWay way = ReduceWay::automatic;
 };
 
-/// Combines the rows of all members elementwise into `result` of member `root`; elsewhere `result` is not looked at.
+/// Combines the rows of all members elementwise into `result` of member `root`; elsewhere `result` is not used.
 ///
 /// Non-blocking: memory must stay until complete. In place on the root when `result` is `mine`. All members must give
 /// the same size, root, operation and way. The order of combining depends on these and the size of the group only, and
-/// the row of the member that comes earlier stands left (`tree`: earlier counted from the root), so every run has the
-/// same result, bit by bit. When sizes differ the root's request ends with an error, or that of a member on the way.
-/// Throws: `Error` with `bad_argument` when `root` is no member, the root's two rows differ in size, or they are not
-/// whole elements. Cost: `tree` ceil(log2(size)) rows one after the other; `halving` 2 rows in twice as many rounds.
+/// the row of the member that comes earlier is the left operand (`tree`: earlier counted from the root), so every run
+/// has the same result, bit by bit. When sizes differ the root's request ends with an error, or that of a member on the
+/// way. Throws: `Error` with `bad_argument` when `root` is no member, the root's two rows differ in size, or they are
+/// not whole elements. Cost: `tree` ceil(log2(size)) rows one after the other; `halving` 2 rows in twice as many
+/// rounds.
 Request reduce(const Group& group,
                std::size_t root,
                std::span<const std::byte> mine,
@@ -110,8 +110,5 @@ Request all_reduce(const Group& group,
 /// What `automatic` becomes for rows of `bytes`: `halving` from 2 KiB on and from 4 members on, the limit of Thakur,
 /// Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, sections 4.4 and 4.5.
 [[nodiscard]] ReduceWay choose_reduce(std::size_t members, std::size_t bytes) noexcept;
-
-inline constexpr std::array reduce_ways{ReduceWay::tree, ReduceWay::halving};
-[[nodiscard]] const char* to_string(ReduceWay way) noexcept;
 
 }  // namespace plait::comm

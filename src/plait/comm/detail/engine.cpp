@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes in, and what becomes of it.
 #include "plait/comm/detail/engine.hpp"
 
 #include <algorithm>
-#include <cstring>
-#include <new>
+#include <functional>
 #include <set>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +14,7 @@ namespace plait::comm::detail {
 namespace {
 
 constexpr std::size_t events_of_a_poll_max = 16;
+constexpr int push_out_attempts_max = 1000;
 
 std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Driver& driver) {
   const std::size_t fit = options.packet_memory_bytes_max / (driver.packet_bytes_max() * driver.rank_count());
@@ -21,52 +22,22 @@ std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Drive
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(fit, 2, most));
 }
 
-[[noreturn]] void refuse_packet(Rank via, std::size_t bytes) {
-  throw Error{
-      ErrorCode::network,
-      fmt::format("a packet of {} bytes from rank {} makes no sense: do all ranks run the same version of plait?",
-                  bytes,
-                  via.value()),
-      via};
-}
-
-template <class Part>
-Part read(std::span<const std::byte> bytes, Rank via) {
-  if (bytes.size() < sizeof(Part)) {
-    refuse_packet(via, bytes.size());
-  }
-  Part part;
-  std::memcpy(&part, bytes.data(), sizeof part);
-  return part;
-}
-
 }  // namespace
 
-Engine::Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options)
-    : driver_{driver},
-      recorder_{recorder},
-      trace_{recorder.thread(WorkerId{}, "network")},
-      options_{options},
-      eager_bytes_max_{std::min(options.eager_bytes_max, driver.packet_bytes_max() - sizeof(wire::Header))},
-      credits_of_a_peer_{detail::credits_of_a_peer(options, driver)},
-      is_tracing_{recorder.is_on()},
-      gathers_{make_packing(options.packing)->gathers()},
-      receiving_(driver.bulk_slot_count()),
+Engine::Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
+    : network_{driver, activity},
+      trace_{recorder, options.poll_gap_min},
+      completions_{driver.self(), trace_, actives_},
+      credits_{driver.rank_count(), credits_of_a_peer(options, driver)},
+      sequences_{driver.rank_count()},
+      sender_{network_, completions_, trace_},
+      outbox_{{network_, trace_, completions_, credits_, sequences_, sender_, claims_}, options},
+      receiver_{network_, outbox_, completions_, options},
+      multicast_{network_, outbox_, completions_, sequences_, receiver_},
+      inbox_{driver.rank_count(), options.unexpected_bytes_max},
+      delivery_{{network_, trace_, completions_, actives_, inbox_, outbox_, receiver_, multicast_}},
       arrivals_(events_of_a_poll_max),
-      bulk_done_(events_of_a_poll_max) {
-  if (options.piece_bytes == 0 || options.pieces_in_flight == 0) {
-    throw Error{ErrorCode::bad_argument, "a piece of a message has at least a byte, and at least one is under way"};
-  }
-  for (std::uint32_t rank = 0; rank < driver.rank_count(); ++rank) {
-    peers_.push_back(std::make_unique<Peer>());
-    peers_.back()->credits = credits_of_a_peer_;
-    peers_.back()->waiting = make_packing(options.packing);
-    peers_.back()->bulk_bytes_max = driver.bulk_in_flight_max(Rank{rank});
-  }
-  for (std::uint32_t slot = driver.bulk_slot_count(); slot-- > 0;) {
-    free_slots_.push_back(slot);
-  }
-}
+      bulk_done_(events_of_a_poll_max) {}
 
 Engine::~Engine() {
   std::set<Operation*> left;
@@ -80,161 +51,51 @@ Engine::~Engine() {
       release(operation);  // the count that the taker holds
     }
   };
-  matcher_.for_each_posted(
+  inbox_.matcher().for_each_posted(
       [&](const PostedReceive& receive) { add(const_cast<Operation*>(static_cast<const Operation*>(&receive))); });
-  matcher_.for_each_unexpected([&](const UnexpectedMessage& message) {
-    const auto* const full = static_cast<const Unexpected*>(&message);
-    if (full->staging != nullptr && (!full->staging->is_over || full->staging->forwards_left > 0)) {
-      add(full->staging);
+  inbox_.matcher().for_each_unexpected([&](const UnexpectedMessage& message) {
+    Operation* const staging = static_cast<const Unexpected*>(&message)->staging;
+    if (staging != nullptr && (!staging->is_over || staging->forwards_left > 0)) {
+      add(staging);
     }
-    release(full->staging);  // the message's own count
-    delete full;
   });
-  for (const auto& peer : peers_) {
-    for (; !peer->waiting->is_empty(); peer->waiting->pop()) {
-      add(static_cast<Operation*>(peer->waiting->front(0)));
-    }
-    for (const auto& [priority, operation] : peer->held_back) {
-      add(operation);
-    }
-  }
-  std::ranges::for_each(announced_, add);
-  for (const Piece& piece : receiving_) {
-    add(piece.operation);
-  }
-  for (const auto& [priority, operation] : wanting_pieces_) {
-    add(operation);
-  }
-  for (const auto& [announcement, offer] : offers_) {
-    add(offer.operation);
-  }
+  outbox_.take_all(add);
+  sender_.for_each(add);
+  receiver_.for_each(add);
   std::ranges::for_each(left, release);
 }
 
-// ---- asked by the endpoint ----
-
-void Engine::receive(Operation& operation) {
-  ++outstanding_;
-  operation.posted = now_if_tracing();
-  if (UnexpectedMessage* const message = matcher_.post(operation)) {
-    give_unexpected(operation, std::unique_ptr<Unexpected>{static_cast<Unexpected*>(message)});
-  }
-}
-
-void Engine::receive_claimed(Operation& operation, std::unique_ptr<Unexpected> message) {
-  ++outstanding_;
-  operation.posted = now_if_tracing();
-  give_unexpected(operation, std::move(message));
-}
-
-bool Engine::cancel(Operation& operation) {
-  if (operation.direction != net::Direction::received || !matcher_.cancel(operation)) {
-    return false;
-  }
-  --outstanding_;
-  return true;
-}
-
-const Unexpected* Engine::probe(const Envelope& envelope) {
-  return static_cast<const Unexpected*>(matcher_.probe(envelope));
-}
-
-std::unique_ptr<Unexpected> Engine::claim(const Envelope& envelope) {
-  return std::unique_ptr<Unexpected>{static_cast<Unexpected*>(matcher_.claim(envelope))};
-}
-
-void Engine::drop(std::unique_ptr<Unexpected> message) {
-  forget_memory(*message);
-  if (message->staging != nullptr) {
-    release(message->staging);
-  } else if (!message->stops.empty()) {
-    (void)stage(incoming(*message));
-  } else if (wire::is_announcement(message->header.kind)) {
-    offers_.erase({message->via, message->header.operation});
-    send_control(message->via, {.kind = wire::Kind::refused, .operation = message->header.operation});
-  }
-  if (message->packet) {
-    driver_.recycle(std::move(message->packet));
-  }
-}
-
-bool Engine::has_left_all() const {
-  return has_left_what_may() && free_announced_.size() == announced_.size();
-}
-
-bool Engine::has_left_what_may() const {
-  return with_backlog_.empty() && wanted_pieces_.empty() && driver_.is_idle();
-}
-
-std::vector<std::string> Engine::never_received() const {
-  std::vector<std::string> lines;
-  matcher_.for_each_unexpected([&](const UnexpectedMessage& message) {
-    if (is_internal(message.envelope.comm)) {
-      return;
-    }
-    lines.push_back(fmt::format("{} bytes from rank {} with tag {}",
-                                static_cast<const Unexpected&>(message).header.bytes,
-                                message.envelope.source.value(),
-                                message.envelope.tag.value()));
-  });
-  return lines;
-}
-
-void Engine::set_failure(const Error& reason) {
-  if (!failure_) {
-    failure_ = reason;
-  }
-}
-
-void Engine::stop_all(const Error& reason) {
-  set_failure(reason);
-  const std::string_view sentence{reason.what()};
-  const auto text = std::as_bytes(std::span{sentence.substr(0, driver_.packet_bytes_max() - sizeof(wire::Header))});
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    if (Rank{rank} != driver_.self()) {
-      try {
-        send_control(Rank{rank}, {.kind = wire::Kind::failed}, text);
-      } catch (const Error&) {
-        continue;  // this one is gone: the others shall hear all the same
-      }
-    }
-  }
-  push_out();
-}
-
-// ---- coming in ----
+// ---- incoming ----
 
 std::size_t Engine::poll() {
-  if (is_tracing_) {
-    record_poll_gap();
-  }
-  const net::Polled polled = driver_.poll(arrivals_, bulk_done_);
+  trace_.polled(completions_.outstanding_count() > 0);
+  const net::Polled polled = network_.poll(arrivals_, bulk_done_);
   for (std::size_t i = 0; i < polled.arrivals; ++i) {
     handle(std::move(arrivals_[i]));
   }
   for (std::size_t i = 0; i < polled.bulk; ++i) {
-    bulk_done(bulk_done_[i]);
+    handle_bulk(bulk_done_[i]);
   }
-  if (!wanting_pieces_.empty()) {
-    ask_for_pieces();
+  if (receiver_.has_backlog()) {
+    receiver_.request_segments();
   }
-  if (!wanted_pieces_.empty()) {
-    send_pieces();
+  if (sender_.has_backlog()) {
+    sender_.send_segments();
   }
-  if (!with_credits_to_return_.empty()) {
-    return_credits();
+  if (credits_.has_processed()) {
+    outbox_.return_credits();
   }
-  if (!with_backlog_.empty()) {
-    leave_from_backlog();
+  if (!outbox_.is_empty()) {
+    outbox_.flush();
   }
-  is_driver_busy_ = is_driver_busy_ && !driver_.is_idle();
+  network_.note_idle();
   return polled.arrivals + polled.bulk;
 }
 
 void Engine::handle(net::Arrival arrival) {
   const std::span<const std::byte> bytes = arrival.packet.bytes();
   const auto first = read<wire::Header>(bytes, arrival.peer);
-  peer(arrival.peer).credits += first.credits;
+  credits_.add(arrival.peer, first.credits);
   const bool is_alone = wire::aligned(sizeof first + first.payload) >= bytes.size();
   bool has_message = false;
   for (std::size_t offset = 0; offset < bytes.size();) {
@@ -256,307 +117,146 @@ void Engine::handle(net::Arrival arrival) {
     }
   }
   if (has_message) {
-    ++peer(arrival.peer).credits_to_return;
-    if (!std::exchange(peer(arrival.peer).is_in_credit_list, true)) {
-      with_credits_to_return_.push_back(arrival.peer);
-    }
+    credits_.note_processed(arrival.peer);
   }
   if (arrival.packet) {
-    driver_.recycle(std::move(arrival.packet));
+    network_.driver().recycle(std::move(arrival.packet));
+  }
+}
+
+void Engine::handle_message(Rank via,
+                            const wire::Header& header,
+                            std::span<const std::byte> payload,
+                            net::Packet* packet) {
+  const std::uint32_t rank_count = network_.driver().rank_count();
+  Incoming message = parse(via, header, payload, rank_count);
+  Stream& stream = sequences_.stream(message.source, CommId{header.comm});
+  if (header.sequence != stream.next_received) {
+    stream.early.emplace(header.sequence, Chunk{header, Bytes{payload.begin(), payload.end()}, via});
+    return;
+  }
+  if (has_checks && header.sequence == 0 && header.kind == wire::ChunkKind::eager && header.operation != 0) {
+    throw_if_claims_differ(message);
+  }
+  message.packet = message.stops.empty() && message.data.size() == payload.size() ? packet : nullptr;
+  ++stream.next_received;
+  delivery_.deliver(message);
+  while (stream.has_next()) {
+    const Chunk next = stream.take_next();
+    delivery_.deliver(parse(next.via, next.header, next.payload, rank_count));
   }
 }
 
 void Engine::handle_control(Rank via, const wire::Header& header, std::span<const std::byte> payload) {
   switch (header.kind) {
-    case wire::Kind::ready:
-      handle_ready(via, header, read<wire::Ready>(payload, via));
+    case wire::ChunkKind::cts:
+      sender_.handle_cts(via, header, read<wire::Cts>(payload, via));
       break;
-    case wire::Kind::refused: {
-      Operation* const operation = announced(header.operation);
-      expect(operation != nullptr, "only what was announced is refused");
-      end_announcement(header.operation);
-      complete(*operation, operation->bytes);
+    case wire::ChunkKind::refused:
+      sender_.handle_refused(header);
       break;
-    }
-    case wire::Kind::eager_off:
-    case wire::Kind::eager_on:
-      peer(via).may_only_announce = header.kind == wire::Kind::eager_off;
+    case wire::ChunkKind::eager_off:
+    case wire::ChunkKind::eager_on:
+      outbox_.set_rendezvous_only(via, header.kind == wire::ChunkKind::eager_off);
       break;
-    case wire::Kind::failed:
-      set_failure(Error{ErrorCode::peer_failed,
-                        fmt::format("rank {} stopped the run: {}",
-                                    via.value(),
-                                    std::string_view{reinterpret_cast<const char*>(payload.data()), payload.size()}),
-                        via});
+    case wire::ChunkKind::failed:
+      network_.fail(Error{ErrorCode::peer_failed,
+                          fmt::format("rank {} stopped the run: {}",
+                                      via.value(),
+                                      std::string_view{reinterpret_cast<const char*>(payload.data()), payload.size()}),
+                          via});
       break;
-    case wire::Kind::offer:
-      handle_offer(via, header);
+    case wire::ChunkKind::available:
+      receiver_.handle_available(via, header);
       break;
-    case wire::Kind::credit:
-      break;  // the header has said it all
+    case wire::ChunkKind::credit:
+      break;  // its credits are in the header
     default:
       refuse_packet(via, payload.size());
   }
 }
 
-/// Reads a message's chunk. What it refers to stands in the payload.
-Engine::Incoming Engine::parse(Rank via, const wire::Header& header, std::span<const std::byte> payload) const {
-  Incoming message{.header = header, .source = via, .via = via, .data = payload, .offered = header.bytes};
-  if (header.kind == wire::Kind::multicast || header.kind == wire::Kind::multicast_request) {
-    const auto route = read<wire::Route>(payload, via);
-    const std::size_t stops_bytes = route.stop_count * sizeof(wire::Stop);
-    if (route.origin >= peers_.size() || payload.size() < sizeof route + stops_bytes) {
-      refuse_packet(via, payload.size());
-    }
-    message.source = Rank{route.origin};
-    message.offered = route.offered;
-    message.stops = {reinterpret_cast<const wire::Stop*>(payload.data() + sizeof route), route.stop_count};
-    message.data = payload.subspan(sizeof route + stops_bytes);
-  }
-  return message;
-}
-
-/// Messages of one source and communicator are delivered in the order in which they were sent, whichever way they came.
-void Engine::handle_message(Rank via,
-                            const wire::Header& header,
-                            std::span<const std::byte> payload,
-                            net::Packet* packet) {
-  Incoming message = parse(via, header, payload);
-  Stream& stream = peer(message.source).stream(CommId{header.comm});
-  if (header.sequence != stream.next_received) {
-    stream.early.emplace(header.sequence, Chunk{header, Bytes{payload.begin(), payload.end()}, via});
+void Engine::handle_bulk(const net::BulkDone& done) {
+  if (done.direction == net::TransferDirection::sent) {
+    sender_.segment_sent(done.cookie);
     return;
   }
-  message.packet = message.stops.empty() && message.data.size() == payload.size() ? packet : nullptr;
-  ++stream.next_received;
-  deliver(message);
-  while (!stream.early.empty() && stream.early.begin()->first == stream.next_received) {
-    const Chunk next = std::move(stream.early.begin()->second);
-    stream.early.erase(stream.early.begin());
-    ++stream.next_received;
-    deliver(parse(next.via, next.header, next.payload));
-  }
-}
-
-void Engine::deliver(const Incoming& message) {
-  using enum wire::Kind;
-  if (message.header.kind == active || message.header.kind == active_request) {
-    deliver_active(message);
+  const auto [receive, offset, bytes, is_last] = receiver_.segment_arrived(done.cookie);
+  multicast_.segment_arrived(receive, offset, bytes);
+  if (!is_last) {
+    receiver_.queue(receive);
     return;
   }
-  PostedReceive* const receive = matcher_.match({CommId{message.header.comm}, message.source, Tag{message.header.tag}});
-  if (receive == nullptr) {
-    keep_unexpected(message);
-  } else {
-    auto& operation = static_cast<Operation&>(*receive);
-    operation.peer = message.via;
-    operation.source = message.source;
-    operation.handed = now_if_tracing();
-    operation.moved = operation.handed;
-    if (message.header.kind == multicast_request && !message.stops.empty()) {
-      deliver_announced_multicast(operation, message);
-    } else {
-      give(operation, message);
+  receive.moved = trace_.now();
+  completions_.complete(receive, receive.bytes);
+  Operation* const taker = receive.forwarding ? std::exchange(receive.forwarding->taker, nullptr) : nullptr;
+  if (taker != nullptr) {
+    multicast_.take_staged(*taker, receive);
+  }
+}
+
+/// Compares the digests of claims, which the first message of a claimed communicator carries in debug builds.
+void Engine::throw_if_claims_differ(const Incoming& message) const {
+  const CommId comm{message.header.comm};
+  const std::uint64_t mine = claims_.digest(comm);
+  if (mine != 0 && mine != message.header.operation) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("ranks {} and {} have claimed communicators in different orders: communicator {} was "
+                            "claimed at {} here, elsewhere there; all ranks must make the same objects in the same "
+                            "order",
+                            network_.self().value(),
+                            message.source.value(),
+                            comm.value(),
+                            claims_.where(comm)),
+                message.source};
+  }
+}
+
+// ---- called by the endpoint ----
+
+void Engine::stop_all(const Error& reason) {
+  network_.fail(reason);
+  const std::string_view sentence{reason.what()};
+  const std::size_t room = network_.driver().packet_bytes_max() - sizeof(wire::Header);
+  for (std::uint32_t rank = 0; rank < network_.driver().rank_count(); ++rank) {
+    if (Rank{rank} != network_.self()) {
+      outbox_.send_control(
+          Rank{rank}, {.kind = wire::ChunkKind::failed}, std::as_bytes(std::span{sentence.substr(0, room)}));
     }
   }
-  if (message.header.kind == multicast && !message.stops.empty()) {
-    forward_short(message);
-  }
+  push_out();
 }
 
-void Engine::deliver_active(const Incoming& message) {
-  const wire::Header& header = message.header;
-  if (header.kind == wire::Kind::active) {
-    active.push_back({HandlerId{static_cast<std::uint32_t>(header.tag)},
-                      message.source,
-                      Bytes{message.data.begin(), message.data.end()}});
-    return;
-  }
-  auto* const operation = new Operation;
-  operation->direction = net::Direction::received;
-  operation->is_active_message = true;
-  operation->growing = &operation->owned;
-  operation->peer = message.via;
-  operation->source = message.source;
-  operation->comm = CommId{header.comm};
-  operation->posted = now_if_tracing();
-  operation->handed = operation->posted;
-  ++outstanding_;
-  give(*operation, message);
-}
-
-void Engine::keep_unexpected(const Incoming& message) {
-  auto kept = std::make_unique<Unexpected>();
-  kept->envelope = {CommId{message.header.comm}, message.source, Tag{message.header.tag}};
-  kept->header = message.header;
-  kept->via = message.via;
-  kept->offered = message.offered;
-  kept->arrived = now_if_tracing();
-  Peer& source = peer(message.source);
-  if (message.header.kind == wire::Kind::multicast_request && !message.stops.empty()) {
-    if (source.unexpected_bytes + message.header.bytes <= options_.unexpected_bytes_max) {
-      kept->staging = &stage(message);
-      acquire(*kept->staging);
-      kept->memory_bytes = message.header.bytes;
-    } else {
-      kept->stops.assign(message.stops.begin(), message.stops.end());  // those behind this rank wait with it
+/// Polls until what was sent is flushed, for a bounded number of times; drops what arrives.
+void Engine::push_out() {
+  for (int attempt = 0; attempt < push_out_attempts_max; ++attempt) {
+    if (network_.driver().is_idle() && outbox_.is_empty()) {
+      return;
     }
-  } else if (message.packet != nullptr && message.data.size() * 2 >= message.packet->capacity()) {
-    kept->packet = std::move(*message.packet);
-    kept->memory_bytes = kept->packet.capacity();
-  } else {
-    kept->data.assign(message.data.begin(), message.data.end());
-    kept->memory_bytes = kept->data.size();
-  }
-  source.unexpected_bytes += kept->memory_bytes;
-  if (source.unexpected_bytes > options_.unexpected_bytes_max && !std::exchange(source.was_told_to_announce, true)) {
-    send_control(message.source, {.kind = wire::Kind::eager_off});
-  }
-  matcher_.keep(*kept.release());  // taken back by whoever takes it out of the matcher, or the destructor
-}
-
-void Engine::forget_memory(const Unexpected& message) {
-  Peer& source = peer(message.envelope.source);
-  source.unexpected_bytes -= message.memory_bytes;
-  if (source.was_told_to_announce && source.unexpected_bytes * 2 < options_.unexpected_bytes_max) {
-    source.was_told_to_announce = false;
-    send_control(message.envelope.source, {.kind = wire::Kind::eager_on});
-  }
-}
-
-void Engine::give_unexpected(Operation& operation, std::unique_ptr<Unexpected> message) {
-  forget_memory(*message);
-  operation.peer = message->via;
-  operation.source = message->envelope.source;
-  operation.handed = now_if_tracing();
-  operation.moved = message->arrived;
-  if (message->staging != nullptr) {
-    take_from_staging(operation, *message->staging);
-  } else if (!message->stops.empty()) {
-    deliver_announced_multicast(operation, incoming(*message));
-  } else {
-    give(operation, incoming(*message));
-  }
-  if (message->packet) {
-    driver_.recycle(std::move(message->packet));
-  }
-}
-
-/// A kept message as it came in.
-Engine::Incoming Engine::incoming(const Unexpected& message) {
-  const std::span<const std::byte> data =
-      message.packet ? message.packet.bytes().subspan(sizeof(wire::Header), message.header.payload) : message.data;
-  return {.header = message.header,
-          .source = message.envelope.source,
-          .via = message.via,
-          .data = data,
-          .offered = message.offered,
-          .stops = message.stops};
-}
-
-/// Hands a matched message to its receive: the data, or the wish to have it sent.
-void Engine::give(Operation& operation, const Incoming& message) {
-  const bool is_announced = wire::is_announcement(message.header.kind);
-  if (!make_room(operation, message.header)) {
-    if (is_announced) {
-      offers_.erase({message.via, message.header.operation});
-      send_control(message.via, {.kind = wire::Kind::refused, .operation = message.header.operation});
+    const net::Polled polled = network_.poll(arrivals_, bulk_done_);
+    for (std::size_t i = 0; i < polled.arrivals; ++i) {
+      network_.driver().recycle(std::move(arrivals_[i].packet));
     }
-  } else if (is_announced) {
-    start_bulk_receive(operation, message);
-  } else {
-    operation.scatter(0, message.data);
-    complete(operation, message.header.bytes);
+    outbox_.flush();
   }
 }
 
-/// Notes which message the receive has got, and makes its buffer fit. False when that cannot be: then it is completed
-/// with the error.
-bool Engine::make_room(Operation& operation, const wire::Header& header) {
-  operation.tag = Tag{header.tag};
-  operation.sequence = header.sequence;
-  operation.priority = header.priority;
-  operation.bytes = header.bytes;
-  operation.was_announced = wire::is_announcement(header.kind);
-  if (operation.growing != nullptr) {
-    try {
-      operation.growing->resize(header.bytes);
-    } catch (const std::exception&) {  // bad_alloc or length_error
-      complete(operation, header.bytes, ErrorCode::out_of_memory);
-      return false;
+void Engine::forget_comms(CommId first, std::uint32_t count) noexcept {
+  claims_.release(first);
+  sequences_.forget(first, count);
+}
+
+std::vector<std::string> Engine::never_received() const {
+  std::vector<std::string> lines;
+  inbox_.matcher().for_each_unexpected([&](const UnexpectedMessage& message) {
+    if (!is_internal(message.envelope.comm)) {
+      lines.push_back(fmt::format("{} bytes from rank {} with tag {}",
+                                  static_cast<const Unexpected&>(message).header.bytes,
+                                  message.envelope.source.value(),
+                                  message.envelope.tag.value()));
     }
-    operation.memory = *operation.growing;
-  }
-  if (header.bytes > operation.room()) {
-    complete(operation, header.bytes, ErrorCode::truncated);
-    return false;
-  }
-  return true;
-}
-
-// ---- completion ----
-
-void Engine::complete(Operation& operation, std::size_t bytes, std::optional<ErrorCode> error) {
-  const bool is_send = operation.direction == net::Direction::sent;
-  operation.status = {is_send ? driver_.self() : operation.source, operation.tag, bytes, operation.sequence, error};
-  --outstanding_;
-  operation.is_over = true;
-  operation.is_released_at_completion = operation.forwards_left == 0;
-  if (is_tracing_ && !operation.is_silent) {
-    record(operation);
-  }
-  if (operation.is_active_message && !is_send && !error) {
-    active.push_back(
-        {HandlerId{static_cast<std::uint32_t>(operation.tag.value())}, operation.source, std::move(operation.owned)});
-  }
-  operation.next_completed = nullptr;
-  (completed_.first == nullptr ? completed_.first : completed_.last->next_completed) = &operation;
-  completed_.last = &operation;
-  if (is_send && operation.forwarding && operation.forwarding->source != nullptr) {
-    forward_done(*operation.forwarding->source, operation);
-  }
-}
-
-void Engine::released(Operation& operation) {
-  operation.next_released = nullptr;
-  (released_.first == nullptr ? released_.first : released_.last->next_released) = &operation;
-  released_.last = &operation;
-}
-
-void Engine::record(const Operation& operation) {
-  using trace::MessageDirection;
-  using trace::Protocol;
-  const bool is_send = operation.direction == net::Direction::sent;
-  trace::MessageEvent event{.direction = is_send ? MessageDirection::sent : MessageDirection::received,
-                            .protocol = operation.is_active_message ? Protocol::active_message
-                                        : operation.was_announced   ? Protocol::rendezvous
-                                                                    : Protocol::eager,
-                            .peer = is_send ? operation.peer : operation.source,
-                            .communicator = operation.comm.value(),
-                            .sequence = operation.sequence,
-                            .tag = operation.tag,
-                            .bytes = operation.status.bytes,
-                            .posted = operation.posted,
-                            .handed = operation.handed,
-                            .moved = operation.moved,
-                            .completed = recorder_.now()};
-  if (!is_send || !operation.forwarding) {
-    trace_.message(event);
-    return;
-  }
-  for (const wire::Stop& stop : operation.forwarding->stops) {  // a multicast is a message to each
-    event.peer = Rank{stop.rank};
-    event.sequence = stop.sequence;
-    trace_.message(event);
-  }
-}
-
-void Engine::record_poll_gap() {
-  const nanoseconds now = recorder_.now();
-  if (now - last_poll_ > options_.poll_gap_min && outstanding_ > 0) {
-    trace_.poll_gap({.start = last_poll_, .end = now});
-  }
-  last_poll_ = now;
+  });
+  return lines;
 }
 
 }  // namespace plait::comm::detail

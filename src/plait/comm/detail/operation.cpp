@@ -5,7 +5,7 @@
 
 namespace plait::comm::detail {
 
-void Operation::gather(std::size_t offset, std::span<std::byte> to) const {
+void MessageMemory::gather(std::size_t offset, std::span<std::byte> to) const {
   if (layout) {
     layout->gather(offset, to);
   } else if (!to.empty()) {
@@ -13,7 +13,7 @@ void Operation::gather(std::size_t offset, std::span<std::byte> to) const {
   }
 }
 
-void Operation::scatter(std::size_t offset, std::span<const std::byte> from) const {
+void MessageMemory::scatter(std::size_t offset, std::span<const std::byte> from) const {
   if (layout) {
     layout->scatter(offset, from);
   } else if (!from.empty()) {
@@ -21,7 +21,7 @@ void Operation::scatter(std::size_t offset, std::span<const std::byte> from) con
   }
 }
 
-std::span<std::byte> Operation::together(std::size_t offset, std::size_t size) const {
+std::span<std::byte> MessageMemory::contiguous(std::size_t offset, std::size_t size) const {
   if (!layout) {
     return memory.subspan(offset, size);
   }
@@ -35,7 +35,7 @@ void acquire(Operation& operation) noexcept {
 
 void release(Operation* operation) noexcept {
   // Releases what this holder wrote, and the last one acquires what all wrote, before the operation goes.
-  // Who finds itself the only holder needs no atomic subtraction: nobody can join it.
+  // The only holder needs no atomic subtraction: no other thread can acquire a count.
   if (operation != nullptr && (operation->count.load(std::memory_order_acquire) == 1 ||
                                operation->count.fetch_sub(1, std::memory_order_acq_rel) == 1)) {
     delete operation;

@@ -5,42 +5,32 @@
 
 namespace plait::comm::detail {
 
-void Waiters::add(Waiter& waiter) {
-  const std::lock_guard lock{mutex_};
-  waiter.previous = last_;
-  (last_ == nullptr ? first_ : last_->next) = &waiter;
-  last_ = &waiter;
-  waiter.next_of_operation = waiter.operation.waiters;
-  waiter.operation.waiters = &waiter;
-}
-
-void Waiters::remove(Waiter& waiter) {
-  const std::lock_guard lock{mutex_};
-  (waiter.previous == nullptr ? first_ : waiter.previous->next) = waiter.next;
-  (waiter.next == nullptr ? last_ : waiter.next->previous) = waiter.previous;
-  Waiter** link = &waiter.operation.waiters;
-  while (*link != &waiter) {
-    link = &(*link)->next_of_operation;
+void Waiters::wait(Sleeper& self) {
+  {
+    const std::lock_guard lock{mutex_};
+    self.next_ = nullptr;
+    self.previous_ = last_;
+    (last_ == nullptr ? first_ : last_->next_) = &self;
+    last_ = &self;
   }
-  *link = waiter.next_of_operation;
-}
-
-void Waiters::signal(Waiter& waiter, std::uint32_t what) {
-  waiter.signal.store(what, std::memory_order_release);  // with the acquire in the waiter's wait
-  waiter.signal.notify_one();
-}
-
-void Waiters::wake(Operation& operation) {
-  const std::lock_guard lock{mutex_};
-  for (Waiter* waiter = operation.waiters; waiter != nullptr; waiter = waiter->next_of_operation) {
-    signal(*waiter, Waiter::look_again);
+  while (has_poller_.load() && self.state_.load() == 0) {
+    self.state_.wait(0);
+  }
+  {
+    const std::lock_guard lock{mutex_};
+    (self.previous_ == nullptr ? first_ : self.previous_->next_) = self.next_;
+    (self.next_ == nullptr ? last_ : self.next_->previous_) = self.previous_;
+  }
+  const std::uint32_t woken = self.state_.fetch_and(~Sleeper::please_poll);
+  if (woken == (Sleeper::over | Sleeper::please_poll)) {  // it does not need the role: another one may
+    wake_one();
   }
 }
 
 void Waiters::wake_one() {
   const std::lock_guard lock{mutex_};
   if (first_ != nullptr) {
-    signal(*first_, Waiter::please_poll);
+    first_->signal(Sleeper::please_poll);
   }
 }
 

@@ -3,45 +3,81 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
+#include <utility>
 
 #include "plait/base/spin_lock.hpp"
-#include "plait/comm/detail/operation.hpp"
+#include "plait/comm/completion.hpp"
 
 namespace plait::comm::detail {
 
 /// A thread that sleeps until its operation is over, or until it is asked to poll.
-struct Waiter {
-  static constexpr std::uint32_t asleep = 0;
-  static constexpr std::uint32_t look_again = 1;
-  static constexpr std::uint32_t please_poll = 2;
-
-  explicit Waiter(Operation& what) : operation{what} {}
-
-  Operation& operation;
-  std::atomic<std::uint32_t> signal = asleep;
-  Waiter* previous = nullptr;
-  Waiter* next = nullptr;
-  Waiter* next_of_operation = nullptr;
-};
-
-/// The sleeping threads of an endpoint, the one that came first first.
-///
-/// Threads: any. Who has added a waiter removes it, after which nobody touches it any more.
-class Waiters {
+class Sleeper {
  public:
-  void add(Waiter& waiter);
-  void remove(Waiter& waiter);
-  /// Wakes those that wait for `operation`. Cost: a system call for each.
-  void wake(Operation& operation);
-  /// Asks the one that came first to poll, if any is there.
-  void wake_one();
+  [[nodiscard]] bool is_over() const noexcept { return (state_.load() & over) != 0; }
 
  private:
-  static void signal(Waiter& waiter, std::uint32_t what);
+  friend class Waiters;
+  friend class WakeUp;
+  static constexpr std::uint32_t over = 1;
+  static constexpr std::uint32_t please_poll = 2;
 
+  void signal(std::uint32_t what) noexcept {
+    state_.fetch_or(what);
+    state_.notify_one();
+  }
+
+  std::atomic<std::uint32_t> state_ = 0;
+  Sleeper* previous_ = nullptr;
+  Sleeper* next_ = nullptr;
+};
+
+/// Wakes a sleeper when the operation that it is attached to completes.
+class WakeUp final : public Completion {
+ public:
+  explicit WakeUp(std::shared_ptr<Sleeper> sleeper) : sleeper_{std::move(sleeper)} {}
+  void completed(const Status& /*status*/) noexcept override { sleeper_->signal(Sleeper::over); }
+
+ private:
+  std::shared_ptr<Sleeper> sleeper_;  // the thread may be gone before the signal returns
+};
+
+/// The threads that wait on an endpoint: one polls, the others sleep, the one that came first is asked to poll next.
+///
+/// Threads: any.
+class Waiters {
+ public:
+  /// The role of the one that polls, until the end of scope; then the next sleeper is asked to poll.
+  class Role {
+   public:
+    explicit Role(Waiters& waiters) : waiters_{waiters}, is_taken_{!waiters.has_poller_.exchange(true)} {}
+    Role(const Role&) = delete;
+    Role& operator=(const Role&) = delete;
+    ~Role() {
+      if (is_taken_) {
+        waiters_.has_poller_.store(false);
+        waiters_.wake_one();
+      }
+    }
+    explicit operator bool() const noexcept { return is_taken_; }
+
+   private:
+    Waiters& waiters_;
+    const bool is_taken_;
+  };
+
+  /// Sleeps until `self` is over or should take the role.
+  void wait(Sleeper& self);
+
+ private:
+  void wake_one();
+
+  // Sequentially consistent: a thread that goes to sleep either sees that the role is free, or is seen by the one that
+  // frees it.
+  std::atomic<bool> has_poller_ = false;
   SpinLock mutex_;
-  Waiter* first_ = nullptr;
-  Waiter* last_ = nullptr;
+  Sleeper* first_ = nullptr;
+  Sleeper* last_ = nullptr;
 };
 
 }  // namespace plait::comm::detail

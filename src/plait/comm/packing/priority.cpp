@@ -3,20 +3,20 @@
 #include <map>
 #include <vector>
 
-#include "plait/comm/detail/outgoing_list.hpp"
+#include "plait/comm/detail/waiting_list.hpp"
 #include "plait/comm/packing.hpp"
 
 namespace plait::comm {
 
 namespace {
 
-/// The messages of one communicator that wait, in order, and how many of each priority they are.
+/// The waiting messages of one communicator, in order, and their number by priority.
 struct Queue {
   CommId comm;
-  detail::OutgoingList waiting;
+  detail::WaitingList waiting;
   std::map<std::int16_t, std::size_t> priorities;
 
-  /// Messages of one communicator do not overtake each other: the oldest leaves with the urgency of the most urgent.
+  /// Messages of one communicator do not overtake each other: the oldest has the urgency of the most urgent.
   [[nodiscard]] std::int16_t urgency() const { return priorities.rbegin()->first; }
 };
 
@@ -24,7 +24,7 @@ class Priority final : public Packing {
  public:
   bool gathers() const noexcept override { return true; }
 
-  void add(Outgoing& message) override {
+  void add(WaitingMessage& message) override {
     auto queue = std::ranges::find(queues_, message.comm, &Queue::comm);
     if (queue == queues_.end()) {
       queue = queues_.insert(queue, Queue{message.comm, {}, {}});
@@ -33,7 +33,7 @@ class Priority final : public Packing {
     ++queue->priorities[message.priority];
   }
 
-  Outgoing* front(std::size_t /*packed*/) const override {
+  WaitingMessage* front(std::size_t /*packed*/) const override {
     return queues_.empty() ? nullptr : queues_[most_urgent()].waiting.front();
   }
 
@@ -52,13 +52,13 @@ class Priority final : public Packing {
   bool is_empty() const noexcept override { return queues_.empty(); }
 
  private:
-  /// Of equally urgent ones the one that has waited for longest.
+  /// Of equally urgent ones, the one that has waited longest.
   [[nodiscard]] std::size_t most_urgent() const {
     const auto best = std::ranges::max_element(queues_, {}, &Queue::urgency);
     return static_cast<std::size_t>(best - queues_.begin());
   }
 
-  std::vector<Queue> queues_;  ///< Not empty ones, a few.
+  std::vector<Queue> queues_;  ///< Those with messages; few.
 };
 
 }  // namespace

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/collectives/detail/call.hpp"
 
-#include <map>
-
 #include "plait/comm/collectives/detail/group_state.hpp"
 
 namespace plait::comm::detail {
 
 namespace {
 
-/// Of a tag: the number of the collective stands above the phase. 2^40 collectives a group are 12 days of one a
+/// Of a tag: the phase; the number of the collective is above. 2^40 collectives of a group last 12 days at one a
 /// microsecond.
 constexpr unsigned phase_bits = 24;
 
@@ -32,16 +30,6 @@ std::size_t Call::self() const noexcept {
 
 Rank Call::rank(std::size_t member) const noexcept {
   return group_->members[member];
-}
-
-std::vector<std::uint32_t> Call::nodes() const {
-  std::vector<std::uint32_t> nodes;
-  std::map<std::uint32_t, std::uint32_t> numbers;
-  for (std::uint32_t member = 0; member < size(); ++member) {
-    const std::uint32_t said = group_->nodes.empty() ? member : group_->nodes[member];
-    nodes.push_back(numbers.emplace(said, static_cast<std::uint32_t>(numbers.size())).first->second);
-  }
-  return nodes;
 }
 
 Address Call::address(std::size_t member, unsigned phase) const noexcept {
@@ -86,9 +74,10 @@ void Call::throw_if_failed() const {
 }
 
 bool Call::End::await_resume() const noexcept {
-  std::optional<ErrorCode> error = status_.error;
-  if (!error && bytes_ && status_.bytes != *bytes_) {
-    error = ErrorCode::bad_argument;  // another rank means a block of another size
+  const Status& status = request_.result();
+  std::optional<ErrorCode> error = status.error;
+  if (!error && bytes_ && status.bytes != *bytes_) {
+    error = ErrorCode::bad_argument;  // another rank expects a block of another size
   }
   call_->note(error);
   return !error;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -9,12 +8,12 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
 #include "plait/comm/address.hpp"
 #include "plait/comm/collectives/group.hpp"
+#include "plait/comm/completion.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/comm/layout.hpp"
 #include "plait/comm/request.hpp"
@@ -23,9 +22,9 @@ namespace plait::comm::detail {
 
 /// One collective under way on this rank: addresses its messages and keeps what has gone wrong first.
 ///
-/// After an error the algorithm goes on: all messages that others wait for are sent, those that depend on what did not
-/// come empty, so that their receivers find out too and nobody hangs; and no buffer is left to a receive that may still
-/// write into it. Threads: one at a time.
+/// After an error the algorithm continues: all messages that others wait for are sent, empty if they depend on missing
+/// data, so that their receivers fail too and no rank hangs; and no buffer is left to a receive that may still write
+/// into it. Threads: one at a time.
 class Call {
  public:
   /// Takes the group's next number. Expects: all members do so in the same order.
@@ -40,10 +39,8 @@ class Call {
   [[nodiscard]] std::size_t before(std::size_t distance) const noexcept {
     return (self() + size() - distance) % size();
   }
-  /// The node of each member, counted from 0 in the order of their first members.
-  [[nodiscard]] std::vector<std::uint32_t> nodes() const;
 
-  /// Where messages of this collective go to; `phase` tells parts of the algorithm apart, below 2^24; messages between
+  /// Where messages of this collective go to; `phase`, below 2^24, is the part of the algorithm; messages between
   /// two members in one phase match in the order of their posts.
   [[nodiscard]] Address address(std::size_t member, unsigned phase = 0) const noexcept;
 
@@ -64,13 +61,13 @@ class Call {
   /// At the end: throws what was noted first. The code is what becomes of it.
   void throw_if_failed() const;
 
-  /// `co_await call.end_of(request)`: goes on when it is complete, notes its error, and tells whether there was none.
+  /// `co_await call.end_of(request)`: resumes when it is complete, notes its error, and returns whether there was none.
   /// Throws nothing.
   class End;
   [[nodiscard]] End end_of(Request request) noexcept;
   /// As above for a receive, of which exactly `bytes` are expected.
   [[nodiscard]] End end_of(Request request, std::size_t bytes) noexcept;
-  /// As `end_of`, and tells how long the message was, also when it was lost: for streams of pieces.
+  /// As `end_of`, and returns the length of the message, also when it was lost: for streams of pieces.
   class Length;
   [[nodiscard]] Length length_of(Request request, std::size_t bytes) noexcept;
 
@@ -84,34 +81,29 @@ class Call {
   std::optional<ErrorCode> error_;
 };
 
-class [[nodiscard]] Call::End {
+class [[nodiscard]] Call::End : Completion {
  public:
   End(Call& call, Request request, std::optional<std::size_t> bytes) noexcept
       : call_{&call}, request_{std::move(request)}, bytes_{bytes} {}
 
-  [[nodiscard]] bool await_ready() const noexcept { return false; }
+  [[nodiscard]] bool await_ready() const noexcept { return request_.is_complete(); }
   [[nodiscard]] bool await_suspend(std::coroutine_handle<> caller) {
-    // The second of callback and caller goes on with the coroutine; the exchange hands the status over to it.
-    request_.then([this, caller](const Status& status) {
-      status_ = status;
-      if (has_met_.exchange(true, std::memory_order_acq_rel)) {  // with the exchange below
-        caller.resume();
-      }
-    });
-    return !has_met_.exchange(true, std::memory_order_acq_rel);  // with the exchange above
+    caller_ = caller;
+    return Request{request_}.notify_unless_complete(*this);  // which may end this
   }
   /// Whether all went well.
   bool await_resume() const noexcept;
 
  protected:
-  [[nodiscard]] std::size_t length() const noexcept { return status_.bytes; }
+  [[nodiscard]] std::size_t length() const noexcept { return request_.result().bytes; }
 
  private:
+  void completed(const Status& /*status*/) noexcept final { caller_.resume(); }
+
   Call* call_;
   Request request_;
   std::optional<std::size_t> bytes_;
-  Status status_;
-  std::atomic<bool> has_met_ = false;
+  std::coroutine_handle<> caller_;
 };
 
 class [[nodiscard]] Call::Length : public Call::End {

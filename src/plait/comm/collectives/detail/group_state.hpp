@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plait/comm/claimed_comms.hpp"
 #include "plait/comm/collectives/group.hpp"
 
 namespace plait::comm {
@@ -13,9 +14,9 @@ namespace plait::comm {
 struct Group::State {
   Endpoint* endpoint = nullptr;
   CommId comm;
+  ClaimedComms claimed;  ///< Has `comm`, unless the program chose it.
   std::vector<Rank> members;
   std::size_t self = 0;
-  std::vector<std::uint32_t> nodes;
   std::uint64_t collective_count = 0;
 };
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace plait::comm {
+
+namespace detail {
+class Core;
+class Network;
+}  // namespace detail
+
+/// What an endpoint does, for threads that decide whether to poll. Hints: they order nothing. Threads: any.
+class Activity {
+ public:
+  /// Operations that are not complete.
+  [[nodiscard]] std::size_t outstanding_count() const noexcept { return outstanding_.load(std::memory_order_relaxed); }
+  /// Whether bulk data is in flight. It moves only while some thread polls: a waiting thread should then poll again at
+  /// once, and yield in between.
+  [[nodiscard]] bool is_moving_bulk() const noexcept { return bulk_count_.load(std::memory_order_relaxed) > 0; }
+  /// Whether anything is in flight, so that some thread should poll periodically.
+  [[nodiscard]] bool needs_polls() const noexcept { return needs_polls_.load(std::memory_order_relaxed); }
+  /// Whether active messages may come, for which nothing is in flight here.
+  [[nodiscard]] bool has_handlers() const noexcept { return has_handlers_.load(std::memory_order_relaxed); }
+  /// Polls so far, by any thread.
+  [[nodiscard]] std::uint64_t poll_count() const noexcept { return poll_count_.load(std::memory_order_relaxed); }
+  /// Packets sent so far, of messages and of the protocol.
+  [[nodiscard]] std::uint64_t packet_count() const noexcept { return packet_count_.load(std::memory_order_relaxed); }
+
+ private:
+  friend class detail::Core;
+  friend class detail::Network;
+
+  // Written with the endpoint's lock held.
+  void note_packet() noexcept { packet_count_.store(packet_count() + 1, std::memory_order_relaxed); }
+  void note_bulk(std::size_t count) noexcept { bulk_count_.store(count, std::memory_order_relaxed); }
+
+  std::atomic<std::size_t> outstanding_ = 0;
+  std::atomic<std::size_t> bulk_count_ = 0;
+  std::atomic<std::uint64_t> poll_count_ = 0;
+  std::atomic<std::uint64_t> packet_count_ = 0;
+  std::atomic<bool> needs_polls_ = false;
+  std::atomic<bool> has_handlers_ = false;
+};
+
+/// Is notified when something has come into flight after nothing was. Called once, with no lock held; must be short.
+class Doorbell {
+ public:
+  Doorbell() = default;
+  Doorbell(const Doorbell&) = delete;
+  Doorbell& operator=(const Doorbell&) = delete;
+  virtual ~Doorbell() = default;
+  virtual void ring() noexcept = 0;
+};
+
+}  // namespace plait::comm

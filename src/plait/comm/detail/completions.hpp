@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include "plait/base/error.hpp"
+#include "plait/comm/detail/handlers.hpp"
+#include "plait/comm/detail/message_trace.hpp"
+#include "plait/comm/detail/operation.hpp"
+#include "plait/comm/wire.hpp"
+
+namespace plait::comm::detail {
+
+/// The operations of an engine from their start to their completion and release.
+///
+/// Calls no completion: completed and released operations are linked into lists that the endpoint takes when it
+/// releases its lock. Threads: one at a time.
+class Completions {
+ public:
+  Completions(Rank self, MessageTrace& trace, ArrivedActives& actives)
+      : self_{self}, trace_{trace}, actives_{actives} {}
+
+  /// Counts `operation` as outstanding from now on.
+  void start(Operation& operation) {
+    ++outstanding_;
+    operation.posted = trace_.now();
+  }
+  /// Counts it no more: a receive was cancelled.
+  void withdraw() noexcept { --outstanding_; }
+
+  /// Records which message the receive has matched, and makes its buffer fit. False when that is impossible: then it is
+  /// completed with the error.
+  [[nodiscard]] bool accept(Operation& operation, const wire::Header& header);
+  /// Lists the operation as complete, with a message of `bytes`; a receive of an active message joins those that wait
+  /// for their handler. The last forward of a message releases what it forwards.
+  void complete(Operation& operation, std::size_t bytes, std::optional<ErrorCode> error = {});
+
+  /// Operations that have started and not completed.
+  [[nodiscard]] std::size_t outstanding_count() const noexcept { return outstanding_; }
+  /// The operations that have completed, or whose buffer was released, since the last call: linked, oldest first.
+  [[nodiscard]] Operation* take_completed() noexcept { return std::exchange(completed_.first, nullptr); }
+  [[nodiscard]] Operation* take_released() noexcept { return std::exchange(released_.first, nullptr); }
+
+ private:
+  struct List {
+    Operation* first = nullptr;
+    Operation* last = nullptr;
+  };
+  static void append(List& list, Operation& operation, Operation* Operation::* next) noexcept {
+    operation.*next = nullptr;
+    (list.first == nullptr ? list.first : list.last->*next) = &operation;
+    list.last = &operation;
+  }
+  void end_forward(Operation& source, Operation& forward);
+
+  const Rank self_;
+  MessageTrace& trace_;
+  ArrivedActives& actives_;
+  List completed_;
+  List released_;
+  std::size_t outstanding_ = 0;
+};
+
+}  // namespace plait::comm::detail

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/detail/core.hpp"
+
+#include <exception>
+
+#include <fmt/format.h>
+
+namespace plait::comm::detail {
+
+namespace {
+
+/// Polls of a waiting thread before it asks to be the one that polls while others sleep.
+constexpr int polls_before_role = 64;
+
+}  // namespace
+
+Core::Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
+    : activity_{activity},
+      self_{driver.self()},
+      wait_{options.wait},
+      engine_{std::in_place, driver, recorder, options, activity} {}
+
+Core::~Core() {
+  engine_.reset();
+  kept_.clear();  // may have been in use by messages, and may release communicators
+}
+
+void Core::release_comms(CommId first, std::uint32_t count) noexcept {
+  const Lock lock{mutex_};
+  if (engine_) {
+    engine_->forget_comms(first, count);
+  }
+}
+
+// ---- progress ----
+
+std::size_t Core::progress() noexcept {
+  std::size_t happened = 0;
+  {
+    Lock lock{mutex_, std::try_to_lock};
+    if (!lock.owns_lock() || has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
+      return 0;
+    }
+    activity_.poll_count_.store(activity_.poll_count() + 1, std::memory_order_relaxed);  // under this lock
+    try {
+      happened = engine_->poll();
+    } catch (const Error& error) {
+      engine_->network().fail(error);
+    } catch (const std::exception& error) {
+      engine_->network().fail(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
+    }
+    unlock_and_notify(lock);
+  }
+  if (active_count_.load(std::memory_order_acquire) > 0) {  // with release in unlock_and_notify()
+    run_handlers();
+  }
+  return happened;
+}
+
+void Core::wait(Operation& operation) {
+  const auto is_complete = [&operation] { return operation.observers.has_completed(); };
+  for (int polls = wait_.spin > nanoseconds::zero() ? polls_before_role : 1; polls > 0; --polls) {
+    progress();
+    if (is_complete()) {
+      return;
+    }
+  }
+  const auto self = std::make_shared<Sleeper>();
+  auto wake_up = std::make_unique<WakeUp>(self);
+  if (operation.observers.attach(*wake_up, Interest::owned)) {
+    (void)wake_up.release();
+  }
+  while (!is_complete()) {
+    if (const Waiters::Role role{waiters_}) {
+      wait_until(is_complete);
+    } else {
+      waiters_.wait(*self);
+    }
+  }
+}
+
+bool Core::arm(Doorbell* doorbell) {
+  const Lock lock{mutex_};
+  if (doorbell != nullptr && (engine_->needs_polls() || engine_->network().failure())) {
+    return false;
+  }
+  doorbell_ = doorbell;
+  return true;
+}
+
+void Core::keep(std::shared_ptr<void> what) {
+  const Lock lock{mutex_};
+  kept_.push_back(std::move(what));
+}
+
+// ---- failure ----
+
+/// With the lock held: shows the engine's failure to threads without the lock.
+void Core::note_failure() noexcept {
+  if (engine_->network().failure() && !has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
+    failure_ = engine_->network().failure();
+    has_failed_.store(true, std::memory_order_release);  // with acquire in has_failed()
+  }
+}
+
+void Core::stop_all(const Error& reason) noexcept {
+  try {
+    Lock lock{mutex_};
+    if (engine_->network().failure()) {
+      return;
+    }
+    try {
+      engine_->stop_all(reason);
+    } catch (const std::exception&) {
+      // The network is gone: the peers will notice by themselves.
+    }
+    unlock_and_notify(lock);
+  } catch (const std::exception&) {
+    // As above.
+  }
+}
+
+// ---- notifications ----
+
+/// Releases the lock and notifies of what has happened while it was held.
+void Core::unlock_and_notify(Lock& lock) noexcept {
+  Operation* completed = engine_->completions().take_completed();
+  Operation* released = engine_->completions().take_released();
+  const bool needs_polls = engine_->needs_polls();
+  constexpr auto relaxed = std::memory_order_relaxed;  // hints: they order nothing
+  activity_.outstanding_.store(engine_->completions().outstanding_count(), relaxed);
+  activity_.needs_polls_.store(needs_polls, relaxed);
+  active_count_.store(engine_->actives().size(), std::memory_order_release);  // with acquire in progress()
+  note_failure();
+  Doorbell* const doorbell = needs_polls ? std::exchange(doorbell_, nullptr) : nullptr;
+  lock.unlock();
+  if (doorbell != nullptr) {
+    doorbell->ring();
+  }
+  while (completed != nullptr) {
+    notify(*std::exchange(completed, completed->next_completed));
+  }
+  while (released != nullptr) {
+    Operation& operation = *std::exchange(released, released->next_released);
+    // Acquires that completion was notified, or leaves the rest to the thread that notifies of it.
+    if ((operation.events.fetch_or(Operation::may_release, std::memory_order_acq_rel) &
+         Operation::completion_notified) != 0) {
+      notify_release(operation);
+    }
+  }
+}
+
+void Core::notify(Operation& operation) noexcept {
+  const bool is_released = operation.is_released_at_completion;
+  operation.observers.complete(operation.status);
+  if (is_released || (operation.events.fetch_or(Operation::completion_notified, std::memory_order_acq_rel) &
+                      Operation::may_release) != 0) {  // with unlock_and_notify()
+    notify_release(operation);
+  }
+}
+
+void Core::notify_release(Operation& operation) noexcept {
+  operation.is_released.store(true, std::memory_order_release);  // with Request::is_released()
+  operation.observers.release(operation.status);
+  release(&operation);
+}
+
+// ---- active messages ----
+
+void Core::on(HandlerId id, Handler handler) {
+  const Lock lock{mutex_};
+  handlers_.set(id, std::move(handler));
+  activity_.has_handlers_.store(true, std::memory_order_relaxed);  // a hint
+}
+
+HandlerId Core::claim_handler() {
+  const Lock lock{mutex_};
+  return handlers_.claim();
+}
+
+void Core::off(HandlerId id) {
+  const std::lock_guard none_runs{handler_mutex_};
+  const Lock lock{mutex_};
+  handlers_.remove(id);
+}
+
+void Core::run_handlers() noexcept {
+  const Lock one_at_a_time{handler_mutex_, std::try_to_lock};
+  if (!one_at_a_time.owns_lock()) {
+    return;
+  }
+  std::size_t count = active_count_.load(std::memory_order_acquire);  // with unlock_and_notify()
+  for (; count > 0; --count) {
+    Lock lock{mutex_};
+    const ArrivedActive message = std::move(engine_->actives().front());
+    engine_->actives().pop_front();
+    const Handler* const handler = handlers_.find(message.handler);
+    unlock_and_notify(lock);
+    call(handler, message);
+  }
+}
+
+void Core::call(const Handler* handler, const ArrivedActive& message) noexcept {
+  try {
+    if (handler == nullptr) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("rank {} sent an active message for handler {}, which rank {} has not set: call on() "
+                              "before the first message can come",
+                              message.source.value(),
+                              message.handler.value(),
+                              self_.value())};
+    }
+    (*handler)({message.source, message.payload});
+  } catch (const Error& error) {
+    stop_all(error);
+  } catch (const std::exception& error) {
+    stop_all(Error{ErrorCode::user_task, fmt::format("an active message's handler threw: {}", error.what())});
+  }
+}
+
+}  // namespace plait::comm::detail

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "plait/base/id.hpp"
+
+namespace plait::comm::detail {
+
+/// How many packets with messages may be in flight to and from each peer.
+///
+/// A packet costs the sender a credit; the receiver returns it when the packet is processed, with the next packet that
+/// it sends or, when half of all are due, by themselves. Threads: one at a time.
+class Credits {
+ public:
+  Credits(std::uint32_t peer_count, std::uint32_t credits_of_a_peer)
+      : of_a_peer_{credits_of_a_peer}, peers_(peer_count, Peer{.left = credits_of_a_peer}) {}
+
+  // To send.
+  [[nodiscard]] bool has(Rank peer) const noexcept { return peers_[peer.value()].left > 0; }
+  void use(Rank peer) noexcept { --peers_[peer.value()].left; }
+  void add(Rank peer, std::uint32_t count) noexcept { peers_[peer.value()].left += count; }
+
+  // To return.
+  void note_processed(Rank peer) {
+    Peer& from = peers_[peer.value()];
+    ++from.due;
+    if (!std::exchange(from.is_listed, true)) {
+      listed_.push_back(peer);
+    }
+  }
+  /// Whether packets were processed since `return_due`.
+  [[nodiscard]] bool has_processed() const noexcept { return !listed_.empty(); }
+  /// What the next packet to `peer` returns.
+  [[nodiscard]] std::uint32_t take_due(Rank peer) noexcept { return std::exchange(peers_[peer.value()].due, 0); }
+  /// Calls `send(peer)` for each peer that has used half of its credits and has not had them back.
+  template <class Send>
+  void return_due(Send send) {
+    for (const Rank peer : listed_) {
+      peers_[peer.value()].is_listed = false;
+      if (peers_[peer.value()].due * 2 >= of_a_peer_) {
+        send(peer);
+      }
+    }
+    listed_.clear();
+  }
+
+ private:
+  struct Peer {
+    std::uint32_t left = 0;
+    std::uint32_t due = 0;
+    bool is_listed = false;
+  };
+
+  std::uint32_t of_a_peer_;
+  std::vector<Peer> peers_;
+  std::vector<Rank> listed_;  ///< Peers whose packets were processed since `return_due`.
+};
+
+}  // namespace plait::comm::detail

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+
+#include "plait/comm/detail/completions.hpp"
+#include "plait/comm/detail/handlers.hpp"
+#include "plait/comm/detail/inbox.hpp"
+#include "plait/comm/detail/incoming.hpp"
+#include "plait/comm/detail/message_trace.hpp"
+#include "plait/comm/detail/multicast.hpp"
+#include "plait/comm/detail/network.hpp"
+#include "plait/comm/detail/operation.hpp"
+#include "plait/comm/detail/outbox.hpp"
+#include "plait/comm/detail/rendezvous_receiver.hpp"
+
+namespace plait::comm::detail {
+
+/// Brings messages and receives together: expected and unexpected, eager and rendezvous, active ones to their queue.
+///
+/// Messages of one (source, communicator) must be delivered in order. Threads: one at a time.
+class Delivery {
+ public:
+  /// The other members of the engine that a delivery uses; all must outlive it.
+  struct Uses {
+    Network& network;
+    MessageTrace& trace;
+    Completions& completions;
+    ArrivedActives& actives;
+    Inbox& inbox;
+    Outbox& outbox;
+    RendezvousReceiver& rendezvous;
+    Multicast& multicast;
+  };
+  explicit Delivery(const Uses& uses) : uses_{uses} {}
+
+  /// A message has come and is next in order.
+  void deliver(const Incoming& message);
+
+  /// Posts a receive, or gives it a message that is here.
+  void receive(Operation& receive);
+  /// Gives a receive the message that was claimed for it.
+  void receive_claimed(Operation& receive, std::unique_ptr<Unexpected> message);
+  /// False when it is matched already.
+  [[nodiscard]] bool cancel(Operation& receive);
+  /// Drops a claimed message; ranks behind this one get it nevertheless.
+  void drop(std::unique_ptr<Unexpected> message);
+
+ private:
+  void deliver_active(const Incoming& message);
+  void keep(const Incoming& message);
+  void take_out(const Unexpected& message);
+  void give(Operation& receive, const Incoming& message);
+  void give_unexpected(Operation& receive, std::unique_ptr<Unexpected> message);
+
+  const Uses uses_;
+};
+
+}  // namespace plait::comm::detail

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "plait/comm/detail/incoming.hpp"
+#include "plait/comm/detail/operation.hpp"
+#include "plait/comm/matching.hpp"
+
+namespace plait::comm::detail {
+
+/// The posted receives and the unexpected messages of an engine, and the memory that the latter take.
+///
+/// A peer whose unexpected messages take more than a limit is asked to use rendezvous only, until less than half of it
+/// is used. Threads: one at a time. Owns the unexpected messages; borrows the receives.
+class Inbox {
+ public:
+  Inbox(std::uint32_t peer_count, std::size_t unexpected_bytes_max)
+      : unexpected_bytes_max_{unexpected_bytes_max}, peers_(peer_count) {}
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+  ~Inbox();
+
+  /// The receive that gets a message that has just arrived, taken out; or null.
+  [[nodiscard]] Operation* match(const Envelope& message) { return static_cast<Operation*>(matcher_.match(message)); }
+  /// The unexpected message that `receive` gets, taken out; or null, and then `receive` is posted.
+  [[nodiscard]] std::unique_ptr<Unexpected> post(Operation& receive) { return owned(matcher_.post(receive)); }
+  /// False when `receive` is matched already.
+  [[nodiscard]] bool cancel(Operation& receive) { return matcher_.cancel(receive); }
+  [[nodiscard]] const Unexpected* probe(const Envelope& receive) {
+    return static_cast<const Unexpected*>(matcher_.probe(receive));
+  }
+  /// As `probe`, but taken out.
+  [[nodiscard]] std::unique_ptr<Unexpected> claim(const Envelope& receive) { return owned(matcher_.claim(receive)); }
+
+  /// Keeps a message for which `match` has just returned null. True when its source must use rendezvous from now on.
+  [[nodiscard]] bool keep(std::unique_ptr<Unexpected> message);
+  /// Counts the memory of a message that was taken out as free. True when its source may send eagerly again.
+  [[nodiscard]] bool free_memory(const Unexpected& message);
+  /// Whether there is memory for another `bytes` from `source`.
+  [[nodiscard]] bool has_room(Rank source, std::size_t bytes) const {
+    return peers_[source.value()].bytes + bytes <= unexpected_bytes_max_;
+  }
+
+  [[nodiscard]] const Matcher& matcher() const noexcept { return matcher_; }
+
+ private:
+  struct Peer {
+    std::size_t bytes = 0;
+    bool is_rendezvous_only = false;
+  };
+  static std::unique_ptr<Unexpected> owned(UnexpectedMessage* message) {
+    return std::unique_ptr<Unexpected>{static_cast<Unexpected*>(message)};
+  }
+
+  const std::size_t unexpected_bytes_max_;
+  Matcher matcher_;
+  std::vector<Peer> peers_;
+};
+
+}  // namespace plait::comm::detail

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/detail/multicast.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "plait/base/error.hpp"
+
+namespace plait::comm::detail {
+
+std::vector<Branch> branches(std::span<const wire::Stop> stops, std::size_t stops_max) {
+  std::vector<std::size_t> rooms;  // how many stops each branch still takes
+  for (std::size_t left = stops.size(); left > 0;) {
+    const std::size_t size = std::min((left + 1) / 2, stops_max + 1);
+    rooms.push_back(size - 1);
+    left -= size;
+  }
+  std::vector<Branch> all(rooms.size());
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    all[index].to = stops[index];
+    all[index].stops.reserve(rooms[index]);
+  }
+  std::size_t index = 0;
+  for (const wire::Stop& stop : stops.subspan(all.size())) {
+    while (all[index].stops.size() == rooms[index]) {
+      index = (index + 1) % all.size();
+    }
+    all[index].stops.push_back(stop);
+    index = (index + 1) % all.size();
+  }
+  return all;
+}
+
+/// Destinations that fit into a packet with their header.
+std::size_t Multicast::stops_max() const {
+  return (network_.driver().packet_bytes_max() - sizeof(wire::Header) - sizeof(wire::Route)) / sizeof(wire::Stop);
+}
+
+void Multicast::send(Operation& send, std::vector<wire::Stop> stops) {
+  completions_.start(send);
+  send.handed = send.posted;
+  for (wire::Stop& stop : stops) {
+    stop.sequence = sequences_.next_sent(Rank{stop.rank}, send.comm);
+  }
+  Forwarding& forwarding = send.forwarding_part();
+  forwarding.available = send.bytes;
+  forwarding.stops = std::move(stops);  // for the trace
+  if (forwarding.stops.empty()) {
+    completions_.complete(send, send.bytes);
+    return;
+  }
+  const wire::Header header{
+      .priority = send.priority, .comm = send.comm.value(), .tag = send.tag.value(), .bytes = send.bytes};
+  forward(send, header, network_.self(), forwarding.stops);
+}
+
+Operation& Multicast::make_forward(const wire::Header& header, Rank origin, const Branch& branch) {
+  auto& send = *new Operation;
+  send.direction = net::TransferDirection::sent;
+  send.is_internal = true;
+  send.peer = Rank{branch.to.rank};
+  send.comm = CommId{header.comm};
+  send.tag = Tag{header.tag};
+  send.priority = header.priority;
+  send.sequence = branch.to.sequence;
+  send.bytes = header.bytes;
+  Forwarding& forwarding = send.forwarding_part();
+  forwarding.route = {origin.value(), static_cast<std::uint32_t>(branch.stops.size())};
+  forwarding.stops = branch.stops;
+  completions_.start(send);
+  return send;
+}
+
+/// Forwards what `source` holds or will hold.
+void Multicast::forward(Operation& source, const wire::Header& header, Rank origin, std::span<const wire::Stop> stops) {
+  Forwarding& forwarding = source.forwarding_part();
+  const std::vector<Branch> all = branches(stops, stops_max());
+  source.forwards_left += static_cast<std::uint32_t>(all.size());
+  for (const Branch& branch : all) {
+    Operation& send = make_forward(header, origin, branch);
+    send.forwarding->source = &source;
+    forwarding.forwards.push_back(&send);
+    outbox_.enqueue(send);
+  }
+}
+
+void Multicast::forward_eager(const Incoming& message) {
+  if (message.stops.empty()) {
+    return;
+  }
+  const auto data = std::make_shared<const Bytes>(message.data.begin(), message.data.end());
+  for (const Branch& branch : branches(message.stops, stops_max())) {
+    Operation& send = make_forward(message.header, message.source, branch);
+    send.forwarding->data = data;
+    send.memory = {const_cast<std::byte*>(data->data()), data->size()};  // a send only reads
+    outbox_.enqueue(send);
+  }
+}
+
+Operation& Multicast::stage(const Incoming& message) {
+  auto& staging = *new Operation;
+  staging.direction = net::TransferDirection::received;
+  staging.is_internal = true;
+  staging.comm = CommId{message.header.comm};
+  staging.peer = message.via;
+  staging.source = message.source;
+  staging.resizable = &staging.owned;
+  completions_.start(staging);
+  if (completions_.accept(staging, message.header)) {
+    forward(staging, message.header, message.source, message.stops);
+    rendezvous_.start(staging, message.header.operation, message.available);
+  } else {
+    rendezvous_.refuse(message.via, message.header.operation);
+    network_.fail(Error{ErrorCode::out_of_memory, "no memory is left for a multicast that this rank forwards"});
+  }
+  return staging;
+}
+
+void Multicast::receive(Operation& receive, const Incoming& message) {
+  if (completions_.accept(receive, message.header)) {
+    forward(receive, message.header, message.source, message.stops);
+    rendezvous_.start(receive, message.header.operation, message.available);
+  } else {
+    (void)stage(message);  // the other ranks still want it
+  }
+}
+
+void Multicast::take_staged(Operation& receive, Operation& staging) {
+  if (!staging.is_over) {
+    staging.forwarding_part().taker = &receive;
+    return;
+  }
+  const wire::Header header{.kind = wire::ChunkKind::multicast_rts,
+                            .priority = staging.priority,
+                            .sequence = staging.sequence,
+                            .tag = staging.tag.value(),
+                            .bytes = staging.bytes};
+  if (completions_.accept(receive, header)) {
+    receive.scatter(0, staging.owned);
+    completions_.complete(receive, staging.bytes);
+  }
+  release(&staging);
+}
+
+void Multicast::segment_arrived(Operation& source, std::size_t offset, std::size_t bytes) {
+  if (source.forwards_left == 0) {
+    return;
+  }
+  Forwarding& forwarding = *source.forwarding;
+  forwarding.ahead.emplace_back(offset, bytes);
+  for (auto next = forwarding.ahead.begin(); next != forwarding.ahead.end();) {
+    if (next->first == forwarding.available) {
+      forwarding.available += next->second;
+      forwarding.ahead.erase(next);
+      next = forwarding.ahead.begin();
+    } else {
+      ++next;
+    }
+  }
+  const std::vector<Operation*> sends = forwarding.forwards;  // a copy: eager ones that are sent now end
+  for (Operation* const send : sends) {
+    if (send->is_rendezvous) {  // else its request to send will contain it
+      outbox_.send_control(send->peer,
+                           {.kind = wire::ChunkKind::available, .bytes = forwarding.available, .operation = send->rts});
+    }
+  }
+}
+
+}  // namespace plait::comm::detail

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/comm/detail/outbox.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace plait::comm::detail {
+
+namespace {
+
+std::size_t route_bytes(const Operation& send) {
+  return send.forwarding ? sizeof(wire::Route) + send.forwarding->stops.size() * sizeof(wire::Stop) : 0;
+}
+
+void copy(std::byte* to, std::span<const std::byte> from) {
+  if (!from.empty()) {
+    std::memcpy(to, from.data(), from.size());
+  }
+}
+
+}  // namespace
+
+std::byte* append_chunk(net::Packet& packet, const wire::Header& header) {
+  const std::size_t begin = wire::aligned(packet.size());
+  packet.resize(begin + sizeof header + header.payload);
+  std::memcpy(packet.data() + begin, &header, sizeof header);
+  return packet.data() + begin + sizeof header;
+}
+
+Outbox::Outbox(const Uses& uses, const EndpointOptions& options)
+    : uses_{uses},
+      packet_bytes_max_{uses.network.driver().packet_bytes_max()},
+      eager_bytes_max_{std::min(options.eager_bytes_max, packet_bytes_max_ - sizeof(wire::Header))},
+      gathers_{make_packing(options.packing)->gathers()},
+      peers_(uses.network.driver().rank_count()) {
+  for (Peer& peer : peers_) {
+    peer.waiting = make_packing(options.packing);
+  }
+}
+
+bool Outbox::is_eager(const Operation& send, const Peer& receiver) const {
+  const Operation& holder = send.holder();
+  if (&holder != &send && holder.forwarding->available < send.bytes) {
+    return false;  // the data to be forwarded has not arrived yet
+  }
+  return send.bytes <= eager_bytes_max_ && (!receiver.is_rendezvous_only || send.bytes == 0) &&
+         sizeof(wire::Header) + route_bytes(send) + send.bytes <= packet_bytes_max_;
+}
+
+std::optional<std::uint32_t> Outbox::send_now(const Address& to,
+                                              wire::ChunkKind kind,
+                                              std::span<const std::byte> data) {
+  Peer& receiver = peer(to.rank);
+  net::Driver& driver = uses_.network.driver();
+  if (data.size() > eager_bytes_max_ || !uses_.credits.has(to.rank) || receiver.is_listed ||
+      (receiver.is_rendezvous_only && !data.empty()) || (gathers_ && driver.is_busy(to.rank))) {
+    return {};
+  }
+  const nanoseconds posted = uses_.trace.now();
+  wire::Header header{.kind = kind,
+                      .comm = to.comm.value(),
+                      .sequence = uses_.sequences.next_sent(to.rank, to.comm),
+                      .payload = static_cast<std::uint32_t>(data.size()),
+                      .tag = to.tag.value(),
+                      .bytes = data.size()};
+  if (has_checks && header.sequence == 0) {
+    header.operation = uses_.claims.digest(to.comm);
+  }
+  net::Packet packet = driver.acquire();
+  packet.resize(0);
+  copy(append_chunk(packet, header), data);
+  uses_.credits.use(to.rank);
+  (void)send_packet(to.rank, packet);  // when the driver is full it goes first, later
+  if (uses_.trace.is_on()) {
+    uses_.trace.sent(header, to.rank, posted);
+  }
+  return header.sequence;
+}
+
+void Outbox::send(Operation& send) {
+  uses_.completions.start(send);
+  send.sequence = uses_.sequences.next_sent(send.peer, send.comm);
+  if (send.is_active_message && send.bytes > 0) {
+    send.owned.assign(send.memory.begin(), send.memory.end());
+    send.memory = send.owned;
+  }
+  enqueue(send);
+}
+
+void Outbox::enqueue(Operation& send) {
+  peer(send.peer).waiting->add(send);
+  flush_or_list(send.peer);
+}
+
+void Outbox::send_control(Rank to, const wire::Header& header, std::span<const std::byte> payload) {
+  Chunk chunk{header, Bytes{payload.begin(), payload.end()}, {}};
+  chunk.header.payload = static_cast<std::uint32_t>(payload.size());
+  peer(to).control.push_back(std::move(chunk));
+  flush_or_list(to);
+}
+
+void Outbox::flush_or_list(Rank rank) {
+  if (!try_flush(rank) && !std::exchange(peer(rank).is_listed, true)) {
+    with_backlog_.push_back(rank);
+  }
+}
+
+void Outbox::flush() {
+  std::erase_if(with_backlog_, [this](Rank rank) {
+    const bool is_flushed = try_flush(rank);
+    peer(rank).is_listed = !is_flushed;
+    return is_flushed;
+  });
+}
+
+void Outbox::return_credits() {
+  uses_.credits.return_due([this](Rank peer) { send_control(peer, {.kind = wire::ChunkKind::credit}); });
+}
+
+/// False when something must still wait.
+bool Outbox::try_flush(Rank rank) {
+  Peer& receiver = peer(rank);
+  if (receiver.refused) {
+    net::Packet refused = std::move(receiver.refused);
+    if (!send_packet(rank, refused)) {
+      return false;
+    }
+  }
+  while (receiver.has_backlog()) {
+    if ((gathers_ && uses_.network.driver().is_busy(rank)) || (receiver.control.empty() && !uses_.credits.has(rank))) {
+      return false;
+    }
+    net::Packet packet = pack(rank);
+    if (!send_packet(rank, packet)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The next packet: control first, then messages as the strategy chooses them, as far as they fit.
+net::Packet Outbox::pack(Rank rank) {
+  Peer& receiver = peer(rank);
+  net::Packet packet = uses_.network.driver().acquire();
+  packet.resize(0);
+  while (!receiver.control.empty()) {
+    const Chunk& chunk = receiver.control.front();
+    if (wire::aligned(packet.size()) + sizeof(wire::Header) + chunk.payload.size() > packet_bytes_max_) {
+      return packet;
+    }
+    copy(append_chunk(packet, chunk.header), chunk.payload);
+    receiver.control.pop_front();
+  }
+  if (uses_.credits.has(rank)) {
+    pack_messages(packet, rank);
+  }
+  return packet;
+}
+
+void Outbox::pack_messages(net::Packet& packet, Rank rank) {
+  Peer& receiver = peer(rank);
+  std::size_t packed = 0;
+  while (WaitingMessage* const next = receiver.waiting->front(packed)) {
+    auto& send = static_cast<Operation&>(*next);
+    const bool eager = is_eager(send, receiver);
+    const std::size_t payload = route_bytes(send) + (eager ? send.bytes : 0);
+    if (wire::aligned(packet.size()) + sizeof(wire::Header) + payload > packet_bytes_max_) {
+      break;
+    }
+    receiver.waiting->pop();
+    append_message(packet, send, eager);
+    send.handed = uses_.trace.now();
+    send.moved = send.handed;
+    if (eager) {
+      uses_.completions.complete(send, send.bytes);
+    }
+    ++packed;
+  }
+  if (packed > 0) {
+    uses_.credits.use(rank);
+  }
+}
+
+wire::Header Outbox::header_of(Operation& send, bool is_eager) {
+  using enum wire::ChunkKind;
+  wire::Header header{.kind = send.forwarding          ? (is_eager ? multicast : multicast_rts)
+                              : send.is_active_message ? (is_eager ? active : active_rts)
+                                                       : (is_eager ? eager : rts),
+                      .priority = send.priority,
+                      .comm = send.comm.value(),
+                      .sequence = send.sequence,
+                      .payload = static_cast<std::uint32_t>(route_bytes(send) + (is_eager ? send.bytes : 0)),
+                      .tag = send.tag.value(),
+                      .bytes = send.bytes};
+  if (!is_eager) {
+    header.operation = uses_.rendezvous.add(send);
+  } else if (has_checks && header.kind == eager && header.sequence == 0) {
+    header.operation = uses_.claims.digest(send.comm);
+  }
+  return header;
+}
+
+void Outbox::append_message(net::Packet& packet, Operation& send, bool is_eager) {
+  std::byte* payload = append_chunk(packet, header_of(send, is_eager));
+  if (send.forwarding) {
+    Forwarding& forwarding = *send.forwarding;
+    forwarding.route.available = forwarding.source != nullptr ? forwarding.source->forwarding->available : send.bytes;
+    std::memcpy(payload, &forwarding.route, sizeof forwarding.route);
+    copy(payload + sizeof forwarding.route, std::as_bytes(std::span{forwarding.stops}));
+    payload += route_bytes(send);
+  }
+  send.holder().gather(0, {payload, is_eager ? send.bytes : 0});
+}
+
+/// False when the driver is full or has failed: then the packet is kept, and goes first next time.
+bool Outbox::send_packet(Rank rank, net::Packet& packet) {
+  wire::Header first;
+  std::memcpy(&first, packet.data(), sizeof first);
+  first.credits = static_cast<std::uint8_t>(first.credits + uses_.credits.take_due(rank));
+  std::memcpy(packet.data(), &first, sizeof first);
+  const bool is_sent = uses_.network.send(rank, packet);
+  if (!is_sent && packet) {
+    Peer& receiver = peer(rank);
+    receiver.refused = std::move(packet);
+    if (!std::exchange(receiver.is_listed, true)) {
+      with_backlog_.push_back(rank);
+    }
+  }
+  return is_sent;
+}
+
+}  // namespace plait::comm::detail

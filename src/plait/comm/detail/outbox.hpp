@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "plait/comm/address.hpp"
+#include "plait/comm/detail/comm_claims.hpp"
+#include "plait/comm/detail/completions.hpp"
+#include "plait/comm/detail/credits.hpp"
+#include "plait/comm/detail/message_trace.hpp"
+#include "plait/comm/detail/network.hpp"
+#include "plait/comm/detail/operation.hpp"
+#include "plait/comm/detail/rendezvous_sender.hpp"
+#include "plait/comm/detail/sequences.hpp"
+#include "plait/comm/options.hpp"
+#include "plait/comm/packing.hpp"
+#include "plait/comm/wire.hpp"
+
+namespace plait::comm::detail {
+
+/// What an engine sends in packets: messages and control.
+///
+/// While the network to a peer is idle and it has credits, a message is sent at once; otherwise it waits, and the
+/// packing strategy chooses what shares the next packet, control first. A packet that the driver refuses is kept as it
+/// is and goes first. Threads: one at a time.
+class Outbox {
+ public:
+  /// The other members of the engine that an outbox uses; all must outlive it.
+  struct Uses {
+    Network& network;
+    MessageTrace& trace;
+    Completions& completions;
+    Credits& credits;
+    Sequences& sequences;
+    RendezvousSender& rendezvous;
+    const CommClaims& claims;
+  };
+  /// Throws: `Error` with `bad_argument` for an unknown packing strategy.
+  Outbox(const Uses& uses, const EndpointOptions& options);
+
+  /// The common case: sends an eager message that may be sent now, without an operation. Returns its sequence number;
+  /// nothing when it may not.
+  [[nodiscard]] std::optional<std::uint32_t> send_now(const Address& to,
+                                                      wire::ChunkKind kind,
+                                                      std::span<const std::byte> data);
+  /// Starts `send` with the next sequence number, and sends it now or when it may be sent.
+  void send(Operation& send);
+  /// Sends a message that has its sequence number, now or when it may be sent.
+  void enqueue(Operation& send);
+  void send_control(Rank to, const wire::Header& header, std::span<const std::byte> payload = {});
+  /// Sends what waits and may be sent now.
+  void flush();
+  void return_credits();
+  /// Whether `peer` takes requests to send only.
+  void set_rendezvous_only(Rank peer, bool is_on) { peers_[peer.value()].is_rendezvous_only = is_on; }
+
+  [[nodiscard]] bool is_empty() const noexcept { return with_backlog_.empty(); }
+  /// Takes out the messages that wait, and calls `visit` with each.
+  template <class Visit>
+  void take_all(Visit visit) {
+    for (Peer& peer : peers_) {
+      for (; !peer.waiting->is_empty(); peer.waiting->pop()) {
+        visit(static_cast<Operation*>(peer.waiting->front(0)));
+      }
+    }
+  }
+
+ private:
+  struct Peer {
+    bool is_rendezvous_only = false;
+    bool is_listed = false;            ///< In `with_backlog_`: true while it has any.
+    net::Packet refused;               ///< Complete, but the driver was full; goes first.
+    std::deque<Chunk> control;         ///< Goes before messages.
+    std::unique_ptr<Packing> waiting;  ///< Messages that wait for a credit, the network or the driver.
+
+    [[nodiscard]] bool has_backlog() const { return refused || !control.empty() || !waiting->is_empty(); }
+  };
+
+  [[nodiscard]] Peer& peer(Rank rank) { return peers_[rank.value()]; }
+  [[nodiscard]] bool is_eager(const Operation& send, const Peer& receiver) const;
+  [[nodiscard]] bool try_flush(Rank rank);
+  void flush_or_list(Rank rank);
+  [[nodiscard]] net::Packet pack(Rank rank);
+  void pack_messages(net::Packet& packet, Rank rank);
+  void append_message(net::Packet& packet, Operation& send, bool is_eager);
+  [[nodiscard]] wire::Header header_of(Operation& send, bool is_eager);
+  [[nodiscard]] bool send_packet(Rank rank, net::Packet& packet);
+
+  const Uses uses_;
+  const std::size_t packet_bytes_max_;
+  const std::size_t eager_bytes_max_;
+  const bool gathers_;
+  std::vector<Peer> peers_;
+  std::vector<Rank> with_backlog_;
+};
+
+/// Appends a chunk to `packet`, and returns where its payload begins: `payload` bytes, to be written by the caller.
+[[nodiscard]] std::byte* append_chunk(net::Packet& packet, const wire::Header& header);
+
+}  // namespace plait::comm::detail
