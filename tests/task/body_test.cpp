@@ -10,7 +10,7 @@
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/task/scheduler.hpp"
 
-namespace plait::task {
+namespace plait::task::body_test {
 namespace {
 
 /// Bodies are called with a context, which only a run has.
@@ -65,4 +65,4 @@ TEST_F(Bodies, destroy_what_they_hold_once) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::body_test

@@ -15,7 +15,7 @@
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/task/partner_check.hpp"
 
-namespace plait::task {
+namespace plait::task::boundary_bins_test {
 namespace {
 
 using Object = TimeBins::Object;
@@ -212,4 +212,4 @@ TEST(BoundaryBins, are_between_two_ranks) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::boundary_bins_test

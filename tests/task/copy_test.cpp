@@ -13,7 +13,7 @@
 #include "plait/base/bytes.hpp"
 #include "plait/net/loopback/loopback.hpp"
 
-namespace plait::task {
+namespace plait::task::copy_test {
 namespace {
 
 Bytes pattern(std::size_t size) {
@@ -44,7 +44,7 @@ class Copies : public testing::TestWithParam<std::uint32_t> {
     }
     return count;
   }
-  /// Asks until somebody was found to help.
+  /// Asks until a helper was found.
   template <class Ask>
   static std::uint64_t ask(TaskContext& context, Ask ask_once) {
     const bool has_others = GetParam() > 1;
@@ -177,4 +177,4 @@ TEST(CopyLimits, when_measured_are_no_more_than_the_cores) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::copy_test

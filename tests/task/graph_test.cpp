@@ -6,7 +6,7 @@
 #include "plait/base/error.hpp"
 #include "plait/task/detail/node.hpp"
 
-namespace plait::task {
+namespace plait::task::graph_test {
 namespace {
 
 TEST(Graph, gives_a_kind_one_number_whatever_number_of_tasks_it_has) {
@@ -66,4 +66,4 @@ TEST(Graph, notices_a_dependency_that_is_added_after_a_run) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::graph_test

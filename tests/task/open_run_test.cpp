@@ -13,7 +13,7 @@
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/task/detail/node.hpp"
 
-namespace plait::task {
+namespace plait::task::open_run_test {
 namespace {
 
 using detail::Node;
@@ -133,7 +133,69 @@ TEST_P(OpenRuns, throw_what_a_task_threw_with_its_name) {
   EXPECT_THROW((OpenRun{scheduler_, {}}), Error);
 }
 
+TEST_P(OpenRuns, take_tasks_from_any_thread_and_from_tasks_of_other_runs) {
+  std::atomic<int> ran = 0;
+  std::vector<Node*> nodes;
+  for (int i = 0; i < 200; ++i) {
+    nodes.push_back(&task([&](TaskContext&) { ++ran; }));
+  }
+  OpenRun first{scheduler_, nullptr};
+  OpenRun second{scheduler_, nullptr};
+  Node& from_task = task([&](TaskContext&) {
+    for (int i = 0; i < 100; ++i) {
+      second.submit(*nodes[i]);
+    }
+  });
+  first.submit(from_task);
+  std::jthread other{[&] {
+    for (int i = 100; i < 200; ++i) {
+      second.submit(*nodes[i]);
+    }
+  }};
+  second.help_until([&] { return ran == 200; });
+  other.join();
+  second.close();
+  first.close();
+  EXPECT_EQ(ran, 200);
+}
+
+TEST_P(OpenRuns, close_by_themselves_when_their_condition_is_met) {
+  std::atomic<int> ran = 0;
+  std::atomic<bool> is_complete = false;
+  OpenRun run{scheduler_, nullptr};
+  run.submit(task([&](TaskContext&) { ++ran; }));
+  run.close_when([&] { return is_complete.load(); });
+  Node& event = task({});
+  event.role = detail::Role::event;
+  run.expect_end(event);
+  EXPECT_FALSE(run.test());
+  run.has_ended(event);
+  is_complete = true;
+  run.wait();
+  EXPECT_TRUE(run.is_over());
+  EXPECT_EQ(ran, 1);
+  EXPECT_EQ(ended_count_, 2);
+}
+
+TEST_P(OpenRuns, end_without_a_waiting_thread_if_there_are_workers) {
+  if (GetParam() == 1) {
+    GTEST_SKIP() << "the only worker executes tasks only while a thread waits";
+  }
+  std::atomic<int> ran = 0;
+  OpenRun run{scheduler_, nullptr};
+  for (int i = 0; i < 10; ++i) {
+    run.submit(task([&](TaskContext&) { ++ran; }));
+  }
+  run.close_later();
+  const comm::Request request = run.request();
+  while (!request.is_complete()) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(run.is_over());
+  EXPECT_EQ(ran, 10);
+}
+
 INSTANTIATE_TEST_SUITE_P(Workers, OpenRuns, testing::Values(1U, 3U));
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::open_run_test

@@ -15,11 +15,11 @@
 
 #include "plait/net/loopback/loopback.hpp"
 
-namespace plait::task {
+namespace plait::task::partner_check_test {
 namespace {
 
 /// Some ranks, each with a graph of messages without data.
-class Ranks : public testing::Test {
+class CheckedRanks : public testing::Test {
  protected:
   struct OneRank {
     OneRank(net::LoopbackNetwork& network, Rank self) : driver{network.driver(self)} {}
@@ -48,7 +48,7 @@ class Ranks : public testing::Test {
     std::string said;
   };
 
-  explicit Ranks(std::uint32_t count = 3) : network_{count} {
+  explicit CheckedRanks(std::uint32_t count = 3) : network_{count} {
     for (std::uint32_t rank = 0; rank < count; ++rank) {
       ranks_.push_back(std::make_unique<OneRank>(network_, Rank{rank}));
     }
@@ -61,7 +61,7 @@ class Ranks : public testing::Test {
       threads.emplace_back([&] { use(*rank); });
     }
   }
-  /// What each rank says.
+  /// The error of each rank.
   void check() {
     on_all([](OneRank& rank) {
       try {
@@ -81,7 +81,7 @@ class Ranks : public testing::Test {
 
 constexpr const char* question = ". Do both ranks decide by the same data what is active?";
 
-TEST_F(Ranks, say_nothing_when_each_message_has_its_partner) {
+TEST_F(CheckedRanks, say_nothing_when_each_message_has_its_partner) {
   (*this)[0].sends(1, 7).sends(1, 7).sends(2, 7).receives(2, 9).sends(0, 1).receives(0, 1);
   (*this)[1].receives(0, 7).receives(0, 7);
   (*this)[2].receives(0, 7).sends(0, 9);
@@ -94,27 +94,27 @@ TEST_F(Ranks, say_nothing_when_each_message_has_its_partner) {
   }
 }
 
-TEST_F(Ranks, name_on_both_sides_a_send_without_a_receive) {
+TEST_F(CheckedRanks, name_on_both_sides_a_send_without_a_receive) {
   (*this)[0].sends(1, 7, "send halo").sends(1, 8);
   (*this)[1].receives(0, 8);
   check();
   const std::string name = "from rank 0 to rank 1 with tag 7: 1 send ('send halo'), 0 receives";
   EXPECT_EQ(said(0), "rank 0 has 1 message without a partner: " + name + question);
   EXPECT_EQ(said(1), "rank 1 has 1 message without a partner: " + name + question);
-  EXPECT_EQ(said(2), "messages of other ranks lack a partner: see what rank 0 says");
+  EXPECT_EQ(said(2), "messages of other ranks lack a partner: see the error of rank 0");
 }
 
-TEST_F(Ranks, name_on_both_sides_a_receive_without_a_send) {
+TEST_F(CheckedRanks, name_on_both_sides_a_receive_without_a_send) {
   (*this)[2].receives(1, 5, "wait").receives(1, 5, "wait");
   (*this)[1].sends(2, 5, "give");
   check();
   const std::string name = "from rank 1 to rank 2 with tag 5: 1 send ('give'), 2 receives ('wait')";
   EXPECT_EQ(said(1), "rank 1 has 1 message without a partner: " + name + question);
   EXPECT_EQ(said(2), "rank 2 has 1 message without a partner: " + name + question);
-  EXPECT_EQ(said(0), "messages of other ranks lack a partner: see what rank 1 says");
+  EXPECT_EQ(said(0), "messages of other ranks lack a partner: see the error of rank 1");
 }
 
-TEST_F(Ranks, tell_apart_communicators_and_messages_to_oneself) {
+TEST_F(CheckedRanks, tell_apart_communicators_and_messages_to_oneself) {
   (*this)[0].sends(1, 5, "send", comm::CommId{3}).sends(0, 4, "own");
   (*this)[1].receives(0, 5);
   check();
@@ -124,7 +124,7 @@ TEST_F(Ranks, tell_apart_communicators_and_messages_to_oneself) {
   EXPECT_NE(said(0).find("from rank 0 to rank 0 with tag 4: 1 send ('own'), 0 receives"), std::string::npos) << said(0);
 }
 
-TEST_F(Ranks, let_receives_from_any_rank_or_with_any_tag_take_what_is_left) {
+TEST_F(CheckedRanks, let_receives_from_any_rank_or_with_any_tag_take_what_is_left) {
   (*this)[0].sends(2, 1).sends(2, 2).sends(2, 3);
   (*this)[1].sends(2, 1).sends(2, 4);
   (*this)[2].receives(0, 1).receives(Rank{0}, any_tag).receives(any_source, Tag{3}).receives(any_source, Tag{1});
@@ -138,10 +138,10 @@ TEST_F(Ranks, let_receives_from_any_rank_or_with_any_tag_take_what_is_left) {
       std::string{"rank 2 has 1 message without a partner: from any rank to rank 2 with any tag: 0 sends, 1 receive "
                   "('listen')"} +
           question);
-  EXPECT_EQ(said(0), "messages of other ranks lack a partner: see what rank 2 says");
+  EXPECT_EQ(said(0), "messages of other ranks lack a partner: see the error of rank 2");
 }
 
-TEST_F(Ranks, look_at_active_tasks_only) {
+TEST_F(CheckedRanks, look_at_active_tasks_only) {
   (*this)[0].sends(1, 1, "first").sends(1, 2, "second");
   (*this)[1].receives(0, 1);
   on_all([](OneRank& rank) {
@@ -150,9 +150,9 @@ TEST_F(Ranks, look_at_active_tasks_only) {
   });
 }
 
-class ManyRanks : public Ranks {
+class ManyRanks : public CheckedRanks {
  protected:
-  ManyRanks() : Ranks{5} {}
+  ManyRanks() : CheckedRanks{5} {}
 };
 
 TEST_F(ManyRanks, find_exactly_what_was_left_out) {
@@ -201,4 +201,4 @@ TEST_F(ManyRanks, find_exactly_what_was_left_out) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::partner_check_test

@@ -12,7 +12,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::task {
+namespace plait::task::ready_queue_test {
 namespace {
 
 using detail::Node;
@@ -157,4 +157,4 @@ TEST(ReadyQueue, puts_what_leads_to_a_send_first) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::ready_queue_test

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::task {
+namespace plait::task::resource_test {
 namespace {
 
 TEST(Resource, is_locked_by_one_at_a_time) {
@@ -93,7 +93,7 @@ TEST(Resource, kinds_of_one_object_exclude_nothing_of_each_other) {
   EXPECT_FALSE(top.particles.try_share());
 }
 
-/// What the rules say, in the plainest way: a list of who has what, and a look at all of it for each question.
+/// The rules in the plainest way: a list of holders, which is searched for each question.
 class Model {
  public:
   explicit Model(std::vector<std::size_t> parents) : parents_{std::move(parents)} {}
@@ -119,7 +119,7 @@ class Model {
   std::vector<std::pair<std::size_t, Access>> taken_;
 };
 
-/// A forest in which each node stands below one that was made before it.
+/// A forest in which each node is below one that was made before it.
 struct Forest {
   Forest(std::size_t count, std::mt19937& random) {
     for (std::size_t node = 0; node < count; ++node) {
@@ -172,7 +172,7 @@ TEST(Resource, tells_which_claims_no_task_can_have_together) {
 }
 
 TEST(Resource, readers_see_no_half_done_change_of_a_writer) {
-  // Whoever locks a node changes two plain numbers of all nodes below it; whoever shares one finds them equal.
+  // A thread that locks a node changes two plain numbers of all nodes below it; one that shares it finds them equal.
   std::mt19937 build{7};
   const Forest forest{24, build};
   const Model below{forest.parents};
@@ -276,4 +276,4 @@ TEST(Resource, excludes_threads_that_share_a_branch_of_the_tree) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::resource_test

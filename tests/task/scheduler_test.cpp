@@ -16,7 +16,7 @@
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/net/loopback/loopback.hpp"
 
-namespace plait::task {
+namespace plait::task::scheduler_test {
 namespace {
 
 /// One rank: an endpoint on a loopback network, and workers.
@@ -534,4 +534,4 @@ TEST_P(Ranks, may_overwrite_what_they_have_received_although_others_get_it_from_
 INSTANTIATE_TEST_SUITE_P(Workers, Ranks, testing::Values(1U, 3U));
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::scheduler_test

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::task {
+namespace plait::task::time_bins_test {
 namespace {
 
 using Object = TimeBins::Object;
@@ -24,7 +24,7 @@ std::vector<Object> sorted(std::vector<Object> objects) {
   return objects;
 }
 
-/// What is active at `now`, and when anything is next, by a look at every object.
+/// What is active at `now`, and when anything is next, by a search of all objects.
 struct Looked {
   Looked(const TimeBins& bins, Ticks now) {
     for (Object object = 0; object < bins.object_count(); ++object) {
@@ -192,4 +192,4 @@ TEST_F(Activation, takes_the_tasks_of_the_active_objects_each_once) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::time_bins_test

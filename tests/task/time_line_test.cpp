@@ -9,7 +9,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait::task {
+namespace plait::task::time_line_test {
 namespace {
 
 TimeBin bin(int number) {
@@ -96,4 +96,4 @@ TEST(TimeLine, decides_alike_on_both_sides_of_an_exchange) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::time_line_test

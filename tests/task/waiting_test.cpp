@@ -11,7 +11,7 @@
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/task/scheduler.hpp"
 
-namespace plait::task {
+namespace plait::task::waiting_test {
 namespace {
 
 /// Two ranks of which one waits for a message that the other never sends.
@@ -66,7 +66,7 @@ TEST_F(Stalled, is_told_in_words) {
   EXPECT_NE(sentences_[0].find("waiting are ghosts (from rank 1, tag 7), force (for 1 others), kick (for 2 others)."),
             std::string::npos)
       << sentences_[0];
-  EXPECT_NE(sentences_[1].find(stall_sentence), std::string::npos) << "the other rank says the same";
+  EXPECT_NE(sentences_[1].find(stall_sentence), std::string::npos) << "the other rank reports the same";
 }
 
 TEST_F(Stalled, is_drawn_by_each_rank_without_what_has_ended) {
@@ -79,4 +79,4 @@ TEST_F(Stalled, is_drawn_by_each_rank_without_what_has_ended) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::waiting_test

@@ -11,7 +11,7 @@
 
 #include "plait/task/detail/node.hpp"
 
-namespace plait::task {
+namespace plait::task::work_deque_test {
 namespace {
 
 using detail::Node;
@@ -86,4 +86,4 @@ TEST(WorkDeque, gives_each_task_to_one_of_many_threads) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::work_deque_test

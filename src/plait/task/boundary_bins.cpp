@@ -14,14 +14,12 @@ namespace plait::task {
 
 namespace {
 
-constexpr comm::CommId bins_comm{comm::internal.value() + 4};
-constexpr comm::CommId reductions_comm{comm::internal.value() + 5};
 constexpr Tag bins_tag{0};
 
 }  // namespace
 
 BoundaryBins::BoundaryBins(comm::Endpoint& endpoint, std::vector<Boundary> boundaries)
-    : endpoint_{endpoint}, all_{endpoint, reductions_comm}, boundaries_{std::move(boundaries)} {
+    : endpoint_{endpoint}, all_{endpoint}, boundaries_{std::move(boundaries)} {
   for (const Boundary& boundary : boundaries_) {
     if (!boundary.rank || boundary.rank.value() >= endpoint.rank_count() || boundary.rank == endpoint.self()) {
       throw Error{ErrorCode::bad_argument,
@@ -53,7 +51,7 @@ std::vector<TimeBins::Object> BoundaryBins::exchange(TimeBins& bins, Ticks now, 
   std::vector<Bytes> incoming(boundaries_.size());
   std::vector<comm::Request> requests;
   for (std::size_t index = 0; index < boundaries_.size(); ++index) {
-    const comm::Address other{boundaries_[index].rank, bins_tag, bins_comm};
+    const comm::Address other{boundaries_[index].rank, bins_tag, all_.comm()};
     for (const TimeBins::Object object : boundaries_[index].mine) {
       outgoing[index].push_back(std::byte{bins.bin_of(object).value()});
     }

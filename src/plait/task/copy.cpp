@@ -21,7 +21,7 @@ namespace {
 constexpr double enough = 0.9;  // of the best bandwidth
 constexpr int repetitions = 4;  // the first also has the system provide the pages
 
-/// A copy that several take pieces of, until nothing is left: who comes late finds less to do, and holds nobody up.
+/// A copy that several workers take pieces of, until nothing is left: a late worker delays no other.
 template <class Move>
 struct Shared {
   Shared(Move its_move, std::size_t its_bytes, std::size_t its_piece)

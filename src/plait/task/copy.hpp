@@ -35,7 +35,7 @@ struct CopyLimits {
 
 /// Copies much data from within a task, together with workers that have nothing to do; alone when all are busy.
 ///
-/// Each call returns when nothing is left to begin; helpers may still be at their last piece. What is after the task
+/// Each call returns when nothing is left to begin; helpers may still copy their last piece. What is after the task
 /// (or `TaskContext::then`) waits for them; memory must stay until then. Each returns how many helpers it has asked,
 /// each a task of the given kind that is spawned by the calling one. Source and target must not overlap, and have
 /// the same size. Threads: any; one copier may serve all tasks.
@@ -44,9 +44,9 @@ class Copier {
   explicit Copier(TaskKind kind, const CopyLimits& limits = {}) : kind_{kind}, limits_{limits} {}
 
   std::uint32_t copy(TaskContext& context, std::span<const std::byte> from, std::span<std::byte> to) const;
-  /// Packs what stands in several places.
+  /// Packs non-contiguous data.
   std::uint32_t gather(TaskContext& context, const comm::Layout& from, std::span<std::byte> to) const;
-  /// Unpacks to several places.
+  /// Unpacks to non-contiguous data.
   std::uint32_t scatter(TaskContext& context, std::span<const std::byte> from, const comm::Layout& to) const;
 
  private:

@@ -25,8 +25,6 @@ struct Graph::Chunk {
   Chunk() = default;
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
-  Chunk(Chunk&&) = delete;
-  Chunk& operator=(Chunk&&) = delete;
   ~Chunk() {
     if (owns_something) {
       std::destroy_n(first(), count);
@@ -108,7 +106,7 @@ TaskKind Graph::kind(std::string_view name) {
   return TaskKind{index};
 }
 
-Task Graph::add(TaskKind kind, detail::Role role) {
+Task Graph::add(TaskKind kind, const detail::Role& role) {
   if (chunks_.empty() || chunks_.back()->count == chunk_tasks) {
     chunks_.push_back(std::make_unique_for_overwrite<Chunk>());
   }
@@ -132,7 +130,7 @@ Task Graph::join(std::string_view kind_name) {
   return add(kind(kind_name), detail::Role::join);
 }
 
-Task Graph::add_message(std::string_view kind_name, detail::Role role, const comm::Address& address) {
+Task Graph::add_message(std::string_view kind_name, const detail::Role& role, const comm::Address& address) {
   const Task added = add(kind(kind_name), role);
   added.node().message = std::make_unique<detail::NodeMessage>(added.node());
   added.node().message->address = address;
@@ -231,7 +229,7 @@ void Graph::list_successors() {
   new_edges_ = {};
 }
 
-/// Kahn's algorithm; what is left when nothing is free any more stands on cycles or behind one.
+/// Kahn's algorithm; what is left when no task is free any more is on cycles or behind one.
 void Graph::find_order() {
   order_.clear();
   if (is_made_in_order_) {

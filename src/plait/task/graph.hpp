@@ -23,7 +23,9 @@ namespace plait::task {
 
 namespace detail {
 class GraphRecord;
-}
+class Lifecycle;
+class Runs;
+}  // namespace detail
 
 /// A task of a graph: a handle for building the graph and for choosing what is active. Valid while its graph lives.
 ///
@@ -36,10 +38,10 @@ class Task {
   /// This task starts when `earlier` has ended, if both are active.
   Task& after(Task earlier);
   Task& before(Task later);
-  /// While this task runs, no other task that locks `resource`, or what stands above or below it, runs. Not for send
+  /// While this task runs, no other task that locks `resource`, or what is above or below it, runs. Not for send
   /// and receive tasks.
   Task& locks(Resource& resource);
-  /// While this task runs, no task that locks `resource`, or what stands above or below it, runs; others that share it
+  /// While this task runs, no task that locks `resource`, or what is above or below it, runs; others that share it
   /// may. Not for send and receive tasks. Expects of both: the task claims nothing else that this one excludes.
   Task& shares(Resource& resource);
   /// What the task works on, for traces: any number.
@@ -66,8 +68,6 @@ class Graph {
   Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
-  Graph(Graph&&) = delete;
-  Graph& operator=(Graph&&) = delete;
   ~Graph();
 
   /// The kind called `name`, made at the first call.
@@ -101,7 +101,8 @@ class Graph {
 
  private:
   friend class Task;                 // a new dependency makes the order out of date
-  friend class Scheduler;            // tells what was measured
+  friend class detail::Runs;         // reports what was measured
+  friend class detail::Lifecycle;    // notes what `then` replaced
   friend class detail::GraphRecord;  // notes here that the trace has this graph
 
   struct Edge {
@@ -110,10 +111,10 @@ class Graph {
   };
   struct Chunk;
 
-  Task add(TaskKind kind, detail::Role role);
+  Task add(TaskKind kind, const detail::Role& role);
   void depend(detail::Node& earlier, detail::Node& later);
   Task add_receive(std::string_view kind, const comm::Address& from, Body on_arrival);
-  Task add_message(std::string_view kind, detail::Role role, const comm::Address& address);
+  Task add_message(std::string_view kind, const detail::Role& role, const comm::Address& address);
   void list_successors();
   void unlist_successors();
   void find_order();
@@ -133,6 +134,7 @@ class Graph {
   std::vector<detail::Node*> order_;       ///< Empty when the order of making will do.
   bool is_made_in_order_ = true;           ///< Each task came after all that it depends on.
   bool is_changed_ = true;
+  std::atomic<bool> is_running_ = false;   ///< A run of it is not over.
   bool has_weights_ = false;               ///< There is something to weigh by.
   std::atomic<bool> has_gone_on_ = false;  ///< A task has called `TaskContext::then`: its node holds more than it did.
   std::uint32_t number_in_trace_ = 0;      ///< 0: the trace does not have it as it is now.

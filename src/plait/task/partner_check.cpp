@@ -21,13 +21,11 @@ namespace plait::task {
 
 namespace {
 
-constexpr comm::CommId lists_comm{comm::internal.value() + 2};
-constexpr comm::CommId summaries_comm{comm::internal.value() + 3};
 constexpr Tag list_tag{0};
 constexpr Tag verdict_tag{1};
 constexpr std::size_t named_max = 20;
 
-/// What messages of two ranks are told apart by.
+/// What distinguishes messages between two ranks.
 struct Name {
   comm::CommId comm;
   Tag tag;
@@ -40,7 +38,7 @@ struct Tally {
 };
 using Tallies = std::map<Name, Tally>;
 
-/// What stands in for a list as long as both sides agree.
+/// Replaces a list as long as both sides agree.
 struct Digest {
   std::uint64_t count = 0;
   std::uint64_t sum = 0;  ///< Of a hash of each message: the order does not matter.
@@ -67,7 +65,7 @@ struct Ledger {
       : sends(endpoint.rank_count()), receives(endpoint.rank_count()) {
     for (const Task& task : active) {
       const detail::Node& node = task.node();
-      if (node.role != detail::Role::send && node.role != detail::Role::receive) {
+      if (!node.role->is_message) {
         continue;
       }
       Tally& tally = list_of(node)[{node.message->address.comm, node.message->address.tag}];
@@ -213,8 +211,7 @@ std::vector<LonelyMessage> take_received(const Tallies& sends, Tallies& receives
   return lonely;
 }
 
-/// What of one rank's messages to another lacks a partner. The receives that take any are used up by what nobody else
-/// asks for.
+/// What of one rank's messages to another lacks a partner. Wildcard receives take what no other receive matches.
 std::vector<LonelyMessage> compare(const Tallies& sends, Tallies receives, Tallies& from_any) {
   std::vector<LonelyMessage> lonely = take_received(sends, receives, from_any);
   for (const auto& [name, receive] : receives) {
@@ -236,7 +233,8 @@ std::vector<LonelyMessage> compare(const Tallies& sends, Tallies receives, Talli
 /// One rank's part of the comparison.
 class Comparison {
  public:
-  Comparison(comm::Endpoint& endpoint, Ledger ledger) : endpoint_{endpoint}, ledger_{std::move(ledger)} {}
+  Comparison(comm::Endpoint& endpoint, Ledger ledger)
+      : endpoint_{endpoint}, all_{endpoint}, ledger_{std::move(ledger)} {}
 
   std::vector<LonelyMessage> run() {
     exchange_summaries();
@@ -259,8 +257,7 @@ class Comparison {
     for (std::size_t peer = 0; peer < mine_.size(); ++peer) {
       mine_[peer] = {digest(ledger_.sends[peer]), digest(ledger_.receives[peer])};
     }
-    const comm::Group all{endpoint_, summaries_comm};
-    comm::all_to_all(all, std::span<const Summary>{mine_}, std::span{theirs_}).wait();
+    comm::all_to_all(all_, std::span<const Summary>{mine_}, std::span{theirs_}).wait();
   }
 
   /// Both ranks see both digests, so both know whether a list comes.
@@ -271,12 +268,12 @@ class Comparison {
 
   void send(std::size_t peer, Tag tag, Bytes bytes) {
     buffers_.push_back(std::make_unique<Bytes>(std::move(bytes)));
-    sent_.push_back(endpoint_.send({Rank{static_cast<std::uint32_t>(peer)}, tag, lists_comm}, *buffers_.back()));
+    sent_.push_back(endpoint_.send({Rank{static_cast<std::uint32_t>(peer)}, tag, all_.comm()}, *buffers_.back()));
   }
 
   Bytes receive(Rank from, Tag tag) {
     Bytes bytes;
-    endpoint_.receive({from, tag, lists_comm}, bytes).wait();
+    endpoint_.receive({from, tag, all_.comm()}, bytes).wait();
     return bytes;
   }
 
@@ -326,13 +323,14 @@ class Comparison {
         continue;
       }
       const Bytes verdict = receive(Rank{peer}, verdict_tag);
-      if (Rank{peer} != endpoint_.self()) {  // else said already
+      if (Rank{peer} != endpoint_.self()) {  // else it is in the list
         std::ranges::move(unpacked_messages(verdict, endpoint_.self(), Rank{peer}), std::back_inserter(lonely_));
       }
     }
   }
 
   comm::Endpoint& endpoint_;
+  comm::Group all_;
   Ledger ledger_;
   std::vector<Summary> mine_;    ///< By peer.
   std::vector<Summary> theirs_;  ///< By peer.
@@ -366,14 +364,13 @@ std::vector<LonelyMessage> find_lonely_messages(comm::Endpoint& endpoint,
 void check_partners(comm::Endpoint& endpoint, const Graph& graph, std::span<const Task> active) {
   const std::vector<LonelyMessage> lonely = find_lonely_messages(endpoint, graph, active);
   std::array<std::uint32_t, 1> first_to_know{lonely.empty() ? endpoint.rank_count() : endpoint.self().value()};
-  const comm::Group all{endpoint, summaries_comm};
-  comm::all_reduce(all, std::span{first_to_know}, comm::Minimum{}).wait();
+  comm::all_reduce(comm::Group{endpoint}, std::span{first_to_know}, comm::Minimum{}).wait();
   if (first_to_know[0] == endpoint.rank_count()) {
     return;
   }
   if (lonely.empty()) {
     throw Error{ErrorCode::bad_argument,
-                fmt::format("messages of other ranks lack a partner: see what rank {} says", first_to_know[0]),
+                fmt::format("messages of other ranks lack a partner: see the error of rank {}", first_to_know[0]),
                 Rank{first_to_know[0]}};
   }
   std::string names;

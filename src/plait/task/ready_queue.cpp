@@ -27,7 +27,7 @@ void ReadyQueue::tell_size() noexcept {
   const float heap = heap_.empty() ? 0 : heap_.front().weight;
   urgency_max_.store(std::max(falling, heap), std::memory_order_relaxed);                   // a hint
   size_.store(heap_.size() + falling_.size() - first_falling_, std::memory_order_relaxed);  // a hint
-  const bool is_worth_stealing = work_ns_ >= stolen_min_ns;
+  const bool is_worth_stealing = work_ns_ >= stolen_min_ns || (is_unattended_ && (has_falling() || !heap_.empty()));
   if (is_worth_stealing != is_worth_stealing_.load(std::memory_order_relaxed)) {
     is_worth_stealing_.store(is_worth_stealing, std::memory_order_relaxed);
   }
@@ -51,6 +51,12 @@ void ReadyQueue::insert(detail::Node& node) {
 void ReadyQueue::push(detail::Node& node) {
   const std::lock_guard lock{mutex_};
   insert(node);
+  tell_size();
+}
+
+void ReadyQueue::set_unattended(bool is_unattended) {
+  const std::lock_guard lock{mutex_};
+  is_unattended_ = is_unattended;
   tell_size();
 }
 

@@ -33,6 +33,9 @@ class ReadyQueue {
   /// As `take`, at most half of what is there rounded up, and none at once when another thread is at this queue.
   std::size_t steal(std::span<detail::Node*> room, float short_ns);
 
+  /// Whether the owner is away, so that any task here is worth stealing.
+  void set_unattended(bool is_unattended);
+
   /// A hint: may be out of date when it returns.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_empty() const noexcept { return size() == 0 && inbox_.is_empty(); }
@@ -58,11 +61,12 @@ class ReadyQueue {
   void tell_size() noexcept;
   static std::uint64_t expected_ns(const detail::Node& node) noexcept;
 
-  /// Written only when it changes, and on a cache line of its own: others look at it all the time.
+  /// Written only when it changes, and on a cache line of its own: others poll it.
   alignas(64) std::atomic<bool> is_worth_stealing_ = false;
   alignas(64) std::atomic<std::size_t> size_ = 0;
   std::atomic<float> urgency_max_ = 0;
   SpinLock mutex_;
+  bool is_unattended_ = false;
   std::uint64_t work_ns_ = 0;  ///< What the tasks here are expected to take.
   std::uint32_t next_order_ = 0;
   std::vector<Entry> falling_;  ///< Each at most as heavy as the one before it.

@@ -54,7 +54,7 @@ bool Resource::is_within(const Resource& other) const noexcept {
   return at != nullptr;
 }
 
-/// Adds first and looks then: no loop, however many threads hold what is high in the tree. Who sees what forbids it
+/// Adds first and checks then: no loop, however many threads hold what is high in the tree. Who sees what forbids it
 /// takes it back; a try that meets this in between fails needlessly, but only because of one that met a real lock.
 bool Resource::try_add(std::uint64_t what, std::uint64_t unless) noexcept {
   if ((state() & unless) != 0) {

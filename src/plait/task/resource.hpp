@@ -13,7 +13,7 @@ enum class Access : std::uint8_t { exclusive, shared };
 /// Something that several tasks may read, or one may change: a cell, a list. Resources form trees: who has one has all
 /// below it.
 ///
-/// A lock forbids every other lock of the same resource, of what stands above it and of what stands below it; a share
+/// A lock forbids every other lock of the same resource, of what is above it and of what is below it; a share
 /// forbids the locks there, but no share. An object with several kinds of data has a resource for each, in a tree of
 /// its own: `struct Cell { Resource particles; Resource multipoles; };`, each below that of the parent cell: then a
 /// task on the particles excludes none on the multipoles.
@@ -28,8 +28,6 @@ class Resource {
   explicit Resource(Resource* parent = nullptr) : parent_{parent} {}
   Resource(const Resource&) = delete;
   Resource& operator=(const Resource&) = delete;
-  Resource(Resource&&) = delete;
-  Resource& operator=(Resource&&) = delete;
   ~Resource() = default;
 
   /// False when this resource, one above or one below it is locked or shared.
@@ -46,7 +44,7 @@ class Resource {
   [[nodiscard]] bool is_locked() const noexcept { return (state() & locked) != 0; }      // a hint
   [[nodiscard]] bool is_shared() const noexcept { return (state() & all_shares) != 0; }  // a hint
 
-  /// Whether `other` is this resource, or stands above it. Cost: the levels between.
+  /// Whether `other` is this resource, or above it. Cost: the levels between.
   [[nodiscard]] bool is_within(const Resource& other) const noexcept;
 
  private:

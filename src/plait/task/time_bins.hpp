@@ -19,7 +19,7 @@ namespace plait::task {
 /// a time that grows with their number alone.
 ///
 /// At each time that `next_time` names, every active object begins a new step with `start`; between two such times
-/// nothing happens. Objects may be copies of another rank's: that rank tells their bins. Threads: one at a time.
+/// nothing happens. Objects may be copies of another rank's: that rank sends their bins. Threads: one at a time.
 class TimeBins {
  public:
   using Object = std::uint32_t;

@@ -19,7 +19,6 @@ namespace plait::task {
 namespace {
 
 using detail::Node;
-using detail::Role;
 
 constexpr std::size_t described_max = 20;
 constexpr std::size_t drawn_max = 500;
@@ -34,21 +33,13 @@ std::uint32_t waits(const Node& node) {
   return count == detail::is_ready ? 0 : count;
 }
 
-bool is_message(const Node& node) {
-  return node.role == Role::send || node.role == Role::receive;
-}
-
 /// What keeps it, in words; nothing for a task that could run.
 std::string reason(const Node& node) {
   if (waits(node) > 0) {
     return fmt::format("for {} others", waits(node));
   }
-  if (is_message(node)) {
-    const comm::Address& address = node.message->address;
-    return fmt::format("{} rank {}, tag {}",
-                       node.role == Role::send ? "to" : "from",
-                       static_cast<std::int32_t>(address.rank.value()),
-                       static_cast<std::int64_t>(address.tag.value()));
+  if (node.role->waits_for != nullptr) {
+    return node.role->waits_for(node);
   }
   if (node.unfinished.load(std::memory_order_relaxed) > 1) {
     return "for what it has spawned";
@@ -60,7 +51,7 @@ const char* colour(const Node& node) {
   if (waits(node) > 0) {
     return "#e8e8e8";
   }
-  return is_message(node) ? "#f4b183" : "#a9d18e";
+  return node.role->is_message ? "#f4b183" : "#a9d18e";
 }
 
 }  // namespace
@@ -95,7 +86,7 @@ std::string waiting_graph(std::span<const Task> active, std::span<const std::str
       drawn.push_back(&task.node());
     }
   }
-  // What could go on but does not is where to look; then what waits for least.
+  // First what could go on but does not; then what waits for least.
   std::ranges::stable_sort(drawn, {}, [](const Node* node) { return waits(*node); });
   const std::size_t all = drawn.size();
   drawn.resize(std::min(all, drawn_max));

@@ -20,7 +20,7 @@ inline constexpr std::string_view stall_sentence = "nothing has moved";
 
 /// The tasks that have not ended, in words, the first 20. `kinds` are the names of their graph's kinds.
 ///
-/// Threads: while the run goes on, what is said may be out of date, never wrong for a run that does not move.
+/// Threads: while the run goes on, the text may be out of date, never wrong for a run that does not move.
 /// Cost: O(active).
 [[nodiscard]] std::string describe_waiting(std::span<const Task> active, std::span<const std::string> kinds);
 
@@ -28,7 +28,7 @@ inline constexpr std::string_view stall_sentence = "nothing has moved";
 /// that others wait for and that wait for nothing themselves.
 [[nodiscard]] std::string waiting_graph(std::span<const Task> active, std::span<const std::string> kinds);
 
-/// Writes `waiting_graph` to plait-waiting-rank-NNNN.dot in `folder` and says so on stderr; never throws.
+/// Writes `waiting_graph` to plait-waiting-rank-NNNN.dot in `folder` and reports it on stderr; never throws.
 void write_waiting_graph(const std::filesystem::path& folder,
                          Rank self,
                          std::span<const Task> active,

@@ -24,8 +24,6 @@ class WorkDeque {
   WorkDeque() { grow(first_capacity); }
   WorkDeque(const WorkDeque&) = delete;
   WorkDeque& operator=(const WorkDeque&) = delete;
-  WorkDeque(WorkDeque&&) = delete;
-  WorkDeque& operator=(WorkDeque&&) = delete;
   ~WorkDeque() = default;
 
   void push(detail::Node& node);
@@ -57,7 +55,7 @@ class WorkDeque {
   alignas(64) std::atomic<std::int64_t> top_ = 0;     ///< The next to steal.
   alignas(64) std::atomic<std::int64_t> bottom_ = 0;  ///< Behind the last that was pushed.
   std::atomic<Ring*> ring_ = nullptr;
-  std::vector<std::unique_ptr<Ring>> rings_;  ///< Earlier ones are kept: a thief may still look at one.
+  std::vector<std::unique_ptr<Ring>> rings_;  ///< Earlier ones are kept: a thief may still read one.
 };
 
 }  // namespace plait::task

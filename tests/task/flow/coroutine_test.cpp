@@ -10,14 +10,13 @@
 #include <gtest/gtest.h>
 
 #include "plait/task/flow/flow.hpp"
+#include "plait/testing/local_rank.hpp"
 
-#include "task/flow/flow_ranks.hpp"
-
-namespace plait::task {
+namespace plait::task::coroutine_test {
 namespace {
 
-using test::FlowRank;
-using test::run_ranks;
+using plait::test::LocalRank;
+using plait::test::run_on_ranks;
 using Ints = std::span<int>;
 using ConstInts = std::span<const int>;
 
@@ -30,7 +29,7 @@ class Coroutines : public testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(Coroutines, may_end_without_waiting) {
-  run_ranks(1, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     flow.submit(
@@ -45,7 +44,7 @@ TEST_P(Coroutines, may_end_without_waiting) {
 }
 
 TEST_P(Coroutines, wait_for_messages_without_a_worker) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Rank other{1 - rank.self().value()};
     constexpr int count = 20;  // more than workers: all wait at once
@@ -84,7 +83,7 @@ TEST_P(Coroutines, wait_for_messages_without_a_worker) {
 }
 
 TEST_P(Coroutines, start_without_a_datum_that_comes_later) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 3);
     const Data<int> b = flow.data<int>(r1, 3);
@@ -115,7 +114,7 @@ TEST_P(Coroutines, start_without_a_datum_that_comes_later) {
 }
 
 TEST_P(Coroutines, that_never_ask_for_a_later_datum_do_not_let_its_writer_be_overtaken) {
-  run_ranks(1, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     const Data<int> b = flow.data<int>(r0, 1);
@@ -130,7 +129,7 @@ TEST_P(Coroutines, that_never_ask_for_a_later_datum_do_not_let_its_writer_be_ove
 }
 
 TEST_P(Coroutines, wait_for_other_tasks) {
-  run_ranks(1, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     std::vector<Data<int>> data;
     std::vector<Submitted> tasks;
@@ -156,7 +155,7 @@ TEST_P(Coroutines, wait_for_other_tasks) {
 }
 
 TEST_P(Coroutines, can_be_spawned_without_data_on_one_rank) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     int received = 0;
     const int sent = 17;
@@ -174,7 +173,7 @@ TEST_P(Coroutines, can_be_spawned_without_data_on_one_rank) {
 }
 
 TEST_P(Coroutines, end_the_run_with_what_they_throw_after_a_wait) {
-  const auto errors = test::errors_of_ranks(1, options(), [](FlowRank& rank) {
+  const auto errors = plait::test::errors_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     const Data<int> b = flow.data<int>(r0, 1);
@@ -195,4 +194,4 @@ TEST_P(Coroutines, end_the_run_with_what_they_throw_after_a_wait) {
 INSTANTIATE_TEST_SUITE_P(Workers, Coroutines, testing::Values(1U, 3U));
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::coroutine_test

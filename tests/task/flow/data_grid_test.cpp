@@ -5,13 +5,13 @@
 
 #include <gtest/gtest.h>
 
-#include "task/flow/flow_ranks.hpp"
+#include "plait/testing/local_rank.hpp"
 
-namespace plait::task {
+namespace plait::task::data_grid_test {
 namespace {
 
 TEST(DataGrid, gives_each_piece_to_the_rank_that_the_distribution_names) {
-  test::run_ranks(4, {}, [](test::FlowRank& rank) {
+  plait::test::run_on_ranks({.ranks = 4}, {}, [](plait::test::LocalRank& rank) {
     Flow flow{rank};
     const DataGrid<float> cyclic{flow, "A", {.rows = 4, .columns = 5}, 6, BlockCyclic{.rows = 2, .columns = 2}};
     const DataGrid<float> by_function{
@@ -42,4 +42,4 @@ TEST(DataGrid, gives_each_piece_to_the_rank_that_the_distribution_names) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::data_grid_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::task {
+namespace plait::task::distribution_test {
 namespace {
 
 TEST(BlockCyclic, deals_pieces_out_along_rows_and_columns_of_ranks) {
@@ -24,4 +24,4 @@ TEST(BlockCyclic, finds_the_grid_that_is_nearest_to_a_square) {
 }
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::distribution_test

@@ -11,13 +11,13 @@
 
 #include <gtest/gtest.h>
 
-#include "task/flow/flow_ranks.hpp"
+#include "plait/testing/local_rank.hpp"
 
-namespace plait::task {
+namespace plait::task::flow_test {
 namespace {
 
-using test::FlowRank;
-using test::run_ranks;
+using plait::test::LocalRank;
+using plait::test::run_on_ranks;
 using Ints = std::span<int>;
 using ConstInts = std::span<const int>;
 
@@ -31,7 +31,7 @@ class Flows : public testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(Flows, order_tasks_by_what_they_do_with_which_datum) {
-  run_ranks(1, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     std::vector<int> seen(100);
@@ -49,7 +49,7 @@ TEST_P(Flows, order_tasks_by_what_they_do_with_which_datum) {
 }
 
 TEST_P(Flows, execute_where_the_written_datum_is_owned_and_send_what_is_read_there) {
-  run_ranks(3, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 3}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     std::array<Data<int>, 3> data;
     for (std::uint32_t owner = 0; owner < 3; ++owner) {
@@ -75,7 +75,7 @@ TEST_P(Flows, execute_where_the_written_datum_is_owned_and_send_what_is_read_the
 }
 
 TEST_P(Flows, start_with_what_the_owner_has_set_and_go_on_after_a_wait) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     std::vector<int> mine(4, 7);
     const Data<int> a = flow.data<int>(r0, 4, std::span{mine});
@@ -96,7 +96,7 @@ TEST_P(Flows, start_with_what_the_owner_has_set_and_go_on_after_a_wait) {
 }
 
 TEST_P(Flows, send_a_datum_once_to_a_rank_until_it_is_written_again_or_flushed) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 100);
     const Data<int> b = flow.data<int>(r1, 1);
@@ -124,7 +124,7 @@ TEST_P(Flows, send_a_datum_once_to_a_rank_until_it_is_written_again_or_flushed) 
 TEST_P(Flows, send_to_several_readers_as_one_multicast) {
   constexpr std::uint32_t count = 4;
   for (const Fanout fanout : {Fanout::multicast, Fanout::single_messages}) {
-    run_ranks(count, options(), [&](FlowRank& rank) {
+    run_on_ranks({.ranks = count}, options(), [&](LocalRank& rank) {
       Flow flow{rank, {.fanout = fanout}};
       const Data<int> a = flow.data<int>(r0, 10'000);
       std::vector<Data<int>> sums;
@@ -156,7 +156,7 @@ TEST_P(Flows, send_to_several_readers_as_one_multicast) {
 }
 
 TEST_P(Flows, execute_elsewhere_when_told_and_bring_the_value_home_at_the_end) {
-  run_ranks(3, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 3}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     std::set<std::uint32_t> executed_by;
@@ -184,7 +184,7 @@ TEST_P(Flows, execute_elsewhere_when_told_and_bring_the_value_home_at_the_end) {
 }
 
 TEST_P(Flows, write_elsewhere_what_was_never_at_home) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 3);
     flow.submit({.on = r1}, [](Ints value) { std::ranges::fill(value, 9); }, w(a));
@@ -196,7 +196,7 @@ TEST_P(Flows, write_elsewhere_what_was_never_at_home) {
 }
 
 TEST_P(Flows, commute_in_any_order_but_one_at_a_time) {
-  run_ranks(1, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> sum = flow.data<int>(r0, 1);
     std::vector<Data<int>> inputs;
@@ -226,7 +226,7 @@ TEST_P(Flows, commute_in_any_order_but_one_at_a_time) {
 }
 
 TEST_P(Flows, let_a_later_commuting_task_pass_one_that_waits_for_its_input) {
-  run_ranks(1, {.worker_count = GetParam()}, [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, {.worker_count = GetParam()}, [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> slow = flow.data<int>(r0, 1);
     const Data<int> sum = flow.data<int>(r0, 1);
@@ -260,7 +260,7 @@ TEST_P(Flows, let_a_later_commuting_task_pass_one_that_waits_for_its_input) {
 
 TEST_P(Flows, reduce_on_each_rank_and_combine_at_the_next_use) {
   constexpr std::uint32_t count = 4;
-  run_ranks(count, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = count}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<double> sum = flow.data<double>(r1, 5);
     sum.reduces_with(0.0, [](double& into, double from) { into += from; });
@@ -297,7 +297,7 @@ TEST_P(Flows, reduce_on_each_rank_and_combine_at_the_next_use) {
 }
 
 TEST_P(Flows, execute_the_more_urgent_of_ready_tasks_first) {
-  run_ranks(1, {.worker_count = 1}, [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, {.worker_count = 1}, [](LocalRank& rank) {
     Flow flow{rank};
     std::vector<int> order;
     std::vector<Data<int>> data;
@@ -313,7 +313,7 @@ TEST_P(Flows, execute_the_more_urgent_of_ready_tasks_first) {
 }
 
 TEST_P(Flows, keep_no_more_tasks_than_the_window) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank, {.window = 64}};
     const Data<int> a = flow.data<int>(r0, 1);
     const Data<int> b = flow.data<int>(r1, 1);
@@ -339,7 +339,7 @@ TEST_P(Flows, keep_no_more_tasks_than_the_window) {
 }
 
 TEST_P(Flows, read_a_datum_for_ever_without_remembering_each_reader) {
-  run_ranks(1, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank, {.window = 32}};
     const Data<int> a = flow.data<int>(r0, 1);
     flow.submit([](Ints value) { value[0] = 1; }, w(a));
@@ -355,7 +355,7 @@ TEST_P(Flows, read_a_datum_for_ever_without_remembering_each_reader) {
 }
 
 TEST_P(Flows, take_receive_buffers_only_for_near_tasks_and_within_the_limit) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     constexpr std::size_t count = 1000;
     Flow flow{rank, {.receive_ahead = 4, .copy_bytes_max = 8 * count * sizeof(int)}};
     const Data<int> sum = flow.data<int>(r1, 1);
@@ -379,7 +379,7 @@ TEST_P(Flows, take_receive_buffers_only_for_near_tasks_and_within_the_limit) {
 }
 
 TEST_P(Flows, keep_kernels_too_large_for_a_record) {
-  run_ranks(1, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     std::array<int, 500> large{};
@@ -395,7 +395,7 @@ struct AddWorker {
 };
 
 TEST_P(Flows, call_function_objects_with_the_context_if_they_want_it) {
-  run_ranks(1, options(), [&](FlowRank& rank) {
+  run_on_ranks({.ranks = 1}, options(), [&](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     flow.submit({.kind = flow.kind("add worker")}, AddWorker{}, w(a));
@@ -405,7 +405,7 @@ TEST_P(Flows, call_function_objects_with_the_context_if_they_want_it) {
 }
 
 TEST_P(Flows, can_follow_one_another_and_share_a_scheduler_with_graphs) {
-  run_ranks(2, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     for (int round = 0; round < 3; ++round) {
       Flow flow{rank};
       const Data<int> a = flow.data<int>(r0, 1);
@@ -424,7 +424,7 @@ TEST_P(Flows, can_follow_one_another_and_share_a_scheduler_with_graphs) {
 }
 
 TEST_P(Flows, cost_a_rank_nothing_where_tasks_concern_others_only) {
-  run_ranks(3, options(), [](FlowRank& rank) {
+  run_on_ranks({.ranks = 3}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     const Data<int> b = flow.data<int>(r1, 1);
@@ -444,7 +444,17 @@ TEST_P(Flows, cost_a_rank_nothing_where_tasks_concern_others_only) {
   });
 }
 
+TEST_P(Flows, of_one_program_do_not_take_each_others_messages) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
+    const comm::CommId before = rank.messages().claim_comms(1)[0];
+    const Flow first{rank};
+    const Flow second{rank};
+    const comm::CommId after = rank.messages().claim_comms(1)[0];
+    EXPECT_EQ(after.value() - before.value(), 3U) << "each claims a communicator";
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(Workers, Flows, testing::Values(1U, 3U));
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::flow_test

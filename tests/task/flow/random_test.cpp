@@ -9,13 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "plait/task/flow/flow.hpp"
+#include "plait/testing/local_rank.hpp"
 
-#include "task/flow/flow_ranks.hpp"
-
-namespace plait::task {
+namespace plait::task::random_test {
 namespace {
 
-using test::FlowRank;
+using plait::test::LocalRank;
 using Word = std::uint32_t;
 using Words = std::span<Word>;
 using ConstWords = std::span<const Word>;
@@ -90,8 +89,8 @@ void add(Words words, Word value) {
 
 using Values = std::vector<std::vector<Word>>;
 
-/// In order, at once. `looks`: what the looking steps have seen.
-Values execute(const Program& program, std::vector<Word>& looks) {
+/// In order, at once. `seen`: what the reading steps have seen.
+Values execute(const Program& program, std::vector<Word>& seen) {
   Values values;
   for (const std::size_t size : program.sizes) {
     values.emplace_back(size, 1);
@@ -116,7 +115,7 @@ Values execute(const Program& program, std::vector<Word>& looks) {
         add(a, sum(b) + step.constant);
         break;
       case Shape::look:
-        looks.push_back(sum(a) + sum(b));
+        seen.push_back(sum(a) + sum(b));
         break;
       case Shape::write_two:
         write(a, step.constant);
@@ -193,44 +192,45 @@ TEST_P(Programs, give_the_result_of_their_order) {
   for (unsigned seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(testing::Message() << "seed " << seed);
     const Program program = random_program(seed);
-    std::vector<Word> expected_looks;
-    const Values expected = execute(program, expected_looks);
-    std::vector<Word> looks(expected_looks.size());
+    std::vector<Word> expected_seen;
+    const Values expected = execute(program, expected_seen);
+    std::vector<Word> seen(expected_seen.size());
     Values found(expected.size());
     const FlowOptions options{.window = seed % 3 == 0 ? 5U : 1000U,
                               .receive_ahead = seed % 2 == 0 ? 1U : 50U,
                               .fanout = seed % 5 == 0 ? Fanout::single_messages : Fanout::multicast};
-    test::run_ranks(
-        program.rank_count, {.worker_count = GetParam(), .stall_max = std::chrono::seconds{60}}, [&](FlowRank& rank) {
-          Flow flow{rank, options};
-          std::vector<Data<Word>> data;
-          for (std::size_t i = 0; i < program.owners.size(); ++i) {
-            data.push_back(flow.data<Word>(program.owners[i], program.sizes[i]));
-            data.back().reduces_with(0U, [](Word& into, Word from) { into += from; });
-            if (program.owners[i] == rank.self()) {
-              std::ranges::fill(data.back().local(), 1U);
-            }
-          }
-          Word* look = looks.data();
-          for (const Step& step : program.steps) {
-            submit(flow, step, data, look);
-            look += step.shape == Shape::look ? 1 : 0;
-          }
-          flow.wait();
-          for (std::size_t i = 0; i < data.size(); ++i) {
-            if (data[i].owner() == rank.self()) {
-              const Words local = data[i].local();
-              found[i].assign(local.begin(), local.end());
-            }
-          }
-          EXPECT_EQ(flow.statistics().copy_bytes, 0U);
-        });
+    plait::test::run_on_ranks({.ranks = program.rank_count},
+                              {.worker_count = GetParam(), .stall_max = std::chrono::seconds{60}},
+                              [&](LocalRank& rank) {
+                                Flow flow{rank, options};
+                                std::vector<Data<Word>> data;
+                                for (std::size_t i = 0; i < program.owners.size(); ++i) {
+                                  data.push_back(flow.data<Word>(program.owners[i], program.sizes[i]));
+                                  data.back().reduces_with(0U, [](Word& into, Word from) { into += from; });
+                                  if (program.owners[i] == rank.self()) {
+                                    std::ranges::fill(data.back().local(), 1U);
+                                  }
+                                }
+                                Word* look = seen.data();
+                                for (const Step& step : program.steps) {
+                                  submit(flow, step, data, look);
+                                  look += step.shape == Shape::look ? 1 : 0;
+                                }
+                                flow.wait();
+                                for (std::size_t i = 0; i < data.size(); ++i) {
+                                  if (data[i].owner() == rank.self()) {
+                                    const Words local = data[i].local();
+                                    found[i].assign(local.begin(), local.end());
+                                  }
+                                }
+                                EXPECT_EQ(flow.statistics().copy_bytes, 0U);
+                              });
     ASSERT_EQ(found, expected);
-    ASSERT_EQ(looks, expected_looks);
+    ASSERT_EQ(seen, expected_seen);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Workers, Programs, testing::Values(1U, 2U, 3U));
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::random_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a flow says when something is wrong with a program.
+// The errors of flows in programs that are wrong.
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -9,14 +9,13 @@
 
 #include "plait/task/flow/data_grid.hpp"
 #include "plait/task/flow/flow.hpp"
+#include "plait/testing/local_rank.hpp"
 
-#include "task/flow/flow_ranks.hpp"
-
-namespace plait::task {
+namespace plait::task::trouble_test {
 namespace {
 
-using test::errors_of_ranks;
-using test::FlowRank;
+using plait::test::errors_on_ranks;
+using plait::test::LocalRank;
 using Ints = std::span<int>;
 using ConstInts = std::span<const int>;
 
@@ -34,7 +33,7 @@ class Trouble : public testing::TestWithParam<std::uint32_t> {
 };
 
 TEST_P(Trouble, ends_all_ranks_with_the_task_and_the_message_of_the_first_exception) {
-  const auto errors = errors_of_ranks(3, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 3}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r1, 1);
     const Data<int> b = flow.data<int>(r0, 1);
@@ -48,7 +47,7 @@ TEST_P(Trouble, ends_all_ranks_with_the_task_and_the_message_of_the_first_except
 }
 
 TEST_P(Trouble, a_flow_that_has_failed_can_only_be_ended) {
-  const auto errors = errors_of_ranks(1, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     flow.submit([](Ints) { throw std::runtime_error{"no"}; }, w(a));
@@ -60,7 +59,7 @@ TEST_P(Trouble, a_flow_that_has_failed_can_only_be_ended) {
 }
 
 TEST_P(Trouble, names_the_task_and_the_datum_when_a_kernel_writes_what_it_only_reads) {
-  const auto errors = errors_of_ranks(1, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank, {.read_checks = ReadChecks::always}};
     const DataGrid<int> a{flow, "A", {.rows = 2, .columns = 3}, 10, BlockCyclic{}};
     flow.submit([](Ints value) { std::iota(value.begin(), value.end(), 0); }, w(a(1, 2)));
@@ -73,7 +72,7 @@ TEST_P(Trouble, names_the_task_and_the_datum_when_a_kernel_writes_what_it_only_r
 }
 
 TEST_P(Trouble, names_a_datum_that_is_read_but_was_never_written) {
-  const auto errors = errors_of_ranks(2, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const DataGrid<int> a{flow, "A", {.rows = 2, .columns = 2}, 10, BlockCyclic{.rows = 2, .columns = 1}};
     flow.submit([](ConstInts, Ints) {}, r(a(1, 1)), w(a(0, 0)));
@@ -84,7 +83,7 @@ TEST_P(Trouble, names_a_datum_that_is_read_but_was_never_written) {
 }
 
 TEST_P(Trouble, says_how_much_memory_for_copies_is_needed) {
-  const auto errors = errors_of_ranks(2, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank, {.copy_bytes_max = 1000}};
     std::vector<Data<int>> inputs;
     for (int i = 0; i < 3; ++i) {
@@ -104,7 +103,7 @@ TEST_P(Trouble, says_how_much_memory_for_copies_is_needed) {
 }
 
 TEST_P(Trouble, names_the_first_difference_between_the_programs_of_two_ranks) {
-  const auto errors = errors_of_ranks(2, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const DataGrid<int> a{flow, "A", {.rows = 1, .columns = 4}, 10, BlockCyclic{.rows = 1, .columns = 2}};
     for (std::uint32_t column = 0; column < 4; ++column) {
@@ -125,7 +124,7 @@ TEST_P(Trouble, names_the_first_difference_between_the_programs_of_two_ranks) {
 
 TEST_P(Trouble, does_not_hang_when_a_rank_waits_for_what_another_never_sends) {
   for (const Rank wrong : {r0, r1}) {
-    const auto errors = errors_of_ranks(2, options(), [&](FlowRank& rank) {
+    const auto errors = errors_on_ranks({.ranks = 2}, options(), [&](LocalRank& rank) {
       Flow flow{rank, {.window = 8}};
       const Data<int> a = flow.data<int>(r0, 1);
       const Data<int> b = flow.data<int>(r1, 1);
@@ -147,7 +146,7 @@ TEST_P(Trouble, does_not_hang_when_a_rank_waits_for_what_another_never_sends) {
 }
 
 TEST_P(Trouble, names_a_difference_far_back) {
-  const auto errors = errors_of_ranks(3, options(), [&](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 3}, options(), [&](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     const Data<int> b = flow.data<int>(r0, 1);
@@ -164,31 +163,31 @@ TEST_P(Trouble, names_a_difference_far_back) {
 }
 
 TEST_P(Trouble, says_that_a_datum_is_named_twice_or_reduced_without_a_rule) {
-  const auto twice = errors_of_ranks(1, options(), [](FlowRank& rank) {
+  const auto twice = errors_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     flow.submit([](Ints) {}, w(a));
     flow.submit([](ConstInts, Ints) {}, r(a), rw(a));
   });
   EXPECT_TRUE(has(twice[0], "names data 0 twice"));
-  const auto without_rule = errors_of_ranks(1, options(), [](FlowRank& rank) {
+  const auto without_rule = errors_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     flow.submit([](Ints) {}, reduce(a));
   });
-  EXPECT_TRUE(has(without_rule[0], "data 0 is reduced, but nothing says how"));
+  EXPECT_TRUE(has(without_rule[0], "data 0 is reduced, but has no rule"));
 }
 
 TEST_P(Trouble, refuses_ranks_that_do_not_exist_and_memory_of_others) {
-  const auto errors = errors_of_ranks(1, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 1}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     EXPECT_THROW((void)flow.data<int>(Rank{1}, 1), Error);
-    EXPECT_THROW((Flow{rank, {.window = 0, .comm = comm::CommId{7}}}), Error);
+    EXPECT_THROW((Flow{rank, {.window = 0}}), Error);
     const Data<int> a = flow.data<int>(r0, 1);
     flow.submit({.on = Rank{5}}, [](Ints) {}, w(a));
   });
   EXPECT_TRUE(has(errors[0], "rank 5 cannot execute"));
-  (void)errors_of_ranks(2, options(), [](FlowRank& rank) {
+  (void)errors_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     Flow flow{rank};
     const Data<int> a = flow.data<int>(r0, 1);
     if (rank.self() == r1) {
@@ -198,7 +197,7 @@ TEST_P(Trouble, refuses_ranks_that_do_not_exist_and_memory_of_others) {
 }
 
 TEST_P(Trouble, a_flow_left_with_tasks_under_way_stops_the_run) {
-  const auto errors = errors_of_ranks(2, options(), [](FlowRank& rank) {
+  const auto errors = errors_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     {
       Flow flow{rank};
       const Data<int> a = flow.data<int>(r0, 1);
@@ -216,4 +215,4 @@ TEST_P(Trouble, a_flow_left_with_tasks_under_way_stops_the_run) {
 INSTANTIATE_TEST_SUITE_P(Workers, Trouble, testing::Values(1U, 3U));
 
 }  // namespace
-}  // namespace plait::task
+}  // namespace plait::task::trouble_test

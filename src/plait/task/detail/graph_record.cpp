@@ -6,26 +6,6 @@
 
 namespace plait::task::detail {
 
-namespace {
-
-trace::TaskPart part_of(Role role) {
-  switch (role) {
-    case Role::send:
-      return trace::TaskPart::send;
-    case Role::receive:
-      return trace::TaskPart::receive;
-    case Role::join:
-      return trace::TaskPart::join;
-    case Role::compute:
-    case Role::event:  // these two in no graph
-    case Role::wait:
-      break;
-  }
-  return trace::TaskPart::compute;
-}
-
-}  // namespace
-
 void GraphRecord::write(Graph& graph, const Run& run, trace::ThreadRecorder& trace) {
   if (graph.number_in_trace_ == 0) {
     graph.number_in_trace_ = ++graph_count_;
@@ -37,7 +17,7 @@ void GraphRecord::write(Graph& graph, const Run& run, trace::ThreadRecorder& tra
       }
       trace.graph_task({.graph = graph.number_in_trace_,
                         .place = node.number + 1,
-                        .part = part_of(node.role),
+                        .role = node.role->in_trace,
                         .kind = run.names[node.kind.value()],
                         .later = later_});
     }

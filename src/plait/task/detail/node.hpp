@@ -14,12 +14,12 @@
 #include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/body.hpp"
+#include "plait/task/detail/role.hpp"
 #include "plait/task/resource.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::task {
 class Graph;
-class Scheduler;
 /// A kind of task: tasks of one kind have one name, and one colour in pictures.
 using TaskKind = Id<struct TaskKindTag, std::uint16_t>;
 }  // namespace plait::task
@@ -27,19 +27,16 @@ using TaskKind = Id<struct TaskKindTag, std::uint16_t>;
 namespace plait::task::detail {
 
 struct Node;
+struct SchedulerState;
 
 /// In the place of what a task waits for: it is ready.
 inline constexpr std::uint32_t is_ready = 0xffffffff;
 
-/// `event`: ends when it is said to have ended (`OpenRun::has_ended`); nobody executes or posts it. `wait`: is executed
-/// when the operation that it waits for has ended.
-enum class Role : std::uint8_t { compute, join, send, receive, event, wait };
-
 /// What a task's cost was taken from: the mean of its kind, its builder's word, or its own earlier runs.
 enum class CostSource : std::uint8_t { kind, estimate, measured };
 
-/// Reading the clock takes longer than the shortest tasks do: below this, one in some is measured, and what is measured
-/// of one says little about that one.
+/// Reading the clock takes longer than the shortest tasks do: below this, one in some is measured, which is
+/// no measure of that one.
 inline constexpr float short_ns = 2'000;
 
 /// What a task that is of no graph is called.
@@ -52,8 +49,8 @@ struct Label {
 struct NodeMessage final : comm::Completion {
   explicit NodeMessage(Node& its_node) : node{its_node} {}
   void completed(const comm::Status& its_status) noexcept override { status = its_status; }
-  /// The message has come or left, and nobody else needs its buffer, which the tasks after this one may write: notes
-  /// it, for a worker to act on.
+  /// The message has come or left, and its buffer is free for the tasks after this one: notes it, for a worker to act
+  /// on.
   void released(const comm::Status& its_status) noexcept override;
 
   Node& node;
@@ -66,7 +63,7 @@ struct NodeMessage final : comm::Completion {
   std::span<const std::byte> outgoing;  ///< What `data` has answered.
   nanoseconds posted{};
   comm::Status status;
-  Scheduler* scheduler = nullptr;
+  SchedulerState* scheduler = nullptr;
 };
 
 /// Where the owner of an ended task hands over what may run now. Valid during the call; of the worker that calls.
@@ -84,7 +81,7 @@ class ReadySink {
 /// The owner of tasks that are of no graph: it keeps what comes after them, and their memory.
 class Ending {
  public:
-  /// `node` has ended, its locks are free, and the scheduler does not look at it again. Called once for each time that
+  /// `node` has ended, its locks are free, and the scheduler does not touch it again. Called once for each time that
   /// it ran, by the worker that ended it.
   virtual void ended(Node& node, ReadySink& sink) noexcept = 0;
 
@@ -92,14 +89,12 @@ class Ending {
   ~Ending() = default;
 };
 
-/// A task: what its builder said of it, what earlier runs have taught, and its state in the present run. What a run
-/// writes of every task stands in the first cache line; the third is for traces, messages and tasks of no graph.
+/// A task: its description, what earlier runs have measured, and its state in the present run. What a run
+/// writes of every task is in the first cache line; the third is for traces, messages and tasks of no graph.
 struct alignas(64) Node {
   explicit Node(TaskKind its_kind) noexcept : kind{its_kind} {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
-  Node(Node&&) = delete;
-  Node& operator=(Node&&) = delete;
   ~Node() = default;
 
   /// What it is called, when it is of no graph and has a name of its own.
@@ -112,7 +107,7 @@ struct alignas(64) Node {
 
   std::atomic<std::uint32_t> waits = 0;       ///< What must still end before it is ready.
   std::atomic<std::uint32_t> unfinished = 0;  ///< Itself, and the tasks that it has spawned.
-  std::uint32_t epoch = 0;                    ///< Of the last run in which it was active.
+  std::uint32_t epoch = 0;                    ///< Of the last run in which it was active; leads to it, see `RunTable`.
   std::uint32_t earlier_count = 0;            ///< What comes before it, active or not.
   Node** successors = nullptr;                ///< In its graph's list of all.
   std::uint32_t successor_count = 0;
@@ -121,15 +116,16 @@ struct alignas(64) Node {
   std::uint32_t number = 0;  ///< In its graph, or in this run for a spawned one.
   TaskKind kind;
   WorkerId last_worker;
-  Role role = Role::compute;
-  bool is_of_graph = false;
-  bool is_spawned = false;
-  CostSource cost_source = CostSource::kind;
-  bool leads_to_send = false;
-  bool has_claims = false;
-  bool has_first_body = false;
-  bool continues = false;  ///< Its body is now what `TaskContext::then` was given, and is still to run.
-  Node* next = nullptr;    ///< In an inbox, among those whose message is complete, or among those that are free.
+  bool is_of_graph : 1 = false;
+  bool is_spawned : 1 = false;
+  bool leads_to_send : 1 = false;
+  bool has_claims : 1 = false;
+  bool has_first_body : 1 = false;
+  bool is_starting : 1 = false;  ///< Handed over by a thread that is no worker: to be made ready by one.
+  bool continues : 1 = false;    ///< Its body is now what `TaskContext::then` was given, and is still to run.
+  CostSource cost_source : 2 = CostSource::kind;
+  RoleRef role = Role::compute;
+  Node* next = nullptr;  ///< In an inbox, among those whose message is complete, or among those that are free.
 
   Body body;
   std::unique_ptr<std::vector<Claim>> claims;
@@ -140,7 +136,7 @@ struct alignas(64) Node {
   nanoseconds ready{};
   union {
     Graph* owner = nullptr;  ///< Of a graph's task.
-    const Label* label;      ///< Of any other, or nothing: `kind` then tells nothing.
+    const Label* label;      ///< Of any other, or null; `kind` is then meaningless.
   };
   Node* parent = nullptr;            ///< Of a spawned task.
   Ending* ending = nullptr;          ///< Of a task of no graph.

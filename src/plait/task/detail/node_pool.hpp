@@ -21,8 +21,6 @@ class NodePool {
   explicit NodePool(std::uint32_t home) : home_{home} {}
   NodePool(const NodePool&) = delete;
   NodePool& operator=(const NodePool&) = delete;
-  NodePool(NodePool&&) = delete;
-  NodePool& operator=(NodePool&&) = delete;
   ~NodePool() = default;
 
   /// A task that is not in use, with the state in which its last user left it but for its body, which is empty.

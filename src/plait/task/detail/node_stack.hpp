@@ -9,7 +9,7 @@ namespace plait::task::detail {
 
 /// Tasks that any thread adds to, and one thread takes whole: linked through `Node::next`, the last that came first.
 ///
-/// Threads: any. Cost: one compare-and-swap for a push, when nobody else is at it. Taking all at once is what makes
+/// Threads: any. Cost: one compare-and-swap for a push, without contention. Taking all at once is what makes
 /// this safe: a task that comes back cannot be mistaken for one that never left.
 class NodeStack {
  public:

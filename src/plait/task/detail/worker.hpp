@@ -3,8 +3,8 @@
 
 #include <array>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 #include "plait/base/clock.hpp"
@@ -13,7 +13,7 @@
 #include "plait/task/detail/node.hpp"
 #include "plait/task/detail/node_pool.hpp"
 #include "plait/task/ready_queue.hpp"
-#include "plait/task/scheduler.hpp"
+#include "plait/task/run/detail/run_state.hpp"
 #include "plait/task/work_deque.hpp"
 #include "plait/trace/recorder.hpp"
 
@@ -23,23 +23,23 @@ namespace plait::task::detail {
 struct alignas(64) Worker {
   Worker(WorkerId its_id, trace::ThreadRecorder& its_trace) : id{its_id}, trace{its_trace}, pool{its_id.value()} {}
 
-  /// Counts a task that was made, or has ended. Each worker counts its own, so that no count is fought over; see
-  /// `Scheduler::open_tasks`.
-  static void count(std::atomic<std::uint64_t>& counter, std::uint64_t how_many = 1) noexcept {
-    counter.store(counter.load(std::memory_order_relaxed) + how_many, std::memory_order_release);
-  }
-
   WorkerId id;
   trace::ThreadRecorder& trace;
   ReadyQueue queue;
-  WorkDeque deque;  ///< Spawned tasks that nobody has given a weight.
+  WorkDeque deque;  ///< Spawned tasks without a weight.
 
-  alignas(64) std::atomic<std::uint64_t> made = 0;
-  std::atomic<std::uint64_t> ended = 0;
-  std::atomic<const Node*> running = nullptr;  ///< For check_stall().
+  alignas(64) std::atomic<std::uint32_t> running = 0;  ///< Epoch of the run whose task it executes; 0: none.
+  std::atomic<std::int64_t> busy_ns = 0;               ///< See `WorkerTimes`, as the next two.
+  std::atomic<std::int64_t> total_ns = 0;
+  std::atomic<std::uint64_t> tasks = 0;
+
+  // The run of the task at hand; the run itself may be over when the next task is of another one.
+  alignas(64) RunState* run = nullptr;
+  RunShare* share = nullptr;
+  std::uint32_t epoch = 0;
 
   // What it runs next, in this order: a task that the last one has made ready, and what it has taken from a queue.
-  alignas(64) Node* next = nullptr;
+  Node* next = nullptr;
   std::uint32_t batch_next = 0;
   std::uint32_t batch_end = 0;
   std::array<Node*, 16> batch{};
@@ -53,15 +53,13 @@ struct alignas(64) Worker {
   std::uint32_t random = 1;
   nanoseconds busy_since{};
   nanoseconds last_poll{};
-  std::vector<float> kind_cost_ns;  ///< Mean of what this worker has measured in this graph.
   std::vector<Node*> finishing;
   std::vector<NodeMessage*> sends;  ///< Ready, not posted yet.
   Body continuation;
   NodePool pool;
-  WorkerTimes times;
-
-  nanoseconds last_move{};  ///< When it last saw something happen; see check_stall().
-  std::uint64_t ended_seen = 0;
+  std::atomic<std::thread::id> thread;  ///< Of the scheduler's own threads.
+  bool is_inside = false;               ///< A thread works as this one.
+  bool is_unattended = false;           ///< Of worker 0: no thread is it, and runs go on.
 };
 
 }  // namespace plait::task::detail

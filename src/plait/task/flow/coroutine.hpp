@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <coroutine>
 #include <exception>
 #include <span>
@@ -94,7 +93,7 @@ class Submitted {
 /// A kernel that may wait: `Coroutine kernel(std::span<double> a, Later<double> b) { auto values = co_await b; ... }`.
 ///
 /// It may `co_await` a `comm::Request`, a `Later`, and a `Submitted`; while it does it occupies no worker, and keeps
-/// what its task holds: what it writes is seen by nobody, and tasks after it wait. It may go on in another worker's
+/// what its task holds: no task sees what it writes, and tasks after it wait. It may go on in another worker's
 /// thread.
 class Coroutine {
  public:
@@ -120,7 +119,6 @@ class Coroutine {
 
   explicit Coroutine(std::coroutine_handle<promise_type> handle) noexcept : handle_{handle} {}
   Coroutine(Coroutine&& other) noexcept : handle_{std::exchange(other.handle_, nullptr)} {}
-  Coroutine& operator=(Coroutine&&) = delete;
   Coroutine(const Coroutine&) = delete;
   Coroutine& operator=(const Coroutine&) = delete;
   ~Coroutine() {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -33,7 +32,7 @@ class Data {
   [[nodiscard]] std::size_t size() const noexcept { return datum_->bytes / sizeof(T); }
   [[nodiscard]] Rank owner() const noexcept { return datum_->owner; }
 
-  /// The owner's elements, to set before the first task and to look at after `Flow::wait`; the datum has a value from
+  /// The owner's elements, to set before the first task and to read after `Flow::wait`; the datum has a value from
   /// then on.
   ///
   /// Throws: `Error` with `bad_argument` on other ranks, and while tasks are under way.
@@ -42,8 +41,8 @@ class Data {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  /// Says how tasks that `reduce` this datum add to it: each rank adds to a copy that starts with all elements
-  /// `neutral`; `combine(T& into, const T& from)` puts two elements together, in the order of the ranks. To be said
+  /// Defines how tasks that `reduce` this datum add to it: each rank adds to a copy that starts with all elements
+  /// `neutral`; `combine(T& into, const T& from)` puts two elements together, in the order of the ranks. To be called
   /// alike on every rank.
   template <class Combine>
     requires std::is_invocable_v<Combine&, T&, const T&>

@@ -14,7 +14,7 @@
 
 namespace plait::task {
 
-/// Pieces of equal size in rows and columns, owned as a distribution says: the tiles of a matrix.
+/// Pieces of equal size in rows and columns, owned by a distribution: the tiles of a matrix.
 ///
 ///     DataGrid<double> tiles{flow, "A", {.rows = 8, .columns = 8}, 256 * 256, BlockCyclic{2, 2}};
 ///     if (tiles(3, 2).owner() == flow.self()) { fill(tiles.local(3, 2)); }

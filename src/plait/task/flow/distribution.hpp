@@ -11,7 +11,7 @@ namespace plait::task {
 /// Which rank owns the piece in `row` and `column` of a grid of data. Must answer alike on every rank.
 using Distribution = std::function<Rank(std::uint32_t row, std::uint32_t column)>;
 
-/// The two-dimensional block-cyclic distribution, as ScaLAPACK has it: the ranks stand in a grid, rank by rank along
+/// The two-dimensional block-cyclic distribution, as ScaLAPACK has it: the ranks form a grid, rank by rank along
 /// its rows, and that grid is repeated over the pieces.
 struct BlockCyclic {
   std::uint32_t rows = 1;  ///< Of the grid of ranks.

@@ -33,11 +33,10 @@ class DataGrid;
 ///     flow.submit([](std::span<const double> a, std::span<double> b) { ... }, r(a), rw(b));  // on rank 1: a is sent
 ///     flow.wait();
 ///
-/// A task runs where the first datum that it writes is owned, unless told otherwise. A datum is sent to a rank that
-/// reads it once, until it is written again or flushed. Where a task has written what its rank does not own, the value
-/// stays there until it is flushed or `wait` is called. Data may be made at any time, alike on every rank. Threads: the
-/// one that made it, which is worker 0. One flow, graph or other run at a time on a scheduler, from the first
-/// submission to the end of `wait`.
+/// A task runs where the first datum that it writes is owned, unless `SubmitOptions::on` is set. A datum is sent to a
+/// rank that reads it once, until it is written again or flushed. Where a task has written what its rank does not own,
+/// the value stays there until it is flushed or `wait` is called. Data may be made at any time, alike on every rank.
+/// Threads: the one that made it. Other flows and graphs may be under way beside it on the scheduler.
 class Flow {
  public:
   /// Borrows all. Throws: `Error` for options that make no sense.
@@ -53,8 +52,6 @@ class Flow {
       : Flow{runtime.messages(), runtime.scheduler(), runtime.trace(), options} {}
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
-  Flow(Flow&&) = delete;
-  Flow& operator=(Flow&&) = delete;
   /// Call `wait` before: a flow that is left with tasks under way ends the run on all ranks.
   ~Flow();
 
@@ -64,7 +61,7 @@ class Flow {
     return Data<T>{engine_->add(owner, count * sizeof(T), nullptr, {})};
   }
   /// As above, in the owner's own memory, which must outlive the flow and has the datum's value. Other ranks' `memory`
-  /// is not looked at.
+  /// is not read.
   template <class T>
   [[nodiscard]] Data<T> data(Rank owner, std::size_t count, std::span<T> memory) {
     expect(owner != self_ || memory.size() == count, "the owner's memory is as long as the datum");

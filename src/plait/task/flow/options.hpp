@@ -11,7 +11,7 @@
 
 namespace plait::task {
 
-/// When to look whether kernels write what they declared as only read: costs two readings of all such data.
+/// When to check whether kernels write what they declared as only read: costs two readings of all such data.
 enum class ReadChecks : std::uint8_t { in_debug_builds, always, never };
 
 /// Several readers of a datum: one message that they pass on, or one for each.
@@ -22,13 +22,11 @@ struct FlowOptions {
   /// Tasks and messages of this rank that have not ended, above which `submit` executes tasks until a quarter of them
   /// has ended.
   std::uint32_t window = 4096;
-  /// A buffer for what a task reads from another rank is taken when fewer than so many tasks stand before it.
+  /// A buffer for what a task reads from another rank is allocated when fewer than so many tasks are before it.
   std::uint32_t receive_ahead = 256;
   /// Memory for copies of other ranks' data.
   std::size_t copy_bytes_max = std::numeric_limits<std::size_t>::max();
   Fanout fanout = Fanout::multicast;
-  /// Flows that are in use at the same time need different ones, that the program does not use itself.
-  comm::CommId comm{0xf10'0000};
   ReadChecks read_checks = ReadChecks::in_debug_builds;
 };
 

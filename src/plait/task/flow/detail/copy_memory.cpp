@@ -12,6 +12,17 @@ constexpr std::align_val_t alignment{64};
 
 }  // namespace
 
+void CopyMemory::leave(Place& place) noexcept {
+  // Acquires what the others have done with the memory, and the lists of the submitting thread.
+  if (place.users.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
+  if (place.memory != nullptr) {
+    take_back(place.memory, place.bytes);
+  }
+  delete &place;
+}
+
 std::byte* allocate_aligned(std::size_t bytes) {
   return static_cast<std::byte*>(::operator new(std::max<std::size_t>(bytes, 1), alignment));
 }

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -23,8 +22,6 @@ class CopyMemory {
   CopyMemory(std::size_t bytes_max, std::uint64_t ahead) : bytes_max_{bytes_max}, ahead_{ahead} {}
   CopyMemory(const CopyMemory&) = delete;
   CopyMemory& operator=(const CopyMemory&) = delete;
-  CopyMemory(CopyMemory&&) = delete;
-  CopyMemory& operator=(CopyMemory&&) = delete;
   ~CopyMemory();
 
   /// Has `record`, which waits for it, given the memory of `place` before task `consumer`.
@@ -32,6 +29,8 @@ class CopyMemory {
   /// The next record whose place has now got its memory; or null.
   [[nodiscard]] Record* give(std::uint64_t ended_tasks);
   void take_back(std::byte* memory, std::size_t bytes) noexcept;
+  /// Counts a user of `place` off; the last one ends it.
+  void leave(Place& place) noexcept;
 
   /// A hint for all but the thread that asks.
   [[nodiscard]] bool is_asked() const noexcept { return asked_.load(std::memory_order_relaxed) > 0; }

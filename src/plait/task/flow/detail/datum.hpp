@@ -35,7 +35,7 @@ struct RecordName {
 struct Place {
   std::byte* memory = nullptr;  ///< Of a copy: nothing until it is taken.
   std::size_t bytes = 0;
-  bool is_copy = false;  ///< Counts as memory of the flow, and goes when nobody uses it any more.
+  bool is_copy = false;  ///< Counts as memory of the flow, and is freed after its last use.
 
   std::vector<RecordName> writers;     ///< The last writer, or the last commuting ones.
   std::vector<RecordName> readers;     ///< Since then.
@@ -76,8 +76,6 @@ struct Datum {
       : engine{&its_engine}, id{its_id}, owner{its_owner} {}
   Datum(const Datum&) = delete;
   Datum& operator=(const Datum&) = delete;
-  Datum(Datum&&) = delete;
-  Datum& operator=(Datum&&) = delete;
   ~Datum() = default;
 
   FlowEngine* engine;

@@ -89,7 +89,7 @@ void ProgramCheck::post() {
 }
 
 void ProgramCheck::released(const comm::Status& /*status*/) noexcept {
-  has_come_.store(true, std::memory_order_release);  // with look()
+  has_come_.store(true, std::memory_order_release);  // with poll()
 }
 
 void ProgramCheck::send(Rank to, const Head& head, std::span<const std::byte> more) {
@@ -108,7 +108,7 @@ void ProgramCheck::send_to_others(const Head& head) {
   }
 }
 
-void ProgramCheck::tell() {
+void ProgramCheck::report() {
   const std::uint64_t number = log_.count();
   if (endpoint_.rank_count() == 1 || std::exchange(told_, number) == number) {
     return;
@@ -122,7 +122,7 @@ void ProgramCheck::tell() {
   compare_pending();
 }
 
-void ProgramCheck::tell_ended() {
+void ProgramCheck::report_end() {
   if (endpoint_.self() != hub) {
     send(hub, {.kind = Kind::ended, .number = log_.count(), .chain = *log_.chain_at(log_.count())});
     return;
@@ -135,7 +135,7 @@ void ProgramCheck::tell_ended() {
   }
 }
 
-void ProgramCheck::look() {
+void ProgramCheck::poll() {
   while (has_come_.load(std::memory_order_acquire)) {  // with released()
     const Bytes message = std::exchange(buffer_, {});
     const Rank source = status_.source;
@@ -171,7 +171,7 @@ void ProgramCheck::compare(const Claim& claim) {
   }
   const std::optional<std::uint64_t> mine = log_.chain_at(claim.number);
   if (!mine) {
-    return;  // too long ago; a later number will tell
+    return;  // too long ago; a later number will be compared
   }
   if (*mine != claim.chain) {
     dispute(claim.source, claim.number);

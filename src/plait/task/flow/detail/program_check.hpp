@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -18,31 +17,29 @@ namespace plait::task::detail {
 
 /// Finds out whether all ranks submit the same program, and when all have ended it.
 ///
-/// Each rank tells rank 0 now and then how far it is and its chain of hashes, and rank 0 tells all; who is further
-/// looks the other's number up in its own log. If the chains differ, it sends its own to the other, which answers what
-/// it has submitted at the first difference. A rank tells whenever it is about to wait: so of two ranks that wait for
-/// each other one knows. Threads: the submitting one.
+/// Each rank periodically reports its number and its chain of hashes to rank 0, which reports to all; the rank that is
+/// further finds the other's number in its own log. If the chains differ, it sends its own to the other, which answers
+/// what it has submitted at the first difference. A rank reports whenever it is about to wait: so of two ranks that
+/// wait for each other one knows. Threads: the submitting one.
 class ProgramCheck final : comm::Completion {
  public:
   /// Borrows all.
   ProgramCheck(comm::Endpoint& endpoint, comm::CommId comm, const SubmissionLog& log);
   ProgramCheck(const ProgramCheck&) = delete;
   ProgramCheck& operator=(const ProgramCheck&) = delete;
-  ProgramCheck(ProgramCheck&&) = delete;
-  ProgramCheck& operator=(ProgramCheck&&) = delete;
   ~ProgramCheck() override;
 
-  /// Tells how far this rank is, unless that has been told.
-  void tell();
-  /// Tells that this rank has ended all that is submitted; it submits nothing until all have.
-  void tell_ended();
+  /// Reports how far this rank is, unless it has been reported.
+  void report();
+  /// Reports that this rank has ended all that is submitted; it submits nothing until all have.
+  void report_end();
   [[nodiscard]] bool have_all_ended() const noexcept { return ended_number_ == log_.count(); }
 
   /// Takes nothing more: before the endpoint goes.
   void stop() noexcept;
 
   /// Acts on what has come. Throws: `Error` that names the first difference, when there is one.
-  void look();
+  void poll();
 
  private:
   class Outbox;

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/flow/detail/record.hpp"
 
-#include "plait/task/flow/detail/flow_engine.hpp"
+#include "plait/task/flow/detail/records.hpp"
 
 namespace plait::task::detail {
 
 void RecordMessage::completed(const comm::Status& status) noexcept {
   if (record.part == Part::passing_on) {
-    record.engine.has_arrived(*record.partner, status);
+    record.records.has_arrived(*record.partner, status);
   }
 }
 
 void RecordMessage::released(const comm::Status& /*status*/) noexcept {
-  record.engine.has_ended(record);
+  record.records.has_ended(record);
 }
 
-Record& RecordPool::take(FlowEngine& engine, Part part) {
+Record& RecordPool::take(Records& records, Part part) {
   if (free_ == nullptr) {
     free_ = given_.take_all();
   }
   if (free_ == nullptr) {
-    Record& made = *all_.emplace_back(std::make_unique<Record>(engine));
-    made.body = [&made](TaskContext& context) { made.engine.execute(made, context); };
-    made.ending = &engine;
+    Record& made = *all_.emplace_back(std::make_unique<Record>(records));
+    made.body = [&made](TaskContext& context) { made.records.execute(made, context); };
+    made.ending = &records;
     free_ = &made;
   }
   auto& record = static_cast<Record&>(*std::exchange(free_, free_->next));
@@ -41,7 +41,7 @@ Record& RecordPool::take(FlowEngine& engine, Part part) {
   record.weight_ns = 0;
   record.caused_by = 0;
   record.urgency_of_messages = 0;
-  record.waits.store(1, std::memory_order_relaxed);  // published by whoever hands the record over
+  record.waits.store(1, std::memory_order_relaxed);  // published when the record is handed over
   return record;
 }
 

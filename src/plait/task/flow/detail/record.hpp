@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +24,10 @@ namespace plait::task::detail {
 /// in which a received buffer is still read by the endpoint, for other ranks.
 enum class Part : std::uint8_t { task, send, receive, passing_on, gate };
 
+class Records;
 struct Record;
 
-/// How an endpoint tells a record of its message.
+/// How an endpoint notifies a record of its message.
 struct RecordMessage final : comm::Completion {
   explicit RecordMessage(Record& its_record) : record{its_record} {}
   void completed(const comm::Status& status) noexcept override;
@@ -47,9 +47,9 @@ struct Use {
 
 /// Something that happens on this rank: a task, a message, or a step towards one. From a pool, until it has ended.
 struct Record final : Node {
-  explicit Record(FlowEngine& its_engine) : Node{TaskKind{0}}, engine{its_engine} {}
+  explicit Record(Records& its_records) : Node{TaskKind{0}}, records{its_records} {}
 
-  FlowEngine& engine;
+  Records& records;
   Part part = Part::task;
   std::int16_t urgency_of_messages = 0;
   bool is_counted = false;  ///< Among the tasks that the window bounds.
@@ -62,7 +62,7 @@ struct Record final : Node {
   std::vector<Record*> later;  ///< What waits for this one; while it has not ended, under the lock.
   std::vector<Use> uses;
 
-  // Of a task: what it does. The kernel stands in `kernel` or, if it is large, on the heap.
+  // Of a task: what it does. The kernel is in `kernel` or, if it is large, on the heap.
   static constexpr std::size_t kernel_bytes = 128;
   void (*call)(Record&, TaskContext&) = nullptr;
   void (*destroy)(Record&) noexcept = nullptr;
@@ -100,12 +100,10 @@ class RecordPool {
   RecordPool() = default;
   RecordPool(const RecordPool&) = delete;
   RecordPool& operator=(const RecordPool&) = delete;
-  RecordPool(RecordPool&&) = delete;
-  RecordPool& operator=(RecordPool&&) = delete;
   ~RecordPool() = default;
 
   /// A record with nothing in it and one wait.
-  [[nodiscard]] Record& take(FlowEngine& engine, Part part);
+  [[nodiscard]] Record& take(Records& records, Part part);
   void give(Record& record) noexcept { given_.push(record); }
 
   /// All records there are, in use or not; for `take`'s thread.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What submissions do to data: who has which value, who must send it to whom, what waits for what.
+#include "plait/task/flow/detail/values.hpp"
+
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/task/flow/detail/flow_engine.hpp"
+#include "plait/task/flow/detail/submission_log.hpp"
 
 namespace plait::task::detail {
 
@@ -19,30 +21,47 @@ constexpr KindName neutral_kind{.name = "neutral", .hash = hash_of("neutral")};
 constexpr KindName combine_kind{.name = "combine", .hash = hash_of("combine")};
 constexpr std::size_t bits = 64;
 
+Tag tag_of(const Datum& datum) noexcept {
+  return Tag{std::uint64_t{datum.id} << 32U | datum.version};
+}
+
+Place& new_copy(const Datum& datum) {
+  auto* const place = new Place{};  // CopyMemory::leave() ends it
+  place->bytes = datum.bytes;
+  place->is_copy = true;
+  return *place;
+}
+
+void forget_sent(LocalDatum& local) {
+  local.sent_epoch = 0;
+  local.transfer = {};
+}
+
 }  // namespace
 
-LocalDatum& FlowEngine::local_of(Datum& datum) {
+LocalDatum& Values::local_of(Datum& datum) {
   if (!datum.local) {
     datum.local = std::make_unique<LocalDatum>();
   }
   return *datum.local;
 }
 
-void FlowEngine::throw_if_no_value(const Datum& datum, const char* wish) {
+void Values::throw_if_no_value(const Datum& datum, const char* wish) {
   if (!datum.local || !datum.local->has_value) {
-    fail(Error{ErrorCode::bad_argument,
-               fmt::format("{} is {}, but has no value: no task submitted before writes it, and rank {} has not set it "
-                           "with local()",
-                           name_of(datum),
-                           wish,
-                           datum.owner.value())});
+    records_.front().fail(
+        Error{ErrorCode::bad_argument,
+              fmt::format("{} is {}, but has no value: no task submitted before writes it, and rank {} has not set it "
+                          "with local()",
+                          name_of(datum),
+                          wish,
+                          datum.owner.value())});
   }
 }
 
 // ---- values on their way ----
 
 /// Sees to it that rank `to` has the present value.
-void FlowEngine::bring(Datum& datum, Rank to, int priority) {
+void Values::bring(Datum& datum, Rank to, int priority) {
   if (datum.holder == self_) {
     throw_if_no_value(datum, "read");
   }
@@ -54,7 +73,7 @@ void FlowEngine::bring(Datum& datum, Rank to, int priority) {
     if (local.sent_epoch != epoch_) {
       forget_sent(local);  // a rank that is to get it again cannot join what it has joined before
       local.sent_epoch = epoch_;
-      local.sent.assign(endpoint_.rank_count() / bits + 1, 0);
+      local.sent.assign(rank_count_ / bits + 1, 0);
     }
     std::uint64_t& word = local.sent[to.value() / bits];
     const std::uint64_t bit = std::uint64_t{1} << to.value() % bits;
@@ -70,12 +89,12 @@ void FlowEngine::bring(Datum& datum, Rank to, int priority) {
   LocalDatum& local = local_of(datum);
   if (local.current == nullptr) {
     local.current = datum.owner == self_ ? local.home : &new_copy(datum);
-    receive(*local.current, {.rank = datum.holder, .tag = tag_of(datum), .comm = options_.comm}, priority);
+    receive(*local.current, {.rank = datum.holder, .tag = tag_of(datum), .comm = comm_}, priority);
     list_copy(datum);
   }
 }
 
-void FlowEngine::send(Datum& datum, Place& place, Rank to, int priority) {
+void Values::send(Datum& datum, Place& place, Rank to, int priority) {
   const comm::Destination destination{.rank = to,
                                       .priority = static_cast<std::int16_t>(std::clamp(priority, -32'768, 32'767))};
   LocalDatum& local = *datum.local;
@@ -83,19 +102,19 @@ void FlowEngine::send(Datum& datum, Place& place, Rank to, int priority) {
   if (is_present && join_transfer(local, destination)) {
     return;
   }
-  Record& record = make(Part::send, send_kind, priority);
+  Record& record = records_.make(Part::send, send_kind, priority);
   record.destinations.assign(1, destination);
-  record.address = {.rank = to, .tag = tag_of(datum), .comm = options_.comm};
-  attach(record, place, Mode::read);
+  record.address = {.rank = to, .tag = tag_of(datum), .comm = comm_};
+  places_.attach(record, place, Mode::read);
   if (is_present) {
     local.transfer = {.record = &record, .serial = record.serial};
   }
-  begin(record);
+  records_.begin(record);
 }
 
 /// Ranks that are named before the value is ready share one message.
-bool FlowEngine::join_transfer(LocalDatum& local, const comm::Destination& destination) {
-  if (local.transfer.record == nullptr || options_.fanout == Fanout::single_messages) {
+bool Values::join_transfer(LocalDatum& local, const comm::Destination& destination) const {
+  if (local.transfer.record == nullptr || fanout_ == Fanout::single_messages) {
     return false;
   }
   Record& transfer = *local.transfer.record;
@@ -108,44 +127,37 @@ bool FlowEngine::join_transfer(LocalDatum& local, const comm::Destination& desti
 }
 
 /// Two records: one writes the place and ends when the data is there, one reads it until it is not passed on any more.
-void FlowEngine::receive(Place& place, const comm::Address& from, int priority) {
-  Record& record = make(Part::receive, receive_kind, priority);
-  Record& rest = make(Part::passing_on, receive_kind, priority);
+void Values::receive(Place& place, const comm::Address& from, int priority) {
+  Record& record = records_.make(Part::receive, receive_kind, priority);
+  Record& rest = records_.make(Part::passing_on, receive_kind, priority);
   record.partner = &rest;
   rest.partner = &record;
   record.address = from;
-  attach(record, place, Mode::write);
+  places_.attach(record, place, Mode::write);
   place.users.fetch_add(1, std::memory_order_relaxed);  // the datum's own count is still there
   rest.uses.push_back({.place = &place, .mode = Mode::read});
-  note_reader(place, {.record = &rest, .serial = rest.serial});
+  places_.note_reader(place, {.record = &rest, .serial = rest.serial});
   if (place.is_copy) {
-    take_memory(record, place);
+    records_.take_memory(record, place);
   }
-  begin(rest);
-  begin(record);
+  records_.begin(rest);
+  records_.begin(record);
 }
 
 // ---- places ----
 
-Place& FlowEngine::new_copy(Datum& datum) {
-  auto* const place = new Place{};  // leave() ends it
-  place->bytes = datum.bytes;
-  place->is_copy = true;
-  return *place;
-}
-
 /// A copy that does not come from elsewhere.
-Place& FlowEngine::new_writable_copy(Datum& datum) {
+Place& Values::new_writable_copy(Datum& datum) {
   Place& place = new_copy(datum);
-  Record& gate = make(Part::gate, memory_kind, 0);
-  attach(gate, place, Mode::write);
-  take_memory(gate, place);
-  begin(gate);
+  Record& gate = records_.make(Part::gate, memory_kind, 0);
+  places_.attach(gate, place, Mode::write);
+  records_.take_memory(gate, place);
+  records_.begin(gate);
   return place;
 }
 
 /// Where this rank may write the datum, whatever is there.
-Place& FlowEngine::writable(Datum& datum) {
+Place& Values::writable(Datum& datum) {
   LocalDatum& local = local_of(datum);
   if (local.current == nullptr) {
     local.current = datum.owner == self_ ? local.home : &new_writable_copy(datum);
@@ -154,25 +166,18 @@ Place& FlowEngine::writable(Datum& datum) {
   return *local.current;
 }
 
-void FlowEngine::list_copy(Datum& datum) {
+void Values::list_copy(Datum& datum) {
   if (!std::exchange(datum.local->is_listed, true)) {
     copies_.push_back(&datum);
   }
 }
 
-/// Has `record` wait until the next task of this rank is near and there is memory.
-void FlowEngine::take_memory(Record& record, Place& place) {
-  record.waits.fetch_add(1, std::memory_order_relaxed);  // 1 is still kept for begin()
-  memory_.ask(record, place, task_count_);
-  give_memory(nullptr);
-}
-
-void FlowEngine::use_in_task(Record& task, Datum& datum, Mode mode) {
-  attach(task, mode == Mode::write ? writable(datum) : *datum.local->current, mode, &datum);
+void Values::use_in_task(Record& task, Datum& datum, Mode mode) {
+  places_.attach(task, mode == Mode::write ? writable(datum) : *datum.local->current, mode, &datum);
 }
 
 /// `by` has made a new value.
-void FlowEngine::written(Datum& datum, Rank by) {
+void Values::written(Datum& datum, Rank by) {
   ++datum.version;
   datum.holder = by;
   if (by != datum.owner && !datum.is_away) {
@@ -190,16 +195,7 @@ void FlowEngine::written(Datum& datum, Rank by) {
   }
 }
 
-void FlowEngine::forget_present(Datum& datum) {
-  retire(datum.local->current);
-}
-
-void FlowEngine::forget_sent(LocalDatum& local) {
-  local.sent_epoch = 0;
-  local.transfer = {};
-}
-
-void FlowEngine::go_home(Datum& datum) {
+void Values::go_home(Datum& datum) {
   const Rank holder = datum.holder;
   if (holder == datum.owner) {
     return;
@@ -215,9 +211,45 @@ void FlowEngine::go_home(Datum& datum) {
   }
 }
 
+void Values::flush(Datum& datum) {
+  end_reduction(datum);
+  go_home(datum);
+  if (datum.local) {
+    forget_sent(*datum.local);
+    if (datum.holder != self_) {
+      forget_present(datum);
+    }
+  }
+}
+
+void Values::flush_all() {
+  for (Datum* const datum : std::exchange(reducing_, {})) {
+    datum->is_listed_as_reducing = false;
+    end_reduction(*datum);
+  }
+  for (Datum* const datum : std::exchange(away_, {})) {
+    datum->is_away = false;
+    go_home(*datum);
+  }
+  for (Datum* const datum : std::exchange(copies_, {})) {
+    datum->local->is_listed = false;
+    if (datum->owner != self_) {
+      forget_present(*datum);
+    }
+  }
+  ++epoch_;
+}
+
+void Values::forget(Datum& datum) noexcept {
+  if (datum.local) {
+    forget_present(datum);
+    places_.retire(datum.local->partial);
+  }
+}
+
 // ---- reductions ----
 
-void FlowEngine::begin_reduction(Datum& datum) {
+void Values::begin_reduction(Datum& datum) {
   if (std::exchange(datum.is_reducing, true)) {
     return;
   }
@@ -234,10 +266,11 @@ void FlowEngine::begin_reduction(Datum& datum) {
 }
 
 /// Ranks that do not hold the value add to a copy of their own.
-void FlowEngine::contribute(Record* task, Datum& datum, Rank executes) {
+void Values::contribute(Record* task, Datum& datum, Rank executes) {
   if (!datum.reduction) {
-    fail(Error{ErrorCode::bad_argument,
-               fmt::format("{} is reduced, but nothing says how: call reduces_with() on every rank", name_of(datum))});
+    records_.front().fail(
+        Error{ErrorCode::bad_argument,
+              fmt::format("{} is reduced, but has no rule: call reduces_with() on every rank", name_of(datum))});
   }
   begin_reduction(datum);
   if (datum.holder == self_ && executes != self_) {
@@ -258,28 +291,28 @@ void FlowEngine::contribute(Record* task, Datum& datum, Rank executes) {
     if (!std::exchange(local.has_value, true)) {
       set_neutral(datum, writable(datum));
     }
-    attach(*task, *local.current, Mode::reduce, &datum);
+    places_.attach(*task, *local.current, Mode::reduce, &datum);
     return;
   }
   if (local.partial == nullptr) {
     local.partial = &new_writable_copy(datum);
     set_neutral(datum, *local.partial);
   }
-  attach(*task, *local.partial, Mode::reduce, &datum);
+  places_.attach(*task, *local.partial, Mode::reduce, &datum);
 }
 
-void FlowEngine::set_neutral(Datum& datum, Place& place) {
-  Record& task = make(Part::task, neutral_kind, 0);
-  attach(task, place, Mode::write);
+void Values::set_neutral(Datum& datum, Place& place) {
+  Record& task = records_.make(Part::task, neutral_kind, 0);
+  places_.attach(task, place, Mode::write);
   task.emplace(datum.reduction.get());
   task.call = [](Record& record, TaskContext& /*context*/) {
     (*static_cast<const Reduction* const*>(record.kernel_place))->set_neutral(record.bytes_of(0));
   };
-  begin(task);
+  records_.begin(task);
 }
 
 /// The contributions go to the holder, which puts them together in the order of the ranks.
-void FlowEngine::end_reduction(Datum& datum) {
+void Values::end_reduction(Datum& datum) {
   if (!std::exchange(datum.is_reducing, false)) {
     return;
   }
@@ -296,23 +329,23 @@ void FlowEngine::end_reduction(Datum& datum) {
     }
   } else if (local.partial != nullptr) {
     send(datum, *local.partial, datum.holder, 0);
-    retire(local.partial);
+    places_.retire(local.partial);
   }
 }
 
-void FlowEngine::combine(Datum& datum, Rank contributor) {
+void Values::combine(Datum& datum, Rank contributor) {
   Place* contribution = &new_copy(datum);
-  receive(*contribution, {.rank = contributor, .tag = tag_of(datum), .comm = options_.comm}, 0);
-  Record& task = make(Part::task, combine_kind, 0);
-  count(task);
-  attach(task, *datum.local->current, Mode::read_write);
-  attach(task, *contribution, Mode::read);
+  receive(*contribution, {.rank = contributor, .tag = tag_of(datum), .comm = comm_}, 0);
+  Record& task = records_.make(Part::task, combine_kind, 0);
+  records_.count(task);
+  places_.attach(task, *datum.local->current, Mode::read_write);
+  places_.attach(task, *contribution, Mode::read);
   task.emplace(datum.reduction.get());
   task.call = [](Record& record, TaskContext& /*context*/) {
     (*static_cast<const Reduction* const*>(record.kernel_place))->combine(record.bytes_of(0), record.bytes_of(1));
   };
-  begin(task);
-  retire(contribution);
+  records_.begin(task);
+  places_.retire(contribution);
 }
 
 }  // namespace plait::task::detail

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order the records of this rank use a place.
+#include "plait/task/flow/detail/places.hpp"
+
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <utility>
 
-#include "plait/task/flow/detail/flow_engine.hpp"
+#include "plait/task/flow/detail/records.hpp"
 
 namespace plait::task::detail {
 
@@ -25,11 +28,26 @@ bool is_over(const RecordName& name) {
   return name.record->serial != name.serial || name.record->has_ended;
 }
 
+/// False when it has ended.
+bool depend(Record& record, const RecordName& earlier) {
+  const std::lock_guard lock{earlier.record->lock};
+  if (earlier.record->serial != earlier.serial || earlier.record->has_ended) {
+    return false;
+  }
+  record.waits.fetch_add(1, std::memory_order_relaxed);  // 1 is still kept for begin()
+  earlier.record->later.push_back(&record);
+  return true;
+}
+
+/// Drops those that have ended.
+void depend_on_all(Record& record, std::vector<RecordName>& earlier) {
+  std::erase_if(earlier, [&](const RecordName& name) { return !depend(record, name); });
+}
+
 }  // namespace
 
-/// Readers come after the last writer; a writer after it and the readers since. Commuting tasks come after what the
-/// first of them came after, and exclude one another.
-void FlowEngine::attach(Record& record, Place& place, Mode mode, Datum* datum) {
+/// Commuting tasks come after what the first of them came after, and exclude one another.
+void Places::attach(Record& record, Place& place, Mode mode, Datum* datum) {
   place.users.fetch_add(1, std::memory_order_relaxed);  // the datum's own count is still there
   record.uses.push_back({.place = &place, .mode = mode, .datum = datum});
   record.gates.emplace_back();
@@ -70,33 +88,17 @@ void FlowEngine::attach(Record& record, Place& place, Mode mode, Datum* datum) {
   }
 }
 
-/// Drops those that have ended.
-void FlowEngine::depend_on_all(Record& record, std::vector<RecordName>& earlier) {
-  std::erase_if(earlier, [&](const RecordName& name) { return !depend(record, name); });
-}
-
-/// False when it has ended.
-bool FlowEngine::depend(Record& record, const RecordName& earlier) {
-  const std::lock_guard lock{earlier.record->lock};
-  if (earlier.record->serial != earlier.serial || earlier.record->has_ended) {
-    return false;
-  }
-  record.waits.fetch_add(1, std::memory_order_relaxed);  // 1 is still kept for begin()
-  earlier.record->later.push_back(&record);
-  return true;
-}
-
 /// Something to be awaited, as a task does not wait for it before it starts.
-RecordName FlowEngine::gate_after(std::vector<RecordName>& earlier) {
-  Record& gate = make(Part::gate, gate_kind, 0);
+RecordName Places::gate_after(std::vector<RecordName>& earlier) {
+  Record& gate = records_.make(Part::gate, gate_kind, 0);
   depend_on_all(gate, earlier);
   const RecordName name = name_of(gate);
-  begin(gate);
+  records_.begin(gate);
   return name;
 }
 
 /// A datum that is read for ever must not keep a list of all that have read it.
-void FlowEngine::note_reader(Place& place, const RecordName& reader) {
+void Places::note_reader(Place& place, const RecordName& reader) {
   if (place.readers.size() >= place.readers_looked_at) {
     std::erase_if(place.readers, is_over);
     place.readers_looked_at = std::max<std::size_t>(16, 2 * place.readers.size());
@@ -104,22 +106,10 @@ void FlowEngine::note_reader(Place& place, const RecordName& reader) {
   place.readers.push_back(reader);
 }
 
-void FlowEngine::retire(Place*& place) noexcept {
+void Places::retire(Place*& place) noexcept {
   if (Place* const retired = std::exchange(place, nullptr); retired != nullptr && retired->is_copy) {
-    leave(*retired);
+    records_.memory().leave(*retired);
   }
-}
-
-/// A user less. Any thread.
-void FlowEngine::leave(Place& place) noexcept {
-  // Acquires what the others have done with the memory, and the lists of the submitting thread.
-  if (place.users.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-    return;
-  }
-  if (place.memory != nullptr) {
-    memory_.take_back(place.memory, place.bytes);
-  }
-  delete &place;
 }
 
 }  // namespace plait::task::detail

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "plait/comm/address.hpp"
+#include "plait/task/flow/detail/datum.hpp"
+#include "plait/task/flow/detail/places.hpp"
+#include "plait/task/flow/detail/records.hpp"
+#include "plait/task/flow/options.hpp"
+
+namespace plait::task::detail {
+
+/// What submissions do to data: which rank holds which value, which rank sends it to which, and how contributions are
+/// combined. The same on every rank after the same submissions, but for `Datum::local`. Threads: the submitting one.
+class Values {
+ public:
+  /// `comm`: of its messages.
+  Values(Records& records, Rank self, std::uint32_t rank_count, comm::CommId comm, Fanout fanout) noexcept
+      : records_{records}, self_{self}, rank_count_{rank_count}, comm_{comm}, fanout_{fanout} {}
+
+  [[nodiscard]] static LocalDatum& local_of(Datum& datum);
+  /// Has rank `to` get the present value.
+  void bring(Datum& datum, Rank to, int priority);
+  /// Has `task`, of this rank, use the present value.
+  void use_in_task(Record& task, Datum& datum, Mode mode);
+  /// `by` has made a new value.
+  void written(Datum& datum, Rank by);
+  /// A task on rank `executes` adds to the datum; `task` is null on other ranks.
+  void contribute(Record* task, Datum& datum, Rank executes);
+  /// Combines the contributions, if there are any: they go to the holder, in the order of the ranks.
+  void end_reduction(Datum& datum);
+  /// Brings the value to its owner, and drops the copies.
+  void flush(Datum& datum);
+  void flush_all();
+  /// Drops what this rank has of a datum; for its end.
+  void forget(Datum& datum) noexcept;
+
+ private:
+  void throw_if_no_value(const Datum& datum, const char* wish);
+  void send(Datum& datum, Place& place, Rank to, int priority);
+  [[nodiscard]] bool join_transfer(LocalDatum& local, const comm::Destination& destination) const;
+  void receive(Place& place, const comm::Address& from, int priority);
+  [[nodiscard]] Place& new_writable_copy(Datum& datum);
+  [[nodiscard]] Place& writable(Datum& datum);
+  void list_copy(Datum& datum);
+  void forget_present(Datum& datum) noexcept { places_.retire(datum.local->current); }
+  void begin_reduction(Datum& datum);
+  void set_neutral(Datum& datum, Place& place);
+  void combine(Datum& datum, Rank contributor);
+  void go_home(Datum& datum);
+
+  Records& records_;
+  Places places_{records_};
+  const Rank self_;
+  const std::uint32_t rank_count_;
+  const comm::CommId comm_;
+  const Fanout fanout_;
+  std::vector<Datum*> away_;      ///< Whose holder is perhaps not the owner.
+  std::vector<Datum*> reducing_;  ///< That perhaps have contributions.
+  std::vector<Datum*> copies_;    ///< That perhaps have a copy here.
+  std::uint64_t epoch_ = 1;       ///< Counts waits: what was sent before one must be sent again after it.
+};
+
+}  // namespace plait::task::detail

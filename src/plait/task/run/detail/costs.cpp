@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/task/run/detail/costs.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace plait::task::detail {
+
+namespace {
+
+constexpr float cost_smoothing = 0.25F;
+constexpr float kind_cost_smoothing = 0.125F;
+/// How many times its kind's mean, or its own, a measurement may count at most.
+constexpr float growth_max = 8;
+
+/// Of those that are short.
+constexpr std::uint32_t short_tasks_per_measured = 16;
+
+}  // namespace
+
+bool must_measure(Worker& worker, Node& node) noexcept {
+  suppose_cost(worker, node);
+  if (node.cost_ns > 0 && node.cost_ns < short_ns && --worker.until_measured > 0 && !worker.trace.is_on()) {
+    return false;
+  }
+  worker.until_measured = short_tasks_per_measured;
+  return true;
+}
+
+void learn(const Worker& worker, Node& node, nanoseconds took) noexcept {
+  auto cost = std::max(1.0F, static_cast<float>(took.count()));
+  const bool is_first = node.cost_source != CostSource::measured;
+  if (node.kind.value() < worker.share->kind_cost_ns.size()) {
+    float& mean = worker.share->kind_cost_ns[node.kind.value()];
+    if (mean > 0) {  // a thread that was put to sleep would else count as a long task, run after run
+      cost = std::min(cost, growth_max * std::max(mean, is_first ? 0 : node.cost_ns));
+    }
+    mean = mean > 0 ? mean + kind_cost_smoothing * (cost - mean) : cost;
+  }
+  node.cost_ns = is_first ? cost : node.cost_ns + cost_smoothing * (cost - node.cost_ns);
+  node.cost_source = CostSource::measured;
+}
+
+}  // namespace plait::task::detail

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/task/run/detail/lifecycle.hpp"
+
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plait/task/graph.hpp"
+#include "plait/task/run/detail/costs.hpp"
+#include "plait/task/run/detail/names.hpp"
+#include "plait/task/task_context.hpp"
+
+namespace plait::task::detail {
+
+namespace {
+
+void record(const Worker& worker, const Node& node, nanoseconds start) {
+  worker.trace.task({.kind = trace_name_of(*worker.run, node),
+                     .object = node.object,
+                     .ready = node.ready,
+                     .start = start,
+                     .end = worker.now,
+                     .id = id_of(*worker.run, node),
+                     .released_by = node.caused_by,
+                     .step = worker.run->step,
+                     .place = node.place()});
+}
+
+}  // namespace
+
+void Lifecycle::fail_with_current_exception(const Worker& worker, const Node& node) noexcept {
+  const auto user_error = [&](std::string_view what) {
+    return Error{
+        ErrorCode::user_task,
+        fmt::format("task '{}' on rank {} threw{}", name_of(*worker.run, node), state_.endpoint.self().value(), what)};
+  };
+  try {
+    throw;
+  } catch (const Error& error) {
+    state_.failure.fail(error);
+  } catch (const std::exception& error) {
+    state_.failure.fail(user_error(fmt::format(": {}", error.what())));
+  } catch (...) {
+    state_.failure.fail(user_error(" something that is no exception"));
+  }
+}
+
+/// Hands tasks of no graph over to the worker that has ended another.
+struct Lifecycle::Sink final : ReadySink {
+  Sink(Lifecycle& its_lifecycle, Worker& its_worker, const Node& ended)
+      : lifecycle{its_lifecycle}, worker{its_worker}, cause{id_of(*worker.run, ended)}, epoch{worker.epoch} {}
+  void ready(Node& node) override {
+    node.caused_by = cause;
+    lifecycle.make_ready(worker, node);
+  }
+  void again(Node& node) override {
+    node.unfinished.store(1, std::memory_order_relaxed);  // published by the queue
+    node.epoch = epoch;
+    RunShare::count(worker.share->created);
+    lifecycle.make_ready(worker, node);
+  }
+
+  Lifecycle& lifecycle;
+  Worker& worker;
+  std::uint64_t cause;
+  std::uint32_t epoch;
+};
+
+void Lifecycle::execute(Worker& worker, Node& node) {
+  state_.enter(worker, node.epoch);
+  const bool is_measured = must_measure(worker, node);
+  if (is_measured && !worker.is_now_fresh) {
+    worker.now = state_.recorder.now();
+  }
+  const nanoseconds start = worker.now;
+  worker.running.store(node.epoch, std::memory_order_relaxed);  // a hint for watch()
+  node.continues = false;
+  try {
+    TaskContext context{spawner_, worker, node};
+    node.body(context);
+  } catch (...) {
+    fail_with_current_exception(worker, node);
+  }
+  worker.running.store(0, std::memory_order_relaxed);
+  worker.is_now_fresh = is_measured;
+  if (is_measured) {
+    worker.now = state_.recorder.now();
+    learn(worker, node, worker.now - start);
+    if (worker.trace.is_on()) {
+      record(worker, node, start);
+    }
+  }
+  node.last_worker = worker.id;
+  if (node.has_claims) {
+    unlock_all(*node.claims);
+    if (state_.has_several_workers()) {
+      state_.sleep.wake_one();  // what has waited for them may run now
+    }
+  }
+  if (std::exchange(worker.continues, false)) {
+    go_on(worker, node);
+  }
+  finish(worker, node);
+}
+
+/// The rest of the task is what its body has given to `TaskContext::then`.
+void Lifecycle::go_on(Worker& worker, Node& node) {
+  if (!node.is_spawned && !node.has_first_body) {
+    node.first_body = std::make_unique<Body>(std::move(node.body));
+    node.has_first_body = true;
+    if (node.is_of_graph) {
+      node.owner->has_gone_on_.store(true, std::memory_order_relaxed);  // read when the run is over
+    }
+  }
+  node.body = std::move(worker.continuation);
+  node.continues = true;
+}
+
+void Lifecycle::finish(Worker& worker, Node& first) {
+  if (std::exchange(worker.is_finishing, true)) {
+    worker.finishing.push_back(&first);
+    return;
+  }
+  Node* node = &first;
+  while (node != nullptr) {
+    node = count_off(worker, *node);
+    if (node == nullptr && !worker.finishing.empty()) {
+      node = worker.finishing.back();
+      worker.finishing.pop_back();
+    }
+  }
+  worker.is_finishing = false;
+  if (!worker.sends.empty()) {
+    messages_.post_sends(worker);
+  }
+}
+
+/// Returns the parent of a task that has come to its end with all that it has spawned.
+Node* Lifecycle::count_off(Worker& worker, Node& node) {
+  state_.enter(worker, node.epoch);
+  // Acquires what the children wrote, or releases what this task wrote to the last of them. Who finds the count at one
+  // is the last: no other thread changes it.
+  if (node.unfinished.load(std::memory_order_acquire) != 1 &&
+      node.unfinished.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return nullptr;
+  }
+  if (node.continues) {
+    node.unfinished.store(1, std::memory_order_relaxed);  // published by the queue, or not at all
+    queues_.offer(worker, node);
+    return nullptr;
+  }
+  node.unfinished.store(0, std::memory_order_relaxed);  // a hint for describe_waiting()
+  if (node.has_first_body) {
+    node.body = std::move(*node.first_body);
+    node.first_body.reset();
+    node.has_first_body = false;
+  }
+  if (!node.is_of_graph && !node.is_spawned) {
+    Sink sink{*this, worker, node};
+    node.ending->ended(node, sink);  // which may end its life
+    RunShare::count(worker.share->ended);
+    return nullptr;
+  }
+  release_successors(worker, node);
+  Node* parent = nullptr;
+  if (node.is_spawned) {
+    parent = node.parent;
+    give_back(worker, static_cast<SpawnedNode&>(node));
+  }
+  RunShare::count(worker.share->ended);
+  return parent;
+}
+
+/// To the pool that it is from.
+void Lifecycle::give_back(Worker& worker, SpawnedNode& node) noexcept {
+  node.body.reset();
+  if (node.role != Role::compute) {
+    node.message.reset();
+  }
+  if (node.home == worker.id.value()) {
+    worker.pool.put(node);
+  } else {
+    state_.workers[node.home]->pool.give_back(node);
+  }
+}
+
+void Lifecycle::release_successors(Worker& worker, Node& node) {
+  for (std::uint32_t i = 0; i < node.successor_count; ++i) {
+    Node& successor = *node.successors[i];
+    if (!worker.run->are_all_active && successor.epoch != worker.epoch) {
+      continue;
+    }
+    // Acquires what all predecessors wrote for the worker that runs the successor. Who finds the count at one is the
+    // last.
+    if (successor.waits.load(std::memory_order_acquire) == 1 ||
+        successor.waits.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      successor.waits.store(is_ready, std::memory_order_relaxed);
+      if (worker.trace.is_on()) {
+        // A join leaves no record: what comes after it was made ready by what the join waited for last.
+        successor.caused_by = node.role->leaves_record ? id_of(*worker.run, node) : node.caused_by;
+      }
+      make_ready(worker, successor);
+    }
+  }
+}
+
+void Lifecycle::make_ready(Worker& worker, Node& node) {
+  if (worker.trace.is_on()) {
+    node.ready = worker.now;
+  }
+  if (node.role == Role::compute) {  // most, and no call
+    queues_.offer(worker, node);
+  } else {
+    node.role->ready(*this, worker, node);
+  }
+}
+
+void Lifecycle::execute_body_or_finish(Worker& worker, Node& node) {
+  if (node.body) {
+    queues_.offer(worker, node);
+  } else {
+    finish(worker, node);
+  }
+}
+
+void Lifecycle::finish_noted(Worker& worker) {
+  Node* node = state_.noted.take_all();
+  if (node == nullptr) {
+    return;
+  }
+  worker.now = state_.recorder.now();
+  worker.is_now_fresh = true;
+  while (node != nullptr) {
+    Node* const next = node->next;
+    state_.enter(worker, node->epoch);
+    if (node->is_starting) {
+      node->is_starting = false;
+      make_ready(worker, *node);
+    } else {
+      node->role->noted(*this, worker, *node);
+    }
+    node = next;
+  }
+  messages_.post_sends(worker);
+}
+
+}  // namespace plait::task::detail

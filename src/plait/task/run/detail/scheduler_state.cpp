@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/task/run/detail/scheduler_state.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace plait::task::detail {
+
+SchedulerState::SchedulerState(comm::Endpoint& its_endpoint,
+                               trace::Recorder& its_recorder,
+                               SchedulerOptions its_options)
+    : endpoint{its_endpoint}, recorder{its_recorder}, options{std::move(its_options)}, failure{its_endpoint} {
+  if (options.worker_count == 0) {
+    throw Error{ErrorCode::bad_argument, "a run needs at least one worker: set workers to 1 or more"};
+  }
+  for (std::uint32_t index = 0; index < options.worker_count; ++index) {
+    const WorkerId id{static_cast<std::uint16_t>(index)};
+    workers.push_back(std::make_unique<Worker>(id, recorder.thread(id, fmt::format("worker {}", index))));
+    workers.back()->random = index * 2654435761U + 1;
+  }
+}
+
+void NodeMessage::released(const comm::Status& /*its_status*/) noexcept {
+  scheduler->note(node);
+}
+
+}  // namespace plait::task::detail

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "plait/comm/endpoint.hpp"
+#include "plait/task/detail/node.hpp"
+#include "plait/task/detail/node_stack.hpp"
+#include "plait/task/detail/worker.hpp"
+#include "plait/task/run/detail/failure.hpp"
+#include "plait/task/run/detail/run_table.hpp"
+#include "plait/task/run/detail/sleep.hpp"
+#include "plait/task/scheduler.hpp"
+#include "plait/trace/recorder.hpp"
+
+namespace plait::task::detail {
+
+/// What the members of a scheduler share: its workers, the runs that are open, and what threads note for workers.
+struct SchedulerState {
+  SchedulerState(comm::Endpoint& its_endpoint, trace::Recorder& its_recorder, SchedulerOptions its_options);
+  SchedulerState(const SchedulerState&) = delete;
+  SchedulerState& operator=(const SchedulerState&) = delete;
+  ~SchedulerState() = default;
+
+  /// The operation of `node` is complete, or it is to start: a worker calls its role. Threads: any.
+  void note(Node& node) noexcept {
+    noted.push(node);
+    sleep.nudge();
+  }
+  /// Makes the run of a task that has not ended the worker's present one.
+  void enter(Worker& worker, std::uint32_t epoch) const noexcept {
+    if (worker.epoch != epoch) {
+      worker.epoch = epoch;
+      worker.run = &runs.find(epoch);
+      worker.share = &worker.run->shares[worker.id.value()];
+    }
+  }
+  [[nodiscard]] bool has_several_workers() const noexcept { return workers.size() > 1; }
+
+  comm::Endpoint& endpoint;
+  trace::Recorder& recorder;
+  const SchedulerOptions options;
+  std::vector<std::unique_ptr<Worker>> workers;
+  RunTable runs;
+  Failure failure;
+  Sleep sleep;
+  NodeStack noted;
+  std::atomic<std::uint64_t> next_id = 1;  ///< Of tasks in the trace.
+};
+
+}  // namespace plait::task::detail
