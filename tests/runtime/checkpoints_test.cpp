@@ -12,9 +12,9 @@
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/buddy.hpp"
-#include "plait/data/collection.hpp"
-#include "plait/data/restore.hpp"
+#include "plait/data/checkpoints/buddy.hpp"
+#include "plait/data/checkpoints/restore.hpp"
+#include "plait/data/collections/collection.hpp"
 #include "plait/net/mpi/session.hpp"
 
 namespace plait {
@@ -24,9 +24,6 @@ namespace {
 class Checkpoints : public testing::Test {
  protected:
   void SetUp() override {
-#ifndef PLAIT_WITH_HDF5
-    GTEST_SKIP() << "plait was built without HDF5";
-#endif
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     int process = static_cast<int>(getpid());
     MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -6,38 +6,20 @@
 
 #include <gtest/gtest.h>
 
-#include "runtime/loopback_run.hpp"
+#include "plait/testing/run_program.hpp"
 
-namespace plait {
+namespace plait::gather_test {
 namespace {
 
-/// The rank's number, as often as the number says.
+/// The rank's number, repeated that number of times.
 Bytes bytes_of(std::uint32_t rank) {
   return Bytes(rank, static_cast<std::byte>(rank));
 }
 
 class Gather : public testing::TestWithParam<std::uint32_t> {};
 
-TEST_P(Gather, brings_the_bytes_of_each_rank_to_the_root) {
-  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
-    const Rank root{runtime.rank_count() - 1};
-    const std::vector<Bytes> all = gather(runtime.messages(), root, bytes_of(runtime.self().value()));
-    ASSERT_EQ(all.size(), runtime.self() == root ? runtime.rank_count() : 0);
-    for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
-      EXPECT_EQ(all[rank], bytes_of(rank));
-    }
-  });
-}
-
-TEST_P(Gather, broadcast_brings_those_of_the_root_to_each_rank) {
-  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
-    const bool is_root = runtime.self() == Rank{0};
-    EXPECT_EQ(broadcast(runtime.messages(), Rank{0}, is_root ? bytes_of(77) : Bytes{}), bytes_of(77));
-  });
-}
-
 TEST_P(Gather, all_gather_keeps_calls_apart_that_follow_one_another) {
-  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
+  plait::test::run_program({.ranks = GetParam()}, {}, [](Runtime& runtime) {
     for (std::uint32_t round = 0; round < 10; ++round) {
       const std::vector<Bytes> all = all_gather(runtime.messages(), bytes_of(runtime.self().value() + round));
       for (std::uint32_t rank = 0; rank < runtime.rank_count(); ++rank) {
@@ -48,7 +30,7 @@ TEST_P(Gather, all_gather_keeps_calls_apart_that_follow_one_another) {
 }
 
 TEST_P(Gather, all_gather_values_gives_one_of_each_rank_in_their_order) {
-  test::run_on_loopback(GetParam(), {}, [](Runtime& runtime) {
+  plait::test::run_program({.ranks = GetParam()}, {}, [](Runtime& runtime) {
     const std::vector<double> all = all_gather_values(runtime.messages(), 0.5 * runtime.self().value());
     ASSERT_EQ(all.size(), runtime.rank_count());
     for (std::uint32_t rank = 0; rank < all.size(); ++rank) {
@@ -59,7 +41,7 @@ TEST_P(Gather, all_gather_values_gives_one_of_each_rank_in_their_order) {
 
 TEST_P(Gather, barrier_waits_for_every_rank) {
   std::atomic<std::uint32_t> arrived = 0;
-  test::run_on_loopback(GetParam(), {}, [&](Runtime& runtime) {
+  plait::test::run_program({.ranks = GetParam()}, {}, [&](Runtime& runtime) {
     ++arrived;
     barrier(runtime.messages());
     EXPECT_EQ(arrived, runtime.rank_count());
@@ -69,4 +51,4 @@ TEST_P(Gather, barrier_waits_for_every_rank) {
 INSTANTIATE_TEST_SUITE_P(Ranks, Gather, testing::Values(1U, 2U, 5U));
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::gather_test

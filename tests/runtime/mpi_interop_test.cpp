@@ -12,8 +12,8 @@
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/collection.hpp"
-#include "plait/data/lend.hpp"
+#include "plait/data/collections/collection.hpp"
+#include "plait/data/lending/lend.hpp"
 #include "plait/net/mpi/session.hpp"
 #include "plait/runtime/runtime.hpp"
 
@@ -21,9 +21,9 @@ namespace plait {
 namespace {
 
 using data::Collection;
+using data::ElementContext;
 using data::ElementId;
 using data::Shape;
-using data::Turn;
 
 int mpi_rank(MPI_Comm communicator = MPI_COMM_WORLD) {
   int rank = 0;
@@ -67,11 +67,13 @@ class Program {
   void phase(double number) {
     std::ranges::fill(numbers_, number);
     lender_.lend<Doubled>();
-    adders_.each([&](Adder& /*adder*/, Turn& turn) {
-      *lender_.at(turn.id()) *= 2;
-      turn.send<&Adder::take>(ElementId{(turn.id().value() + 1) % shape_.count()}, turn.id().value());
-    });
-    lender_.give_back<Doubled>();
+    adders_.each(
+        [&](Adder& /*adder*/, ElementContext& context) {
+          *lender_.at(context.id()) *= 2;
+          context.send<&Adder::take>(ElementId{(context.id().value() + 1) % shape_.count()}, context.id().value());
+        },
+        {.gate = &lender_.gate()});
+    lender_.give_back<Doubled>().wait();
     for (const double each : numbers_) {
       ASSERT_EQ(each, 2 * number);
     }
@@ -115,7 +117,7 @@ class Program {
 
 struct Way {
   std::string name;
-  NetworkChoice network;
+  std::string network;
   comm::ProgressionMode progression;
   std::uint32_t workers;
 };
@@ -125,7 +127,7 @@ void PrintTo(const Way& way, std::ostream* out) {
 
 Options options_of(const Way& way) {
   Options options = Options::from_environment();
-  options.network.choice = way.network;
+  options.network.network = way.network;
   options.progression.mode = way.progression;
   options.worker_count = way.workers;
   return options;
@@ -160,14 +162,13 @@ TEST_P(MpiBetweenPhases, may_block) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All,
-    MpiBetweenPhases,
-    testing::Values(Way{"shm_one_worker", NetworkChoice::automatic, comm::ProgressionMode::none, 1},
-                    Way{"mpi_one_worker", NetworkChoice::mpi, comm::ProgressionMode::none, 1},
-                    Way{"mpi_two_workers", NetworkChoice::mpi, comm::ProgressionMode::none, 2},
-                    Way{"mpi_with_timer", NetworkChoice::mpi, comm::ProgressionMode::timer, 2}),
-    [](const auto& way) { return way.param.name; });
+INSTANTIATE_TEST_SUITE_P(All,
+                         MpiBetweenPhases,
+                         testing::Values(Way{"shm_one_worker", "automatic", comm::ProgressionMode::none, 1},
+                                         Way{"mpi_one_worker", "mpi", comm::ProgressionMode::none, 1},
+                                         Way{"mpi_two_workers", "mpi", comm::ProgressionMode::none, 2},
+                                         Way{"mpi_with_timer", "mpi", comm::ProgressionMode::timer, 2}),
+                         [](const auto& way) { return way.param.name; });
 
 TEST(RuntimeInsideMpi, shares_a_process_with_another_one_on_ranks_of_another_order) {
   MPI_Comm backwards = MPI_COMM_NULL;
@@ -175,7 +176,7 @@ TEST(RuntimeInsideMpi, shares_a_process_with_another_one_on_ranks_of_another_ord
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, mpi_rank() % 2, 0, &half);
   {
-    const Way way{"", NetworkChoice::mpi, comm::ProgressionMode::none, 1};
+    const Way way{"", "mpi", comm::ProgressionMode::none, 1};
     Runtime all{backwards, options_of(way)};
     EXPECT_EQ(all.self().value(), static_cast<std::uint32_t>(mpi_size() - 1 - mpi_rank()));
     Runtime some{half, options_of(way)};
@@ -202,17 +203,17 @@ TEST(RuntimeInsideMpi, shares_a_process_with_another_one_on_ranks_of_another_ord
 /// Rank 0 waits in a turn for others to come to the barrier, which cannot leave the phase before that turn has ended.
 TEST(RuntimeInsideMpi, names_the_phase_when_a_turn_blocks_in_mpi) {
   if (mpi_size() == 1) {
-    GTEST_SKIP() << "nobody to wait for";
+    GTEST_SKIP() << "needs a second rank";
   }
-  Options options = options_of({"", NetworkChoice::automatic, comm::ProgressionMode::none, 1});
+  Options options = options_of({"", "automatic", comm::ProgressionMode::none, 1});
   options.stall_max = std::chrono::milliseconds{300};
   std::string sentence;
   try {
     Runtime runtime{MPI_COMM_WORLD, options};
     Collection<Adder> adders{runtime, Shape{runtime.rank_count()}, [](ElementId, data::Index) { return Adder{}; }};
     adders.each(
-        [](Adder& /*adder*/, Turn& turn) {
-          if (turn.id() == ElementId{0}) {
+        [](Adder& /*adder*/, ElementContext& context) {
+          if (context.id() == ElementId{0}) {
             MPI_Barrier(MPI_COMM_WORLD);
           }
         },
@@ -249,6 +250,6 @@ int main(int argc, char** argv) {
     failed = RUN_ALL_TESTS();
     MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   }
-  const bool is_refused_after = plait::why_no_runtime().find("finalised already") != std::string::npos;
+  const bool is_refused_after = plait::why_no_runtime().find("already finalised") != std::string::npos;
   return failed != 0 || !is_refused_before || !is_refused_after ? EXIT_FAILURE : EXIT_SUCCESS;
 }

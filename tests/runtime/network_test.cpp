@@ -2,6 +2,7 @@
 // The networks that a runtime chooses from, under MPI: the conformance cases on each, and what is chosen when.
 #include "plait/runtime/network.hpp"
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
+#include "plait/net/loopback/loopback.hpp"
 #include "plait/net/mpi/exchange.hpp"
 
 #include "net/conformance.hpp"
@@ -92,11 +94,32 @@ std::string name_with(const NetworkOptions& options) {
 TEST(Network, uses_shared_memory_alone_on_one_host) {
   EXPECT_TRUE(name_with({}).starts_with("shm"));
   EXPECT_EQ(name_with({}).find("mpi"), std::string::npos);
-  EXPECT_TRUE(name_with({.choice = NetworkChoice::shm}).starts_with("shm"));
+  EXPECT_TRUE(name_with({.network = "shm"}).starts_with("shm"));
 }
 
 TEST(Network, uses_mpi_alone_when_told_so) {
-  EXPECT_TRUE(name_with({.choice = NetworkChoice::mpi}).starts_with("mpi ("));
+  EXPECT_TRUE(name_with({.network = "mpi"}).starts_with("mpi ("));
+}
+
+TEST(Network, refuses_a_name_that_is_not_in_the_table) {
+  try {
+    static_cast<void>(name_with({.network = "pigeon"}));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_argument);
+    EXPECT_NE(std::string{error.what()}.find("PLAIT_NETWORK is 'pigeon'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string{error.what()}.find("automatic, mpi, shm, ofi"), std::string::npos) << error.what();
+  }
+}
+
+/// A driver of its own for each rank: it reaches no other rank.
+std::unique_ptr<net::Driver> make_alone(MPI_Comm /*communicator*/, const NetworkOptions& /*options*/) {
+  return net::LoopbackNetwork{1}.driver(Rank{0});
+}
+
+TEST(Network, may_be_a_made_up_one_by_a_line_in_a_table) {
+  constexpr std::array table{NetworkEntry{"alone", "each rank by itself", make_alone}};
+  EXPECT_STREQ(make_network(MPI_COMM_WORLD, {.network = "alone"}, table)->name(), "loopback");
 }
 
 TEST(Network, uses_mpi_between_hosts) {
@@ -110,7 +133,7 @@ TEST(Network, refuses_shared_memory_between_hosts) {
     GTEST_SKIP() << "there is one host";
   }
   try {
-    static_cast<void>(name_with(on_two_hosts({.choice = NetworkChoice::shm})));
+    static_cast<void>(name_with(on_two_hosts({.network = "shm"})));
     FAIL() << "on all ranks";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::bad_argument);
@@ -127,7 +150,7 @@ TEST(Network, falls_back_to_mpi_together_when_a_rank_lacks_memory) {
 
 TEST(Network, does_not_fall_back_when_shared_memory_was_asked_for) {
   try {
-    static_cast<void>(name_with(without_memory({.choice = NetworkChoice::shm})));
+    static_cast<void>(name_with(without_memory({.network = "shm"})));
     FAIL() << "on all ranks";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::io);

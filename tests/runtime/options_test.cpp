@@ -7,7 +7,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait {
+namespace plait::options_test {
 namespace {
 
 /// A variable of the environment for the length of a scope.
@@ -16,8 +16,6 @@ class Variable {
   Variable(const char* name, const char* value) : name_{name} { setenv(name, value, 1); }
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
-  Variable(Variable&&) = delete;
-  Variable& operator=(Variable&&) = delete;
   ~Variable() { unsetenv(name_); }
 
  private:
@@ -55,4 +53,4 @@ TEST_P(BadWorkers, are_refused_with_the_name_of_the_variable) {
 INSTANTIATE_TEST_SUITE_P(Values, BadWorkers, testing::Values("0", "-1", "two", "1x", "99999999999999999999"));
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::options_test

@@ -46,7 +46,7 @@ class Restart(unittest.TestCase):
         return sorted(file.name for file in folder.iterdir())
 
     def goes_on(self, left: pathlib.Path, ranks: int, step: int, way: str) -> str:
-        """Goes on from a copy of what a run has left; what it printed."""
+        """Continues from a copy of a run's files; returns the output."""
         folder = self.folder / f"on-{ranks}"
         shutil.copytree(left, folder)
         done = walk(ranks, folder, every=5, way=way)

@@ -5,16 +5,16 @@
 #include <array>
 #include <map>
 #include <stdexcept>
+#include <thread>
 
 #include <gtest/gtest.h>
 
-#include "plait/data/work.hpp"
+#include "plait/data/references/work.hpp"
+#include "plait/testing/run_program.hpp"
+#include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/reader.hpp"
 
-#include "runtime/loopback_run.hpp"
-#include "trace/temporary_folder.hpp"
-
-namespace plait {
+namespace plait::runtime_test {
 namespace {
 
 TEST(Runtime, two_in_one_process_do_not_meet) {
@@ -35,36 +35,37 @@ TEST(Runtime, two_in_one_process_do_not_meet) {
 
 TEST(Runtime, ends_only_when_what_was_sent_has_been_taken) {
   // Rank 0 leaves at once after sending a long message, which needs its help until the other has it.
+  // Not by `run_program`, which helps too.
+  net::LoopbackNetwork network{2};
   Bytes received;
-  test::run_on_loopback(2, {}, [&](Runtime& runtime) {
-    if (runtime.self() == Rank{0}) {
-      static const Bytes sent(1'000'000);
-      comm::Request request = runtime.messages().send({Rank{1}, Tag{1}}, sent);
-      return;
-    }
-    runtime.messages().receive({Rank{0}, Tag{1}}, received).wait();
-  });
+  std::jthread sender{[&] {
+    static const Bytes sent(1'000'000);
+    Runtime runtime{network.driver(Rank{0}), {}};
+    comm::Request request = runtime.messages().send({Rank{1}, Tag{1}}, sent);
+  }};
+  Runtime runtime{network.driver(Rank{1}), {}};
+  runtime.messages().receive({Rank{0}, Tag{1}}, received).wait();
   EXPECT_EQ(received.size(), 1'000'000U);
 }
 
 TEST(Runtime, does_not_wait_for_others_when_an_exception_leaves) {
-  EXPECT_THROW(test::run_on_loopback(2,
-                                     {},
-                                     [](Runtime& runtime) {
-                                       if (runtime.self() == Rank{0}) {
-                                         runtime.messages().stop_all(Error{ErrorCode::bad_input, "no such file"});
-                                         throw std::runtime_error{"out"};
-                                       }
-                                       Bytes never;
-                                       runtime.messages().receive({Rank{0}, Tag{1}}, never).wait();
-                                     }),
+  EXPECT_THROW(plait::test::run_program({.ranks = 2},
+                                        {},
+                                        [](Runtime& runtime) {
+                                          if (runtime.self() == Rank{0}) {
+                                            runtime.messages().stop_all(Error{ErrorCode::bad_input, "no such file"});
+                                            throw std::runtime_error{"out"};
+                                          }
+                                          Bytes never;
+                                          runtime.messages().receive({Rank{0}, Tag{1}}, never).wait();
+                                        }),
                std::runtime_error);
 }
 
 TEST(Runtime, leaves_a_trace_of_tasks_messages_and_what_ran) {
   const test::TemporaryFolder folder;
   const Options options{.trace_folder = folder.path() / "run", .command = {"bin/program", "--fast"}};
-  test::run_on_loopback(2, options, [](Runtime& runtime) {
+  plait::test::run_program({.ranks = 2}, options, [](Runtime& runtime) {
     const Rank other{1 - runtime.self().value()};
     const Bytes mine(100);
     Bytes theirs;
@@ -84,12 +85,12 @@ TEST(Runtime, leaves_a_trace_of_tasks_messages_and_what_ran) {
     ASSERT_EQ(rank.tasks.size(), 5U);
     std::map<std::uint64_t, std::string> kinds;
     for (const auto& [thread, task] : rank.tasks) {
-      kinds[task.task] = rank.name(trace::Role::task, task.kind);
+      kinds[task.id] = rank.name(trace::Role::task, task.kind);
     }
     for (const auto& [thread, task] : rank.tasks) {
-      if (task.part == trace::TaskPart::compute) {
+      if (task.role == trace::TaskRole::compute) {
         EXPECT_EQ(task.object, 42U);
-        EXPECT_EQ(kinds[task.caused_by], "receive halo");
+        EXPECT_EQ(kinds[task.released_by], "receive halo");
       } else {
         EXPECT_EQ(task.object >> 32U, 1 - rank.rank.value()) << "the peer";
       }
@@ -100,7 +101,7 @@ TEST(Runtime, leaves_a_trace_of_tasks_messages_and_what_ran) {
 
 TEST(Runtime, leaves_its_graphs_in_the_trace_once_and_again_after_a_change) {
   const test::TemporaryFolder folder;
-  test::run_on_loopback(1, {.trace_folder = folder.path() / "run"}, [](Runtime& runtime) {
+  plait::test::run_program({.ranks = 1}, {.trace_folder = folder.path() / "run"}, [](Runtime& runtime) {
     task::Graph graph;
     task::Task first = graph.task("first", [] {});
     task::Task gate = graph.join("gate").after(first);
@@ -117,7 +118,7 @@ TEST(Runtime, leaves_its_graphs_in_the_trace_once_and_again_after_a_change) {
   using trace::Dependency;
   EXPECT_EQ(rank.dependencies, (std::vector<Dependency>{{1, 1, 2}, {1, 2, 3}, {2, 1, 2}, {2, 1, 3}, {2, 2, 3}}));
   ASSERT_EQ(rank.graph_tasks.size(), 6U);
-  EXPECT_EQ(rank.graph_tasks[1].part, trace::TaskPart::join);
+  EXPECT_EQ(rank.graph_tasks[1].role, trace::TaskRole::join);
   EXPECT_EQ(rank.name(trace::Role::task, rank.graph_tasks[1].kind), "gate");
   ASSERT_EQ(rank.graph_runs.size(), 3U);
   EXPECT_EQ(rank.graph_runs[1].graph, 1U);
@@ -128,11 +129,11 @@ TEST(Runtime, leaves_its_graphs_in_the_trace_once_and_again_after_a_change) {
   EXPECT_EQ(places(0), 1U);
   EXPECT_EQ(places(1), 3U);
   EXPECT_EQ(places(2), 0U) << "a spawned task is of no graph";
-  EXPECT_EQ(rank.tasks[1].event.caused_by, rank.tasks[0].event.task) << "not the join, which leaves no record";
+  EXPECT_EQ(rank.tasks[1].event.released_by, rank.tasks[0].event.id) << "not the join, which leaves no record";
 }
 
 TEST(Runtime, has_work_of_its_own) {
-  test::run_on_loopback(2, {.worker_count = 2}, [](Runtime& runtime) {
+  plait::test::run_program({.ranks = 2}, {.worker_count = 2}, [](Runtime& runtime) {
     data::Ref<int> value = runtime.ref<int>(3);
     value = runtime.work([](int& now) { now *= 2; }, std::move(value));
     EXPECT_EQ(runtime.works().take(std::move(value)), 6);
@@ -141,8 +142,8 @@ TEST(Runtime, has_work_of_its_own) {
 }
 
 TEST(Runtime, refuses_to_work_without_workers) {
-  EXPECT_THROW(test::run_on_loopback(1, {.worker_count = 0}, [](Runtime&) {}), Error);
+  EXPECT_THROW(plait::test::run_program({.ranks = 1}, {.worker_count = 0}, [](Runtime&) {}), Error);
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::runtime_test

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Walkers that wander over the patches of a periodic field, for restart_test.py: with checkpoints, and with a death at
-// a chosen moment. Prints a number made of all bits of the last state, whoever holds it.
+// a chosen moment. Prints a number made of all bits of the last state, independent of the ranks that hold it.
 //
 //   walkers STEPS FOLDER [every=N] [way=direct|mpi] [kill=STEP] [kill-writing=STEP] [kill-rank=R]
 #include <algorithm>
@@ -17,9 +17,9 @@
 #include <mpi.h>
 
 #include "plait/base/random.hpp"
-#include "plait/data/hdf5/checkpoint_files.hpp"
-#include "plait/data/hdf5/mpi/mpi_slab_writer.hpp"
-#include "plait/data/restore.hpp"
+#include "plait/data/checkpoints/hdf5/checkpoint_files.hpp"
+#include "plait/data/checkpoints/hdf5/mpi/mpi_slab_writer.hpp"
+#include "plait/data/checkpoints/restore.hpp"
 #include "plait/plait.hpp"
 
 namespace {
@@ -41,7 +41,7 @@ struct Walker {
 struct Patch {
   std::vector<Walker> walkers;
   std::vector<Walker> arrived;
-  double distance = 0;  ///< Walked here so far: a sum whose last bits tell the order of adding.
+  double distance = 0;  ///< Walked here so far: a sum whose last bits depend on the order of adding.
 
   void take(std::vector<Walker> some) { arrived.insert(arrived.end(), some.begin(), some.end()); }
   template <class Archive>
@@ -63,7 +63,7 @@ double around(double place, double extent) {
   return place < 0 ? place + extent : place >= extent ? place - extent : place;
 }
 
-void walk(Patch& patch, plait::data::Turn& turn, std::uint64_t step, double wind) {
+void walk(Patch& patch, plait::data::ElementContext& context, std::uint64_t step, double wind) {
   patch.walkers.insert(patch.walkers.end(), patch.arrived.begin(), patch.arrived.end());
   patch.arrived.clear();
   std::ranges::sort(patch.walkers, {}, &Walker::id);  // in whatever order they have come
@@ -77,13 +77,13 @@ void walk(Patch& patch, plait::data::Turn& turn, std::uint64_t step, double wind
     walker.x = around(walker.x + dx, columns);
     walker.y = around(walker.y + dy, rows);
     const ElementId to =
-        turn.shape().id({static_cast<std::uint32_t>(walker.x), static_cast<std::uint32_t>(walker.y), 0});
-    (to == turn.id() ? staying : leaving[to.value()]).push_back(walker);
+        context.shape().id({static_cast<std::uint32_t>(walker.x), static_cast<std::uint32_t>(walker.y), 0});
+    (to == context.id() ? staying : leaving[to.value()]).push_back(walker);
   }
   patch.walkers = std::move(staying);
   for (std::uint64_t to = 0; to < leaving.size(); ++to) {
     if (!leaving[to].empty()) {
-      turn.send<&Patch::take>(ElementId{to}, std::move(leaving[to]));
+      context.send<&Patch::take>(ElementId{to}, std::move(leaving[to]));
     }
   }
 }
@@ -201,7 +201,8 @@ class Walk {
 
   void step() {
     const double wind = 0.2 * (random_.unit() - 0.5);
-    patches_.each([&](Patch& patch, plait::data::Turn& turn) { walk(patch, turn, step_, wind); }, "walk");
+    patches_.each([&](Patch& patch, plait::data::ElementContext& context) { walk(patch, context, step_, wind); },
+                  "walk");
     ++step_;
     std::vector<plait::data::Move> moves;
     for (const auto& [id, patch] : patches_.local()) {
@@ -225,9 +226,7 @@ class Walk {
       }
       bits += own;
     }
-    for (const plait::Bytes& other : plait::gather(runtime_.messages(), Rank{0}, std::as_bytes(std::span{&bits, 1}))) {
-      std::uint64_t theirs = 0;
-      std::memcpy(&theirs, other.data(), sizeof theirs);
+    for (const std::uint64_t theirs : plait::all_gather_values(runtime_.messages(), bits)) {
       bits_ += theirs;
     }
     if (runtime_.self() == Rank{0}) {

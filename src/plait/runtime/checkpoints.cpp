@@ -3,18 +3,12 @@
 
 #include <utility>
 
-#include "plait/base/error.hpp"
-
-#ifdef PLAIT_WITH_HDF5
-#include "plait/data/hdf5/checkpoint_files.hpp"
+#include "plait/data/checkpoints/hdf5/checkpoint_files.hpp"
 #ifdef PLAIT_WITH_MPI
-#include "plait/data/hdf5/mpi/mpi_slab_writer.hpp"
-#endif
+#include "plait/data/checkpoints/hdf5/mpi/mpi_slab_writer.hpp"
 #endif
 
 namespace plait {
-
-#ifdef PLAIT_WITH_HDF5
 
 namespace {
 
@@ -38,22 +32,6 @@ std::unique_ptr<data::CheckpointStore> make_checkpoints(Runtime& runtime,
                                                         MPI_Comm communicator) {
   return make_with(runtime, options, data::hdf5::make_mpi_slab_writer(communicator));
 }
-#endif
-
-#else
-
-std::unique_ptr<data::CheckpointStore> make_checkpoints(Runtime&, const CheckpointOptions&) {
-  throw Error{ErrorCode::bad_argument,
-              "plait was built without HDF5, so it writes and reads no checkpoints: install HDF5 and zlib (Debian: "
-              "libhdf5-openmpi-dev zlib1g-dev) and build it again"};
-}
-
-#ifdef PLAIT_WITH_MPI
-std::unique_ptr<data::CheckpointStore> make_checkpoints(Runtime& runtime, const CheckpointOptions& options, MPI_Comm) {
-  return make_checkpoints(runtime, options);
-}
-#endif
-
 #endif
 
 }  // namespace plait

@@ -6,10 +6,10 @@
 
 namespace plait {
 
-/// Finds, on each rank, what to add to its recorder's time to get the time of rank 0's, and records it.
+/// Measures, on each rank, the offset of its recorder's clock from that of rank 0, and records it.
 ///
-/// Each rank in turn exchanges short messages with rank 0 (Cristian's method: of several exchanges the one with the
-/// shortest round trip tells best, with an error of at most half of it). Every rank calls it; throws as
+/// Each rank in turn exchanges short messages with rank 0. Of several exchanges, the one with the shortest round trip
+/// counts (Cristian's method); its error is at most half of that time. Collective. Throws: as
 /// `Endpoint::progress_until`.
 void record_clock_offset(comm::Endpoint& endpoint, trace::Recorder& recorder);
 

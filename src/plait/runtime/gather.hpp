@@ -11,15 +11,9 @@
 
 namespace plait {
 
-// What a program needs all ranks for at its start and end. Every rank calls the same functions in the same order; each
-// waits, making progress. Simple exchanges with one rank: for few ranks or few calls. Throw as
-// `Endpoint::progress_until`.
-
-/// On `root`, the bytes of every rank, in order of ranks; elsewhere nothing.
-std::vector<Bytes> gather(comm::Endpoint& endpoint, Rank root, std::span<const std::byte> mine);
-
-/// The bytes of `root`, on every rank.
-Bytes broadcast(comm::Endpoint& endpoint, Rank root, std::span<const std::byte> on_root);
+// Blocking collectives for the start and the end of a program. Every rank calls the same functions in the same order;
+// each call makes progress while it waits. One rank exchanges messages with each other one: for few ranks or few calls.
+// Throw as `Endpoint::progress_until`.
 
 /// The bytes of every rank, on every rank, in order of ranks.
 std::vector<Bytes> all_gather(comm::Endpoint& endpoint, std::span<const std::byte> mine);
@@ -35,7 +29,7 @@ std::vector<T> all_gather_values(comm::Endpoint& endpoint, const T& mine) {
   return all;
 }
 
-/// Returns when every rank has called it.
+/// Returns after every rank has called it.
 void barrier(comm::Endpoint& endpoint);
 
 }  // namespace plait

@@ -4,8 +4,10 @@
 #ifdef PLAIT_WITH_MPI
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,13 +28,8 @@
 namespace plait {
 namespace {
 
+using net::detail::check_mpi;
 using DriverPointer = std::unique_ptr<net::Driver>;
-
-void require(int code, const char* call) {
-  if (code != MPI_SUCCESS) {
-    throw Error{ErrorCode::network, fmt::format("{} failed while the network was made", call)};
-  }
-}
 
 /// A communicator until the end of scope.
 class Ranks {
@@ -40,8 +37,6 @@ class Ranks {
   Ranks() = default;
   Ranks(const Ranks&) = delete;
   Ranks& operator=(const Ranks&) = delete;
-  Ranks(Ranks&&) = delete;
-  Ranks& operator=(Ranks&&) = delete;
   ~Ranks() {
     if (communicator_ != MPI_COMM_NULL) {
       MPI_Comm_free(&communicator_);
@@ -55,28 +50,28 @@ class Ranks {
 
 Rank rank_in(MPI_Comm communicator) {
   int rank = 0;
-  require(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
   return Rank{static_cast<std::uint32_t>(rank)};
 }
 
 std::uint32_t rank_count_of(MPI_Comm communicator) {
   int count = 0;
-  require(MPI_Comm_size(communicator, &count), "MPI_Comm_size");
+  check_mpi(MPI_Comm_size(communicator, &count), "MPI_Comm_size");
   return static_cast<std::uint32_t>(count);
 }
 
-/// Divides off the ranks of this host.
+/// Splits off the ranks of this host.
 void find_host(MPI_Comm communicator, const std::string& host, Ranks& ranks) {
   Ranks sharing;
-  require(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &sharing.get()),
-          "MPI_Comm_split_type");
+  check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &sharing.get()),
+            "MPI_Comm_split_type");
   const std::vector<Bytes> hosts = net::mpi_exchange(sharing.get())(std::as_bytes(std::span{host}));
   const auto first = std::ranges::find_if(
       hosts, [&](const Bytes& name) { return std::ranges::equal(name, std::as_bytes(std::span{host})); });
-  require(MPI_Comm_split(sharing.get(), static_cast<int>(first - hosts.begin()), 0, &ranks.get()), "MPI_Comm_split");
+  check_mpi(MPI_Comm_split(sharing.get(), static_cast<int>(first - hosts.begin()), 0, &ranks.get()), "MPI_Comm_split");
 }
 
-/// What the ranks of `host` are called in `communicator`.
+/// The ranks of `host` in `communicator`.
 std::vector<Rank> called_in(MPI_Comm communicator, MPI_Comm host) {
   const Rank self = rank_in(communicator);
   std::vector<Rank> called;
@@ -86,41 +81,31 @@ std::vector<Rank> called_in(MPI_Comm communicator, MPI_Comm host) {
   return called;
 }
 
-/// The first sentence that a rank brings; empty when there is none.
-std::string trouble_of_any(MPI_Comm communicator, const std::string& mine) {
-  for (const Bytes& sentence : net::mpi_exchange(communicator)(std::as_bytes(std::span{mine}))) {
-    if (!sentence.empty()) {
-      return {reinterpret_cast<const char*>(sentence.data()), sentence.size()};
-    }
-  }
-  return {};
-}
-
-/// Null on all ranks when one of them could not make it; then `trouble` says why.
+/// Null on all ranks if one of them failed; then `trouble` is the reason.
 DriverPointer try_shm(MPI_Comm communicator, MPI_Comm host, const net::ShmOptions& options, std::string& trouble) {
   DriverPointer driver;
-  try {
-    driver = std::make_unique<net::ShmDriver>(rank_in(host), rank_count_of(host), net::mpi_exchange(host), options);
-  } catch (const Error& error) {
-    trouble = error.what();
+  const std::optional<Error> error = net::first_error(net::mpi_exchange(communicator), [&] {
+    driver = net::make_shm_driver(rank_in(host), rank_count_of(host), net::mpi_exchange(host), options);
+  });
+  if (error) {
+    trouble = error->what();
+    return nullptr;
   }
-  trouble = trouble_of_any(communicator, trouble);
-  return trouble.empty() ? std::move(driver) : nullptr;
+  return driver;
 }
 
-/// Between hosts, bulk data goes in messages so short that an MPI sends them without asking the receiver first (Open
-/// MPI up to 64 KiB by TCP): what it asks is answered only when somebody looks. Many are under way, so that the link
-/// has work from one look to the next.
+/// Between hosts, bulk data travels in messages that MPI sends eagerly (Open MPI: up to 64 KiB over TCP), as a
+/// rendezvous advances only when the receiver polls. Many are in flight, so that the link stays busy between two polls.
 constexpr net::MpiOptions between_hosts{.bulk_chunk_bytes = std::size_t{60} * 1024, .bulk_chunks_in_flight = 16};
 
 DriverPointer make_mpi(MPI_Comm communicator, const NetworkOptions& options) {
   Ranks host;
   find_host(communicator, options.host, host);
   const bool is_one_host = rank_count_of(host.get()) == rank_count_of(communicator);
-  return std::make_unique<net::MpiDriver>(communicator, is_one_host ? net::MpiOptions{} : between_hosts);
+  return net::make_mpi_driver(communicator, is_one_host ? net::MpiOptions{} : between_hosts);
 }
 
-/// `near` for the ranks that it knows, and MPI for the others.
+/// Uses `near` for its ranks, and MPI for the others.
 DriverPointer combine(MPI_Comm communicator, DriverPointer near, std::vector<Rank> called) {
   std::vector<net::CombinedPart> parts(2);
   for (std::uint32_t rank = 0; rank < rank_count_of(communicator); ++rank) {
@@ -130,36 +115,36 @@ DriverPointer combine(MPI_Comm communicator, DriverPointer near, std::vector<Ran
     }
   }
   parts[0] = {std::move(near), called, called};
-  parts[1].driver = std::make_unique<net::MpiDriver>(communicator, between_hosts);
+  parts[1].driver = net::make_mpi_driver(communicator, between_hosts);
   const auto rank_count = static_cast<std::uint32_t>(parts[1].called.size());
   return std::make_unique<net::CombinedDriver>(rank_in(communicator), rank_count, std::move(parts));
 }
 
 DriverPointer make_ofi(MPI_Comm communicator, const NetworkOptions& options) {
 #ifdef PLAIT_WITH_OFI
-  return std::make_unique<net::OfiDriver>(rank_in(communicator),
-                                          rank_count_of(communicator),
-                                          net::mpi_exchange(communicator),
-                                          net::OfiOptions{.node = options.ofi_address});
+  return net::make_ofi_driver(rank_in(communicator),
+                              rank_count_of(communicator),
+                              net::mpi_exchange(communicator),
+                              net::OfiOptions{.node = options.ofi_address});
 #else
   static_cast<void>(communicator);
   static_cast<void>(options);
   throw Error{ErrorCode::bad_argument,
-              "the network is to be ofi, but plait was built without libfabric (Debian: libfabric-dev); `plait doctor` "
-              "tells what there is"};
+              "PLAIT_NETWORK is ofi, but plait was built without libfabric (Debian: libfabric-dev); `plait doctor` "
+              "lists what is available"};
 #endif
 }
 
-/// Shared memory where there is any, as `automatic` and `shm` have it.
+/// Shared memory where ranks share a host.
 DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options) {
   Ranks host;
   find_host(communicator, options.host, host);
   const std::uint32_t rank_count = rank_count_of(communicator);
   const std::uint32_t here_count = rank_count_of(host.get());
-  const bool is_forced = options.choice == NetworkChoice::shm;
+  const bool is_forced = options.network == "shm";
   if (is_forced && here_count < rank_count) {
     throw Error{ErrorCode::bad_argument,
-                fmt::format("the network is to be shm, but only {} of {} ranks are on this host; set "
+                fmt::format("PLAIT_NETWORK is shm, but only {} of {} ranks are on this host; set "
                             "PLAIT_NETWORK=automatic, which uses MPI for the others",
                             here_count,
                             rank_count)};
@@ -173,31 +158,42 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
       throw Error{ErrorCode::io, trouble};
     }
     if (rank_in(communicator) == Rank{0}) {
-      std::fprintf(stderr, "plait: all ranks use MPI, for there is no shared memory: %s\n", trouble.c_str());
+      std::fprintf(stderr, "plait: all ranks use MPI, as shared memory is not available: %s\n", trouble.c_str());
     }
     return make_mpi(communicator, options);
   }
   return here_count == rank_count ? std::move(near) : combine(communicator, std::move(near), shm.called);
 }
 
+constexpr std::array networks{
+    NetworkEntry{"automatic", "shared memory for ranks of the same host, MPI for the others", make_by_host},
+    NetworkEntry{"mpi", "MPI for all", make_mpi},
+    NetworkEntry{"shm", "shared memory for all, which must be on one host", make_by_host},
+    NetworkEntry{"ofi", "libfabric for all", make_ofi},
+};
+
 }  // namespace
 
-DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options) {
+std::span<const NetworkEntry> network_entries() noexcept {
+  return networks;
+}
+
+DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options, std::span<const NetworkEntry> table) {
   if (!net::detail::is_mpi_usable()) {
     throw Error{ErrorCode::network,
-                "MPI is not initialised, or finalised already; make the runtime after MPI_Init_thread, or keep an "
-                "MpiSession, and end it before MPI_Finalize"};
+                "MPI is not initialised, or already finalised; create the runtime after MPI_Init_thread, or with an "
+                "MpiSession, and destroy it before MPI_Finalize"};
   }
-  switch (options.choice) {
-    case NetworkChoice::mpi:
-      return make_mpi(communicator, options);
-    case NetworkChoice::ofi:
-      return make_ofi(communicator, options);
-    case NetworkChoice::automatic:
-    case NetworkChoice::shm:
-      return make_by_host(communicator, options);
+  const auto entry = std::ranges::find(table, options.network, &NetworkEntry::name);
+  if (entry == table.end()) {
+    std::string names;
+    for (const NetworkEntry& one : table) {
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+    }
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("PLAIT_NETWORK is '{}': choose one of {}", options.network, names)};
   }
-  throw Error{ErrorCode::bad_argument, "there is no such network"};
+  return entry->make(communicator, options);
 }
 
 }  // namespace plait

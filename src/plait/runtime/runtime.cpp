@@ -7,11 +7,10 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
-#include "plait/data/work.hpp"
+#include "plait/data/references/work.hpp"
 #include "plait/runtime/clock_sync.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/network.hpp"
-#include "plait/trace/meta.hpp"
 
 #ifdef PLAIT_WITH_MPI
 #include "plait/net/mpi/detail/call.hpp"
@@ -23,7 +22,7 @@ namespace {
 
 constexpr std::size_t unreceived_named_max = 10;
 
-/// A trace when a folder is given, else none.
+/// Records a trace if a folder is given.
 struct RecorderMaker {
   const Options& options;
   const net::Driver& driver;
@@ -65,7 +64,7 @@ WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& h
   WaitPolicy wait = options.messages.wait;
   const auto ranks_here = static_cast<std::uint32_t>(std::ranges::count(hosts, host_name()));
   if (is_oversubscribed(ranks_here, options.worker_count)) {
-    wait.spin = nanoseconds::zero();  // it would steal from those that work
+    wait.spin = nanoseconds::zero();  // spinning would take cores from working threads
   }
   return wait;
 }
@@ -98,7 +97,7 @@ namespace {
 
 Options allowed_by_mpi(Options options) {
   int level = MPI_THREAD_SINGLE;
-  if (net::detail::is_mpi_usable()) {  // else make_network says so
+  if (net::detail::is_mpi_usable()) {  // else make_network throws
     MPI_Query_thread(&level);
   }
   if (level < MPI_THREAD_SERIALIZED) {
@@ -120,7 +119,7 @@ Runtime::~Runtime() {
   try {
     end();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "plait: rank %u: the run did not end in good order: %s\n", self().value(), error.what());
+    std::fprintf(stderr, "plait: rank %u: the runtime did not shut down cleanly: %s\n", self().value(), error.what());
   }
 }
 
@@ -150,7 +149,7 @@ void Runtime::end() {
     std::fprintf(
         stderr, "plait: rank %u: ... and %zu more\n", self().value(), unreceived.size() - unreceived_named_max);
   }
-  barrier(endpoint_);  // nobody closes the network while another still talks
+  barrier(endpoint_);  // no rank closes the network while another one sends
   endpoint_.drain();
 }
 

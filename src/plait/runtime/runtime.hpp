@@ -26,30 +26,27 @@ class Work;
 
 namespace plait {
 
-/// One rank of a parallel program: its network, its workers, its trace. The only place that puts the parts together.
+/// One rank of a parallel program: its driver, endpoint, workers and trace.
 ///
-/// Every rank makes one, over the same ranks; several in one process work. Making and ending one are collective. All is
-/// passed on explicitly: there is no global runtime. Threads: the one that made it, but for `messages()`, which any may
-/// use.
+/// Every rank creates one, over the same ranks; a process may have several. Construction and destruction are
+/// collective. Programs pass it explicitly: there is no global runtime. Threads: only the creating one; any thread may
+/// use `messages()`.
 class Runtime {
  public:
-  /// Takes the network as it is given: `loopback` and `sim` for tests, or any other.
+  /// Uses the given driver: `loopback` and `sim` for tests, or any other.
   ///
-  /// Throws: `Error` with `bad_argument` or `bad_input` for options that make no sense, `io` when the trace cannot be
-  /// written.
+  /// Throws: `Error` with `bad_argument` or `bad_input` for invalid options, `io` if the trace cannot be written.
   Runtime(std::unique_ptr<net::Driver> driver, const Options& options);
 #ifdef PLAIT_WITH_MPI
-  /// Over the ranks of `communicator`, which is borrowed: MPI must be initialised, with at least MPI_THREAD_FUNNELED
-  /// for one worker and MPI_THREAD_SERIALIZED for more or for progress in the background, and must not be finalised
-  /// before this runtime has ended.
+  /// Uses the ranks of `communicator`, which is borrowed. MPI must be initialised before and finalised after this
+  /// runtime: with at least MPI_THREAD_FUNNELED for one worker, MPI_THREAD_SERIALIZED for more workers or for progress
+  /// in the background.
   explicit Runtime(MPI_Comm communicator, const Options& options = Options::from_environment());
 #endif
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
-  Runtime(Runtime&&) = delete;
-  Runtime& operator=(Runtime&&) = delete;
-  /// Waits until all that was sent has left and all ranks have come here, then closes the network; at once when the run
-  /// has failed or an exception is on its way. Names on stderr the messages that nobody received.
+  /// Waits until all sends are flushed and all ranks have arrived, then closes the network. Does not wait if the run
+  /// has failed or an exception is being handled. Writes the messages that were never received to stderr.
   ~Runtime();
 
   [[nodiscard]] Rank self() const noexcept { return endpoint_.self(); }
@@ -64,8 +61,8 @@ class Runtime {
   void run(task::Graph& graph, std::span<const task::Task> active) { scheduler_.run(graph, active); }
   void run(task::Graph& graph) { scheduler_.run(graph); }
 
-  /// This runtime's own work on references, made when it is first asked for; its `wait` is to be called before other
-  /// runs, and before the end. What follows calls it, where `data/work.hpp` is included.
+  /// The deferred tasks of this runtime, created by the first call. Call its `wait` before the end of the runtime.
+  /// `work` and `ref` forward to it; they need `data/references/work.hpp`.
   [[nodiscard]] data::Work& works();
   template <class Works = data::Work, class... Arguments>
   auto work(Arguments&&... arguments) {
