@@ -9,7 +9,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait::data {
+namespace plait::data::accessor_test {
 namespace {
 
 struct Patch {
@@ -25,7 +25,7 @@ struct FieldsOnly {
   }
 };
 
-/// Says 8 bytes, whatever it writes.
+/// Returns 8 bytes as the size, whatever it writes.
 template <int written>
 struct Liar {
   static std::size_t size(const Patch& /*patch*/) { return 8; }
@@ -62,7 +62,7 @@ TEST(Accessor, refuses_a_pack_that_writes_other_than_its_size_said) {
   };
   for (const std::string& sentence : {sentence_of([&] { return pack_with<Liar<12>>(patch); }),
                                       sentence_of([&] { return pack_with<Liar<3>>(patch); })}) {
-    EXPECT_NE(sentence.find("size said 8 bytes"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("size returned 8 bytes"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("Patch"), std::string::npos) << sentence;
     EXPECT_NE(sentence.find("Liar"), std::string::npos) << sentence;
   }
@@ -76,4 +76,4 @@ TEST(Accessor, refuses_bytes_that_do_not_fit_the_receiver) {
 }
 
 }  // namespace
-}  // namespace plait::data
+}  // namespace plait::data::accessor_test

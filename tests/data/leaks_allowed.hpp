@@ -20,8 +20,6 @@ class LeaksAllowed {
 #endif
   LeaksAllowed(const LeaksAllowed&) = delete;
   LeaksAllowed& operator=(const LeaksAllowed&) = delete;
-  LeaksAllowed(LeaksAllowed&&) = delete;
-  LeaksAllowed& operator=(LeaksAllowed&&) = delete;
 };
 
 }  // namespace plait::data::test

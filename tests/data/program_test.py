@@ -37,7 +37,7 @@ class Program(ProgramCase):
     def test_a_table_has_a_line_for_each_balancer(self) -> None:
         files = write_run(self.folder)
         names = [line.split()[0] for line in self.good("--list", ranks=0).splitlines()]
-        self.assertLessEqual({"greedy", "diffusion", "curve", "bisection", "two_level"}, set(names))
+        self.assertLessEqual({"greedy", "refine", "bisection", "two_level", "hypercube"}, set(names))
         text = self.good(*files, "--json", self.folder / "all.json", ranks=0)
         self.assertIn("phase 3 of 2 to 3: 64 objects on 4 ranks", text)
         results = json.loads((self.folder / "all.json").read_text())
@@ -52,11 +52,11 @@ class Program(ProgramCase):
 
     def test_the_placement_that_is_written_is_the_one_of_the_table(self) -> None:
         files = write_run(self.folder)
-        first = self.good(*files, "--balancer", "curve", "--output", self.folder / "new" / "stats", ranks=0)
-        self.assertIn("wrote the placement of curve", first)
+        first = self.good(*files, "--balancer", "refine", "--output", self.folder / "new" / "stats", ranks=0)
+        self.assertIn("wrote the placement of refine", first)
         again = self.good(*sorted((self.folder / "new").iterdir()), "--balancer", "greedy", ranks=0)
         number = r" +(\d\.\d+) "
-        then = re.search("curve" + number, first)
+        then = re.search("refine" + number, first)
         now = re.search("as it is" + number, again)
         self.assertEqual(then[1], now[1])
 
@@ -72,15 +72,13 @@ class Program(ProgramCase):
 
     def test_trouble_is_told_with_the_file(self) -> None:
         files = write_run(self.folder)
-        self.refused("the file of rank 2 is missing", files[0], files[1], files[3], ranks=0)
-        self.refused("phase 9 is missing; 2 phases from 2 to 3", *files, "--phase", 9, ranks=0)
-        self.refused(
-            "there is no balancer best; there are greedy, gossip, diffusion", *files, "--balancer", "best", ranks=0
-        )
-        self.refused("iterations", *files, "--balancer", "diffusion:iterations=-1", ranks=0)
+        self.refused("the file of rank 2 is missing", files[0], files[1], files[3])
+        self.refused("phase 9 is missing; 2 phases from 2 to 3", *files, "--phase", 9)
+        self.refused("there is no balancer best; choose one of greedy, refine", *files, "--balancer", "best")
+        self.refused("sweeps", *files, "--balancer", "hypercube:sweeps=-1")
         files[1].write_text(files[1].read_text()[:200])
-        self.refused("stats.1.json: the file ends too early", *files, ranks=0)
-        self.refused("there are no files", ranks=0)
+        self.refused("stats.1.json: the file ends too early", *files)
+        self.refused("there are no files")
 
     def test_a_recorded_run_is_balanced_by_all(self) -> None:
         files = sorted((pathlib.Path(__file__).parent / "recorded" / "plate").iterdir())
@@ -113,7 +111,7 @@ class Program(ProgramCase):
         for text in ("", "[1, 2", "[1, 2]", "{}", '{"type": "LBDatafile"}', '{"type": "other", "phases": []}'):
             with self.subTest(text):
                 files[2].write_text(text)
-                self.refused("stats.2.json", *files, ranks=0)
+                self.refused("stats.2.json", *files)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
 
-namespace plait::data {
+namespace plait::data::serialize_test {
 namespace {
 
 enum class Colour : std::uint8_t { red, green };
@@ -85,7 +85,7 @@ struct Named : Placed {
   }
 };
 
-/// Trivially copyable, but it says itself what travels.
+/// Trivially copyable, but it defines itself what travels.
 struct Half {
   int sent = 0;
   int kept = 0;
@@ -226,4 +226,4 @@ TEST(Serialize, survives_any_bytes) {
 }
 
 }  // namespace
-}  // namespace plait::data
+}  // namespace plait::data::serialize_test

@@ -36,7 +36,7 @@ namespace detail {
 }
 
 /// What `A` takes out of `value`. Throws: `Error` with `bad_argument` when `A::pack` writes more or fewer bytes than
-/// `A::size` said, naming both; what is too much is not written anywhere.
+/// `A::size` returned, naming both; bytes beyond that size are not written.
 template <class A, class T>
   requires Accessor<A, T>
 [[nodiscard]] Bytes pack_with(const T& value) {

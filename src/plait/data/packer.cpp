@@ -53,7 +53,7 @@ std::uint64_t Unpacker::length(std::size_t element_bytes) {
 bool Unpacker::boolean() {
   const auto value = static_cast<unsigned>(take(1).front());
   if (value > 1) {
-    throw Error{ErrorCode::bad_input, fmt::format("{} stands where only yes (1) or no (0) can", value)};
+    throw Error{ErrorCode::bad_input, fmt::format("{} is no bool, which is 0 or 1", value)};
   }
   return value == 1;
 }

@@ -8,6 +8,7 @@
 #include <cereal/types/set.hpp>
 #include <cereal/types/string.hpp>
 #include <cereal/types/utility.hpp>
+#include <cereal/types/variant.hpp>
 #include <cereal/types/vector.hpp>
 #include <concepts>
 #include <cstddef>
@@ -75,7 +76,7 @@ class Packer : public cereal::OutputArchive<Packer> {
   std::size_t count_ = 0;
 };
 
-/// Reads what a `Packer` has written, in the same order. Nothing that the bytes say is believed: all lengths are
+/// Reads what a `Packer` has written, in the same order. The bytes are not trusted: all lengths are
 /// compared with what is there. Threads: one at a time.
 class Unpacker : public cereal::InputArchive<Unpacker> {
  public:
@@ -99,11 +100,11 @@ class Unpacker : public cereal::InputArchive<Unpacker> {
 
   /// Fills `memory`. Throws: as above.
   void bytes(std::span<std::byte> memory);
-  /// The next `count` bytes, where they stand. Throws: as above.
+  /// The next `count` bytes, in place. Throws: as above.
   [[nodiscard]] std::span<const std::byte> take(std::size_t count);
   [[nodiscard]] std::size_t left() const noexcept { return left_.size(); }
 
-  /// The number of elements of a container, each of which has left at least `element_bytes`. Throws: as above.
+  /// The number of elements of a container, each of which takes at least `element_bytes`. Throws: as above.
   [[nodiscard]] std::uint64_t length(std::size_t element_bytes);
 
  private:

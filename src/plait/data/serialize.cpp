@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/data/serialize.hpp"
 
-#include <exception>
-#include <string>
-
 #include <fmt/core.h>
 
 #include "plait/base/error.hpp"

@@ -13,7 +13,7 @@
 namespace plait::data {
 
 /// What can travel: trivially copyable types without pointers, standard containers of what can travel, and classes with
-/// a `serialize` function as cereal knows them. [How to write one](../../../docs/references.md#what-can-travel).
+/// a `serialize` function as cereal knows them. [How to write one](../../../docs/how-to/references.md#what-can-travel).
 ///
 /// Containers that `packer.hpp` does not include need their <cereal/types/...> header. What a class keeps behind raw
 /// pointers is its own matter; a trivially copyable class is copied as memory unless it has a member function
@@ -23,7 +23,7 @@ concept Serializable = detail::is_packable<T>();
 
 namespace detail {
 
-/// Calls `act(argument)`; what it throws becomes an `Error` that names the type and says what to do.
+/// Calls `act(argument)`; what it throws becomes an `Error` that names the type and what to do.
 void unpack_or_explain(void (*act)(void*, Unpacker&),
                        void* value,
                        std::span<const std::byte> from,

@@ -17,7 +17,7 @@
 #include "plait/data/balance/detail/load_order.hpp"
 #include "plait/data/balance/objective.hpp"
 
-namespace plait::data::balance {
+namespace plait::data::balance::balancers_test {
 namespace {
 
 /// Objects of loads up to 1 on random ranks, at places of a square.
@@ -216,8 +216,8 @@ Miss miss_of(const std::string& name) {
 }
 
 TEST(Optimum, is_missed_by_little) {
-  for (const auto& [name, most] : std::vector<std::pair<std::string, double>>{
-           {"greedy", 0.04}, {"refine", 0.001}, {"differencing", 0.02}, {"hypercube", 0.01}, {"pairwise", 0.01}}) {
+  for (const auto& [name, most] :
+       std::vector<std::pair<std::string, double>>{{"greedy", 0.04}, {"refine", 0.001}, {"hypercube", 0.01}}) {
     EXPECT_LT(miss_of(name).mean, most) << name;
   }
   EXPECT_LE(miss_of("refine").worst, 1e-3 + 1e-9) << "its tolerance: it tries all placements";
@@ -230,10 +230,10 @@ TEST(Few, objects_move_where_little_is_wrong) {
     problem.objects[i].rank = even[i];
     problem.objects[i].load *= even[i].value() % 4 == 0 ? 1.05 : 1;  // a quarter of the ranks has 4 % too much
   }
-  for (const auto& [name, moved_max] : std::vector<std::pair<std::string, std::uint64_t>>{
-           {"refine", 24}, {"two_level", 24}, {"hypercube", 24}, {"pairwise", 80}, {"diffusion", 160}}) {
+  for (const auto& [name, moved_max] :
+       std::vector<std::pair<std::string, std::uint64_t>>{{"refine", 24}, {"two_level", 24}, {"hypercube", 24}}) {
     const Score after = score(problem, make_balancer(name)->decide(problem).placement);
-    EXPECT_LT(after.imbalance(), name == "diffusion" ? 0.02 : 0.003) << name;
+    EXPECT_LT(after.imbalance(), 0.003) << name;
     EXPECT_LE(after.objects_moved, moved_max) << name;
     EXPECT_GT(after.objects_moved, 0U) << name;
   }
@@ -295,6 +295,31 @@ TEST(Balancers, are_found_by_name_and_say_what_there_is) {
   EXPECT_NE(sentence_of([] { (void)make_balancer("greedy:fast"); }).find("option=value"), std::string::npos);
 }
 
+/// A balancer of this test: moves everything to one rank.
+class AllOnOne final : public Balancer {
+ public:
+  explicit AllOnOne(Settings& settings) : rank_{settings.count("rank", 0)} {}
+  [[nodiscard]] std::string name() const override { return "all_on_one"; }
+  [[nodiscard]] Decision decide(const Problem& problem) const override {
+    return {.placement = Placement(problem.objects.size(), Rank{rank_})};
+  }
+
+ private:
+  std::uint32_t rank_;
+};
+
+TEST(Balancers, are_a_table_that_takes_a_new_line) {
+  std::vector<BalancerEntry> table{balancer_entries().begin(), balancer_entries().end()};
+  table.push_back({"all_on_one", "everything on one rank", [](Settings& settings) -> std::unique_ptr<Balancer> {
+                     return std::make_unique<AllOnOne>(settings);
+                   }});
+  const Problem problem = some_objects(5, 3, 1);
+  EXPECT_EQ(make_balancer("all_on_one:rank=2", table)->decide(problem).placement, Placement(5, Rank{2}));
+  EXPECT_EQ(make_balancer("greedy", table)->name(), "greedy");
+  EXPECT_NE(sentence_of([&] { (void)make_balancer("all_on_one:size=2", table); }).find("size"), std::string::npos);
+  EXPECT_NE(sentence_of([&] { (void)make_balancer("none", table); }).find("all_on_one"), std::string::npos);
+}
+
 TEST(Settings, give_what_was_written_or_say_why_not) {
   Settings settings{"some", "tolerance=0.25,rounds=4,order=lightest"};
   EXPECT_DOUBLE_EQ(settings.number("tolerance", 1), 0.25);
@@ -312,4 +337,4 @@ TEST(Settings, give_what_was_written_or_say_why_not) {
 }
 
 }  // namespace
-}  // namespace plait::data::balance
+}  // namespace plait::data::balance::balancers_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Problems whose objects are the cells of a grid, for balancers that look at places and neighbours.
+// Problems whose objects are the cells of a grid, for balancers that use positions and neighbours.
 #pragma once
 
 #include <cmath>

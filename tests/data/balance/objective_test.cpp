@@ -11,7 +11,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait::data::balance {
+namespace plait::data::balance::objective_test {
 namespace {
 
 /// Objects of these loads, 10 bytes each, all on rank 0.
@@ -93,4 +93,4 @@ TEST(Objective, refuses_what_makes_no_sense) {
 }
 
 }  // namespace
-}  // namespace plait::data::balance
+}  // namespace plait::data::balance::objective_test

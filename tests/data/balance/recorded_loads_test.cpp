@@ -11,10 +11,9 @@
 
 #include "plait/base/error.hpp"
 #include "plait/data/balance/objective.hpp"
+#include "plait/testing/temporary_folder.hpp"
 
-#include "trace/temporary_folder.hpp"
-
-namespace plait::data::balance {
+namespace plait::data::balance::recorded_loads_test {
 namespace {
 
 using nlohmann::json;
@@ -56,7 +55,7 @@ Paths write_run(const std::filesystem::path& prefix) {
 }
 
 TEST(StatisticsFile, has_the_form_that_vt_documents) {
-  const test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const Paths paths = write_run(folder.path() / "run" / "stats");
   EXPECT_EQ(paths[1].filename(), "stats.1.json");
   const json file = load(paths[1]);
@@ -92,7 +91,7 @@ TEST(StatisticsFile, has_the_form_that_vt_documents) {
 }
 
 TEST(StatisticsFile, of_a_run_that_ended_early_has_another_name) {
-  const test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   StatisticsFile file{folder.path() / "s", {.rank = Rank{0}}};
   file.write({.id = 5});
   EXPECT_FALSE(std::filesystem::exists(file.path()));
@@ -104,7 +103,7 @@ TEST(StatisticsFile, of_a_run_that_ended_early_has_another_name) {
 }
 
 TEST(RecordedLoads, reads_what_was_written) {
-  const test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const Paths paths = write_run(folder.path() / "stats");
   const RecordedLoads recorded{Paths{paths[1], paths[0]}};
   EXPECT_EQ(recorded.rank_count(), 2U);
@@ -124,7 +123,7 @@ TEST(RecordedLoads, reads_what_was_written) {
 }
 
 TEST(RecordedLoads, writes_another_placement_that_reads_back) {
-  const test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const RecordedLoads recorded{write_run(folder.path() / "stats")};
   const Placement placement{Rank{1}, Rank{1}, Rank{0}};
   const RecordedLoads again{write_placement(recorded, 3, placement, folder.path() / "out" / "moved")};
@@ -138,7 +137,7 @@ TEST(RecordedLoads, writes_another_placement_that_reads_back) {
 }
 
 TEST(RecordedLoads, knows_the_forms_that_vt_writes) {
-  const test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const auto path = folder.path() / "data.0.json";
   store(path, R"({"metadata": {"type": "LBDatafile", "rank": 0, "phases": {"count": 5,
       "skipped": {"list": [], "range": []}, "identical_to_previous": {"list": [1], "range": [[3, 4]]}}},
@@ -157,7 +156,7 @@ TEST(RecordedLoads, knows_the_forms_that_vt_writes) {
 }
 
 TEST(RecordedLoads, says_what_is_wrong_and_in_which_file) {
-  const test::TemporaryFolder folder;
+  const plait::test::TemporaryFolder folder;
   const Paths paths = write_run(folder.path() / "stats");
   const std::string good = load(paths[1]).dump();
   const auto changed = [&](const std::function<void(json&)>& change) {
@@ -206,4 +205,4 @@ TEST(RecordedLoads, says_what_is_wrong_and_in_which_file) {
 }
 
 }  // namespace
-}  // namespace plait::data::balance
+}  // namespace plait::data::balance::recorded_loads_test

@@ -8,7 +8,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace plait::data::balance {
+namespace plait::data::balance::trigger_test {
 namespace {
 
 TEST(Trigger, goes_on_when_nothing_is_known_of_the_cost) {
@@ -63,4 +63,4 @@ TEST(Trigger, says_why_nothing_is_done) {
 }
 
 }  // namespace
-}  // namespace plait::data::balance
+}  // namespace plait::data::balance::trigger_test

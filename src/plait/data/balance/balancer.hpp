@@ -25,8 +25,6 @@ class Balancer {
   Balancer() = default;
   Balancer(const Balancer&) = delete;
   Balancer& operator=(const Balancer&) = delete;
-  Balancer(Balancer&&) = delete;
-  Balancer& operator=(Balancer&&) = delete;
   virtual ~Balancer() = default;
 
   /// With its options, as it is named in tables.

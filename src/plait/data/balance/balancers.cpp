@@ -8,16 +8,11 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/balance/bisection.hpp"
-#include "plait/data/balance/curve.hpp"
-#include "plait/data/balance/differencing.hpp"
-#include "plait/data/balance/diffusion.hpp"
-#include "plait/data/balance/gossip.hpp"
-#include "plait/data/balance/greedy.hpp"
-#include "plait/data/balance/hypercube.hpp"
-#include "plait/data/balance/pairwise.hpp"
-#include "plait/data/balance/refine.hpp"
-#include "plait/data/balance/two_level.hpp"
+#include "plait/data/balance/balancers/bisection.hpp"
+#include "plait/data/balance/balancers/greedy.hpp"
+#include "plait/data/balance/balancers/hypercube.hpp"
+#include "plait/data/balance/balancers/refine.hpp"
+#include "plait/data/balance/balancers/two_level.hpp"
 
 namespace plait::data::balance {
 namespace {
@@ -28,17 +23,12 @@ std::unique_ptr<Balancer> make(Settings& settings) {
 }
 
 constexpr std::array table{
-    BalancerEntry{"greedy", "the heaviest object first, each to the rank with least", make<Greedy>},
-    BalancerEntry{"gossip", "who has too much gives to some it has heard of, at random (TemperedLB)", make<Gossip>},
-    BalancerEntry{"diffusion", "load flows to neighbours, and objects with it", make<Diffusion>},
-    BalancerEntry{"curve", "a Hilbert curve through the objects, cut into even stretches", make<Curve>},
-    BalancerEntry{"bisection", "space cut in two again and again", make<Bisection>},
+    BalancerEntry{"greedy", "the heaviest object first, each to the least loaded rank", make<Greedy>},
+    BalancerEntry{"refine", "greedy, then the most loaded rank exchanges objects with others", make<Refine>},
+    BalancerEntry{"bisection", "recursive coordinate bisection", make<Bisection>},
     BalancerEntry{"two_level", "nodes first, then the ranks of each", make<TwoLevel>},
-    BalancerEntry{"refine", "greedy, then the rank with most shares with one that has least", make<Refine>},
-    BalancerEntry{"differencing", "Karmarkar and Karp: what is most uneven evens each other out", make<Differencing>},
-    BalancerEntry{"pairwise", "ranks sorted by load: the first shares with the last", make<Pairwise>},
     BalancerEntry{
-        "hypercube", "groups of ranks whose numbers differ in few bits share, bits after bits", make<Hypercube>},
+        "hypercube", "groups of ranks share their objects, one dimension after another; distributed", make<Hypercube>},
 };
 
 }  // namespace
@@ -47,15 +37,15 @@ std::span<const BalancerEntry> balancer_entries() noexcept {
   return table;
 }
 
-std::unique_ptr<Balancer> make_balancer(std::string_view text) {
+std::unique_ptr<Balancer> make_balancer(std::string_view text, std::span<const BalancerEntry> table) {
   const std::string_view name = text.substr(0, text.find(':'));
-  const auto* const entry = std::ranges::find(table, name, &BalancerEntry::name);
+  const auto entry = std::ranges::find(table, name, &BalancerEntry::name);
   if (entry == table.end()) {
     std::string names;
     for (const BalancerEntry& one : table) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
     }
-    throw Error{ErrorCode::bad_argument, fmt::format("there is no balancer {}; there are {}", name, names)};
+    throw Error{ErrorCode::bad_argument, fmt::format("there is no balancer {}; choose one of {}", name, names)};
   }
   Settings settings{name, text.substr(std::min(name.size() + 1, text.size()))};
   std::unique_ptr<Balancer> balancer = entry->make(settings);

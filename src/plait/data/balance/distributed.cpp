@@ -14,6 +14,7 @@
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/detail/tree.hpp"
 #include "plait/data/balance/objective.hpp"
+#include "plait/data/serialize.hpp"
 
 namespace plait::data::balance {
 namespace {
@@ -126,27 +127,17 @@ Decision DistributedBalancer::decide(const Problem& problem) const {
 
 namespace {
 
-/// What goes before a rank's objects and edges.
-struct Head {
-  std::uint64_t objects;
-  std::uint64_t edges;
-  double background;
+/// What rank 0 gets of a rank's problem.
+struct RankInput {
+  std::vector<Object> objects;
+  std::vector<LocalEdge> edges;
+  double background = 0;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(objects, edges, background);
+  }
 };
-
-template <class T>
-void append(Bytes& bytes, std::span<const T> values) {
-  const std::span<const std::byte> raw = std::as_bytes(values);
-  bytes.insert(bytes.end(), raw.begin(), raw.end());
-}
-
-Bytes packed(const LocalProblem& problem) {
-  const Head head{problem.objects.size(), problem.edges.size(), problem.background};
-  Bytes bytes;
-  append(bytes, std::span{&head, 1});
-  append(bytes, std::span{problem.objects});
-  append(bytes, std::span{problem.edges});
-  return bytes;
-}
 
 /// Puts the problem together again; notes the numbers that a rank's objects have in it.
 class Joining {
@@ -154,7 +145,7 @@ class Joining {
   explicit Joining(const std::vector<Bytes>& parts) : ranks_(parts.size()) {
     problem.rank_count = static_cast<std::uint32_t>(parts.size());
     for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      unpack(rank, parts[rank]);
+      add(rank, unpack_as<RankInput>(parts[rank]));
     }
     sort();
     join_edges();
@@ -182,15 +173,10 @@ class Joining {
     std::vector<LocalEdge> edges;
   };
 
-  void unpack(std::size_t rank, std::span<const std::byte> bytes) {
-    const Head head = values_of<Head>(bytes.first(sizeof(Head))).front();
-    bytes = bytes.subspan(sizeof(Head));
-    ranks_[rank] = {.first = problem.objects.size(), .count = head.objects};
-    for (Object& object : values_of<Object>(bytes.first(head.objects * sizeof(Object)))) {
-      problem.objects.push_back(object);
-    }
-    ranks_[rank].edges = values_of<LocalEdge>(bytes.subspan(head.objects * sizeof(Object)));
-    problem.background.push_back(head.background);
+  void add(std::size_t rank, RankInput input) {
+    ranks_[rank] = {.first = problem.objects.size(), .count = input.objects.size(), .edges = std::move(input.edges)};
+    problem.objects.insert(problem.objects.end(), input.objects.begin(), input.objects.end());
+    problem.background.push_back(input.background);
   }
 
   void sort() {
@@ -231,7 +217,9 @@ class Joining {
 }  // namespace
 
 Steps<Placement> Gathered::part(Rounds& rounds, LocalProblem problem) const {
-  const std::vector<Bytes> parts = co_await detail::gather(rounds, packed(problem));
+  // A temporary aggregate in a co_await is destroyed twice by GCC 12.
+  Bytes mine = pack(RankInput{std::move(problem.objects), std::move(problem.edges), problem.background});
+  const std::vector<Bytes> parts = co_await detail::gather(rounds, std::move(mine));
   std::vector<Bytes> places;
   if (rounds.self() == Rank{0}) {
     Joining whole{parts};
@@ -252,7 +240,7 @@ Tag tag_of(std::uint64_t sequence, std::uint32_t round, bool is_confirmation) {
   return Tag{sequence << 32U | std::uint64_t{round} << 1U | (is_confirmation ? 1U : 0U)};
 }
 
-/// As the balancer of the whole would say it.
+/// With the errors of a balancer of the whole.
 void check_own(const LocalProblem& problem, const comm::Group& group) {
   Problem own{.rank_count = static_cast<std::uint32_t>(group.size()), .objects = problem.objects};
   own.background.assign(own.rank_count, 0);

@@ -5,7 +5,6 @@
 #include <deque>
 #include <limits>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "plait/comm/collectives/group.hpp"
@@ -65,13 +64,13 @@ class Gathered final : public DistributedBalancer {
 /// One rank's part, carried out over the network. Collective over the group: all ranks make one with the same balancer
 /// and the same `sequence`, and call `advance` until it answers true. A balancer that is not distributed is `Gathered`.
 ///
-/// Borrows the balancer and the group until it is done. In rounds in which nobody knows how many messages come, each
-/// message is confirmed and a barrier tells that all are: Hoefler, Siebert and Lumsdaine, "Scalable communication
+/// Borrows the balancer and the group until it is done. In rounds in which no rank knows how many messages come, each
+/// message is confirmed and a barrier ends the round: Hoefler, Siebert and Lumsdaine, "Scalable communication
 /// protocols for dynamic sparse data exchange", 2010. Threads: one at a time.
 class RemotePart {
  public:
   /// `sequence`: another one for each decision on this group. Throws: `Error` with `bad_argument` when loads make no
-  /// sense; all ranks are told, and throw too.
+  /// sense; all ranks throw then.
   RemotePart(const Balancer& balancer, const comm::Group& group, LocalProblem problem, std::uint32_t sequence);
 
   /// Does what can be done without waiting; true when this rank's part is done. Makes no progress on the network.
@@ -106,7 +105,7 @@ class RemotePart {
   std::vector<Mail> leaving_;
   std::vector<comm::Request> sends_;
   std::deque<Incoming> incoming_;  ///< Memory of receives under way must stay where it is.
-  std::size_t confirmed_ = 0;      ///< Of the incoming: told to the sender.
+  std::size_t confirmed_ = 0;      ///< Of the incoming: confirmed to the sender.
   std::vector<comm::Request> confirmations_;
   comm::Request barrier_;
   bool is_in_barrier_ = false;

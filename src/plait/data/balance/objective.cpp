@@ -71,7 +71,7 @@ void check(const Problem& problem) {
     }
     if (!std::ranges::all_of(object.position, [](double x) { return std::isfinite(x); })) {
       throw Error{ErrorCode::bad_argument,
-                  fmt::format("the position of object {} is no point: balancing cuts space where objects are",
+                  fmt::format("the position of object {} is no point: balancing divides space by positions",
                               object.id.value())};
     }
   }

@@ -19,7 +19,7 @@ struct Score {
   std::uint64_t objects_moved = 0;
   double bytes_moved = 0;
 
-  /// Most over mean, less 1: 0 is perfect, also when nobody has any load.
+  /// Imbalance, max/mean - 1: 0 is perfect, also when no rank has any load.
   [[nodiscard]] double imbalance() const noexcept { return load_mean > 0 ? load_max / load_mean - 1.0 : 0.0; }
 };
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "plait/comm/address.hpp"
+#include "plait/data/balance/load_model.hpp"
 #include "plait/data/balance/problem.hpp"
 #include "plait/data/balance/trigger.hpp"
-#include "plait/data/element.hpp"
-#include "plait/data/load_model.hpp"
+#include "plait/data/collections/element.hpp"
 
 namespace plait::data::balance {
 
@@ -31,8 +31,6 @@ struct RebalanceOptions {
   std::function<double(ElementId)> bytes;
   /// Where load statistics are written for vt's tools and `plait balance`: PREFIX.RANK.json; empty: nowhere.
   std::filesystem::path statistics;
-  /// Below which messages go; another one for each collection that is balanced at the same time.
-  comm::CommId comm{0x7fff'ba1a};
 };
 
 /// What became of a balancing; the same on all ranks.

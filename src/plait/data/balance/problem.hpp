@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "plait/base/id.hpp"
-#include "plait/data/element.hpp"
+#include "plait/data/collections/element.hpp"
 
 namespace plait::data::balance {
 
@@ -35,7 +35,7 @@ struct Weights {
   double moved = 0;  ///< A byte of an object that moves, spread over the phases until the next balancing.
 };
 
-/// All that a balancer may look at.
+/// The whole input of a balancer.
 struct Problem {
   std::uint32_t rank_count = 1;
   std::vector<Object> objects;              ///< In order of id.

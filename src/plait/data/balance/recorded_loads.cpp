@@ -2,7 +2,6 @@
 #include "plait/data/balance/recorded_loads.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -21,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads the parts of one file; what is wrong is said with the file's name and the place in it.
+/// Reads the parts of one file; errors name the file and the place in it.
 class Reader {
  public:
   explicit Reader(std::string file) : file_{std::move(file)} {}

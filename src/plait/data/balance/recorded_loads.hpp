@@ -37,7 +37,7 @@ class RecordedLoads {
   struct OfRank {
     StatisticsRank about;
     std::string file;
-    std::vector<StatisticsPhase> phases;  ///< Rising; those that were like the one before stand there again.
+    std::vector<StatisticsPhase> phases;  ///< Rising; those that were like the one before are repeated.
   };
   static OfRank read(const std::filesystem::path& file);
 

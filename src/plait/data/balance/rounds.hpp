@@ -85,7 +85,7 @@ class [[nodiscard]] Steps {
     }
   }
 
-  /// Runs the first part, up to the first exchange. For whoever runs parts; others await.
+  /// Runs the first part, up to the first exchange. For the code that runs parts; others await.
   void start() { handle_.resume(); }
   [[nodiscard]] bool is_done() const { return handle_.done(); }
   /// Throws what ended it, if anything has.
@@ -146,7 +146,7 @@ class Rounds {
     return Awaiter{*this};
   }
 
-  // --- for whoever runs the parts ---
+  // --- for the code that runs the parts ---
   [[nodiscard]] std::vector<Mail>& outbox() noexcept { return outbox_; }
   [[nodiscard]] std::optional<std::uint32_t> expected() const noexcept { return expected_; }
   /// Goes on with what has come, up to the next exchange or the end.

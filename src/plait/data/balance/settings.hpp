@@ -9,9 +9,9 @@
 
 namespace plait::data::balance {
 
-/// The options of a balancer as somebody wrote them: "tolerance=0.01,seed=3".
+/// The options of a balancer as the user wrote them: "tolerance=0.01,seed=3".
 ///
-/// Whoever asks for an option thereby says that it exists; `expect_all_asked` refuses the others.
+/// An option that is read exists; `expect_all_asked` refuses the others.
 /// Throws, every call: `Error` with `bad_argument` that names the balancer, the option and what it may be.
 class Settings {
  public:

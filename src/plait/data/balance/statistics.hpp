@@ -6,12 +6,10 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
-#include <span>
-#include <string>
 #include <vector>
 
 #include "plait/base/id.hpp"
-#include "plait/data/element.hpp"
+#include "plait/data/collections/element.hpp"
 
 namespace plait::data::balance {
 
@@ -21,7 +19,7 @@ struct StatisticsTask {
   double seconds = 0;
   std::uint32_t home = 0;  ///< Rank.
   bool is_migratable = true;
-  double bytes = 0;                               ///< To keep it; 0 where nobody said.
+  double bytes = 0;                               ///< To keep it; 0: not known.
   std::vector<std::uint64_t> index;               ///< In its collection; may be empty.
   std::optional<std::array<double, 3>> position;  ///< Where the element is in space, if that is known.
 };
@@ -57,7 +55,7 @@ struct StatisticsRank {
 /// Writes the load statistics of one rank in vt's format ("LBDatafile"), which LBAF, vt-tv and `plait balance` read.
 ///
 /// Phases are appended as they come, to a file with another name; `close` gives it its own, so that a file with the
-/// right name is whole. What a rank spends by itself stands as a task that cannot move, with an id of its own
+/// right name is whole. What a rank spends by itself is a task that cannot move, with an id of its own
 /// (`background_id`). Threads: one at a time.
 class StatisticsFile {
  public:
@@ -65,9 +63,7 @@ class StatisticsFile {
   StatisticsFile(const std::filesystem::path& prefix, const StatisticsRank& rank);
   StatisticsFile(const StatisticsFile&) = delete;
   StatisticsFile& operator=(const StatisticsFile&) = delete;
-  StatisticsFile(StatisticsFile&&) = delete;
-  StatisticsFile& operator=(StatisticsFile&&) = delete;
-  /// As `close`, but trouble is not told.
+  /// As `close`, but ignores errors.
   ~StatisticsFile();
 
   /// Throws: `Error` with `io` when the disk is full, `bad_argument` when phases do not rise.

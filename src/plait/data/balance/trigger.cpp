@@ -2,7 +2,6 @@
 #include "plait/data/balance/trigger.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/core.h>
 

@@ -33,7 +33,7 @@ inline constexpr bool is_wrapper<cereal::DeferredData<T>> = true;
 template <class Key, class Value>
 inline constexpr bool is_wrapper<cereal::MapItem<Key, Value>> = true;
 
-/// As those are that stand in cereal's headers for single types: of one direction only, and made of references.
+/// As those in cereal's headers for single types: of one direction only, and made of references.
 template <class T>
 inline constexpr bool passes_through = [] {
   if constexpr (is_wrapper<T>) {
@@ -123,12 +123,12 @@ template <class T>
   }
 }
 
-/// Does not compile, and says why, where `T` cannot be packed.
+/// Does not compile, with the reason, where `T` cannot be packed.
 template <class T>
 [[nodiscard]] consteval bool must_be_packable() {
   static_assert(
       is_packable<T>(),
-      "plait cannot pack this type (its name stands at 'with T =' above or below): give it a member "
+      "plait cannot pack this type (its name is at 'with T =' above or below): give it a member "
       "`template <class Archive> void serialize(Archive& archive) { archive(first, second); }` that names all "
       "its data, or make it trivially copyable without pointers; for a standard container or smart pointer "
       "include its <cereal/types/...> header, too");

@@ -23,6 +23,7 @@
 #include "plait/data/balance/detail/movable.hpp"
 #include "plait/data/balance/objective.hpp"
 #include "plait/data/balance/recorded_loads.hpp"
+#include "plait/version.hpp"
 #ifdef PLAIT_WITH_ZOLTAN
 #include "plait/data/balance/zoltan/zoltan.hpp"
 #include "plait/net/mpi/session.hpp"
@@ -222,7 +223,7 @@ const Line& best_of(const std::vector<Line>& lines) {
       lines.begin() + 1, lines.end(), [](const Line& a, const Line& b) { return a.score.cost_max < b.score.cost_max; });
 }
 
-/// Those asked for, or all.
+/// Those requested, or all.
 std::vector<std::string> names_of(const Options& options) {
   std::vector<std::string> names = options.balancers;
   for (const auto& entry : plait::data::balance::balancer_entries()) {
@@ -301,6 +302,7 @@ void list_balancers() {
 
 int main(int argc, char** argv) {
   CLI::App app{"What balancers make of recorded loads (vt's LB statistics files, one a rank)."};
+  app.set_version_flag("--version", plait::version_line("plait-balance"));
   Options options;
   app.add_option("FILES", options.files, "Files of load statistics, one for each rank");
   app.add_option("--balancer", options.balancers, "Name, or name:option=value,...; may be given several times");

@@ -5,8 +5,7 @@
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/balance/bisection.hpp"
-#include "plait/data/balance/curve.hpp"
+#include "plait/data/balance/balancers/bisection.hpp"
 #include "plait/data/balance/objective.hpp"
 
 #include "data/balance/grids.hpp"
@@ -28,13 +27,12 @@ TEST(Zoltan, balances_a_steep_grid_with_each_method) {
   EXPECT_THROW(static_cast<void>(zoltan_method("zoltan_best")), Error);
 }
 
-TEST(Zoltan, and_our_own_cuts_of_space_are_about_as_good) {
+TEST(Zoltan, and_our_own_bisection_is_about_as_good) {
   const Problem problem = test::steep_problem({.side = 64, .ranks = 8, .steepness = 3, .seed = 5});
   const auto imbalance = [&](const Balancer& balancer) {
     return score(problem, balancer.decide(problem).placement).imbalance();
   };
   EXPECT_LT(imbalance(Bisection{}), imbalance(Zoltan{ZoltanMethod::bisection}) + 0.02);
-  EXPECT_LT(imbalance(Curve{}), imbalance(Zoltan{ZoltanMethod::curve}) + 0.02);
 }
 
 TEST(Zoltan, leaves_what_cannot_move_and_what_has_no_load) {

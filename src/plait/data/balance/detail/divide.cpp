@@ -89,7 +89,8 @@ class Division {
       entries.emplace_back(tokens_[i].load, i);
     }
     std::priority_queue<Entry> queue{{}, std::move(entries)};
-    std::vector<std::pair<std::size_t, std::size_t>> opposed;  // of each: the second stands against the first
+    std::vector<std::pair<std::size_t, std::size_t>>
+        opposed;  // of each: the second is on the other side than the first
     while (queue.size() > 1) {
       const Entry more = queue.top();
       queue.pop();
@@ -209,7 +210,7 @@ class Division {
       }
     };
     std::size_t before = tokens_.size();  // the last of the other side that is too heavy, and the next that is not
-    std::size_t to = 0;                   // tokens stand heaviest first: partners of lighter ones are further behind
+    std::size_t to = 0;  // tokens are sorted heaviest first: partners of lighter ones are further behind
     for (std::size_t from = 0; from < tokens_.size(); ++from) {
       if ((way[from] != 0) != is_from_left) {
         continue;

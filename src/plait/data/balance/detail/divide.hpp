@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -36,7 +35,8 @@ struct DivideOptions {
 };
 
 /// Shares `tokens`, in order of `before_token`, between `left` and `right`, so that the larger cost is small;
-/// `is_left` says where each is and where it shall be. True when that has changed, which it has only for less cost.
+/// `is_left` is where each is, and afterwards where it goes. True when that has changed, which it has only for less
+/// cost.
 ///
 /// Few tokens: the best of all ways. Many: as few exchanges as do from where they are now; where that is not even
 /// enough, largest differencing (Karmarkar and Karp, "The differencing method of set partitioning", 1982), and then

@@ -90,7 +90,7 @@ void respect_memory(const Problem& problem, Placement& placement) {
       }
     }
   }
-  // What nobody has room for goes home, which may push out others; each goes home once at most.
+  // An object that no rank has room for goes home, which may push out others; each goes home once at most.
   for (bool is_changed = true; is_changed;) {
     is_changed = false;
     for (const std::uint32_t object : arrived) {

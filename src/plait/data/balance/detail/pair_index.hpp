@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 namespace plait::data::balance::detail {
@@ -43,11 +42,11 @@ class PairIndex {
     }
   }
 
-  /// Calls `look(pair)` for at most `count` pairs whose sum is about `sum` or less, those nearest first but for the
+  /// Calls `visit(pair)` for at most `count` pairs whose sum is about `sum` or less, those nearest first but for the
   /// order within a bucket, until it answers true: then answers true. `is_there(pair)`: whether they are still
   /// together.
-  template <class IsThere, class Look>
-  bool walk(double sum, std::size_t count, IsThere is_there, Look look) {
+  template <class IsThere, class Visit>
+  bool walk(double sum, std::size_t count, IsThere is_there, Visit visit) {
     if (buckets_.empty()) {
       return false;
     }
@@ -59,7 +58,7 @@ class PairIndex {
           bucket.pop_back();
           continue;
         }
-        if (look(bucket[i])) {
+        if (visit(bucket[i])) {
           return true;
         }
         ++i;

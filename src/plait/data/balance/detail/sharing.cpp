@@ -2,6 +2,8 @@
 #include "plait/data/balance/detail/sharing.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <numeric>
 #include <set>
 #include <tuple>
@@ -19,7 +21,7 @@ constexpr double part_that_will_do = 0.4;
 constexpr double aside = -1;
 /// An exchange that takes less than this part of what is too much away is not worth a step.
 constexpr double least_part = 0.02;
-/// How many objects of other ranks are looked at for one or some that the heavy rank gives.
+/// How many objects of other ranks are tried for one or some that the heavy rank gives.
 constexpr std::size_t window = 32;
 /// Of the amount that should go over: where none that large helps, less.
 constexpr std::array<double, 4> parts{1, 0.5, 0.25, 0.1};
@@ -50,6 +52,43 @@ class Homes {
   const std::vector<Side>& sides_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> by_rank_;
 };
+
+/// Of sides with few tokens, where all have few: one for one and two for one are not ways enough there.
+PairIndex pairs_of(const std::vector<std::vector<std::uint32_t>>& held, const std::vector<double>& loads) {
+  if (loads.size() > pairs_of_max * held.size()) {
+    return {};
+  }
+  std::vector<PairIndex::Pair> pairs;
+  for (const std::vector<std::uint32_t>& tokens : held) {
+    for (std::size_t i = 0; i < tokens.size() && tokens.size() <= pairs_of_max; ++i) {
+      for (std::size_t j = i + 1; j < tokens.size(); ++j) {
+        pairs.push_back({loads[tokens[i]] + loads[tokens[j]], tokens[i], tokens[j]});
+      }
+    }
+  }
+  return PairIndex{std::move(pairs)};
+}
+
+/// The part of the sum of `costs` that is above the goal.
+double excess_part(std::span<const double> costs, double goal) {
+  double sum = 0;
+  double excess = 0;
+  for (const double cost : costs) {
+    sum += cost;
+    excess += std::max(0.0, cost - goal);
+  }
+  return sum > 0 ? excess / sum : 0;
+}
+
+double sum_of(std::span<const std::uint32_t> tokens, const std::vector<double>& loads) {
+  return std::transform_reduce(
+      tokens.begin(), tokens.end(), 0.0, std::plus{}, [&](auto token) { return loads[token]; });
+}
+
+/// How much the side with most should give away at once.
+double amount(double most, double least, double goal) {
+  return std::min(most - goal, std::max(goal - least, (most - least) / 2));
+}
 
 }  // namespace
 
@@ -105,7 +144,7 @@ bool Sharing::run() {
   const double before = cost_max();
   const std::vector<std::uint32_t> owners = owner_;
   shed();
-  index_pairs();
+  pairs_ = pairs_of(held_, loads_);
   for (std::uint64_t before_aside = ~std::uint64_t{0}; before_aside != changes_;) {
     before_aside = changes_;
     while (step()) {
@@ -130,22 +169,6 @@ std::vector<std::vector<Token>> Sharing::tokens() const {
     }
   }
   return all;
-}
-
-/// Where ranks have few objects, one for one and two for one are not ways enough.
-void Sharing::index_pairs() {
-  if (tokens_.size() > pairs_of_max * sides_.size()) {
-    return;
-  }
-  std::vector<PairIndex::Pair> pairs;
-  for (const std::vector<std::uint32_t>& held : held_) {
-    for (std::size_t i = 0; i < held.size() && held.size() <= pairs_of_max; ++i) {
-      for (std::size_t j = i + 1; j < held.size(); ++j) {
-        pairs.push_back({loads_[held[i]] + loads_[held[j]], held[i], held[j]});
-      }
-    }
-  }
-  pairs_ = PairIndex{std::move(pairs)};
 }
 
 void Sharing::set_cost(std::uint32_t side, double cost) {
@@ -209,17 +232,6 @@ std::vector<std::uint32_t> Sharing::take_excess() {
   return taken;
 }
 
-/// How much of all that sides have is above the goal.
-double Sharing::excess_part() const {
-  double sum = 0;
-  double excess = 0;
-  for (const double cost : least_.loads()) {
-    sum += cost;
-    excess += std::max(0.0, cost - options_.goal);
-  }
-  return sum > 0 ? excess / sum : 0;
-}
-
 /// What is too much goes, the heaviest first, to the side that it brings nearest to the goal from below (best fit), or,
 /// where it fits on none, to that with least. With few objects a side that comes much closer than the least one
 /// always. Undoes all where that makes the largest cost larger, or memory does not allow it.
@@ -227,7 +239,7 @@ void Sharing::shed() {
   const double before = cost_max();
   const double goal = options_.goal;
   const std::vector<std::uint32_t> owners = owner_;
-  const bool is_anew = excess_part() > options_.anew;
+  const bool is_anew = excess_part(least_.loads(), options_.goal) > options_.anew;
   if (is_anew) {
     options_.goal = 0;
   }
@@ -320,7 +332,7 @@ bool Sharing::step() {
   return true;
 }
 
-/// Whether giving so much more than is got back might help. Where moving costs, cannot tell.
+/// Whether giving so much more than is got back might help. Where moving costs, this is unknown.
 bool Sharing::is_promising(double more, std::uint32_t partner) {
   options_.tries -= options_.tries > 0 ? 1 : 0;
   return partner != heavy_ &&
@@ -414,8 +426,8 @@ bool Sharing::try_give(std::span<const std::uint32_t> give) {
 /// For which single object of another side? What goes over should be what is too much or, where no side has so much
 /// room, what the lightest can take, or parts of it.
 bool Sharing::try_exchange(std::span<const std::uint32_t> give) {
-  const double sum = sum_of(give);
-  const double best = amount();
+  const double sum = sum_of(give, loads_);
+  const double best = amount(least_.load(heavy_), least_.load(least_.top()), options_.goal);
   return std::ranges::any_of(parts, [&](double part) { return try_around(give, sum - part * best, sum); });
 }
 
@@ -447,25 +459,10 @@ bool Sharing::try_around(std::span<const std::uint32_t> give, double wanted, dou
   return false;
 }
 
-double Sharing::sum_of(std::span<const std::uint32_t> tokens) const {
-  double sum = 0;
-  for (const std::uint32_t token : tokens) {
-    sum += loads_[token];
-  }
-  return sum;
-}
-
-/// How much the heavy side should give away at once.
-double Sharing::amount() const {
-  const double least = least_.load(least_.top());
-  return std::min(least_.load(heavy_) - options_.goal,
-                  std::max(options_.goal - least, (least_.load(heavy_) - least) / 2));
-}
-
 /// For which two objects of another side?
 bool Sharing::try_pairs(std::span<const std::uint32_t> give) {
-  const double sum = sum_of(give);
-  const double wanted = sum - amount();
+  const double sum = sum_of(give, loads_);
+  const double wanted = sum - amount(least_.load(heavy_), least_.load(least_.top()), options_.goal);
   const auto is_there = [&](const PairIndex::Pair& pair) { return owner_[pair.first] == owner_[pair.second]; };
   return pairs_.walk(wanted, pair_window, is_there, [&](const PairIndex::Pair& pair) {
     const std::array<std::uint32_t, 2> get{pair.first, pair.second};

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,7 +20,7 @@ namespace plait::data::balance::detail {
 struct SharingOptions {
   double goal = 0;  ///< Cost of a rank that is good enough.
   double moved = 0;
-  std::uint64_t tries = 10'000'000;  ///< Of exchanges that are looked at, some 10 ns each.
+  std::uint64_t tries = 10'000'000;  ///< Of exchanges, some 10 ns each.
   /// Where more than this part of all must move, all is placed anew, the heaviest first, so that every rank has light
   /// ones too: for ranks that share again with others, who cannot make loads even by heavy ones alone.
   double anew = 2;
@@ -55,7 +54,6 @@ class Sharing {
   };
 
   void shed();
-  [[nodiscard]] double excess_part() const;
   [[nodiscard]] std::vector<std::uint32_t> take_excess();
   [[nodiscard]] std::pair<std::uint32_t, bool> least_with_room(std::uint32_t token, bool has_been_room) const;
   void restore(const std::vector<std::uint32_t>& owners);
@@ -66,9 +64,6 @@ class Sharing {
   [[nodiscard]] bool try_exchange(std::span<const std::uint32_t> give);
   [[nodiscard]] bool try_around(std::span<const std::uint32_t> give, double wanted, double sum);
   [[nodiscard]] bool try_pairs(std::span<const std::uint32_t> give);
-  void index_pairs();
-  [[nodiscard]] double sum_of(std::span<const std::uint32_t> tokens) const;
-  [[nodiscard]] double amount() const;
   [[nodiscard]] bool is_promising(double more, std::uint32_t partner);
   [[nodiscard]] bool consider(std::span<const std::uint32_t> give,
                               std::span<const std::uint32_t> get,

@@ -15,7 +15,7 @@ namespace plait::data::balance::detail {
 /// On rank 0 what each rank gave, by rank; elsewhere nothing. ceil(log2(ranks)) rounds, ranks - 1 messages.
 [[nodiscard]] Steps<std::vector<Bytes>> gather(Rounds& rounds, Bytes mine);
 
-/// To each rank its own of what rank 0 gives, which has one for each; elsewhere `all` is not looked at. As `gather`.
+/// To each rank its own of what rank 0 gives, which has one for each; elsewhere `all` is ignored. As `gather`.
 [[nodiscard]] Steps<Bytes> scatter(Rounds& rounds, std::vector<Bytes> all);
 
 /// `values` of all ranks combined, the same on all, bit by bit: always in the same order. Twice `gather`.

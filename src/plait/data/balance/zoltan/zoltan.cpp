@@ -144,7 +144,7 @@ Handle make(const Questions& of, ZoltanMethod method) {
     throw Error{ErrorCode::network, "Zoltan cannot be started; is MPI initialised?"};
   }
   constexpr std::array<const char*, 3> methods{"RCB", "HSFC", "GRAPH"};
-  set(zoltan.get(), "DEBUG_LEVEL", "0");  // First: it tells of the others.
+  set(zoltan.get(), "DEBUG_LEVEL", "0");  // First: it prints the others.
   set(zoltan.get(), "LB_METHOD", methods.at(static_cast<std::size_t>(method)));
   set(zoltan.get(), "LB_APPROACH", "REPARTITION");
   set(zoltan.get(), "NUM_GLOBAL_PARTS", std::to_string(of.problem.rank_count));
@@ -235,8 +235,7 @@ Decision Zoltan::decide(const Problem& problem) const {
                                           &parts.processes,
                                           &parts.parts);
   if (trouble != ZOLTAN_OK && trouble != ZOLTAN_WARN) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("{} failed (code {}); what it wrote stands above", name(), trouble)};
+    throw Error{ErrorCode::bad_argument, fmt::format("{} failed (code {}); its messages are above", name(), trouble)};
   }
   for (int i = 0; i < parts.count; ++i) {
     decision.placement[of.movable.objects[parts.global[i]]] = Rank{static_cast<std::uint32_t>(parts.parts[i])};

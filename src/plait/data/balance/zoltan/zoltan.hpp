@@ -23,7 +23,7 @@ enum class ZoltanMethod : std::uint8_t {
 ///
 /// Decides the whole problem in this process, on as many parts as ranks; parts are numbered so that little moves.
 /// Ignores weights and memory but for whether what is now costs less, and treats objects that cannot move as fixed
-/// loads of nobody. Needs MPI initialised for the time of the decision; sends no message to other processes.
+/// loads of no rank. Needs MPI initialised for the time of the decision; sends no message to other processes.
 class Zoltan final : public Balancer {
  public:
   /// Throws: `Error` with `network` when Zoltan cannot be initialised.

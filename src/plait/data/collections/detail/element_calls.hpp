@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "plait/base/error.hpp"
+#include "plait/data/collections/detail/news.hpp"
+#include "plait/data/collections/detail/phase_control.hpp"
+#include "plait/data/collections/detail/places.hpp"
+#include "plait/data/collections/engine/phase_work.hpp"
+#include "plait/data/collections/phase_gate.hpp"
+#include "plait/data/collections/report.hpp"
+
+namespace plait::data::detail {
+
+class Mailroom;
+
+/// Executes elements: their steps in a phase, and the messages that have come for them.
+///
+/// One worker at a time executes an element; its mailbox records whether any does. Elements that are known to be short
+/// are executed in batches of some 10 us: a task for each would take ten times as long as the shortest calls. Threads:
+/// `adopt`, `begin` and reports are of the collection's thread; `wake` of any; the rest of workers.
+class ElementCalls final : public task::detail::Ending {
+ public:
+  struct Parts {
+    PhaseControl& phase;
+    Places& places;
+    Links& links;
+    News& news;
+    Mailroom& mail;
+  };
+  ElementCalls(const CollectionInfo& info, const Parts& parts);
+
+  /// Makes an element a task of this collection.
+  void adopt(ElementId id, Element& element);
+  /// As above, of an element that is created during a phase: its steps begin with the next one.
+  void adopt_in_phase(ElementId id, Element& element);
+  /// Submits the elements to the run of the phase; those that `gate` holds back, if there is one, when it opens.
+  void begin(PhaseWork work, PhaseGate* gate, std::span<Element* const> elements);
+  /// Starts an element that was idle and has got mail. `worker`: of the calling task; none: outside of tasks.
+  void wake(Element& element, WorkerId worker) noexcept;
+  void ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept override;
+
+  /// After a phase: the error that names elements which wait for inputs that were not sent, if any do.
+  [[nodiscard]] std::optional<Error> unfinished(std::span<Element* const> elements) const;
+  /// After a phase: what its elements did, on this rank; lets its functions go.
+  void report(PhaseReport& report);
+  /// The time that workers took for ends of tasks, which start others, since the last reset. Between phases.
+  [[nodiscard]] nanoseconds overhead() const noexcept;
+  void reset_overhead() noexcept;
+
+ private:
+  struct alignas(64) WorkerState {
+    std::uint64_t steps = 0;
+    std::uint64_t messages = 0;
+    std::uint64_t through = 0;  ///< Elements that have ended all their steps of the phase.
+    nanoseconds last_call_end{};
+    nanoseconds overhead{};
+    Element* rest = nullptr;         ///< Of a batch that has taken too long.
+    Element* first_woken = nullptr;  ///< To start when the running task has ended.
+    Element* last_woken = nullptr;
+  };
+  class Batches;
+
+  void submit_all(std::span<Element* const> elements);
+  void submit_through_gate(std::span<Element* const> elements);
+  void execute(Element& first, WorkerId worker);
+  void call(Element& element, ElementContext& context, WorkerState& state);
+  void take_mail(Element& element, ElementContext& context, WorkerState& state);
+  void throw_unless_expected(const Element& element, const Mail& input) const;
+  void take_step(Element& element, ElementContext& context, WorkerState& state);
+  void count_step(Element& element, WorkerState& state);
+  void end_erased(Element& element, WorkerState& state);
+  [[noreturn]] void throw_as_error(const Element& element) const;
+  static void let_go(Element& element, WorkerState& state) noexcept;
+  static void note_woken(Element& element, WorkerState& state) noexcept;
+
+  const CollectionInfo& info_;
+  const Parts parts_;
+  PhaseWork work_;
+  PhaseGate* gate_ = nullptr;
+  std::uint64_t begun_ = 0;  ///< Elements that have steps in the phase.
+  std::vector<WorkerState> workers_;
+};
+
+}  // namespace plait::data::detail

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "plait/base/spin_lock.hpp"
+#include "plait/data/collections/detail/links.hpp"
+#include "plait/data/collections/detail/news.hpp"
+#include "plait/data/collections/detail/termination.hpp"
+#include "plait/task/open_run.hpp"
+
+namespace plait::data::detail {
+
+/// The beginning and the end of a collection's phases on this rank. A migration is a phase without a run of tasks.
+///
+/// In order: `begin`, for a phase of tasks `start_run`, `open`, `wait`, `close`. Threads: the collection's, one at a
+/// time; `take` and the reports of quiet from any.
+class PhaseControl {
+ public:
+  PhaseControl(const CollectionInfo& info, comm::HandlerId handler, Links& links, const News& news);
+
+  /// Throws: `Error` with `bad_argument` that names what cannot be done (`wish`) while a phase is open, or after one
+  /// has failed.
+  void throw_unless_idle(std::string_view wish) const;
+  /// Ends the run on all ranks, and throws `error`.
+  [[noreturn]] void fail_all(const Error& error);
+
+  /// `name`: of the phase; empty: the collection's.
+  void begin(std::string_view name);
+  [[nodiscard]] task::OpenRun& start_run();
+  /// All that this rank has begun is submitted: messages may be taken, and the rank may be quiet.
+  void open();
+  /// Returns when the phase has ended on all ranks. Throws: as `task::OpenRun::wait`, or as the endpoint.
+  void wait();
+  /// Expects: the phase is over.
+  void close();
+
+  /// Reports this rank as quiet if it is.
+  void look() noexcept;
+  /// The same; true when the phase is over. While it is open.
+  [[nodiscard]] bool look_for_end() noexcept;
+  /// Takes a note on termination.
+  void take(Rank source, const Termination::Note& note) { termination_.take(source, note); }
+
+  /// Of the phase that is open; null in a migration, and between phases.
+  [[nodiscard]] task::OpenRun* run() noexcept { return run_ ? &*run_ : nullptr; }
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] const task::detail::Label& label() const noexcept { return label_; }
+  /// From `begin` until all ranks had ended. Expects: over.
+  [[nodiscard]] nanoseconds took() const noexcept;
+  /// Changes whenever any rank's elements have changed: the same on all ranks after the same phase.
+  [[nodiscard]] std::uint64_t placement() const noexcept { return placement_; }
+  void note_migration(std::uint64_t moved) noexcept { moved_ += moved; }
+
+ private:
+  enum class State : std::uint8_t { idle, open, failed };
+
+  [[nodiscard]] std::string describe_waiting() const;
+  [[nodiscard]] Counts counts() const noexcept;
+
+  const CollectionInfo& info_;
+  Links& links_;
+  const News& news_;
+  Termination termination_;
+  State state_ = State::idle;
+  std::uint64_t number_ = 0;
+  task::detail::Label label_;
+  std::optional<task::OpenRun> run_;
+  nanoseconds began_{};
+  std::atomic<std::int64_t> over_ns_ = 0;  ///< When this rank has seen that all have ended; 0: not yet.
+  std::uint64_t moved_ = 0;                ///< Elements that have left this rank in migrations.
+  std::uint64_t placement_ = 0;
+
+  SpinLock look_lock_;
+  bool can_look_ = false;  ///< Whether this rank may report that it is quiet; under the lock.
+};
+
+}  // namespace plait::data::detail

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/data/collections/engine/mailroom.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "plait/data/collections/detail/element_calls.hpp"
+#include "plait/data/collections/element_context.hpp"
+
+namespace plait::data::detail {
+
+namespace {
+
+static_assert(Mailroom::head_bytes == sizeof(Head));
+
+std::int64_t distance_of(PackedCall call) {
+  return static_cast<std::int64_t>(std::bit_cast<std::uintptr_t>(call) -
+                                   std::bit_cast<std::uintptr_t>(&origin_of_methods));
+}
+
+PackedCall call_at(std::int64_t distance) {
+  return std::bit_cast<PackedCall>(std::bit_cast<std::uintptr_t>(&origin_of_methods) +
+                                   static_cast<std::uintptr_t>(distance));
+}
+
+void erase_packed(std::span<const std::byte> /*packed*/, void* /*object*/, ElementContext& context) {
+  context.erase();
+}
+
+}  // namespace
+
+void origin_of_methods() {}
+
+Mailroom::Mailroom(const CollectionInfo& info, const Parts& parts)
+    : info_{info}, parts_{parts}, buffers_(info.scheduler.worker_count()) {}
+
+// ---- sending ----
+
+Route Mailroom::route(ElementId to) {
+  if (Element* const here = parts_.table.find(to)) {
+    return {.local = here};
+  }
+  // Messages to an element that was created here in this phase, but has its home elsewhere, go by way of its home:
+  // those that were sent before it was created have gone there too.
+  if (parts_.places.home(to) == info_.self) {
+    if (const Route route = parts_.news.route_to_created(to); route.local != nullptr || route.rank) {
+      return route;
+    }
+  }
+  return {.rank = parts_.places.next_stop(to)};
+}
+
+Bytes& Mailroom::buffer(WorkerId worker) {
+  Bytes& buffer = buffers_[worker.value()].bytes;
+  buffer.resize(head_bytes);
+  return buffer;
+}
+
+void Mailroom::note_sent(Element& from, ElementId to, std::size_t bytes) {
+  SentBytes& sent = from.sent;
+  // Most elements send to the same others in the same order, again and again.
+  const std::size_t next = sent.last + 1 < sent.to.size() ? sent.last + 1 : 0;
+  if (next < sent.to.size() && sent.to[next].peer == to) {
+    sent.to[next].bytes += bytes;
+    sent.last = next;
+    return;
+  }
+  const auto known = std::ranges::find(sent.to, to, &PeerBytes::peer);
+  sent.last = static_cast<std::size_t>(known - sent.to.begin());
+  if (known != sent.to.end()) {
+    known->bytes += bytes;
+  } else {
+    sent.to.push_back({to, bytes});
+  }
+}
+
+void Mailroom::post(Rank to, const Outgoing& mail, Bytes& buffer) {
+  parts_.links.post_with_room(to,
+                              {.kind = MessageKind::mail,
+                               .to = mail.to.value(),
+                               .from = mail.from.value(),
+                               .method = distance_of(mail.call),
+                               .step = mail.step,
+                               .origin = info_.self.value()},
+                              buffer);
+  traffic_.sent.fetch_add(1, std::memory_order_relaxed);  // statistics, as all of `traffic_`
+  traffic_.bytes.fetch_add(buffer.size() - head_bytes, std::memory_order_relaxed);
+}
+
+void Mailroom::deliver(const Route& route, ElementId to, Mail& mail, WorkerId worker) {
+  if (route.local != nullptr) {
+    if (route.local->mailbox.put(mail)) {  // else the worker that executes the element will see it
+      parts_.calls.wake(*route.local, worker);
+    }
+    return;
+  }
+  if (route.rank) {  // sent outside of tasks, or before the place of its element was known
+    Bytes message(head_bytes);
+    const PackedCall call = mail.kind->pack(mail, message);
+    post(route.rank, {.from = mail.from, .to = to, .step = mail.step, .call = call}, message);
+    mail.kind->drop(&mail);
+    return;
+  }
+  parts_.news.keep(
+      to, mail, [this, worker](const Route& found, ElementId id, Mail& kept) { deliver(found, id, kept, worker); });
+}
+
+void Mailroom::create(ElementId id, Element& element, WorkerId worker) {
+  parts_.calls.adopt_in_phase(id, element);
+  parts_.news.created_here(
+      element, [this, worker](const Route& found, ElementId to, Mail& kept) { deliver(found, to, kept, worker); });
+  if (const Rank at_home = parts_.places.home(id); at_home != info_.self) {
+    parts_.links.post(at_home, {.kind = MessageKind::created, .to = id.value(), .origin = info_.self.value()});
+  }
+}
+
+void Mailroom::send_erase(ElementId id, const Element& sender, WorkerId worker) {
+  if (const Route to = route(id); to.is_elsewhere()) {
+    post(to.rank, {.from = sender.id, .to = id, .call = &erase_packed}, buffer(worker));
+  } else {
+    deliver(to, id, *new PackedMail{sender.id, no_step, &erase_packed, {}}, worker);
+  }
+}
+
+// ---- arrivals ----
+
+void Mailroom::take(const Head& head, std::span<const std::byte> rest) {
+  const ElementId to{head.to};
+  Route route = this->route(to);
+  if (route.is_elsewhere()) {
+    route.local = parts_.news.route_to_created(to).local;
+  }
+  if (!route.is_elsewhere()) {
+    deliver(route, to, *new PackedMail{ElementId{head.from}, head.step, call_at(head.method), rest}, {});
+    return;
+  }
+  if (const Rank at_home = parts_.places.home(to); head.hops > 0 && at_home != info_.self) {
+    route.rank = at_home;  // which knows: a message never goes in circles
+  }
+  Head onwards = head;
+  ++onwards.hops;
+  traffic_.forwarded.fetch_add(1, std::memory_order_relaxed);
+  traffic_.forwarded_again.fetch_add(head.hops > 0 ? 1U : 0U, std::memory_order_relaxed);
+  parts_.links.post(route.rank, onwards, rest);
+  if (const Rank origin{head.origin}; origin != info_.self) {
+    parts_.links.post(origin, {.kind = MessageKind::known, .to = to.value(), .origin = route.rank.value()});
+  }
+}
+
+void Mailroom::take_created(ElementId id, Rank at) {
+  parts_.news.created_elsewhere(
+      id, at, [this](const Route& found, ElementId to, Mail& kept) { deliver(found, to, kept, {}); });
+}
+
+void Mailroom::report(PhaseReport& report) noexcept {
+  report.messages_sent = traffic_.sent.exchange(0, std::memory_order_relaxed);
+  report.bytes_sent = traffic_.bytes.exchange(0, std::memory_order_relaxed);
+  report.forwarded = traffic_.forwarded.exchange(0, std::memory_order_relaxed);
+  report.forwarded_again = traffic_.forwarded_again.exchange(0, std::memory_order_relaxed);
+}
+
+}  // namespace plait::data::detail

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "plait/comm/endpoint.hpp"
+#include "plait/comm/request.hpp"
+#include "plait/data/collections/phase_gate.hpp"
+#include "plait/data/lending/engine/piece_part.hpp"
+#include "plait/data/lending/lend_settings.hpp"
+#include "plait/task/scheduler.hpp"
+#include "plait/trace/recorder.hpp"
+
+namespace plait::data::detail {
+
+/// A lender without the type of its pieces: `Lender` is the template above it.
+///
+/// One message carries all pieces from one rank to another. A worker unpacks it when it has arrived, piece by piece; an
+/// element may start as soon as its own is unpacked. On the way back, the message leaves when the last of its elements
+/// has ended its steps. Threads: the lender's, one at a time; as a gate, those of phases.
+class LendEngine final : public PhaseGate {
+ public:
+  /// To the elements, or back to the parents.
+  enum class Direction : std::uint8_t { to_elements, to_parents };
+  struct Callbacks {
+    std::function<std::vector<ElementPlace>()> here;  ///< Elements of this rank that have a piece.
+    std::function<std::uint64_t()> placement;         ///< `Elements::placement_version`.
+    std::function<void*(ElementId)> own_piece;        ///< Of an element whose parent is this rank.
+    std::function<void*(ElementId)> copy;             ///< Of an element here whose parent is elsewhere.
+    /// Elements have moved: from here on, copies of `borrowed` are needed; elements of pieces `at_home` are here.
+    std::function<void(const std::vector<ElementId>& borrowed, const std::vector<ElementId>& at_home)> use_pieces;
+  };
+
+  LendEngine(comm::Endpoint& endpoint,
+             task::Scheduler& scheduler,
+             trace::Recorder& recorder,
+             std::vector<ElementId> owned,
+             Callbacks callbacks);
+  LendEngine(const LendEngine&) = delete;
+  LendEngine& operator=(const LendEngine&) = delete;
+  ~LendEngine();
+
+  /// Throw: as `Lender::lend` and `Lender::give_back`.
+  void lend(const PiecePart& part);
+  void give_back(const PiecePart& part);
+  [[nodiscard]] const LendTotals& totals() const noexcept;
+
+  // ---- a transfer under way ----
+  void wait(Direction direction);
+  void wait(Direction direction, ElementId id);
+  [[nodiscard]] bool test(Direction direction);
+  [[nodiscard]] bool is_over(Direction direction) const noexcept;
+  [[nodiscard]] bool is_ready(Direction direction, ElementId id) const;
+  [[nodiscard]] comm::Request request(Direction direction);
+
+  // ---- as a gate ----
+  void begin_phase(std::uint64_t placement) override;
+  [[nodiscard]] bool is_open(ElementId id) override;
+  [[nodiscard]] bool enter(ElementId id, std::function<void()> open) override;
+  void leave(ElementId id) override;
+
+  [[noreturn]] static void throw_not_here(ElementId id);
+  [[noreturn]] static void throw_not_arrived(ElementId id);
+
+ private:
+  struct Members;
+  std::shared_ptr<Members> members_;  ///< Shared with the endpoint when a failed run leaves messages under way.
+};
+
+}  // namespace plait::data::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "plait/base/error.hpp"
+#include "plait/base/spin_lock.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/data/references/detail/job.hpp"
+#include "plait/task/flow/kind.hpp"
+#include "plait/task/run/kinds.hpp"
+#include "plait/task/run/run_front.hpp"
+#include "plait/task/scheduler.hpp"
+#include "plait/trace/recorder.hpp"
+
+namespace plait::data {
+
+/// How work behaves.
+struct WorkOptions {
+  /// Tasks that have not ended, above which the thread that makes more executes some first.
+  std::uint32_t window = 4096;
+};
+
+namespace detail {
+
+/// What is behind a `Work`: jobs in an open run. Jobs are made by its owner's thread, or by bodies of other jobs.
+class WorkEngine final : public task::detail::Ending {
+ public:
+  WorkEngine(comm::Endpoint& endpoint,
+             task::Scheduler& scheduler,
+             trace::Recorder& recorder,
+             const WorkOptions& options);
+  WorkEngine(const WorkEngine&) = delete;
+  WorkEngine& operator=(const WorkEngine&) = delete;
+  ~WorkEngine();
+
+  /// A job with room for so many uses, which waits for its launch only.
+  [[nodiscard]] Job& take(const task::detail::KindName& kind, std::size_t use_count);
+  /// Throws: `Error`, after the run has failed.
+  void launch(Job& job);
+  /// A message that comes starts it. Throws: as `Endpoint::receive`.
+  void launch_receive(Job& job, const comm::Address& from, Bytes& buffer);
+  /// A job that no worker executes: it ends when `post_send` with it has sent. From `take`.
+  void expect_send(Job& job);
+  /// `data` must stay until the job has ended: give it to its kernel. From bodies.
+  void post_send(Job& job, const comm::Address& to, std::span<const std::byte> data);
+
+  /// Works until `mode` is possible. Throws: `Error` when it will never be, or the run has failed.
+  void help_until_free(Stage& stage, Mode mode);
+  void wait();
+
+  [[nodiscard]] const task::detail::KindName& kind(std::string_view name);
+  [[nodiscard]] comm::Endpoint& endpoint() noexcept { return endpoint_; }
+  /// The communicator of values that travel between ranks.
+  [[nodiscard]] comm::CommId comm() const { return comms_[0]; }
+  /// Ends the run on all ranks.
+  [[noreturn]] void fail(const Error& error);
+
+  // From any thread:
+  void start_from_outside(Job& job) noexcept;
+  void message_is_done(Job& job, const comm::Status& status) noexcept;
+  void ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept override;
+
+  [[nodiscard]] bool is_quiet() const noexcept { return !front_.is_open() && !front_.has_failed(); }
+  void abandon() noexcept { front_.abandon(); }
+
+ private:
+  void execute(Job& job, task::TaskContext& context);
+  void throw_if_failed();
+  void throw_if_inside_a_body() const;
+  void count_in(Job& job);
+  void help_until(const std::function<bool()>& is_done, const char* wish, const Cell* of);
+  void give(Job& job) noexcept;
+  [[nodiscard]] std::string describe_waiting();
+
+  comm::Endpoint& endpoint_;
+  const comm::ClaimedComms comms_;
+  const std::thread::id owner_ = std::this_thread::get_id();
+  std::uint32_t bodies_of_owner_ = 0;  ///< That run on its thread now.
+
+  SpinLock lock_;  ///< Of all down to the next comment.
+  std::vector<std::unique_ptr<Job>> all_;
+  task::detail::Node* free_ = nullptr;
+  task::KindTable kinds_;
+
+  task::RunFront front_;  // last: its tasks use all the rest
+};
+
+}  // namespace detail
+}  // namespace plait::data
