@@ -11,7 +11,7 @@
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/trace/recorder.hpp"
 
-namespace plait::fft {
+namespace plait::fft::choose_test {
 namespace {
 
 /// One rank that is alone: what is measured does not matter here, only that all of it is.
@@ -27,10 +27,10 @@ class Choosing : public testing::Test {
 
 TEST_F(Choosing, measures_every_variant_and_says_why_one_is_left_out) {
   PlanOptions options{.effort = Effort::estimate};
-  options.more.push_back({"own", "", "never asked for, as one rank exchanges nothing", [](const auto&, const auto&) {
+  options.more.push_back({"own", "", "never called, as one rank exchanges nothing", [](const auto&, const auto&) {
                             return std::unique_ptr<Exchange>{};
                           }});
-  const Choice choice = choose(endpoint_, scheduler_, {6, 5, 4}, options, {.in_flight = 2, .rounds = 2});
+  const Choice choice = choose(endpoint_, scheduler_, {6, 5, 4}, options);
   std::set<std::string> names;
   for (const Candidate& candidate : choice.candidates) {
     names.insert(candidate.variant);
@@ -52,4 +52,4 @@ TEST_F(Choosing, a_plan_that_is_left_to_choose_tells_what_was_measured) {
 }
 
 }  // namespace
-}  // namespace plait::fft
+}  // namespace plait::fft::choose_test

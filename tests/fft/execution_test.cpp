@@ -8,20 +8,21 @@
 
 #include <gtest/gtest.h>
 
-#include "data/sim_ranks.hpp"
-#include "fft/ranks.hpp"
+#include "plait/testing/local_rank.hpp"
 
-namespace plait::fft {
+#include "fft/points.hpp"
+
+namespace plait::fft::execution_test {
 namespace {
 
+using plait::test::LocalRank;
+using plait::test::run_on_ranks;
 using test::Complex;
 using test::for_each_point;
-using test::LoopbackRank;
-using test::run_ranks;
 
 struct Case {
   std::array<Index, 3> lengths;
-  RankGrid grid;
+  TransformGrid grid;
   Kind kind;
   const char* variant;
 };
@@ -82,7 +83,7 @@ void check(const Case& which) {
   double worst = 0;
   double worst_back = 0;
   bool is_kept = true;
-  run_ranks(which.grid.row * which.grid.column, [&](LoopbackRank& rank) {
+  run_on_ranks({.ranks = which.grid.row * which.grid.column}, [&](LocalRank& rank) {
     const Plan plan{rank.messages(), rank.scheduler(), which.lengths, options_of(which)};
     There there{plan};
     Execution forward = there.forward(2);
@@ -115,13 +116,13 @@ void check(const Case& which) {
   EXPECT_TRUE(is_kept) << "the input of a transform was changed";
 }
 
-constexpr std::array<RankGrid, 7> grids{{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 3}, {3, 2}, {2, 3}}};
+constexpr std::array<TransformGrid, 7> grids{{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {1, 3}, {3, 2}, {2, 3}}};
 constexpr std::array<std::array<Index, 3>, 9> all_lengths{
     {{8, 8, 8}, {1, 1, 1}, {7, 11, 13}, {4, 6, 10}, {1, 9, 2}, {5, 1, 1}, {2, 2, 33}, {12, 20, 3}, {3, 1, 17}}};
 
 TEST(Execution, transforms_as_the_definition_says_and_back) {
   for (const auto& lengths : all_lengths) {
-    for (const RankGrid& grid : grids) {
+    for (const TransformGrid& grid : grids) {
       for (const Kind kind : {Kind::real, Kind::complex}) {
         for (const char* variant : {"PLT", "PLB", "PLN"}) {
           check({lengths, grid, kind, variant});
@@ -129,6 +130,72 @@ TEST(Execution, transforms_as_the_definition_says_and_back) {
       }
     }
   }
+}
+
+/// A made-up exchange: each member sends its blocks one by one, and receives them in turn.
+class OneByOne final : public Exchange {
+ public:
+  OneByOne(const comm::Group& group, const BlockBytes& bytes) : group_{group} {
+    for (std::size_t member = 0; member < group.size(); ++member) {
+      to_.emplace_back(bytes.to[member]);
+      from_.emplace_back(bytes.from[member]);
+    }
+  }
+  std::span<std::byte> to(std::size_t member) override { return to_[member].bytes(); }
+  std::span<const std::byte> from(std::size_t member) override { return from_[member].bytes(); }
+  void start() override {
+    for (std::size_t member = 0; member < group_.size(); ++member) {
+      if (member != group_.self()) {
+        const comm::Address address{group_.rank(member), Tag{0}, group_.comm()};
+        requests_.push_back(group_.endpoint().receive(address, from_[member].bytes()));
+        requests_.push_back(group_.endpoint().send(address, std::span<const std::byte>{to_[member].bytes()}));
+      }
+    }
+  }
+  void wait() override {
+    for (comm::Request& request : requests_) {
+      request.wait();
+    }
+    requests_.clear();
+  }
+
+ private:
+  /// A block at the beginning of a cache line.
+  struct AlignedBlock {
+    struct alignas(64) Line {
+      std::array<std::byte, 64> bytes;
+    };
+    explicit AlignedBlock(std::size_t count) : size{count}, lines(count / 64 + 1) {}
+    std::span<std::byte> bytes() { return std::as_writable_bytes(std::span{lines}).first(size); }
+
+    std::size_t size;
+    std::vector<Line> lines;
+  };
+
+  comm::Group group_;
+  std::vector<AlignedBlock> to_;
+  std::vector<AlignedBlock> from_;
+  std::vector<comm::Request> requests_;
+};
+
+TEST(Execution, exchanges_by_a_variant_of_the_program) {
+  const std::array<Index, 3> lengths{8, 6, 10};
+  run_on_ranks({.ranks = 6}, [&](LocalRank& rank) {
+    PlanOptions options{.grid = {2, 3}, .effort = Effort::estimate, .variant = "ONE"};
+    options.more.push_back({"ONE", "", "one by one", [](const comm::Group& group, const BlockBytes& bytes) {
+                              return std::make_unique<OneByOne>(group, bytes);
+                            }});
+    const Plan plan{rank.messages(), rank.scheduler(), lengths, options};
+    EXPECT_EQ(plan.variant(), "ONE");
+    There field{plan};
+    for_each_point(plan.physical(),
+                   [&](const auto& point, std::size_t place) { field.set(place, {test::noise(point, 1), 0}); });
+    field.forward().run();
+    field.backward(1.0 / static_cast<double>(plan.point_count())).run();
+    for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
+      EXPECT_NEAR(field.at(place).real(), test::noise(point, 1), 1e-14);
+    });
+  });
 }
 
 /// Several transforms at once, there and back, of fields that differ; what differs most from what it was.
@@ -171,15 +238,12 @@ double several_there_and_back(comm::Endpoint& endpoint, task::Scheduler& schedul
 
 TEST(Execution, many_are_in_flight_at_once) {
   for (const char* variant : {"PLT", "PLN", "PLB"}) {
-    for (const RankGrid& grid : {RankGrid{1, 3}, RankGrid{3, 2}}) {
+    for (const TransformGrid& grid : {TransformGrid{1, 3}, TransformGrid{3, 2}}) {
       for (const std::uint32_t workers : {1U, 3U}) {
         const Case which{{10, 9, 14}, grid, Kind::real, variant};
-        run_ranks(
-            grid.row * grid.column,
-            [&](LoopbackRank& rank) {
-              EXPECT_LT(several_there_and_back(rank.messages(), rank.scheduler(), which, 3), 3e-14);
-            },
-            workers);
+        run_on_ranks({.ranks = grid.row * grid.column}, {.worker_count = workers}, [&](LocalRank& rank) {
+          EXPECT_LT(several_there_and_back(rank.messages(), rank.scheduler(), which, 3), 3e-14);
+        });
       }
     }
   }
@@ -187,16 +251,18 @@ TEST(Execution, many_are_in_flight_at_once) {
 
 TEST(Execution, comes_right_whatever_the_network_delays) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
-    const Case which{{9, 10, 7}, seed % 2 == 0 ? RankGrid{2, 2} : RankGrid{1, 3}, Kind::complex, "PLT"};
-    data::test::run_simulated({which.grid.row * which.grid.column, 2}, {.seed = seed}, [&](data::test::SimRank& rank) {
-      EXPECT_LT(several_there_and_back(rank.messages(), rank.scheduler(), which, 2), 3e-14);
-    });
+    const Case which{{9, 10, 7}, seed % 2 == 0 ? TransformGrid{2, 2} : TransformGrid{1, 3}, Kind::complex, "PLT"};
+    run_on_ranks({.ranks = which.grid.row * which.grid.column, .network = net::SimOptions{.seed = seed}},
+                 {.worker_count = 2},
+                 [&](LocalRank& rank) {
+                   EXPECT_LT(several_there_and_back(rank.messages(), rank.scheduler(), which, 2), 3e-14);
+                 });
   }
 }
 
 TEST(Execution, needs_no_alignment) {
   const std::array<Index, 3> lengths{6, 5, 9};
-  run_ranks(2, [&](LoopbackRank& rank) {
+  run_on_ranks({.ranks = 2}, [&](LocalRank& rank) {
     const Plan plan{rank.messages(), rank.scheduler(), lengths, {.effort = Effort::estimate}};
     There field{plan};
     const auto size = static_cast<std::size_t>(plan.spectral().size());
@@ -219,11 +285,11 @@ TEST(Execution, needs_no_alignment) {
 }
 
 TEST(Execution, passes_numbers_that_are_none_through_and_ends) {
-  run_ranks(2, [&](LoopbackRank& rank) {
+  run_on_ranks({.ranks = 2}, [&](LocalRank& rank) {
     const Plan plan{rank.messages(), rank.scheduler(), {4, 4, 4}, {.effort = Effort::estimate}};
     There field{plan};
     Execution forward = field.forward();
-    if (rank.self() == 0) {
+    if (rank.self() == Rank{0}) {
       field.real[0] = std::nan("");
     }
     forward.run();
@@ -235,69 +301,66 @@ TEST(Execution, passes_numbers_that_are_none_through_and_ends) {
 
 TEST(Execution, joins_a_graph_with_what_makes_its_input_and_uses_its_output) {
   const std::array<Index, 3> lengths{8, 6, 10};
-  for (const RankGrid& grid : {RankGrid{1, 2}, RankGrid{2, 2}}) {
-    run_ranks(
-        grid.row * grid.column,
-        [&](LoopbackRank& rank) {
-          const Plan plan{rank.messages(),
-                          rank.scheduler(),
-                          lengths,
-                          {.grid = grid, .effort = Effort::estimate, .variant = "PLB"}};  // tasks all the same
-          There field{plan};
-          Execution forward = field.forward();
-          Execution backward = field.backward(1.0 / static_cast<double>(plan.point_count()));
-          task::Graph graph;
-          const Tasks there = forward.add_to(graph);
-          const Tasks back = backward.add_to(graph);
-          for (const Part& part : there.reads) {
-            graph
-                .task("make",
-                      [&plan, &field, box = part.box] {
-                        for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
-                          if (point[0] >= box.low[0] && point[0] < box.high[0]) {
-                            field.real[place] = test::noise(point, 7);
-                          }
-                        });
-                      })
-                .before(part.task);
+  for (const TransformGrid& grid : {TransformGrid{1, 2}, TransformGrid{2, 2}}) {
+    run_on_ranks({.ranks = grid.row * grid.column}, {.worker_count = 2}, [&](LocalRank& rank) {
+      const Plan plan{rank.messages(),
+                      rank.scheduler(),
+                      lengths,
+                      {.grid = grid, .effort = Effort::estimate, .variant = "PLB"}};  // tasks all the same
+      There field{plan};
+      Execution forward = field.forward();
+      Execution backward = field.backward(1.0 / static_cast<double>(plan.point_count()));
+      task::Graph graph;
+      const Tasks there = forward.add_to(graph);
+      const Tasks back = backward.add_to(graph);
+      for (const Part& part : there.reads) {
+        graph
+            .task("make",
+                  [&plan, &field, box = part.box] {
+                    for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
+                      if (point[0] >= box.low[0] && point[0] < box.high[0]) {
+                        field.real[place] = test::noise(point, 7);
+                      }
+                    });
+                  })
+            .before(part.task);
+      }
+      for (const Part& reader : back.reads) {
+        for (const Part& writer : there.writes) {
+          if (!common_part(reader.box, writer.box).is_empty()) {
+            task::Task{reader.task}.after(writer.task);
           }
-          for (const Part& reader : back.reads) {
-            for (const Part& writer : there.writes) {
-              if (!common_part(reader.box, writer.box).is_empty()) {
-                task::Task{reader.task}.after(writer.task);
-              }
-            }
-          }
-          for (const Part& writer : back.writes) {  // the same array: its input is read before
-            for (const Part& reader : there.reads) {
-              task::Task{writer.task}.after(reader.task);
-            }
-          }
-          std::atomic<int> wrong = 0;
-          for (const Part& part : back.writes) {
-            graph
-                .task("check",
-                      [&plan, &field, &wrong, box = part.box] {
-                        for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
-                          if (point[0] >= box.low[0] && point[0] < box.high[0]) {
-                            wrong += std::abs(field.real[place] - test::noise(point, 7)) > 1e-14 ? 1 : 0;
-                          }
-                        });
-                      })
-                .after(part.task);
-          }
-          for (int round = 0; round < 3; ++round) {
-            std::ranges::fill(field.real, 99);
-            rank.scheduler().run(graph);
-          }
-          EXPECT_EQ(wrong, 0);
-        },
-        2);
+        }
+      }
+      for (const Part& writer : back.writes) {  // the same array: its input is read before
+        for (const Part& reader : there.reads) {
+          task::Task{writer.task}.after(reader.task);
+        }
+      }
+      std::atomic<int> wrong = 0;
+      for (const Part& part : back.writes) {
+        graph
+            .task("check",
+                  [&plan, &field, &wrong, box = part.box] {
+                    for_each_point(plan.physical(), [&](const auto& point, std::size_t place) {
+                      if (point[0] >= box.low[0] && point[0] < box.high[0]) {
+                        wrong += std::abs(field.real[place] - test::noise(point, 7)) > 1e-14 ? 1 : 0;
+                      }
+                    });
+                  })
+            .after(part.task);
+      }
+      for (int round = 0; round < 3; ++round) {
+        std::ranges::fill(field.real, 99);
+        rank.scheduler().run(graph);
+      }
+      EXPECT_EQ(wrong, 0);
+    });
   }
 }
 
 TEST(Execution, says_which_size_an_array_must_have) {
-  run_ranks(1, [](LoopbackRank& rank) {
+  run_on_ranks({.ranks = 1}, [](LocalRank& rank) {
     const Plan plan{rank.messages(), rank.scheduler(), {4, 4, 4}, {.effort = Effort::estimate}};
     std::vector<double> real(60);
     std::vector<Complex> complex(48);
@@ -313,4 +376,4 @@ TEST(Execution, says_which_size_an_array_must_have) {
 }
 
 }  // namespace
-}  // namespace plait::fft
+}  // namespace plait::fft::execution_test

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::fft {
+namespace plait::fft::layout_test {
 namespace {
 
 TEST(Parts, cover_all_points_in_order_and_differ_by_one_at_most) {
@@ -22,19 +22,19 @@ TEST(Parts, cover_all_points_in_order_and_differ_by_one_at_most) {
   }
 }
 
-TEST(Box, knows_the_points_it_shares_with_another) {
-  const Box one{{0, 0, 0}, {4, 5, 6}};
+TEST(IndexBox, knows_the_points_it_shares_with_another) {
+  const IndexBox one{{0, 0, 0}, {4, 5, 6}};
   EXPECT_EQ(one.volume(), 120);
-  EXPECT_EQ(common_part(one, {{2, 1, 5}, {9, 2, 9}}), (Box{{2, 1, 5}, {4, 2, 6}}));
+  EXPECT_EQ(common_part(one, {{2, 1, 5}, {9, 2, 9}}), (IndexBox{{2, 1, 5}, {4, 2, 6}}));
   EXPECT_TRUE(common_part(one, {{4, 0, 0}, {5, 5, 5}}).is_empty());
 }
 
-TEST(Layout, tells_places_by_indices_of_the_whole_array) {
-  const Layout layout{{8, 8, 8}, {{4, 2, 0}, {8, 4, 8}}, {16, 8, 1}};
+TEST(ArrayLayout, tells_places_by_indices_of_the_whole_array) {
+  const ArrayLayout layout{{8, 8, 8}, {{4, 2, 0}, {8, 4, 8}}, {16, 8, 1}};
   EXPECT_EQ(layout.size(), 64);
   EXPECT_EQ(layout.offset(4, 2, 0), 0);
   EXPECT_EQ(layout.offset(5, 3, 7), 16 + 8 + 7);
 }
 
 }  // namespace
-}  // namespace plait::fft
+}  // namespace plait::fft::layout_test

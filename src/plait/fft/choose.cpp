@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/base/clock.hpp"
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/collectives/reduce.hpp"
@@ -22,7 +23,12 @@ namespace {
 
 using Complex = std::complex<double>;
 
-/// Several transforms there and back, with arrays of zeros: what is exchanged does not matter to time.
+constexpr std::size_t in_flight = 3;   // transforms that run at once
+constexpr std::size_t rounds_max = 5;  // the candidates alternate in each
+constexpr double seconds_max = 2;      // no further round begins after this
+constexpr double slower_max = 1.5;     // slower candidates than the best by this factor drop out
+
+/// Several transforms forward and backward, with arrays of zeros: values do not change the time.
 class InFlight {
  public:
   InFlight(Plan plan, std::size_t count) : plan_{std::move(plan)} {
@@ -48,29 +54,24 @@ class InFlight {
  private:
   /// All read the same input; each has its own output.
   void add() {
+    results_.emplace_back(physical_.size());
+    modes_.emplace_back(spectral_.size());
     if (plan_.kind() == Kind::real) {
-      results_.emplace_back(physical_.size());
-      modes_.emplace_back(spectral_.size());
       forward_.emplace_back(plan_, std::span<const double>{physical_}, std::span{modes_.back()});
       backward_.emplace_back(plan_, std::span<const Complex>{spectral_}, std::span{results_.back()});
       return;
     }
-    const auto points = static_cast<std::size_t>(plan_.physical().size());
-    complex_physical_.resize(points);
-    complex_results_.emplace_back(points);
-    modes_.emplace_back(spectral_.size());
-    forward_.emplace_back(
-        plan_, Direction::forward, std::span<const Complex>{complex_physical_}, std::span{modes_.back()});
-    backward_.emplace_back(
-        plan_, Direction::backward, std::span<const Complex>{spectral_}, std::span{complex_results_.back()});
+    const auto points = [](std::vector<double>& numbers) {
+      return std::span{reinterpret_cast<Complex*>(numbers.data()), numbers.size() / 2};
+    };
+    forward_.emplace_back(plan_, Direction::forward, points(physical_), std::span{modes_.back()});
+    backward_.emplace_back(plan_, Direction::backward, std::span<const Complex>{spectral_}, points(results_.back()));
   }
 
   Plan plan_;
   std::vector<double> physical_;
   std::vector<Complex> spectral_;
-  std::vector<Complex> complex_physical_;
   std::vector<std::vector<double>> results_;
-  std::vector<std::vector<Complex>> complex_results_;
   std::vector<std::vector<Complex>> modes_;
   std::vector<Execution> forward_;
   std::vector<Execution> backward_;
@@ -78,17 +79,14 @@ class InFlight {
 
 class Contest {
  public:
-  Contest(comm::Endpoint& endpoint, task::Scheduler& scheduler, const ChooseOptions& how)
-      : endpoint_{endpoint},
-        scheduler_{scheduler},
-        how_{how},
-        everyone_{endpoint, comm::CommId{first_comm + (endpoint.claim_handler().value() & 0xffffU)}} {}
+  Contest(comm::Endpoint& endpoint, task::Scheduler& scheduler)
+      : endpoint_{endpoint}, scheduler_{scheduler}, everyone_{endpoint} {}
 
-  /// Of what takes part, when `options` says how.
+  /// The measured candidates, if `options` has any.
   void add(const std::array<Index, 3>& lengths, const PlanOptions& options) {
     Entry entry{.candidate = {.variant = options.variant, .pieces = options.pieces}};
     try {
-      entry.transforms = std::make_unique<InFlight>(Plan{endpoint_, scheduler_, lengths, options}, how_.in_flight);
+      entry.transforms = std::make_unique<InFlight>(Plan{endpoint_, scheduler_, lengths, options}, in_flight);
       entry.candidate.pieces = entry.transforms->pieces();
     } catch (const Error& error) {
       if (error.code() != ErrorCode::network || endpoint_.failure()) {
@@ -96,11 +94,11 @@ class Contest {
       }
       entry.candidate.missing = error.what();
     }
-    // Where it does not work on one rank, it works on none.
+    // What fails on one rank is not used on any.
     if (greatest(entry.candidate.missing.empty() ? 0 : 1) > 0) {
       entry.transforms.reset();
       if (entry.candidate.missing.empty()) {
-        entry.candidate.missing = "it cannot work on other ranks";
+        entry.candidate.missing = "it does not work on other ranks";
       }
     }
     const bool is_there = std::ranges::any_of(entries_, [&](const Entry& other) {
@@ -113,21 +111,20 @@ class Contest {
 
   [[nodiscard]] Choice decide() {
     const nanoseconds start = clock_.now();
-    for (std::size_t round = 0; round < how_.rounds + 1; ++round) {
+    for (std::size_t round = 0; round < rounds_max + 1; ++round) {
       double best = std::numeric_limits<double>::max();
       for (Entry& entry : entries_) {
         if (entry.transforms != nullptr) {
-          take_turn(entry, round == 0);  // the first round makes graphs and connections
+          take_turn(entry, round == 0);  // the first round creates graphs and connections
           best = entry.candidate.seconds > 0 ? std::min(best, entry.candidate.seconds) : best;
         }
       }
       for (Entry& entry : entries_) {
-        if (round > 0 && entry.candidate.seconds > how_.slower_max * best) {
+        if (round > 0 && entry.candidate.seconds > slower_max * best) {
           entry.transforms.reset();
         }
       }
-      if (round > 0 && greatest(std::chrono::duration<double>(clock_.now() - start).count()) >
-                           std::chrono::duration<double>(how_.time_max).count()) {
+      if (round > 0 && greatest(std::chrono::duration<double>(clock_.now() - start).count()) > seconds_max) {
         break;
       }
     }
@@ -137,10 +134,8 @@ class Contest {
  private:
   struct Entry {
     Candidate candidate;
-    std::unique_ptr<InFlight> transforms;  ///< None when it has left.
+    std::unique_ptr<InFlight> transforms;  ///< None after it has dropped out.
   };
-  /// Communicators of choices, beside those of plans.
-  static constexpr std::uint32_t first_comm = 0xff3'0000;
 
   /// Over all ranks.
   [[nodiscard]] double greatest(double mine) {
@@ -149,7 +144,7 @@ class Contest {
   }
 
   void take_turn(Entry& entry, bool is_for_warming) {
-    (void)greatest(0);  // all begin together
+    (void)greatest(0);  // a barrier
     const nanoseconds start = clock_.now();
     entry.transforms->run();
     const double seconds = greatest(std::chrono::duration<double>(clock_.now() - start).count());
@@ -174,7 +169,6 @@ class Contest {
 
   comm::Endpoint& endpoint_;
   task::Scheduler& scheduler_;
-  const ChooseOptions how_;
   comm::Group everyone_;
   SteadyClock clock_;
   std::vector<Entry> entries_;
@@ -198,9 +192,8 @@ std::string Choice::describe() const {
 Choice choose(comm::Endpoint& endpoint,
               task::Scheduler& scheduler,
               const std::array<Index, 3>& lengths,
-              const PlanOptions& options,
-              const ChooseOptions& how) {
-  Contest contest{endpoint, scheduler, how};
+              const PlanOptions& options) {
+  Contest contest{endpoint, scheduler};
   std::vector<Variant> all = variants();
   all.insert(all.end(), options.more.begin(), options.more.end());
   for (const Variant& variant : all) {

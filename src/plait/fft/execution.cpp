@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/fft/execution.hpp"
 
+#include <algorithm>
+#include <functional>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
-#include "plait/fft/detail/together.hpp"
 #include "plait/fft/detail/transform.hpp"
+#include "plait/task/scheduler.hpp"
 
 namespace plait::fft {
 
@@ -27,7 +30,7 @@ void throw_unless(Kind wanted, const PlanState& plan) {
   }
 }
 
-void throw_unless_fits(const char* name, std::size_t size, const Layout& layout) {
+void throw_unless_fits(const char* name, std::size_t size, const ArrayLayout& layout) {
   if (size != static_cast<std::size_t>(layout.size())) {
     throw Error{ErrorCode::bad_argument,
                 fmt::format("the {} array has {} elements on this rank, and must have {}: {} x {} x {} of {}",
@@ -41,7 +44,7 @@ void throw_unless_fits(const char* name, std::size_t size, const Layout& layout)
   }
 }
 
-/// Input is not written to, though the type allows it.
+/// The transform does not write to input.
 template <class To, class From>
 To* writable(std::span<const From> data) {
   return reinterpret_cast<To*>(const_cast<From*>(data.data()));
@@ -54,14 +57,60 @@ std::shared_ptr<Transform> make(const std::shared_ptr<PlanState>& plan,
   return std::make_shared<Transform>(plan, direction, arrays, scale);
 }
 
-/// A failed run leaves with messages under way, into buffers that must stay as long as the endpoint.
+/// After a failed run messages are in flight, into buffers that must live as long as the endpoint.
 void keep_if_failed(const std::shared_ptr<Transform>& transform) noexcept {
   try {
     comm::Endpoint& endpoint = transform->plan().endpoint;
     if (endpoint.failure()) {
       endpoint.keep(transform);
     }
-  } catch (...) {  // no memory to note it: nothing better than to let it go
+  } catch (...) {  // out of memory: the buffer leaks
+  }
+}
+
+using Transforms = std::vector<std::shared_ptr<Transform>>;
+
+/// Graphs that a transform keeps for lists that begin with it.
+constexpr std::size_t kept_max = 8;
+
+bool is_for(const Transform::Kept& kept, const Transforms& transforms) {
+  return std::ranges::equal(kept.members, transforms, [](const std::weak_ptr<Transform>& one, const auto& other) {
+    return one.lock() == other;
+  });
+}
+
+task::Graph& graph_of(const Transforms& transforms) {
+  std::vector<Transform::Kept>& all = transforms.front()->kept();
+  const auto found = std::ranges::find_if(all, [&](const Transform::Kept& kept) { return is_for(kept, transforms); });
+  if (found != all.end()) {
+    return *found->graph;
+  }
+  if (all.size() == kept_max) {
+    all.erase(all.begin());
+  }
+  Transform::Kept kept{{transforms.begin(), transforms.end()}, std::make_unique<task::Graph>()};
+  for (const std::shared_ptr<Transform>& transform : transforms) {
+    (void)transform->add_to(*kept.graph);
+  }
+  all.push_back(std::move(kept));
+  return *all.back().graph;
+}
+
+/// In order: one transform exchanges while the next computes.
+void run_in_order(const Transforms& transforms) {
+  const std::function<void()> pulse = [&] {
+    for (const std::shared_ptr<Transform>& transform : transforms) {
+      transform->advance();
+    }
+  };
+  const auto count_of = [](const std::shared_ptr<Transform>& transform) { return transform->step_count(); };
+  const std::size_t steps = std::ranges::max(transforms | std::views::transform(count_of));
+  for (std::size_t step = 0; step < steps; ++step) {
+    for (const std::shared_ptr<Transform>& transform : transforms) {
+      if (step < transform->step_count()) {
+        transform->carry_out(step, pulse);
+      }
+    }
   }
 }
 
@@ -123,19 +172,20 @@ void Execution::run() {
   fft::run({&self, 1});
 }
 
-Direction Execution::direction() const noexcept {
-  return transform_->direction();
-}
-
 void run(std::span<Execution* const> executions) {
   if (executions.empty()) {
     return;
   }
-  std::vector<std::shared_ptr<Transform>> transforms;
+  Transforms transforms;
   for (const Execution* execution : executions) {
     transforms.push_back(execution->transform_);
   }
-  detail::run_together(transforms);
+  const PlanState& plan = transforms.front()->plan();
+  if (plan.runs_as_tasks()) {
+    plan.scheduler.run(graph_of(transforms));
+  } else {
+    run_in_order(transforms);
+  }
 }
 
 }  // namespace plait::fft

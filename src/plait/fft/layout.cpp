@@ -5,8 +5,8 @@
 
 namespace plait::fft {
 
-Box common_part(const Box& one, const Box& other) noexcept {
-  Box common;
+IndexBox common_part(const IndexBox& one, const IndexBox& other) noexcept {
+  IndexBox common;
   for (int axis = 0; axis < 3; ++axis) {
     common.low[axis] = std::max(one.low[axis], other.low[axis]);
     common.high[axis] = std::max(common.low[axis], std::min(one.high[axis], other.high[axis]));

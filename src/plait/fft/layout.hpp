@@ -6,11 +6,11 @@
 
 namespace plait::fft {
 
-/// Counts and places of points along an axis.
+/// Counts and indices of points along an axis.
 using Index = std::int64_t;
 
 /// The points with `low[a] <= i[a] < high[a]` along each axis a; indices of the whole array.
-struct Box {
+struct IndexBox {
   std::array<Index, 3> low{};
   std::array<Index, 3> high{};
 
@@ -18,24 +18,24 @@ struct Box {
   /// Points in it; 0 when it is empty along any axis.
   [[nodiscard]] Index volume() const noexcept { return extent(0) * extent(1) * extent(2); }
   [[nodiscard]] bool is_empty() const noexcept { return volume() == 0; }
-  friend bool operator==(const Box&, const Box&) = default;
+  friend bool operator==(const IndexBox&, const IndexBox&) = default;
 };
 
-/// The points that both have; its extents are 0 where they have none.
-[[nodiscard]] Box common_part(const Box& one, const Box& other) noexcept;
+/// The intersection; its extents are 0 if it is empty.
+[[nodiscard]] IndexBox common_part(const IndexBox& one, const IndexBox& other) noexcept;
 
-/// Which part of an array is on this rank, and where each of its points stands in the rank's memory: axis 2 is fastest,
-/// then axis 1.
-struct Layout {
+/// The part of an array on this rank, and the place of each point in the rank's memory. Axis 2 varies fastest, then
+/// axis 1.
+struct ArrayLayout {
   std::array<Index, 3> lengths{};  ///< Of the whole array.
-  Box box;                         ///< The part that is here, in indices of the whole array. May be empty.
+  IndexBox box;                    ///< The part on this rank, in indices of the whole array. May be empty.
   std::array<Index, 3> stride{};   ///< In elements, from a point to the next along each axis.
 
-  /// Where the point with these indices of the whole array stands: elements after the first of this rank.
+  /// The place of the point with these indices of the whole array, in elements after the first of this rank.
   [[nodiscard]] Index offset(Index i0, Index i1, Index i2) const noexcept {
     return (i0 - box.low[0]) * stride[0] + (i1 - box.low[1]) * stride[1] + (i2 - box.low[2]) * stride[2];
   }
-  /// Elements that are here.
+  /// Elements on this rank.
   [[nodiscard]] Index size() const noexcept { return box.volume(); }
 };
 
@@ -48,8 +48,8 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// Part `index` of `length` points that are divided among `parts`: as equal as can be, in order; some are empty when
-/// there are more parts than points. All of this library's arrays are divided so.
+/// Part `index` of `length` points that are divided among `parts`, in order and as equally as possible. Some parts are
+/// empty if there are more parts than points. All arrays of this library are divided by it.
 [[nodiscard]] constexpr Range part_of(Index length, std::uint32_t parts, std::uint32_t index) noexcept {
   return {length * index / parts, length * (index + Index{1}) / parts};
 }

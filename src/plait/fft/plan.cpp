@@ -22,10 +22,7 @@ using detail::Geometry;
 using detail::PlanState;
 using detail::Wish;
 
-/// Communicators of plans begin here, four each; the program's own are taken to be below.
-constexpr std::uint32_t first_comm = 0xff4'0000;
-constexpr std::uint32_t comms_of_a_plan = 4;
-/// Messages are not cut below this: a message costs about as much as copying a few of these.
+/// The least length of a piece: a message costs about as much as copying a few of these.
 constexpr Index piece_bytes_min = 64 * 1024;
 constexpr std::uint32_t pieces_max = 8;
 
@@ -52,7 +49,7 @@ Wish wish_of(const task::Scheduler& scheduler,
   return wish;
 }
 
-/// As many that each worker has several, and messages are still long.
+/// Enough for several per worker, while messages remain long.
 std::uint32_t choose_pieces(const Geometry& geometry, std::uint32_t workers) {
   const Index planes = part_of(geometry.lengths[0], geometry.grid.column, geometry.grid.column - 1).count();
   const Index part = planes * geometry.lengths[1] * geometry.spectral_length * 16 / geometry.grid.row;
@@ -62,7 +59,7 @@ std::uint32_t choose_pieces(const Geometry& geometry, std::uint32_t workers) {
       std::clamp<Index>(std::max<Index>(by_size, 2 * Index{workers}), 1, std::max<Index>(planes, 1)));
 }
 
-/// Bytes of what the others of row and column get from this rank in a forward transform, where `counts(rank)`.
+/// Bytes that this rank sends in a forward transform to the ranks of its row and column for which `counts(rank)`.
 template <class Counts>
 std::uint64_t bytes_to_others(const PlanState& state, Counts counts) {
   const auto& geometry = state.geometry;
@@ -78,18 +75,9 @@ std::uint64_t bytes_to_others(const PlanState& state, Counts counts) {
   return bytes;
 }
 
-std::vector<comm::Group> groups_of(comm::Endpoint& endpoint, const PlanState& state, std::uint32_t comm) {
-  const comm::RankGrid grid{.rows = state.geometry.grid.column, .columns = state.geometry.grid.row};
-  std::vector<comm::Group> groups{comm::row_group(endpoint, grid, comm::CommId{comm}),
-                                  comm::column_group(endpoint, grid, comm::CommId{comm + 1})};
-  for (comm::Group& group : groups) {
-    std::vector<std::uint32_t> nodes;
-    for (std::size_t member = 0; member < group.size(); ++member) {
-      nodes.push_back(state.nodes[group.rank(member).value()]);
-    }
-    group.set_nodes(std::move(nodes));
-  }
-  return groups;
+std::vector<comm::Group> groups_of(const PlanState& state) {
+  const comm::GroupGrid grid{.rows = state.geometry.grid.column, .columns = state.geometry.grid.row};
+  return {comm::row_group(state.endpoint, grid), comm::column_group(state.endpoint, grid)};
 }
 
 void make_lines(PlanState& state, Effort effort) {
@@ -121,9 +109,7 @@ Plan::Plan(comm::Endpoint& endpoint,
            const PlanOptions& options)
     : state_{std::make_shared<PlanState>(endpoint, scheduler)} {
   PlanState& state = *state_;
-  const std::uint32_t comm = first_comm + comms_of_a_plan * (endpoint.claim_handler().value() & 0xffffU);
-  const comm::Group everyone{endpoint, comm::CommId{comm + 2}};
-  const std::vector<Wish> wishes = detail::agree(everyone, wish_of(scheduler, lengths, options, endpoint.self()));
+  const std::vector<Wish> wishes = detail::agree(state.everyone, wish_of(scheduler, lengths, options, endpoint.self()));
   detail::throw_if_no_array(lengths);
   std::vector<Variant> all = variants();
   all.insert(all.end(), options.more.begin(), options.more.end());
@@ -137,14 +123,13 @@ Plan::Plan(comm::Endpoint& endpoint,
     state.variant = find_variant(all, options.variant);
   }
   state.nodes = detail::nodes_of(wishes);
-  const RankGrid grid = detail::choose_grid(lengths, options.kind, options.grid, state.nodes);
+  const TransformGrid grid = detail::choose_grid(lengths, options.kind, options.grid, state.nodes);
   state.geometry = Geometry{lengths, options.kind, grid, endpoint.self()};
   state.physical = state.geometry.physical();
   state.spectral = state.geometry.spectral();
   const auto most_workers = std::ranges::max_element(wishes, {}, &Wish::workers)->workers;
   state.pieces = pieces != 0 ? pieces : choose_pieces(state.geometry, most_workers);
-  state.messages = comm::CommId{comm + 3};
-  state.groups = groups_of(endpoint, state, comm);
+  state.groups = groups_of(state);
   make_lines(state, options.effort);
 }
 
@@ -152,15 +137,15 @@ Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 Plan::~Plan() = default;
 
-const Layout& Plan::physical() const noexcept {
+const ArrayLayout& Plan::physical() const noexcept {
   return state_->physical;
 }
 
-const Layout& Plan::spectral() const noexcept {
+const ArrayLayout& Plan::spectral() const noexcept {
   return state_->spectral;
 }
 
-RankGrid Plan::grid() const noexcept {
+TransformGrid Plan::grid() const noexcept {
   return state_->geometry.grid;
 }
 
@@ -182,10 +167,7 @@ std::uint32_t Plan::pieces() const noexcept {
 }
 
 std::size_t Plan::execution_bytes() const noexcept {
-  const bool as_tasks = state_->runs_as_tasks();
-  return sizeof(detail::Complex) *
-         static_cast<std::size_t>(std::max(detail::buffered(state_->geometry, Direction::forward, as_tasks),
-                                           detail::buffered(state_->geometry, Direction::backward, as_tasks)));
+  return detail::buffer_bytes(state_->geometry, state_->runs_as_tasks());
 }
 
 std::uint64_t Plan::bytes_sent() const noexcept {
@@ -226,7 +208,7 @@ std::string Plan::describe() const {
              bytes_sent(),
              bytes_leaving_node(),
              execution_bytes()) +
-         (state_->measured.empty() ? "" : "chosen by measurement, several there and back:\n" + state_->measured);
+         (state_->measured.empty() ? "" : "chosen by measurement, several forward and backward:\n" + state_->measured);
 }
 
 std::size_t Plan::bytes_needed(const std::array<Index, 3>& lengths,
@@ -240,9 +222,7 @@ std::size_t Plan::bytes_needed(const std::array<Index, 3>& lengths,
   std::vector<std::uint32_t> nodes = options.nodes;
   nodes.resize(ranks, nodes.empty() ? 0 : nodes.back());
   const Geometry geometry{lengths, options.kind, detail::choose_grid(lengths, options.kind, options.grid, nodes), rank};
-  return sizeof(detail::Complex) *
-         static_cast<std::size_t>(std::max(detail::buffered(geometry, Direction::forward, as_tasks),
-                                           detail::buffered(geometry, Direction::backward, as_tasks)));
+  return detail::buffer_bytes(geometry, as_tasks);
 }
 
 }  // namespace plait::fft

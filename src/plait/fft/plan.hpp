@@ -19,51 +19,51 @@ namespace detail {
 struct PlanState;
 }
 
-/// What stands in physical space.
+/// The numbers in physical space.
 enum class Kind : std::uint8_t { real, complex };
 
 /// `row` consecutive ranks are a row, which exchanges along axes 1 and 2; `column` ranks, one of each row, exchange
-/// along axes 0 and 1: rank = place in the row + `row` * place in the column. Slabs are a row of 1. Both 0: chosen.
-struct RankGrid {
+/// along axes 0 and 1: rank = place in the row + `row` * place in the column. A row of 1 makes slabs. Both 0: the plan
+/// chooses.
+struct TransformGrid {
   std::uint32_t row = 0;
   std::uint32_t column = 0;
 
-  friend bool operator==(const RankGrid&, const RankGrid&) = default;
+  friend bool operator==(const TransformGrid&, const TransformGrid&) = default;
 };
 
-/// How long FFTW looks for a fast way when a plan is made: not at all, seconds, minutes.
+/// How long FFTW searches for a fast algorithm: not at all, seconds, minutes.
 enum class Effort : std::uint8_t { estimate, measure, patient };
 
-/// What a plan may be told. All but `nodes` and `more` must be the same on all ranks.
+/// Settings of a plan. All but `nodes` and `more` must be the same on all ranks.
 struct PlanOptions {
   Kind kind = Kind::real;
-  /// Chosen: slabs when all ranks are on one node and there are planes for all; else a row is what fits a node best.
-  RankGrid grid;
+  /// By default, slabs if all ranks are on one node and there are planes for all; else rows that fit a node best.
+  TransformGrid grid;
   Effort effort = Effort::measure;
-  /// Into how many messages each block is cut, when tasks move it. 0: chosen by size.
+  /// The messages of each block when tasks send it. 0: the plan chooses by size.
   std::uint32_t pieces = 0;
-  /// How `run` exchanges: one of `variants()` or of `more`; "automatic": what is fastest here, see `choose`.
+  /// The exchange of `run`: one of `variants()` or of `more`; "automatic": the fastest, see `choose`.
   std::string variant = "PLT";
-  /// To choose from besides: those that need more than plait, as MPI's.
+  /// Further variants, such as those of `mpi::variants`.
   std::vector<Variant> more;
-  /// The node of each rank, by any numbers. Empty: asked of the system.
+  /// The node of each rank, as any numbers. Empty: the host names decide.
   std::vector<std::uint32_t> nodes;
 };
 
-/// How transforms of one size are carried out on these ranks: which part of the array is where, the 1-D transforms, the
-/// exchanges. Immutable; any number of executions use it at once, and it owns nothing of those under way.
+/// How transforms of one size run on these ranks: the distribution of the array, the 1-D transforms, the exchanges.
+/// Immutable; any number of executions use it at once, and own all that is in flight.
 ///
 /// The transform is F(k) = sum over x of f(x) exp(-2 pi i (k0 x0 / N0 + k1 x1 / N1 + k2 x2 / N2)) forward, with the
-/// other sign backward, neither divided by anything. Of real arrays only k2 = 0 ... N2 / 2 are kept.
-/// In physical space axis 2 is whole on each rank, axis 1 divided over its row, axis 0 over its column; in spectral
-/// space axis 0 is whole, axis 1 divided over the column, axis 2 over the row. Any lengths and numbers of ranks will
-/// do; ranks for which nothing is left take part with empty boxes. Threads: any, once made. Must outlive its
-/// executions.
+/// other sign backward; neither is normalised. Real arrays keep k2 = 0 ... N2 / 2 only.
+/// In physical space axis 2 is whole on each rank, axis 1 is divided over its row, axis 0 over its column. In spectral
+/// space axis 0 is whole, axis 1 is divided over the column, axis 2 over the row. Any lengths and numbers of ranks
+/// work; some ranks may have empty boxes. Threads: any, after construction. Must outlive its executions.
 class Plan {
  public:
-  /// Collective: all ranks of `endpoint` make the same plans in the same order. Borrows both, which must outlive it.
+  /// Collective: all ranks of `endpoint` create the same plans in the same order. Borrows both, which must outlive it.
   ///
-  /// Throws: `Error` with `bad_argument` on all ranks, when lengths or options make no sense or ranks ask for different
+  /// Throws: `Error` with `bad_argument` on all ranks, for invalid lengths or options and if ranks request different
   /// plans. Cost: FFTW's planning of five 1-D transforms, by `options.effort`; one small exchange with all ranks.
   Plan(comm::Endpoint& endpoint,
        task::Scheduler& scheduler,
@@ -76,26 +76,26 @@ class Plan {
   ~Plan();
 
   /// This rank's part in physical space: doubles, or complex numbers, by the kind.
-  [[nodiscard]] const Layout& physical() const noexcept;
+  [[nodiscard]] const ArrayLayout& physical() const noexcept;
   /// This rank's part in spectral space: complex numbers.
-  [[nodiscard]] const Layout& spectral() const noexcept;
-  [[nodiscard]] RankGrid grid() const noexcept;
-  /// N0 * N1 * N2: what a transform there and back multiplies by.
+  [[nodiscard]] const ArrayLayout& spectral() const noexcept;
+  [[nodiscard]] TransformGrid grid() const noexcept;
+  /// N0 * N1 * N2: the factor of a forward and a backward transform.
   [[nodiscard]] Index point_count() const noexcept;
   [[nodiscard]] Kind kind() const noexcept;
   [[nodiscard]] const std::string& variant() const noexcept;
   [[nodiscard]] std::uint32_t pieces() const noexcept;
 
-  /// Memory that one execution takes on this rank for its buffers, the larger of the two directions.
+  /// Bytes of the buffers of one execution on this rank, in the direction that needs more.
   [[nodiscard]] std::size_t execution_bytes() const noexcept;
-  /// What this rank sends in one transform, and what of it leaves the node.
+  /// Bytes that this rank sends in one transform, and those that leave the node.
   [[nodiscard]] std::uint64_t bytes_sent() const noexcept;
   [[nodiscard]] std::uint64_t bytes_leaving_node() const noexcept;
-  /// Several lines for people: the grid, who shares nodes, the variant, bytes and memory of a transform on this rank.
+  /// Several lines: the grid, the nodes, the variant, bytes and memory of a transform on this rank.
   [[nodiscard]] std::string describe() const;
 
-  /// What `execution_bytes` will be on `rank` of `ranks`, before anything is made. Of options only kind, grid, variant
-  /// and nodes count; without nodes, all ranks are taken to be on one. Throws: as the constructor, for the grid.
+  /// `execution_bytes` on `rank` of `ranks` of a plan that need not exist. Uses kind, grid, variant and nodes of the
+  /// options; without nodes, all ranks are on one. Throws: as the constructor, for the grid.
   [[nodiscard]] static std::size_t bytes_needed(const std::array<Index, 3>& lengths,
                                                 const PlanOptions& options,
                                                 std::uint32_t ranks,

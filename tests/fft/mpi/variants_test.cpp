@@ -26,7 +26,7 @@ std::size_t length_of(std::size_t source, std::size_t destination, std::size_t e
   return 16 * (1 + 7 * source + 300 * ((destination + exchange) % 3));
 }
 
-/// Tells where it comes from, where it goes and when.
+/// Differs by source, destination and round.
 unsigned char value_of(std::size_t source, std::size_t destination, std::size_t round, std::size_t index) {
   return static_cast<unsigned char>(source * 67 + destination * 29 + round * 11 + index * 3 + index / 256);
 }
@@ -83,7 +83,7 @@ std::vector<comm::Group> groups_of(Runtime& runtime) {
   std::uint32_t comm = 1;
   for (const std::uint32_t columns : {1U, 2U, 3U}) {
     if (ranks % columns == 0) {
-      const comm::RankGrid grid{.rows = ranks / columns, .columns = columns};
+      const comm::GroupGrid grid{.rows = ranks / columns, .columns = columns};
       groups.push_back(comm::row_group(runtime.messages(), grid, comm::CommId{comm++}));
       groups.push_back(comm::column_group(runtime.messages(), grid, comm::CommId{comm++}));
     }
@@ -137,7 +137,7 @@ TEST(MpiVariants, are_chosen_from_alike_on_all_ranks_and_the_plan_transforms_by_
   std::vector<std::complex<double>> modes(static_cast<std::size_t>(plan.spectral().size()));
   Execution forward{plan, ones, modes};
   forward.run();
-  const Box& box = plan.spectral().box;
+  const IndexBox& box = plan.spectral().box;
   const bool has_mean = !box.is_empty() && box.low == std::array<Index, 3>{};
   for (std::size_t mode = 0; mode < modes.size(); ++mode) {
     EXPECT_NEAR(std::abs(modes[mode]), has_mean && mode == 0 ? 1080.0 : 0.0, 1e-10);

@@ -29,7 +29,7 @@ const char* name_of(Effort effort) {
   return names[static_cast<std::size_t>(effort)];
 }
 
-/// Name and value of all that must be the same.
+/// Names and values of all that must be equal.
 std::vector<std::pair<std::string, std::string>> listed(const Wish& wish) {
   const std::string_view variant{wish.variant.data(), wish.variant.size()};
   return {{"lengths", fmt::format("{}", fmt::join(wish.lengths, " x "))},
@@ -41,7 +41,7 @@ std::vector<std::pair<std::string, std::string>> listed(const Wish& wish) {
 }
 
 /// Whether every rank of the grid has a part of the array in physical and in spectral space.
-bool fits(const std::array<Index, 3>& lengths, Kind kind, const RankGrid& grid) {
+bool fits(const std::array<Index, 3>& lengths, Kind kind, const TransformGrid& grid) {
   const Index last = kind == Kind::real ? lengths[2] / 2 + 1 : lengths[2];
   return lengths[0] >= grid.column && lengths[1] >= std::max(grid.column, grid.row) && last >= grid.row;
 }
@@ -70,13 +70,14 @@ std::vector<Wish> agree(const comm::Group& everyone, const Wish& mine) {
     const auto other = listed(all[rank]);
     for (std::size_t i = 0; i < first.size(); ++i) {
       if (first[i] != other[i]) {
-        throw Error{ErrorCode::bad_argument,
-                    fmt::format("ranks make different plans of a transform: {} {} on rank 0, {} on rank {}; all ranks "
-                                "make the same plans in the same order",
-                                first[i].first,
-                                first[i].second,
-                                other[i].second,
-                                rank)};
+        throw Error{
+            ErrorCode::bad_argument,
+            fmt::format("ranks create different plans of a transform: {} {} on rank 0, {} on rank {}; all ranks "
+                        "must create the same plans in the same order",
+                        first[i].first,
+                        first[i].second,
+                        other[i].second,
+                        rank)};
       }
     }
   }
@@ -93,13 +94,13 @@ std::vector<std::uint32_t> nodes_of(const std::vector<Wish>& wishes) {
   return nodes;
 }
 
-RankGrid choose_grid(const std::array<Index, 3>& lengths,
-                     Kind kind,
-                     const RankGrid& wish,
-                     const std::vector<std::uint32_t>& nodes) {
+TransformGrid choose_grid(const std::array<Index, 3>& lengths,
+                          Kind kind,
+                          const TransformGrid& wish,
+                          const std::vector<std::uint32_t>& nodes) {
   const auto ranks = static_cast<std::uint32_t>(nodes.size());
   if (wish.row != 0 || wish.column != 0) {
-    RankGrid grid = wish;
+    TransformGrid grid = wish;
     if (grid.row == 0 && ranks % grid.column == 0) {
       grid.row = ranks / grid.column;
     } else if (grid.column == 0 && ranks % grid.row == 0) {
@@ -118,10 +119,10 @@ RankGrid choose_grid(const std::array<Index, 3>& lengths,
   }
   const bool is_one_node = std::ranges::all_of(nodes, [&](std::uint32_t node) { return node == nodes[0]; });
   const std::uint32_t wanted = is_one_node ? 1 : ranks_on_each(nodes);
-  // The nearest row to what is wanted with which nobody is left without a part; the ways to it are few.
-  RankGrid best{wanted, ranks / wanted};
+  // The row length nearest to the preferred one that leaves no rank without a part; the candidates are few.
+  TransformGrid best{wanted, ranks / wanted};
   for (std::uint32_t row = 1, distance = std::numeric_limits<std::uint32_t>::max(); row <= ranks; ++row) {
-    const RankGrid grid{row, ranks / row};
+    const TransformGrid grid{row, ranks / row};
     const std::uint32_t away = row > wanted ? row - wanted : wanted - row;
     if (ranks % row == 0 && away < distance && fits(lengths, kind, grid)) {
       best = grid;
@@ -144,7 +145,8 @@ void throw_if_no_array(const std::array<Index, 3>& lengths) {
     }
     if (points > std::numeric_limits<Index>::max() / 64 / length) {
       throw Error{ErrorCode::bad_argument,
-                  fmt::format("an array of {} points has more than any memory holds", fmt::join(lengths, " x "))};
+                  fmt::format("an array of {} points has more elements than memory can address; reduce its lengths",
+                              fmt::join(lengths, " x "))};
     }
     points *= length;
   }

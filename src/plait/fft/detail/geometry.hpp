@@ -12,7 +12,7 @@
 
 namespace plait::fft::detail {
 
-/// Who has which part of the array, in physical space, between the exchanges and in spectral space, seen from one rank.
+/// The distribution of the array in physical space, between the exchanges and in spectral space, as one rank sees it.
 ///
 /// Between the exchanges axis 1 is whole, axis 0 divided over the column, axis 2 over the row. All blocks of an
 /// exchange have axis 0 outermost and axis 2 innermost, without gaps.
@@ -20,12 +20,12 @@ struct Geometry {
   std::array<Index, 3> lengths{};
   Index spectral_length = 0;  ///< Of axis 2.
   Kind kind = Kind::real;
-  RankGrid grid;
-  std::uint32_t in_row = 0;  ///< This rank's place there.
+  TransformGrid grid;
+  std::uint32_t in_row = 0;  ///< This rank's place in it.
   std::uint32_t in_column = 0;
 
   Geometry() = default;
-  Geometry(const std::array<Index, 3>& array_lengths, Kind array_kind, const RankGrid& ranks, Rank self);
+  Geometry(const std::array<Index, 3>& array_lengths, Kind array_kind, const TransformGrid& ranks, Rank self);
 
   [[nodiscard]] Range planes(std::uint32_t column_place) const {
     return part_of(lengths[0], grid.column, column_place);
@@ -41,8 +41,8 @@ struct Geometry {
   [[nodiscard]] Range spectral_rows() const { return spectral_rows(in_column); }
   [[nodiscard]] Range columns() const { return columns(in_row); }
 
-  [[nodiscard]] Layout physical() const;
-  [[nodiscard]] Layout spectral() const;
+  [[nodiscard]] ArrayLayout physical() const;
+  [[nodiscard]] ArrayLayout spectral() const;
 
   // Complex numbers of one plane of a block, and of the whole block.
   // In the row: with part of axis 1 and the other's part of axis 2 (long rows) or the reverse (whole columns).

@@ -2,6 +2,7 @@
 #include "plait/fft/detail/lines.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fftw3.h>
 #include <sys/mman.h>
@@ -19,22 +20,15 @@ fftw_complex* fftw(Complex* data) {
 }
 
 unsigned flags_of(Effort effort) {
-  switch (effort) {
-    case Effort::estimate:
-      return FFTW_ESTIMATE;
-    case Effort::measure:
-      return FFTW_MEASURE;
-    case Effort::patient:
-      return FFTW_PATIENT;
-  }
-  return FFTW_ESTIMATE;
+  constexpr std::array<unsigned, 3> flags{FFTW_ESTIMATE, FFTW_MEASURE, FFTW_PATIENT};
+  return flags[static_cast<std::size_t>(effort)];
 }
 
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
 
 FftwPlan checked(fftw_plan plan) {
   if (plan == nullptr) {
-    throw Error{ErrorCode::bad_argument, "FFTW makes no plan for a transform of this length"};
+    throw Error{ErrorCode::bad_argument, "FFTW has no plan for a transform of this length; choose other lengths"};
   }
   return FftwPlan{plan};
 }
@@ -47,7 +41,7 @@ Memory::Memory(Index count) {
   data_ = std::unique_ptr<Complex, FreeAligned>{
       static_cast<Complex*>(::operator new(bytes, std::align_val_t{alignment})), FreeAligned{alignment}};
   if (alignment == huge_page_bytes) {
-    (void)madvise(data_.get(), bytes / huge_page_bytes * huge_page_bytes, MADV_HUGEPAGE);  // a wish
+    (void)madvise(data_.get(), bytes / huge_page_bytes * huge_page_bytes, MADV_HUGEPAGE);  // best effort
   }
 }
 
@@ -82,7 +76,7 @@ void StripLines::run(Complex* data) const {
 }
 
 bool StripLines::can_run(const void* data) noexcept {
-  return fftw_alignment_of(static_cast<double*>(const_cast<void*>(data))) == 0;  // FFTW's signature; it only looks
+  return fftw_alignment_of(static_cast<double*>(const_cast<void*>(data))) == 0;  // FFTW's signature; it does not write
 }
 
 RowLines::RowLines(Index length, Index count, Kind kind, Effort effort) : kind_{kind} {

@@ -17,8 +17,8 @@ namespace plait::fft::detail {
 
 using Complex = std::complex<double>;
 
-/// Sequences along axis 0 that are transformed at once: so many that the memory they stand in is read in long runs, so
-/// few that they fit into a core's second cache.
+/// Sequences along axis 0 in a batch: enough for long contiguous reads, and few enough for a core's second-level
+/// cache.
 [[nodiscard]] Index strip_width(Index length) noexcept;
 
 inline constexpr std::size_t cache_line_bytes = 64;
@@ -28,7 +28,7 @@ struct FreeAligned {
   void operator()(Complex* data) const noexcept { ::operator delete(data, std::align_val_t{alignment}); }
 };
 
-/// Memory for complex numbers, aligned to cache lines, not set; in huge pages where it is large and the system has
+/// Memory for complex numbers, aligned to cache lines, not initialised; in huge pages if it is large and the system has
 /// them.
 class Memory {
  public:
@@ -45,10 +45,10 @@ struct DestroyFftwPlan {
 };
 using FftwPlan = std::unique_ptr<fftw_plan_s, DestroyFftwPlan>;
 
-/// Transforms of `width` neighbouring sequences at once, in place: element i of sequence s at `data[i * stride + s]`.
+/// Transforms batches of `width` adjacent sequences in place: element i of sequence s at `data[i * stride + s]`.
 class StripLines {
  public:
-  /// What is transformed at once.
+  /// The shape of a batch.
   struct Shape {
     Index length = 0;
     Index width = 0;
@@ -56,27 +56,27 @@ class StripLines {
   };
 
   StripLines() = default;
-  /// Plans nothing when the width is 0.
+  /// Creates no plan if the width is 0.
   StripLines(const Shape& shape, Direction direction, Effort effort);
-  /// Expects: `can_run(data)`. Any number of threads at once, on data of their own.
+  /// Expects: `can_run(data)`. Threads: any number at once, on different data.
   void run(Complex* data) const;
-  /// Whether memory is aligned as vectors want it: memory of this library's own always is.
+  /// Whether memory is aligned for vector instructions; `Memory` always is.
   [[nodiscard]] static bool can_run(const void* data) noexcept;
 
  private:
   FftwPlan plan_;
 };
 
-/// Transforms of `count` rows along axis 2 between physical memory and rows of complex numbers.
+/// Transforms `count` rows along axis 2 between physical memory and rows of complex numbers.
 class RowLines {
  public:
   RowLines() = default;
-  /// Plans nothing when `count` is 0.
+  /// Creates no plan if `count` is 0.
   RowLines(Index length, Index count, Kind kind, Effort effort);
-  /// `spectral` has `length / 2 + 1` numbers a row, or `length`. `physical` is copied to `spare` first when it is not
-  /// aligned as vectors want it, which costs less than FFTW's way of doing without.
+  /// `spectral` has `length / 2 + 1` numbers per row, or `length`. Copies `physical` to `spare` first if it is not
+  /// aligned for vector instructions, which costs less than FFTW's unaligned algorithms.
   void forward(const std::byte* physical, Complex* spectral, Complex* spare) const;
-  /// Spoils `spectral`.
+  /// Overwrites `spectral`.
   void backward(Complex* spectral, std::byte* physical, Complex* spare) const;
 
  private:

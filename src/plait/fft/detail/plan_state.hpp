@@ -17,14 +17,14 @@
 
 namespace plait::fft::detail {
 
-/// 1-D transforms along axis 0 in one direction, strip by strip; the last strip may be narrower.
+/// 1-D transforms along axis 0 in one direction, by batches; the last batch may be narrower.
 struct FarLines {
   Index width = 0;
   StripLines full;
   StripLines tail;
 
   FarLines() = default;
-  /// Of `sequences`, whose elements stand `stride` apart.
+  /// For `all.width` sequences.
   FarLines(const StripLines::Shape& all, Direction direction, Effort effort)
       : width{strip_width(all.length)},
         full{{all.length, all.width >= width ? width : 0, all.stride}, direction, effort},
@@ -36,20 +36,20 @@ struct FarLines {
 /// The 1-D transforms of one direction.
 struct Lines {
   StripLines along_axis_1;  ///< All sequences of a plane.
-  FarLines in_array;        ///< Along axis 0, where the elements stand planes apart,
-  FarLines in_strip;        ///< and where they have been brought together.
+  FarLines in_array;        ///< Along axis 0, with elements that are planes apart,
+  FarLines in_strip;        ///< and after they are gathered.
 };
 
-/// What a worker transforms in; stays in its cache.
+/// Scratch memory of a worker; stays in its cache.
 struct Scratch {
-  Memory plane;  ///< One plane with axis 1 or 2 whole, or a strip of sequences along axis 0.
+  Memory plane;  ///< One plane with axis 1 or 2 whole, or a batch of sequences along axis 0.
   Memory spare;  ///< One plane in physical space.
 };
 
-/// What a plan consists of, and what its executions share.
+/// The state of a plan, which its executions share.
 struct PlanState {
   PlanState(comm::Endpoint& its_endpoint, task::Scheduler& its_scheduler)
-      : endpoint{its_endpoint}, scheduler{its_scheduler} {}
+      : endpoint{its_endpoint}, scheduler{its_scheduler}, everyone{its_endpoint} {}
 
   /// The member of the row, or of the column, in the run.
   [[nodiscard]] Rank row_rank(std::uint32_t member) const {
@@ -62,22 +62,22 @@ struct PlanState {
 
   comm::Endpoint& endpoint;
   task::Scheduler& scheduler;
+  comm::Group everyone;  ///< The messages of tasks, too.
   Geometry geometry;
-  Layout physical;
-  Layout spectral;
+  ArrayLayout physical;
+  ArrayLayout spectral;
   std::vector<std::uint32_t> nodes;  ///< Of all ranks.
   Variant variant;
   std::uint32_t pieces = 1;
-  std::string measured;             ///< Of the variant "automatic": what led to it, for people.
-  comm::CommId messages;            ///< Of tasks.
+  std::string measured;             ///< The measurements behind the variant "automatic", as text.
   std::vector<comm::Group> groups;  ///< The row, the column.
   RowLines rows;                    ///< All rows of one plane, both directions.
   std::array<Lines, 2> lines;       ///< By direction.
   std::vector<Scratch> scratch;     ///< By worker.
-  std::uint32_t executions = 0;     ///< Made so far: numbers them alike on all ranks.
+  std::uint32_t executions = 0;     ///< Created so far: numbers them equally on all ranks.
 };
 
-/// Complex numbers in buffers of one execution.
-[[nodiscard]] Index buffered(const Geometry& geometry, Direction direction, bool as_tasks);
+/// Bytes of the buffers of one execution, in the direction that needs more.
+[[nodiscard]] std::size_t buffer_bytes(const Geometry& geometry, bool as_tasks);
 
 }  // namespace plait::fft::detail

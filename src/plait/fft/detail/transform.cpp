@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The computing, and its order step by step; transform_tasks.cpp has the tasks.
+// The computing in order; transform_tasks.cpp has the tasks.
 #include "plait/fft/detail/transform.hpp"
 
 #include <algorithm>
@@ -13,31 +13,8 @@ namespace plait::fft::detail {
 
 namespace {
 
-/// Strips between two looks at the network.
+/// Batches between two polls of the network.
 constexpr Index strips_between_pulses = 2;
-
-/// Copies columns of rows that stand `row_length` apart to, or from, a block where they stand side by side.
-struct RowPart {
-  Index rows;
-  Index columns;
-  Index row_length;
-};
-
-void copy_out(const Complex* rows, const RowPart& part, Complex* block) {
-  for (Index row = 0; row < part.rows; ++row) {
-    std::memcpy(block + row * part.columns,
-                rows + row * part.row_length,
-                static_cast<std::size_t>(part.columns) * sizeof(Complex));
-  }
-}
-
-void copy_in(const Complex* block, const RowPart& part, Complex* rows) {
-  for (Index row = 0; row < part.rows; ++row) {
-    std::memcpy(rows + row * part.row_length,
-                block + row * part.columns,
-                static_cast<std::size_t>(part.columns) * sizeof(Complex));
-  }
-}
 
 }  // namespace
 
@@ -91,29 +68,23 @@ void Transform::collect(std::span<const Segment> blocks, Index plane, double sca
   }
 }
 
-void Transform::divide_rows(const Complex* rows, std::span<const Segment> blocks, Index plane) const {
+template <class Copy>
+void Transform::for_row_parts(std::span<const Segment> blocks, Index plane, Copy copy) const {
   for (std::uint32_t member = 0; member < blocks.size(); ++member) {
     const Range columns = plan_->geometry.columns(member);
     const Segment& block = blocks[member];
-    copy_out(rows + columns.low,
-             {block.count, columns.count(), plan_->geometry.spectral_length},
-             block.base + plane * block.plane_stride);
+    Complex* part = block.base + plane * block.plane_stride;
+    for (Index row = 0; row < block.count; ++row, part += columns.count()) {
+      copy(row * plan_->geometry.spectral_length + columns.low,
+           part,
+           static_cast<std::size_t>(columns.count()) * sizeof(Complex));
+    }
   }
 }
 
-void Transform::join_rows(std::span<const Segment> blocks, Index plane, Complex* rows) const {
-  for (std::uint32_t member = 0; member < blocks.size(); ++member) {
-    const Range columns = plan_->geometry.columns(member);
-    const Segment& block = blocks[member];
-    copy_in(block.base + plane * block.plane_stride,
-            {block.count, columns.count(), plan_->geometry.spectral_length},
-            rows + columns.low);
-  }
-}
-
-/// Between planes and strips, as a task may be long and bulk data moves only while somebody looks.
-void Transform::look_at_network() const {
-  if (plan_->endpoint.is_moving_bulk()) {
+/// Called between planes and batches, as a task may be long and bulk data advances only while a thread polls.
+void Transform::poll_network() const {
+  if (plan_->endpoint.activity().is_moving_bulk()) {
     (void)plan_->endpoint.progress();
   }
 }
@@ -124,7 +95,7 @@ void Transform::near(const Wiring& wiring, const Range& planes, std::size_t work
   const bool is_alone = plan_->geometry.grid.row == 1;
   const bool has_rows = plan_->geometry.rows().count() > 0;
   for (Index plane = planes.low; plane < planes.high; ++plane) {
-    look_at_network();
+    poll_network();
     if (direction_ == Direction::forward) {
       if (has_rows) {
         plan_->rows.forward(physical_plane(plane), whole, scratch.spare.data());
@@ -133,14 +104,18 @@ void Transform::near(const Wiring& wiring, const Range& planes, std::size_t work
         along_axis_1(whole);
         distribute(whole, scale_, wiring.before_column, plane);
       } else {
-        divide_rows(whole, wiring.before_row, plane);
+        for_row_parts(wiring.before_row, plane, [&](Index place, Complex* part, std::size_t bytes) {
+          std::memcpy(part, whole + place, bytes);
+        });
       }
     } else {
       if (is_alone) {
         collect(wiring.before_column, plane, scale_, whole);
         along_axis_1(whole);
       } else {
-        join_rows(wiring.before_row, plane, whole);
+        for_row_parts(wiring.before_row, plane, [&](Index place, const Complex* part, std::size_t bytes) {
+          std::memcpy(whole + place, part, bytes);
+        });
       }
       if (has_rows) {
         plan_->rows.backward(whole, physical_plane(plane), scratch.spare.data());
@@ -153,7 +128,7 @@ void Transform::middle(const Wiring& wiring, const Range& planes, std::size_t wo
   Complex* const whole = plan_->scratch[worker].plane.data();
   const bool is_forward = direction_ == Direction::forward;
   for (Index plane = planes.low; plane < planes.high; ++plane) {
-    look_at_network();
+    poll_network();
     collect(is_forward ? wiring.after_row : wiring.before_column, plane, 1, whole);
     along_axis_1(whole);
     distribute(whole, scale_, is_forward ? wiring.before_column : wiring.after_row, plane);
@@ -166,11 +141,11 @@ void Transform::far(const Wiring& wiring, const Range& sequences, std::size_t wo
   const Index stride = sequence_count();
   const std::array<Segment, 1> array{Segment{plan_->geometry.lengths[0], arrays_.spectral, stride}};
   const std::span<const Segment> blocks = wiring.after_column;
-  // Where blocks are planes of one array, there is nothing to bring together.
+  // If blocks are planes of one array, there is nothing to gather.
   Complex* const in_place = wiring.column == nullptr ? blocks.front().base : nullptr;
   const Index width = lines.in_array.width;
   for (Index first = sequences.low; first < sequences.high; first += width) {
-    look_at_network();
+    poll_network();
     const Strip strip{first, std::min(width, sequences.high - first)};
     if (in_place != nullptr && StripLines::can_run(in_place)) {
       if (!is_forward) {

@@ -22,28 +22,27 @@ struct Arrays {
   Complex* spectral = nullptr;
 };
 
-/// One execution: the computing between exchanges, and its order as tasks or step by step.
+/// One execution: the computing between exchanges, in order or as tasks.
 ///
-/// Forward: `near` transforms planes along axis 2 (and, when nobody else is in the row, 1), the row exchanges, `middle`
+/// Forward: `near` transforms planes along axis 2 (and 1, if the row is this rank alone), the row exchanges, `middle`
 /// transforms along axis 1, the column exchanges, `far` transforms along axis 0. Backward: the reverse.
 class Transform {
  public:
-  /// Collective, when the plan's variant has exchanges to make.
+  /// Collective if the plan's variant has exchanges.
   Transform(std::shared_ptr<PlanState> plan, Direction direction, const Arrays& arrays, double scale);
 
   [[nodiscard]] const PlanState& plan() const noexcept { return *plan_; }
-  [[nodiscard]] Direction direction() const noexcept { return direction_; }
 
   [[nodiscard]] Tasks add_to(task::Graph& graph);
 
-  // In order: step 0, 1, ...; each waits for an exchange or none, computes, starts one or none.
+  // In order: each step waits for at most one exchange, computes, and starts at most one.
   [[nodiscard]] std::size_t step_count() const noexcept { return steps_.size(); }
-  /// Calls `pulse` now and then.
+  /// Calls `pulse` periodically.
   void carry_out(std::size_t step, const std::function<void()>& pulse);
-  /// Of exchanges that have been started and not been waited for.
+  /// Advances the exchange that has been started and not waited for.
   void advance();
 
-  /// The graph of several transforms, this the first, that have been run together last.
+  /// The graph of a list of transforms that begins with this one, for the next run of the same list.
   struct Kept {
     std::vector<std::weak_ptr<Transform>> members;
     std::unique_ptr<task::Graph> graph;
@@ -58,25 +57,26 @@ class Transform {
     Exchange* awaited = nullptr;
     Compute compute = nullptr;
     Exchange* started = nullptr;
-    std::unique_ptr<task::Graph> parts;  ///< The computing, for several workers; made at the first call.
+    std::unique_ptr<task::Graph> parts;  ///< The computing, for several workers; created by the first call.
   };
 
   // Of some of this rank's planes, counted from its first.
-  void look_at_network() const;
+  void poll_network() const;
   void near(const Wiring& wiring, const Range& planes, std::size_t worker) const;
   void middle(const Wiring& wiring, const Range& planes, std::size_t worker) const;
   // Of some of this rank's sequences along axis 0, counted through planes of the spectral array.
   void far(const Wiring& wiring, const Range& sequences, std::size_t worker) const;
 
-  // Of one plane, which stands in scratch with axis 1 whole.
+  // Of one plane in scratch memory, with axis 1 whole.
   void along_axis_1(Complex* plane) const;
   static void distribute(const Complex* whole, double scale, std::span<const Segment> blocks, Index plane);
   static void collect(std::span<const Segment> blocks, Index plane, double scale, Complex* whole);
-  // Of one plane with axis 2 whole, when others are in the row.
-  void divide_rows(const Complex* rows, std::span<const Segment> blocks, Index plane) const;
-  void join_rows(std::span<const Segment> blocks, Index plane, Complex* rows) const;
+  /// Of one plane with axis 2 whole, if the row has other ranks: calls `copy(place, part, bytes)` for each part of a
+  /// row in a block, with its place among the rows.
+  template <class Copy>
+  void for_row_parts(std::span<const Segment> blocks, Index plane, Copy copy) const;
 
-  /// What is computed at once, between two looks at the network, and of how much in all.
+  /// The ranges that are computed between two polls of the network.
   [[nodiscard]] std::vector<Range> parts_of(Compute compute) const;
   void compute_in_order(Step& step);
   void list_steps();
@@ -88,12 +88,12 @@ class Transform {
   Direction direction_;
   Arrays arrays_;
   double scale_;
-  std::uint32_t number_;             ///< Of those of the plan, the same on all ranks.
-  std::optional<Wiring> for_tasks_;  ///< Made when it is first needed.
+  std::uint32_t number_;             ///< Among the executions of the plan; the same on all ranks.
+  std::optional<Wiring> for_tasks_;  ///< Created at first use.
   std::optional<Wiring> in_order_;
   std::vector<Step> steps_;
   Exchange* under_way_ = nullptr;
-  const std::function<void()>* pulse_ = nullptr;  ///< While a step is carried out.
+  const std::function<void()>* pulse_ = nullptr;  ///< During a step.
   std::vector<Kept> kept_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A transform as tasks.
+// A transform as tasks of a graph.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -11,7 +11,7 @@ namespace plait::fft::detail {
 
 namespace {
 
-/// Tasks along axis 0 for each worker: few enough that each is long, enough that all have an equal share.
+/// Tasks along axis 0 for each worker: few, so that each is long; enough for equal shares.
 constexpr Index tasks_a_worker = 4;
 
 enum class Through : std::uint8_t { row, column };
@@ -125,7 +125,7 @@ class Transform::TaskBuilder {
  private:
   using PlaneWork = void (Transform::*)(const Wiring&, const Range&, std::size_t) const;
 
-  /// Pieces of the planes at a place in the column, counted from the first of them. Both ends of messages cut alike.
+  /// Pieces of the planes at a place in the column, counted from the first plane. Both ends of a message use the same.
   [[nodiscard]] std::vector<Range> pieces_of(std::uint32_t column_place) const {
     const Index planes = geometry_.planes(column_place).count();
     const auto count = static_cast<std::uint32_t>(std::min<Index>(plan_.pieces, planes));
@@ -138,19 +138,19 @@ class Transform::TaskBuilder {
   [[nodiscard]] Range absolute(const Range& planes) const {
     return {geometry_.planes().low + planes.low, geometry_.planes().low + planes.high};
   }
-  [[nodiscard]] Box box_of_planes(const Range& planes) const {
-    Box box = plan_.physical.box;
+  [[nodiscard]] IndexBox box_of_planes(const Range& planes) const {
+    IndexBox box = plan_.physical.box;
     box.low[0] = absolute(planes).low;
     box.high[0] = absolute(planes).high;
     return box;
   }
-  [[nodiscard]] Box box_of_spectral_planes(const Range& planes) const {
-    Box box = plan_.spectral.box;
+  [[nodiscard]] IndexBox box_of_spectral_planes(const Range& planes) const {
+    IndexBox box = plan_.spectral.box;
     box.low[0] = planes.low;
     box.high[0] = planes.high;
     return box;
   }
-  void add_write(const Box& box, task::Task task) {
+  void add_write(const IndexBox& box, task::Task task) {
     if (!box.is_empty()) {
       tasks_.writes.push_back({box, task});
     }
@@ -162,7 +162,7 @@ class Transform::TaskBuilder {
     const std::uint32_t members = is_row ? geometry_.grid.row : geometry_.grid.column;
     const std::uint32_t self = is_row ? geometry_.in_row : geometry_.in_column;
     for (std::uint32_t step = 1; step < members; ++step) {
-      act((self + step) % members);  // each rank begins with another, so that nobody gets all at once
+      act((self + step) % members);  // each rank begins with a different one, so that no rank receives all at once
     }
   }
 
@@ -178,7 +178,7 @@ class Transform::TaskBuilder {
     return task.object(transform_.number_);
   }
 
-  /// The tasks along axis 0, each with what it reads or writes of the spectral array.
+  /// The tasks along axis 0, each with its part of the spectral array.
   [[nodiscard]] std::vector<Part> far() {
     const Index sequences = transform_.sequence_count();
     const Index width = strip_width(geometry_.lengths[0]);
@@ -194,7 +194,7 @@ class Transform::TaskBuilder {
       task::Task task = graph_.task("fft axis 0", [transform, which](task::TaskContext& context) {
         transform->far(*transform->for_tasks_, which, context.worker().value());
       });
-      Box box = plan_.spectral.box;
+      IndexBox box = plan_.spectral.box;
       box.low[1] += which.low / columns;
       box.high[1] = plan_.spectral.box.low[1] + (which.high + columns - 1) / columns;
       parts.push_back({box, task.object(transform_.number_)});
@@ -207,7 +207,7 @@ class Transform::TaskBuilder {
     const std::uint64_t exchange = std::uint64_t{transform_.number_} * 2 + (is_row ? 0 : 1);
     return {is_row ? plan_.row_rank(message.member) : plan_.column_rank(message.member),
             Tag{exchange << 32U | message.piece},
-            plan_.messages};
+            plan_.everyone.comm()};
   }
 
   void send(const Message& message, std::span<const std::byte> data, task::Task after) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/fft/detail/wiring.hpp"
 
-#include <numeric>
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace plait::fft::detail {
 
 namespace {
 
-/// Hands out parts of one piece of memory, or, before there is one, counts them.
+/// Allocates parts of one buffer, or counts them before the buffer exists.
 class Carver {
  public:
   explicit Carver(Complex* memory) : memory_{memory} {}
@@ -30,27 +30,26 @@ class Carver {
 };
 
 Complex* place_of(std::span<const std::byte> block) {
-  return reinterpret_cast<Complex*>(const_cast<std::byte*>(block.data()));  // what comes is only read
+  return reinterpret_cast<Complex*>(const_cast<std::byte*>(block.data()));  // received blocks are only read
 }
 
-/// Finds the places of blocks that move: of an exchange, or of memory.
+/// Finds the places of blocks that move: in an exchange, or in memory.
 class Blocks {
  public:
   Blocks(Exchange* exchange, Direction direction, Carver& carver)
       : exchange_{exchange}, direction_{direction}, carver_{carver} {}
 
-  Complex* before(std::uint32_t member, Index count) {
-    return exchange_ == nullptr               ? carver_.take(count)
-           : direction_ == Direction::forward ? place_of(exchange_->to(member))
-                                              : place_of(exchange_->from(member));
-  }
-  Complex* after(std::uint32_t member, Index count) {
-    return exchange_ == nullptr               ? carver_.take(count)
-           : direction_ == Direction::forward ? place_of(exchange_->from(member))
-                                              : place_of(exchange_->to(member));
-  }
+  Complex* before(std::uint32_t member, Index count) { return find(member, count, Direction::forward); }
+  Complex* after(std::uint32_t member, Index count) { return find(member, count, Direction::backward); }
 
  private:
+  /// `sent_in`: the direction in which the block is sent.
+  Complex* find(std::uint32_t member, Index count, Direction sent_in) {
+    return exchange_ == nullptr    ? carver_.take(count)
+           : direction_ == sent_in ? place_of(exchange_->to(member))
+                                   : place_of(exchange_->from(member));
+  }
+
   Exchange* exchange_;
   Direction direction_;
   Carver& carver_;
@@ -121,18 +120,15 @@ Wiring wire(const Geometry& geometry,
   return wiring;
 }
 
-Index buffered(const Geometry& geometry, Direction direction, bool as_tasks) {
+std::size_t buffer_bytes(const Geometry& geometry, bool as_tasks) {
   Wiring wiring;
-  const Index own_and_moved = place(geometry, direction, nullptr, wiring);
-  if (as_tasks) {
-    return own_and_moved;
+  Index forward = place(geometry, Direction::forward, nullptr, wiring);
+  const Index backward = place(geometry, Direction::backward, nullptr, wiring);
+  // Tasks receive these blocks into the spectral array.
+  for (std::uint32_t member = 0; !as_tasks && member < geometry.grid.column; ++member) {
+    forward += member == geometry.in_column ? 0 : geometry.column_after(member);
   }
-  // The same, and the blocks that tasks receive into the spectral array.
-  Index count = own_and_moved;
-  for (std::uint32_t member = 0; direction == Direction::forward && member < geometry.grid.column; ++member) {
-    count += member == geometry.in_column ? 0 : geometry.column_after(member);
-  }
-  return count;
+  return sizeof(Complex) * static_cast<std::size_t>(std::max(forward, backward));
 }
 
 }  // namespace plait::fft::detail

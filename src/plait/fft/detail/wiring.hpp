@@ -12,25 +12,24 @@
 
 namespace plait::fft::detail {
 
-/// Where the blocks of one execution's exchanges stand, by member; a member's `plane_stride` is that of its blocks.
+/// The places of the blocks of one execution's exchanges, by member; `plane_stride` is that of the member's blocks.
 ///
-/// This rank's own block is the same before and after an exchange, as it does not move. Forward, blocks of the column
-/// stand after the exchange in the spectral array itself, whose planes they are; backward, for tasks, they stand before
-/// it as planes of one array.
+/// This rank's own block does not move in an exchange. Forward, the blocks of the column are planes of the spectral
+/// array after the exchange. Backward, for tasks, they are planes of one array before it.
 struct Wiring {
   Memory memory;
-  std::unique_ptr<Exchange> row;  ///< Nothing when tasks exchange, or nobody else is in the row.
+  std::unique_ptr<Exchange> row;  ///< Empty if tasks exchange, or the row is this rank alone.
   std::unique_ptr<Exchange> column;
   // "Before" and "after" as in a forward transform; `count`: of axis 1, but of axis 0 in `after_column`.
-  std::vector<Segment> before_row;  ///< Nothing when the row is this rank alone.
+  std::vector<Segment> before_row;  ///< Empty if the row is this rank alone.
   std::vector<Segment> after_row;
   std::vector<Segment> before_column;
   std::vector<Segment> after_column;
 };
 
-/// For tasks: all blocks that move stand in memory of its own, but for those in the spectral array.
+/// For tasks: all blocks that move are in `memory`, but for those in the spectral array.
 [[nodiscard]] Wiring wire(const Geometry& geometry, Direction direction, Complex* spectral);
-/// For exchanges: blocks that move stand where these say.
+/// For exchanges, which own the blocks that move.
 [[nodiscard]] Wiring wire(const Geometry& geometry,
                           Direction direction,
                           Complex* spectral,

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI, MIB, MIN, MIT, PIB and PIN: MPI's own all-to-all, blocking, nonblocking and persistent.
+#include <limits>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/fft/mpi/blocks.hpp"
-#include "plait/fft/mpi/exchanges.hpp"
+#include "plait/fft/mpi/detail/exchanges.hpp"
 
 #ifdef PLAIT_ALLTOALLV_INIT_IS_EXTENSION
 #include <mpi-ext.h>
@@ -14,31 +17,72 @@ namespace plait::fft::mpi {
 
 namespace {
 
-/// What all of them need: memory for both sides, and how MPI is told where the blocks stand.
-class Collective : public Exchange {
+/// The longest power of two, up to a cache line, that divides all lengths.
+std::size_t unit_of(const detail::Places& places) {
+  std::size_t bits = detail::cache_line_bytes;
+  for (const std::size_t length : places.length) {
+    bits |= length;
+  }
+  return bits & (~bits + 1);
+}
+
+/// The arguments of MPI_Alltoallv: counts and displacements of one datatype, which is as long as the lengths allow, as
+/// MPI counts in int.
+struct Counts {
+  /// Throws: `Error` with `bad_argument` if the blocks are too long even so.
+  explicit Counts(const detail::Places& places) {
+    const std::size_t unit = unit_of(places);
+    if (places.bytes / unit > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+      throw Error{
+          ErrorCode::bad_argument,
+          fmt::format("blocks of {} bytes in total exceed the counts of one MPI call; use more ranks, or the variant "
+                      "PLT, which sends by tasks",
+                      places.bytes)};
+    }
+    for (std::size_t block = 0; block < places.length.size(); ++block) {
+      counts.push_back(static_cast<int>(places.length[block] / unit));
+      displacements.push_back(static_cast<int>(places.offset[block] / unit));
+    }
+    MPI_Type_contiguous(static_cast<int>(unit), MPI_BYTE, &type);
+    MPI_Type_commit(&type);
+  }
+  Counts(const Counts&) = delete;
+  Counts& operator=(const Counts&) = delete;
+  ~Counts() { MPI_Type_free(&type); }
+
+  std::vector<int> counts;
+  std::vector<int> displacements;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+};
+
+/// Common to all: memory for both sides, and what describes it to MPI.
+class Collective : public ReceivingExchange {
  public:
   Collective(MembersPointer members, const BlockBytes& bytes)
-      : members_{std::move(members)},
-        to_places_{bytes.to},
-        from_places_{bytes.from},
-        to_memory_{to_places_.bytes},
-        from_memory_{from_places_.bytes},
-        sent_{to_places_},
-        received_{from_places_} {}
+      : ReceivingExchange{std::move(members), bytes}, sent_{detail::Places{bytes.to}} {}
 
-  [[nodiscard]] std::span<std::byte> to(std::size_t member) final { return to_memory_.part(to_places_, member); }
-  [[nodiscard]] std::span<const std::byte> from(std::size_t member) final {
-    return from_memory_.part(from_places_, member);
-  }
+  [[nodiscard]] std::span<std::byte> to(std::size_t member) final { return sent_[member]; }
 
  protected:
-  const MembersPointer members_;
-  const Places to_places_;
-  const Places from_places_;
-  const AlignedBytes to_memory_;
-  const AlignedBytes from_memory_;
-  const Counts sent_;
-  const Counts received_;
+  /// Calls one of MPI's functions for all-to-all, which differ in the last arguments.
+  template <class AllToAll, class... Last>
+  void call(AllToAll all_to_all, Last... last) const {
+    all_to_all(sent_.data(),
+               sent_counts_.counts.data(),
+               sent_counts_.displacements.data(),
+               sent_counts_.type,
+               received_.data(),
+               received_counts_.counts.data(),
+               received_counts_.displacements.data(),
+               received_counts_.type,
+               members_->comm(),
+               last...);
+  }
+
+ private:
+  const detail::Blocks sent_;
+  const Counts sent_counts_{sent_.places};
+  const Counts received_counts_{received_.places};
 };
 
 class Blocking final : public Collective {
@@ -46,20 +90,12 @@ class Blocking final : public Collective {
   using Collective::Collective;
   void start() override {
     const auto held = members_->calls();
-    MPI_Alltoallv(to_memory_.data(),
-                  sent_.counts(),
-                  sent_.displacements(),
-                  sent_.type(),
-                  from_memory_.data(),
-                  received_.counts(),
-                  received_.displacements(),
-                  received_.type(),
-                  members_->comm());
+    call(MPI_Alltoallv);
   }
   void wait() override {}
 };
 
-/// Begins, and ends a request; `launch` is what the two kinds differ in.
+/// Starts and completes a request; the two kinds differ in `launch`.
 class Requested : public Collective {
  public:
   Requested(MembersPointer members, const BlockBytes& bytes, When when)
@@ -99,18 +135,7 @@ class Nonblocking final : public Requested {
   using Requested::Requested;
 
  private:
-  void launch() override {
-    MPI_Ialltoallv(to_memory_.data(),
-                   sent_.counts(),
-                   sent_.displacements(),
-                   sent_.type(),
-                   from_memory_.data(),
-                   received_.counts(),
-                   received_.displacements(),
-                   received_.type(),
-                   members_->comm(),
-                   &request_);
-  }
+  void launch() override { call(MPI_Ialltoallv, &request_); }
 };
 
 #ifdef PLAIT_ALLTOALLV_INIT
@@ -119,22 +144,10 @@ class Persistent final : public Requested {
  public:
   Persistent(MembersPointer members, const BlockBytes& bytes, When when) : Requested{std::move(members), bytes, when} {
     const auto held = members_->calls();
-    PLAIT_ALLTOALLV_INIT(to_memory_.data(),
-                         sent_.counts(),
-                         sent_.displacements(),
-                         sent_.type(),
-                         from_memory_.data(),
-                         received_.counts(),
-                         received_.displacements(),
-                         received_.type(),
-                         members_->comm(),
-                         MPI_INFO_NULL,
-                         &request_);
+    call(PLAIT_ALLTOALLV_INIT, MPI_INFO_NULL, &request_);
   }
   Persistent(const Persistent&) = delete;
   Persistent& operator=(const Persistent&) = delete;
-  Persistent(Persistent&&) = delete;
-  Persistent& operator=(Persistent&&) = delete;
   ~Persistent() override {
     const auto held = members_->last_calls();
     MPI_Request_free(&request_);
@@ -158,22 +171,14 @@ std::unique_ptr<Exchange> make_nonblocking(MembersPointer members, const BlockBy
 
 #ifdef PLAIT_ALLTOALLV_INIT
 
-std::string why_no_persistent() {
-  return {};
-}
-
 std::unique_ptr<Exchange> make_persistent(MembersPointer members, const BlockBytes& bytes, When when) {
   return std::make_unique<Persistent>(std::move(members), bytes, when);
 }
 
 #else
 
-std::string why_no_persistent() {
-  return "this MPI has no persistent collectives (MPI-4's MPI_Alltoallv_init)";
-}
-
 std::unique_ptr<Exchange> make_persistent(MembersPointer /*members*/, const BlockBytes& /*bytes*/, When /*when*/) {
-  throw Error{ErrorCode::network, why_no_persistent()};
+  throw Error{ErrorCode::network, "this MPI has no persistent collectives (MPI-4's MPI_Alltoallv_init)"};
 }
 
 #endif

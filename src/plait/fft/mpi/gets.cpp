@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CrB, CrN, CsB, CsN, CoM and SHM: blocks stand in a window, and those that they are for fetch them.
+// CrB, CrN, CsB, CsN, CoM and SHM: blocks are in a window, from which their receivers fetch them.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -9,38 +9,34 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
-#include "plait/fft/mpi/blocks.hpp"
-#include "plait/fft/mpi/exchanges.hpp"
+#include "plait/fft/mpi/detail/exchanges.hpp"
 #include "plait/net/mpi/window.hpp"
 
 namespace plait::fft::mpi {
 
 namespace {
 
-/// A window whose memory begins with a cache line, made and ended while the endpoint keeps out of MPI.
+/// A window whose memory begins at a cache line. The endpoint makes no MPI calls during its creation and destruction.
 class HeldWindow {
  public:
-  HeldWindow(const Members& members, std::size_t bytes, net::Window::Kind kind = net::Window::Kind::fetched)
-      : members_{members} {
+  HeldWindow(const Members& members, std::size_t bytes, net::Window::Kind kind) : members_{members} {
     const auto held = members.calls();
-    window_.emplace(members.world(), members.comm(), bytes + Places::alignment, kind);
+    window_.emplace(members.world(), members.comm(), bytes + detail::cache_line_bytes, kind);
     const auto address = std::bit_cast<std::uintptr_t>(window_->memory().data());
-    shift_ = (Places::alignment - address % Places::alignment) % Places::alignment;
+    shift_ = (detail::cache_line_bytes - address % detail::cache_line_bytes) % detail::cache_line_bytes;
   }
   HeldWindow(const HeldWindow&) = delete;
   HeldWindow& operator=(const HeldWindow&) = delete;
-  HeldWindow(HeldWindow&&) = delete;
-  HeldWindow& operator=(HeldWindow&&) = delete;
   ~HeldWindow() {
     const auto held = members_.last_calls();
     window_.reset();
   }
   const net::Window* operator->() const { return &*window_; }
-  [[nodiscard]] std::span<std::byte> part(const Places& places, std::size_t block) const {
+  [[nodiscard]] std::span<std::byte> part(const detail::Places& places, std::size_t block) const {
     return window_->memory().subspan(shift_ + places.offset[block], places.length[block]);
   }
-  /// Of each member, where in its window the block for this rank stands. Collective over the group.
-  [[nodiscard]] std::vector<std::uint64_t> places_at_others(const Places& own) const {
+  /// The offset of the block for this rank in the window of each member. Collective over the group.
+  [[nodiscard]] std::vector<std::uint64_t> places_at_others(const detail::Places& own) const {
     std::vector<std::uint64_t> mine;
     for (const std::size_t offset : own.offset) {
       mine.push_back(shift_ + offset);
@@ -57,27 +53,33 @@ class HeldWindow {
   std::optional<net::Window> window_;
 };
 
-/// The blocks to send are written into the window itself: nothing is copied before it is fetched.
-class Gets final : public Exchange {
+/// The blocks to send are written into a window: there is no copy before others fetch them.
+class WindowExchange : public ReceivingExchange {
+ public:
+  WindowExchange(MembersPointer members, const BlockBytes& bytes, net::Window::Kind kind)
+      : ReceivingExchange{std::move(members), bytes},
+        to_places_{bytes.to},
+        window_{*members_, to_places_.bytes, kind} {}
+
+  [[nodiscard]] std::span<std::byte> to(std::size_t member) final { return window_.part(to_places_, member); }
+
+ private:
+  const detail::Places to_places_;
+
+ protected:
+  const HeldWindow window_;
+  const std::vector<std::uint64_t> place_at_ = window_.places_at_others(to_places_);  ///< By member.
+};
+
+class Gets final : public WindowExchange {
  public:
   Gets(MembersPointer members, const BlockBytes& bytes, When when)
-      : members_{std::move(members)},
-        when_{when},
-        to_places_{bytes.to},
-        from_places_{bytes.from},
-        from_memory_{from_places_.bytes},
-        window_{*members_, to_places_.bytes} {
+      : WindowExchange{std::move(members), bytes, net::Window::Kind::fetched}, when_{when} {
     for (const std::size_t member : net::random_order(members_->size(), members_->self())) {
-      if (from_places_.length[member] > 0) {
+      if (!received_[member].empty()) {
         order_.push_back(member);
       }
     }
-    place_at_ = window_.places_at_others(to_places_);
-  }
-
-  [[nodiscard]] std::span<std::byte> to(std::size_t member) override { return window_.part(to_places_, member); }
-  [[nodiscard]] std::span<const std::byte> from(std::size_t member) override {
-    return from_memory_.part(from_places_, member);
   }
 
   void start() override {
@@ -108,7 +110,7 @@ class Gets final : public Exchange {
  private:
   void begin_next() {
     const std::size_t member = order_[begun_++];
-    window_->get(from_memory_.part(from_places_, member), member, place_at_[member]);
+    window_->get(received_[member], member, place_at_[member]);
   }
   void begin_all() {
     while (begun_ < order_.size()) {
@@ -120,40 +122,28 @@ class Gets final : public Exchange {
     window_->synchronise();  // from here on the window may be written again
   }
 
-  const MembersPointer members_;
   const When when_;
-  const Places to_places_;
-  const Places from_places_;
-  const AlignedBytes from_memory_;
-  const HeldWindow window_;
-  std::vector<std::size_t> order_;       ///< Of the members that have something for this rank.
-  std::vector<std::uint64_t> place_at_;  ///< By member.
+  std::vector<std::size_t> order_;  ///< Of the members that send to this rank.
   std::size_t begun_ = 0;
 };
 
-/// Messages pass in chunks through a window with two of them for each member: the next ones are copied in while these
-/// are fetched, and all wait for all once a chunk.
-class ChunkedGets final : public Exchange {
+/// Messages pass in chunks through a window with two chunks for each member: the next is copied in while the other is
+/// fetched. All ranks synchronise once per chunk.
+class ChunkedGets final : public ReceivingExchange {
  public:
   ChunkedGets(MembersPointer members, const BlockBytes& bytes, std::size_t chunk_bytes)
-      : members_{std::move(members)},
+      : ReceivingExchange{std::move(members), bytes},
         chunk_bytes_{chunk_bytes},
-        to_places_{bytes.to},
-        from_places_{bytes.from},
-        to_memory_{to_places_.bytes},
-        from_memory_{from_places_.bytes},
-        window_{*members_, 2 * members_->size() * chunk_bytes},
+        sent_{detail::Places{bytes.to}},
+        window_{*members_, 2 * members_->size() * chunk_bytes, net::Window::Kind::fetched},
         order_{net::random_order(members_->size(), members_->self())} {
     const auto held = members_->calls();
-    std::uint64_t longest = std::ranges::max(to_places_.length);
+    std::uint64_t longest = std::ranges::max(sent_.places.length);
     MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_UINT64_T, MPI_MAX, members_->comm());
     block_bytes_max_ = longest;
   }
 
-  [[nodiscard]] std::span<std::byte> to(std::size_t member) override { return to_memory_.part(to_places_, member); }
-  [[nodiscard]] std::span<const std::byte> from(std::size_t member) override {
-    return from_memory_.part(from_places_, member);
-  }
+  [[nodiscard]] std::span<std::byte> to(std::size_t member) override { return sent_[member]; }
 
   void start() override {
     const auto held = members_->calls();
@@ -174,72 +164,49 @@ class ChunkedGets final : public Exchange {
   void wait() override {}
 
  private:
-  /// What there is of a block from `at` on, one chunk at most.
-  [[nodiscard]] std::size_t length_of(const Places& places, std::size_t member, std::size_t at) const {
-    return at < places.length[member] ? std::min(chunk_bytes_, places.length[member] - at) : 0;
+  /// A block from byte `at`, at most one chunk.
+  [[nodiscard]] std::span<std::byte> chunk(std::span<std::byte> block, std::size_t at) const {
+    return at < block.size() ? block.subspan(at, std::min(chunk_bytes_, block.size() - at)) : std::span<std::byte>{};
   }
   [[nodiscard]] std::size_t place(std::size_t member, std::size_t slot) const {
     return (slot * members_->size() + member) * chunk_bytes_;
   }
   void put_in(std::size_t at, std::size_t member, std::size_t slot) {
-    if (const std::size_t length = length_of(to_places_, member, at); length > 0) {
-      std::memcpy(window_->memory().data() + place(member, slot), to(member).data() + at, length);
+    if (const auto from = chunk(sent_[member], at); !from.empty()) {
+      std::memcpy(window_->memory().data() + place(member, slot), from.data(), from.size());
     }
   }
   void fetch(std::size_t at, std::size_t member, std::size_t slot) {
-    if (const std::size_t length = length_of(from_places_, member, at); length > 0) {
-      window_->get(from_memory_.part(from_places_, member).subspan(at, length), member, place(members_->self(), slot));
+    if (const auto to = chunk(received_[member], at); !to.empty()) {
+      window_->get(to, member, place(members_->self(), slot));
     }
   }
 
-  const MembersPointer members_;
   const std::size_t chunk_bytes_;
-  const Places to_places_;
-  const Places from_places_;
-  const AlignedBytes to_memory_;
-  const AlignedBytes from_memory_;
+  const detail::Blocks sent_;
   const HeldWindow window_;
   const std::vector<std::size_t> order_;
-  std::size_t block_bytes_max_ = 0;  ///< Of the whole group: how often all wait for all.
+  std::size_t block_bytes_max_ = 0;  ///< Of the whole group: sets the number of synchronisations.
 };
 
-/// Every rank reads its blocks where others wrote them.
-class SharedWindow final : public Exchange {
+/// Every rank reads its blocks in the memory of their senders.
+class SharedWindow final : public WindowExchange {
  public:
   SharedWindow(MembersPointer members, const BlockBytes& bytes)
-      : members_{std::move(members)},
-        to_places_{bytes.to},
-        from_places_{bytes.from},
-        from_memory_{from_places_.bytes},
-        window_{*members_, to_places_.bytes, net::Window::Kind::shared} {
-    place_at_ = window_.places_at_others(to_places_);
-  }
-
-  [[nodiscard]] std::span<std::byte> to(std::size_t member) override { return window_.part(to_places_, member); }
-  [[nodiscard]] std::span<const std::byte> from(std::size_t member) override {
-    return from_memory_.part(from_places_, member);
-  }
+      : WindowExchange{std::move(members), bytes, net::Window::Kind::shared} {}
 
   void start() override {
     const auto held = members_->calls();
     window_->synchronise();
     for (std::size_t step = 0; step < members_->size(); ++step) {
       const std::size_t member = (members_->self() + step) % members_->size();
-      if (const auto block = from_memory_.part(from_places_, member); !block.empty()) {
+      if (const auto block = received_[member]; !block.empty()) {
         std::memcpy(block.data(), window_->memory_of(member) + place_at_[member], block.size());
       }
     }
     window_->synchronise();
   }
   void wait() override {}
-
- private:
-  const MembersPointer members_;
-  const Places to_places_;
-  const Places from_places_;
-  const AlignedBytes from_memory_;
-  const HeldWindow window_;
-  std::vector<std::uint64_t> place_at_;  ///< By member.
 };
 
 }  // namespace

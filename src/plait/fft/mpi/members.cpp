@@ -11,7 +11,7 @@ namespace plait::fft::mpi {
 namespace {
 
 MPI_Comm communicator_of(MPI_Comm world, const comm::Group& group) {
-  constexpr int tag = 6213;  // tells groups apart that are made at the same time; these are made one by one
+  constexpr int tag = 6213;  // would distinguish groups that are created at the same time; these are created one by one
   std::vector<int> ranks;
   for (std::size_t member = 0; member < group.size(); ++member) {
     ranks.push_back(static_cast<int>(group.rank(member).value()));

@@ -13,15 +13,13 @@
 
 namespace plait::fft::mpi {
 
-/// The ranks of an exchange as MPI knows them. Owns their communicator.
+/// The ranks of an exchange in MPI. Owns their communicator.
 class Members {
  public:
   /// Collective over the group. `world`, whose ranks are those of the group's endpoint, must live as long.
   Members(MPI_Comm world, comm::Group group);
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
-  Members(Members&&) = delete;
-  Members& operator=(Members&&) = delete;
   ~Members();
 
   [[nodiscard]] MPI_Comm world() const noexcept { return world_; }
@@ -31,11 +29,11 @@ class Members {
   /// Whether all are on one node; the same on all members.
   [[nodiscard]] bool is_on_one_node() const noexcept { return is_on_one_node_; }
 
-  /// To be held around calls to MPI that may wait for other ranks: what plait has begun to send leaves first, as others
-  /// may need it to get to the same call; and where MPI does not allow calls by several threads, the endpoint keeps out
-  /// of it meanwhile. Throws: `Error` when the run has failed.
+  /// A lock to hold around calls to MPI that may wait for other ranks. Flushes the sends of plait first, as other ranks
+  /// may need them to arrive at the same call. Unless MPI allows calls from several threads, the endpoint makes none
+  /// while it is held. Throws: `Error` if the run has failed.
   [[nodiscard]] std::unique_lock<SpinLock> calls() const;
-  /// The same for what is ended: nothing leaves first.
+  /// The same for destruction, without the flush.
   [[nodiscard]] std::unique_lock<SpinLock> last_calls() const;
 
  private:
@@ -46,7 +44,7 @@ class Members {
   bool must_keep_out_ = false;
 };
 
-/// Finds the members of a group again: it has one communicator, however many exchanges, for as long as it has any.
+/// Caches the members of groups: the exchanges of a group share one communicator.
 class Communicators {
  public:
   explicit Communicators(MPI_Comm world) : world_{world} {}

@@ -11,20 +11,20 @@
 namespace plait::fft::mpi {
 
 struct VariantOptions {
-  std::size_t chunk_bytes = 16384;  ///< Of CoM: how much of a block passes through its window at once.
+  std::size_t chunk_bytes = 16384;  ///< Of CoM: the part of a block in its window at once.
 };
 
-/// The variants of the exchange that call MPI, by the names that they have in the all-to-all harness: MPI, MIB, MIN,
-/// MIT, PIB, PIN, CoM, CrB, CrN, CsB, CsN and SHM. For `PlanOptions::more`.
+/// The variants of the exchange that call MPI, with their names in the all-to-all harness: MPI, MIB, MIN, MIT, PIB,
+/// PIN, CoM, CrB, CrN, CsB, CsN and SHM. For `PlanOptions::more`.
 ///
-/// `world` has the ranks of the plan's endpoint in the same order, and must live as long as what is made with these,
-/// which must end before MPI does. Several plans may share them. Making an exchange is collective over `world`: all
-/// ranks do so at the same time, each in its own group. Where one cannot work, making it throws an `Error` with
-/// `network` that says why (SHM between nodes; PIB and PIN without persistent collectives; windows across nodes in some
-/// versions of Open MPI), on all ranks.
+/// `world` has the ranks of the plan's endpoint in the same order, and must outlive the exchanges, which must be
+/// destroyed before MPI is finalised. Several plans may share variants. Creating an exchange is collective over
+/// `world`: all ranks do so at the same time, each in its own group. If a variant cannot work, this throws an `Error`
+/// with `network` on all ranks, with the reason (SHM between nodes; PIB and PIN without persistent collectives; windows
+/// across nodes in some versions of Open MPI).
 ///
-/// Threads: one at a time makes and uses them. Below MPI_THREAD_MULTIPLE they keep the endpoint out of MPI while they
-/// call it themselves.
+/// Threads: one at a time creates and uses them. Below MPI_THREAD_MULTIPLE the endpoint makes no MPI calls during
+/// theirs.
 [[nodiscard]] std::vector<Variant> variants(MPI_Comm world, const VariantOptions& options = {});
 
 }  // namespace plait::fft::mpi

@@ -3,25 +3,40 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
+#include <span>
+#include <utility>
 
+#include "plait/fft/detail/blocks.hpp"
 #include "plait/fft/exchange.hpp"
 #include "plait/fft/mpi/members.hpp"
 
 namespace plait::fft::mpi {
 
-/// When a variant that could go on while the program computes does so.
+/// When a non-blocking exchange advances.
 enum class When {
-  at_once,     ///< All in `start`: what the others are compared with.
-  meanwhile,   ///< Begun in `start`, ended in `wait`; `advance` does nothing.
-  in_advance,  ///< As `meanwhile`, and `advance` moves it on.
+  at_once,     ///< In `start` alone: the reference for the others.
+  meanwhile,   ///< In `start` and `wait`; `advance` does nothing.
+  in_advance,  ///< As `meanwhile`, and in `advance`.
 };
 
 using MembersPointer = std::shared_ptr<const Members>;
 
+/// An exchange that receives into memory of its own.
+class ReceivingExchange : public Exchange {
+ public:
+  [[nodiscard]] std::span<const std::byte> from(std::size_t member) final { return received_[member]; }
+
+ protected:
+  ReceivingExchange(MembersPointer members, const BlockBytes& bytes)
+      : members_{std::move(members)}, received_{detail::Places{bytes.from}} {}
+
+  const MembersPointer members_;
+  const detail::Blocks received_;
+};
+
 // Each is collective over the group; those with a window are called by all groups of the world at the same time. What
-// they do is said in the table of variants. Throw: `Error` with `network`, on all ranks
-// alike, where they cannot work here; it says why.
+// they do is in the table of variants. Throw: `Error` with `network` and the reason, on all ranks, if they cannot work
+// here.
 [[nodiscard]] std::unique_ptr<Exchange> make_blocking(MembersPointer members, const BlockBytes& bytes);
 [[nodiscard]] std::unique_ptr<Exchange> make_nonblocking(MembersPointer members, const BlockBytes& bytes, When when);
 [[nodiscard]] std::unique_ptr<Exchange> make_persistent(MembersPointer members, const BlockBytes& bytes, When when);
@@ -30,8 +45,5 @@ using MembersPointer = std::shared_ptr<const Members>;
                                                           const BlockBytes& bytes,
                                                           std::size_t chunk_bytes);
 [[nodiscard]] std::unique_ptr<Exchange> make_shared_window(MembersPointer members, const BlockBytes& bytes);
-
-/// Why this MPI has no persistent collectives; empty where it has.
-[[nodiscard]] std::string why_no_persistent();
 
 }  // namespace plait::fft::mpi
