@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "plait/particles/particles.hpp"
+#include "plait/particles/store/particles.hpp"
 
 namespace plait::particles::test {
 

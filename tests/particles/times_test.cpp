@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::particles {
+namespace plait::particles::times_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -42,4 +42,4 @@ TEST(Times, of_a_scope_are_added_to_its_phase) {
 }
 
 }  // namespace
-}  // namespace plait::particles
+}  // namespace plait::particles::times_test

@@ -51,6 +51,12 @@ std::vector<Line> lines_of(double steps, double workers) {
 
 }  // namespace
 
+void move_times(PhaseTimes& from, PhaseTimes& to) {
+  for (std::size_t phase = 0; phase < phase_count; ++phase) {
+    to[phase] += std::exchange(from[phase], {});
+  }
+}
+
 std::string times_table(std::span<const StepTimes> ranks, std::uint32_t workers) {
   if (ranks.empty() || ranks.front().steps == 0) {
     return "no steps were made\n";

@@ -29,14 +29,15 @@ inline constexpr std::size_t phase_count = 9;
 /// Time of workers by phase.
 using PhaseTimes = std::array<nanoseconds, phase_count>;
 
+/// Adds `from` to `to` and sets it to zero.
+void move_times(PhaseTimes& from, PhaseTimes& to);
+
 /// Adds the time of its scope to one phase.
 class PhaseTimer {
  public:
   PhaseTimer(PhaseTimes& times, Phase phase) : place_{times[static_cast<std::size_t>(phase)]} {}
   PhaseTimer(const PhaseTimer&) = delete;
   PhaseTimer& operator=(const PhaseTimer&) = delete;
-  PhaseTimer(PhaseTimer&&) = delete;
-  PhaseTimer& operator=(PhaseTimer&&) = delete;
   ~PhaseTimer() { place_ += std::chrono::duration_cast<nanoseconds>(std::chrono::steady_clock::now() - start_); }
 
  private:
@@ -44,7 +45,7 @@ class PhaseTimer {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// What steps have cost on one rank, since the start or the last look. Travels in messages.
+/// What steps have cost on one rank, since the start or the last call that took them. Travels in messages.
 struct StepTimes {
   std::uint64_t steps = 0;
   nanoseconds wall{};

@@ -17,7 +17,7 @@ struct Sample {
   Field<std::array<float, 2>> pair = particles.add_field<std::array<float, 2>>("pair");
   Field<std::uint8_t> bin = particles.add_field<std::uint8_t>("bin");
 
-  [[nodiscard]] Layout layout() const {
+  [[nodiscard]] SnapshotLayout layout() const {
     return {.units = {.length = 3, .mass = 5, .time = 7},
             .datasets = {
                 {"Velocities", velocity, {.dimension = velocity_dimension, .description = "Velocities"}},

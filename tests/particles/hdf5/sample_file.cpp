@@ -22,7 +22,7 @@ int main(int argc, char** argv) try {
     sample.particles[length][i] = 0.25F;
     sample.particles[sample.energy][i] = 1.5F;
   }
-  hdf5::Layout layout = sample.layout();
+  hdf5::SnapshotLayout layout = sample.layout();
   const std::uint64_t gas = hdf5::kind_bit(0);
   layout.datasets.emplace_back(
       "Densities",

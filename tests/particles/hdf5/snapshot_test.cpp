@@ -11,7 +11,7 @@
 #include "particles/hdf5/sample.hpp"
 #include "particles/hdf5/temporary_folder.hpp"
 
-namespace plait::particles::hdf5 {
+namespace plait::particles::hdf5::snapshot_test {
 namespace {
 
 using test::Sample;
@@ -144,7 +144,7 @@ TEST_F(SnapshotFile, gives_any_number_of_ranks_each_particle_once) {
 
 TEST_F(SnapshotFile, leaves_kinds_that_are_not_asked_for) {
   Sample read;
-  Layout layout = read.layout();
+  SnapshotLayout layout = read.layout();
   layout.kinds = kind_bit(1);
   ASSERT_TRUE(read_snapshot(file_, layout, read.particles));
   EXPECT_EQ(read.particles.size(), 100U);
@@ -153,7 +153,7 @@ TEST_F(SnapshotFile, leaves_kinds_that_are_not_asked_for) {
 
 TEST_F(SnapshotFile, in_other_units_is_converted) {
   Sample read;
-  Layout layout = read.layout();
+  SnapshotLayout layout = read.layout();
   layout.units = {.length = 30, .mass = 0.5, .time = 7};
   const SnapshotInfo info = read_snapshot(file_, layout, read.particles).value();
   EXPECT_DOUBLE_EQ(info.header.box.y, 0.2);
@@ -165,7 +165,7 @@ TEST_F(SnapshotFile, in_other_units_is_converted) {
 TEST_F(SnapshotFile, without_units_is_in_the_programs) {
   remove("Units");
   remove("InternalCodeUnits");
-  Layout layout = sample_.layout();
+  SnapshotLayout layout = sample_.layout();
   layout.units.length = 1000;
   Sample read;
   ASSERT_TRUE(read_snapshot(file_, layout, read.particles));
@@ -189,7 +189,7 @@ TEST_F(SnapshotFile, keeps_zero_what_may_be_absent) {
 }
 
 TEST_F(SnapshotFile, in_single_precision_is_read_as_near) {
-  Layout layout = sample_.layout();
+  SnapshotLayout layout = sample_.layout();
   layout.datasets[1].traits.is_single = true;
   ASSERT_TRUE(write_snapshot(file_, some_header(), layout, sample_.particles));
   Sample read;
@@ -198,7 +198,7 @@ TEST_F(SnapshotFile, in_single_precision_is_read_as_near) {
 }
 
 TEST_F(SnapshotFile, is_whole_after_a_write_that_fails) {
-  std::filesystem::create_directory(file_.string() + ".partial");  // nobody can create this file
+  std::filesystem::create_directory(file_.string() + ".partial");  // so that the file cannot be created
   EXPECT_FALSE(write_snapshot(file_, some_header(), sample_.layout(), sample_.particles));
   Sample read;
   EXPECT_TRUE(read_snapshot(file_, read.layout(), read.particles));
@@ -286,7 +286,7 @@ TEST_F(SnapshotFile, that_is_one_of_many_is_refused) {
   expect_trouble("one of 8 files");
 }
 
-TEST(Layout, has_units_of_gravity_in_which_earth_takes_2_pi_for_a_year) {
+TEST(SnapshotLayout, has_units_of_gravity_in_which_earth_takes_2_pi_for_a_year) {
   const Units units = units_of_gravity(1.495979e13, 1.98841e33);
   EXPECT_NEAR(2 * 3.14159265358979 * units.time / 86400, 365.25, 0.05);
 }
@@ -301,4 +301,4 @@ TEST(Snapshot, into_a_folder_that_is_not_there_is_an_error) {
 }
 
 }  // namespace
-}  // namespace plait::particles::hdf5
+}  // namespace plait::particles::hdf5::snapshot_test

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "plait/particles/particles.hpp"
+#include "plait/particles/store/particles.hpp"
 
 namespace plait::particles::hdf5 {
 
-/// What stands in the columns of files: 0 gas, 1 dark matter, 4 stars, 5 black holes, ... A particle's kind is the
+/// Types of particles in files: 0 gas, 1 dark matter, 4 stars, 5 black holes, ... A particle's kind is the
 /// number of its group, `PartType0` to `PartType6`.
 inline constexpr std::uint32_t types_max = 7;
 inline constexpr std::uint64_t all_kinds = (std::uint64_t{1} << types_max) - 1;
@@ -53,14 +53,14 @@ inline constexpr Dimension pressure_dimension{.mass = 1, .length = -1, .time = -
 /// What one of `value` in `from` is in `to`.
 [[nodiscard]] double conversion(const Units& from, const Units& to, const Dimension& dimension);
 
-/// How a number stands in memory.
+/// The type of a number in memory.
 enum class Number : std::uint8_t { real64, real32, unsigned64, unsigned32, unsigned16, unsigned8, signed64, signed32 };
 
 template <class T>
-struct Elements {};  ///< Of a field that cannot stand in a file.
+struct FieldNumbers {};  ///< Of a type that files cannot hold.
 template <class T>
   requires std::is_arithmetic_v<T>
-struct Elements<T> {
+struct FieldNumbers<T> {
   static constexpr std::uint32_t width = 1;
   static constexpr Number number = std::is_floating_point_v<T> ? (sizeof(T) == 8 ? Number::real64 : Number::real32)
                                    : std::is_signed_v<T>       ? (sizeof(T) == 8 ? Number::signed64 : Number::signed32)
@@ -71,14 +71,14 @@ struct Elements<T> {
   static_assert(!std::is_same_v<T, long double> && (!std::is_signed_v<T> || sizeof(T) >= 4), "a Number names it");
 };
 template <>
-struct Elements<Vector> {
+struct FieldNumbers<Vector> {
   static constexpr std::uint32_t width = 3;
   static constexpr Number number = Number::real64;
 };
 template <class T, std::size_t n>
-struct Elements<std::array<T, n>> {
+struct FieldNumbers<std::array<T, n>> {
   static constexpr std::uint32_t width = static_cast<std::uint32_t>(n);
-  static constexpr Number number = Elements<T>::number;
+  static constexpr Number number = FieldNumbers<T>::number;
 };
 
 /// What reading does where a file has no such data set.
@@ -90,17 +90,17 @@ enum class Absent : std::uint8_t {
 /// Which numbers reading takes; others are errors that name file, data set and row.
 enum class Valid : std::uint8_t { finite, positive, any };
 
-/// What a data set is like. Not inside `Dataset`, whose constructor's default it is: clang wants it whole before.
+/// The properties of a data set. Outside `Dataset`, as clang needs it complete for a default argument there.
 struct DatasetTraits {
   Dimension dimension{};
   std::string description{};
   std::uint64_t kinds = all_kinds;
   Absent absent = Absent::refused;
   Valid valid = Valid::finite;
-  bool is_single = false;  ///< Reals stand in the file in single precision.
+  bool is_single = false;  ///< Reals are stored in single precision.
 };
 
-/// How a field stands in files: one data set for each kind that has it.
+/// How a field is stored in files: one data set for each kind that has it.
 struct Dataset {
   using Traits = DatasetTraits;
 
@@ -108,8 +108,8 @@ struct Dataset {
   Dataset(std::string name_in_file, Field<T> of, Traits how = {})
       : name{std::move(name_in_file)},
         field{of},
-        number{Elements<T>::number},
-        width{Elements<T>::width},
+        number{FieldNumbers<T>::number},
+        width{FieldNumbers<T>::width},
         traits{std::move(how)} {}
 
   std::string name;
@@ -120,7 +120,7 @@ struct Dataset {
 };
 
 /// What a program's particles are in a file. `Coordinates` and `ParticleIDs` are always there.
-struct Layout {
+struct SnapshotLayout {
   Units units{};  ///< Of the program; files in other units are converted to these.
   std::vector<Dataset> datasets;
   std::uint64_t kinds = all_kinds;  ///< Those that are read; others in a file are left.

@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
-#include "plait/particles/hdf5/attributes.hpp"
+#include "plait/files/hdf5/attributes.hpp"
 #include "plait/particles/hdf5/layout.hpp"
-#include "plait/particles/particles.hpp"
+#include "plait/particles/store/particles.hpp"
 
 namespace plait::particles::hdf5 {
 
-/// What a file tells besides its particles.
+using files::Attributes;
+
+/// What a file holds besides its particles.
 struct SnapshotHeader {
   double time = 0;  ///< In the program's units.
   Vector box;       ///< Edges, in the program's units. Readers expect positions in [0, box) where that is periodic.
@@ -28,7 +30,7 @@ struct SnapshotHeader {
 };
 
 /// Consecutive particles of one type.
-struct Slab {
+struct SnapshotSlab {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
 };
@@ -37,7 +39,7 @@ struct Slab {
 struct SnapshotInfo {
   std::string file;
   SnapshotHeader header;
-  Units units;                                    ///< Of the file; the program's, where it says nothing.
+  Units units;                                    ///< Of the file; if it names none, the program's.
   std::array<std::uint64_t, types_max> totals{};  ///< Particles of each type.
   std::vector<std::uint64_t> rank_particles;      ///< Of each type on each rank that wrote: rank * types_max + type.
 
@@ -45,24 +47,27 @@ struct SnapshotInfo {
   [[nodiscard]] const Attributes& group(const std::string& name) const;
 };
 
-/// Which particles of `type` rank `rank` of `ranks` takes: those that it held, when as many ranks had written; else an
+/// The particles of `type` for rank `rank` of `ranks`: those that it held, if as many ranks wrote the file; else an
 /// equal share.
-[[nodiscard]] Slab slab_of(const SnapshotInfo& info, std::uint32_t type, std::uint32_t rank, std::uint32_t ranks);
+[[nodiscard]] SnapshotSlab slab_of(const SnapshotInfo& info,
+                                   std::uint32_t type,
+                                   std::uint32_t rank,
+                                   std::uint32_t ranks);
 
 /// Writes the particles of one process to one HDF5 file in the layout of GADGET and SWIFT snapshots, in the order of
 /// the store, each kind in its group.
 ///
-/// The file is written under another name and renamed when it is complete: what stood there stays whole until then.
+/// The file is written under another name and renamed when it is complete: an existing one stays whole until then.
 /// Returns its size in bytes. Error: names file, data set and reason; nothing is left behind. By all ranks of a
 /// communicator: `mpi/snapshot_together.hpp`.
 [[nodiscard]] Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
                                                    const SnapshotHeader& header,
-                                                   const Layout& layout,
+                                                   const SnapshotLayout& layout,
                                                    const Particles& particles);
 
 /// Reads everything but the particles. Error: names file and what is wrong: missing or cut file, no header, another
 /// number of files, a cosmological run (whose lengths grow with time).
-[[nodiscard]] Result<SnapshotInfo> read_snapshot_info(const std::filesystem::path& file, const Layout& layout);
+[[nodiscard]] Result<SnapshotInfo> read_snapshot_info(const std::filesystem::path& file, const SnapshotLayout& layout);
 
 /// Reads the share of `rank` and appends it to `particles`, types in ascending order; as many ranks as had written get
 /// what they held, in the same order within each type.
@@ -71,7 +76,7 @@ struct SnapshotInfo {
 /// are not finite or not positive where they must be, ids that occur twice (within the share); `particles` is as it
 /// was. Particles at the same place are no error here.
 [[nodiscard]] Result<SnapshotInfo> read_snapshot(const std::filesystem::path& file,
-                                                 const Layout& layout,
+                                                 const SnapshotLayout& layout,
                                                  Particles& particles,
                                                  std::uint32_t rank = 0,
                                                  std::uint32_t ranks = 1);

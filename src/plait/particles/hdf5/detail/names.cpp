@@ -10,32 +10,18 @@ std::string group_of(std::uint32_t type) {
 }
 
 hid_t native(Number number) {
-  switch (number) {
-    case Number::real64:
-      return H5T_NATIVE_DOUBLE;
-    case Number::real32:
-      return H5T_NATIVE_FLOAT;
-    case Number::unsigned64:
-      return H5T_NATIVE_UINT64;
-    case Number::unsigned32:
-      return H5T_NATIVE_UINT32;
-    case Number::unsigned16:
-      return H5T_NATIVE_UINT16;
-    case Number::unsigned8:
-      return H5T_NATIVE_UINT8;
-    case Number::signed64:
-      return H5T_NATIVE_INT64;
-    case Number::signed32:
-      return H5T_NATIVE_INT32;
-  }
-  return H5I_INVALID_HID;
+  const std::array types{H5T_NATIVE_DOUBLE,
+                         H5T_NATIVE_FLOAT,
+                         H5T_NATIVE_UINT64,
+                         H5T_NATIVE_UINT32,
+                         H5T_NATIVE_UINT16,
+                         H5T_NATIVE_UINT8,
+                         H5T_NATIVE_INT64,
+                         H5T_NATIVE_INT32};  // as `Number`
+  return types[static_cast<std::size_t>(number)];
 }
 
-std::uint32_t bytes_of(Number number) {
-  return static_cast<std::uint32_t>(H5Tget_size(native(number)));
-}
-
-std::vector<Dataset> complete(const Layout& layout) {
+std::vector<Dataset> complete(const SnapshotLayout& layout) {
   std::vector<Dataset> all{
       {"Coordinates",
        Particles::position,

@@ -32,8 +32,7 @@ inline constexpr const char* unit_temperature = "Unit temperature in cgs (U_T)";
 [[nodiscard]] std::string group_of(std::uint32_t type);
 /// How HDF5 calls it, on this machine.
 [[nodiscard]] hid_t native(Number number);
-[[nodiscard]] std::uint32_t bytes_of(Number number);
 /// The layout's data sets with those that are always there before them.
-[[nodiscard]] std::vector<Dataset> complete(const Layout& layout);
+[[nodiscard]] std::vector<Dataset> complete(const SnapshotLayout& layout);
 
 }  // namespace plait::particles::hdf5::detail

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/domains/exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+#include "plait/comm/coroutine.hpp"
+#include "plait/particles/store/checks.hpp"
+#include "plait/particles/store/detail/inside.hpp"
+
+namespace plait::particles {
+namespace {
+
+using comm::AsyncOperation;
+using comm::Endpoint;
+using comm::Request;
+using Index = Particles::Index;
+
+/// The part to go to next from part `from` of `n`, on the way to part `to`.
+std::uint32_t toward(std::uint32_t from, std::uint32_t to, std::uint32_t n, bool is_closed) {
+  if (!is_closed) {
+    return from < to ? from + 1 : from - 1;
+  }
+  const std::uint32_t ahead = (to + n - from) % n;
+  return ahead <= n / 2 ? (from + 1) % n : (from + n - 1) % n;
+}
+
+/// Rows of particles as they are in a message: a count, then what `Particles::pack` wrote.
+struct Rows {
+  std::uint64_t count = 0;
+  std::span<const std::byte> columns;
+
+  [[nodiscard]] Vector position(std::size_t row) const {
+    Vector position;  // the first column
+    std::memcpy(&position, columns.data() + row * sizeof(Vector), sizeof position);
+    return position;
+  }
+};
+
+void append_count(std::uint64_t count, Bytes& to) {
+  const auto bytes = std::as_bytes(std::span{&count, 1});
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+/// All rows in `message`. Throws: `Error` with `network`.
+std::vector<Rows> rows_of(std::span<const std::byte> message, std::size_t row_bytes, Rank from) {
+  std::vector<Rows> all;
+  while (!message.empty()) {
+    Rows rows;
+    const bool has_count = message.size() >= sizeof rows.count;
+    if (has_count) {
+      std::memcpy(&rows.count, message.data(), sizeof rows.count);
+      message = message.subspan(sizeof rows.count);
+    }
+    if (!has_count || rows.count > message.size() / row_bytes) {
+      throw Error{ErrorCode::network, "a message of particles ends in the middle of one", from};
+    }
+    rows.columns = message.first(rows.count * row_bytes);
+    message = message.subspan(rows.count * row_bytes);
+    all.push_back(rows);
+  }
+  return all;
+}
+
+/// Appends the chosen ones of `rows`, as rows.
+void append_chosen(const Rows& rows, std::span<const Index> chosen, const Particles& store, Bytes& to) {
+  if (chosen.empty()) {
+    return;
+  }
+  append_count(chosen.size(), to);
+  const std::byte* column = rows.columns.data();
+  for (std::uint32_t field = 0; field < store.field_count(); ++field) {
+    const std::size_t bytes = store.bytes_of_column(field);
+    for (const Index row : chosen) {
+      to.insert(to.end(), column + row * bytes, column + (row + std::size_t{1}) * bytes);
+    }
+    column += rows.count * bytes;
+  }
+}
+
+struct Leaver {
+  Index place = 0;
+  Hop hop;
+};
+
+/// What is exchanged with the rank that differs in the part along one axis.
+struct Partner {
+  Rank rank;
+  std::uint32_t part = 0;
+  Bytes leaving;
+  Bytes arriving;
+};
+
+}  // namespace
+
+class ParticleExchange::Impl {
+ public:
+  Impl(Endpoint& messages, const Space& space, Particles& store)
+      : endpoint_{messages}, space_{space}, store_{store}, comms_{messages.claim_comms(1)} {
+    space.check();
+  }
+
+  void begin_search(const Domain& domain, std::uint32_t pieces) {
+    expect(pieces > 0, "there is at least one piece");
+    domain_ = &domain;
+    found_.resize(pieces);
+  }
+  void search_piece(std::uint32_t piece);
+  Request move(Travel travel);
+  void finish();
+
+  ExchangeCounts counts_;
+
+ private:
+  static AsyncOperation run(Endpoint& endpoint, Impl& self);
+  void choose_partners(Travel travel);
+  void pack_leavers();
+  void sort_out(const Partner& partner, std::uint8_t axis);
+  [[nodiscard]] Partner& partner_towards(const Hop& hop);
+
+  Endpoint& endpoint_;
+  const Space space_;
+  Particles& store_;
+  const comm::ClaimedComms comms_;
+  const Domain* domain_ = nullptr;
+  Travel travel_ = Travel::neighbors;
+  std::vector<std::vector<Leaver>> found_;        ///< By piece.
+  std::vector<Index> leavers_;                    ///< Ascending.
+  std::array<std::vector<Partner>, 3> partners_;  ///< By axis.
+  Bytes staying_;                                 ///< Rows that have come and go no further.
+};
+
+void ParticleExchange::Impl::search_piece(std::uint32_t piece) {
+  std::vector<Leaver>& found = found_[piece];
+  found.clear();
+  const std::span<Vector> positions = store_.positions();
+  const bool wraps = space_.is_periodic();
+  std::optional<detail::CylindricalInside> inside;
+  if (space_.coordinates == Coordinates::cylindrical) {
+    inside.emplace(domain_->box());
+  }
+  const std::size_t first = positions.size() * piece / found_.size();
+  const std::size_t last = positions.size() * (piece + std::size_t{1}) / found_.size();
+  for (std::size_t i = first; i < last; ++i) {
+    check_position(positions[i], store_.ids()[i]);
+    if (wraps) {
+      positions[i] = space_.wrap(positions[i]);
+    }
+    if (inside && inside->surely_has(positions[i])) {
+      continue;
+    }
+    if (const std::optional<Hop> hop = domain_->hop(space_.place(positions[i]))) {
+      found.push_back({static_cast<Index>(i), *hop});
+    }
+  }
+}
+
+void ParticleExchange::Impl::choose_partners(Travel travel) {
+  const std::array<std::uint32_t, 3> counts = domain_->grid().counts();
+  const std::array<bool, 3> closed = space_.closed_axes();
+  for (std::uint8_t axis = 0; axis < 3; ++axis) {
+    partners_[axis].clear();
+    const std::uint32_t own = domain_->parts()[axis];
+    for (std::uint32_t part = 0; part < counts[axis]; ++part) {
+      const std::uint32_t apart = part > own ? part - own : own - part;
+      const bool is_next = apart == 1 || (closed[axis] && apart + 1 == counts[axis]);
+      if (part != own && (travel == Travel::everywhere || is_next)) {
+        partners_[axis].push_back({domain_->rank_of({axis, part}), part, {}, {}});
+      }
+    }
+  }
+}
+
+Partner& ParticleExchange::Impl::partner_towards(const Hop& hop) {
+  const std::uint32_t n = domain_->grid().counts()[hop.axis];
+  const std::uint32_t next = travel_ == Travel::everywhere
+                                 ? hop.part
+                                 : toward(domain_->parts()[hop.axis], hop.part, n, space_.closed_axes()[hop.axis]);
+  const auto partner = std::ranges::find(partners_[hop.axis], next, &Partner::part);
+  expect(partner != partners_[hop.axis].end(), "a particle goes to a partner");
+  return *partner;
+}
+
+void ParticleExchange::Impl::pack_leavers() {
+  leavers_.clear();
+  std::array<std::vector<std::vector<Index>>, 3> places;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    places[axis].resize(partners_[axis].size());
+  }
+  for (const std::vector<Leaver>& part : found_) {
+    for (const Leaver& leaver : part) {
+      Partner& partner = partner_towards(leaver.hop);
+      const std::size_t number = static_cast<std::size_t>(&partner - partners_[leaver.hop.axis].data());
+      places[leaver.hop.axis][number].push_back(leaver.place);
+      leavers_.push_back(leaver.place);
+    }
+  }
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::size_t number = 0; number < places[axis].size(); ++number) {
+      if (!places[axis][number].empty()) {
+        append_count(places[axis][number].size(), partners_[axis][number].leaving);
+        store_.pack(places[axis][number], partners_[axis][number].leaving);
+      }
+    }
+  }
+}
+
+Request ParticleExchange::Impl::move(Travel travel) {
+  expect(domain_ != nullptr, "a search precedes each move");
+  travel_ = travel;
+  ++counts_.exchanges;
+  choose_partners(travel);
+  pack_leavers();
+  staying_.clear();
+  return run(endpoint_, *this);
+}
+
+/// Particles that arrived along `axis` stay, or go on along a later one.
+void ParticleExchange::Impl::sort_out(const Partner& partner, std::uint8_t axis) {
+  std::vector<Index> stay;
+  for (const Rows& rows : rows_of(partner.arriving, store_.row_bytes(), partner.rank)) {
+    stay.clear();
+    std::array<std::vector<std::pair<std::uint32_t, Index>>, 3> on;  // by axis: the part to go to, the row
+    for (std::uint64_t row = 0; row < rows.count; ++row) {
+      const std::optional<Hop> hop = domain_->hop(space_.place(rows.position(row)));
+      if (hop && hop->axis > axis) {
+        on[hop->axis].emplace_back(hop->part, static_cast<Index>(row));
+      } else {
+        stay.push_back(static_cast<Index>(row));
+      }
+    }
+    append_chosen(rows, stay, store_, staying_);
+    for (std::uint8_t later = 0; later < 3; ++later) {
+      std::ranges::stable_sort(on[later], {}, &std::pair<std::uint32_t, Index>::first);
+      for (auto begin = on[later].begin(); begin != on[later].end();) {
+        const auto end =
+            std::ranges::find_if(begin, on[later].end(), [&](auto& row) { return row.first != begin->first; });
+        std::vector<Index> chosen;
+        std::ranges::transform(begin, end, std::back_inserter(chosen), &std::pair<std::uint32_t, Index>::second);
+        append_chosen(rows, chosen, store_, partner_towards({later, begin->first}).leaving);
+        begin = end;
+      }
+    }
+  }
+}
+
+AsyncOperation ParticleExchange::Impl::run(Endpoint& endpoint, Impl& self) {
+  for (std::uint8_t axis = 0; axis < 3; ++axis) {
+    std::vector<Request> requests;
+    for (Partner& partner : self.partners_[axis]) {
+      const comm::Address address{partner.rank, Tag{axis}, self.comms_[0]};
+      requests.push_back(endpoint.receive(address, partner.arriving));
+      requests.push_back(endpoint.send(address, std::span<const std::byte>{partner.leaving}));
+      ++self.counts_.messages;
+      self.counts_.bytes += partner.leaving.size();
+    }
+    for (Request& request : requests) {
+      co_await request;
+    }
+    for (const Partner& partner : self.partners_[axis]) {
+      self.sort_out(partner, axis);
+    }
+  }
+}
+
+void ParticleExchange::Impl::finish() {
+  store_.remove_unordered(leavers_);
+  leavers_.clear();
+  for (const Rows& rows : rows_of(staying_, store_.row_bytes(), endpoint_.self())) {
+    store_.unpack(rows.columns);
+  }
+  staying_.clear();
+}
+
+ParticleExchange::ParticleExchange(Endpoint& messages, const Space& space, Particles& store)
+    : impl_{std::make_unique<Impl>(messages, space, store)} {}
+
+ParticleExchange::~ParticleExchange() = default;
+
+void ParticleExchange::begin_search(const Domain& domain, std::uint32_t pieces) {
+  impl_->begin_search(domain, pieces);
+}
+void ParticleExchange::search_piece(std::uint32_t piece) {
+  impl_->search_piece(piece);
+}
+void ParticleExchange::search(const Domain& domain) {
+  impl_->begin_search(domain, 1);
+  impl_->search_piece(0);
+}
+Request ParticleExchange::move(Travel travel) {
+  return impl_->move(travel);
+}
+void ParticleExchange::finish() {
+  impl_->finish();
+}
+const ExchangeCounts& ParticleExchange::counts() const noexcept {
+  return impl_->counts_;
+}
+
+void exchange_everywhere(ParticleExchange& exchange, const Domain& domain) {
+  exchange.search(domain);
+  exchange.move(Travel::everywhere).wait();
+  exchange.finish();
+}
+
+}  // namespace plait::particles

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plait/particles/store/particles.hpp"
+#include "plait/particles/store/vector.hpp"
+
+namespace plait::particles {
+
+/// A field as blocks hold it: in single precision, a vector as three arrays.
+struct BlockField {
+  enum class Type : std::uint8_t { number8, number32, number64, vector };
+
+  std::uint32_t column = 0;
+  Type type = Type::number32;
+
+  // NOLINTBEGIN(google-explicit-constructor): lists of fields of several types
+  BlockField(Field<std::uint8_t> field) : column{field.column}, type{Type::number8} {}
+  BlockField(Field<float> field) : column{field.column} {}
+  BlockField(Field<double> field) : column{field.column}, type{Type::number64} {}
+  BlockField(Field<Vector> field) : column{field.column}, type{Type::vector} {}
+  // NOLINTEND(google-explicit-constructor)
+
+  /// The same for messages, which carry it whole.
+  [[nodiscard]] AnyField whole() const;
+};
+
+/// A vector field in a block.
+struct BlockVectors {
+  std::span<const float> x, y, z;
+};
+
+/// Particles copied together for a kernel: an array of `padded_size` floats for each property. Places are relative to
+/// the block's centre. Padding is far away and has the last particle's other properties.
+class BlockParticles {
+ public:
+  /// Loops may run to a multiple of this; arrays begin on cache lines.
+  static constexpr std::size_t padding = 16;
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] std::size_t padded_size() const noexcept { return (size_ + padding - 1) / padding * padding; }
+
+  [[nodiscard]] std::span<const float> x() const noexcept { return array(0); }
+  [[nodiscard]] std::span<const float> y() const noexcept { return array(1); }
+  [[nodiscard]] std::span<const float> z() const noexcept { return array(2); }
+
+  /// Expects: the field is one of those that the search was made with.
+  [[nodiscard]] std::span<const float> operator[](Field<std::uint8_t> field) const { return array(find(field.column)); }
+  [[nodiscard]] std::span<const float> operator[](Field<float> field) const { return array(find(field.column)); }
+  [[nodiscard]] std::span<const float> operator[](Field<double> field) const { return array(find(field.column)); }
+  [[nodiscard]] BlockVectors operator[](Field<Vector> field) const {
+    const std::size_t first = find(field.column);
+    return {array(first), array(first + 1), array(first + 2)};
+  }
+
+  /// The places of the particles: of targets, whose results go there, in the store. A source with `ghost` in its place
+  /// is a copy of another rank's particle.
+  [[nodiscard]] std::span<const Particles::Index> places() const noexcept { return {places_.data(), size_}; }
+  static constexpr Particles::Index ghost = 1U << 31U;
+
+  void clear() noexcept { size_ = 0; }
+  /// Adds those of the particles [first, first + count) of `positions` that `is_wanted(offset, index)`, where the
+  /// offset is what `position - centre` gives in single precision. `mark` is added to their places.
+  template <class IsWanted>
+  void add(std::span<const Vector> positions,
+           Particles::Index first,
+           Particles::Index mark,
+           const Vector& centre,
+           IsWanted is_wanted) {
+    reserve(size_ + positions.size());
+    for (std::size_t i = 0; i < positions.size(); ++i) {
+      const Vector& p = positions[i];
+      const std::array offset{
+          static_cast<float>(p.x - centre.x), static_cast<float>(p.y - centre.y), static_cast<float>(p.z - centre.z)};
+      // Written whether wanted or not: the next one takes the place, and there is no branch to be guessed.
+      for (std::size_t axis = 0; axis < 3; ++axis) {
+        data_.get()[axis * capacity_ + size_] = offset[axis];
+      }
+      const Particles::Index place = first + static_cast<Particles::Index>(i);
+      places_[size_] = place | mark;
+      size_ += is_wanted(offset, place) ? 1 : 0;
+    }
+  }
+  /// To be called when all are added.
+  void gather(std::span<const BlockField> fields, const Particles& own, const Particles& ghosts);
+
+ private:
+  struct Free {
+    void operator()(float* memory) const noexcept;
+  };
+
+  [[nodiscard]] std::span<const float> array(std::size_t number) const noexcept {
+    return {data_.get() + number * capacity_, padded_size()};
+  }
+  [[nodiscard]] std::size_t find(std::uint32_t column) const;
+  void reserve(std::size_t size);
+  void allocate(std::size_t capacity, std::size_t arrays);
+  template <class T>
+  void gather_numbers(std::size_t array, const T* own, const T* ghosts);
+  void gather_vectors(std::size_t array, const Vector* own, const Vector* ghosts);
+
+  std::unique_ptr<float, Free> data_;
+  std::size_t arrays_ = 0;
+  std::size_t capacity_ = 0;  ///< Of each array.
+  std::size_t size_ = 0;
+  std::vector<Particles::Index> places_;
+  std::vector<std::uint32_t> columns_;  ///< Of arrays 3 and following; three times that of a vector.
+};
+
+/// The input of a short-range kernel: some targets that are close together, and all particles that may be near enough
+/// to any of them. A target whose kind is one of the sources' is among these, too, at distance 0.
+struct Block {
+  Vector centre;
+  BlockParticles targets;
+  BlockParticles sources;
+};
+
+}  // namespace plait::particles

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plait/particles/store/box.hpp"
+#include "plait/particles/store/particles.hpp"
+
+namespace plait::particles {
+
+/// Consecutive particles of a store that are close together, and their largest reach.
+struct Extent {
+  Box box;  ///< Tight.
+  float reach = 0;
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;
+};
+
+/// The unit of search: the particles of a near leaf are tested one by one.
+using Leaf = Extent;
+
+/// Particles that share a block of sources.
+struct CellGroup : Extent {
+  std::uint32_t first_leaf = 0;
+  std::uint32_t leaf_count = 0;
+};
+
+/// The unit of work, of messages and of time steps.
+struct Cell : Extent {
+  std::uint32_t first_group = 0;
+  std::uint32_t group_count = 0;
+};
+
+struct CellOptions {
+  std::uint32_t leaf_particles_max = 16;
+  std::uint32_t group_particles_max = 64;
+  std::uint32_t cell_particles_max = 512;
+};
+
+/// How particles [0, n) of a store are divided. Other ranks need no more of it than this.
+struct CellSizes {
+  std::vector<std::uint16_t> leaves;  ///< Particles of each.
+  std::vector<std::uint16_t> groups;  ///< Leaves of each.
+  std::vector<std::uint16_t> cells;   ///< Groups of each.
+};
+
+/// The order that brings particles close together in which they are cut into cells: halves of halves, cut across the
+/// longest edge. Any number of particles at one place is fine. `order[i]` is the place of the particle that comes to i.
+/// Throws: `Error` with `bad_input` that names the particle, when a position is not finite. Cost: O(n log n).
+[[nodiscard]] CellSizes divide_into_cells(const Particles& store,
+                                          const CellOptions& options,
+                                          std::vector<Particles::Index>& order);
+
+/// The cells of a rank, those of other ranks that are near to any of them (`ghosts`), and which cell is near to which.
+///
+/// Numbers of cells: own ones first, then ghosts. Threads: different cells may be refreshed at the same time.
+class CellTable {
+ public:
+  /// `period` is the length of the space along each axis, 0 where it is open. Both stores must stay.
+  CellTable(Particles& own, Particles& ghosts, const Vector& period) : own_{&own}, ghosts_{&ghosts}, period_{period} {}
+
+  /// Divides the particles of `own` by `sizes`, without ghosts and neighbours. `refresh` computes boxes.
+  void assign(const CellSizes& sizes);
+  /// Adds ghosts: the next particles of `ghosts`.
+  void add_ghosts(const CellSizes& sizes);
+
+  /// Computes the boxes and reaches of a cell from its particles.
+  void refresh(std::uint32_t cell, Field<float> reach, double reach_factor);
+
+  /// Lists, for each own cell, those that are nearer than `max(reach, reach) * growth + skin`, itself first.
+  /// Cost: O(cells log cells).
+  void find_neighbours(double growth, double skin);
+
+  [[nodiscard]] std::uint32_t own_count() const noexcept { return own_count_; }
+  [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(cells_.size()); }
+  [[nodiscard]] bool is_ghost(std::uint32_t cell) const noexcept { return cell >= own_count_; }
+  [[nodiscard]] const Cell& operator[](std::uint32_t cell) const { return cells_[cell]; }
+  [[nodiscard]] std::span<const CellGroup> groups_of(const Cell& cell) const {
+    return std::span{groups_}.subspan(cell.first_group, cell.group_count);
+  }
+  [[nodiscard]] std::span<const Leaf> leaves_of(const CellGroup& group) const {
+    return std::span{leaves_}.subspan(group.first_leaf, group.leaf_count);
+  }
+  /// Of an own cell; ascending, itself among them. Mutual among own cells.
+  [[nodiscard]] std::span<const std::uint32_t> neighbours(std::uint32_t cell) const {
+    return std::span{neighbours_}.subspan(first_neighbour_[cell], first_neighbour_[cell + 1] - first_neighbour_[cell]);
+  }
+  /// Of a ghost: the own cells that it is near to.
+  [[nodiscard]] std::span<const std::uint32_t> near_ghost(std::uint32_t ghost) const {
+    const std::uint32_t i = ghost - own_count_;
+    return std::span{near_ghosts_}.subspan(first_near_ghost_[i], first_near_ghost_[i + 1] - first_near_ghost_[i]);
+  }
+
+  [[nodiscard]] Particles& own() const noexcept { return *own_; }
+  [[nodiscard]] Particles& ghosts() const noexcept { return *ghosts_; }
+  [[nodiscard]] Particles& store_of(std::uint32_t cell) const noexcept { return is_ghost(cell) ? *ghosts_ : *own_; }
+  [[nodiscard]] const Vector& period() const noexcept { return period_; }
+
+ private:
+  void append(const CellSizes& sizes, std::uint32_t first_particle);
+
+  Particles* own_;
+  Particles* ghosts_;
+  Vector period_;
+  std::uint32_t own_count_ = 0;
+  std::uint32_t ghost_particles_ = 0;
+  std::vector<Cell> cells_;
+  std::vector<CellGroup> groups_;
+  std::vector<Leaf> leaves_;
+  std::vector<std::uint32_t> first_neighbour_;
+  std::vector<std::uint32_t> neighbours_;
+  std::vector<std::uint32_t> first_near_ghost_;
+  std::vector<std::uint32_t> near_ghosts_;
+};
+
+/// How far the boxes are apart, squared; 0 when they meet. In a periodic space the nearest images count. The same, to
+/// the last bit, for (b, a).
+[[nodiscard]] inline double distance2(const Box& a, const Box& b, const Vector& period) {
+  const auto gap = [](double low_a, double high_a, double low_b, double high_b, double its_period) {
+    double between = std::abs((low_a + high_a) - (low_b + high_b)) / 2;
+    if (its_period > 0 && between > its_period / 2) {
+      between = std::abs(between - its_period * std::round(between / its_period));
+    }
+    return std::max(0.0, between - ((high_a - low_a) + (high_b - low_b)) / 2);
+  };
+  const double x = gap(a.low.x, a.high.x, b.low.x, b.high.x, period.x);
+  const double y = gap(a.low.y, a.high.y, b.low.y, b.high.y, period.y);
+  const double z = gap(a.low.z, a.high.z, b.low.z, b.high.z, period.z);
+  return x * x + y * y + z * z;
+}
+/// Whether cells of these extents may have particles within reach of each other. Both ranks compute the same.
+[[nodiscard]] bool are_near(const Extent& a, const Extent& b, const Vector& period, double growth, double skin);
+
+}  // namespace plait::particles

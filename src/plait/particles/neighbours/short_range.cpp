@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/neighbours/short_range.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "plait/base/error.hpp"
+
+namespace plait::particles {
+namespace {
+
+[[nodiscard]] Vector middle_of(const Box& box) {
+  return 0.5 * (box.low + box.high);
+}
+
+/// An interval along one axis.
+struct Interval {
+  double middle;
+  double half;
+
+  static Interval of(double low, double high) { return {(low + high) / 2, (high - low) / 2}; }
+};
+
+/// The shifts by whole periods along one axis that may bring `moved` within `reach` of `fixed`.
+struct Shifts {
+  std::array<double, 3> values{};
+  std::size_t count = 1;
+
+  Shifts(const Interval& moved, const Interval& fixed, double reach, double period) {
+    if (period <= 0) {
+      return;
+    }
+    const double between = moved.middle - fixed.middle;
+    const double nearest = 2 * std::abs(between) <= period ? 0.0 : -period * std::round(between / period);
+    values[0] = nearest;
+    const double space = moved.half + fixed.half + reach;
+    if (2 * space > period) {  // a second image may be near, too: the space is small
+      for (const double other : {nearest - period, nearest + period}) {
+        if (std::abs(between + other) <= space) {
+          values[count++] = other;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace
+
+/// The targets of a block as the search sees them.
+struct BlockMaker::Wanted {
+  Box box;
+  Vector centre;
+  Vector half;  ///< Of the box.
+  double reach = 0;
+};
+
+void BlockMaker::add_leaf(const CellTable& table, std::uint32_t cell, const Leaf& leaf, const Wanted& wanted) {
+  const Particles& store = table.store_of(cell);
+  const std::span<const Vector> positions = store.positions().subspan(leaf.first, leaf.count);
+  const std::span<const float> reaches = store[options_->reach];
+  const std::span<const std::uint8_t> kinds = store[Particles::kind];
+  const Particles::Index mark = table.is_ghost(cell) ? BlockParticles::ghost : 0;
+  const auto factor = static_cast<float>(options_->reach_factor);
+  // Single precision rounds: a particle at the border is a source.
+  constexpr float rounding = 1 + 1e-5F;
+  const auto target_reach = static_cast<float>(wanted.reach) * rounding;
+  const std::array half{static_cast<float>(wanted.half.x) * rounding,
+                        static_cast<float>(wanted.half.y) * rounding,
+                        static_cast<float>(wanted.half.z) * rounding};
+  const bool uses_target = options_->search != Search::scatter;
+  const bool uses_source = options_->search != Search::gather;
+  const bool has_kinds = options_->source_kinds != ~0ULL;
+  const auto is_wanted = [&](const std::array<float, 3>& offset, Particles::Index i) {
+    float distance2 = 0;
+    for (std::size_t axis = 0; axis < 3; ++axis) {
+      const float outside = std::max(std::abs(offset[axis]) - half[axis], 0.0F);
+      distance2 += outside * outside;
+    }
+    float reach = uses_target ? target_reach : 0;
+    if (uses_source) {
+      reach = std::max(reach, reaches[i] * factor * rounding);
+    }
+    return distance2 <= reach * reach && (!has_kinds || (options_->source_kinds >> kinds[i] & 1U) != 0);
+  };
+  const double reach = std::max(uses_target ? wanted.reach : 0.0, uses_source ? static_cast<double>(leaf.reach) : 0.0);
+  const Vector& period = table.period();
+  const Shifts xs{Interval::of(leaf.box.low.x, leaf.box.high.x), {wanted.centre.x, wanted.half.x}, reach, period.x};
+  const Shifts ys{Interval::of(leaf.box.low.y, leaf.box.high.y), {wanted.centre.y, wanted.half.y}, reach, period.y};
+  const Shifts zs{Interval::of(leaf.box.low.z, leaf.box.high.z), {wanted.centre.z, wanted.half.z}, reach, period.z};
+  for (std::size_t x = 0; x < xs.count; ++x) {
+    for (std::size_t y = 0; y < ys.count; ++y) {
+      for (std::size_t z = 0; z < zs.count; ++z) {
+        const Vector centre = wanted.centre - Vector{xs.values[x], ys.values[y], zs.values[z]};
+        block_.sources.add(positions, leaf.first, mark, centre, is_wanted);
+      }
+    }
+  }
+}
+
+void BlockMaker::find_sources(const CellTable& table, std::uint32_t cell, const Wanted& wanted) {
+  const bool uses_target = options_->search != Search::scatter;
+  const bool uses_source = options_->search != Search::gather;
+  const auto is_near = [&](const Extent& extent) {
+    constexpr double rounding = 1 + 1e-5;
+    const double reach =
+        std::max(uses_target ? wanted.reach : 0.0, uses_source ? static_cast<double>(extent.reach) : 0.0) * rounding;
+    return distance2(extent.box, wanted.box, table.period()) <= reach * reach;
+  };
+  for (const std::uint32_t neighbour : table.neighbours(cell)) {
+    const Cell& near = table[neighbour];
+    if (!is_near(near)) {
+      continue;
+    }
+    for (const CellGroup& group : table.groups_of(near)) {
+      if (!is_near(group)) {
+        continue;
+      }
+      for (const Leaf& leaf : table.leaves_of(group)) {
+        if (is_near(leaf)) {
+          add_leaf(table, neighbour, leaf, wanted);
+        }
+      }
+    }
+  }
+}
+
+void BlockMaker::for_blocks(const CellTable& table,
+                            std::uint32_t cell,
+                            std::span<const Particles::Index> targets,
+                            const ShortRangeKernel& kernel) {
+  const Particles& store = table.own();
+  const std::span<const Vector> positions = store.positions();
+  const std::span<const float> reaches = store[options_->reach];
+  const std::span<const std::uint8_t> kinds = store[Particles::kind];
+  std::size_t next = 0;
+  for (const CellGroup& group : table.groups_of(table[cell])) {
+    const std::size_t begin = next;
+    Wanted wanted;
+    float reach = 0;
+    bool has_any = false;
+    for (; next < targets.size() && targets[next] < group.first + group.count; ++next) {
+      const Particles::Index i = targets[next];
+      if ((options_->target_kinds >> kinds[i] & 1U) != 0) {
+        wanted.box.include(positions[i]);
+        reach = std::max(reach, reaches[i]);
+        has_any = true;
+      }
+    }
+    if (!has_any) {
+      continue;
+    }
+    wanted.reach = static_cast<double>(reach) * options_->reach_factor;
+    wanted.centre = middle_of(wanted.box);
+    wanted.half = 0.5 * (wanted.box.high - wanted.box.low);
+    block_.centre = wanted.centre;
+    block_.targets.clear();
+    for (std::size_t i = begin; i < next; ++i) {
+      const Particles::Index place = targets[i];
+      block_.targets.add(positions.subspan(place, 1), place, 0, wanted.centre, [&](const auto&, Particles::Index at) {
+        return (options_->target_kinds >> kinds[at] & 1U) != 0;
+      });
+    }
+    block_.targets.gather(options_->targets, store, store);
+    block_.sources.clear();
+    find_sources(table, cell, wanted);
+    block_.sources.gather(options_->sources, store, table.ghosts());
+    kernel(block_);
+  }
+  expect(next == targets.size(), "targets ascend and are in the cell");
+}
+
+}  // namespace plait::particles

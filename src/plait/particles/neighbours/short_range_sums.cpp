@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/neighbours/short_range_sums.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "plait/particles/neighbours/cells.hpp"
+#include "plait/particles/neighbours/halo.hpp"
+#include "plait/particles/store/morton.hpp"
+#include "plait/particles/trees/detail/tree_tasks.hpp"
+
+namespace plait::particles {
+
+namespace {
+
+using task::Task;
+using task::TaskContext;
+using task::TaskKind;
+
+constexpr std::uint32_t leaf_particles = 16;
+
+/// What only the order along the curve is wanted of.
+TreeOptions order_only() {
+  TreeOptions options;
+  options.sources = Kinds::none();
+  options.batch_bodies_max = 512;
+  return options;
+}
+
+/// The fields of ghosts.
+std::vector<AnyField> travelling(const ShortRangeOptions& options) {
+  std::vector<AnyField> fields{Particles::position, Particles::kind, options.reach};
+  for (const BlockField& field : options.sources) {
+    const AnyField any = field.whole();
+    if (std::ranges::none_of(fields, [&](const AnyField& other) { return other.column == any.column; })) {
+      fields.push_back(any);
+    }
+  }
+  return fields;
+}
+
+/// Batches, groups, and some consecutive particles of these.
+CellSizes sizes_of(const Tree& tree) {
+  CellSizes sizes;
+  for (const Batch& batch : tree.batches()) {
+    sizes.cells.push_back(static_cast<std::uint16_t>(batch.group_count));
+    for (const BodyGroup& group : tree.groups().subspan(batch.first_group, batch.group_count)) {
+      // One place may hold any number of particles.
+      const std::uint32_t size = std::max(leaf_particles, group.body_count / 30'000 + 1);
+      const std::uint32_t leaves = (group.body_count + size - 1) / size;
+      sizes.groups.push_back(static_cast<std::uint16_t>(leaves));
+      for (std::uint32_t leaf = 0; leaf < leaves; ++leaf) {
+        sizes.leaves.push_back(static_cast<std::uint16_t>(std::min(size, group.body_count - leaf * size)));
+      }
+    }
+  }
+  return sizes;
+}
+
+struct WorkerState {
+  std::optional<BlockMaker> maker;
+  std::vector<Particles::Index> targets;
+  PhaseTimes phases{};
+};
+
+class CellSums final : public ShortRangeSums {
+ public:
+  CellSums(ShortRangeSumsOptions options, ShortRangeKernel kernel, const Tree* tree)
+      : options_{std::move(options)},
+        kernel_{std::move(kernel)},
+        tree_{tree != nullptr ? tree : &own_tree_},
+        travel_{travelling(options_.search)} {}
+
+  std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override;
+  std::vector<Task> add_refreshing_tasks(const StepFrame& /*frame*/, Task /*after*/) override { return {}; }
+  std::vector<Task> add_summing_tasks(const StepFrame& frame, Task after, Task end) override;
+  void clear_results(Particles& store, std::size_t first, std::size_t last) override;
+  void take_times(StepTimes& times) override;
+  [[nodiscard]] const Tree& tree() const noexcept override { return *tree_; }
+
+ private:
+  void set_up(const StepFrame& frame);
+  void make_cells(TaskContext& context, TaskKind kind);
+  void sum_up(TaskContext& context, std::uint32_t cell);
+  [[nodiscard]] WorkerState& worker(const TaskContext& context) { return workers_[context.worker().value()]; }
+  [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
+
+  const ShortRangeSumsOptions options_;
+  const ShortRangeKernel kernel_;
+  Tree own_tree_;
+  const Tree* tree_;
+  const std::vector<AnyField> travel_;
+  comm::Endpoint* messages_ = nullptr;
+  Particles* store_ = nullptr;
+  Particles ghosts_;
+  std::optional<CellTable> table_;
+  std::vector<WorkerState> workers_;
+};
+
+void CellSums::set_up(const StepFrame& frame) {
+  if (messages_ != nullptr) {
+    return;
+  }
+  messages_ = &frame.messages;
+  store_ = &frame.store;
+  ghosts_ = frame.store.make_like();
+  table_.emplace(*store_, ghosts_, options_.space.period());
+  workers_.resize(frame.worker_count);
+  for (WorkerState& worker : workers_) {
+    worker.maker.emplace(options_.search);
+  }
+}
+
+std::vector<Task> CellSums::add_building_tasks(const StepFrame& frame, Task after) {
+  set_up(frame);
+  if (tree_ != &own_tree_) {
+    return {};
+  }
+  const auto begin = [this](std::uint32_t pieces) {
+    own_tree_.begin(*store_, order_only(), bounding_box(*store_), pieces);
+  };
+  return detail::add_tree_tasks(
+      frame.graph, after, own_tree_, begin, {frame.worker_count, [this](const TaskContext& context) -> PhaseTimes& {
+                                               return phases(context);
+                                             }});
+}
+
+std::vector<Task> CellSums::add_summing_tasks(const StepFrame& frame, Task after, Task end) {
+  set_up(frame);
+  const TaskKind cell_kind = frame.graph.kind("cells");
+  const TaskKind sum_kind = frame.graph.kind("short range");
+  Task cells = frame.graph.task("cells", [this, cell_kind](TaskContext& context) { make_cells(context, cell_kind); });
+  // It waits for other ranks: one such task at a time, in the same order on all.
+  Task ghosts = frame.graph.task("find ghosts", [this](TaskContext& context) {
+    const PhaseTimer timer{phases(context), Phase::short_range};
+    (void)make_halo(*messages_, *table_, {}, {options_.search.reach, options_.search.reach_factor, travel_});
+  });
+  Task sum = frame.graph.task("short range", [this, sum_kind](TaskContext& context) {
+    for (std::uint32_t cell = 0; cell < table_->own_count(); ++cell) {
+      context.spawn(
+          {.kind = sum_kind, .body = [this, cell](TaskContext& inner) { sum_up(inner, cell); }, .object = cell});
+    }
+  });
+  cells.after(after);
+  ghosts.after(cells);
+  if (frame.last_waiting) {
+    ghosts.after(*frame.last_waiting);
+  }
+  frame.last_waiting = ghosts;
+  sum.after(ghosts);
+  end.after(sum);
+  return {cells, ghosts, sum};
+}
+
+void CellSums::make_cells(TaskContext& context, TaskKind kind) {
+  const PhaseTimer timer{phases(context), Phase::short_range};
+  table_->assign(sizes_of(*tree_));
+  constexpr std::uint32_t cells_a_task = 64;
+  for (std::uint32_t first = 0; first < table_->own_count(); first += cells_a_task) {
+    context.spawn({.kind = kind,
+                   .body =
+                       [this, first](TaskContext& inner) {
+                         const PhaseTimer inner_timer{phases(inner), Phase::short_range};
+                         const std::uint32_t last = std::min(first + cells_a_task, table_->own_count());
+                         for (std::uint32_t cell = first; cell < last; ++cell) {
+                           table_->refresh(cell, options_.search.reach, options_.search.reach_factor);
+                         }
+                       },
+                   .object = first});
+  }
+}
+
+void CellSums::sum_up(TaskContext& context, std::uint32_t number) {
+  const PhaseTimer timer{phases(context), Phase::short_range};
+  WorkerState& state = worker(context);
+  const Cell& cell = (*table_)[number];
+  const auto kinds = std::as_const(*store_)[Particles::kind];
+  state.targets.clear();
+  for (Particles::Index place = cell.first; place < cell.first + cell.count; ++place) {
+    if ((options_.search.target_kinds >> (kinds[place] & 63U) & 1U) != 0) {
+      state.targets.push_back(place);
+    }
+  }
+  const auto costs = (*store_)[Particles::cost];
+  state.maker->for_blocks(*table_, number, state.targets, [&](const Block& block) {
+    kernel_(block);
+    for (const Particles::Index place : block.targets.places()) {
+      costs[place] += static_cast<float>(block.sources.size());
+    }
+  });
+}
+
+void CellSums::clear_results(Particles& store, std::size_t first, std::size_t last) {
+  for (const AnyField& field : options_.results) {
+    store.set_zero(field, first, last);
+  }
+}
+
+void CellSums::take_times(StepTimes& times) {
+  for (WorkerState& worker : workers_) {
+    move_times(worker.phases, times.phases);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<ShortRangeSums> make_short_range_sums(ShortRangeSumsOptions options,
+                                                      ShortRangeKernel kernel,
+                                                      const Tree* tree) {
+  return std::make_unique<CellSums>(std::move(options), std::move(kernel), tree);
+}
+
+}  // namespace plait::particles

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+
+namespace plait::particles {
+
+/// A set of kinds of particles, which are numbered below 64. By default all.
+class Kinds {
+ public:
+  constexpr Kinds() = default;
+  constexpr Kinds(std::initializer_list<std::uint8_t> kinds) : bits_{0} {
+    for (const std::uint8_t kind : kinds) {
+      bits_ |= std::uint64_t{1} << (kind & 63U);
+    }
+  }
+  [[nodiscard]] static constexpr Kinds none() noexcept {
+    Kinds kinds;
+    kinds.bits_ = 0;
+    return kinds;
+  }
+
+  [[nodiscard]] constexpr bool has(std::uint8_t kind) const noexcept { return (bits_ >> (kind & 63U) & 1U) != 0; }
+  [[nodiscard]] constexpr bool are_all() const noexcept { return bits_ == ~std::uint64_t{0}; }
+  friend constexpr bool operator==(const Kinds&, const Kinds&) = default;
+
+ private:
+  std::uint64_t bits_ = ~std::uint64_t{0};
+};
+
+}  // namespace plait::particles

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/store/particles.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace plait::particles {
+namespace {
+
+constexpr std::align_val_t line{64};
+
+/// Copies the entries of `bytes` each at `from[first, last)` to `to`, one after the other.
+template <class Copy>
+void gather_with(std::span<const Particles::Index> from, Copy copy) {
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    copy(i, from[i]);
+  }
+}
+
+template <std::size_t bytes>
+void gather_sized(const std::byte* source, std::span<const Particles::Index> from, std::byte* to) {
+  gather_with(from, [&](std::size_t i, std::size_t j) { std::memcpy(to + i * bytes, source + j * bytes, bytes); });
+}
+
+/// The sizes that matter are known to the compiler, which copies them in registers.
+void gather(const std::byte* source, std::size_t bytes, std::span<const Particles::Index> from, std::byte* to) {
+  switch (bytes) {
+    case 1:
+      return gather_sized<1>(source, from, to);
+    case 4:
+      return gather_sized<4>(source, from, to);
+    case 8:
+      return gather_sized<8>(source, from, to);
+    case 12:
+      return gather_sized<12>(source, from, to);
+    case 24:
+      return gather_sized<24>(source, from, to);
+    default:
+      gather_with(from, [&](std::size_t i, std::size_t j) { std::memcpy(to + i * bytes, source + j * bytes, bytes); });
+  }
+}
+
+}  // namespace
+
+void Particles::Free::operator()(std::byte* memory) const noexcept {
+  ::operator delete(memory, line);
+}
+
+Particles::Particles() {
+  add_column("position", sizeof(Vector));
+  add_column("id", sizeof(std::uint64_t));
+  add_column("kind", sizeof(std::uint8_t));
+  add_column("cost", sizeof(float));
+}
+
+Particles Particles::make_like() const {
+  Particles made;
+  for (std::size_t column = made.columns_.size(); column < columns_.size(); ++column) {
+    made.add_column(columns_[column].name, columns_[column].bytes);
+  }
+  return made;
+}
+
+Particles::Memory Particles::allocate(const Column& column) const {
+  return Memory{static_cast<std::byte*>(::operator new(capacity_ * column.bytes, line))};
+}
+
+std::uint32_t Particles::add_column(std::string name, std::size_t bytes) {
+  for (const Column& column : columns_) {
+    if (column.name == name) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("particles have a field \"{}\" already: choose another name", name)};
+    }
+  }
+  Column column{std::move(name), bytes, {}, {}};
+  if (capacity_ > 0) {
+    column.data = allocate(column);
+    std::memset(column.data.get(), 0, size_ * bytes);
+  }
+  columns_.push_back(std::move(column));
+  has_spare_ = false;
+  return static_cast<std::uint32_t>(columns_.size() - 1);
+}
+
+std::span<const std::byte> Particles::bytes_of(AnyField field) const noexcept {
+  return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
+}
+
+std::span<std::byte> Particles::bytes_of(AnyField field) noexcept {
+  return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
+}
+
+void Particles::set_zero(AnyField field, std::size_t first, std::size_t last) noexcept {
+  if (first < last) {
+    std::memset(columns_[field.column].data.get() + first * field.bytes, 0, (last - first) * field.bytes);
+  }
+}
+
+void Particles::reserve(std::size_t size) {
+  if (size <= capacity_) {
+    return;
+  }
+  if (size >= size_max) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("{} particles on one rank; at most {} are possible", size, size_max)};
+  }
+  capacity_ = std::max(size, capacity_ + capacity_ / 2);
+  has_spare_ = false;
+  for (Column& column : columns_) {
+    Memory grown = allocate(column);
+    if (size_ > 0) {
+      std::memcpy(grown.get(), column.data.get(), size_ * column.bytes);
+    }
+    column.data = std::move(grown);
+    column.spare.reset();
+  }
+}
+
+std::size_t Particles::add(std::size_t count) {
+  const std::size_t first = size_;
+  reserve(size_ + count);
+  for (Column& column : columns_) {
+    if (count > 0) {
+      std::memset(column.data.get() + first * column.bytes, 0, count * column.bytes);
+    }
+  }
+  size_ += count;
+  return first;
+}
+
+void Particles::remove(std::span<const Index> places) {
+  if (places.empty()) {
+    return;
+  }
+  expect(std::ranges::adjacent_find(places, std::greater_equal<>{}) == places.end() && places.back() < size_,
+         "places ascend and are those of particles");
+  for (Column& column : columns_) {
+    std::size_t kept = places.front();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      const std::size_t begin = std::size_t{places[i]} + 1;
+      const std::size_t end = i + 1 < places.size() ? places[i + 1] : size_;
+      std::memmove(column.data.get() + kept * column.bytes,
+                   column.data.get() + begin * column.bytes,
+                   (end - begin) * column.bytes);
+      kept += end - begin;
+    }
+  }
+  size_ -= places.size();
+}
+
+void Particles::remove_unordered(std::span<const Index> places) {
+  if (places.empty()) {
+    return;
+  }
+  expect(std::ranges::adjacent_find(places, std::greater_equal<>{}) == places.end() && places.back() < size_,
+         "places ascend and are those of particles");
+  const std::size_t left = size_ - places.size();
+  std::vector<Index> fillers;  // particles that stay, but are beyond the new size
+  auto removed = std::ranges::lower_bound(places, left);
+  const auto holes = places.first(static_cast<std::size_t>(removed - places.begin()));
+  for (std::size_t place = left; place < size_; ++place) {
+    if (removed != places.end() && *removed == place) {
+      ++removed;
+    } else {
+      fillers.push_back(static_cast<Index>(place));
+    }
+  }
+  for (Column& column : columns_) {
+    for (std::size_t i = 0; i < holes.size(); ++i) {
+      std::memcpy(
+          column.data.get() + holes[i] * column.bytes, column.data.get() + fillers[i] * column.bytes, column.bytes);
+    }
+  }
+  size_ = left;
+}
+
+void Particles::reorder(std::span<const Index> from) {
+  begin_reorder();
+  reorder_piece(from, 0, size_);
+  end_reorder();
+}
+
+void Particles::begin_reorder() {
+  if (!has_spare_ && capacity_ > 0) {
+    for (Column& column : columns_) {
+      column.spare = allocate(column);
+    }
+    has_spare_ = true;
+  }
+}
+
+void Particles::reorder_piece(std::span<const Index> from, std::size_t first, std::size_t last) {
+  expect(from.size() == size_ && first <= last && last <= size_, "a permutation of all particles");
+  for (Column& column : columns_) {
+    gather(
+        column.data.get(), column.bytes, from.subspan(first, last - first), column.spare.get() + first * column.bytes);
+  }
+}
+
+void Particles::end_reorder() noexcept {
+  for (Column& column : columns_) {
+    column.data.swap(column.spare);
+  }
+}
+
+std::size_t Particles::row_bytes() const noexcept {
+  std::size_t sum = 0;
+  for (const Column& column : columns_) {
+    sum += column.bytes;
+  }
+  return sum;
+}
+
+void Particles::pack(std::span<const Index> places, Bytes& buffer) const {
+  std::size_t at = buffer.size();
+  buffer.resize(at + places.size() * row_bytes());
+  for (const Column& column : columns_) {
+    gather(column.data.get(), column.bytes, places, buffer.data() + at);
+    at += places.size() * column.bytes;
+  }
+}
+
+void Particles::pack(std::span<const AnyField> fields, std::span<const Index> places, Bytes& buffer) const {
+  for (const AnyField& field : fields) {
+    const std::size_t at = buffer.size();
+    buffer.resize(at + places.size() * field.bytes);
+    gather(columns_[field.column].data.get(), field.bytes, places, buffer.data() + at);
+  }
+}
+
+void Particles::pack(std::span<const AnyField> fields, Index first, Index count, Bytes& buffer) const {
+  expect(first + std::size_t{count} <= size_, "particles that are there");
+  for (const AnyField& field : fields) {
+    const std::size_t at = buffer.size();
+    const std::size_t bytes = std::size_t{count} * field.bytes;
+    buffer.resize(at + bytes);
+    if (bytes > 0) {
+      std::memcpy(buffer.data() + at, columns_[field.column].data.get() + std::size_t{first} * field.bytes, bytes);
+    }
+  }
+}
+
+void Particles::unpack(std::span<const AnyField> fields, Index first, Index count, std::span<const std::byte> buffer) {
+  expect(first + std::size_t{count} <= size_, "particles that are there");
+  std::size_t row = 0;
+  for (const AnyField& field : fields) {
+    row += field.bytes;
+  }
+  if (buffer.size() != row * count) {
+    throw Error{ErrorCode::bad_input,
+                fmt::format("{} bytes came for {} particles of {} each: do all ranks send the same fields?",
+                            buffer.size(),
+                            count,
+                            row)};
+  }
+  for (const AnyField& field : fields) {
+    const std::size_t bytes = std::size_t{count} * field.bytes;
+    if (bytes > 0) {
+      std::memcpy(columns_[field.column].data.get() + std::size_t{first} * field.bytes, buffer.data(), bytes);
+    }
+    buffer = buffer.subspan(bytes);
+  }
+}
+
+void Particles::unpack(std::span<const std::byte> buffer) {
+  const std::size_t row = row_bytes();
+  if (buffer.size() % row != 0) {
+    throw Error{
+        ErrorCode::bad_input,
+        fmt::format("{} bytes of particles, each of {}: do all ranks have the same fields?", buffer.size(), row)};
+  }
+  const std::size_t count = buffer.size() / row;
+  const std::size_t first = size_;
+  reserve(size_ + count);
+  size_ += count;
+  for (Column& column : columns_) {
+    if (count > 0) {
+      std::memcpy(column.data.get() + first * column.bytes, buffer.data(), count * column.bytes);
+    }
+    buffer = buffer.subspan(count * column.bytes);
+  }
+}
+
+}  // namespace plait::particles

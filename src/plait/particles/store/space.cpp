@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/store/space.hpp"
+
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+
+namespace plait::particles {
+
+void Space::check() const {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (periodic[axis] && !(root.high[axis] > root.low[axis] && std::isfinite(root.high[axis] - root.low[axis]))) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("the space is periodic along {} from {} to {}: give its root box a length there",
+                              "xyz"[axis],
+                              root.low[axis],
+                              root.high[axis])};
+    }
+  }
+  if (coordinates == Coordinates::cylindrical && (periodic[0] || periodic[1])) {
+    throw Error{ErrorCode::bad_argument,
+                "a space with cylindrical coordinates cannot be periodic along x or y; along z it can"};
+  }
+}
+
+Vector Space::wrap(Vector position) const {
+  const auto fold = [](double p, double low, double high) {
+    if ((p >= low && p < high) || !std::isfinite(p)) {
+      return p;
+    }
+    const double folded = p - (high - low) * std::floor((p - low) / (high - low));
+    return folded >= low && folded < high ? folded : low;  // rounding may have put it on the upper end
+  };
+  return {periodic[0] ? fold(position.x, root.low.x, root.high.x) : position.x,
+          periodic[1] ? fold(position.y, root.low.y, root.high.y) : position.y,
+          periodic[2] ? fold(position.z, root.low.z, root.high.z) : position.z};
+}
+
+Vector Space::place(const Vector& position) const {
+  if (coordinates == Coordinates::cartesian) {
+    return position;
+  }
+  // A particle on the axis has a logarithm, too: the domain nearest to the axis takes it.
+  const double r2 = position.x * position.x + position.y * position.y;
+  return {
+      std::atan2(position.y, position.x), 0.5 * std::log(std::max(r2, std::numeric_limits<double>::min())), position.z};
+}
+
+}  // namespace plait::particles

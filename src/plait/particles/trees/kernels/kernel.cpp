@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/trees/kernels/kernel.hpp"
+
+namespace plait::particles {
+namespace {
+
+constexpr double far_away = 1e10;
+
+std::size_t padded(std::size_t count) {
+  return (count + list_padding - 1) / list_padding * list_padding;
+}
+
+template <class V>
+void fill(V& values, std::size_t begin, std::size_t end, double value) {
+  for (std::size_t i = begin; i < end; ++i) {
+    values[i] = static_cast<typename V::value_type>(value);
+  }
+}
+
+}  // namespace
+
+void BodyList::reserve(std::size_t n) {
+  if (padded(n) > x.size()) {
+    for (auto* values : {&x, &y, &z, &mass}) {
+      values->resize(padded(n + n / 2));
+    }
+  }
+}
+
+BodySpan BodyList::pad(std::size_t count) {
+  const std::size_t end = padded(count);
+  fill(x, count, end, far_away);
+  fill(y, count, end, far_away);
+  fill(z, count, end, far_away);
+  fill(mass, count, end, 0);
+  return {x.data(), y.data(), z.data(), mass.data(), end};
+}
+
+void CellList::reserve(std::size_t n) {
+  if (padded(n) > x.size()) {
+    for (auto* values : {&x, &y, &z, &mass, &xx, &xy, &xz, &yy, &yz}) {
+      values->resize(padded(n + n / 2));
+    }
+  }
+}
+
+CellSpan CellList::pad(std::size_t count) {
+  const std::size_t end = padded(count);
+  for (auto* values : {&x, &y, &z}) {  // a place where a cell is: neither at a target nor out of range
+    fill(*values, count, end, count > 0 ? (*values)[count - 1] : 0);
+  }
+  for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz}) {
+    fill(*values, count, end, 0);
+  }
+  return {x.data(), y.data(), z.data(), mass.data(), xx.data(), xy.data(), xz.data(), yy.data(), yz.data(), end};
+}
+
+const Kernels& best_kernels() {
+  return *available_kernels().back();
+}
+
+}  // namespace plait::particles

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/trees/let.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "plait/particles/trees/detail/moments.hpp"
+#include "plait/particles/trees/detail/opening.hpp"
+
+namespace plait::particles {
+namespace {
+
+constexpr std::size_t padded(std::size_t bytes) {
+  return (bytes + 7) / 8 * 8;
+}
+
+/// Why `node`, at `index`, cannot be in a tree of that size; null when it can.
+const char* fault_of(const Node& node, std::uint64_t index, const LetHeader& header) {
+  const std::uint64_t end = std::uint64_t{node.first} + node.count();
+  if (!is_finite(node.center) || !std::isfinite(node.mass) || std::isnan(node.opening2) || std::isnan(node.radius)) {
+    return "is not finite";
+  }
+  switch (node.kind()) {
+    case NodeKind::sealed:
+      return nullptr;
+    case NodeKind::leaf:
+      return end <= header.source_count ? nullptr : "names bodies that are not there";
+    case NodeKind::cell:
+      if (node.first <= index) {
+        return "names children before itself";
+      }
+      return end <= header.node_count ? nullptr : "names children that are not there";
+  }
+  return "is of no known kind";
+}
+
+Error fault(const std::string& what) {
+  return Error{ErrorCode::bad_input, "received tree: " + what + "; do all ranks run the same program?"};
+}
+
+}  // namespace
+
+void LetPlan::choose(const Tree& tree, const RankBoundary& receiver) {
+  targets_.clear();
+  nodes_.clear();
+  from_.clear();
+  ranges_.clear();
+  source_count_ = 0;
+  if (tree.nodes().empty() || receiver.is_empty()) {
+    return;
+  }
+  for (const SmallBox& small : receiver.boxes()) {
+    const Box box = small.box();
+    targets_.push_back({box, detail::guard2(box)});
+  }
+  nodes_.resize(1);
+  from_.resize(1);
+  copy(tree, 0, 0, {0, targets_.size()});
+}
+
+/// Chooses node `from` for place `to`; of the targets, only those in `near` may need to open it.
+void LetPlan::copy(const Tree& tree, std::uint32_t from, std::uint32_t to, std::pair<std::size_t, std::size_t> near) {
+  const Node& node = tree.nodes()[from];
+  const detail::Bounds bounds{tree.options()};
+  from_[to] = from;
+  const std::size_t near_begin = targets_.size();
+  for (std::size_t i = near.first; i < near.second; ++i) {
+    const Target target = targets_[i];
+    if (bounds.opens(node, target.box, target.guard2)) {
+      targets_.push_back(target);  // a stack: those of the ancestors are below
+    }
+  }
+  const std::size_t near_end = targets_.size();
+  const bool needed = near_end > near_begin;
+  if (node.kind() == NodeKind::leaf && (needed || node.count() == 1)) {
+    copy_bodies(node, nodes_[to]);
+  } else if (node.kind() == NodeKind::cell && needed) {
+    const auto first = static_cast<std::uint32_t>(nodes_.size());
+    nodes_.resize(first + node.count());
+    from_.resize(first + node.count());
+    nodes_[to].set_content(NodeKind::cell, first, node.count());
+    for (std::uint32_t i = 0; i < node.count(); ++i) {
+      copy(tree, node.first + i, first + i, {near_begin, near_end});
+    }
+  } else {
+    nodes_[to].set_content(NodeKind::sealed, 0, 0);
+  }
+  targets_.resize(near_begin);
+}
+
+void LetPlan::copy_bodies(const Node& from, Node& to) {
+  to.set_content(NodeKind::leaf, static_cast<std::uint32_t>(source_count_), from.count());
+  source_count_ += from.count();
+  if (!ranges_.empty() && ranges_.back().first + ranges_.back().count == from.first) {
+    ranges_.back().count += from.count();
+  } else {
+    ranges_.push_back({from.first, from.count()});
+  }
+}
+
+void LetPlan::write(const Tree& tree, Bytes& buffer) const {
+  const std::vector<AnyField>& travels = tree.options().travels;
+  const TreeView view = tree.view();
+  LetHeader header;
+  header.node_count = static_cast<std::uint32_t>(nodes_.size());
+  header.source_count = static_cast<std::uint32_t>(source_count_);
+  header.column_count = static_cast<std::uint32_t>(travels.size());
+  std::size_t size = sizeof header + nodes_.size() * sizeof(Node) + source_count_ * sizeof(Source);
+  for (const AnyField& field : travels) {
+    header.row_bytes += field.bytes;
+    size += padded(source_count_ * field.bytes);
+  }
+  buffer.resize(size);
+  std::byte* to = buffer.data();
+  const auto put = [&to](const void* from, std::size_t bytes) {
+    if (bytes > 0) {
+      std::memcpy(to, from, bytes);
+    }
+    to += bytes;
+  };
+  put(&header, sizeof header);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    Node node = tree.nodes()[from_[i]];
+    node.first = nodes_[i].first;
+    node.count_and_kind = nodes_[i].count_and_kind;
+    put(&node, sizeof node);
+  }
+  for (const Range& range : ranges_) {
+    put(tree.sources().data() + range.first, range.count * sizeof(Source));
+  }
+  for (std::size_t column = 0; column < travels.size(); ++column) {
+    const std::size_t bytes = travels[column].bytes;
+    std::byte* const end = to + padded(source_count_ * bytes);
+    for (const Range& range : ranges_) {
+      put(view.columns[column] + range.first * bytes, range.count * bytes);
+    }
+    std::memset(to, 0, static_cast<std::size_t>(end - to));
+    to = end;
+  }
+}
+
+Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const AnyField> travels) {
+  expect(std::bit_cast<std::uintptr_t>(buffer.data()) % alignof(double) == 0, "nodes are read in place");
+  LetHeader header;
+  if (buffer.size() < sizeof header) {
+    return fault(fmt::format("{} bytes are too few for a header", buffer.size()));
+  }
+  std::memcpy(&header, buffer.data(), sizeof header);
+  if (header.magic != LetHeader::magic_value) {
+    return fault("it does not begin like one");
+  }
+  std::size_t expected = sizeof header + header.node_count * sizeof(Node) + header.source_count * sizeof(Source);
+  std::size_t row_bytes = 0;
+  TreeView view;
+  for (const AnyField& field : travels) {
+    view.columns.push_back(buffer.data() + expected);
+    expected += padded(std::size_t{header.source_count} * field.bytes);
+    row_bytes += field.bytes;
+  }
+  if (header.column_count != travels.size() || header.row_bytes != row_bytes) {
+    return fault(fmt::format("{} fields of {} bytes come with its particles where {} of {} are known here",
+                             header.column_count,
+                             header.row_bytes,
+                             travels.size(),
+                             row_bytes));
+  }
+  if (buffer.size() != expected) {
+    return fault(fmt::format("{} bytes arrived, and the header announces {}", buffer.size(), expected));
+  }
+  const auto* nodes = reinterpret_cast<const Node*>(buffer.data() + sizeof header);
+  const auto* sources = reinterpret_cast<const Source*>(nodes + header.node_count);
+  for (std::uint32_t i = 0; i < header.node_count; ++i) {
+    if (const char* why = fault_of(nodes[i], i, header)) {
+      return fault(fmt::format("node {} of {} {}", i, header.node_count, why));
+    }
+  }
+  if (!std::all_of(sources, sources + header.source_count, [](const Source& source) {
+        return is_finite(source.position) && std::isfinite(source.mass);
+      })) {
+    return fault("a particle is not finite");
+  }
+  view.nodes = {nodes, header.node_count};
+  view.root_count = header.node_count > 0 ? 1U : 0U;
+  view.sources = {sources, header.source_count};
+  return view;
+}
+
+FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape) {
+  if (shape == Shape::flat) {
+    for (const RankSummary& rank : ranks) {
+      if (rank.body_count > 0) {
+        nodes_.push_back(rank.root);
+      }
+    }
+    root_count_ = static_cast<std::uint32_t>(nodes_.size());
+    return;
+  }
+  // A tree of ranks: their roots in order along the curve, joined by eight until one is left.
+  struct Place {
+    MortonKey key;
+    Node node;
+    NodeExtent extent;
+  };
+  std::vector<Place> level;
+  Box box;
+  for (const RankSummary& rank : ranks) {
+    if (rank.body_count > 0) {
+      Place place{0, rank.root, {}};
+      place.extent.box = rank.box.box();
+      place.extent.mass = static_cast<double>(rank.root.mass);
+      box.include(rank.root.center);
+      level.push_back(place);
+    }
+  }
+  const KeyCube cube{box};
+  for (Place& place : level) {
+    place.key = cube.key_of(place.node.center);
+  }
+  std::ranges::stable_sort(level, {}, &Place::key);
+  constexpr std::size_t arity = 4;
+  std::vector<std::vector<Place>> levels;
+  while (!level.empty()) {
+    levels.push_back(level);
+    if (level.size() == 1) {
+      break;
+    }
+    std::vector<Place> upper;
+    for (std::size_t begin = 0; begin < level.size(); begin += arity) {
+      const std::size_t count = std::min(arity, level.size() - begin);
+      std::vector<Node> nodes;
+      std::vector<NodeExtent> extents;
+      for (std::size_t i = begin; i < begin + count; ++i) {
+        nodes.push_back(level[i].node);
+        extents.push_back(level[i].extent);
+      }
+      Place& place = upper.emplace_back();
+      detail::sum_children(nodes, extents, place.node, place.extent);
+      detail::set_opening(options, place.extent.box, place.node);
+      place.node.set_content(NodeKind::cell, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(count));
+    }
+    level = std::move(upper);
+  }
+  std::size_t begin = 0;  // of the level below the one being placed
+  for (auto upper = levels.rbegin(); upper != levels.rend(); ++upper) {
+    begin += upper->size();
+    for (Place& place : *upper) {
+      if (place.node.kind() == NodeKind::cell) {
+        place.node.first += static_cast<std::uint32_t>(begin);
+      }
+      nodes_.push_back(place.node);
+    }
+  }
+  root_count_ = nodes_.empty() ? 0 : 1;
+}
+
+TreeView FarField::view() const {
+  return {nodes_, root_count_, {}, {}};
+}
+
+}  // namespace plait::particles

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/trees/tree.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "plait/base/error.hpp"
+#include "plait/particles/trees/detail/moments.hpp"
+
+namespace plait::particles {
+namespace {
+
+using detail::Branch;
+
+/// Where the children of a cell begin among its bodies; the last entry is the end.
+struct Partition {
+  std::array<std::uint32_t, 9> begins{};
+};
+
+/// What a node under construction lies in.
+enum class Within : std::uint8_t { none, batch, group };
+
+/// Builds nodes over sorted keys, depth first; the children of a node are contiguous.
+class Builder {
+ public:
+  Builder(std::span<const KeyedIndex> keys, std::span<const Source> sources, const TreeOptions& options, Branch& out)
+      : keys_{keys}, sources_{sources}, options_{options}, out_{out} {}
+
+  void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
+    const int level = common_levels(keys_[first].key, keys_[last - 1].key);
+    // Places in a batch are relative to its centre, in single precision: those who are far get batches of their own.
+    const bool mixed = level < 0;
+    const bool leaf = !mixed && (last - first <= options_.leaf_bodies_max || level == morton_levels);
+    const bool new_batch = !mixed && within == Within::none && (leaf || last - first <= options_.batch_bodies_max);
+    const bool new_group = !mixed && within != Within::group && (leaf || last - first <= options_.group_bodies_max);
+    const std::size_t batch = out_.batches.size();
+    const std::size_t group = out_.groups.size();
+    if (new_batch) {
+      out_.batches.push_back({{}, static_cast<std::uint32_t>(group), 0});
+    }
+    if (new_group) {
+      out_.groups.push_back({{}, first, last - first});
+    }
+    out_.extents[node].first_body = first;
+    out_.extents[node].body_count = last - first;
+    if (leaf) {
+      out_.nodes[node].set_content(NodeKind::leaf, first, last - first);
+      detail::sum_bodies(sources_.subspan(first, last - first), out_.nodes[node], out_.extents[node]);
+    } else {
+      const Within inner = new_group ? Within::group : new_batch ? Within::batch : within;
+      build_children(node, divide(first, last, level), inner);
+    }
+    detail::set_opening(options_, out_.extents[node].box, out_.nodes[node]);
+    if (new_group) {
+      out_.groups[group].box = out_.extents[node].box;
+    }
+    if (new_batch) {
+      out_.batches[batch].box = out_.extents[node].box;
+      out_.batches[batch].group_count = static_cast<std::uint32_t>(out_.groups.size() - group);
+    }
+  }
+
+  /// The top of a tree: cells of more than `bodies` bodies; the others are left to `branches`.
+  void build_top(std::uint32_t node,
+                 std::uint32_t first,
+                 std::uint32_t last,
+                 std::uint32_t bodies,
+                 std::vector<Branch>& branches,
+                 std::size_t& branch_count) {
+    const int level = common_levels(keys_[first].key, keys_[last - 1].key);
+    out_.extents[node].first_body = first;
+    out_.extents[node].body_count = last - first;
+    if (last - first <= bodies || level == morton_levels) {
+      if (branch_count == branches.size()) {
+        branches.emplace_back();
+      }
+      Branch& branch = branches[branch_count++];
+      branch.node = node;
+      branch.first_body = first;
+      branch.last_body = last;
+      return;
+    }
+    const Partition parts = divide(first, last, level);
+    std::uint32_t child = add_children(node, parts);
+    for (int i = 0; i < 8; ++i) {
+      if (parts.begins[i] < parts.begins[i + 1]) {
+        build_top(child++, parts.begins[i], parts.begins[i + 1], bodies, branches, branch_count);
+      }
+    }
+  }
+
+ private:
+  void build_children(std::uint32_t node, const Partition& parts, Within within) {
+    const std::uint32_t begin = add_children(node, parts);
+    std::uint32_t child = begin;
+    for (int i = 0; i < 8; ++i) {
+      if (parts.begins[i] < parts.begins[i + 1]) {
+        build(child++, parts.begins[i], parts.begins[i + 1], within);
+      }
+    }
+    detail::sum_children(std::span{out_.nodes}.subspan(begin, child - begin),
+                         std::span{out_.extents}.subspan(begin, child - begin),
+                         out_.nodes[node],
+                         out_.extents[node]);
+  }
+
+  std::uint32_t add_children(std::uint32_t node, const Partition& parts) {
+    const auto begin = static_cast<std::uint32_t>(out_.nodes.size());
+    std::uint32_t count = 0;
+    for (int i = 0; i < 8; ++i) {
+      count += parts.begins[i] < parts.begins[i + 1] ? 1 : 0;
+    }
+    out_.nodes.resize(begin + count);
+    out_.extents.resize(begin + count);
+    out_.nodes[node].set_content(NodeKind::cell, begin, count);
+    return begin;
+  }
+
+  [[nodiscard]] Partition divide(std::uint32_t first, std::uint32_t last, int level) const {
+    const int shift = 3 * (morton_levels - 1 - level);
+    const auto octant = [&](std::uint32_t i) { return keys_[i].key >> shift & 7U; };
+    Partition parts;
+    parts.begins[0] = first;
+    std::uint32_t begin = first;
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      if (last - first > linear_search_max) {
+        const auto end = std::partition_point(keys_.begin() + begin, keys_.begin() + last, [&](const KeyedIndex& item) {
+          return (item.key >> shift & 7U) <= i;
+        });
+        begin = static_cast<std::uint32_t>(end - keys_.begin());
+      } else {
+        while (begin < last && octant(begin) <= i) {
+          ++begin;
+        }
+      }
+      parts.begins[i + 1] = begin;
+    }
+    return parts;
+  }
+
+  static constexpr std::uint32_t linear_search_max = 128;
+
+  std::span<const KeyedIndex> keys_;
+  std::span<const Source> sources_;
+  const TreeOptions& options_;
+  Branch& out_;
+};
+
+void shift_children(Node& node, std::uint32_t offset) {
+  if (node.kind() == NodeKind::cell) {
+    node.first += offset;
+  }
+}
+
+}  // namespace
+
+void Tree::build(Particles& store, const TreeOptions& options) {
+  begin(store, options, bounding_box(store), 1);
+  sort_chunk(0);
+  order_piece(0);
+  plan_subtrees();
+  for (std::uint32_t i = 0; i < subtrees(); ++i) {
+    build_subtree(i);
+  }
+  finish();
+}
+
+void Tree::begin(Particles& store, const TreeOptions& options, const Box& box, std::uint32_t pieces) {
+  expect(pieces > 0, "a tree is built in at least one piece");
+  expect(store.size() < bodies_max, "a node counts its bodies in 30 bits");
+  options_ = options;
+  pieces_ = pieces;
+  keys_of_ = KeySpace{box, std::as_const(store).positions()};
+  store_ = &store;
+  const std::size_t n = store.size();
+  from_.resize(n);
+  keys_.resize(n);
+  keys_scratch_.resize(n);
+  sources_.resize(n);
+  store.begin_reorder();
+  sort_.clear();
+  sort_.emplace_back(keys_, keys_scratch_, pieces);
+}
+
+void Tree::sort_chunk(std::uint32_t piece) {
+  const std::size_t n = keys_.size();
+  for (std::size_t i = n * piece / pieces_; i < n * (piece + 1) / pieces_; ++i) {
+    keys_[i] = {keys_of_.key_of(std::as_const(*store_).positions()[i]), static_cast<std::uint32_t>(i)};
+  }
+  sort_.front().sort_chunk(piece);
+}
+
+void Tree::split_sort() {
+  sort_.front().split();
+}
+
+void Tree::merge_piece(std::uint32_t piece) {
+  sort_.front().merge_piece(piece);
+}
+
+void Tree::order_piece(std::uint32_t piece) {
+  // After a merge the sorted keys are in the scratch space.
+  const std::vector<KeyedIndex>& sorted = pieces_ > 1 ? keys_scratch_ : keys_;
+  const std::size_t n = keys_.size();
+  const std::size_t first = n * piece / pieces_;
+  const std::size_t last = n * (piece + 1) / pieces_;
+  const Particles& store = *store_;
+  const auto positions = store.positions();
+  for (std::size_t i = first; i < last; ++i) {
+    const std::uint32_t from = sorted[i].index;
+    from_[i] = from;
+    sources_[i] = {positions[from], charge_of(from)};
+  }
+  store_->reorder_piece(from_, first, last);
+}
+
+void Tree::plan_subtrees() {
+  if (pieces_ > 1) {
+    keys_.swap(keys_scratch_);
+  }
+  store_->end_reorder();
+  nodes_.clear();
+  extents_.clear();
+  groups_.clear();
+  batches_.clear();
+  branch_count_ = 0;
+  const auto n = static_cast<std::uint32_t>(keys_.size());
+  if (n == 0) {
+    return;
+  }
+  Branch top;
+  top.nodes.swap(nodes_);
+  top.extents.swap(extents_);
+  top.nodes.resize(1);
+  top.extents.resize(1);
+  const std::uint32_t share = pieces_ > 1 ? n / (8 * pieces_) : n;
+  Builder builder{keys_, sources_, options_, top};
+  builder.build_top(0, 0, n, std::max(share, options_.batch_bodies_max), branches_, branch_count_);
+  nodes_.swap(top.nodes);
+  extents_.swap(top.extents);
+}
+
+std::uint32_t Tree::subtrees() const noexcept {
+  return static_cast<std::uint32_t>(branch_count_);
+}
+
+void Tree::build_subtree(std::uint32_t subtree) {
+  Branch& branch = branches_[subtree];
+  branch.groups.clear();
+  branch.batches.clear();
+  branch.nodes.resize(1);
+  branch.extents.resize(1);
+  Builder{keys_, sources_, options_, branch}.build(0, branch.first_body, branch.last_body, Within::none);
+}
+
+void Tree::finish() {
+  const std::span<Branch> branches{branches_.data(), branch_count_};
+  if (branches.size() == 1) {
+    nodes_.swap(branches[0].nodes);
+    extents_.swap(branches[0].extents);
+    groups_.swap(branches[0].groups);
+    batches_.swap(branches[0].batches);
+    return;
+  }
+  const std::size_t top_nodes = nodes_.size();
+  for (Branch& branch : branches) {
+    // The branch's node 1 goes to the end; its root takes the place reserved for it.
+    const auto offset = static_cast<std::uint32_t>(nodes_.size()) - 1;
+    for (Node& node : branch.nodes) {
+      shift_children(node, offset);
+    }
+    nodes_[branch.node] = branch.nodes.front();
+    extents_[branch.node] = branch.extents.front();
+    nodes_.insert(nodes_.end(), branch.nodes.begin() + 1, branch.nodes.end());
+    extents_.insert(extents_.end(), branch.extents.begin() + 1, branch.extents.end());
+    for (Batch& batch : branch.batches) {
+      batch.first_group += static_cast<std::uint32_t>(groups_.size());
+    }
+    batches_.insert(batches_.end(), branch.batches.begin(), branch.batches.end());
+    groups_.insert(groups_.end(), branch.groups.begin(), branch.groups.end());
+  }
+  std::vector<bool> done(top_nodes, false);
+  for (const Branch& branch : branches) {
+    done[branch.node] = true;
+  }
+  for (std::size_t i = top_nodes; i-- > 0;) {  // children are after their parents
+    if (!done[i]) {
+      sum_cell(i);
+      detail::set_opening(options_, extents_[i].box, nodes_[i]);
+    }
+  }
+}
+
+void Tree::refresh() {
+  const Particles& store = *store_;
+  expect(store.size() == sources_.size(), "no particle has come or gone since the tree was built");
+  const auto positions = store.positions();
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    sources_[i] = {positions[i], charge_of(i)};
+  }
+  for (std::size_t i = nodes_.size(); i-- > 0;) {  // children are after their parents
+    Node& node = nodes_[i];
+    if (node.kind() == NodeKind::leaf) {
+      detail::sum_bodies(std::span{sources_}.subspan(node.first, node.count()), node, extents_[i]);
+    } else {
+      sum_cell(i);
+    }
+    detail::set_opening(options_, extents_[i].box, node);
+  }
+  for (Batch& batch : batches_) {
+    batch.box = {};
+    for (BodyGroup& group : std::span{groups_}.subspan(batch.first_group, batch.group_count)) {
+      group.box = {};
+      for (const Vector& position : positions.subspan(group.first_body, group.body_count)) {
+        group.box.include(position);
+      }
+      batch.box.include(group.box);
+    }
+  }
+}
+
+void Tree::sum_cell(std::size_t i) {
+  Node& node = nodes_[i];
+  detail::sum_children(std::span{nodes_}.subspan(node.first, node.count()),
+                       std::span{extents_}.subspan(node.first, node.count()),
+                       node,
+                       extents_[i]);
+}
+
+double Tree::charge_of(std::size_t place) const {
+  const Particles& store = *store_;
+  return options_.sources.are_all() || options_.sources.has(store[Particles::kind][place])
+             ? store[options_.charge][place]
+             : 0.0;
+}
+
+TreeView Tree::view() const {
+  TreeView view{nodes_, nodes_.empty() ? 0U : 1U, sources_, {}};
+  for (const AnyField& field : options_.travels) {
+    view.columns.push_back(std::as_const(*store_).bytes_of(field).data());
+  }
+  return view;
+}
+
+}  // namespace plait::particles

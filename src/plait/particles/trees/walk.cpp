@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/particles/trees/walk.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "plait/particles/trees/detail/opening.hpp"
+
+namespace plait::particles {
+
+/// The lists are those of a batch, followed by those of one of its groups.
+struct WalkSpace::Lists {
+  std::vector<std::uint32_t> stack;
+  std::vector<std::uint32_t> frontier;    // nodes that each group of the batch must judge for itself
+  std::vector<std::uint32_t> cell_nodes;  // the first `found` were found by a walk and are not yet gathered
+  std::size_t found = 0;
+  std::vector<WalkLists::Range> ranges;  // the first `range_count`
+  std::size_t range_count = 0;
+  std::size_t cell_count = 0;
+  std::size_t body_count = 0;
+
+  CellList cells;
+  CellList near_bodies;  // with mixed precision the bodies are here
+  BodyList bodies;
+  std::vector<std::uint32_t> indices;    // of the sources in `bodies`; with contacts only
+  std::vector<Particles::Index> places;  // targets
+  LineVector<double> x, y, z;
+  LineVector<float> x_near, y_near, z_near;  // relative to the batch's origin
+  std::vector<Pull> pulls;
+  std::vector<std::uint32_t> near;
+  std::vector<std::uint32_t> near_sources;
+};
+
+namespace {
+
+using Lists = WalkSpace::Lists;
+using SteadyClock = std::chrono::steady_clock;
+
+/// What stays the same for all batches.
+struct Job {
+  const TreeView& tree;
+  const Targets& targets;
+  const WalkOptions& options;
+  KernelOptions kernel_options;
+  detail::Bounds bounds;
+  WalkLists* lists = nullptr;
+  bool is_mixed = false;
+  double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per charge.
+  std::uint32_t near_self = 0;  ///< How often a body meets itself.
+};
+
+/// Sorts the tree's nodes into cells that act as moments on everything in the batch, bodies that act directly on all of
+/// it, and the frontier. Each group finds from there what it would have found from the root.
+template <bool bounded>
+void walk_batch(const Job& job, const Box& box, Lists& lists, WalkSums& sums) {
+  lists.stack.clear();
+  lists.frontier.clear();
+  lists.cell_nodes.clear();
+  lists.ranges.clear();
+  const double guard2 = detail::guard2(box);
+  const Vector middle = 0.5 * (box.low + box.high);
+  const TreeView& tree = job.tree;
+  const Node* const nodes = tree.nodes.data();
+  const auto visit = [&](std::uint32_t index) {
+    const Node& node = nodes[index];
+    const NodeKind kind = node.kind();
+    const Vector center = bounded ? job.bounds.images.nearest(node.center, middle) : node.center;
+    if (bounded && detail::is_beyond(node, center, box, job.bounds.cutoff)) {
+      return;
+    }
+    if (kind == NodeKind::leaf && node.count() == 1) {
+      lists.ranges.push_back({node.first, 1});
+    } else if (kind == NodeKind::sealed || !detail::opens(node, center, box, guard2)) {
+      lists.cell_nodes.push_back(index);
+    } else if (!detail::opens_everywhere(node, center, box)) {
+      lists.frontier.push_back(index);
+    } else if (kind == NodeKind::leaf) {
+      lists.ranges.push_back({node.first, node.count()});
+    } else {
+      lists.stack.push_back(index);
+    }
+  };
+  for (std::uint32_t root = 0; root < tree.root_count; ++root) {
+    visit(root);
+  }
+  while (!lists.stack.empty()) {
+    const Node& node = nodes[lists.stack.back()];
+    lists.stack.pop_back();
+    const std::uint32_t end = node.first + node.count();
+    for (std::uint32_t child = node.first; child < end; ++child) {
+      visit(child);
+    }
+    sums.nodes_visited += node.count();
+  }
+  lists.found = lists.cell_nodes.size();
+  lists.range_count = lists.ranges.size();
+}
+
+/// A stack-like array that takes an entry without a branch: it is written always and kept if wanted.
+template <class T>
+class Appender {
+ public:
+  explicit Appender(std::vector<T>& to, std::size_t begin) : to_{to}, size_{begin} {}
+  void make_room(std::size_t more) {
+    if (size_ + more > to_.size()) {
+      to_.resize(2 * (size_ + more));
+    }
+  }
+  void add_if(bool wanted, const T& value) {
+    to_[size_] = value;
+    size_ += wanted ? 1 : 0;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  T pop() { return to_[--size_]; }
+
+ private:
+  std::vector<T>& to_;
+  std::size_t size_;
+};
+
+/// From the frontier, the cells and bodies for one group. No branch on what a node turns out to be: it is hard to
+/// predict, and there are some hundred nodes for each group.
+template <bool bounded>
+void walk_group(const Job& job, const Box& box, double guard2, Lists& lists, WalkSums& sums) {
+  const TreeView& tree = job.tree;
+  const Vector middle = 0.5 * (box.low + box.high);
+  Appender stack{lists.stack, 0};
+  Appender cells{lists.cell_nodes, 0};
+  Appender ranges{lists.ranges, lists.range_count};
+  const Node* const nodes = tree.nodes.data();
+  const auto make_room = [&](std::size_t more) {
+    stack.make_room(more);
+    cells.make_room(more);
+    ranges.make_room(more);
+  };
+  const auto visit = [&](std::uint32_t index) {
+    const Node& node = nodes[index];
+    const Vector center = bounded ? job.bounds.images.nearest(node.center, middle) : node.center;
+    const bool acts = !bounded || !detail::is_beyond(node, center, box, job.bounds.cutoff);
+    const bool open = detail::opens(node, center, box, guard2);
+    const bool leaf = node.kind() == NodeKind::leaf;
+    const bool direct = acts & leaf & (open | (node.count() == 1));
+    const bool divide = acts & (node.kind() == NodeKind::cell) & open;
+    ranges.add_if(direct, {node.first, node.count()});
+    stack.add_if(divide, index);
+    cells.add_if(acts & !(direct | divide), index);
+  };
+  make_room(lists.frontier.size());
+  for (const std::uint32_t index : lists.frontier) {
+    visit(index);
+  }
+  sums.nodes_visited += lists.frontier.size();
+  while (stack.size() > 0) {
+    const Node& node = nodes[stack.pop()];
+    const std::uint32_t end = node.first + node.count();
+    make_room(node.count());
+    for (std::uint32_t child = node.first; child < end; ++child) {
+      visit(child);
+    }
+    sums.nodes_visited += node.count();
+  }
+  lists.found = cells.size();
+  lists.range_count = ranges.size();
+}
+
+/// Appends the cells that a walk found to the kernels' list.
+void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
+  const std::size_t begin = lists.cell_count;
+  const std::size_t end = begin + lists.found;
+  lists.cells.reserve(end);
+  CellList& to = lists.cells;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Node& node = job.tree.nodes[lists.cell_nodes[i - begin]];
+    const Vector center = job.bounds.images.nearest(node.center, origin);
+    to.x[i] = static_cast<float>(center.x - origin.x);
+    to.y[i] = static_cast<float>(center.y - origin.y);
+    to.z[i] = static_cast<float>(center.z - origin.z);
+    to.mass[i] = node.mass;
+    if (job.options.order == Order::quadrupole) {
+      to.xx[i] = node.quadrupole.xx;
+      to.xy[i] = node.quadrupole.xy;
+      to.xz[i] = node.quadrupole.xz;
+      to.yy[i] = node.quadrupole.yy;
+      to.yz[i] = node.quadrupole.yz;
+    }
+  }
+  lists.cell_count = end;
+}
+
+/// Appends the bodies of the ranges from `first_range` on to `to`, each by `put(source, place)`.
+template <class List, class Put>
+void gather_sources(const TreeView& tree, std::size_t first_range, Lists& lists, List& to, Put put) {
+  const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
+  std::size_t count = lists.body_count;
+  for (const WalkLists::Range& range : ranges) {
+    count += range.count;
+  }
+  to.reserve(count);
+  std::size_t i = lists.body_count;
+  for (const WalkLists::Range& range : ranges) {
+    for (const Source& source : tree.sources.subspan(range.first, range.count)) {
+      put(source, i++);
+    }
+  }
+  lists.body_count = count;
+}
+
+/// Appends bodies relative to `origin`, in single precision.
+void gather_near_bodies(const Job& job, const Vector& origin, std::size_t first_range, Lists& lists) {
+  CellList& to = lists.near_bodies;
+  gather_sources(job.tree, first_range, lists, to, [&](const Source& source, std::size_t i) {
+    const Vector position = job.bounds.images.nearest(source.position, origin);
+    to.x[i] = static_cast<float>(position.x - origin.x);
+    to.y[i] = static_cast<float>(position.y - origin.y);
+    to.z[i] = static_cast<float>(position.z - origin.z);
+    to.mass[i] = static_cast<float>(source.mass);
+  });
+}
+
+void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_indices, Lists& lists) {
+  const std::size_t begin = lists.body_count;
+  BodyList& to = lists.bodies;
+  gather_sources(tree, first_range, lists, to, [&](const Source& source, std::size_t i) {
+    to.x[i] = source.position.x;
+    to.y[i] = source.position.y;
+    to.z[i] = source.position.z;
+    to.mass[i] = source.mass;
+  });
+  if (wants_indices) {
+    lists.indices.resize(lists.body_count);
+    std::uint32_t* to_index = lists.indices.data() + begin;
+    for (std::size_t number = first_range; number < lists.range_count; ++number) {
+      const WalkLists::Range& range = lists.ranges[number];
+      std::iota(to_index, to_index + range.count, range.first);
+      to_index += range.count;
+    }
+  }
+}
+
+/// Those of the group's particles that are targets.
+void load_targets(const Targets& targets, const BodyGroup& group, const Vector& origin, Lists& lists) {
+  const auto kinds = std::as_const(targets.store)[Particles::kind];
+  lists.places.clear();
+  for (Particles::Index place = group.first_body; place < group.first_body + group.body_count; ++place) {
+    if (targets.kinds.has(kinds[place])) {
+      lists.places.push_back(place);
+    }
+  }
+  const std::size_t n = lists.places.size();
+  if (lists.x.size() < n) {
+    for (auto* values : {&lists.x, &lists.y, &lists.z}) {
+      values->resize(n);
+    }
+    for (auto* values : {&lists.x_near, &lists.y_near, &lists.z_near}) {
+      values->resize(n);
+    }
+  }
+  const auto positions = std::as_const(targets.store).positions();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vector& p = positions[lists.places[i]];
+    lists.x[i] = p.x;
+    lists.y[i] = p.y;
+    lists.z[i] = p.z;
+    lists.x_near[i] = static_cast<float>(p.x - origin.x);
+    lists.y_near[i] = static_cast<float>(p.y - origin.y);
+    lists.z_near[i] = static_cast<float>(p.z - origin.z);
+  }
+  lists.pulls.assign(n, Pull{});
+  lists.near.assign(n, 0);
+}
+
+/// Passes the listed sources near target `i` to the program. Tests a block of the list at a time, as most are far.
+void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
+  const double radius2 = job.kernel_options.contact2;
+  const Particles::Index target = lists.places[i];
+  lists.near_sources.clear();
+  for (std::size_t begin = 0; begin < lists.body_count; begin += list_padding) {
+    std::array<double, list_padding> r2;
+    for (std::size_t k = 0; k < list_padding; ++k) {
+      const Vector d = job.bounds.images.nearest({lists.bodies.x[begin + k] - lists.x[i],
+                                                  lists.bodies.y[begin + k] - lists.y[i],
+                                                  lists.bodies.z[begin + k] - lists.z[i]},
+                                                 {});
+      r2[k] = dot(d, d);
+    }
+    std::uint32_t near = 0;
+    for (std::size_t k = 0; k < list_padding; ++k) {
+      near |= static_cast<std::uint32_t>(r2[k] < radius2) << k;
+    }
+    for (; near != 0; near &= near - 1) {
+      const std::size_t j = begin + static_cast<std::size_t>(std::countr_zero(near));
+      if (j < lists.body_count && (job.near_self == 0 || lists.indices[j] != target)) {
+        lists.near_sources.push_back(lists.indices[j]);
+      }
+    }
+  }
+  if (!lists.near_sources.empty()) {
+    job.options.near({target, lists.near_sources, job.tree, space.near_sums});
+  }
+}
+
+/// Runs the kernels over the lists, for the targets of one group.
+void act(const Job& job, Lists& lists, WalkSpace& space) {
+  const std::size_t n = lists.places.size();
+  const TargetSpan targets{lists.x.data(),
+                           lists.y.data(),
+                           lists.z.data(),
+                           lists.x_near.data(),
+                           lists.y_near.data(),
+                           lists.z_near.data(),
+                           n,
+                           lists.pulls.data()};
+  const BodySpan bodies = job.is_mixed ? BodySpan{} : lists.bodies.pad(lists.body_count);
+  const CellSpan near_bodies = job.is_mixed ? lists.near_bodies.pad(lists.body_count) : CellSpan{};
+  const CellSpan cells = lists.cells.pad(lists.cell_count);
+  if (job.options.kernel) {
+    job.options.kernel({targets, bodies, near_bodies, cells, job.kernel_options});
+    if (job.options.near) {
+      std::ranges::fill(lists.near, job.near_self + 1);  // not counted: all are tested
+    }
+  } else {
+    const Kernels& kernels = *job.options.kernels;
+    if (job.is_mixed) {
+      kernels.near_bodies(targets, near_bodies, job.kernel_options);
+    } else {
+      kernels.bodies(targets, bodies, job.kernel_options, lists.near.data());
+    }
+    (job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles)(
+        targets, cells, job.kernel_options);
+  }
+  Particles& store = job.targets.store;
+  const auto accelerations = store[job.targets.acceleration];
+  const auto potentials = store[job.targets.potential];
+  const auto costs = store[Particles::cost];
+  const auto sources = job.targets.tree.sources();
+  const auto interactions = static_cast<float>(lists.body_count + lists.cell_count);
+  for (std::size_t i = 0; i < n; ++i) {
+    const Pull& pull = lists.pulls[i];
+    const Particles::Index place = lists.places[i];
+    accelerations[place] += job.options.coupling * Vector{pull.x, pull.y, pull.z};
+    potentials[place] += job.options.coupling * (pull.potential + job.self_potential * sources[place].mass);
+    costs[place] += interactions;
+    if (lists.near[i] > job.near_self && job.options.near) {
+      find_near(job, i, lists, space);
+    }
+  }
+  space.sums.body_body += n * lists.body_count;
+  space.sums.body_cell += n * lists.cell_count;
+}
+
+}  // namespace
+
+void WalkLists::begin(std::size_t batches) {
+  batches_.resize(batches);
+  for (OfBatch& batch : batches_) {
+    batch.is_noted = false;
+    batch.cells.clear();
+    batch.ranges.clear();
+    batch.ends.clear();
+  }
+}
+
+WalkSpace::WalkSpace() : lists_{std::make_unique<Lists>()} {}
+WalkSpace::WalkSpace(WalkSpace&&) noexcept = default;
+WalkSpace& WalkSpace::operator=(WalkSpace&&) noexcept = default;
+WalkSpace::~WalkSpace() = default;
+
+namespace {
+
+Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& options) {
+  Job job{.tree = sources.view,
+          .targets = targets,
+          .options = options,
+          .bounds{options.period, options.cutoff},
+          .lists = sources.lists};
+  job.kernel_options.softening2 = options.softening * options.softening;
+  job.kernel_options.contact2 = options.near_radius * options.near_radius;
+  job.kernel_options.cutoff2 = job.bounds.cutoff * job.bounds.cutoff;
+  job.kernel_options.period = options.period;
+  const double core = std::sqrt(job.kernel_options.softening2 + job.kernel_options.contact2);
+  if (sources.origin == Origin::own_tree) {
+    job.self_potential = core > 0 && !options.kernel ? 1 / core : 0;
+    job.near_self = 1;
+  }
+  job.is_mixed = options.precision == Precision::mixed && options.near_radius == 0;
+  return job;
+}
+
+/// Appends what a walk has just found to what is kept of its batch.
+void note(const Lists& lists, std::size_t first_range, WalkLists::OfBatch& kept) {
+  kept.cells.insert(
+      kept.cells.end(), lists.cell_nodes.begin(), lists.cell_nodes.begin() + static_cast<std::ptrdiff_t>(lists.found));
+  kept.ranges.insert(kept.ranges.end(),
+                     lists.ranges.begin() + static_cast<std::ptrdiff_t>(first_range),
+                     lists.ranges.begin() + static_cast<std::ptrdiff_t>(lists.range_count));
+  kept.ends.push_back({kept.cells.size(), kept.ranges.size()});
+}
+
+/// Takes part `part` of what is kept, as if a walk had found it.
+void take(const WalkLists::OfBatch& kept, std::size_t part, std::size_t first_range, Lists& lists) {
+  const WalkLists::OfBatch::End begin = part == 0 ? WalkLists::OfBatch::End{} : kept.ends[part - 1];
+  const WalkLists::OfBatch::End end = kept.ends[part];
+  lists.found = end.cell - begin.cell;
+  lists.range_count = first_range + end.range - begin.range;
+  lists.cell_nodes.resize(std::max(lists.cell_nodes.size(), lists.found));
+  lists.ranges.resize(std::max(lists.ranges.size(), lists.range_count));
+  std::copy_n(kept.cells.begin() + static_cast<std::ptrdiff_t>(begin.cell), lists.found, lists.cell_nodes.begin());
+  std::copy_n(kept.ranges.begin() + static_cast<std::ptrdiff_t>(begin.range),
+              end.range - begin.range,
+              lists.ranges.begin() + static_cast<std::ptrdiff_t>(first_range));
+}
+
+/// Finds what acts on a batch and on its groups: by walks, or from what walks have found before.
+template <bool bounded>
+class Finder {
+ public:
+  Finder(const Job& job, const Batch& batch, WalkSpace& space)
+      : job_{job}, batch_{batch}, lists_{space.lists()}, sums_{space.sums} {
+    if (job.lists != nullptr) {
+      kept_ = &job.lists->of(static_cast<std::size_t>(&batch - job.targets.tree.batches().data()));
+      replays_ = kept_->is_noted;
+      kept_->is_noted = true;
+    }
+  }
+
+  void find_for_batch() {
+    if (replays_) {
+      take(*kept_, 0, 0, lists_);
+      return;
+    }
+    walk_batch<bounded>(job_, batch_.box, lists_, sums_);
+    guard2_ = detail::guard2(batch_.box);
+    note_from(0);
+  }
+
+  /// `number`: of the batch's groups. What it finds is added to the `first_range` ranges of the batch.
+  void find_for_group(std::uint32_t number, std::size_t first_range) {
+    if (replays_) {
+      take(*kept_, 1 + number, first_range, lists_);
+      return;
+    }
+    lists_.range_count = first_range;
+    walk_group<bounded>(job_, job_.targets.tree.groups()[batch_.first_group + number].box, guard2_, lists_, sums_);
+    note_from(first_range);
+  }
+
+ private:
+  void note_from(std::size_t first_range) {
+    if (kept_ != nullptr) {
+      note(lists_, first_range, *kept_);
+    }
+  }
+
+  const Job& job_;
+  const Batch& batch_;
+  Lists& lists_;
+  WalkSums& sums_;
+  WalkLists::OfBatch* kept_ = nullptr;
+  bool replays_ = false;
+  double guard2_ = 0;
+};
+
+/// Whether any of a batch's particles is a target: without, it is left out. Lists that are kept are made whole, as
+/// others may be targets later.
+bool is_needed(const Job& job, const Batch& batch) {
+  if (job.targets.kinds.are_all() || job.lists != nullptr) {
+    return true;
+  }
+  const std::span<const BodyGroup> groups = job.targets.tree.groups().subspan(batch.first_group, batch.group_count);
+  const std::size_t first = groups.front().first_body;
+  const auto kinds = std::as_const(job.targets.store)[Particles::kind].subspan(
+      first, groups.back().first_body + groups.back().body_count - first);
+  return std::ranges::any_of(kinds, [&](std::uint8_t kind) { return job.targets.kinds.has(kind); });
+}
+
+template <bool bounded>
+void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& space) {
+  Lists& lists = space.lists();
+  WalkSums& sums = space.sums;
+  const auto gather = [&](const Vector& center, std::size_t first_range) {
+    gather_cells(job, center, lists);
+    if (job.is_mixed) {
+      gather_near_bodies(job, center, first_range, lists);
+    } else {
+      gather_bodies(job.tree, first_range, job.options.near != nullptr, lists);
+    }
+  };
+  auto before = SteadyClock::now();
+  for (const Batch& batch : batches) {
+    if (!is_needed(job, batch)) {
+      continue;
+    }
+    const Vector center = 0.5 * (batch.box.low + batch.box.high);
+    lists.cell_count = lists.body_count = 0;
+    Finder<bounded> finder{job, batch, space};
+    finder.find_for_batch();
+    gather(center, 0);
+    const std::size_t shared_cells = lists.cell_count;
+    const std::size_t shared_bodies = lists.body_count;
+    const std::size_t shared_ranges = lists.range_count;
+    for (std::uint32_t number = 0; number < batch.group_count; ++number) {
+      lists.cell_count = shared_cells;
+      lists.body_count = shared_bodies;
+      load_targets(job.targets, job.targets.tree.groups()[batch.first_group + number], center, lists);
+      if (lists.places.empty() && job.lists == nullptr) {
+        continue;
+      }
+      finder.find_for_group(number, shared_ranges);
+      gather(center, shared_ranges);
+      const auto between = SteadyClock::now();
+      act(job, lists, space);
+      const auto after = SteadyClock::now();
+      sums.walk += between - before;
+      sums.kernel += after - between;
+      before = after;
+    }
+    sums.groups += batch.group_count;
+  }
+}
+
+}  // namespace
+
+void walk(const Sources& sources,
+          const Targets& targets,
+          std::span<const Batch> batches,
+          const WalkOptions& options,
+          WalkSpace& space) {
+  const Job job = job_of(sources, targets, options);
+  const bool is_bounded = job.kernel_options.is_bounded();
+  (is_bounded ? walk_batches<true> : walk_batches<false>)(job, batches, space);
+}
+
+}  // namespace plait::particles
