@@ -6,7 +6,7 @@
 
 #include "record/run.hpp"
 
-namespace plait::record::test {
+namespace plait::record::test::collectives_test {
 namespace {
 
 using trace::CallClass;
@@ -106,4 +106,4 @@ TEST(BegunCollectives, last_from_their_call_to_when_the_program_is_told) {
 INSTANTIATE_TEST_SUITE_P(ranks, Collectives, testing::Values(1, 2, 4));
 
 }  // namespace
-}  // namespace plait::record::test
+}  // namespace plait::record::test::collectives_test

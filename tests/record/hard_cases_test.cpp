@@ -7,7 +7,7 @@
 
 #include "record/run.hpp"
 
-namespace plait::record::test {
+namespace plait::record::test::hard_cases_test {
 namespace {
 
 using trace::MessageDirection;
@@ -47,7 +47,7 @@ TEST(Killed, leaves_every_call_that_had_returned) {
   const trace::RunTrace run = broken("killed");
   ASSERT_EQ(run.ranks.size(), 2U);
   EXPECT_FALSE(run.meta.ended.has_value());
-  EXPECT_EQ(calls_of(run.ranks[0], "MPI_Irecv").size(), 1U) << "tells of the receive that was not complete";
+  EXPECT_EQ(calls_of(run.ranks[0], "MPI_Irecv").size(), 1U) << "reports the receive that was not complete";
   EXPECT_EQ(calls_of(run.ranks[0], "MPI_Barrier").size(), 1U);
   EXPECT_EQ(run.ranks[0].clocks.size(), 1U);
 }
@@ -122,4 +122,4 @@ TEST(ManyRequests, are_all_kept) {
 }
 
 }  // namespace
-}  // namespace plait::record::test
+}  // namespace plait::record::test::hard_cases_test

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::record {
+namespace plait::record::pending_test {
 namespace {
 
 TEST(Pending, counts_what_is_in_flight_and_who_is_inside) {
@@ -58,4 +58,4 @@ TEST(Pending, the_end_ends_the_wait_and_allows_no_other) {
 }
 
 }  // namespace
-}  // namespace plait::record
+}  // namespace plait::record::pending_test

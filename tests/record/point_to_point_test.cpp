@@ -5,7 +5,7 @@
 
 #include "record/run.hpp"
 
-namespace plait::record::test {
+namespace plait::record::test::point_to_point_test {
 namespace {
 
 using trace::CallClass;
@@ -73,4 +73,4 @@ TEST(Calls, tell_what_they_do_where_and_how_much) {
 }
 
 }  // namespace
-}  // namespace plait::record::test
+}  // namespace plait::record::test::point_to_point_test

@@ -2,7 +2,7 @@
 """Real programs, and programs that make trouble, recorded from outside: their output stays, the recording is whole.
 
 Called with RECORDER MPIEXEC PROGRAMS PLAIT_RING; PROGRAMS is where tests/record/programs was built.
-The variable PLAIT_BUILD says where plait was.
+The variable PLAIT_BUILD is where plait was.
 """
 
 from __future__ import annotations

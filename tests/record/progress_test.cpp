@@ -10,13 +10,13 @@
 
 #include <gtest/gtest.h>
 
-namespace plait::record {
+namespace plait::record::progress_test {
 namespace {
 
-/// Counts looks, and lets a test wait for them.
+/// Counts polls, and lets a test wait for them.
 class Looks {
  public:
-  bool look() {
+  bool poll() {
     count_.fetch_add(1);
     count_.notify_all();
     return is_good;
@@ -40,81 +40,81 @@ ProgressOptions impatient() {
           .linger = std::chrono::microseconds{100}};
 }
 
-TEST(Progress, looks_again_and_again_while_something_is_in_flight) {
+TEST(Progress, polls_again_and_again_while_something_is_in_flight) {
   Pending pending;
-  Looks looks;
-  Progress progress{pending, [&] { return looks.look(); }, impatient()};
+  Looks polls;
+  Progress progress{pending, [&] { return polls.poll(); }, impatient()};
   pending.begin();
-  looks.wait_for(3);
+  polls.wait_for(3);
   EXPECT_TRUE(progress.stop());
 }
 
-TEST(Progress, does_not_look_where_nothing_is_in_flight) {
+TEST(Progress, does_not_poll_where_nothing_is_in_flight) {
   Pending pending;
-  Looks looks;
+  Looks polls;
   Progress progress{pending,
                     [&] {
                       EXPECT_TRUE(pending.is_any_in_flight());
-                      return looks.look();
+                      return polls.poll();
                     },
                     impatient()};
   pending.begin();
-  looks.wait_for(1);
+  polls.wait_for(1);
   EXPECT_TRUE(progress.stop());
 }
 
-TEST(Progress, does_not_look_while_the_program_is_inside) {
+TEST(Progress, does_not_poll_while_the_program_is_inside) {
   Pending pending;
-  Looks looks;
+  Looks polls;
   pending.enter();
   pending.begin();
   Progress progress{pending,
                     [&] {
                       EXPECT_FALSE(pending.is_any_inside());
-                      return looks.look();
+                      return polls.poll();
                     },
                     impatient()};
   pending.leave();
-  looks.wait_for(2);
+  polls.wait_for(2);
   EXPECT_TRUE(progress.stop());
 }
 
-TEST(Progress, does_not_look_after_the_end) {
+TEST(Progress, does_not_poll_after_the_end) {
   Pending pending;
-  Looks looks;
+  Looks polls;
   pending.begin();
-  Progress progress{pending, [&] { return looks.look(); }, impatient()};
-  looks.wait_for(1);
+  Progress progress{pending, [&] { return polls.poll(); }, impatient()};
+  polls.wait_for(1);
   ASSERT_TRUE(progress.stop());
-  const int count = looks.count();
+  const int count = polls.count();
   std::this_thread::yield();
-  EXPECT_EQ(looks.count(), count);
+  EXPECT_EQ(polls.count(), count);
   EXPECT_TRUE(progress.stop());
 }
 
 TEST(Progress, ends_where_looking_is_refused) {
   Pending pending;
-  Looks looks;
-  looks.is_good = false;
+  Looks polls;
+  polls.is_good = false;
   pending.begin();
-  Progress progress{pending, [&] { return looks.look(); }, impatient()};
-  looks.wait_for(1);
+  Progress progress{pending, [&] { return polls.poll(); }, impatient()};
+  polls.wait_for(1);
   EXPECT_TRUE(progress.stop());
-  EXPECT_EQ(looks.count(), 1);
+  EXPECT_EQ(polls.count(), 1);
 }
 
 TEST(Progress, leaves_the_signals_of_the_program_alone) {
   Pending pending;
-  Looks looks;
+  Looks polls;
   sigset_t blocked{};
   pending.begin();
   Progress progress{pending,
                     [&] {
                       pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
-                      return looks.look();
+                      return polls.poll();
                     },
                     impatient()};
-  looks.wait_for(1);
+  polls.wait_for(1);
   EXPECT_TRUE(progress.stop());
   EXPECT_EQ(sigismember(&blocked, SIGALRM), 1);
   sigset_t own{};
@@ -124,8 +124,8 @@ TEST(Progress, leaves_the_signals_of_the_program_alone) {
 
 TEST(Progress, a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have) {
   Pending pending;
-  Looks looks;
-  Progress progress{pending, [&] { return looks.look(); }, impatient()};
+  Looks polls;
+  Progress progress{pending, [&] { return polls.poll(); }, impatient()};
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
@@ -135,9 +135,9 @@ TEST(Progress, a_forked_child_does_not_wait_for_a_thread_that_it_does_not_have) 
   waitpid(child, &status, 0);
   EXPECT_EQ(status, 0);
   pending.begin();
-  looks.wait_for(1);
+  polls.wait_for(1);
   EXPECT_TRUE(progress.stop());
 }
 
 }  // namespace
-}  // namespace plait::record
+}  // namespace plait::record::progress_test

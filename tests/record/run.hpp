@@ -13,7 +13,7 @@
 namespace plait::record::test {
 
 struct Ran {
-  int status = 0;      ///< As `std::system` tells it: 0 when every rank ended well.
+  int status = 0;      ///< As `std::system` reports it: 0 when every rank ended well.
   std::string output;  ///< Of the program, both streams.
   std::filesystem::path folder;
 };

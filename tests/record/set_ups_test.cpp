@@ -8,7 +8,7 @@
 
 #include "record/run.hpp"
 
-namespace plait::record::test {
+namespace plait::record::test::set_ups_test {
 namespace {
 
 using trace::CallClass;
@@ -130,4 +130,4 @@ TEST(ManyCommunicators, are_all_told_apart) {
 }
 
 }  // namespace
-}  // namespace plait::record::test
+}  // namespace plait::record::test::set_ups_test

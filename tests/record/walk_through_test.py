@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/why-is-my-mpi-code-slow.md, run as they stand there. Called with the BUILD folder."""
+"""The commands of docs/tutorials/why-is-my-mpi-code-slow.md, run as they are there. Called with the BUILD folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from plait.readers.plait import read_run
 
 BUILD = pathlib.Path(sys.argv[1])
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-DOCUMENT = ROOT / "docs/why-is-my-mpi-code-slow.md"
+DOCUMENT = ROOT / "docs/tutorials/why-is-my-mpi-code-slow.md"
 SECONDS_MAX = 200
 
 

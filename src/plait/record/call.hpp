@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <span>
-#include <utility>
 
 #include <mpi.h>
 
@@ -12,30 +9,49 @@
 
 namespace plait::record {
 
+/// Records a send or receive of a thread of the program that was completed, or never was (0). Other operations, and
+/// messages from or to no rank of the run, have no such record.
+inline void record_message(RecordedThread& thread, const PostedOperation& operation, nanoseconds completed) noexcept {
+  const trace::CallEvent& call = operation.call;
+  const bool is_sent = operation.kind == OperationKind::send;
+  if ((!is_sent && operation.kind != OperationKind::receive) || call.peer == trace::nothing) {
+    return;
+  }
+  thread.recorder.message({.direction = is_sent ? trace::MessageDirection::sent : trace::MessageDirection::received,
+                           .protocol = trace::Protocol::not_known,
+                           .peer = Rank{call.peer},
+                           .communicator = call.communicator,
+                           .sequence = call.number,
+                           .tag = Tag{static_cast<std::uint64_t>(operation.tag)},
+                           .bytes = call.bytes_given,
+                           .is_matched_by_order = true,
+                           .is_unfinished = completed == nanoseconds{},
+                           .posted = call.start,
+                           .completed = completed});
+}
+
 /// One call of the program: from where a function of MPI was entered to where it returns.
 ///
 /// Its record is written when it ends. Functions of MPI that are called from inside of it pass unrecorded.
 class Call {
  public:
-  /// `slot`: where the return address of the function stands. Takes `numbers` numbers, for as many messages.
+  /// `slot`: where the return address of the function is. Takes `numbers` numbers, for as many messages.
   Call(Session& session, Function& function, trace::CallClass what, const void* const* slot, std::uint32_t numbers = 1)
-      : session_{session}, lane_{session.lane()} {
+      : session_{session}, thread_{session.thread()} {
     thread_state.is_inside = true;
     event_.what = what;
     event_.function = name_of(function);
-    event_.site = lane_.sites.find(session.sites, slot);
+    event_.site = thread_.sites.find(session.sites, slot);
     event_.number = session.take_numbers(numbers);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
-  Call(Call&&) = delete;
-  Call& operator=(Call&&) = delete;
   ~Call() {
-    lane_.record(event_);
+    thread_.record(event_);
     thread_state.is_inside = false;
   }
 
-  /// What MPI itself does, between the two times of the call; the first may have been told already.
+  /// What MPI itself does, between the two times of the call; the first may be known already.
   template <class Real>
   int run(const Real& real) {
     const bool makes_progress = session_.has_progress() && is_waiting();
@@ -54,13 +70,13 @@ class Call {
   }
 
   [[nodiscard]] Session& session() noexcept { return session_; }
-  [[nodiscard]] Lane& lane() noexcept { return lane_; }
+  [[nodiscard]] RecordedThread& thread() noexcept { return thread_; }
   [[nodiscard]] const Mpi& mpi() const noexcept { return session_.mpi; }
   [[nodiscard]] trace::CallEvent& event() noexcept { return event_; }
 
   /// The communicator that it is about.
   Communicator& on(MPI_Comm handle) {
-    Communicator& communicator = session_.communicator(lane_, handle);
+    Communicator& communicator = session_.communicator(thread_, handle);
     event_.communicator = communicator.number;
     return communicator;
   }
@@ -74,39 +90,27 @@ class Call {
   void gets(std::uint64_t bytes) noexcept { event_.bytes_got = bytes; }
 
   /// An operation that this call posts; for the caller to complete.
-  [[nodiscard]] Operation operation(OperationKind kind) const {
-    return {.kind = kind,
-            .communicator = event_.communicator,
-            .peer = event_.peer,
-            .number = event_.number,
-            .function = event_.function,
-            .site = event_.site,
-            .lane = &lane_,
-            .count = event_.count,
-            .bytes = event_.bytes_given,
-            .bytes_got = event_.bytes_got,
-            .posted = event_.start};
+  [[nodiscard]] PostedOperation operation(OperationKind kind) const {
+    return {.kind = kind, .call = event_, .thread = &thread_};
   }
   /// The program waits for `operation` by this request.
   template <class Handle>
-  void begins(Handle request, const Operation& operation) {
+  void begins(Handle request, const PostedOperation& operation) {
     session_.requests.add(key_of(request), operation);
     if (operation.is_active) {
       session_.pending.begin();
     }
   }
 
-  void message(trace::MessageDirection direction, const Operation& operation, nanoseconds completed) noexcept;
-
  private:
-  /// Whether MPI moves what is under way in a call of this kind: not where it only begins something, or looks something
-  /// up.
+  /// Whether MPI moves what is under way in a call of this kind: not where it only begins something, or queries
+  /// something up.
   [[nodiscard]] bool is_waiting() const noexcept {
     using enum trace::CallClass;
     return event_.what == completes || event_.what == message || event_.what == collective;
   }
   [[nodiscard]] trace::NameId name_of(Function& function) {
-    const std::uint32_t known = function.id.load(std::memory_order_relaxed);  // the same number whoever finds it
+    const std::uint32_t known = function.id.load(std::memory_order_relaxed);  // any finder gets the same number
     if (known != trace::nothing) [[likely]] {
       return trace::NameId{known};
     }
@@ -116,36 +120,8 @@ class Call {
   }
 
   Session& session_;
-  Lane& lane_;
+  RecordedThread& thread_;
   trace::CallEvent event_;
 };
-
-/// A message that was sent or received, by a lane of the program; nothing is written of one from or to nobody in the
-/// run.
-inline void record_message(Lane& lane,
-                           trace::MessageDirection direction,
-                           const Operation& operation,
-                           nanoseconds completed) noexcept {
-  if (operation.peer == trace::nothing) {
-    return;
-  }
-  lane.recorder.message({.direction = direction,
-                         .protocol = trace::Protocol::not_known,
-                         .peer = Rank{operation.peer},
-                         .communicator = operation.communicator,
-                         .sequence = operation.number,
-                         .tag = Tag{static_cast<std::uint64_t>(operation.tag)},
-                         .bytes = operation.bytes,
-                         .is_matched_by_order = true,
-                         .is_unfinished = completed == nanoseconds{},
-                         .posted = operation.posted,
-                         .completed = completed});
-}
-
-inline void Call::message(trace::MessageDirection direction,
-                          const Operation& operation,
-                          nanoseconds completed) noexcept {
-  record_message(lane_, direction, operation, completed);
-}
 
 }  // namespace plait::record

@@ -8,43 +8,22 @@
 
 namespace plait::record {
 
-Traffic Traffics::broadcast(const Part& part, int root) const {
+Traffic Traffics::broadcast(const TypedBuffer& part, int root) const {
   const bool gives = is_root(root);
   const std::uint64_t size = gives || gives_to_root(root) ? bytes(part) : 0;
   return {.given = gives ? size : 0, .got = gives ? 0 : size};
 }
 
-Traffic Traffics::gather(const Part& give, const Part& get, int root) const {
-  const bool is_in_place = give.data == MPI_IN_PLACE;
-  return {.given = gives_to_root(root) ? bytes(is_in_place ? get : give) : 0,
-          .got = is_root(root) ? communicator_.peer_count() * bytes(get) : 0};
-}
-
-Traffic Traffics::scatter(const Part& give, const Part& get, int root) const {
-  const bool is_in_place = get.data == MPI_IN_PLACE;
-  return {.given = is_root(root) ? communicator_.peer_count() * bytes(give) : 0,
-          .got = gives_to_root(root) ? bytes(is_in_place ? give : get) : 0};
-}
-
-Traffic Traffics::all_gather(const Part& give, const Part& get) const {
-  return {.given = bytes(give.data == MPI_IN_PLACE ? get : give), .got = communicator_.peer_count() * bytes(get)};
-}
-
-Traffic Traffics::all_to_all(const Part& give, const Part& get) const {
-  return {.given = communicator_.peer_count() * bytes(give.data == MPI_IN_PLACE ? get : give),
-          .got = communicator_.peer_count() * bytes(get)};
-}
-
-Traffic Traffics::reduce(const Part& part, int root) const {
+Traffic Traffics::reduce(const TypedBuffer& part, int root) const {
   const std::uint64_t size = is_root(root) || gives_to_root(root) ? bytes(part) : 0;
   return {.given = gives_to_root(root) ? size : 0, .got = is_root(root) ? size : 0};
 }
 
-Traffic Traffics::reduce_for_all(const Part& part) const {
+Traffic Traffics::reduce_for_all(const TypedBuffer& part) const {
   return {.given = bytes(part), .got = bytes(part)};
 }
 
-Traffic Traffics::reduce_scatter_block(const Part& part) const {
+Traffic Traffics::reduce_scatter_block(const TypedBuffer& part) const {
   return {.given = communicator_.local_size * bytes(part), .got = bytes(part)};
 }
 
@@ -94,14 +73,14 @@ Neighbours find_neighbours(const Mpi& mpi, MPI_Comm handle, const Communicator& 
   return found;
 }
 
-/// Shares that are 0 need no record; the last ones always have one, which tells how many there are.
+/// Shares that are 0 need no record; the last ones always have one, which gives their number.
 void record_shares(Call& call, std::span<const std::uint64_t> shares) {
   constexpr std::size_t in_record = 6;
   for (std::size_t first = 0; first < shares.size(); first += in_record) {
     const auto some = shares.subspan(first, std::min(in_record, shares.size() - first));
     if (first + in_record >= shares.size() ||
         std::ranges::any_of(some, [](std::uint64_t bytes) { return bytes != 0; })) {
-      call.lane().recorder.shares(
+      call.thread().recorder.shares(
           {.call = call.event().number, .first = static_cast<std::uint32_t>(first), .bytes = some});
     }
   }
@@ -129,9 +108,9 @@ void begun(Call& call, const Traffic& traffic, MPI_Request request) {
 }
 
 void prepared(Call& call, MPI_Comm handle, const Traffic& traffic, MPI_Request request) {
-  Operation operation = call.operation(OperationKind::collective);
-  operation.bytes = traffic.given;
-  operation.bytes_got = traffic.got;
+  PostedOperation operation = call.operation(OperationKind::collective);
+  operation.call.bytes_given = traffic.given;
+  operation.call.bytes_got = traffic.got;
   operation.is_persistent = true;
   operation.is_active = false;
   operation.members = call.session().communicators.share(handle);

@@ -9,7 +9,7 @@
 
 #include "plait/record/call.hpp"
 
-/// What collectives give and get, by their arguments. A type is asked for its size only where MPI says that it counts:
+/// What collectives give and get, by their arguments. The size of a type is requested only where it counts in MPI:
 /// programs give anything elsewhere.
 namespace plait::record {
 
@@ -21,7 +21,7 @@ struct Traffic {
 };
 
 /// A number of elements of a type.
-struct Part {
+struct TypedBuffer {
   const void* data = nullptr;
   MPI_Count count = 0;
   MPI_Datatype type;
@@ -29,7 +29,7 @@ struct Part {
 
 /// Another number for each member.
 template <class Count>
-struct Parts {
+struct TypedBuffers {
   const void* data = nullptr;
   const Count* counts = nullptr;
   MPI_Datatype type;
@@ -37,7 +37,7 @@ struct Parts {
 
 /// Another number and another type for each member.
 template <class Count>
-struct TypedParts {
+struct BuffersOfTypes {
   const void* data = nullptr;
   const Count* counts = nullptr;
   const MPI_Datatype* types = nullptr;
@@ -49,48 +49,37 @@ class Traffics {
   Traffics(const Mpi& mpi, const Communicator& communicator) : mpi_{mpi}, communicator_{communicator} {}
 
   [[nodiscard]] static Traffic none() { return {}; }
-  [[nodiscard]] Traffic broadcast(const Part& part, int root) const;
-  [[nodiscard]] Traffic gather(const Part& give, const Part& get, int root) const;
-  [[nodiscard]] Traffic scatter(const Part& give, const Part& get, int root) const;
-  [[nodiscard]] Traffic all_gather(const Part& give, const Part& get) const;
-  [[nodiscard]] Traffic all_to_all(const Part& give, const Part& get) const;
-  [[nodiscard]] Traffic reduce(const Part& part, int root) const;
+  [[nodiscard]] Traffic broadcast(const TypedBuffer& part, int root) const;
+  [[nodiscard]] Traffic reduce(const TypedBuffer& part, int root) const;
   /// MPI_Allreduce, MPI_Scan, MPI_Exscan.
-  [[nodiscard]] Traffic reduce_for_all(const Part& part) const;
-  [[nodiscard]] Traffic reduce_scatter_block(const Part& part) const;
+  [[nodiscard]] Traffic reduce_for_all(const TypedBuffer& part) const;
+  [[nodiscard]] Traffic reduce_scatter_block(const TypedBuffer& part) const;
 
-  template <class Count>
-  [[nodiscard]] Traffic gather(const Part& give, const Parts<Count>& get, int root) const {
-    const bool is_root = this->is_root(root);
+  // `Give` and `Get` are `TypedBuffer`, `TypedBuffers` or `BuffersOfTypes`.
+  template <class Get>
+  [[nodiscard]] Traffic gather(const TypedBuffer& give, const Get& get, int root) const {
     const bool is_in_place = give.data == MPI_IN_PLACE;
     return {.given = is_in_place           ? one(get, communicator_.self)
                      : gives_to_root(root) ? bytes(give)
                                            : 0,
-            .got = is_root ? sum(each(get)) : 0};
+            .got = is_root(root) ? all(get) : 0};
   }
-  template <class Count>
-  [[nodiscard]] Traffic scatter(const Parts<Count>& give, const Part& get, int root) const {
-    Traffic traffic;
-    if (is_root(root)) {
-      traffic.shares = each(give);
-      traffic.given = sum(traffic.shares);
-    }
+  template <class Give>
+  [[nodiscard]] Traffic scatter(const Give& give, const TypedBuffer& get, int root) const {
+    Traffic traffic = is_root(root) ? giving(give) : Traffic{};
     traffic.got = get.data == MPI_IN_PLACE ? one(give, communicator_.self) : gives_to_root(root) ? bytes(get) : 0;
     return traffic;
   }
-  template <class Count>
-  [[nodiscard]] Traffic all_gather(const Part& give, const Parts<Count>& get) const {
-    return {.given = give.data == MPI_IN_PLACE ? one(get, communicator_.self) : bytes(give), .got = sum(each(get))};
+  template <class Get>
+  [[nodiscard]] Traffic all_gather(const TypedBuffer& give, const Get& get) const {
+    return {.given = give.data == MPI_IN_PLACE ? one(get, communicator_.self) : bytes(give), .got = all(get)};
   }
-  /// Of `Parts` or `TypedParts`.
   template <class Each>
-  [[nodiscard]] Traffic all_to_all_of_each(const Each& give, const Each& get) const {
-    Traffic traffic{.shares = each(give.data == MPI_IN_PLACE ? get : give)};
-    traffic.given = sum(traffic.shares);
-    traffic.got = sum(each(get));
+  [[nodiscard]] Traffic all_to_all(const Each& give, const Each& get) const {
+    Traffic traffic = giving(give.data == MPI_IN_PLACE ? get : give);
+    traffic.got = all(get);
     return traffic;
   }
-  /// Each of `Part`, `Parts` or `TypedParts`.
   template <class Give, class Get>
   [[nodiscard]] Traffic with_neighbours(const Neighbours& neighbours, const Give& give, const Get& get) const {
     Traffic traffic{.shares = std::vector<std::uint64_t>(communicator_.local_size)};
@@ -106,7 +95,7 @@ class Traffics {
     return traffic;
   }
   template <class Count>
-  [[nodiscard]] Traffic reduce_scatter(const Parts<Count>& parts) const {
+  [[nodiscard]] Traffic reduce_scatter(const TypedBuffers<Count>& parts) const {
     return {.given = sum(each(parts)), .got = one(parts, communicator_.self)};
   }
 
@@ -117,14 +106,16 @@ class Traffics {
   }
   /// Whether a rank takes part towards the root: of an inter-communicator only those of the other side do.
   [[nodiscard]] bool gives_to_root(int root) const noexcept { return !communicator_.is_inter || root >= 0; }
-  [[nodiscard]] std::uint64_t bytes(const Part& part) const noexcept { return mpi_.bytes(part.count, part.type); }
-  [[nodiscard]] std::uint64_t one(const Part& part, std::size_t /*every*/) const { return bytes(part); }
+  [[nodiscard]] std::uint64_t bytes(const TypedBuffer& part) const noexcept {
+    return mpi_.bytes(part.count, part.type);
+  }
+  [[nodiscard]] std::uint64_t one(const TypedBuffer& part, std::size_t /*every*/) const { return bytes(part); }
   template <class Count>
-  [[nodiscard]] std::uint64_t one(const Parts<Count>& parts, std::size_t i) const {
+  [[nodiscard]] std::uint64_t one(const TypedBuffers<Count>& parts, std::size_t i) const {
     return mpi_.bytes(parts.counts[i], parts.type);
   }
   template <class Count>
-  [[nodiscard]] std::uint64_t one(const TypedParts<Count>& parts, std::size_t i) const {
+  [[nodiscard]] std::uint64_t one(const BuffersOfTypes<Count>& parts, std::size_t i) const {
     return mpi_.bytes(parts.counts[i], parts.types[i]);
   }
   template <class Each>
@@ -134,6 +125,20 @@ class Traffics {
       bytes[i] = one(parts, i);
     }
     return bytes;
+  }
+  /// To, or from, all peers together.
+  [[nodiscard]] std::uint64_t all(const TypedBuffer& part) const { return communicator_.peer_count() * bytes(part); }
+  template <class Each>
+  [[nodiscard]] std::uint64_t all(const Each& parts) const {
+    return sum(each(parts));
+  }
+  /// What is given to all, with its shares where they may differ.
+  [[nodiscard]] Traffic giving(const TypedBuffer& part) const { return {.given = all(part)}; }
+  template <class Each>
+  [[nodiscard]] Traffic giving(const Each& parts) const {
+    Traffic traffic{.shares = each(parts)};
+    traffic.given = sum(traffic.shares);
+    return traffic;
   }
   [[nodiscard]] static std::uint64_t sum(const std::vector<std::uint64_t>& parts) noexcept;
 

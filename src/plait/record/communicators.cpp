@@ -24,7 +24,7 @@ std::uint32_t in_upper_half(std::uint32_t hash) noexcept {
 
 }  // namespace
 
-Communicators::Communicators(const Mpi& mpi, trace::ThreadRecorder& recorder) : mpi_{mpi} {
+KnownCommunicators::KnownCommunicators(const Mpi& mpi, trace::ThreadRecorder& recorder) : mpi_{mpi} {
   int size = 0;
   int rank = 0;
   mpi_.comm_size(mpi_.world, &size);
@@ -44,7 +44,7 @@ Communicators::Communicators(const Mpi& mpi, trace::ThreadRecorder& recorder) : 
   insert(mpi_.self, std::move(self), recorder);
 }
 
-Communicator& Communicators::find(MPI_Comm handle) {
+Communicator& KnownCommunicators::find(MPI_Comm handle) {
   {
     const std::lock_guard lock{lock_};
     if (const auto known = table_.find(key_of(handle)); known != table_.end()) {
@@ -57,13 +57,13 @@ Communicator& Communicators::find(MPI_Comm handle) {
   return *table_.emplace(key_of(handle), std::move(learned)).first->second;
 }
 
-std::shared_ptr<Communicator> Communicators::share(MPI_Comm handle) {
+std::shared_ptr<Communicator> KnownCommunicators::share(MPI_Comm handle) {
   const std::lock_guard lock{lock_};
   const auto known = table_.find(key_of(handle));
   return known != table_.end() ? known->second : nullptr;
 }
 
-void Communicators::made(MPI_Comm handle, trace::ThreadRecorder& recorder) {
+void KnownCommunicators::made(MPI_Comm handle, trace::ThreadRecorder& recorder) {
   if (handle == mpi_.comm_null) {
     return;
   }
@@ -72,10 +72,10 @@ void Communicators::made(MPI_Comm handle, trace::ThreadRecorder& recorder) {
   insert(handle, std::move(communicator), recorder);
 }
 
-void Communicators::duplicating(MPI_Comm parent, MPI_Comm handle, trace::ThreadRecorder& recorder) {
+void KnownCommunicators::duplicating(MPI_Comm parent, MPI_Comm handle, trace::ThreadRecorder& recorder) {
   Communicator& original = find(parent);
   auto copy = std::make_shared<Communicator>();
-  // Counted as a collective, so that all members tell the copies of one communicator apart in the same way.
+  // Counted as a collective, so that all members distinguish the copies of one communicator in the same way.
   copy->number = in_upper_half(mixed(mixed(2, original.number), original.collective_count.fetch_add(1)));
   copy->self = original.self;
   copy->local_size = original.local_size;
@@ -88,13 +88,13 @@ void Communicators::duplicating(MPI_Comm parent, MPI_Comm handle, trace::ThreadR
   insert(handle, std::move(copy), recorder);
 }
 
-void Communicators::freeing(MPI_Comm handle) noexcept {
+void KnownCommunicators::freeing(MPI_Comm handle) noexcept {
   const std::lock_guard lock{lock_};
   table_.erase(key_of(handle));
   epoch_.fetch_add(1, std::memory_order_release);  // with acquire in epoch()
 }
 
-std::shared_ptr<Communicator> Communicators::describe(MPI_Comm handle) const {
+std::shared_ptr<Communicator> KnownCommunicators::describe(MPI_Comm handle) const {
   auto communicator = std::make_shared<Communicator>();
   int is_inter = 0;
   int size = 0;
@@ -118,7 +118,7 @@ std::shared_ptr<Communicator> Communicators::describe(MPI_Comm handle) const {
   return communicator;
 }
 
-std::vector<std::uint32_t> Communicators::ranks_of(MPI_Group group) const {
+std::vector<std::uint32_t> KnownCommunicators::ranks_of(MPI_Group group) const {
   int size = 0;
   mpi_.group_size(group, &size);
   std::vector<int> own(static_cast<std::size_t>(size));
@@ -132,13 +132,13 @@ std::vector<std::uint32_t> Communicators::ranks_of(MPI_Group group) const {
   return ranks;
 }
 
-std::uint32_t Communicators::next_number() noexcept {
+std::uint32_t KnownCommunicators::next_number() noexcept {
   const std::uint32_t given = numbers_given_.fetch_add(1, std::memory_order_relaxed);  // a count by itself
   // 0 is that of all ranks; rank r of n gives r + 1, r + 1 + n, r + 1 + 2n, ...
   return static_cast<std::uint32_t>((run_rank_ + 1 + std::uint64_t{given} * run_size_) % upper_half);
 }
 
-std::uint32_t Communicators::agreed_number(MPI_Comm handle, const Communicator& communicator) {
+std::uint32_t KnownCommunicators::agreed_number(MPI_Comm handle, const Communicator& communicator) {
   std::uint32_t number = communicator.self == 0 ? next_number() : 0;
   if (!communicator.is_inter) {
     if (communicator.local_size > 1) {
@@ -146,7 +146,7 @@ std::uint32_t Communicators::agreed_number(MPI_Comm handle, const Communicator& 
     }
     return number;
   }
-  // A reduction between two sides gives each what the other one has: the first tells both the other's number.
+  // A reduction between two sides gives each what the other one has: the first gives both the other's number.
   std::uint32_t theirs = 0;
   std::uint32_t ours = 0;
   mpi_.allreduce(&number, &theirs, 1, mpi_.uint32, mpi_.max, handle);
@@ -154,9 +154,9 @@ std::uint32_t Communicators::agreed_number(MPI_Comm handle, const Communicator& 
   return std::min(theirs, ours);
 }
 
-void Communicators::insert(MPI_Comm handle,
-                           std::shared_ptr<Communicator> communicator,
-                           trace::ThreadRecorder& recorder) {
+void KnownCommunicators::insert(MPI_Comm handle,
+                                std::shared_ptr<Communicator> communicator,
+                                trace::ThreadRecorder& recorder) {
   recorder.communicator({.communicator = communicator->number, .members = communicator->members});
   const std::lock_guard lock{lock_};
   table_.insert_or_assign(key_of(handle), std::move(communicator));

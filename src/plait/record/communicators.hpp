@@ -31,7 +31,7 @@ struct Communicator {
   /// of the run.
   std::vector<std::uint32_t> members;
   std::atomic<std::uint32_t> collective_count = 0;  ///< Begun so far.
-  std::unique_ptr<const Neighbours> neighbours;     ///< Of one with a topology, once they are asked for.
+  std::unique_ptr<const Neighbours> neighbours;     ///< Of one with a topology, once they are requested.
 
   /// How many ranks there are to send to.
   [[nodiscard]] std::uint32_t peer_count() const noexcept {
@@ -50,15 +50,15 @@ struct Communicator {
 /// All communicators that the program has, by their handles.
 ///
 /// A number must mean the same on all members. Member 0 takes the next of its own numbers (those that are its rank
-/// modulo the number of ranks) and tells the others by one broadcast in the new communicator; two reductions for an
+/// modulo the number of ranks) and reports the others by one broadcast in the new communicator; two reductions for an
 /// inter-communicator. A communicator that is made in the background, or that comes from elsewhere, may not be talked
 /// in: its number is a hash of what all members know, in the upper half of the numbers.
 ///
 /// Threads: all calls from any, apart from those that MPI itself wants in order (`made` on one parent).
-class Communicators {
+class KnownCommunicators {
  public:
   /// Collective over all ranks in that it asks MPI for its groups only.
-  Communicators(const Mpi& mpi, trace::ThreadRecorder& recorder);
+  KnownCommunicators(const Mpi& mpi, trace::ThreadRecorder& recorder);
 
   /// Of a handle; learns one that it does not know. Valid until the program frees the communicator.
   [[nodiscard]] Communicator& find(MPI_Comm handle);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of MPI at which a recording begins and ends.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -31,7 +32,7 @@ int begin(Function& function, const void* const* slot, int result) {
   if (result == MPI_SUCCESS && recording() == nullptr) {
     Session::start();
     if (Session* session = recording()) {
-      // Time 0 is now; the call tells where MPI was initialised, not how long that took.
+      // Time 0 is now; the call is where MPI was initialised, not how long that took.
       Call call{*session, function, trace::CallClass::begins_or_ends, slot};
       call.run([] { return MPI_SUCCESS; });
       if (is_progress_wanted()) {
@@ -62,9 +63,11 @@ extern "C" {
 [[gnu::visibility("default")]] int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   using namespace plait::record;
   refuse_other_mpi();
-  const int wanted = thread_level_to_ask(required);
+  const int wanted = is_progress_wanted() ? MPI_THREAD_MULTIPLE : required;
   const int result = init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, wanted, provided);
-  *provided = thread_level_to_tell(required, *provided);
+  if (is_progress_wanted()) {  // the program gets no more than it requested where MPI gives more on our behalf
+    *provided = std::min(required, *provided);
+  }
   return begin(init_thread, return_slot(), result);
 }
 

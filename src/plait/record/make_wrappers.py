@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_wrappers.py COMPILER OUTPUT INCLUDE_FOLDER...: writes the functions that stand before those of an MPI library.
+"""make_wrappers.py COMPILER OUTPUT INCLUDE_FOLDER...: writes the functions that are before those of an MPI library.
 
 Reads the declarations of the MPI that is there, so that the wrappers have the very types of that MPI, and those
 functions of newer versions of the standard that it has. For each function named in the tables below, MPI_X and PMPI_X
@@ -13,20 +13,23 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 
 @dataclass
 class Wrapper:
-    """What is special about a function. `after` runs when MPI succeeded, `always` in any case."""
+    """What is special about a function.
+
+    `after` runs when MPI succeeded and, where there is a `flag`, has set it; `always` runs in any case. Statements that
+    use `known` get the status, or the statuses, that MPI has set: the caller's, or our own where it wants none.
+    """
 
     what: str  # a trace::CallClass
     parameters: str = ""  # names for the parameters; those of the declaration where it has them
     before: str = ""
     after: str = ""
     always: str = ""
-    passed: dict[str, str] = field(default_factory=dict)  # what to pass on instead of a parameter
     numbers: str = "1"
 
 
@@ -38,241 +41,151 @@ def table() -> dict[str, Wrapper]:
 
 _MESSAGE = "data count type peer tag comm"
 _ENVELOPE = "{count, type, peer, tag, comm}"
-_STATUS = {"status": "told.get()"}
-_OWN_STATUS = "StatusOrOwn told{status};"
 
 
 def point_to_point() -> dict[str, Wrapper]:
     found = {}
+
+    def begins(begun: str, prepared: str, kind: str) -> None:
+        found[begun] = Wrapper(
+            "begins_message",
+            f"{_MESSAGE} request",
+            after=f"message_begun(call, OperationKind::{kind}, {_ENVELOPE}, *request);",
+        )
+        found[prepared] = Wrapper(
+            "sets_up",
+            f"{_MESSAGE} request",
+            after=f"message_prepared(call, OperationKind::{kind}, {_ENVELOPE}, *request);",
+        )
+
     for mode in ("S", "Bs", "Rs", "Ss"):
-        small = mode.lower()
         found[f"{mode}end"] = Wrapper("message", _MESSAGE, after=f"sent(call, {_ENVELOPE});")
-        found[f"I{small}end"] = Wrapper(
-            "begins_message", f"{_MESSAGE} request", after=f"send_begun(call, {_ENVELOPE}, *request);"
-        )
-        found[f"{mode}end_init"] = Wrapper(
-            "sets_up", f"{_MESSAGE} request", after=f"send_prepared(call, {_ENVELOPE}, *request);"
-        )
-    found["Recv"] = Wrapper(
-        "message",
-        f"{_MESSAGE} status",
-        before=_OWN_STATUS,
-        passed=_STATUS,
-        after=f"received(call, {_ENVELOPE}, *told.get());",
-    )
-    found["Irecv"] = Wrapper(
-        "begins_message", f"{_MESSAGE} request", after=f"receive_begun(call, {_ENVELOPE}, *request);"
-    )
-    found["Recv_init"] = Wrapper(
-        "sets_up", f"{_MESSAGE} request", after=f"receive_prepared(call, {_ENVELOPE}, *request);"
-    )
-    both = "sent(call, {count, type, to, tag, comm}); received(call, {%s, from, from_tag, comm}, *told.get(), 1);"
+        begins(f"I{mode.lower()}end", f"{mode}end_init", "send")
+    found["Recv"] = Wrapper("message", f"{_MESSAGE} status", after=f"received(call, {_ENVELOPE}, *known.get());")
+    begins("Irecv", "Recv_init", "receive")
+    both = "sent(call, {count, type, to, tag, comm}); received(call, {%s, from, from_tag, comm}, *known.get(), 1);"
     found["Sendrecv"] = Wrapper(
         "message",
         "data count type to tag room from_count from_type from from_tag comm status",
-        before=_OWN_STATUS,
-        passed=_STATUS,
         after=both % "from_count, from_type",
         numbers="2",
     )
     found["Sendrecv_replace"] = Wrapper(
-        "message",
-        "data count type to tag from from_tag comm status",
-        before=_OWN_STATUS,
-        passed=_STATUS,
-        after=both % "count, type",
-        numbers="2",
+        "message", "data count type to tag from from_tag comm status", after=both % "count, type", numbers="2"
     )
-    # One request for two messages: noted as a call only.
-    found["Isendrecv"] = Wrapper("begins_message")
-    found["Isendrecv_replace"] = Wrapper("begins_message")
-    found["Start"] = Wrapper("begins_message", "request", before="starting(call, 1, request);")
+    found["Start"] = Wrapper("begins_message", "request", "starting(call, 1, request);")
     found["Startall"] = Wrapper(
         "begins_message",
         "count requests",
-        before="starting(call, count, requests);",
+        "starting(call, count, requests);",
         numbers="static_cast<std::uint32_t>(std::max(count, 1))",
     )
-    for name in ("Psend_init", "Precv_init"):
-        found[name] = Wrapper("sets_up")
-    for name in ("Pready", "Pready_range", "Pready_list"):
-        found[name] = Wrapper("other")
-    found["Parrived"] = Wrapper("completes")
-    return found
+    # One request for two messages: noted as a call only.
+    return found | calls_only(
+        begins_message="Isendrecv Isendrecv_replace",
+        sets_up="Psend_init Precv_init",
+        other="Pready Pready_range Pready_list",
+        completes="Parrived",
+    )
+
+
+def calls_only(**names: str) -> dict[str, Wrapper]:
+    return {name: Wrapper(what) for what, some in names.items() for name in some.split()}
 
 
 def waits() -> dict[str, Wrapper]:
-    one = "note_requests(call, 1, request); StatusOrOwn told{status};"
+    one = "note_requests(call, 1, request);"
     many = "note_requests(call, count, requests);"
-    own = "MPI_Status* const told = statuses_or_own(call, %s, statuses);"
-    told = {"statuses": "told"}
-    finished = "all_completed(call, result, request, told.get());"
-    each = "some_completed(call, *done, indices, told);"
-    found = {
-        "Wait": Wrapper(
-            "completes",
-            "request status",
-            before=one,
-            passed=_STATUS,
-            always="told.get()->MPI_ERROR = result; " + finished,
-        ),
-        "Test": Wrapper(
-            "completes", "request flag status", before=one, passed=_STATUS, after=f"if (*flag != 0) {{ {finished} }}"
-        ),
-        "Waitall": Wrapper(
-            "completes",
-            "count requests statuses",
-            before=many + own % "count",
-            passed=told,
-            always="all_completed(call, result, requests, told);",
-        ),
-        "Testall": Wrapper(
-            "completes",
-            "count requests flag statuses",
-            before=many + own % "count",
-            passed=told,
-            after="if (*flag != 0) { all_completed(call, result, requests, told); }",
-        ),
-        "Waitany": Wrapper(
-            "completes",
-            "count requests index status",
-            before=many + _OWN_STATUS,
-            passed=_STATUS,
-            after="one_completed(call, *index, *told.get());",
-        ),
-        "Testany": Wrapper(
-            "completes",
-            "count requests index flag status",
-            before=many + _OWN_STATUS,
-            passed=_STATUS,
-            after="if (*flag != 0) { one_completed(call, *index, *told.get()); }",
-        ),
+    finished = "all_completed(call, result, request, known.get());"
+    all_finished = "all_completed(call, result, requests, known);"
+    any_finished = "one_completed(call, *index, *known.get());"
+    some = Wrapper(
+        "completes", "count requests done indices statuses", many, "some_completed(call, *done, indices, known);"
+    )
+    return {
+        "Wait": Wrapper("completes", "request status", one, always="known.get()->MPI_ERROR = result; " + finished),
+        "Test": Wrapper("completes", "request flag status", one, finished),
+        "Waitall": Wrapper("completes", "count requests statuses", many, always=all_finished),
+        "Testall": Wrapper("completes", "count requests flag statuses", many, all_finished),
+        "Waitany": Wrapper("completes", "count requests index status", many, any_finished),
+        "Testany": Wrapper("completes", "count requests index flag status", many, any_finished),
+        "Waitsome": some,
+        "Testsome": some,
         "Request_get_status": Wrapper("completes"),
-        "Request_free": Wrapper("other", "request", before="freeing(call, *request);"),
-        "Cancel": Wrapper("other", "request", before="cancelling(call, *request);"),
+        "Request_free": Wrapper("other", "request", "freeing(call, *request);"),
+        "Cancel": Wrapper("other", "request", "cancelling(call, *request);"),
     }
-    for name in ("Waitsome", "Testsome"):
-        found[name] = Wrapper(
-            "completes",
-            "count requests done indices statuses",
-            before=many + own % "count",
-            passed=told,
-            after=each,
-        )
-    return found
 
 
 def probes() -> dict[str, Wrapper]:
+    probed = "probed(call, comm, *known.get());"
+    matched = "probed_and_matched(call, comm, *message, *known.get());"
+    taken = "const ProbedMessage probed = take_probed(call, *message);"
     return {
-        "Probe": Wrapper(
-            "completes",
-            "peer tag comm status",
-            before=_OWN_STATUS,
-            passed=_STATUS,
-            after="probed(call, comm, *told.get());",
-        ),
-        "Iprobe": Wrapper(
-            "completes",
-            "peer tag comm flag status",
-            before=_OWN_STATUS,
-            passed=_STATUS,
-            after="if (*flag != 0) { probed(call, comm, *told.get()); }",
-        ),
-        "Mprobe": Wrapper(
-            "completes",
-            "peer tag comm message status",
-            before=_OWN_STATUS,
-            passed=_STATUS,
-            after="probed_and_matched(call, comm, *message, *told.get());",
-        ),
-        "Improbe": Wrapper(
-            "completes",
-            "peer tag comm flag message status",
-            before=_OWN_STATUS,
-            passed=_STATUS,
-            after="if (*flag != 0) { probed_and_matched(call, comm, *message, *told.get()); }",
-        ),
+        "Probe": Wrapper("completes", "peer tag comm status", after=probed),
+        "Iprobe": Wrapper("completes", "peer tag comm flag status", after=probed),
+        "Mprobe": Wrapper("completes", "peer tag comm message status", after=matched),
+        "Improbe": Wrapper("completes", "peer tag comm flag message status", after=matched),
         "Mrecv": Wrapper(
-            "message",
-            "data count type message status",
-            before="const ProbedMessage probed = take_probed(call, *message);" + _OWN_STATUS,
-            passed=_STATUS,
-            after="matched_received(call, probed, *told.get());",
+            "message", "data count type message status", taken, "matched_received(call, probed, *known.get());"
         ),
         "Imrecv": Wrapper(
             "begins_message",
             "data count type message request",
-            before="const ProbedMessage probed = take_probed(call, *message);",
-            after="matched_receive_begun(call, probed, *request);",
+            taken,
+            "matched_receive_begun(call, probed, *request);",
         ),
     }
 
 
 # --- collectives ----------------------------------------------------------------------------------
 
-_GIVE = "Part{sendbuf, sendcount, sendtype}"
-_GET = "Part{recvbuf, recvcount, recvtype}"
-_GIVE_EACH = "Parts{sendbuf, sendcounts, sendtype}"
-_GET_EACH = "Parts{recvbuf, recvcounts, recvtype}"
-_GIVE_TYPED = "TypedParts{sendbuf, sendcounts, sendtypes}"
-_GET_TYPED = "TypedParts{recvbuf, recvcounts, recvtypes}"
-_BOTH = "sendbuf sendcount sendtype recvbuf recvcount recvtype"
+_GIVE = "TypedBuffer{sendbuf, sendcount, sendtype}"
+_GET = "TypedBuffer{recvbuf, recvcount, recvtype}"
+_GIVE_EACH = "TypedBuffers{sendbuf, sendcounts, sendtype}"
+_GET_EACH = "TypedBuffers{recvbuf, recvcounts, recvtype}"
+_GIVE_TYPED = "BuffersOfTypes{sendbuf, sendcounts, sendtypes}"
+_GET_TYPED = "BuffersOfTypes{recvbuf, recvcounts, recvtypes}"
+_SEND = "sendbuf sendcount sendtype"
+_RECV = "recvbuf recvcount recvtype"
+_SEND_EACH = "sendbuf sendcounts places sendtype"
+_RECV_EACH = "recvbuf recvcounts get_places recvtype"
+_TYPED = "sendbuf sendcounts places sendtypes recvbuf recvcounts get_places recvtypes"
+_REDUCED = "sendbuf recvbuf count type op"
 _ROOT = "if (const int peer = root; peer >= 0) { call.event().peer = on.rank_of_run(peer); }"
 
 #: Name: (parameters, what moves). Of MPI_X; MPI_IX and MPI_X_init have a request after these.
 _COLLECTIVES = {
     "Barrier": ("comm", "none()"),
     "Bcast": ("data count type root comm", "broadcast({data, count, type}, root)"),
-    "Gather": (f"{_BOTH} root comm", f"gather({_GIVE}, {_GET}, root)"),
-    "Gatherv": (
-        "sendbuf sendcount sendtype recvbuf recvcounts places recvtype root comm",
-        f"gather({_GIVE}, {_GET_EACH}, root)",
-    ),
-    "Scatter": (f"{_BOTH} root comm", f"scatter({_GIVE}, {_GET}, root)"),
-    "Scatterv": (
-        "sendbuf sendcounts places sendtype recvbuf recvcount recvtype root comm",
-        f"scatter({_GIVE_EACH}, {_GET}, root)",
-    ),
-    "Allgather": (f"{_BOTH} comm", f"all_gather({_GIVE}, {_GET})"),
-    "Allgatherv": (
-        "sendbuf sendcount sendtype recvbuf recvcounts places recvtype comm",
-        f"all_gather({_GIVE}, {_GET_EACH})",
-    ),
-    "Alltoall": (f"{_BOTH} comm", f"all_to_all({_GIVE}, {_GET})"),
-    "Alltoallv": (
-        "sendbuf sendcounts places sendtype recvbuf recvcounts get_places recvtype comm",
-        f"all_to_all_of_each({_GIVE_EACH}, {_GET_EACH})",
-    ),
-    "Alltoallw": (
-        "sendbuf sendcounts places sendtypes recvbuf recvcounts get_places recvtypes comm",
-        f"all_to_all_of_each({_GIVE_TYPED}, {_GET_TYPED})",
-    ),
-    "Reduce": ("sendbuf recvbuf count type op root comm", "reduce({sendbuf, count, type}, root)"),
-    "Allreduce": ("sendbuf recvbuf count type op comm", "reduce_for_all({sendbuf, count, type})"),
-    "Scan": ("sendbuf recvbuf count type op comm", "reduce_for_all({sendbuf, count, type})"),
-    "Exscan": ("sendbuf recvbuf count type op comm", "reduce_for_all({sendbuf, count, type})"),
+    "Gather": (f"{_SEND} {_RECV} root comm", f"gather({_GIVE}, {_GET}, root)"),
+    "Gatherv": (f"{_SEND} {_RECV_EACH} root comm", f"gather({_GIVE}, {_GET_EACH}, root)"),
+    "Scatter": (f"{_SEND} {_RECV} root comm", f"scatter({_GIVE}, {_GET}, root)"),
+    "Scatterv": (f"{_SEND_EACH} {_RECV} root comm", f"scatter({_GIVE_EACH}, {_GET}, root)"),
+    "Allgather": (f"{_SEND} {_RECV} comm", f"all_gather({_GIVE}, {_GET})"),
+    "Allgatherv": (f"{_SEND} {_RECV_EACH} comm", f"all_gather({_GIVE}, {_GET_EACH})"),
+    "Alltoall": (f"{_SEND} {_RECV} comm", f"all_to_all({_GIVE}, {_GET})"),
+    "Alltoallv": (f"{_SEND_EACH} {_RECV_EACH} comm", f"all_to_all({_GIVE_EACH}, {_GET_EACH})"),
+    "Alltoallw": (f"{_TYPED} comm", f"all_to_all({_GIVE_TYPED}, {_GET_TYPED})"),
+    "Reduce": (f"{_REDUCED} root comm", "reduce({sendbuf, count, type}, root)"),
+    "Allreduce": (f"{_REDUCED} comm", "reduce_for_all({sendbuf, count, type})"),
+    "Scan": (f"{_REDUCED} comm", "reduce_for_all({sendbuf, count, type})"),
+    "Exscan": (f"{_REDUCED} comm", "reduce_for_all({sendbuf, count, type})"),
     "Reduce_scatter": (
         "sendbuf recvbuf recvcounts type op comm",
-        "reduce_scatter(Parts{sendbuf, recvcounts, type})",
+        "reduce_scatter(TypedBuffers{sendbuf, recvcounts, type})",
     ),
-    "Reduce_scatter_block": (
-        "sendbuf recvbuf count type op comm",
-        "reduce_scatter_block({sendbuf, count, type})",
-    ),
+    "Reduce_scatter_block": (f"{_REDUCED} comm", "reduce_scatter_block({sendbuf, count, type})"),
 }
 
 
 #: As above, among neighbours: what is given, what got.
 _NEIGHBOURS = {
-    "Neighbor_allgather": (f"{_BOTH} comm", _GIVE, _GET),
-    "Neighbor_allgatherv": (
-        "sendbuf sendcount sendtype recvbuf recvcounts places recvtype comm",
-        _GIVE,
-        _GET_EACH,
-    ),
-    "Neighbor_alltoall": (f"{_BOTH} comm", _GIVE, _GET),
-    "Neighbor_alltoallv": (_COLLECTIVES["Alltoallv"][0], _GIVE_EACH, _GET_EACH),
-    "Neighbor_alltoallw": (_COLLECTIVES["Alltoallw"][0], _GIVE_TYPED, _GET_TYPED),
+    "Neighbor_allgather": (f"{_SEND} {_RECV} comm", _GIVE, _GET),
+    "Neighbor_allgatherv": (f"{_SEND} {_RECV_EACH} comm", _GIVE, _GET_EACH),
+    "Neighbor_alltoall": (f"{_SEND} {_RECV} comm", _GIVE, _GET),
+    "Neighbor_alltoallv": (f"{_SEND_EACH} {_RECV_EACH} comm", _GIVE_EACH, _GET_EACH),
+    "Neighbor_alltoallw": (f"{_TYPED} comm", _GIVE_TYPED, _GET_TYPED),
 }
 
 
@@ -326,13 +239,15 @@ def one_sided() -> dict[str, Wrapper]:
         found[f"R{name.lower()}"] = Wrapper(
             "one_sided", f"{parameters} request", after=to_target + traffic + _BEGINS_OTHER
         )
-    for name in ("complete", "wait", "unlock_all", "flush_all", "flush_local_all", "sync"):
-        found[f"Win_{name}"] = Wrapper("one_sided", "win", after="on_window(call, win, -1);")
-    for name, parameters in {"fence": "assertion win", "lock_all": "assertion win"}.items():
-        found[f"Win_{name}"] = Wrapper("one_sided", parameters, after="on_window(call, win, -1);")
-    for name in ("post", "start"):
-        found[f"Win_{name}"] = Wrapper("one_sided", "group assertion win", after="on_window(call, win, -1);")
-    found["Win_test"] = Wrapper("one_sided", "win flag", after="on_window(call, win, -1);")
+    synchronisation = {
+        "win": "complete wait unlock_all flush_all flush_local_all sync",
+        "assertion win": "fence lock_all",
+        "group assertion win": "post start",
+        "win done": "test",
+    }
+    for parameters, names in synchronisation.items():
+        for name in names.split():
+            found[f"Win_{name}"] = Wrapper("one_sided", parameters, after="on_window(call, win, -1);")
     found["Win_lock"] = Wrapper("one_sided", "kind target assertion win", after=to_target)
     for name in ("unlock", "flush", "flush_local"):
         found[f"Win_{name}"] = Wrapper("one_sided", "target win", after=to_target)
@@ -364,9 +279,6 @@ def set_ups() -> dict[str, Wrapper]:
     begun = "call.on(comm); communicator_begun(call, comm, *made, *request);"
     found["Comm_idup"] = Wrapper("sets_up", "comm made request", after=begun)
     found["Comm_idup_with_info"] = Wrapper("sets_up", "comm info made request", after=begun)
-    # Of processes outside of the run nothing is known: calls only.
-    for name in ("Comm_spawn", "Comm_spawn_multiple", "Comm_accept", "Comm_connect", "Comm_join"):
-        found[name] = Wrapper("sets_up")
     for name in ("Comm_free", "Comm_disconnect"):
         found[name] = Wrapper("sets_up", "comm", before="call.on(*comm); communicator_freeing(call, *comm);")
 
@@ -376,37 +288,15 @@ def set_ups() -> dict[str, Wrapper]:
     found["Win_allocate_shared"] = Wrapper("sets_up", "size unit info comm base win", after=window)
     found["Win_create_dynamic"] = Wrapper("sets_up", "info comm win", after=window)
     found["Win_free"] = Wrapper("sets_up", "win", before="window_freeing(call, *win);")
-    for name in [
-        "Type_commit",
-        "Type_contiguous",
-        "Type_vector",
-        "Type_indexed",
-        "Type_create_struct",
-        "Type_create_hindexed",
-        "Type_create_hvector",
-        "Type_create_indexed_block",
-        "Type_create_hindexed_block",
-        "Type_create_subarray",
-        "Type_create_darray",
-        "Type_create_resized",
-        "Type_dup",
-        "Type_free",
-        "Type_hindexed",
-        "Type_hvector",
-        "Type_struct",
-        "Op_create",
-        "Op_free",
-        "Win_attach",
-        "Win_detach",
-        "Buffer_attach",
-        "Buffer_detach",
-        "Alloc_mem",
-        "Free_mem",
-    ]:
-        found[name] = Wrapper("sets_up")
-    for name in ["Pack", "Unpack", "Pack_external", "Unpack_external", "Reduce_local"]:
-        found[name] = Wrapper("other")
-    return found
+    return found | calls_only(
+        # Of processes outside of the run nothing is known.
+        sets_up="Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect Comm_join Type_commit Type_contiguous "
+        "Type_vector Type_indexed Type_create_struct Type_create_hindexed Type_create_hvector "
+        "Type_create_indexed_block Type_create_hindexed_block Type_create_subarray Type_create_darray "
+        "Type_create_resized Type_dup Type_free Type_hindexed Type_hvector Type_struct Op_create Op_free Win_attach "
+        "Win_detach Buffer_attach Buffer_detach Alloc_mem Free_mem",
+        other="Pack Unpack Pack_external Unpack_external Reduce_local",
+    )
 
 
 def files() -> dict[str, Wrapper]:
@@ -447,7 +337,7 @@ _DECLARATION = re.compile(r"\bint\s+PMPI_(\w+)\s*\(((?:[^()]|\([^()]*\))*)\)")
 
 
 def declarations(compiler: str, folders: list[str]) -> dict[str, list[tuple[str, str, str]]]:
-    """Of each function its parameters: what stands before the name, the name or nothing, what stands after it."""
+    """Of each function its parameters: what is before the name, the name or nothing, what is after it."""
     command = [compiler, "-E", "-P", "-x", "c++", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
     command += [f"-I{folder}" for folder in folders] + ["-"]
     text = subprocess.run(command, input="#include <mpi.h>\n", text=True, capture_output=True, check=True).stdout
@@ -477,8 +367,17 @@ def function_text(name: str, declared: list[tuple[str, str, str]], wrapper: Wrap
         raise SystemExit(f"make_wrappers.py: PMPI_{name} has {len(declared)} parameters, not {wrapper.parameters}")
     parameters = ", ".join(f"{kind} {own}{after}" for (kind, _, after), own in zip(declared, names, strict=True))
     arguments = ", ".join(names)
-    passed = ", ".join(wrapper.passed.get(own, own) for own in names)
-    after = f"\n  if (result == MPI_SUCCESS) {{\n    {wrapper.after}\n  }}" if wrapper.after else ""
+    before, after, passed = wrapper.before, wrapper.after, arguments
+    if "known" in wrapper.after + wrapper.always:
+        if "statuses" in names:
+            before += " MPI_Status* const known = statuses_or_own(call, count, statuses);"
+            passed = passed.replace("statuses", "known")
+        else:
+            before += " StatusOrOwn known{status};"
+            passed = passed.replace("status", "known.get()")
+    if after:
+        condition = "result == MPI_SUCCESS && *flag != 0" if "flag" in names else "result == MPI_SUCCESS"
+        after = f"\n  if ({condition}) {{\n    {after}\n  }}"
     always = f"\n  {wrapper.always}" if wrapper.always else ""
     return f"""
 [[gnu::visibility("default")]] int MPI_{name}({parameters}) {{
@@ -489,7 +388,7 @@ def function_text(name: str, declared: list[tuple[str, str, str]], wrapper: Wrap
     return real({arguments});
   }}
   Call call{{*session, function, plait::trace::CallClass::{wrapper.what}, return_slot(), {wrapper.numbers}}};
-  {wrapper.before}
+  {before}
   const int result = call.run([&] {{ return real({passed}); }});{after}{always}
   return result;
 }}

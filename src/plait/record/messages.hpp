@@ -9,7 +9,7 @@
 namespace plait::record {
 
 /// The arguments of a send or receive.
-struct Envelope {
+struct MessageArguments {
   MPI_Count count = 0;
   MPI_Datatype type;
   int peer = 0;
@@ -23,9 +23,6 @@ class StatusOrOwn {
   explicit StatusOrOwn(MPI_Status* callers) : used_{callers == MPI_STATUS_IGNORE ? &own_ : callers} {}
   StatusOrOwn(const StatusOrOwn&) = delete;
   StatusOrOwn& operator=(const StatusOrOwn&) = delete;
-  StatusOrOwn(StatusOrOwn&&) = delete;
-  StatusOrOwn& operator=(StatusOrOwn&&) = delete;
-  ~StatusOrOwn() = default;
   [[nodiscard]] MPI_Status* get() noexcept { return used_; }
 
  private:
@@ -34,15 +31,13 @@ class StatusOrOwn {
 };
 
 /// Of calls that are over when they return. `nth`: which message of the call it is.
-void sent(Call& call, const Envelope& envelope, std::uint32_t nth = 0);
-void received(Call& call, const Envelope& envelope, const MPI_Status& status, std::uint32_t nth = 0);
+void sent(Call& call, const MessageArguments& envelope, std::uint32_t nth = 0);
+void received(Call& call, const MessageArguments& envelope, const MPI_Status& status, std::uint32_t nth = 0);
 
-/// Of calls that give a request.
-void send_begun(Call& call, const Envelope& envelope, MPI_Request request);
-void receive_begun(Call& call, const Envelope& envelope, MPI_Request request);
+/// Of calls that give a request. `kind`: a send or a receive.
+void message_begun(Call& call, OperationKind kind, const MessageArguments& envelope, MPI_Request request);
 /// Of calls that make a request which `MPI_Start` begins.
-void send_prepared(Call& call, const Envelope& envelope, MPI_Request request);
-void receive_prepared(Call& call, const Envelope& envelope, MPI_Request request);
+void message_prepared(Call& call, OperationKind kind, const MessageArguments& envelope, MPI_Request request);
 
 /// Before MPI_Start, MPI_Startall: the requests begin.
 void starting(Call& call, int count, const MPI_Request* requests);
@@ -51,14 +46,14 @@ void starting(Call& call, int count, const MPI_Request* requests);
 void note_requests(Call& call, int count, const MPI_Request* requests);
 /// The caller's statuses, or enough of our own.
 [[nodiscard]] MPI_Status* statuses_or_own(Call& call, int count, MPI_Status* callers);
-/// After a call that completes all of the requests noted, if it succeeded; else those whose status says so.
+/// After a call that completes all of the requests noted, if it succeeded; else those whose status is success.
 void all_completed(Call& call, int result, const MPI_Request* requests, const MPI_Status* statuses);
 /// After a call that may have completed the noted request at `index`, a place or MPI_UNDEFINED.
 void one_completed(Call& call, int index, const MPI_Status& status);
 /// After a call that completed `count` of them, or MPI_UNDEFINED.
 void some_completed(Call& call, int count, const int* indices, const MPI_Status* statuses);
 
-/// The program gives a request away: nobody will tell it when the operation is complete.
+/// The program gives a request away: no call will report that the operation is complete.
 void freeing(Call& call, MPI_Request request);
 void cancelling(Call& call, MPI_Request request);
 
@@ -66,7 +61,7 @@ void cancelling(Call& call, MPI_Request request);
 void probed(Call& call, MPI_Comm communicator, const MPI_Status& status);
 /// After one that took it out of the order of messages.
 void probed_and_matched(Call& call, MPI_Comm communicator, MPI_Message message, const MPI_Status& status);
-/// Before a receive of such a message; what the probe told.
+/// Before a receive of such a message; the result of the probe.
 [[nodiscard]] ProbedMessage take_probed(Call& call, MPI_Message message);
 void matched_received(Call& call, const ProbedMessage& probed, const MPI_Status& status);
 void matched_receive_begun(Call& call, const ProbedMessage& probed, MPI_Request request);

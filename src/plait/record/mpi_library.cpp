@@ -15,6 +15,11 @@ namespace {
 
 /// What only Open MPI has.
 constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
+#ifdef OPEN_MPI
+constexpr bool is_for_open_mpi = true;
+#else
+constexpr bool is_for_open_mpi = false;
+#endif
 
 /// Of the libraries in this process whose names look like an MPI's.
 std::vector<std::string> mpi_libraries() {
@@ -29,11 +34,6 @@ std::vector<std::string> mpi_libraries() {
       },
       &paths);
   return paths;
-}
-
-template <class Symbol>
-void find(Symbol& symbol, const char* name) {
-  symbol = reinterpret_cast<Symbol>(need_real(name));
 }
 
 #ifdef OPEN_MPI
@@ -76,51 +76,14 @@ void* need_real(const char* name) noexcept {
 }
 
 bool is_own_mpi() noexcept {
-  const bool is_open_mpi = find_real(open_mpi_mark) != nullptr;
-#ifdef OPEN_MPI
-  return is_open_mpi;
-#else
-  return !is_open_mpi;
-#endif
+  return (find_real(open_mpi_mark) != nullptr) == is_for_open_mpi;
 }
 
 const char* own_mpi() noexcept {
-#ifdef OPEN_MPI
-  return "Open MPI";
-#else
-  return "MPICH";
-#endif
+  return is_for_open_mpi ? "Open MPI" : "MPICH";
 }
 
 Mpi::Mpi() {
-  find(bcast, "PMPI_Bcast");
-  find(comm_dup, "PMPI_Comm_dup");
-  find(comm_free, "PMPI_Comm_free");
-  find(comm_get_parent, "PMPI_Comm_get_parent");
-  find(comm_group, "PMPI_Comm_group");
-  find(comm_rank, "PMPI_Comm_rank");
-  find(comm_remote_group, "PMPI_Comm_remote_group");
-  find(comm_size, "PMPI_Comm_size");
-  find(comm_test_inter, "PMPI_Comm_test_inter");
-  find(allreduce, "PMPI_Allreduce");
-  find(gather, "PMPI_Gather");
-  find(get_elements_x, "PMPI_Get_elements_x");
-  find(get_library_version, "PMPI_Get_library_version");
-  find(get_processor_name, "PMPI_Get_processor_name");
-  find(group_free, "PMPI_Group_free");
-  find(group_size, "PMPI_Group_size");
-  find(group_translate_ranks, "PMPI_Group_translate_ranks");
-  find(recv, "PMPI_Recv");
-  find(send, "PMPI_Send");
-  find(test_cancelled, "PMPI_Test_cancelled");
-  find(type_size_x, "PMPI_Type_size_x");
-  find(cart_shift, "PMPI_Cart_shift");
-  find(cartdim_get, "PMPI_Cartdim_get");
-  find(dist_graph_neighbors, "PMPI_Dist_graph_neighbors");
-  find(dist_graph_neighbors_count, "PMPI_Dist_graph_neighbors_count");
-  find(graph_neighbors, "PMPI_Graph_neighbors");
-  find(graph_neighbors_count, "PMPI_Graph_neighbors_count");
-  find(topo_test, "PMPI_Topo_test");
 #ifdef OPEN_MPI
   find_object(world, "ompi_mpi_comm_world");
   find_object(self, "ompi_mpi_comm_self");

@@ -4,14 +4,13 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 
 #include <mpi.h>
 
 #include "plait/trace/event.hpp"
 
-/// The preload library of `plait record`: it stands before the MPI library, notes each call, and passes it on.
+/// The preload library of `plait record`: it is before the MPI library, notes each call, and passes it on.
 namespace plait::record {
 
 /// Where the MPI library that the program uses has the function `name`; nothing when it has none.
@@ -31,7 +30,7 @@ class Function {
 
   template <class Signature>
   [[nodiscard]] Signature* real() noexcept {
-    void* found = real_.load(std::memory_order_relaxed);  // the same value whoever finds it
+    void* found = real_.load(std::memory_order_relaxed);  // any finder gets the same value
     if (found == nullptr) [[unlikely]] {
       found = need_real(real_name_);
       real_.store(found, std::memory_order_relaxed);
@@ -39,7 +38,7 @@ class Function {
     return reinterpret_cast<Signature*>(found);
   }
   [[nodiscard]] const char* name() const noexcept { return real_name_ + 1; }
-  /// The number of its name in the trace, once told; one process makes one trace.
+  /// The number of its name in the trace, once known; one process makes one trace.
   std::atomic<std::uint32_t> id = trace::nothing;
 
  private:
@@ -47,41 +46,55 @@ class Function {
   std::atomic<void*> real_ = nullptr;
 };
 
+/// A function of the MPI library that the recorder itself calls; searched when this is made.
+template <class Signature>
+class Real {
+ public:
+  explicit Real(const char* name) : function_{reinterpret_cast<Signature*>(need_real(name))} {}
+  template <class... Arguments>
+  int operator()(Arguments... arguments) const {
+    return function_(arguments...);
+  }
+
+ private:
+  Signature* function_;
+};
+
 /// What the recorder itself calls and compares with.
 ///
 /// It is not linked with any MPI, as it is loaded into processes that have none (launchers, shells), so that even
-/// constants that are addresses in the library, as those of Open MPI, have to be looked for.
+/// constants that are addresses in the library, as those of Open MPI, have to be searched.
 struct Mpi {
-  Mpi();  ///< Looks for all of them. Once MPI is initialised.
+  Mpi();  ///< Searches all of them. Once MPI is initialised.
 
-  decltype(&::PMPI_Bcast) bcast;
-  decltype(&::PMPI_Comm_dup) comm_dup;
-  decltype(&::PMPI_Comm_free) comm_free;
-  decltype(&::PMPI_Comm_get_parent) comm_get_parent;
-  decltype(&::PMPI_Comm_group) comm_group;
-  decltype(&::PMPI_Comm_rank) comm_rank;
-  decltype(&::PMPI_Comm_remote_group) comm_remote_group;
-  decltype(&::PMPI_Comm_size) comm_size;
-  decltype(&::PMPI_Comm_test_inter) comm_test_inter;
-  decltype(&::PMPI_Allreduce) allreduce;
-  decltype(&::PMPI_Gather) gather;
-  decltype(&::PMPI_Get_elements_x) get_elements_x;
-  decltype(&::PMPI_Get_library_version) get_library_version;
-  decltype(&::PMPI_Get_processor_name) get_processor_name;
-  decltype(&::PMPI_Group_free) group_free;
-  decltype(&::PMPI_Group_size) group_size;
-  decltype(&::PMPI_Group_translate_ranks) group_translate_ranks;
-  decltype(&::PMPI_Recv) recv;
-  decltype(&::PMPI_Send) send;
-  decltype(&::PMPI_Test_cancelled) test_cancelled;
-  decltype(&::PMPI_Type_size_x) type_size_x;
-  decltype(&::PMPI_Cart_shift) cart_shift;
-  decltype(&::PMPI_Cartdim_get) cartdim_get;
-  decltype(&::PMPI_Dist_graph_neighbors) dist_graph_neighbors;
-  decltype(&::PMPI_Dist_graph_neighbors_count) dist_graph_neighbors_count;
-  decltype(&::PMPI_Graph_neighbors) graph_neighbors;
-  decltype(&::PMPI_Graph_neighbors_count) graph_neighbors_count;
-  decltype(&::PMPI_Topo_test) topo_test;
+  Real<decltype(::PMPI_Bcast)> bcast{"PMPI_Bcast"};
+  Real<decltype(::PMPI_Comm_dup)> comm_dup{"PMPI_Comm_dup"};
+  Real<decltype(::PMPI_Comm_free)> comm_free{"PMPI_Comm_free"};
+  Real<decltype(::PMPI_Comm_get_parent)> comm_get_parent{"PMPI_Comm_get_parent"};
+  Real<decltype(::PMPI_Comm_group)> comm_group{"PMPI_Comm_group"};
+  Real<decltype(::PMPI_Comm_rank)> comm_rank{"PMPI_Comm_rank"};
+  Real<decltype(::PMPI_Comm_remote_group)> comm_remote_group{"PMPI_Comm_remote_group"};
+  Real<decltype(::PMPI_Comm_size)> comm_size{"PMPI_Comm_size"};
+  Real<decltype(::PMPI_Comm_test_inter)> comm_test_inter{"PMPI_Comm_test_inter"};
+  Real<decltype(::PMPI_Allreduce)> allreduce{"PMPI_Allreduce"};
+  Real<decltype(::PMPI_Gather)> gather{"PMPI_Gather"};
+  Real<decltype(::PMPI_Get_elements_x)> get_elements_x{"PMPI_Get_elements_x"};
+  Real<decltype(::PMPI_Get_library_version)> get_library_version{"PMPI_Get_library_version"};
+  Real<decltype(::PMPI_Get_processor_name)> get_processor_name{"PMPI_Get_processor_name"};
+  Real<decltype(::PMPI_Group_free)> group_free{"PMPI_Group_free"};
+  Real<decltype(::PMPI_Group_size)> group_size{"PMPI_Group_size"};
+  Real<decltype(::PMPI_Group_translate_ranks)> group_translate_ranks{"PMPI_Group_translate_ranks"};
+  Real<decltype(::PMPI_Recv)> recv{"PMPI_Recv"};
+  Real<decltype(::PMPI_Send)> send{"PMPI_Send"};
+  Real<decltype(::PMPI_Test_cancelled)> test_cancelled{"PMPI_Test_cancelled"};
+  Real<decltype(::PMPI_Type_size_x)> type_size_x{"PMPI_Type_size_x"};
+  Real<decltype(::PMPI_Cart_shift)> cart_shift{"PMPI_Cart_shift"};
+  Real<decltype(::PMPI_Cartdim_get)> cartdim_get{"PMPI_Cartdim_get"};
+  Real<decltype(::PMPI_Dist_graph_neighbors)> dist_graph_neighbors{"PMPI_Dist_graph_neighbors"};
+  Real<decltype(::PMPI_Dist_graph_neighbors_count)> dist_graph_neighbors_count{"PMPI_Dist_graph_neighbors_count"};
+  Real<decltype(::PMPI_Graph_neighbors)> graph_neighbors{"PMPI_Graph_neighbors"};
+  Real<decltype(::PMPI_Graph_neighbors_count)> graph_neighbors_count{"PMPI_Graph_neighbors_count"};
+  Real<decltype(::PMPI_Topo_test)> topo_test{"PMPI_Topo_test"};
 
   MPI_Comm world;
   MPI_Comm self;

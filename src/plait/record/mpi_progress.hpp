@@ -12,17 +12,10 @@ namespace plait::record {
 /// Whether the environment asks for progress (PLAIT_RECORD_PROGRESS is set and not 0).
 [[nodiscard]] bool is_progress_wanted();
 
-/// The level of threads to ask MPI for, when the program asks for `wanted`.
-[[nodiscard]] int thread_level_to_ask(int wanted);
-
-/// What the program is told when MPI gives `provided` and it asked for `wanted`: never more than it asked for where MPI
-/// gives more on our behalf only.
-[[nodiscard]] int thread_level_to_tell(int wanted, int provided);
-
 /// Why there can be no progress in the background with this MPI, initialised as it is; empty when there can.
 [[nodiscard]] std::string why_no_progress();
 
-/// A thread that looks through this process's MPI; nothing where that cannot be (`why_no_progress`). MPI is
+/// A thread that polls this process's MPI; nothing where that cannot be (`why_no_progress`). MPI is
 /// initialised, and is finalised only after the thread has been stopped. Not collective.
 [[nodiscard]] std::unique_ptr<Progress> start_progress(Pending& pending);
 

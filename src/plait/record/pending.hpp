@@ -19,7 +19,7 @@ class Pending {
       wake();
     }
   }
-  /// The program has been told the end of one.
+  /// The program has been notified of the end of one.
   void end() noexcept { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
 
   /// A thread of the program enters MPI, and leaves it: while it is inside, it makes progress itself.

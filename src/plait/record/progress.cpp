@@ -16,33 +16,15 @@ namespace {
 
 using SystemClock = std::chrono::steady_clock;
 
-/// A look that took longer than this has moved data: an MPI says nothing of that.
-constexpr nanoseconds busy_look_min{3000};
+/// A poll that took longer than this has moved data: MPI does not report that.
+constexpr nanoseconds busy_poll_min{3000};
 constexpr std::time_t stop_seconds_max = 1;
-
-/// The program's signals are for the program's threads.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  SignalsBlocked(SignalsBlocked&&) = delete;
-  SignalsBlocked& operator=(SignalsBlocked&&) = delete;
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_{};
-};
 
 }  // namespace
 
 struct Progress::Shared {
   Pending& pending;
-  std::function<bool()> look;
+  std::function<bool()> poll;
   ProgressOptions options;
 
   void run() const;
@@ -50,15 +32,15 @@ struct Progress::Shared {
  private:
   enum class Found : std::uint8_t { nothing, something, refusal };
 
-  /// Looks as long as that moves something, up to a limit.
-  [[nodiscard]] Found look_until_still() const {
+  /// Polls as long as that moves something, up to a limit.
+  [[nodiscard]] Found poll_until_still() const {
     const auto start = SystemClock::now();
     for (auto before = start;;) {
-      if (!look()) {
+      if (!poll()) {
         return Found::refusal;
       }
       const auto after = SystemClock::now();
-      if (after - before < busy_look_min) {
+      if (after - before < busy_poll_min) {
         return before == start ? Found::nothing : Found::something;
       }
       if (after - start >= options.burst_max || pending.is_over() || pending.is_any_inside()) {
@@ -83,13 +65,13 @@ void Progress::Shared::run() const {
       continue;
     }
     std::this_thread::sleep_for(period);
-    const bool has_program_looked = pending.is_any_inside() || pending.entry_count() != entries;
+    const bool has_program_polled = pending.is_any_inside() || pending.entry_count() != entries;
     entries = pending.entry_count();
-    if (has_program_looked || !pending.is_any_in_flight() || pending.is_over()) {
+    if (has_program_polled || !pending.is_any_in_flight() || pending.is_over()) {
       period = options.period_max;
       continue;
     }
-    const Found found = look_until_still();
+    const Found found = poll_until_still();
     if (found == Found::refusal) {
       return;
     }
@@ -97,16 +79,22 @@ void Progress::Shared::run() const {
   }
 }
 
-Progress::Progress(Pending& pending, std::function<bool()> look, const ProgressOptions& options)
-    : shared_{std::make_shared<Shared>(Shared{pending, std::move(look), options})}, process_{getpid()} {
-  const SignalsBlocked for_the_new_thread;
+Progress::Progress(Pending& pending, std::function<bool()> poll, const ProgressOptions& options)
+    : shared_{std::make_shared<Shared>(Shared{pending, std::move(poll), options})}, process_{getpid()} {
   auto own = std::make_unique<std::shared_ptr<Shared>>(shared_);
   const auto main = [](void* argument) -> void* {
     const std::unique_ptr<std::shared_ptr<Shared>> theirs{static_cast<std::shared_ptr<Shared>*>(argument)};
     (*theirs)->run();
     return nullptr;
   };
-  if (const int error = pthread_create(&thread_, nullptr, main, own.get()); error != 0) {
+  sigset_t all;
+  sigfillset(&all);  // the program's signals are for the program's threads
+  pthread_attr_t attributes;
+  pthread_attr_init(&attributes);
+  pthread_attr_setsigmask_np(&attributes, &all);
+  const int error = pthread_create(&thread_, &attributes, main, own.get());
+  pthread_attr_destroy(&attributes);
+  if (error != 0) {
     throw std::system_error{error, std::generic_category(), "a thread for progress in the background"};
   }
   own.release();  // NOLINT(bugprone-unused-return-value): the thread has it

@@ -6,146 +6,78 @@
 namespace plait::record {
 namespace {
 
-constexpr std::size_t slots_at_start = 64;
 constexpr std::size_t nodes_in_block = 128;
-
-/// Fibonacci hashing: the upper bits tell well apart what differs in the lower ones only, as addresses do.
-std::uint64_t hash_of(std::uint64_t handle) noexcept {
-  return handle * 0x9e37'79b9'7f4a'7c15;
-}
 
 }  // namespace
 
-Requests::Requests() {
-  for (Shard& shard : shards_) {
-    shard.slots.resize(slots_at_start);
-  }
-}
-
+/// By Fibonacci hashing: the upper bits distinguish well what differs in the lower ones only, as addresses do.
 Requests::Shard& Requests::shard_of(std::uint64_t handle) noexcept {
-  return shards_[hash_of(handle) >> (64 - shard_bits)];
+  return shards_[handle * 0x9e37'79b9'7f4a'7c15 >> (64 - shard_bits)];
 }
 
-void Requests::add(std::uint64_t handle, const Operation& operation) {
+void Requests::add(std::uint64_t handle, const PostedOperation& operation) {
   Shard& shard = shard_of(handle);
   const std::lock_guard lock{shard.lock};
   Node* node = shard.take_spare();
   node->operation = operation;
   node->next = nullptr;
-  Slot& slot = shard.find_or_make(handle);
-  if (slot.first == nullptr) {
-    slot.first = node;
-  } else {
-    slot.last->next = node;
+  const auto [chain, is_new] = shard.chains.try_emplace(handle, Chain{node, node});
+  if (!is_new) {
+    chain->second.last->next = node;
+    chain->second.last = node;
   }
-  slot.last = node;
 }
 
-std::optional<Operation> Requests::complete(std::uint64_t handle, const void* lane) {
-  return take(handle, lane, true);
+std::optional<PostedOperation> Requests::complete(std::uint64_t handle, const void* thread) {
+  return take(handle, thread, true);
 }
 
-std::optional<Operation> Requests::remove(std::uint64_t handle, const void* lane) {
-  return take(handle, lane, false);
+std::optional<PostedOperation> Requests::remove(std::uint64_t handle, const void* thread) {
+  return take(handle, thread, false);
 }
 
-std::optional<Operation> Requests::take(std::uint64_t handle, const void* lane, bool keeps_persistent) {
+std::optional<PostedOperation> Requests::take(std::uint64_t handle, const void* thread, bool keeps_persistent) {
   Shard& shard = shard_of(handle);
   const std::lock_guard lock{shard.lock};
-  Slot* slot = shard.find(handle);
-  if (slot == nullptr) {
+  const auto known = shard.chains.find(handle);
+  if (known == shard.chains.end()) {
     return std::nullopt;
   }
+  Chain& chain = known->second;
   Node* before = nullptr;
-  Node* node = slot->first;
-  while (node != nullptr && node->operation.lane != lane) {
+  Node* node = chain.first;
+  while (node != nullptr && node->operation.thread != thread) {
     before = std::exchange(node, node->next);
   }
   if (node == nullptr) {
     before = nullptr;
-    node = slot->first;
+    node = chain.first;
   }
   if (keeps_persistent && node->operation.is_persistent) {
-    std::optional<Operation> copy{node->operation};
+    std::optional<PostedOperation> copy{node->operation};
     node->operation.is_active = false;
     node->operation.is_to_be_cancelled = false;
     return copy;
   }
-  std::optional<Operation> taken{std::move(node->operation)};
-  (before == nullptr ? slot->first : before->next) = node->next;
-  if (slot->last == node) {
-    slot->last = before;
+  std::optional<PostedOperation> taken{std::move(node->operation)};
+  (before == nullptr ? chain.first : before->next) = node->next;
+  if (chain.last == node) {
+    chain.last = before;
   }
   node->next = std::exchange(shard.spare, node);
-  if (slot->first == nullptr) {
-    shard.erase(*slot);
+  if (chain.first == nullptr) {
+    shard.chains.erase(known);
   }
   return taken;
 }
 
-void Requests::for_each(const std::function<void(const Operation&)>& look) {
+void Requests::for_each(const std::function<void(const PostedOperation&)>& visit) {
   for (Shard& shard : shards_) {
     const std::lock_guard lock{shard.lock};
-    for (const Slot& slot : shard.slots) {
-      for (const Node* node = slot.first; node != nullptr; node = node->next) {
-        look(node->operation);
+    for (const auto& [handle, chain] : shard.chains) {
+      for (const Node* node = chain.first; node != nullptr; node = node->next) {
+        visit(node->operation);
       }
-    }
-  }
-}
-
-Requests::Slot* Requests::Shard::find(std::uint64_t handle) noexcept {
-  const std::size_t mask = slots.size() - 1;
-  for (std::size_t i = (hash_of(handle) >> 20U) & mask; slots[i].first != nullptr; i = (i + 1) & mask) {
-    if (slots[i].handle == handle) {
-      return &slots[i];
-    }
-  }
-  return nullptr;
-}
-
-Requests::Slot& Requests::Shard::find_or_make(std::uint64_t handle) {
-  if (Slot* known = find(handle)) {
-    return *known;
-  }
-  if (2 * (used + 1) > slots.size()) {
-    grow();
-  }
-  const std::size_t mask = slots.size() - 1;
-  std::size_t i = (hash_of(handle) >> 20U) & mask;
-  while (slots[i].first != nullptr) {
-    i = (i + 1) & mask;
-  }
-  slots[i] = {.handle = handle};
-  ++used;
-  return slots[i];
-}
-
-/// Moves later ones up, so that a search may end at the first free slot.
-void Requests::Shard::erase(Slot& slot) noexcept {
-  const std::size_t mask = slots.size() - 1;
-  auto hole = static_cast<std::size_t>(&slot - slots.data());
-  for (std::size_t i = (hole + 1) & mask; slots[i].first != nullptr; i = (i + 1) & mask) {
-    const std::size_t wanted = (hash_of(slots[i].handle) >> 20U) & mask;
-    if (((i - wanted) & mask) >= ((i - hole) & mask)) {
-      slots[hole] = slots[i];
-      hole = i;
-    }
-  }
-  slots[hole] = {};
-  --used;
-}
-
-void Requests::Shard::grow() {
-  std::vector<Slot> before = std::exchange(slots, std::vector<Slot>(slots.size() * 2));
-  const std::size_t mask = slots.size() - 1;
-  for (const Slot& slot : before) {
-    if (slot.first != nullptr) {
-      std::size_t i = (hash_of(slot.handle) >> 20U) & mask;
-      while (slots[i].first != nullptr) {
-        i = (i + 1) & mask;
-      }
-      slots[i] = slot;
     }
   }
 }

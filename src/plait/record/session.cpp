@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/record/session.hpp"
 
-#include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <pthread.h>
-#include <string_view>
 #include <sys/stat.h>
 #include <utility>
 
@@ -18,7 +13,6 @@
 #include "plait/record/call.hpp"
 #include "plait/record/mpi_progress.hpp"
 #include "plait/trace/clock_alignment.hpp"
-#include "plait/trace/meta.hpp"
 
 namespace plait::record {
 
@@ -27,63 +21,10 @@ constinit thread_local ThreadState thread_state;
 
 namespace {
 
-/// Of the thread whose end gives its lane back.
-pthread_key_t lane_key;
-constexpr const char* main_thread = "main";
+/// Of the thread whose end gives its thread back.
+pthread_key_t thread_key;
 constexpr int exchange_count = 16;
 constexpr int folders_max = 1000;
-
-}  // namespace
-
-void Owners::set(std::uint64_t handle, std::shared_ptr<Communicator> communicator) {
-  const std::lock_guard lock{mutex_};
-  table_.insert_or_assign(handle, std::move(communicator));
-}
-
-void Owners::erase(std::uint64_t handle) noexcept {
-  const std::lock_guard lock{mutex_};
-  table_.erase(handle);
-}
-
-std::shared_ptr<Communicator> Owners::find(std::uint64_t handle) const {
-  const std::lock_guard lock{mutex_};
-  const auto known = table_.find(handle);
-  return known != table_.end() ? known->second : nullptr;
-}
-
-/// A thread has ended: the next new one goes on with its lane, so that there are not more lanes than threads at a time.
-void leave_lane(void* lane) noexcept {
-  if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
-    const std::lock_guard lock{session->lanes_mutex_};
-    static_cast<Lane*>(lane)->write_polls();
-    session->spare_lanes_.push_back(static_cast<Lane*>(lane));
-  }
-}
-
-Lane& Session::lane() {
-  if (thread_state.lane == nullptr) [[unlikely]] {
-    const std::lock_guard lock{lanes_mutex_};
-    if (spare_lanes_.empty()) {
-      const auto index = static_cast<std::uint16_t>(lanes_.size());
-      const std::string name = index == 0 ? main_thread : fmt::format("thread {}", index);
-      lanes_.push_back(std::make_unique<Lane>(recorder.thread(WorkerId{index}, name)));
-      spare_lanes_.push_back(lanes_.back().get());
-    }
-    thread_state.lane = spare_lanes_.back();
-    spare_lanes_.pop_back();
-    ::pthread_setspecific(lane_key, thread_state.lane);
-  }
-  return *thread_state.lane;
-}
-
-Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count)
-    : mpi{found},
-      recorder{clock, {.folder = folder, .rank = Rank{rank}, .rank_count = rank_count}},
-      communicators{mpi, recorder.thread(WorkerId{0}, main_thread)},
-      sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank)},
-      folder_{std::move(folder)} {}
-
-namespace {
 
 /// The first of FOLDER, FOLDER-2, FOLDER-3, ... that holds no trace: a command may start several programs.
 std::string unused_folder(const std::string& wanted) {
@@ -106,39 +47,28 @@ std::string shared_text(const Mpi& mpi, MPI_Comm handle, std::string text) {
   return text;
 }
 
-std::vector<std::string> own_command() {
-  std::ifstream file{"/proc/self/cmdline", std::ios::binary};
-  std::vector<std::string> arguments;
-  for (std::string argument; std::getline(file, argument, '\0');) {
-    arguments.push_back(argument);
-  }
-  return arguments;
-}
-
-std::vector<std::string> hosts_of(const Mpi& mpi, MPI_Comm handle, std::uint32_t rank_count) {
-  using Name = std::array<char, MPI_MAX_PROCESSOR_NAME>;
-  Name own{};
-  int length = 0;
-  mpi.get_processor_name(own.data(), &length);
-  std::vector<Name> all(rank_count);
-  const auto size = static_cast<int>(own.size());
-  mpi.gather(own.data(), size, mpi.byte, all.data(), size, mpi.byte, 0, handle);
-  std::vector<std::string> hosts;
-  for (const Name& name : all) {
-    hosts.emplace_back(name.data());
-  }
-  return hosts;
-}
-
-std::string version_of(const Mpi& mpi) {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  mpi.get_library_version(text.data(), &length);
-  const std::string_view whole{text.data()};
-  return std::string{whole.substr(0, whole.find_first_of("\n,"))};
-}
-
 }  // namespace
+
+void leave_thread(void* thread) noexcept {
+  if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
+    session->threads_.give_back(*static_cast<RecordedThread*>(thread));
+  }
+}
+
+RecordedThread& Session::thread() {
+  if (thread_state.thread == nullptr) [[unlikely]] {
+    thread_state.thread = &threads_.take(recorder);
+    ::pthread_setspecific(thread_key, thread_state.thread);
+  }
+  return *thread_state.thread;
+}
+
+Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count)
+    : mpi{found},
+      recorder{clock, {.folder = folder, .rank = Rank{rank}, .rank_count = rank_count}},
+      communicators{mpi, recorder.thread(WorkerId{0}, "main")},
+      sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank)},
+      folder_{std::move(folder)} {}
 
 void Session::start() {
   const char* wanted = std::getenv("PLAIT_RECORD_FOLDER");
@@ -175,54 +105,32 @@ void Session::start() {
   mpi.allreduce(&failed, &any_failed, 1, mpi.uint32, mpi.max, own_world);
   if (any_failed == 0) {
     session->own_world_ = own_world;
-    session->begin_meta();
+    session->meta_ = describe_run(mpi, own_world, session->communicators);
+    write_run(folder, session->meta_, session->communicators);
     session->compare_clocks();
     // In a child that the program forks there are no ranks: it must not write into the parent's file.
     ::pthread_atfork(nullptr, nullptr, [] { active.store(nullptr, std::memory_order_relaxed); });
-    ::pthread_setspecific(lane_key, thread_state.lane);
+    ::pthread_setspecific(thread_key, thread_state.thread);
     active.store(session, std::memory_order_release);  // with acquire in recording()
   }
   thread_state.is_inside = false;
 }
 
-void Session::begin_meta() {
-  const std::vector<std::string> hosts = hosts_of(mpi, own_world_, communicators.run_size());
-  if (communicators.run_rank() != 0) {
-    return;
-  }
-  meta_.command = own_command();
-  meta_.program = meta_.command.empty() ? "" : std::filesystem::path{meta_.command.front()}.filename().string();
-  meta_.ranks = communicators.run_size();
-  meta_.workers = 1;
-  meta_.hosts = hosts;
-  meta_.started = std::chrono::system_clock::now();
-  meta_.mpi = version_of(mpi);
-  meta_.recorder = "mpi";
-  write_meta();
-}
-
-void Session::write_meta() noexcept {
-  try {
-    trace::write_meta(folder_, meta_);
-  } catch (const std::exception& trouble) {
-    std::fprintf(stderr, "plait: %s; the ranks' files are recorded all the same\n", trouble.what());
-  }
-}
-
-/// Cristian's method, one rank after the other with rank 0: of several exchanges the shortest tells best.
+/// Cristian's method, one rank after the other with rank 0: of several exchanges the shortest is the best.
 void Session::compare_clocks() {
-  trace::ThreadRecorder& trace = lane().recorder;
+  trace::ThreadRecorder& trace = thread().recorder;
   const auto exchange = [&](int peer, bool asks) {
     nanoseconds::rep theirs = 0;
+    constexpr int bytes = sizeof theirs;
     const nanoseconds before = now();
     if (asks) {
       mpi.send(nullptr, 0, mpi.byte, peer, 0, own_world_);
-      mpi.recv(&theirs, sizeof theirs, mpi.byte, peer, 0, own_world_, MPI_STATUS_IGNORE);
+      mpi.recv(&theirs, bytes, mpi.byte, peer, 0, own_world_, MPI_STATUS_IGNORE);
       return trace::clock_exchange(before, nanoseconds{theirs}, now());
     }
     mpi.recv(nullptr, 0, mpi.byte, peer, 0, own_world_, MPI_STATUS_IGNORE);
     theirs = now().count();
-    mpi.send(&theirs, sizeof theirs, mpi.byte, peer, 0, own_world_);
+    mpi.send(&theirs, bytes, mpi.byte, peer, 0, own_world_);
     return trace::ClockEvent{};
   };
   if (communicators.run_rank() == 0) {
@@ -236,20 +144,18 @@ void Session::compare_clocks() {
   }
   trace::ClockEvent best{.round_trip = nanoseconds::max()};
   for (int i = 0; i < exchange_count; ++i) {
-    if (const trace::ClockEvent told = exchange(0, true); told.round_trip < best.round_trip) {
-      best = told;
+    if (const trace::ClockEvent measured = exchange(0, true); measured.round_trip < best.round_trip) {
+      best = measured;
     }
   }
   trace.clock(best);
 }
 
 void Session::note_unfinished() noexcept {
-  lane().write_polls();
-  requests.for_each([&](const Operation& operation) {
-    if (operation.is_active && operation.kind == OperationKind::send) {
-      record_message(lane(), trace::MessageDirection::sent, operation, nanoseconds{});
-    } else if (operation.is_active && operation.kind == OperationKind::receive) {
-      record_message(lane(), trace::MessageDirection::received, operation, nanoseconds{});
+  thread().write_polls();
+  requests.for_each([&](const PostedOperation& operation) {
+    if (operation.is_active) {
+      record_message(thread(), operation, nanoseconds{});
     }
   });
 }
@@ -281,10 +187,8 @@ void Session::finish() {
   progress_.reset();
   note_unfinished();
   compare_clocks();
-  if (communicators.run_rank() == 0) {
-    meta_.ended = std::chrono::system_clock::now();
-    write_meta();
-  }
+  meta_.ended = std::chrono::system_clock::now();
+  write_run(folder_, meta_, communicators);
   mpi.comm_free(&own_world_);
 }
 
@@ -299,7 +203,7 @@ namespace {
 
 /// Makes what every thread needs before the first of them can call MPI.
 [[gnu::constructor]] void prepare_threads() {
-  ::pthread_key_create(&lane_key, leave_lane);
+  ::pthread_key_create(&thread_key, leave_thread);
 }
 
 /// A program that ends without MPI_Finalize. Its threads may still be running: what is there stays.

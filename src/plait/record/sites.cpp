@@ -40,7 +40,7 @@ std::string path_of(const link_map& module) {
   return length > 0 ? std::string{target.data(), static_cast<std::size_t>(length)} : std::string{"program"};
 }
 
-/// What an unwinder is asked for: the frame after the one whose return address stands in `slot`.
+/// What an unwinder finds: the frame after the one whose return address is in `slot`.
 struct NextFrame {
   const void* const* slot;
   bool is_found = false;
@@ -48,7 +48,7 @@ struct NextFrame {
 };
 
 #ifdef __x86_64__
-/// Here a return address stands right below where its caller's stack was when it called.
+/// Here a return address is right below where its caller's stack was when it called.
 _Unwind_Reason_Code look_for_next(_Unwind_Context* context, void* wanted) {
   auto& next = *static_cast<NextFrame*>(wanted);
   const auto* slot = std::bit_cast<const void* const*>(_Unwind_GetCFA(context)) - 1;
@@ -94,7 +94,7 @@ CodeAddress Sites::look_up(const void* const* slot) {
 
 CodeAddress Sites::learn(const void* const* slot) {
   CodeAddress code{.address = *slot};
-  // The call itself stands before the address that it returns to.
+  // The call itself is before the address that it returns to.
   const void* call = static_cast<const char*>(code.address) - 1;
   Dl_info symbol{};
   link_map* module = nullptr;

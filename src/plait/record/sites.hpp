@@ -18,7 +18,7 @@ namespace plait::record {
 struct CodeAddress {
   const void* address = nullptr;
   trace::NameId site;  ///< Names nothing when it is not known, and for what only passes calls on.
-  /// Of what only passes calls on, such as the Fortran side of an MPI library: from where this return address stands
+  /// Of what only passes calls on, such as the Fortran side of an MPI library: from where this return address is
   /// on the stack to where that of its own caller does. Else 0.
   std::ptrdiff_t to_next = 0;
 };
@@ -32,12 +32,10 @@ class Sites {
   Sites(trace::Recorder& recorder, std::filesystem::path file);
   Sites(const Sites&) = delete;
   Sites& operator=(const Sites&) = delete;
-  Sites(Sites&&) = delete;
-  Sites& operator=(Sites&&) = delete;
   ~Sites();
 
-  /// Of the address that stands in `*slot`, a place on this thread's stack. Takes a lock, the first time tens of
-  /// microseconds; callers keep what they are told.
+  /// Of the address that is in `*slot`, a place on this thread's stack. Takes a lock, the first time tens of
+  /// microseconds; callers keep the result.
   [[nodiscard]] CodeAddress look_up(const void* const* slot);
 
  private:
@@ -54,7 +52,7 @@ class Sites {
 /// What a thread remembers of `Sites`: a few nanoseconds where it calls from the same places again.
 class SiteCache {
  public:
-  /// `slot`: where the return address of the MPI function stands.
+  /// `slot`: where the return address of the MPI function is.
   [[nodiscard]] trace::NameId find(Sites& sites, const void* const* slot) {
     for (int passed_on = 0; passed_on < passed_on_max; ++passed_on) {
       CodeAddress& entry = entries_[(std::bit_cast<std::uintptr_t>(*slot) >> 1U) % entries_.size()];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends around a ring in every way that there is: the tags say which. See tests/record/point_to_point_test.cpp.
+// Sends around a ring in every way that there is, identified by the tags. See tests/record/point_to_point_test.cpp.
 #include <array>
 #include <vector>
 
@@ -59,7 +59,7 @@ int main(int count, char** arguments) {
   }
   MPI_Type_free(&holes);
 
-  // Nobody, and a receive that is taken back.
+  // No peer, and a receive that is cancelled.
   MPI_Send(out.data(), 1, MPI_DOUBLE, MPI_PROC_NULL, 7, world);
   MPI_Recv(in.data(), 1, MPI_DOUBLE, MPI_PROC_NULL, 7, world, MPI_STATUS_IGNORE);
   MPI_Irecv(in.data(), 1, MPI_DOUBLE, before, 8, world, &requests[0]);

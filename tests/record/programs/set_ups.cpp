@@ -10,7 +10,7 @@
 
 namespace {
 
-/// A message from the last member to the first: its tag tells which communicator it is.
+/// A message from the last member to the first: its tag identifies the communicator.
 void mark(MPI_Comm comm, int tag) {
   int rank = 0;
   int size = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// trouble WHICH: an MPI program that makes one kind of trouble for whoever records it. Two ranks or more.
+// trouble WHICH: an MPI program that makes one kind of trouble for its recorder. Two ranks or more.
 #include <array>
 #include <atomic>
 #include <csignal>
@@ -106,7 +106,7 @@ void fork_children() {
   say(status == 0 && other == 0 ? "the children have ended" : "a child has failed");
 }
 
-/// Messages that nobody receives, and receives that nothing comes for.
+/// Messages without a receive, and receives that nothing comes for.
 void leave_unmatched() {
   static Words lost{};
   static Words awaited{};
