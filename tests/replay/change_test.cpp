@@ -12,7 +12,7 @@
 
 #include "replay/random_schedule.hpp"
 
-namespace plait::replay {
+namespace plait::replay::change_test {
 namespace {
 
 TEST(Change, scales_sizes_of_both_sides_alike_and_leaves_none_empty) {
@@ -20,12 +20,12 @@ TEST(Change, scales_sizes_of_both_sides_alike_and_leaves_none_empty) {
   scale_bytes(schedule, 0.25);
   const auto result = carry_out(schedule);
   EXPECT_TRUE(result.is_finished) << result.stuck;
-  schedule.ranks[0].lanes[0].operations.push_back({.action = Action::collective, .bytes = 10, .bytes_got = 1});
-  schedule.ranks[0].lanes[0].shares = {4, 0, 1};
+  schedule.ranks[0].streams[0].operations.push_back({.action = Action::collective, .bytes = 10, .bytes_got = 1});
+  schedule.ranks[0].streams[0].shares = {4, 0, 1};
   scale_bytes(schedule, 0.5);
-  EXPECT_EQ(schedule.ranks[0].lanes[0].operations.back().bytes, 5);
-  EXPECT_EQ(schedule.ranks[0].lanes[0].operations.back().bytes_got, 1);
-  EXPECT_EQ(schedule.ranks[0].lanes[0].shares, (std::vector<std::uint64_t>{2, 0, 1}));
+  EXPECT_EQ(schedule.ranks[0].streams[0].operations.back().bytes, 5);
+  EXPECT_EQ(schedule.ranks[0].streams[0].operations.back().bytes_got, 1);
+  EXPECT_EQ(schedule.ranks[0].streams[0].shares, (std::vector<std::uint64_t>{2, 0, 1}));
 }
 
 TEST(Change, drops_computing_and_keeps_all_else) {
@@ -76,4 +76,4 @@ TEST(Change, aggregates_exchanges_put_together_by_chance_without_losing_a_byte) 
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::change_test

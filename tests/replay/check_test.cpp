@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/check.hpp"
 
-#include <string>
-
 #include <gtest/gtest.h>
 
 #include "replay/hand_made.hpp"
 
-namespace plait::replay {
+namespace plait::replay::check_test {
 namespace {
 
 using Sentences = std::vector<std::string>;
@@ -24,7 +22,7 @@ TEST(FindTrouble, names_a_receive_that_nobody_sends) {
   EXPECT_EQ(
       find_trouble(made.get()),
       (Sentences{
-          "rank 1 receives 4096 bytes from rank 0, tag 8, communicator 0 (operation 2 of lane main, 0.001 ms into "
+          "rank 1 receives 4096 bytes from rank 0, tag 8, communicator 0 (operation 2 of stream main, 0.001 ms into "
           "the log), and rank 0 never sends it"}));
 }
 
@@ -33,8 +31,9 @@ TEST(FindTrouble, names_a_send_that_nobody_receives) {
   made.send(0, 1, 7, 100);
   EXPECT_EQ(
       find_trouble(made.get()),
-      (Sentences{"rank 0 sends 100 bytes to rank 1, tag 7, communicator 0 (operation 1 of lane main, 0.000 ms into the "
-                 "log), and rank 1 never receives it"}));
+      (Sentences{
+          "rank 0 sends 100 bytes to rank 1, tag 7, communicator 0 (operation 1 of stream main, 0.000 ms into the "
+          "log), and rank 1 never receives it"}));
 }
 
 TEST(FindTrouble, names_a_message_that_is_longer_than_its_receive) {
@@ -65,7 +64,7 @@ TEST(FindTrouble, names_collectives_that_differ) {
   EXPECT_NE(sentences[0].find("(all-reduce)"), std::string::npos);
 }
 
-TEST(FindTrouble, names_lanes_that_wait_for_one_another) {
+TEST(FindTrouble, names_streams_that_wait_for_one_another) {
   HandMade made{2};
   for (const std::uint32_t rank : {0U, 1U}) {
     made.wait(rank, {made.receive(rank, 1 - rank, 1, 10)});
@@ -73,7 +72,7 @@ TEST(FindTrouble, names_lanes_that_wait_for_one_another) {
   }
   const Sentences sentences = find_trouble(made.get());
   ASSERT_EQ(sentences.size(), 2U);
-  EXPECT_TRUE(sentences[0].starts_with("rank 0 waits for ever: rank 0 receives 10 bytes from rank 1")) << sentences[0];
+  EXPECT_TRUE(sentences[0].starts_with("rank 0 waits forever: rank 0 receives 10 bytes from rank 1")) << sentences[0];
 }
 
 TEST(FindTrouble, says_how_many_more_there_are) {
@@ -87,4 +86,4 @@ TEST(FindTrouble, says_how_many_more_there_are) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::check_test

@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,7 +14,7 @@
 
 namespace plait::replay {
 
-/// A backend of one rank that sends to itself, and notes the order of what it is asked for. Sends end at once, receives
+/// A backend of one rank that sends to itself, and notes the order of what is requested. Sends end at once, receives
 /// when their message was sent; a receive without one never does. Threads: any.
 class EchoBackend final : public Backend {
  public:
@@ -25,7 +24,6 @@ class EchoBackend final : public Backend {
   [[nodiscard]] std::string name() const override { return "echo"; }
   [[nodiscard]] CallNames call_names() const override { return {"send", "receive", "wait", "test", "progress"}; }
   [[nodiscard]] std::string call_name(Collective /*what*/, Calling /*calling*/) const override { return "collective"; }
-  void prepare(std::size_t count) override { ended_.resize(count); }
 
   void send(OperationId operation, const Envelope& to, std::span<const std::byte> data) override {
     const std::lock_guard lock{mutex_};
@@ -42,6 +40,7 @@ class EchoBackend final : public Backend {
     match(from);
   }
   void collective(OperationId operation, const CollectiveCall& /*call*/) override {
+    const std::lock_guard lock{mutex_};
     log.emplace_back("collective");
     ended_[operation.value()] = 1;
   }
@@ -52,7 +51,7 @@ class EchoBackend final : public Backend {
   void wait(std::span<const OperationId> operations) override {
     log.emplace_back("wait");
     if (!std::ranges::all_of(operations, [this](OperationId one) { return test(one); })) {
-      throw Error{ErrorCode::timeout, "waits for ever"};
+      throw Error{ErrorCode::timeout, "waits forever"};
     }
   }
   void progress() override { log.emplace_back("progress"); }
@@ -76,7 +75,7 @@ class EchoBackend final : public Backend {
   }
 
   std::mutex mutex_;
-  std::vector<char> ended_;
+  std::map<std::uint32_t, int> ended_;
   std::map<Key, std::deque<std::vector<std::byte>>> messages_;
   std::map<Key, std::deque<std::pair<OperationId, std::span<std::byte>>>> receives_;
 };

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/expand.hpp"
 
-#include <algorithm>
 #include <cstdint>
-#include <numeric>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "plait/base/random.hpp"
-#include "plait/replay/detail/lane_builder.hpp"
+#include "plait/replay/detail/stream_builder.hpp"
 
 #include "replay/random_schedule.hpp"
 
-namespace plait::replay {
+namespace plait::replay::expand_test {
 namespace {
 
 /// One collective of all ranks, waited for at once.
@@ -21,9 +18,9 @@ Schedule one(Collective kind, std::uint32_t ranks, std::uint64_t bytes) {
   Schedule schedule;
   schedule.ranks.resize(ranks);
   for (RankSchedule& rank : schedule.ranks) {
-    detail::LaneBuilder lane{rank.lanes.emplace_back()};
-    lane.begin({.action = Action::collective, .collective = kind, .peer = 0, .bytes = bytes});
-    lane.wait_for_the_rest({});
+    detail::StreamBuilder stream{rank.streams.emplace_back()};
+    stream.begin({.action = Action::collective, .collective = kind, .peer = 0, .bytes = bytes});
+    stream.wait_for_the_rest({});
   }
   return schedule;
 }
@@ -61,8 +58,8 @@ TEST(Expand, takes_the_messages_that_the_usual_algorithms_take) {
 TEST(Expand, gives_each_member_its_share) {
   Schedule schedule = one(Collective::all_to_all, 3, 90);
   for (RankSchedule& rank : schedule.ranks) {
-    rank.lanes[0].shares = {10, 30, 50};
-    rank.lanes[0].operations[0].count = 3;
+    rank.streams[0].shares = {10, 30, 50};
+    rank.streams[0].operations[0].count = 3;
   }
   const auto messages = carry_out(without_collectives(schedule)).messages;
   EXPECT_EQ(messages.at({0, 2, 50}), 1);
@@ -86,4 +83,4 @@ TEST(Expand, keeps_everything_else_of_exchanges_put_together_by_chance) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::expand_test

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/fold.hpp"
 
-#include <cstdint>
-#include <map>
-
 #include <gtest/gtest.h>
 
 #include "plait/base/random.hpp"
@@ -11,7 +8,7 @@
 
 #include "replay/random_schedule.hpp"
 
-namespace plait::replay {
+namespace plait::replay::fold_test {
 namespace {
 
 std::uint64_t bytes_sent(const CarriedOut& result) {
@@ -26,8 +23,8 @@ TEST(Fold, lets_neighbours_share_a_rank_and_keeps_all_messages) {
   const Schedule schedule = synthetic_schedule("pattern=all-to-all,ranks=8,steps=3,mean=100").value();
   const Schedule folded = fold(schedule, 3).value();
   EXPECT_EQ(folded.ranks.size(), 3);
-  EXPECT_EQ(folded.ranks[0].lanes.size(), 3);
-  EXPECT_EQ(folded.ranks[2].lanes.size(), 2);
+  EXPECT_EQ(folded.ranks[0].streams.size(), 3);
+  EXPECT_EQ(folded.ranks[2].streams.size(), 2);
   const auto result = carry_out(folded);
   EXPECT_TRUE(result.is_finished) << result.stuck;
   EXPECT_EQ(bytes_sent(result), 3 * 8 * 7 * 100);
@@ -64,14 +61,14 @@ TEST(Fold, enters_collectives_whose_data_does_not_grow_with_all_copies) {
   Schedule schedule;
   schedule.ranks.resize(2);
   for (RankSchedule& rank : schedule.ranks) {
-    rank.lanes.resize(1);
-    rank.lanes[0].operations = {
+    rank.streams.resize(1);
+    rank.streams[0].operations = {
         {.action = Action::collective, .collective = Collective::all_reduce, .bytes = 8},
         {.action = Action::collective, .collective = Collective::all_gather, .bytes = 8},
         {.action = Action::collective, .collective = Collective::broadcast, .peer = 1, .bytes = 8}};
   }
   const Schedule tiled = tile(schedule, 2).value();
-  const auto& operations = tiled.ranks[3].lanes[0].operations;
+  const auto& operations = tiled.ranks[3].streams[0].operations;
   EXPECT_EQ(operations[0].communicator, 0);
   EXPECT_EQ(tiled.communicators.at(operations[1].communicator), (std::vector<std::uint32_t>{2, 3}));
   EXPECT_EQ(operations[2].peer, 1);  // the root is in the first copy
@@ -86,4 +83,4 @@ TEST(Fold, says_what_is_possible) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::fold_test

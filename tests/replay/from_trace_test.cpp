@@ -2,7 +2,6 @@
 #include "plait/replay/from_trace.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,7 @@
 
 #include "plait/trace/match_by_order.hpp"
 
-namespace plait::replay {
+namespace plait::replay::from_trace_test {
 namespace {
 
 using trace::CallClass;
@@ -67,9 +66,9 @@ class RecordedRun {
     return event;
   }
 
-  Schedule schedule(const FromTraceOptions& options = {}) {
+  Schedule schedule(std::optional<std::uint32_t> step = {}) {
     trace::match_by_order(run_.ranks);
-    return schedule_from_run(run_, options).value();
+    return schedule_from_run(run_, step).value();
   }
 
   trace::RunTrace& run() { return run_; }
@@ -80,16 +79,16 @@ class RecordedRun {
 };
 
 /// "compute 5, send 1, wait 0 2": each operation in words, with what it waits for.
-std::string text_of(const Lane& lane) {
+std::string text_of(const Stream& stream) {
   std::string text;
-  for (const Operation& operation : lane.operations) {
+  for (const Operation& operation : stream.operations) {
     text += text.empty() ? "" : ", ";
     switch (operation.action) {
       case Action::compute:
         text += "compute " + std::to_string(operation.took.count());
         break;
-      case Action::look:
-        text += "look";
+      case Action::poll:
+        text += "poll";
         break;
       case Action::send:
         text += "send " + std::to_string(operation.peer);
@@ -103,7 +102,7 @@ std::string text_of(const Lane& lane) {
       case Action::wait:
         text += "wait";
         for (std::uint32_t i = 0; i < operation.count; ++i) {
-          text += " " + std::to_string(lane.waited[operation.first + i]);
+          text += " " + std::to_string(stream.waited[operation.first + i]);
         }
         break;
     }
@@ -124,9 +123,9 @@ TEST(FromTrace, makes_gaps_computing_and_waits_wait_for_what_completed_in_them) 
   run.call(1, CallClass::message, "MPI_Send", 260, 270);
   run.message(1, MessageDirection::sent, 0, 6, 270);
   const Schedule schedule = run.schedule();
-  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)),
+  EXPECT_EQ(text_of(schedule.ranks[0].streams.at(0)),
             "send 1, compute 10, receive 1, compute 170, wait 2, compute 90, wait 0");
-  EXPECT_EQ(text_of(schedule.ranks[1].lanes.at(0)), "compute 50, receive 0, wait 1, compute 10, send 0, wait 4");
+  EXPECT_EQ(text_of(schedule.ranks[1].streams.at(0)), "compute 50, receive 0, wait 1, compute 10, send 0, wait 4");
   EXPECT_EQ(schedule.length, nanoseconds{310});
   EXPECT_TRUE(schedule.notices.empty());
 }
@@ -138,7 +137,7 @@ TEST(FromTrace, posts_both_sides_of_a_sendrecv_and_waits_for_both) {
     run.message(rank, MessageDirection::sent, 1 - rank, 1, 200);
     run.message(rank, MessageDirection::received, 1 - rank, 1, 200);
   }
-  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)), "send 1, receive 1, wait 0 1");
+  EXPECT_EQ(text_of(run.schedule().ranks[0].streams.at(0)), "send 1, receive 1, wait 0 1");
 }
 
 TEST(FromTrace, takes_tests_that_complete_nothing_for_looks_and_polling_for_waiting) {
@@ -151,8 +150,8 @@ TEST(FromTrace, takes_tests_that_complete_nothing_for_looks_and_polling_for_wait
   run.call(0, CallClass::completes, "MPI_Test", 80'160, 90'000);
   run.call(1, CallClass::message, "MPI_Send", 100, 270);
   run.message(1, MessageDirection::sent, 0, 5, 270);
-  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)),
-            "receive 1, compute 10000, look, compute 70000, look, wait 0");
+  EXPECT_EQ(text_of(run.schedule().ranks[0].streams.at(0)),
+            "receive 1, compute 10000, poll, compute 70000, poll, wait 0");
 }
 
 TEST(FromTrace, leaves_out_what_has_one_side_only_and_says_which_message) {
@@ -164,7 +163,7 @@ TEST(FromTrace, leaves_out_what_has_one_side_only_and_says_which_message) {
   run.call(1, CallClass::begins_message, "MPI_Irecv", 100, 110);
   run.message(1, MessageDirection::received, 0, 78, 0);
   const Schedule schedule = run.schedule();
-  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)), "compute 90, look");
+  EXPECT_EQ(text_of(schedule.ranks[0].streams.at(0)), "compute 90, poll");
   ASSERT_EQ(schedule.notices.size(), 2);
   EXPECT_NE(schedule.notices[1].find("the receive from rank 1 to rank 0 with tag 77"), std::string::npos)
       << schedule.notices[1];
@@ -178,7 +177,7 @@ TEST(FromTrace, keeps_a_send_that_was_let_go_of_and_waits_for_it_at_the_end) {
   run.call(0, CallClass::begins_or_ends, "MPI_Finalize", 200, 210);
   run.call(1, CallClass::message, "MPI_Recv", 100, 110);
   run.message(1, MessageDirection::received, 0, 5, 110);
-  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)), "send 1, compute 90, look, wait 0");
+  EXPECT_EQ(text_of(run.schedule().ranks[0].streams.at(0)), "send 1, compute 90, poll, wait 0");
 }
 
 TEST(FromTrace, begins_collectives_and_waits_for_them_where_they_ended) {
@@ -194,10 +193,10 @@ TEST(FromTrace, begins_collectives_and_waits_for_them_where_they_ended) {
     run.collective(rank, "MPI_Barrier", 300, 310);
   }
   const Schedule schedule = run.schedule();
-  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)),
+  EXPECT_EQ(text_of(schedule.ranks[0].streams.at(0)),
             "collective 2, compute 90, wait 0, compute 50, collective 1, wait 4");
-  EXPECT_EQ(schedule.ranks[0].lanes[0].operations[0].peer, 1);
-  EXPECT_EQ(schedule.ranks[0].lanes[0].operations[0].bytes_got, 800);
+  EXPECT_EQ(schedule.ranks[0].streams[0].operations[0].peer, 1);
+  EXPECT_EQ(schedule.ranks[0].streams[0].operations[0].bytes_got, 800);
 }
 
 TEST(FromTrace, leaves_out_collectives_that_a_member_did_not_enter) {
@@ -209,8 +208,8 @@ TEST(FromTrace, leaves_out_collectives_that_a_member_did_not_enter) {
     }
   }
   const Schedule schedule = run.schedule();
-  EXPECT_EQ(text_of(schedule.ranks[0].lanes.at(0)), "collective 4, wait 0, compute 90, look");
-  EXPECT_EQ(text_of(schedule.ranks[2].lanes.at(0)), "collective 4, wait 0");
+  EXPECT_EQ(text_of(schedule.ranks[0].streams.at(0)), "collective 4, wait 0, compute 90, poll");
+  EXPECT_EQ(text_of(schedule.ranks[2].streams.at(0)), "collective 4, wait 0");
   ASSERT_EQ(schedule.notices.size(), 1);
   EXPECT_NE(schedule.notices[0].find("of the 2 collectives on communicator 0, 1 were not entered"), std::string::npos);
 }
@@ -222,9 +221,9 @@ TEST(FromTrace, takes_a_vector_collectives_shares) {
     run.run().ranks[rank].shares[number] = {rank * 10, 5};
   }
   const Schedule schedule = run.schedule();
-  const Lane& lane = schedule.ranks[1].lanes.at(0);
-  EXPECT_EQ(lane.shares, (std::vector<std::uint64_t>{10, 5}));
-  EXPECT_EQ(lane.operations[0].count, 2);
+  const Stream& stream = schedule.ranks[1].streams.at(0);
+  EXPECT_EQ(stream.shares, (std::vector<std::uint64_t>{10, 5}));
+  EXPECT_EQ(stream.operations[0].count, 2);
 }
 
 TEST(FromTrace, makes_barriers_of_calls_that_make_communicators) {
@@ -234,8 +233,8 @@ TEST(FromTrace, makes_barriers_of_calls_that_make_communicators) {
     run.call(rank, CallClass::file, "MPI_File_write", 250, 300);
     run.collective(rank, "MPI_Barrier", 310, 320);
   }
-  EXPECT_EQ(text_of(run.schedule().ranks[0].lanes.at(0)),
-            "collective 1, wait 0, compute 50, look, compute 60, collective 1, wait 5");
+  EXPECT_EQ(text_of(run.schedule().ranks[0].streams.at(0)),
+            "collective 1, wait 0, compute 50, poll, compute 60, collective 1, wait 5");
 }
 
 TEST(FromTrace, brings_all_times_to_the_clock_of_rank_0) {
@@ -245,8 +244,8 @@ TEST(FromTrace, brings_all_times_to_the_clock_of_rank_0) {
     run.collective(rank, "MPI_Barrier", rank == 0 ? 1100 : 150, 1200);
   }
   const Schedule schedule = run.schedule();
-  EXPECT_EQ(schedule.ranks[0].lanes[0].operations[0].at, nanoseconds{0});
-  EXPECT_EQ(schedule.ranks[1].lanes[0].operations[1].at, nanoseconds{50});
+  EXPECT_EQ(schedule.ranks[0].streams[0].operations[0].at, nanoseconds{0});
+  EXPECT_EQ(schedule.ranks[1].streams[0].operations[1].at, nanoseconds{50});
 }
 
 TEST(FromTrace, sends_messages_of_runs_without_calls_at_their_times_and_waits_at_the_end_of_each_step) {
@@ -269,21 +268,21 @@ TEST(FromTrace, sends_messages_of_runs_without_calls_at_their_times_and_waits_at
     }
   }
   const Schedule whole = schedule_from_run(run).value();
-  EXPECT_EQ(text_of(whole.ranks[0].lanes.at(0)), "send 1, wait 0, compute 700, send 1, wait 3");
-  const Schedule second = schedule_from_run(run, {.step = 1}).value();
-  EXPECT_EQ(text_of(second.ranks[1].lanes.at(0)), "receive 0, wait 0");
-  EXPECT_EQ(second.ranks[1].lanes[0].operations[0].step, 1);
+  EXPECT_EQ(text_of(whole.ranks[0].streams.at(0)), "send 1, wait 0, compute 700, send 1, wait 3");
+  const Schedule second = schedule_from_run(run, 1).value();
+  EXPECT_EQ(text_of(second.ranks[1].streams.at(0)), "receive 0, wait 0");
+  EXPECT_EQ(second.ranks[1].streams[0].operations[0].step, 1);
 }
 
 TEST(FromTrace, says_which_steps_there_are) {
   trace::RunTrace run;
   run.ranks.resize(1);
   run.ranks[0].graph_runs = {{.step = 3}, {.step = 8}};
-  const auto schedule = schedule_from_run(run, {.step = 5});
+  const auto schedule = schedule_from_run(run, 5);
   ASSERT_FALSE(schedule);
   EXPECT_STREQ(schedule.error().what(), "the run has no step 5; it has steps 3 to 8");
   EXPECT_FALSE(schedule_from_run(run));  // neither messages nor calls
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::from_trace_test

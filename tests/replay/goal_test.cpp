@@ -17,7 +17,7 @@
 
 #include "replay/random_schedule.hpp"
 
-namespace plait::replay {
+namespace plait::replay::goal_test {
 namespace {
 
 std::string goal_of(const Schedule& schedule) {
@@ -145,4 +145,4 @@ TEST(Goal, says_when_a_file_cannot_be_written) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::goal_test

@@ -10,22 +10,22 @@
 
 namespace plait::replay {
 
-/// A schedule written down call by call; each rank has one lane. Operations are logged 1 us after one another.
+/// A schedule written down call by call; each rank has one stream. Operations are logged 1 us after one another.
 class HandMade {
  public:
   explicit HandMade(std::uint32_t ranks) {
     schedule_.ranks.resize(ranks);
     for (RankSchedule& rank : schedule_.ranks) {
-      rank.lanes.push_back({.name = "main"});
+      rank.streams.push_back({.name = "main"});
     }
   }
 
-  /// The number of the operation in its lane.
+  /// The number of the operation in its stream.
   std::uint32_t add(std::uint32_t rank, Operation operation) {
-    Lane& lane = schedule_.ranks[rank].lanes.front();
-    operation.at = nanoseconds{1000 * static_cast<int>(lane.operations.size())};
-    lane.operations.push_back(operation);
-    return static_cast<std::uint32_t>(lane.operations.size() - 1);
+    Stream& stream = schedule_.ranks[rank].streams.front();
+    operation.at = nanoseconds{1000 * static_cast<int>(stream.operations.size())};
+    stream.operations.push_back(operation);
+    return static_cast<std::uint32_t>(stream.operations.size() - 1);
   }
   std::uint32_t send(
       std::uint32_t rank, std::uint32_t to, std::uint64_t tag, std::uint64_t bytes, std::uint32_t in = 0) {
@@ -36,16 +36,16 @@ class HandMade {
     return add(rank, {.action = Action::receive, .communicator = in, .peer = from, .tag = tag, .bytes = bytes});
   }
   void wait(std::uint32_t rank, const std::vector<std::uint32_t>& operations) {
-    Lane& lane = schedule_.ranks[rank].lanes.front();
-    const auto first = static_cast<std::uint32_t>(lane.waited.size());
-    lane.waited.insert(lane.waited.end(), operations.begin(), operations.end());
+    Stream& stream = schedule_.ranks[rank].streams.front();
+    const auto first = static_cast<std::uint32_t>(stream.waited.size());
+    stream.waited.insert(stream.waited.end(), operations.begin(), operations.end());
     add(rank, {.action = Action::wait, .first = first, .count = static_cast<std::uint32_t>(operations.size())});
   }
   void shares(std::uint32_t rank, std::uint32_t operation, const std::vector<std::uint64_t>& bytes) {
-    Lane& lane = schedule_.ranks[rank].lanes.front();
-    lane.operations[operation].first = static_cast<std::uint32_t>(lane.shares.size());
-    lane.operations[operation].count = static_cast<std::uint32_t>(bytes.size());
-    lane.shares.insert(lane.shares.end(), bytes.begin(), bytes.end());
+    Stream& stream = schedule_.ranks[rank].streams.front();
+    stream.operations[operation].first = static_cast<std::uint32_t>(stream.shares.size());
+    stream.operations[operation].count = static_cast<std::uint32_t>(bytes.size());
+    stream.shares.insert(stream.shares.end(), bytes.begin(), bytes.end());
   }
 
   [[nodiscard]] Schedule& get() { return schedule_; }

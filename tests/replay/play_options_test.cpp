@@ -2,11 +2,10 @@
 #include "plait/replay/play_options.hpp"
 
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-namespace plait::replay {
+namespace plait::replay::play_options_test {
 namespace {
 
 TEST(ThreadsFrom, reads_a_thread_for_each_role) {
@@ -17,7 +16,7 @@ TEST(ThreadsFrom, reads_a_thread_for_each_role) {
 TEST(ThreadsFrom, gives_the_first_thread_the_roles_that_are_left_out) {
   EXPECT_EQ(threads_from("inject,receives").value(), (std::vector<Roles>{{true, true, false}, {false, false, true}}));
   EXPECT_EQ(threads_from("one").value(), (std::vector<Roles>{{true, true, true}}));
-  EXPECT_TRUE(threads_from("lanes").value().empty());
+  EXPECT_TRUE(threads_from("streams").value().empty());
 }
 
 TEST(ThreadsFrom, refuses_unknown_roles_and_roles_given_twice) {
@@ -42,4 +41,4 @@ TEST(PlayOptions, know_whether_a_rank_has_several_threads) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::play_options_test

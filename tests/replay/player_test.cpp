@@ -1,26 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/player.hpp"
 
-#include <string>
-#include <vector>
-
 #include <gtest/gtest.h>
 
-#include "plait/base/clock.hpp"
+#include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/reader.hpp"
 
 #include "replay/echo_backend.hpp"
 #include "replay/hand_made.hpp"
-#include "trace/temporary_folder.hpp"
 
-namespace plait::replay {
+namespace plait::replay::player_test {
 namespace {
 
 using Log = std::vector<std::string>;
 
 /// Plays the only rank of a schedule, once.
 Played play(const Schedule& schedule, EchoBackend& backend, const PlayOptions& options = {}) {
-  const Part part = divide(schedule).at(0);
+  const RankPart part = divide(schedule).at(0);
   Player player{backend, part, options};
   const SteadyClock clock;
   trace::Recorder recorder{clock};
@@ -37,7 +33,7 @@ HandMade send_and_receive() {
 
 TEST(Player, does_everything_in_logged_order) {
   HandMade made = send_and_receive();
-  made.add(0, {.action = Action::look});
+  made.add(0, {.action = Action::poll});
   made.add(0, {.action = Action::collective, .collective = Collective::barrier});
   EchoBackend backend;
   const Played played = play(made.get(), backend);
@@ -59,7 +55,7 @@ TEST(Player, keeps_computing_or_drops_it) {
 
 TEST(Player, begins_nothing_before_its_logged_time) {
   HandMade made = send_and_receive();
-  made.get().ranks[0].lanes[0].operations[1].at = std::chrono::milliseconds{4};
+  made.get().ranks[0].streams[0].operations[1].at = std::chrono::milliseconds{4};
   EchoBackend backend;
   const Played played = play(made.get(), backend, {.rate = 2});
   EXPECT_GE(played.end - played.begin, nanoseconds{std::chrono::milliseconds{2}});
@@ -79,17 +75,17 @@ TEST(Player, tells_of_a_message_that_came_changed) {
   }
 }
 
-TEST(Player, serves_lanes_that_wait_for_one_another_with_any_threads) {
+TEST(Player, serves_streams_that_wait_for_one_another_with_any_threads) {
   HandMade made{1};
   made.wait(0, {made.receive(0, 0, 1, 50)});
   made.send(0, 0, 2, 60);
-  Lane second{.name = "second"};
+  Stream second{.name = "second"};
   second.operations = {{.action = Action::send, .peer = 0, .tag = 1, .bytes = 50},
                        {.action = Action::receive, .peer = 0, .tag = 2, .bytes = 60},
                        {.action = Action::wait, .first = 0, .count = 1}};
   second.waited = {1};
-  made.get().ranks[0].lanes.push_back(second);
-  for (const char* const threads : {"one", "lanes", "inject,sends,receives", "sends,inject+receives"}) {
+  made.get().ranks[0].streams.push_back(second);
+  for (const char* const threads : {"one", "streams", "inject,sends,receives", "sends,inject+receives"}) {
     EchoBackend backend;
     const PlayOptions options{.threads = threads_from(threads).value(), .payload = Payload::checked};
     EXPECT_EQ(play(made.get(), backend, options).messages, 4U) << threads;
@@ -106,7 +102,7 @@ TEST(Player, passes_on_what_a_backend_throws) {
 TEST(Player, writes_a_log_with_the_messages_that_it_played) {
   const test::TemporaryFolder folder;
   HandMade made = send_and_receive();
-  const Part part = divide(made.get()).at(0);
+  const RankPart part = divide(made.get()).at(0);
   EchoBackend backend;
   Player player{backend, part, {}};
   const SteadyClock clock;
@@ -127,4 +123,4 @@ TEST(Player, writes_a_log_with_the_messages_that_it_played) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::player_test

@@ -18,7 +18,7 @@ RECORD_BYTES, HEADER_BYTES, MESSAGE = 64, 4096, 4
 
 
 def messages_of(folder: pathlib.Path) -> list[tuple[int, ...]]:
-    """(rank, received, peer, communicator, tag, bytes), sorted; read as docs/trace-format.md says."""
+    """(rank, received, peer, communicator, tag, bytes), sorted; read as in docs/reference/trace-format.md."""
     found = []
     for file in sorted(folder.glob("rank-*.plt")):
         data = file.read_bytes()
@@ -60,7 +60,7 @@ class Program(ProgramCase):
         self.assertIn("400 messages", self.good(log, "--ranks", 2, "--check", ranks=2))
 
     def test_threads_may_share_the_work(self) -> None:
-        for threads in ("inject,sends,receives", "lanes", "inject+receives,sends"):
+        for threads in ("inject,sends,receives", "streams", "inject+receives,sends"):
             self.assertIn(
                 "400 messages",
                 self.good("--synthetic", EXCHANGE, "--check", "--threads", threads, ranks=4),
@@ -93,7 +93,7 @@ class Program(ProgramCase):
     def test_what_cannot_be_is_refused(self) -> None:
         log = self.folder / "log"
         self.good("--synthetic", EXCHANGE, "-o", log, ranks=4)
-        self.refused("the exchange is of 4 ranks, and this replay has 2 processes", log)
+        self.refused("the exchange is of 4 ranks, and this replay has 2 processes", log, ranks=2)
         self.refused("there is no role 'poll'", log, "--threads", "poll", ranks=4)
         self.refused("--rate fast: give max, logged", log, "--rate", "fast", ranks=4)
         self.refused("give the folder of a recorded run", ranks=2)

@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "plait/replay/detail/lane_builder.hpp"
+#include "plait/replay/detail/stream_builder.hpp"
 
 namespace plait::replay {
 namespace {
 
 using Kind = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;
-using Place = std::tuple<std::uint32_t, std::size_t, std::size_t>;  // rank, lane, operation
+using Place = std::tuple<std::uint32_t, std::size_t, std::size_t>;  // rank, stream, operation
 
 /// Collectives of one communicator: how many each member has entered, and with what.
 struct Gathering {
@@ -25,7 +25,7 @@ class Model {
  public:
   explicit Model(const Schedule& schedule) : schedule_{schedule} {
     for (const RankSchedule& rank : schedule.ranks) {
-      next_.emplace_back(rank.lanes.size(), 0);
+      next_.emplace_back(rank.streams.size(), 0);
     }
   }
 
@@ -34,8 +34,8 @@ class Model {
     while (moved && trouble_.empty()) {
       moved = false;
       for (std::uint32_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
-        for (std::size_t lane = 0; lane < schedule_.ranks[rank].lanes.size(); ++lane) {
-          while (trouble_.empty() && advance(rank, lane)) {
+        for (std::size_t stream = 0; stream < schedule_.ranks[rank].streams.size(); ++stream) {
+          while (trouble_.empty() && advance(rank, stream)) {
             moved = true;
           }
         }
@@ -44,10 +44,10 @@ class Model {
     result_.stuck = trouble_;
     result_.is_finished = trouble_.empty();
     for (std::uint32_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
-      for (std::size_t lane = 0; lane < schedule_.ranks[rank].lanes.size(); ++lane) {
-        if (next_[rank][lane] < schedule_.ranks[rank].lanes[lane].operations.size() && result_.is_finished) {
+      for (std::size_t stream = 0; stream < schedule_.ranks[rank].streams.size(); ++stream) {
+        if (next_[rank][stream] < schedule_.ranks[rank].streams[stream].operations.size() && result_.is_finished) {
           result_.is_finished = false;
-          result_.stuck = fmt::format("rank {} lane {} operation {}", rank, lane, next_[rank][lane]);
+          result_.stuck = fmt::format("rank {} stream {} operation {}", rank, stream, next_[rank][stream]);
         }
       }
     }
@@ -55,19 +55,19 @@ class Model {
   }
 
  private:
-  bool advance(std::uint32_t rank, std::size_t lane_index) {
-    const Lane& lane = schedule_.ranks[rank].lanes[lane_index];
-    std::size_t& next = next_[rank][lane_index];
-    if (next == lane.operations.size()) {
+  bool advance(std::uint32_t rank, std::size_t stream_index) {
+    const Stream& stream = schedule_.ranks[rank].streams[stream_index];
+    std::size_t& next = next_[rank][stream_index];
+    if (next == stream.operations.size()) {
       return false;
     }
-    const Operation& operation = lane.operations[next];
-    const Place place{rank, lane_index, next};
+    const Operation& operation = stream.operations[next];
+    const Place place{rank, stream_index, next};
     switch (operation.action) {
       case Action::compute:
         result_.computed += operation.took;
         break;
-      case Action::look:
+      case Action::poll:
         break;
       case Action::send:
         meet({rank, operation.peer, operation.communicator, operation.tag}, place, sends_, receives_);
@@ -80,11 +80,11 @@ class Model {
         break;
       case Action::wait:
         for (std::uint32_t i = 0; i < operation.count; ++i) {
-          const std::uint32_t waited = lane.waited.at(operation.first + i);
+          const std::uint32_t waited = stream.waited.at(operation.first + i);
           if (waited >= next) {
             trouble_ = fmt::format("rank {} waits for what it has not begun", rank);
           }
-          if (!done_.contains({rank, lane_index, waited})) {
+          if (!done_.contains({rank, stream_index, waited})) {
             return false;
           }
         }
@@ -95,7 +95,7 @@ class Model {
   }
 
   const Operation& at(const Place& place) const {
-    return schedule_.ranks[std::get<0>(place)].lanes[std::get<1>(place)].operations[std::get<2>(place)];
+    return schedule_.ranks[std::get<0>(place)].streams[std::get<1>(place)].operations[std::get<2>(place)];
   }
 
   using Open = std::map<Kind, std::deque<Place>>;
@@ -155,10 +155,10 @@ class Maker {
   Maker(Random& random, std::uint32_t ranks) : random_{random} {
     schedule_.ranks.resize(ranks);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      schedule_.ranks[rank].lanes.resize(1);
+      schedule_.ranks[rank].streams.resize(1);
     }
     for (RankSchedule& rank : schedule_.ranks) {
-      lanes_.emplace_back(rank.lanes[0]);
+      streams_.emplace_back(rank.streams[0]);
     }
     open_.resize(ranks);
     if (ranks > 2) {
@@ -169,20 +169,20 @@ class Maker {
   Schedule make(int length) {
     for (int i = 0; i < length; ++i) {
       now_ += nanoseconds{10};
-      const auto rank = static_cast<std::uint32_t>(random_.below(lanes_.size()));
+      const auto rank = static_cast<std::uint32_t>(random_.below(streams_.size()));
       const std::uint64_t dice = random_.below(10);
       if (dice < 5) {
         add_message(rank);
       } else if (dice < 8) {
         add_wait(rank);
       } else if (dice < 9) {
-        lanes_[rank].compute(now_, nanoseconds{1 + static_cast<std::int64_t>(random_.below(1000))});
+        streams_[rank].compute(now_, nanoseconds{1 + static_cast<std::int64_t>(random_.below(1000))});
       } else {
         add_collective();
       }
     }
-    for (detail::LaneBuilder& lane : lanes_) {
-      lane.wait_for_the_rest(now_);
+    for (detail::StreamBuilder& stream : streams_) {
+      stream.wait_for_the_rest(now_);
     }
     schedule_.length = now_;
     return std::move(schedule_);
@@ -190,21 +190,21 @@ class Maker {
 
  private:
   void add_message(std::uint32_t rank) {
-    if (lanes_.size() < 2) {
+    if (streams_.size() < 2) {
       return;
     }
-    const auto distance = 1 + random_.below(lanes_.size() - 1);
-    const auto peer = static_cast<std::uint32_t>((rank + distance) % lanes_.size());
+    const auto distance = 1 + random_.below(streams_.size() - 1);
+    const auto peer = static_cast<std::uint32_t>((rank + distance) % streams_.size());
     Operation operation{.action = Action::send,
                         .communicator = random_.happens(0.2) ? 7U : 0U,
                         .peer = peer,
                         .tag = random_.below(3),
                         .bytes = random_.below(5000),
                         .at = now_};
-    open_[rank].push_back(lanes_[rank].begin(operation));
+    open_[rank].push_back(streams_[rank].begin(operation));
     operation.action = Action::receive;
     operation.peer = rank;
-    open_[peer].push_back(lanes_[peer].begin(operation));
+    open_[peer].push_back(streams_[peer].begin(operation));
   }
 
   void add_wait(std::uint32_t rank) {
@@ -216,12 +216,12 @@ class Maker {
       }
       return is_chosen;
     });
-    lanes_[rank].wait(chosen, now_, nanoseconds{5});
+    streams_[rank].wait(chosen, now_, nanoseconds{5});
   }
 
   void add_collective() {
     const bool is_of_some = random_.happens(0.5) && schedule_.communicators.contains(3);
-    std::vector<std::uint32_t> members(lanes_.size());
+    std::vector<std::uint32_t> members(streams_.size());
     std::iota(members.begin(), members.end(), 0);
     if (is_of_some) {
       members = schedule_.communicators[3];
@@ -233,23 +233,23 @@ class Maker {
     const bool is_begun = random_.happens(0.3);
     const std::uint64_t bytes = random_.below(3000);
     for (const std::uint32_t member : members) {
-      const std::uint32_t operation = lanes_[member].begin({.action = Action::collective,
-                                                            .collective = kind,
-                                                            .communicator = is_of_some ? 3U : 0U,
-                                                            .peer = root,
-                                                            .bytes = bytes,
-                                                            .at = now_});
+      const std::uint32_t operation = streams_[member].begin({.action = Action::collective,
+                                                              .collective = kind,
+                                                              .communicator = is_of_some ? 3U : 0U,
+                                                              .peer = root,
+                                                              .bytes = bytes,
+                                                              .at = now_});
       if (is_begun) {
         open_[member].push_back(operation);
       } else {
-        lanes_[member].wait(std::vector{operation}, now_, nanoseconds{5});
+        streams_[member].wait(std::vector{operation}, now_, nanoseconds{5});
       }
     }
   }
 
   Random& random_;
   Schedule schedule_;
-  std::vector<detail::LaneBuilder> lanes_;
+  std::vector<detail::StreamBuilder> streams_;
   std::vector<std::vector<std::uint32_t>> open_;
   nanoseconds now_{};
 };

@@ -5,14 +5,14 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <vector>
 
 #include "plait/base/random.hpp"
 #include "plait/replay/schedule.hpp"
 
 namespace plait::replay {
 
-/// What a plain model of a network says of a schedule: it goes from lane to lane and does what can be done.
+/// The prediction of a plain model of a network for a schedule: it goes from stream to stream and does what can be
+/// done.
 struct CarriedOut {
   bool is_finished = false;
   std::string stuck;  ///< The first operation that could not be done.

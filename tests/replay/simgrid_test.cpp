@@ -2,13 +2,8 @@
 #include "plait/replay/simgrid.hpp"
 
 #include <array>
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
-#include <sstream>
-#include <string>
 
 #include <gtest/gtest.h>
 
@@ -16,11 +11,11 @@
 #include "plait/replay/expand.hpp"
 #include "plait/replay/fold.hpp"
 #include "plait/replay/synthetic.hpp"
+#include "plait/testing/temporary_folder.hpp"
 
 #include "replay/random_schedule.hpp"
-#include "trace/temporary_folder.hpp"
 
-namespace plait::replay {
+namespace plait::replay::simgrid_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -37,7 +32,7 @@ Platform platform_of(double latency_ns, double gap_per_byte_ns) {
   return platform;
 }
 
-/// The time that SimGrid tells, in seconds; negative when it fails. Its plain model: flows share what both ends have.
+/// The time that SimGrid reports, in seconds; negative when it fails. Its plain model: flows share what both ends have.
 double simulated(const fs::path& folder, std::size_t ranks) {
   const std::string command = "cd " + folder.string() + " && " + PLAIT_SMPIRUN + " -np " + std::to_string(ranks) +
                               " -platform platform.xml -hostfile hosts.txt -replay trace.txt --cfg=network/model:CM02"
@@ -84,7 +79,7 @@ TEST(Simgrid, writes_a_file_a_rank_and_what_it_takes_to_run_them) {
 
 TEST(Simgrid, says_that_several_threads_become_one) {
   Schedule schedule = synthetic_schedule("pattern=nearest,ranks=2").value();
-  schedule.ranks[1].lanes.emplace_back().operations.push_back({.took = nanoseconds{10}});
+  schedule.ranks[1].streams.emplace_back().operations.push_back({.took = nanoseconds{10}});
   const test::TemporaryFolder folder;
   const auto lost = write_simgrid(schedule, platform_of(1000, 1), folder.path());
   ASSERT_EQ(lost.size(), 1);
@@ -97,14 +92,14 @@ TEST_F(Smpirun, simulates_a_ring_as_long_as_its_messages_take_one_after_another)
   Schedule schedule;
   schedule.ranks.resize(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    Lane& lane = schedule.ranks[rank].lanes.emplace_back();
+    Stream& stream = schedule.ranks[rank].streams.emplace_back();
     const Operation receive{.action = Action::receive, .peer = (rank + ranks - 1) % ranks, .bytes = 1'000'000};
     const Operation send{.action = Action::send, .peer = (rank + 1) % ranks, .bytes = 1'000'000};
     const Operation wait{.action = Action::wait, .count = 1};
     Operation second = wait;
     second.first = 1;
-    lane.operations = {rank == 0 ? send : receive, wait, rank == 0 ? receive : send, second};
-    lane.waited = {0, 2};
+    stream.operations = {rank == 0 ? send : receive, wait, rank == 0 ? receive : send, second};
+    stream.waited = {0, 2};
   }
   EXPECT_TRUE(carry_out(schedule).is_finished);
   EXPECT_NEAR(simulated(schedule, platform_of(10'000, 1)), ranks * (1e-5 + 1e-3), 0.02 * ranks * 1e-3);
@@ -131,4 +126,4 @@ TEST_F(Smpirun, carries_out_exchanges_put_together_by_chance) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::simgrid_test

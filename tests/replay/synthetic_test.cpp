@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <tuple>
 #include <vector>
 
@@ -12,7 +11,7 @@
 #include "plait/base/random.hpp"
 #include "plait/replay/detail/description.hpp"
 
-namespace plait::replay {
+namespace plait::replay::synthetic_test {
 namespace {
 
 using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>;
@@ -21,8 +20,8 @@ using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_
 std::map<Key, int> unmatched(const Schedule& schedule) {
   std::map<Key, int> open;
   for (std::uint32_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    for (const Lane& lane : schedule.ranks[rank].lanes) {
-      for (const Operation& operation : lane.operations) {
+    for (const Stream& stream : schedule.ranks[rank].streams) {
+      for (const Operation& operation : stream.operations) {
         if (operation.action == Action::send) {
           ++open[{operation.step, rank, operation.peer, operation.tag, operation.bytes}];
         } else if (operation.action == Action::receive) {
@@ -44,8 +43,8 @@ struct Totals {
 Totals totals_of(const Schedule& schedule) {
   Totals totals;
   for (const RankSchedule& rank : schedule.ranks) {
-    for (const Lane& lane : rank.lanes) {
-      for (const Operation& operation : lane.operations) {
+    for (const Stream& stream : rank.streams) {
+      for (const Operation& operation : stream.operations) {
         totals.messages += operation.action == Action::send ? 1 : 0;
         totals.bytes += operation.action == Action::send ? operation.bytes : 0;
         totals.waited += operation.action == Action::wait ? operation.count : 0;
@@ -93,7 +92,7 @@ TEST(Synthetic, sends_to_each_neighbour_of_a_periodic_grid_once) {
 
 TEST(Synthetic, computes_before_the_exchange_and_while_it_is_under_way) {
   Schedule schedule = synthetic_schedule("pattern=nearest,ranks=2,compute=2ms,overlap=500us,steps=2").value();
-  const auto& operations = schedule.ranks[0].lanes[0].operations;
+  const auto& operations = schedule.ranks[0].streams[0].operations;
   ASSERT_EQ(operations.size(), 10);
   const std::vector<Action> step{Action::compute, Action::receive, Action::send, Action::compute, Action::wait};
   for (std::size_t i = 0; i < operations.size(); ++i) {
@@ -157,4 +156,4 @@ TEST(Synthetic, survives_descriptions_put_together_by_chance) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::synthetic_test

@@ -2,22 +2,19 @@
 #include "plait/replay/watch.hpp"
 
 #include <future>
-#include <string>
 
 #include <gtest/gtest.h>
-
-#include "plait/base/clock.hpp"
 
 #include "replay/echo_backend.hpp"
 #include "replay/hand_made.hpp"
 
-namespace plait::replay {
+namespace plait::replay::watch_test {
 namespace {
 
 TEST(Watch, names_the_message_for_which_a_replay_stands_still) {
   HandMade made{1};
   made.receive(0, 0, 42, 512);
-  Part part = divide(made.get()).at(0);
+  RankPart part = divide(made.get()).at(0);
   EchoBackend backend;
   Player player{backend, part, {}};
   std::promise<std::string> told;
@@ -35,11 +32,11 @@ TEST(Watch, names_the_message_for_which_a_replay_stands_still) {
 TEST(StallAfter, allows_for_what_the_log_does_not_begin) {
   HandMade made{1};
   made.add(0, {.action = Action::compute, .took = std::chrono::seconds{5}});
-  const Part part = divide(made.get()).at(0);
+  const RankPart part = divide(made.get()).at(0);
   EXPECT_EQ(stall_after(2, part, {}), nanoseconds{std::chrono::seconds{7}});
   EXPECT_EQ(stall_after(2, part, {.computing = Computing::drop}), nanoseconds{std::chrono::seconds{2}});
   EXPECT_EQ(stall_after(0, part, {}), nanoseconds{});
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::watch_test

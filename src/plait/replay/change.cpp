@@ -6,13 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <tuple>
+#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "plait/base/error.hpp"
-#include "plait/replay/detail/pairing.hpp"
+#include "plait/replay/detail/places.hpp"
 
 namespace plait::replay {
 namespace {
@@ -25,29 +24,29 @@ std::uint64_t scaled(std::uint64_t bytes, double factor) {
 }
 
 template <class Change>
-void for_each_lane(Schedule& schedule, const Change& change) {
+void for_each_stream(Schedule& schedule, const Change& change) {
   for (RankSchedule& rank : schedule.ranks) {
-    for (Lane& lane : rank.lanes) {
-      change(lane);
+    for (Stream& stream : rank.streams) {
+      change(stream);
     }
   }
 }
 
-/// The lane without the operations that are not kept; `stands_for[i]` is whom a wait for i waits for now.
-void leave_out(Lane& lane, const std::vector<bool>& is_kept, const std::vector<std::uint32_t>& stands_for) {
-  std::vector<std::uint32_t> number(lane.operations.size(), gone);
+/// The stream without the operations that are not kept; `stands_for[i]` is whom a wait for i waits for now.
+void leave_out(Stream& stream, const std::vector<bool>& is_kept, const std::vector<std::uint32_t>& stands_for) {
+  std::vector<std::uint32_t> number(stream.operations.size(), gone);
   std::vector<Operation> operations;
   std::vector<std::uint32_t> waited;
-  std::vector<bool> is_waited_for(lane.operations.size(), false);
-  for (std::uint32_t i = 0; i < lane.operations.size(); ++i) {
+  std::vector<bool> is_waited_for(stream.operations.size(), false);
+  for (std::uint32_t i = 0; i < stream.operations.size(); ++i) {
     if (!is_kept[i]) {
       continue;
     }
-    Operation operation = lane.operations[i];
+    Operation operation = stream.operations[i];
     if (operation.action == Action::wait) {
       const auto first = static_cast<std::uint32_t>(waited.size());
       for (std::uint32_t n = 0; n < operation.count; ++n) {
-        const std::uint32_t target = stands_for[lane.waited[operation.first + n]];
+        const std::uint32_t target = stands_for[stream.waited[operation.first + n]];
         if (number[target] != gone && !is_waited_for[target]) {
           is_waited_for[target] = true;
           waited.push_back(number[target]);
@@ -56,52 +55,49 @@ void leave_out(Lane& lane, const std::vector<bool>& is_kept, const std::vector<s
       operation.first = first;
       operation.count = static_cast<std::uint32_t>(waited.size()) - first;
       if (operation.count == 0) {
-        operation.action = Action::look;
+        operation.action = Action::poll;
       }
     }
     number[i] = static_cast<std::uint32_t>(operations.size());
     operations.push_back(operation);
   }
-  lane.operations = std::move(operations);
-  lane.waited = std::move(waited);
+  stream.operations = std::move(operations);
+  stream.waited = std::move(waited);
 }
 
-/// For each operation of a lane, how many waits come before it.
-std::vector<std::uint32_t> waits_before(const Lane& lane) {
+/// For each operation of a stream, how many waits come before it.
+std::vector<std::uint32_t> waits_before(const Stream& stream) {
   std::vector<std::uint32_t> counts;
-  counts.reserve(lane.operations.size());
+  counts.reserve(stream.operations.size());
   std::uint32_t count = 0;
-  for (const Operation& operation : lane.operations) {
+  for (const Operation& operation : stream.operations) {
     counts.push_back(count);
     count += operation.action == Action::wait ? 1 : 0;
   }
   return counts;
 }
 
-template <class Value>
-using ByLane = std::vector<std::vector<std::vector<Value>>>;
+std::vector<bool> all_kept(const Stream& stream) {
+  return std::vector<bool>(stream.operations.size(), true);
+}
 
-template <class Value>
-ByLane<Value> for_all_operations(const Schedule& schedule, const Value& value) {
-  ByLane<Value> all(schedule.ranks.size());
-  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    for (const Lane& lane : schedule.ranks[rank].lanes) {
-      all[rank].emplace_back(lane.operations.size(), value);
-    }
-  }
-  return all;
+/// Each operation stands for itself.
+std::vector<std::uint32_t> themselves(const Stream& stream) {
+  std::vector<std::uint32_t> numbers(stream.operations.size());
+  std::iota(numbers.begin(), numbers.end(), 0U);
+  return numbers;
 }
 
 }  // namespace
 
 void scale_bytes(Schedule& schedule, double factor) {
   expect(factor >= 0, "sizes cannot be negative");
-  for_each_lane(schedule, [&](Lane& lane) {
-    for (Operation& operation : lane.operations) {
+  for_each_stream(schedule, [&](Stream& stream) {
+    for (Operation& operation : stream.operations) {
       operation.bytes = scaled(operation.bytes, factor);
       operation.bytes_got = scaled(operation.bytes_got, factor);
     }
-    for (std::uint64_t& share : lane.shares) {
+    for (std::uint64_t& share : stream.shares) {
       share = scaled(share, factor);
     }
   });
@@ -109,48 +105,34 @@ void scale_bytes(Schedule& schedule, double factor) {
 
 void scale_compute(Schedule& schedule, double factor) {
   expect(factor >= 0, "times cannot be negative");
-  for_each_lane(schedule, [&](Lane& lane) {
-    std::vector<bool> is_kept(lane.operations.size(), true);
-    std::vector<std::uint32_t> stands_for(lane.operations.size());
-    for (std::uint32_t i = 0; i < lane.operations.size(); ++i) {
-      Operation& operation = lane.operations[i];
-      stands_for[i] = i;
+  for_each_stream(schedule, [&](Stream& stream) {
+    std::vector<bool> is_kept = all_kept(stream);
+    for (std::size_t i = 0; i < stream.operations.size(); ++i) {
+      Operation& operation = stream.operations[i];
       if (operation.action == Action::compute) {
         operation.took = nanoseconds{std::llround(static_cast<double>(operation.took.count()) * factor)};
         is_kept[i] = operation.took > nanoseconds{};
       }
     }
-    leave_out(lane, is_kept, stands_for);
+    leave_out(stream, is_kept, themselves(stream));
   });
 }
 
 Schedule aggregated(const Schedule& schedule) {
-  using Group = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
   Schedule result = schedule;
-  ByLane<std::uint32_t> epochs(schedule.ranks.size());
-  for (std::size_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    for (const Lane& lane : schedule.ranks[rank].lanes) {
-      epochs[rank].push_back(waits_before(lane));
-    }
-  }
-  const auto epoch = [&](const detail::Place& place) { return epochs[place.rank][place.lane][place.operation]; };
+  const auto epochs = detail::for_streams(schedule, waits_before);
+  const auto epoch = [&](detail::Place place) {
+    place.operation = epochs[place.rank][place.stream][place.operation];
+    return place;
+  };
   const std::vector<detail::PairOfPlaces> pairs = detail::pair_operations(schedule);
   detail::number_messages(result, pairs);
-  std::map<Group, std::vector<const detail::PairOfPlaces*>> groups;
+  std::map<std::pair<detail::Place, detail::Place>, std::vector<const detail::PairOfPlaces*>> groups;
   for (const detail::PairOfPlaces& pair : pairs) {
-    groups
-        [{pair.send.rank, pair.send.lane, epoch(pair.send), pair.receive.rank, pair.receive.lane, epoch(pair.receive)}]
-            .push_back(&pair);
+    groups[{epoch(pair.send), epoch(pair.receive)}].push_back(&pair);
   }
-  ByLane<bool> is_kept = for_all_operations(schedule, true);
-  ByLane<std::uint32_t> stands_for = for_all_operations(schedule, std::uint32_t{0});
-  for (auto& rank : stands_for) {
-    for (auto& lane : rank) {
-      for (std::uint32_t i = 0; i < lane.size(); ++i) {
-        lane[i] = i;
-      }
-    }
-  }
+  auto is_kept = detail::for_streams(schedule, all_kept);
+  auto stands_for = detail::for_streams(schedule, themselves);
   for (const auto& [group, members] : groups) {
     detail::Place send = members.front()->send;
     detail::Place receive = members.front()->receive;
@@ -161,12 +143,13 @@ Schedule aggregated(const Schedule& schedule) {
       receive.operation = std::min(receive.operation, pair->receive.operation);
     }
     const std::uint64_t tag = detail::operation_at(result, members.front()->send).tag;
+    const auto stand_for = [&](const detail::Place& one, const detail::Place& all) {
+      is_kept[one.rank][one.stream][one.operation] = one.operation == all.operation;
+      stands_for[one.rank][one.stream][one.operation] = all.operation;
+    };
     for (const detail::PairOfPlaces* pair : members) {
-      is_kept[pair->send.rank][pair->send.lane][pair->send.operation] = pair->send.operation == send.operation;
-      is_kept[pair->receive.rank][pair->receive.lane][pair->receive.operation] =
-          pair->receive.operation == receive.operation;
-      stands_for[pair->send.rank][pair->send.lane][pair->send.operation] = send.operation;
-      stands_for[pair->receive.rank][pair->receive.lane][pair->receive.operation] = receive.operation;
+      stand_for(pair->send, send);
+      stand_for(pair->receive, receive);
     }
     for (const detail::Place& place : {send, receive}) {
       detail::operation_at(result, place).bytes = bytes;
@@ -174,8 +157,8 @@ Schedule aggregated(const Schedule& schedule) {
     }
   }
   for (std::size_t rank = 0; rank < result.ranks.size(); ++rank) {
-    for (std::size_t lane = 0; lane < result.ranks[rank].lanes.size(); ++lane) {
-      leave_out(result.ranks[rank].lanes[lane], is_kept[rank][lane], stands_for[rank][lane]);
+    for (std::size_t stream = 0; stream < result.ranks[rank].streams.size(); ++stream) {
+      leave_out(result.ranks[rank].streams[stream], is_kept[rank][stream], stands_for[rank][stream]);
     }
   }
   return result;

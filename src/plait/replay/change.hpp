@@ -12,9 +12,9 @@ void scale_bytes(Schedule& schedule, double factor);
 /// All computing takes `factor` times as long; with 0 it is gone.
 void scale_compute(Schedule& schedule, double factor);
 
-/// One message in the place of all that go from one lane to another between the same waits: sent where the last of them
-/// was, received where the first was, with all their bytes. Who waited for one of them waits for it. What if a program
-/// packed its messages to each rank together? Cost: sorts the messages.
+/// One message in the place of all that go from one stream to another between the same waits: sent where the last of
+/// them was, received where the first was, with all their bytes. Who waited for one of them waits for it. What if a
+/// program packed its messages to each rank together? Cost: sorts the messages.
 [[nodiscard]] Schedule aggregated(const Schedule& schedule);
 
 }  // namespace plait::replay

@@ -2,49 +2,32 @@
 #include "plait/replay/check.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
-#include <compare>
 #include <map>
-#include <span>
-#include <tuple>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "plait/replay/detail/collective_places.hpp"
+#include "plait/replay/detail/places.hpp"
 
 namespace plait::replay {
 namespace {
 
-using detail::CollectivePlace;
-
-/// An operation of a schedule.
-struct Where {
-  std::uint32_t rank = 0;
-  std::uint32_t lane = 0;
-  std::uint32_t index = 0;
-  auto operator<=>(const Where&) const = default;
-};
-
-/// A send or a receive, with what it is matched by.
-struct Half {
-  std::uint32_t source = 0;
-  std::uint32_t destination = 0;
-  std::uint32_t communicator = 0;
-  std::uint64_t tag = 0;
-  nanoseconds at{};
-  Where where;
-
-  [[nodiscard]] auto key() const { return std::tie(source, destination, communicator, tag); }
-};
+using detail::MessageEnd;
+using detail::operation_at;
+using detail::Place;
 
 class Check {
  public:
-  Check(const Schedule& schedule, std::size_t sentences_max) : schedule_{schedule}, sentences_max_{sentences_max} {}
+  Check(const Schedule& schedule, std::size_t sentences_max)
+      : schedule_{schedule}, sentences_max_{sentences_max}, sends_{detail::for_streams(schedule, [](const Stream& one) {
+          return std::vector<Place>(one.operations.size());
+        })} {}
 
   std::vector<std::string> sentences() {
     check_ranks();
     if (found_ == 0) {
-      gather_messages();
       match_messages();
       match_collectives();
     }
@@ -58,27 +41,14 @@ class Check {
   }
 
  private:
-  [[nodiscard]] const Lane& lane(const Where& where) const { return schedule_.ranks[where.rank].lanes[where.lane]; }
-  [[nodiscard]] const Operation& at(const Where& where) const { return lane(where).operations[where.index]; }
-  [[nodiscard]] std::string describe_at(const Where& where) const {
-    return describe(at(where), where.rank, lane(where), where.index);
+  [[nodiscard]] const Operation& at(const Place& place) const { return operation_at(schedule_, place); }
+  [[nodiscard]] std::string describe_at(const Place& place) const {
+    return describe(at(place), place.rank, stream_at(schedule_, place), place.operation);
   }
 
-  void tell(std::string sentence) {
+  void report(std::string sentence) {
     if (++found_ <= sentences_max_) {
       sentences_.push_back(std::move(sentence));
-    }
-  }
-
-  template <class Visit>
-  void for_each(Visit visit) const {
-    for (std::uint32_t rank = 0; rank < schedule_.ranks.size(); ++rank) {
-      const std::vector<Lane>& lanes = schedule_.ranks[rank].lanes;
-      for (std::uint32_t i = 0; i < lanes.size(); ++i) {
-        for (std::uint32_t j = 0; j < lanes[i].operations.size(); ++j) {
-          visit(Where{rank, i, j}, lanes[i].operations[j]);
-        }
-      }
     }
   }
 
@@ -86,21 +56,21 @@ class Check {
     const std::size_t count = schedule_.ranks.size();
     for (const auto& [communicator, members] : schedule_.communicators) {
       if (std::ranges::any_of(members, [&](std::uint32_t member) { return member >= count; })) {
-        tell(fmt::format("communicator {} has members that are none of the {} ranks", communicator, count));
+        report(fmt::format("communicator {} has members that are none of the {} ranks", communicator, count));
       }
     }
-    for_each([&](const Where& where, const Operation& operation) {
+    detail::for_each_operation(schedule_, [&](const Place& place, const Operation& operation) {
       const bool is_message = operation.action == Action::send || operation.action == Action::receive;
       if (is_message && operation.peer >= count) {
-        tell(fmt::format("{}, but there are {} ranks only", describe_at(where), count));
+        report(fmt::format("{}, but there are {} ranks only", describe_at(place), count));
       }
       if (is_message || operation.action == Action::collective) {
-        check_member(where, operation);
+        check_member(place, operation);
       }
     });
   }
 
-  void check_member(const Where& where, const Operation& operation) {
+  void check_member(const Place& place, const Operation& operation) {
     const auto found = schedule_.communicators.find(operation.communicator);
     if (found == schedule_.communicators.end()) {
       return;  // all ranks
@@ -108,45 +78,31 @@ class Check {
     const auto is_in = [&](std::uint32_t rank) {
       return std::ranges::find(found->second, rank) != found->second.end();
     };
-    const bool has_peer = operation.peer != trace::nothing;
-    if (!is_in(where.rank) || (has_peer && !is_in(operation.peer))) {
-      tell(fmt::format("{}, but not both are members of that communicator", describe_at(where)));
+    if (!is_in(place.rank) || (operation.peer != trace::nothing && !is_in(operation.peer))) {
+      report(fmt::format("{}, but not both are members of that communicator", describe_at(place)));
     }
   }
 
-  void gather_messages() {
-    for_each([&](const Where& where, const Operation& operation) {
-      if (operation.action == Action::send) {
-        sends_.push_back({where.rank, operation.peer, operation.communicator, operation.tag, operation.at, where});
-      } else if (operation.action == Action::receive) {
-        receives_.push_back({operation.peer, where.rank, operation.communicator, operation.tag, operation.at, where});
-      }
-    });
-    const auto is_before = [](const Half& left, const Half& right) {
-      return std::tie(left.source, left.destination, left.communicator, left.tag, left.at, left.where) <
-             std::tie(right.source, right.destination, right.communicator, right.tag, right.at, right.where);
-    };
-    std::ranges::sort(sends_, is_before);
-    std::ranges::sort(receives_, is_before);
-  }
-
   void match_messages() {
-    auto send = sends_.begin();
-    auto receive = receives_.begin();
-    while (send != sends_.end() || receive != receives_.end()) {
-      const bool has_both = send != sends_.end() && receive != receives_.end();
+    const std::vector<MessageEnd> sends = detail::message_ends(schedule_, Action::send);
+    const std::vector<MessageEnd> receives = detail::message_ends(schedule_, Action::receive);
+    auto send = sends.begin();
+    auto receive = receives.begin();
+    while (send != sends.end() || receive != receives.end()) {
+      const bool has_both = send != sends.end() && receive != receives.end();
       if (has_both && send->key() == receive->key()) {
-        if (at(send->where).bytes > at(receive->where).bytes) {
-          tell(fmt::format("{}, but {}: too short for it", describe_at(send->where), describe_at(receive->where)));
+        if (at(send->place).bytes > at(receive->place).bytes) {
+          report(fmt::format("{}, but {}: too short for it", describe_at(send->place), describe_at(receive->place)));
         }
-        pairs_.emplace_back(receive->where, send->where);
+        const Place& there = receive->place;
+        sends_[there.rank][there.stream][there.operation] = send->place;
         ++send;
         ++receive;
-      } else if (receive == receives_.end() || (has_both && send->key() < receive->key())) {
-        tell(fmt::format("{}, and rank {} never receives it", describe_at(send->where), send->destination));
+      } else if (receive == receives.end() || (has_both && send->key() < receive->key())) {
+        report(fmt::format("{}, and rank {} never receives it", describe_at(send->place), send->destination));
         ++send;
       } else {
-        tell(fmt::format("{}, and rank {} never sends it", describe_at(receive->where), receive->source));
+        report(fmt::format("{}, and rank {} never sends it", describe_at(receive->place), receive->source));
         ++receive;
       }
     }
@@ -156,117 +112,95 @@ class Check {
     for (const auto& [communicator, lists] : detail::collectives_of(schedule_)) {
       const auto members = detail::members_of(schedule_, communicator);
       for (std::size_t member = 1; member < lists.size(); ++member) {
-        const std::size_t count = std::min(lists[0].size(), lists[member].size());
-        for (std::size_t k = 0; k < count; ++k) {
-          const Where first{lists[0][k].rank, lists[0][k].lane, lists[0][k].operation};
-          const Where other{lists[member][k].rank, lists[member][k].lane, lists[member][k].operation};
-          if (at(first).collective != at(other).collective || at(first).peer != at(other).peer) {
-            tell(fmt::format("{}, while {}", describe_at(first), describe_at(other)));
-            break;
-          }
-        }
         if (lists[0].size() != lists[member].size()) {
-          tell(fmt::format("rank {} calls {} collectives on communicator {}, rank {} calls {}",
-                           members[0],
-                           lists[0].size(),
-                           communicator,
-                           members[member],
-                           lists[member].size()));
+          report(fmt::format("rank {} calls {} collectives on communicator {}, rank {} calls {}",
+                             members[0],
+                             lists[0].size(),
+                             communicator,
+                             members[member],
+                             lists[member].size()));
+        }
+        compare(lists[0], lists[member]);
+      }
+      for (std::size_t k = 0; found_ == 0 && k < lists[0].size(); ++k) {
+        std::vector<Place>& all = collectives_.emplace_back();
+        for (const std::vector<Place>& list : lists) {
+          all.push_back(list[k]);
+          collective_of_[list[k]] = collectives_.size() - 1;
         }
       }
     }
   }
 
-  // --- whether the lanes can go to their ends, one after the other ------------------------------------------------
+  /// The collectives of two members, up to the first that differs.
+  void compare(const std::vector<Place>& first, const std::vector<Place>& other) {
+    const auto kind = [this](const Place& place) { return std::pair{at(place).collective, at(place).peer}; };
+    const auto [one, two] = std::ranges::mismatch(first, other, {}, kind, kind);
+    if (one != first.end() && two != other.end()) {
+      report(fmt::format("{}, while {}", describe_at(*one), describe_at(*two)));
+    }
+  }
 
+  /// Whether the streams can go to their ends, one after the other.
   void run_through() {
-    std::ranges::sort(pairs_);
-    for (const auto& [communicator, lists] : detail::collectives_of(schedule_)) {
-      for (std::size_t k = 0; !lists.empty() && k < lists[0].size(); ++k) {
-        std::vector<Where> all;
-        for (const auto& list : lists) {
-          all.push_back({list[k].rank, list[k].lane, list[k].operation});
-        }
-        for (const Where& one : all) {
-          together_.emplace(one, all);
-        }
-      }
-    }
-    begun_.resize(schedule_.ranks.size());
-    for (std::size_t rank = 0; rank < begun_.size(); ++rank) {
-      begun_[rank].resize(schedule_.ranks[rank].lanes.size());
-    }
-    bool has_moved = true;
-    while (has_moved) {
+    begun_ = detail::for_streams(schedule_, [](const Stream&) { return std::uint32_t{0}; });
+    for (bool has_moved = true; has_moved;) {
       has_moved = false;
-      for (std::uint32_t rank = 0; rank < begun_.size(); ++rank) {
-        for (std::uint32_t i = 0; i < begun_[rank].size(); ++i) {
-          has_moved = advance(rank, i) || has_moved;
+      for_each_unfinished([&](std::uint32_t rank, std::uint32_t stream, std::uint32_t& begun) {
+        const std::uint32_t before = begun;
+        const std::size_t count = schedule_.ranks[rank].streams[stream].operations.size();
+        while (begun < count && !blocked_at({rank, stream, begun})) {
+          ++begun;
         }
-      }
+        has_moved = has_moved || begun > before;
+      });
     }
-    tell_of_the_stuck();
+    for_each_unfinished([&](std::uint32_t rank, std::uint32_t stream, std::uint32_t begun) {
+      report(fmt::format("rank {} waits forever: {}", rank, describe_at(*blocked_at({rank, stream, begun}))));
+    });
   }
 
-  bool advance(std::uint32_t rank, std::uint32_t i) {
-    const Lane& here = schedule_.ranks[rank].lanes[i];
-    std::uint32_t& begun = begun_[rank][i];
-    const std::uint32_t before = begun;
-    while (begun < here.operations.size() && !blocked_at({rank, i, begun})) {
-      ++begun;
+  template <class Visit>
+  void for_each_unfinished(Visit visit) {
+    for (std::uint32_t rank = 0; rank < begun_.size(); ++rank) {
+      for (std::uint32_t stream = 0; stream < begun_[rank].size(); ++stream) {
+        if (begun_[rank][stream] < schedule_.ranks[rank].streams[stream].operations.size()) {
+          visit(rank, stream, begun_[rank][stream]);
+        }
+      }
     }
-    return begun > before;
   }
 
   /// The operation that a wait cannot pass yet.
-  [[nodiscard]] const Where* blocked_at(const Where& where) {
-    const Operation& operation = at(where);
-    if (operation.action != Action::wait) {
-      return nullptr;
-    }
-    for (std::uint32_t i = 0; i < operation.count; ++i) {
-      blocking_ = {where.rank, where.lane, lane(where).waited[operation.first + i]};
-      if (!has_ended(blocking_)) {
-        return &blocking_;
+  [[nodiscard]] std::optional<Place> blocked_at(const Place& place) const {
+    const Operation& operation = at(place);
+    for (std::uint32_t i = 0; operation.action == Action::wait && i < operation.count; ++i) {
+      const Place waited{place.rank, place.stream, stream_at(schedule_, place).waited[operation.first + i]};
+      if (!has_ended(waited)) {
+        return waited;
       }
     }
-    return nullptr;
+    return std::nullopt;
   }
 
-  [[nodiscard]] bool has_begun(const Where& where) const { return begun_[where.rank][where.lane] > where.index; }
+  [[nodiscard]] bool has_begun(const Place& place) const { return begun_[place.rank][place.stream] > place.operation; }
 
-  [[nodiscard]] bool has_ended(const Where& where) const {
-    if (at(where).action == Action::receive) {
-      const auto pair = std::ranges::lower_bound(pairs_, where, {}, &std::pair<Where, Where>::first);
-      return has_begun(pair->second);
+  [[nodiscard]] bool has_ended(const Place& place) const {
+    if (at(place).action == Action::receive) {
+      return has_begun(sends_[place.rank][place.stream][place.operation]);
     }
-    if (at(where).action == Action::collective) {
-      return std::ranges::all_of(together_.at(where), [&](const Where& other) { return has_begun(other); });
-    }
-    return true;
-  }
-
-  void tell_of_the_stuck() {
-    for (std::uint32_t rank = 0; rank < begun_.size(); ++rank) {
-      for (std::uint32_t i = 0; i < begun_[rank].size(); ++i) {
-        if (begun_[rank][i] < schedule_.ranks[rank].lanes[i].operations.size()) {
-          const Where* const blocking = blocked_at({rank, i, begun_[rank][i]});
-          tell(fmt::format("{} waits for ever: {}", fmt::format("rank {}", rank), describe_at(*blocking)));
-        }
-      }
-    }
+    return at(place).action != Action::collective ||
+           std::ranges::all_of(collectives_[collective_of_.at(place)], [&](const Place& p) { return has_begun(p); });
   }
 
   const Schedule& schedule_;
   const std::size_t sentences_max_;
   std::size_t found_ = 0;
   std::vector<std::string> sentences_;
-  std::vector<Half> sends_;
-  std::vector<Half> receives_;
-  std::vector<std::pair<Where, Where>> pairs_;  ///< Receive and send, sorted.
-  std::map<Where, std::vector<Where>> together_;
-  std::vector<std::vector<std::uint32_t>> begun_;  ///< Operations, of each rank's lanes.
-  Where blocking_;
+  std::vector<std::vector<std::vector<Place>>> sends_;  ///< Of each receive, by rank, stream and operation.
+  std::vector<std::vector<Place>> collectives_;
+  std::map<Place, std::size_t> collective_of_;
+  std::vector<std::vector<std::uint32_t>> begun_;  ///< Operations, of each rank's streams.
 };
 
 }  // namespace
@@ -275,10 +209,10 @@ std::vector<std::string> find_trouble(const Schedule& schedule, std::size_t sent
   return Check{schedule, sentences_max}.sentences();
 }
 
-std::string describe(const Operation& operation, std::uint32_t rank, const Lane& lane, std::size_t index) {
+std::string describe(const Operation& operation, std::uint32_t rank, const Stream& stream, std::size_t index) {
   const auto milliseconds = std::chrono::duration<double, std::milli>{operation.at}.count();
   const std::string place =
-      fmt::format("(operation {} of lane {}, {:.3f} ms into the log)", index + 1, lane.name, milliseconds);
+      fmt::format("(operation {} of stream {}, {:.3f} ms into the log)", index + 1, stream.name, milliseconds);
   switch (operation.action) {
     case Action::send:
     case Action::receive:
@@ -304,31 +238,18 @@ std::string describe(const Operation& operation, std::uint32_t rank, const Lane&
 }
 
 const char* to_string(Collective collective) noexcept {
-  switch (collective) {
-    case Collective::none:
-      break;
-    case Collective::barrier:
-      return "barrier";
-    case Collective::broadcast:
-      return "broadcast";
-    case Collective::reduce:
-      return "reduce";
-    case Collective::all_reduce:
-      return "all-reduce";
-    case Collective::gather:
-      return "gather";
-    case Collective::scatter:
-      return "scatter";
-    case Collective::all_gather:
-      return "all-gather";
-    case Collective::all_to_all:
-      return "all-to-all";
-    case Collective::reduce_scatter:
-      return "reduce-scatter";
-    case Collective::scan:
-      return "scan";
-  }
-  return "none";
+  static constexpr std::array names{"none",
+                                    "barrier",
+                                    "broadcast",
+                                    "reduce",
+                                    "all-reduce",
+                                    "gather",
+                                    "scatter",
+                                    "all-gather",
+                                    "all-to-all",
+                                    "reduce-scatter",
+                                    "scan"};
+  return names[static_cast<std::size_t>(collective)];
 }
 
 }  // namespace plait::replay

@@ -2,14 +2,13 @@
 #include "plait/replay/fold.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "plait/replay/detail/pairing.hpp"
+#include "plait/replay/detail/places.hpp"
 #include "plait/replay/expand.hpp"
 
 namespace plait::replay {
@@ -19,67 +18,8 @@ constexpr std::uint64_t ranks_max = 1U << 22U;
 
 /// Whether all copies can enter it together.
 bool is_of_any_size(Collective kind) {
-  switch (kind) {
-    case Collective::barrier:
-    case Collective::broadcast:
-    case Collective::reduce:
-    case Collective::all_reduce:
-    case Collective::scan:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Gives each copy communicators of its own.
-class CopiedCommunicators {
- public:
-  CopiedCommunicators(const Schedule& schedule, Schedule& into) : from_{schedule}, into_{into} {
-    next_ = 1;
-    for (const auto& [number, members] : schedule.communicators) {
-      next_ = std::max(next_, number + 1);
-    }
-  }
-
-  std::uint32_t number(std::uint32_t old, std::uint32_t copy) {
-    const auto known = numbers_.find({old, copy});
-    if (known != numbers_.end()) {
-      return known->second;
-    }
-    const auto size = static_cast<std::uint32_t>(from_.ranks.size());
-    std::vector<std::uint32_t> members;
-    if (const auto told = from_.communicators.find(old); told != from_.communicators.end()) {
-      members = told->second;
-    } else {
-      for (std::uint32_t rank = 0; rank < size; ++rank) {
-        members.push_back(rank);
-      }
-    }
-    for (std::uint32_t& member : members) {
-      member += copy * size;
-    }
-    const std::uint32_t fresh = next_++;
-    into_.communicators.emplace(fresh, std::move(members));
-    numbers_.emplace(std::pair{old, copy}, fresh);
-    return fresh;
-  }
-
- private:
-  const Schedule& from_;
-  Schedule& into_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers_;
-  std::uint32_t next_ = 1;
-};
-
-bool has_collectives(const Schedule& schedule) {
-  for (const RankSchedule& rank : schedule.ranks) {
-    for (const Lane& lane : rank.lanes) {
-      if (std::ranges::any_of(lane.operations, [](const Operation& o) { return o.action == Action::collective; })) {
-        return true;
-      }
-    }
-  }
-  return false;
+  using enum Collective;
+  return kind == barrier || kind == broadcast || kind == reduce || kind == all_reduce || kind == scan;
 }
 
 }  // namespace
@@ -98,7 +38,7 @@ Result<Schedule> fold(const Schedule& schedule, std::uint32_t ranks) {
     return static_cast<std::uint32_t>(std::uint64_t{rank} * ranks / before);
   };
   Schedule from = without_collectives(schedule);
-  if (has_collectives(schedule)) {
+  if (!detail::collectives_of(schedule).empty()) {
     from.notices.push_back(fmt::format("{} ranks folded onto {}: collectives became messages", before, ranks));
   }
   std::vector<detail::PairOfPlaces> pairs = detail::pair_operations(from);
@@ -106,21 +46,21 @@ Result<Schedule> fold(const Schedule& schedule, std::uint32_t ranks) {
   folded.ranks.resize(ranks);
   folded.length = from.length;
   folded.notices = std::move(from.notices);
-  std::vector<std::uint32_t> first_lane(before);
+  std::vector<std::uint32_t> first_stream(before);
   for (std::uint32_t rank = 0; rank < before; ++rank) {
-    auto& lanes = folded.ranks[target(rank)].lanes;
-    first_lane[rank] = static_cast<std::uint32_t>(lanes.size());
-    for (Lane& lane : from.ranks[rank].lanes) {
-      for (Operation& operation : lane.operations) {
+    auto& streams = folded.ranks[target(rank)].streams;
+    first_stream[rank] = static_cast<std::uint32_t>(streams.size());
+    for (Stream& stream : from.ranks[rank].streams) {
+      for (Operation& operation : stream.operations) {
         operation.peer = operation.peer == trace::nothing ? trace::nothing : target(operation.peer);
       }
-      lane.name = fmt::format("{} {}", rank, lane.name);
-      lanes.push_back(std::move(lane));
+      stream.name = fmt::format("{} {}", rank, stream.name);
+      streams.push_back(std::move(stream));
     }
   }
   for (detail::PairOfPlaces& pair : pairs) {
     for (detail::Place* place : {&pair.send, &pair.receive}) {
-      place->lane += first_lane[place->rank];
+      place->stream += first_stream[place->rank];
       place->rank = target(place->rank);
     }
   }
@@ -145,13 +85,23 @@ Result<Schedule> tile(const Schedule& schedule, std::uint32_t times) {
                   "grows with the ranks; barriers, broadcasts and reductions of all ranks span all copies",
                   size,
                   times));
-  CopiedCommunicators communicators{schedule, tiled};
+  std::uint32_t next = schedule.communicators.empty() ? 1 : schedule.communicators.rbegin()->first + 1;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> numbers;  // by communicator and copy
+  const auto number_of = [&](std::uint32_t communicator, std::uint32_t copy) {
+    const auto [known, is_new] = numbers.try_emplace({communicator, copy}, next);
+    if (is_new) {
+      std::vector<std::uint32_t> members = detail::members_of(schedule, communicator);
+      std::ranges::for_each(members, [&](std::uint32_t& member) { member += copy * size; });
+      tiled.communicators.emplace(next++, std::move(members));
+    }
+    return known->second;
+  };
   tiled.ranks.reserve(std::size_t{times} * size);
   for (std::uint32_t copy = 0; copy < times; ++copy) {
     for (const RankSchedule& rank : schedule.ranks) {
       RankSchedule& copied = tiled.ranks.emplace_back(rank);
-      for (Lane& lane : copied.lanes) {
-        for (Operation& operation : lane.operations) {
+      for (Stream& stream : copied.streams) {
+        for (Operation& operation : stream.operations) {
           const bool is_collective = operation.action == Action::collective;
           if (is_collective && operation.communicator == 0 && is_of_any_size(operation.collective)) {
             continue;  // over all copies; a root is in the first
@@ -162,7 +112,7 @@ Result<Schedule> tile(const Schedule& schedule, std::uint32_t times) {
             operation.peer += copy * size;
           }
           if (is_collective) {
-            operation.communicator = communicators.number(operation.communicator, copy);
+            operation.communicator = number_of(operation.communicator, copy);
           }
         }
       }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -15,24 +14,6 @@ namespace {
 
 using detail::TimeRange;
 
-/// When each step begins on the rank: where its graph first runs in it, or where its first span begins.
-std::map<std::uint32_t, nanoseconds> steps_of(const trace::RankTrace& trace) {
-  std::map<std::uint32_t, nanoseconds> begins;
-  const auto note = [&](std::uint32_t step, nanoseconds start) {
-    const auto known = begins.try_emplace(step, start).first;
-    known->second = std::min(known->second, start);
-  };
-  for (const auto& run : trace.graph_runs) {
-    note(run.step, run.start);
-  }
-  if (begins.empty()) {
-    for (const auto& [thread, span] : trace.spans) {
-      note(span.step, span.start);
-    }
-  }
-  return begins;
-}
-
 /// From where the step begins to where the next one does.
 Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::optional<std::uint32_t> step) {
   std::vector<TimeRange> ranges(run.ranks.size(), {nanoseconds::min(), nanoseconds::max()});
@@ -41,7 +22,7 @@ Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::option
   }
   std::set<std::uint32_t> known;
   for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
-    const auto begins = steps_of(run.ranks[rank]);
+    const auto begins = detail::step_begins(run.ranks[rank]);
     for (const auto& [number, start] : begins) {
       known.insert(number);
     }
@@ -59,7 +40,7 @@ Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::option
   if (known.empty()) {
     return Error{
         ErrorCode::bad_input,
-        "the run does not say where its steps begin (it has neither runs of graphs nor spans); leave the step out"};
+        "the run does not contain where its steps begin (it has neither runs of graphs nor spans); leave the step out"};
   }
   if (!known.contains(*step)) {
     return Error{ErrorCode::bad_input,
@@ -70,8 +51,8 @@ Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::option
 
 }  // namespace
 
-Result<Schedule> schedule_from_run(const trace::RunTrace& run, const FromTraceOptions& options) {
-  auto ranges = ranges_of(run, options.step);
+Result<Schedule> schedule_from_run(const trace::RunTrace& run, std::optional<std::uint32_t> step) {
+  auto ranges = ranges_of(run, step);
   if (!ranges) {
     return ranges.error();
   }
@@ -82,20 +63,20 @@ Result<Schedule> schedule_from_run(const trace::RunTrace& run, const FromTraceOp
         ErrorCode::bad_input,
         "the run has neither messages nor calls, so there is nothing to send again; record one with `plait record`"};
   }
-  Schedule schedule = has_calls ? detail::schedule_from_calls(run, ranges.value(), options)
-                                : detail::schedule_from_messages(run, ranges.value(), options);
+  Schedule schedule = has_calls ? detail::schedule_from_calls(run, ranges.value(), step.value_or(0))
+                                : detail::schedule_from_messages(run, ranges.value());
   for (const trace::RankTrace& rank : run.ranks) {
     schedule.notices.insert(schedule.notices.end(), rank.notices.begin(), rank.notices.end());
   }
   return schedule;
 }
 
-Result<Schedule> schedule_from_folder(const std::filesystem::path& folder, const FromTraceOptions& options) {
+Result<Schedule> schedule_from_folder(const std::filesystem::path& folder, std::optional<std::uint32_t> step) {
   auto run = trace::read_run(folder);
   if (!run) {
     return run.error();
   }
-  return schedule_from_run(run.value(), options);
+  return schedule_from_run(run.value(), step);
 }
 
 }  // namespace plait::replay

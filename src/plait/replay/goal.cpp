@@ -13,22 +13,22 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/replay/detail/pairing.hpp"
+#include "plait/replay/detail/places.hpp"
 #include "plait/replay/expand.hpp"
 
 namespace plait::replay {
 namespace {
 
-/// Writes one lane; labels go on from `label` over the lanes of a rank.
-class LaneWriter {
+/// Writes one stream; labels go on from `label` over the streams of a rank.
+class StreamWriter {
  public:
-  LaneWriter(const Lane& lane, std::size_t cpu, std::uint64_t& label, std::string& text)
-      : lane_{lane}, cpu_{cpu == 0 ? std::string{} : fmt::format(" cpu {}", cpu)}, label_{label}, text_{text} {}
+  StreamWriter(const Stream& stream, std::size_t cpu, std::uint64_t& label, std::string& text)
+      : stream_{stream}, cpu_{cpu == 0 ? std::string{} : fmt::format(" cpu {}", cpu)}, label_{label}, text_{text} {}
 
   void write() {
-    labels_.resize(lane_.operations.size());
-    for (std::size_t i = 0; i < lane_.operations.size(); ++i) {
-      write(lane_.operations[i], i);
+    labels_.resize(stream_.operations.size());
+    for (std::size_t i = 0; i < stream_.operations.size(); ++i) {
+      write(stream_.operations[i], i);
     }
   }
 
@@ -51,7 +51,7 @@ class LaneWriter {
 
   void write(const Operation& operation, std::size_t index) {
     switch (operation.action) {
-      case Action::look:
+      case Action::poll:
       case Action::collective:
         return;
       case Action::send:
@@ -66,7 +66,7 @@ class LaneWriter {
       case Action::wait: {
         const std::uint64_t label = add("calc 0");
         for (std::uint32_t n = 0; n < operation.count; ++n) {
-          require(label, "requires", labels_[lane_.waited[operation.first + n]]);
+          require(label, "requires", labels_[stream_.waited[operation.first + n]]);
         }
         gate(label);
         return;
@@ -77,7 +77,7 @@ class LaneWriter {
   void begin(std::size_t index, std::uint64_t label) {
     labels_[index] = label;
     require(label, "requires", gate_);
-    require(label, "irequires", begun_);  // begun in this order, whenever they end
+    require(label, "irequires", begun_);  // posted in this order, whenever they end
     begun_ = label;
   }
 
@@ -89,7 +89,7 @@ class LaneWriter {
     begun_.reset();
   }
 
-  const Lane& lane_;
+  const Stream& stream_;
   std::string cpu_;
   std::uint64_t& label_;
   std::string& text_;
@@ -107,8 +107,8 @@ void write_goal(const Schedule& schedule, std::ostream& out) {
   for (std::size_t rank = 0; rank < messages.ranks.size(); ++rank) {
     std::string text = fmt::format("\nrank {} {{\n", rank);
     std::uint64_t label = 0;
-    for (std::size_t lane = 0; lane < messages.ranks[rank].lanes.size(); ++lane) {
-      LaneWriter{messages.ranks[rank].lanes[lane], lane, label, text}.write();
+    for (std::size_t stream = 0; stream < messages.ranks[rank].streams.size(); ++stream) {
+      StreamWriter{messages.ranks[rank].streams[stream], stream, label, text}.write();
     }
     out << text << "}\n";
   }

@@ -2,7 +2,6 @@
 #include "plait/replay/play_options.hpp"
 
 #include <charconv>
-#include <string>
 
 #include <fmt/format.h>
 
@@ -35,7 +34,7 @@ Result<std::vector<Roles>> threads_from(std::string_view text) {
   if (text == "one") {
     return std::vector<Roles>{{true, true, true}};
   }
-  if (text == "lanes") {
+  if (text == "streams" || text == "lanes") {  // the name until version 0.1
     return std::vector<Roles>{};
   }
   std::vector<Roles> threads;
@@ -47,7 +46,7 @@ Result<std::vector<Roles>> threads_from(std::string_view text) {
       if (noted == nullptr) {
         return Error{
             ErrorCode::bad_argument,
-            fmt::format("--threads {}: there is no role '{}'; give one, lanes, or threads separated by commas, each "
+            fmt::format("--threads {}: there is no role '{}'; give one, streams, or threads separated by commas, each "
                         "with roles out of inject, sends and receives joined by plus signs",
                         text,
                         name)};

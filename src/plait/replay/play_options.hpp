@@ -12,12 +12,12 @@ namespace plait::replay {
 
 /// What becomes of the program's own work between the messages.
 enum class Computing : std::uint8_t {
-  keep,  ///< The thread is busy for as long as logged, and does not look at the network.
+  keep,  ///< The thread is busy for as long as logged, and does not poll the network.
   drop,  ///< Is left out.
 };
 
 enum class Payload : std::uint8_t {
-  unset,    ///< Nobody looks at what is sent.
+  unset,    ///< The bytes sent are not checked.
   checked,  ///< Each message has bytes of its own, which the receiver compares.
 };
 
@@ -36,19 +36,19 @@ struct PlayOptions {
   /// is computed is shortened by it as well.
   double rate = 0;
   nanoseconds delay{};  ///< Before each send, on top.
-  /// One of them injects. Empty: one thread for each lane, which does all for it.
+  /// One of them injects. Empty: one thread for each stream, which does all for it.
   std::vector<Roles> threads{{true, true, true}};
   Payload payload = Payload::unset;
 
-  /// Whether several threads of a rank, which has so many lanes at most, call the backend.
-  [[nodiscard]] bool has_several_threads(std::size_t lanes) const noexcept {
-    return threads.empty() ? lanes > 1 : threads.size() > 1;
+  /// Whether several threads of a rank, which has so many streams at most, call the backend.
+  [[nodiscard]] bool has_several_threads(std::size_t streams) const noexcept {
+    return threads.empty() ? streams > 1 : threads.size() > 1;
   }
 };
 
 /// From text: threads separated by commas, the roles of each by plus signs, "inject,sends,receives" or
-/// "inject+sends,receives"; one that is left out is the first thread's. "one" is one thread for all, "lanes" one for
-/// each lane of the log. Error: `bad_argument`.
+/// "inject+sends,receives"; one that is left out is the first thread's. "one" is one thread for all, "streams" one for
+/// each stream of the log. Error: `bad_argument`.
 [[nodiscard]] Result<std::vector<Roles>> threads_from(std::string_view text);
 
 /// From text: "max" (0), "logged" (1), or a factor above 0. Error: `bad_argument`.

@@ -14,7 +14,7 @@ namespace plait::replay {
 /// What one operation of a schedule does.
 enum class Action : std::uint8_t {
   compute,     ///< The program's own work, for `took`.
-  look,        ///< The program is in the library for a moment, so messages may move; waits for nothing.
+  poll,        ///< The program is in the library for a moment, so messages may move; waits for nothing.
   send,        ///< Begins a send; goes on at once.
   receive,     ///< Begins a receive; goes on at once.
   collective,  ///< Begins a collective; goes on at once.
@@ -42,8 +42,8 @@ struct Operation {
   std::uint32_t step = 0;
   std::uint32_t communicator = 0;
   std::uint32_t peer = trace::nothing;  ///< Rank of the run; root of a collective.
-  std::uint32_t first = 0;  ///< Of a wait: where its operations' numbers begin in `Lane::waited`; of a collective
-                            ///< with shares: where they begin in `Lane::shares`.
+  std::uint32_t first = 0;  ///< Of a wait: where its operations' numbers begin in `Stream::waited`; of a collective
+                            ///< with shares: where they begin in `Stream::shares`.
   std::uint32_t count = 0;  ///< How many of them.
   std::uint64_t tag = 0;
   std::uint64_t bytes = 0;      ///< Of a message; of a collective: what this rank gives (to all together).
@@ -54,15 +54,20 @@ struct Operation {
 };
 
 /// What one thread of a rank does, in order.
-struct Lane {
+struct Stream {
   std::string name;
   std::vector<Operation> operations;
-  std::vector<std::uint32_t> waited;  ///< Indices into `operations` of this lane.
+  std::vector<std::uint32_t> waited;  ///< Indices into `operations` of this stream.
   std::vector<std::uint64_t> shares;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(name, operations, waited, shares);
+  }
 };
 
 struct RankSchedule {
-  std::vector<Lane> lanes;
+  std::vector<Stream> streams;
 };
 
 /// An exchange between ranks: what is replayed and predicted. Messages match by (source, destination, communicator,

@@ -9,15 +9,13 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/replay/detail/pairing.hpp"
+#include "plait/replay/detail/places.hpp"
 #include "plait/replay/expand.hpp"
 
 namespace plait::replay {
@@ -27,20 +25,17 @@ using detail::Place;
 
 constexpr int datatype_bytes = 6;  // MPI_BYTE, as SMPI numbers types in its traces
 
-/// Puts the lanes of each rank into one: an order in which the whole exchange can be carried out. A rank does next what
-/// was logged first of what its lanes could do; a lane that would wait for what has not begun elsewhere lets others go
-/// before.
-class LanesInOne {
+/// Puts the streams of each rank into one: an order in which the whole exchange can be carried out. A rank does next
+/// what was logged first of what its streams could do; a stream that would wait for what is not posted elsewhere lets
+/// others go before.
+class StreamsInOne {
  public:
-  explicit LanesInOne(const Schedule& schedule, const std::vector<detail::PairOfPlaces>& pairs)
-      : schedule_{schedule}, orders_(schedule.ranks.size()) {
-    for (const RankSchedule& rank : schedule.ranks) {
-      next_.emplace_back(rank.lanes.size(), 0);
-      auto& partners = partners_.emplace_back();
-      for (const Lane& lane : rank.lanes) {
-        partners.emplace_back(lane.operations.size());
-      }
-    }
+  StreamsInOne(const Schedule& schedule, const std::vector<detail::PairOfPlaces>& pairs)
+      : schedule_{schedule},
+        orders_(schedule.ranks.size()),
+        next_{detail::for_streams(schedule, [](const Stream&) { return std::uint32_t{0}; })},
+        partners_{detail::for_streams(
+            schedule, [](const Stream& stream) { return std::vector<Place>(stream.operations.size()); })} {
     for (const detail::PairOfPlaces& pair : pairs) {
       partner(pair.send) = pair.receive;
       partner(pair.receive) = pair.send;
@@ -61,31 +56,31 @@ class LanesInOne {
   }
 
  private:
-  [[nodiscard]] Place& partner(const Place& place) { return partners_[place.rank][place.lane][place.operation]; }
+  [[nodiscard]] Place& partner(const Place& place) { return partners_[place.rank][place.stream][place.operation]; }
 
-  [[nodiscard]] bool has_begun(const Place& place) const { return next_[place.rank][place.lane] > place.operation; }
+  [[nodiscard]] bool has_begun(const Place& place) const { return next_[place.rank][place.stream] > place.operation; }
 
-  [[nodiscard]] bool can_go_on(std::uint32_t rank, std::uint32_t lane_number) {
-    const Lane& lane = schedule_.ranks[rank].lanes[lane_number];
-    const std::uint32_t next = next_[rank][lane_number];
-    if (next == lane.operations.size()) {
+  [[nodiscard]] bool can_go_on(std::uint32_t rank, std::uint32_t stream_number) {
+    const Stream& stream = schedule_.ranks[rank].streams[stream_number];
+    const std::uint32_t next = next_[rank][stream_number];
+    if (next == stream.operations.size()) {
       return false;
     }
-    const Operation& operation = lane.operations[next];
+    const Operation& operation = stream.operations[next];
     return operation.action != Action::wait ||
-           std::ranges::all_of(std::span{lane.waited}.subspan(operation.first, operation.count),
-                               [&](std::uint32_t waited) { return has_begun(partner({rank, lane_number, waited})); });
+           std::ranges::all_of(std::span{stream.waited}.subspan(operation.first, operation.count),
+                               [&](std::uint32_t waited) { return has_begun(partner({rank, stream_number, waited})); });
   }
 
   bool advance(std::uint32_t rank) {
-    const auto& lanes = schedule_.ranks[rank].lanes;
+    const auto& streams = schedule_.ranks[rank].streams;
     std::optional<std::uint32_t> chosen;
     nanoseconds earliest{};
-    for (std::uint32_t lane = 0; lane < lanes.size(); ++lane) {
-      if (can_go_on(rank, lane)) {
-        const nanoseconds at = lanes[lane].operations[next_[rank][lane]].at;
+    for (std::uint32_t stream = 0; stream < streams.size(); ++stream) {
+      if (can_go_on(rank, stream)) {
+        const nanoseconds at = streams[stream].operations[next_[rank][stream]].at;
         if (!chosen || at < earliest) {
-          chosen = lane;
+          chosen = stream;
           earliest = at;
         }
       }
@@ -98,7 +93,7 @@ class LanesInOne {
 
   const Schedule& schedule_;
   std::vector<std::vector<Place>> orders_;
-  std::vector<std::vector<std::uint32_t>> next_;  ///< By rank and lane.
+  std::vector<std::vector<std::uint32_t>> next_;  ///< By rank and stream.
   std::vector<std::vector<std::vector<Place>>> partners_;
 };
 
@@ -107,10 +102,10 @@ std::string trace_of(const RankSchedule& schedule, std::size_t rank, const std::
   auto out = std::back_inserter(text);
   std::set<std::pair<std::size_t, std::size_t>> open;
   for (const Place& place : order) {
-    const Lane& lane = schedule.lanes[place.lane];
-    const Operation& operation = lane.operations[place.operation];
+    const Stream& stream = schedule.streams[place.stream];
+    const Operation& operation = stream.operations[place.operation];
     switch (operation.action) {
-      case Action::look:
+      case Action::poll:
       case Action::collective:
         break;
       case Action::compute:
@@ -126,7 +121,7 @@ std::string trace_of(const RankSchedule& schedule, std::size_t rank, const std::
                        operation.tag,
                        operation.bytes,
                        datatype_bytes);
-        open.emplace(place.lane, place.operation);
+        open.emplace(place.stream, place.operation);
         break;
       case Action::wait:
         if (operation.count == open.size()) {
@@ -134,12 +129,12 @@ std::string trace_of(const RankSchedule& schedule, std::size_t rank, const std::
           open.clear();
           break;
         }
-        for (const std::uint32_t waited : std::span{lane.waited}.subspan(operation.first, operation.count)) {
-          const Operation& begun = lane.operations[waited];
+        for (const std::uint32_t waited : std::span{stream.waited}.subspan(operation.first, operation.count)) {
+          const Operation& begun = stream.operations[waited];
           const bool is_send = begun.action == Action::send;
           fmt::format_to(
               out, "{} wait {} {} {}\n", rank, is_send ? rank : begun.peer, is_send ? begun.peer : rank, begun.tag);
-          open.erase({place.lane, waited});
+          open.erase({place.stream, waited});
         }
         break;
     }
@@ -188,8 +183,8 @@ std::vector<std::string> write_simgrid(const Schedule& schedule,
   Schedule messages = without_collectives(schedule);
   const std::vector<detail::PairOfPlaces> pairs = detail::pair_operations(messages);
   detail::number_messages(messages, pairs);
-  const std::vector<std::vector<Place>> orders = LanesInOne{messages, pairs}.run();
-  std::size_t with_several_lanes = 0;
+  const std::vector<std::vector<Place>> orders = StreamsInOne{messages, pairs}.run();
+  std::size_t with_several_streams = 0;
   std::string traces;
   std::string hosts;
   for (std::size_t rank = 0; rank < messages.ranks.size(); ++rank) {
@@ -197,17 +192,17 @@ std::vector<std::string> write_simgrid(const Schedule& schedule,
     write(folder / name, trace_of(messages.ranks[rank], rank, orders[rank]));
     traces += name + "\n";
     hosts += fmt::format("host-{}\n", rank / platform.ranks_per_host);
-    with_several_lanes += messages.ranks[rank].lanes.size() > 1 ? 1 : 0;
+    with_several_streams += messages.ranks[rank].streams.size() > 1 ? 1 : 0;
   }
   write(folder / "trace.txt", traces);
   write(folder / "hosts.txt", hosts);
   write(folder / "platform.xml",
         platform_xml(platform, platform.hosts_for(static_cast<std::uint32_t>(messages.ranks.size()))));
-  if (with_several_lanes > 0) {
+  if (with_several_streams > 0) {
     return {fmt::format(
         "{} ranks have several threads, which SimGrid's traces have not: their computing is written one after "
         "the other",
-        with_several_lanes)};
+        with_several_streams)};
   }
   return {};
 }

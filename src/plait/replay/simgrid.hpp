@@ -19,7 +19,7 @@ namespace plait::replay {
 ///   within one
 ///
 /// Run there: `smpirun -np N -platform platform.xml -hostfile hosts.txt -replay trace.txt`. Computing is one flop a
-/// nanosecond. Collectives are written as messages; the lanes of a rank in one, as they were logged, since a rank has
+/// nanosecond. Collectives are written as messages; the streams of a rank in one, as they were logged, since a rank has
 /// one thread there. Returns what is lost that way, in sentences. Throws: `Error` with `io`.
 std::vector<std::string> write_simgrid(const Schedule& schedule,
                                        const Platform& platform,

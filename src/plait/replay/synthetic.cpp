@@ -16,7 +16,7 @@
 
 #include "plait/base/random.hpp"
 #include "plait/replay/detail/description.hpp"
-#include "plait/replay/detail/lane_builder.hpp"
+#include "plait/replay/detail/stream_builder.hpp"
 
 namespace plait::replay {
 namespace {
@@ -54,31 +54,6 @@ struct Pair {
   friend auto operator<=>(const Pair&, const Pair&) = default;
 };
 
-/// Takes one key after another out of the pairs; the first that cannot be read is the error.
-class Reader {
- public:
-  explicit Reader(const std::map<std::string, std::string, std::less<>>& pairs) : pairs_{pairs} {}
-
-  template <class Value, class Parse>
-  void take(std::string_view key, Value& value, const Parse& parse, std::string_view possible) {
-    const auto found = pairs_.find(key);
-    if (found == pairs_.end() || trouble_) {
-      return;
-    }
-    if (const auto read = parse(found->second)) {
-      value = *read;
-    } else {
-      trouble_ = Error{ErrorCode::bad_argument, fmt::format("{}={}: give {}", key, found->second, possible)};
-    }
-  }
-
-  [[nodiscard]] const std::optional<Error>& trouble() const { return trouble_; }
-
- private:
-  const std::map<std::string, std::string, std::less<>>& pairs_;
-  std::optional<Error> trouble_;
-};
-
 template <class Value, std::size_t count>
 auto one_of(const std::array<std::string_view, count>& names) {
   return [&names](std::string_view text) -> std::optional<Value> {
@@ -106,22 +81,33 @@ Result<Description> parse(std::string_view text) {
     }
   }
   Description description;
-  Reader reader{pairs.value()};
-  reader.take("pattern",
-              description.pattern,
-              one_of<Pattern>(pattern_names),
-              fmt::format("one of {}", fmt::join(pattern_names, ", ")));
-  reader.take("ranks", description.ranks, count_up_to(2, ranks_max), fmt::format("a number from 2 to {}", ranks_max));
-  reader.take("pairs",
-              description.pairs,
-              count_up_to(1, messages_max),
-              fmt::format("a number of messages from 1 to {}", messages_max));
-  reader.take("mean", description.mean, detail::parse_bytes, "a size such as 800, 6KiB or 1.5MB");
-  reader.take("distribution",
-              description.distribution,
-              one_of<Distribution>(distribution_names),
-              fmt::format("one of {}", fmt::join(distribution_names, ", ")));
-  reader.take(
+  std::optional<Error> trouble;  // the first
+  const auto take = [&](std::string_view key, auto& value, const auto& parse, std::string_view possible) {
+    const auto found = pairs.value().find(key);
+    if (found == pairs.value().end() || trouble) {
+      return;
+    }
+    if (const auto read = parse(found->second)) {
+      value = *read;
+    } else {
+      trouble = Error{ErrorCode::bad_argument, fmt::format("{}={}: give {}", key, found->second, possible)};
+    }
+  };
+  take("pattern",
+       description.pattern,
+       one_of<Pattern>(pattern_names),
+       fmt::format("one of {}", fmt::join(pattern_names, ", ")));
+  take("ranks", description.ranks, count_up_to(2, ranks_max), fmt::format("a number from 2 to {}", ranks_max));
+  take("pairs",
+       description.pairs,
+       count_up_to(1, messages_max),
+       fmt::format("a number of messages from 1 to {}", messages_max));
+  take("mean", description.mean, detail::parse_bytes, "a size such as 800, 6KiB or 1.5MB");
+  take("distribution",
+       description.distribution,
+       one_of<Distribution>(distribution_names),
+       fmt::format("one of {}", fmt::join(distribution_names, ", ")));
+  take(
       "sigma",
       description.sigma,
       [](std::string_view text_) {
@@ -129,12 +115,12 @@ Result<Description> parse(std::string_view text) {
         return number && *number <= 4 ? number : std::nullopt;
       },
       "the width of the lognormal distribution, from 0 to 4");
-  reader.take("steps", description.steps, count_up_to(1, messages_max), "a number of steps from 1 on");
-  reader.take("compute", description.compute, detail::parse_time, "a time such as 800us or 2ms");
-  reader.take("overlap", description.overlap, detail::parse_time, "a time such as 800us or 2ms");
-  reader.take("seed", description.seed, count_up_to(0, UINT64_MAX), "a whole number");
-  if (reader.trouble()) {
-    return *reader.trouble();
+  take("steps", description.steps, count_up_to(1, messages_max), "a number of steps from 1 on");
+  take("compute", description.compute, detail::parse_time, "a time such as 800us or 2ms");
+  take("overlap", description.overlap, detail::parse_time, "a time such as 800us or 2ms");
+  take("seed", description.seed, count_up_to(0, UINT64_MAX), "a whole number");
+  if (trouble) {
+    return *trouble;
   }
   return description;
 }
@@ -243,76 +229,47 @@ std::uint64_t draw_bytes(const Description& description, Random& random) {
   return static_cast<std::uint64_t>(std::llround(std::min(bytes, 0x1p50)));
 }
 
-/// Adds a step to all ranks.
-class Steps {
- public:
-  explicit Steps(const Description& description)
-      : description_{description}, random_{description.seed}, schedule_(description.ranks) {
-    for (RankSchedule& rank : schedule_) {
-      rank.lanes.resize(1);
-      rank.lanes.front().name = "made up";
-    }
-  }
-
-  void add(std::uint64_t step);
-
-  std::vector<RankSchedule> take() && { return std::move(schedule_); }
-
- private:
-  struct Message {
-    Pair pair;
-    std::uint64_t tag;
-    std::uint64_t bytes;
-  };
-
-  std::vector<Message> draw(std::uint64_t step);
-
-  const Description& description_;
-  Random random_;
-  std::vector<RankSchedule> schedule_;
+struct Message {
+  Pair pair;
+  std::uint64_t tag;
+  std::uint64_t bytes;
 };
 
-std::vector<Steps::Message> Steps::draw(std::uint64_t step) {
-  const std::vector<Pair> pairs = pairs_of(description_, step, random_);
-  const std::uint64_t count = description_.pairs.value_or(pairs.size());
+std::vector<Message> draw(const Description& description, std::uint64_t step, Random& random) {
+  const std::vector<Pair> pairs = pairs_of(description, step, random);
+  const std::uint64_t count = description.pairs.value_or(pairs.size());
   std::vector<Message> messages;
   messages.reserve(count);
   for (std::uint64_t i = 0; i < count; ++i) {
-    messages.push_back({pairs[i % pairs.size()], i, draw_bytes(description_, random_)});
+    messages.push_back({pairs[i % pairs.size()], i, draw_bytes(description, random)});
   }
   return messages;
 }
 
-void Steps::add(std::uint64_t step) {
-  const std::vector<Message> messages = draw(step);
-  const auto number = static_cast<std::uint32_t>(step);
-  const nanoseconds at = (description_.compute + description_.overlap) * static_cast<std::int64_t>(step);
-  const nanoseconds posted = at + description_.compute;
-  std::vector<detail::LaneBuilder> lanes;
-  std::vector<std::uint32_t> first;
-  for (RankSchedule& rank : schedule_) {
-    first.push_back(static_cast<std::uint32_t>(rank.lanes.front().operations.size()));
-    lanes.emplace_back(rank.lanes.front()).compute(at, description_.compute, number);
+/// Adds a step to all ranks.
+void add_step(const Description& description, std::uint32_t step, Random& random, std::vector<RankSchedule>& ranks) {
+  const std::vector<Message> messages = draw(description, step, random);
+  const nanoseconds at = (description.compute + description.overlap) * step;
+  const nanoseconds posted = at + description.compute;
+  std::vector<detail::StreamBuilder> streams;
+  for (RankSchedule& rank : ranks) {
+    streams.emplace_back(rank.streams.front()).compute(at, description.compute, step);
   }
-  for (const Message& message : messages) {
-    lanes[message.pair.destination].begin({.action = Action::receive,
-                                           .step = number,
-                                           .peer = message.pair.source,
-                                           .tag = message.tag,
-                                           .bytes = message.bytes,
-                                           .at = posted});
+  for (const Action action : {Action::receive, Action::send}) {
+    const bool is_send = action == Action::send;
+    for (const Message& message : messages) {
+      const auto& [source, destination] = message.pair;
+      streams[is_send ? source : destination].begin({.action = action,
+                                                     .step = step,
+                                                     .peer = is_send ? destination : source,
+                                                     .tag = message.tag,
+                                                     .bytes = message.bytes,
+                                                     .at = posted});
+    }
   }
-  for (const Message& message : messages) {
-    lanes[message.pair.source].begin({.action = Action::send,
-                                      .step = number,
-                                      .peer = message.pair.destination,
-                                      .tag = message.tag,
-                                      .bytes = message.bytes,
-                                      .at = posted});
-  }
-  for (detail::LaneBuilder& lane : lanes) {
-    lane.compute(posted, description_.overlap, number);
-    lane.wait_for_the_rest(posted + description_.overlap, number);
+  for (detail::StreamBuilder& stream : streams) {
+    stream.compute(posted, description.overlap, step);
+    stream.wait_for_the_rest(posted + description.overlap, step);
   }
 }
 
@@ -336,12 +293,12 @@ Result<Schedule> synthetic_schedule(std::string_view text) {
                              of_a_step * static_cast<double>(description.steps),
                              messages_max)};
   }
-  Steps steps{description};
-  for (std::uint64_t step = 0; step < description.steps; ++step) {
-    steps.add(step);
-  }
   Schedule schedule;
-  schedule.ranks = std::move(steps).take();
+  schedule.ranks.assign(description.ranks, {.streams = {{.name = "made up"}}});
+  Random random{description.seed};
+  for (std::uint32_t step = 0; step < description.steps; ++step) {
+    add_step(description, step, random, schedule.ranks);
+  }
   schedule.length = (description.compute + description.overlap) * static_cast<std::int64_t>(description.steps);
   return schedule;
 }

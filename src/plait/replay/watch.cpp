@@ -10,7 +10,7 @@
 
 namespace plait::replay {
 
-nanoseconds stall_after(double seconds, const Part& part, const PlayOptions& options) {
+nanoseconds stall_after(double seconds, const RankPart& part, const PlayOptions& options) {
   if (seconds <= 0) {
     return nanoseconds::zero();
   }
@@ -22,10 +22,10 @@ nanoseconds stall_after(double seconds, const Part& part, const PlayOptions& opt
   return given + nanoseconds{static_cast<nanoseconds::rep>(static_cast<double>(part.quiet_max.count()) * slower)};
 }
 
-Watch::Watch(const Player& player, nanoseconds stall_after, std::function<void(const std::string&)> tell)
-    : tell_{std::move(tell)} {
+Watch::Watch(const Player& player, nanoseconds stall_after, std::function<void(const std::string&)> report)
+    : report_{std::move(report)} {
   if (stall_after > nanoseconds::zero()) {
-    thread_ = std::thread{[this, &player, stall_after] { look(player, stall_after); }};
+    thread_ = std::thread{[this, &player, stall_after] { check(player, stall_after); }};
   }
 }
 
@@ -40,7 +40,7 @@ Watch::~Watch() {
   }
 }
 
-void Watch::look(const Player& player, nanoseconds stall_after) {
+void Watch::check(const Player& player, nanoseconds stall_after) {
   const nanoseconds between = std::min(stall_after / 4, nanoseconds{std::chrono::seconds{1}});
   std::uint64_t moved = player.moved();
   auto since = std::chrono::steady_clock::now();
@@ -51,7 +51,7 @@ void Watch::look(const Player& player, nanoseconds stall_after) {
       moved = player.moved();
       since = now;
     } else if (now - since > stall_after) {
-      tell_(
+      report_(
           fmt::format("nothing has moved for {:.1f} s, and these have not ended: {}; if it only takes that long, give "
                       "more --stall-seconds",
                       std::chrono::duration<double>{now - since}.count(),

@@ -14,25 +14,23 @@
 
 namespace plait::replay {
 
-/// How long a player may stand still: the seconds given, besides as long as any lane began nothing in the log, where
+/// How long a player may be still: the seconds given, besides as long as any stream began nothing in the log, where
 /// that counts. 0 for never.
-[[nodiscard]] nanoseconds stall_after(double seconds, const Part& part, const PlayOptions& options);
+[[nodiscard]] nanoseconds stall_after(double seconds, const RankPart& part, const PlayOptions& options);
 
-/// Looks at a player now and then, on a thread of its own, and tells once when nothing has moved for too long.
+/// Checks a player periodically, on a thread of its own, and reports once when nothing has moved for too long.
 class Watch {
  public:
-  /// Borrows the player. `tell` is called on the watch's own thread with a sentence that names what is under way.
-  Watch(const Player& player, nanoseconds stall_after, std::function<void(const std::string& sentence)> tell);
+  /// Borrows the player. `report` is called on the watch's own thread with a sentence that names what is under way.
+  Watch(const Player& player, nanoseconds stall_after, std::function<void(const std::string& sentence)> report);
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
-  Watch(Watch&&) = delete;
-  Watch& operator=(Watch&&) = delete;
   ~Watch();
 
  private:
-  void look(const Player& player, nanoseconds stall_after);
+  void check(const Player& player, nanoseconds stall_after);
 
-  std::function<void(const std::string&)> tell_;
+  std::function<void(const std::string&)> report_;
   std::mutex mutex_;
   std::condition_variable ends_;
   bool has_ended_ = false;

@@ -2,27 +2,24 @@
 #include "plait/replay/backend/slots.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "replay/hand_made.hpp"
 
-namespace plait::replay {
+namespace plait::replay::slots_test {
 namespace {
 
-/// What is asked for by one rank, in the order of its log: slots by (communicator, tag), of messages with one peer.
-std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Slot>> slots_of(const Part& part,
+/// The requests of one rank, in the order of its log: slots by (communicator, tag), of messages with one peer.
+std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Slot>> slots_of(const RankPart& part,
                                                                               Action direction,
                                                                               std::uint32_t peer,
                                                                               Slots& slots) {
   std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Slot>> found;
   std::uint32_t number = 0;
-  for (const Operation& operation : part.schedule.lanes.front().operations) {
+  for (const Operation& operation : part.schedule.streams.front().operations) {
     if (operation.action == direction && operation.peer == peer) {
       const Slot slot = slots.next(OperationId{number});
       EXPECT_EQ(slot.bytes, operation.bytes);
@@ -36,7 +33,7 @@ std::map<std::pair<std::uint32_t, std::uint64_t>, std::vector<Slot>> slots_of(co
 using Range = std::pair<std::uint64_t, std::uint64_t>;
 
 /// Holds the slots of one pair of ranks, as both sides see them, against each other; where each begins and ends.
-std::vector<Range> compare(const Part& sender, const Part& receiver) {
+std::vector<Range> compare(const RankPart& sender, const RankPart& receiver) {
   Slots sends{sender, Action::send};
   Slots receives{receiver, Action::receive};
   EXPECT_EQ(sends.bytes(receiver.self), receives.bytes(sender.self));
@@ -59,9 +56,9 @@ std::vector<Range> compare(const Part& sender, const Part& receiver) {
 }
 
 TEST(Slots, are_the_same_for_sender_and_receiver_and_apart_from_each_other) {
-  const std::vector<Part> parts = divide(random_exchange(4, 600, 5));
-  for (const Part& sender : parts) {
-    for (const Part& receiver : parts) {
+  const std::vector<RankPart> parts = divide(random_exchange(4, 600, 5));
+  for (const RankPart& sender : parts) {
+    for (const RankPart& receiver : parts) {
       std::vector<Range> ranges = compare(sender, receiver);
       EXPECT_GT(ranges.size(), 10U);
       std::ranges::sort(ranges);
@@ -79,7 +76,7 @@ TEST(Slots, are_used_again_with_another_flag) {
   const OperationId second{made.send(0, 1, 3, 200)};
   made.receive(1, 0, 3, 100);
   made.receive(1, 0, 3, 200);
-  const std::vector<Part> parts = divide(made.get());
+  const std::vector<RankPart> parts = divide(made.get());
   Slots slots{parts[0], Action::send};
   const Slot one = slots.next(first);
   const Slot two = slots.next(second);
@@ -91,17 +88,17 @@ TEST(Slots, are_used_again_with_another_flag) {
   EXPECT_NE(one.flag, one_again.flag);
 }
 
-TEST(Slots, of_several_lanes_are_in_the_order_of_the_log) {
+TEST(Slots, of_several_streams_are_in_the_order_of_the_log) {
   Schedule schedule;
   schedule.ranks.resize(2);
   const Operation early{.action = Action::send, .peer = 1, .bytes = 10, .at = nanoseconds{5}};
   const Operation late{.action = Action::send, .peer = 1, .bytes = 20, .at = nanoseconds{9}};
-  schedule.ranks[0].lanes = {{.name = "a", .operations = {late}}, {.name = "b", .operations = {early}}};
+  schedule.ranks[0].streams = {{.name = "a", .operations = {late}}, {.name = "b", .operations = {early}}};
   Operation receive{.action = Action::receive, .peer = 0, .bytes = 10};
-  schedule.ranks[1].lanes.push_back({.name = "main", .operations = {receive}});
+  schedule.ranks[1].streams.push_back({.name = "main", .operations = {receive}});
   receive.bytes = 20;
-  schedule.ranks[1].lanes.front().operations.push_back(receive);
-  const std::vector<Part> parts = divide(schedule);
+  schedule.ranks[1].streams.front().operations.push_back(receive);
+  const std::vector<RankPart> parts = divide(schedule);
   const Slots sends{parts[0], Action::send};
   const Slots receives{parts[1], Action::receive};
   EXPECT_EQ(sends.fingerprint(Rank{1}), receives.fingerprint(Rank{0}));
@@ -124,4 +121,4 @@ TEST(Slots, tell_by_their_fingerprint_when_two_sides_do_not_agree) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::slots_test

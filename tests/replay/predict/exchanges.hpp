@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "plait/replay/predict/platform.hpp"
@@ -11,13 +10,13 @@
 
 namespace plait::replay::testing {
 
-/// Writes a schedule operation by operation; each rank has one lane.
+/// Writes a schedule operation by operation; each rank has one stream.
 class Exchange {
  public:
   explicit Exchange(std::uint32_t ranks) {
     schedule.ranks.resize(ranks);
     for (RankSchedule& rank : schedule.ranks) {
-      rank.lanes.resize(1);
+      rank.streams.resize(1);
     }
   }
 
@@ -30,23 +29,23 @@ class Exchange {
   void compute(std::uint32_t rank, std::int64_t ns) {
     add(rank, {.action = Action::compute, .took = std::chrono::nanoseconds{ns}});
   }
-  void look(std::uint32_t rank) { add(rank, {.action = Action::look}); }
+  void poll(std::uint32_t rank) { add(rank, {.action = Action::poll}); }
   std::uint32_t collective(std::uint32_t rank, Operation operation) {
     operation.action = Action::collective;
     return add(rank, operation);
   }
   void wait(std::uint32_t rank, const std::vector<std::uint32_t>& operations) {
-    Lane& lane = schedule.ranks[rank].lanes[0];
-    const auto first = static_cast<std::uint32_t>(lane.waited.size());
-    lane.waited.insert(lane.waited.end(), operations.begin(), operations.end());
+    Stream& stream = schedule.ranks[rank].streams[0];
+    const auto first = static_cast<std::uint32_t>(stream.waited.size());
+    stream.waited.insert(stream.waited.end(), operations.begin(), operations.end());
     add(rank, {.action = Action::wait, .first = first, .count = static_cast<std::uint32_t>(operations.size())});
   }
   /// For all that the rank has begun.
   void wait_for_all(std::uint32_t rank) {
     std::vector<std::uint32_t> begun;
-    const Lane& lane = schedule.ranks[rank].lanes[0];
-    for (std::uint32_t i = 0; i < lane.operations.size(); ++i) {
-      const Action action = lane.operations[i].action;
+    const Stream& stream = schedule.ranks[rank].streams[0];
+    for (std::uint32_t i = 0; i < stream.operations.size(); ++i) {
+      const Action action = stream.operations[i].action;
       if (action == Action::send || action == Action::receive || action == Action::collective) {
         begun.push_back(i);
       }
@@ -58,7 +57,7 @@ class Exchange {
 
  private:
   std::uint32_t add(std::uint32_t rank, const Operation& operation) {
-    std::vector<Operation>& operations = schedule.ranks[rank].lanes[0].operations;
+    std::vector<Operation>& operations = schedule.ranks[rank].streams[0].operations;
     operations.push_back(operation);
     return static_cast<std::uint32_t>(operations.size() - 1);
   }

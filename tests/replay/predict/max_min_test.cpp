@@ -4,18 +4,17 @@
 #include <algorithm>
 #include <limits>
 #include <set>
-#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "plait/base/random.hpp"
 
-namespace plait::replay {
+namespace plait::replay::max_min_test {
 namespace {
 
 using Route = std::vector<std::uint32_t>;
 
-/// Raises all rates together, stops those that meet a full link, and goes on: as the definition says.
+/// Raises all rates together, stops those that meet a full link, and goes on: as in the definition.
 std::vector<double> plain_rates(std::vector<double> left, const std::vector<Route>& routes) {
   std::vector<double> rates(routes.size(), 0);
   std::vector<bool> open(routes.size(), true);
@@ -131,4 +130,4 @@ TEST(MaxMinSharing, gives_a_new_flow_roughly_its_share_without_touching_others) 
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::max_min_test

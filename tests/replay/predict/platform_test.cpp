@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/predict/platform.hpp"
 
-#include <filesystem>
-#include <string>
-
 #include <gtest/gtest.h>
 
-namespace plait::replay {
+namespace plait::replay::platform_test {
 namespace {
 
 const std::string costs = R"({"latency_ns": 1000, "send_overhead_ns": 300, "receive_overhead_ns": 200,
@@ -26,24 +23,18 @@ TEST(PlatformFile, is_read_with_what_is_usual_for_what_is_missing) {
   EXPECT_EQ(platform.between_hosts.latency_ns, 1000);
   EXPECT_EQ(platform.within_host.eager_bytes_max, 4096);
   EXPECT_EQ(platform.ranks_per_host, 1U);
-  EXPECT_EQ(platform.progress, Progress::calls);
-  EXPECT_EQ(platform.topology.shape, Shape::flat);
+  EXPECT_EQ(platform.progress, ProgressModel::calls);
+  EXPECT_EQ(platform.topology.shape, TopologyShape::flat);
 }
 
-TEST(PlatformFile, is_read_back_as_written) {
-  Platform platform = parse_platform(file_with(R"(, "hosts": 12, "progress": "background", "progress_every_ns": 500,
-      "topology": {"shape": "dragonfly", "groups": 3, "routers": 2, "hosts": 2, "link_bytes_per_s": 1e9})"),
-                                     "here.json")
-                          .value();
-  platform.name = "some";
-  platform.between_hosts.moving = {{.bytes = 1024, .time_ns = 130.5}, {.bytes = 65536, .time_ns = 9000}};
-  platform.within_host.post_overhead_ns = 12;
-  const std::string text = to_json(platform);
-  const Platform again = parse_platform(text, "again").value();
-  EXPECT_EQ(to_json(again), text);
-  EXPECT_EQ(again.between_hosts.moving, platform.between_hosts.moving);
-  EXPECT_EQ(again.hosts, 12U);
-  EXPECT_EQ(again.topology.global_bytes_per_s, 1e9);
+TEST(PlatformFile, is_read_with_its_topology) {
+  const Platform platform = parse_platform(file_with(R"(, "hosts": 12, "topology": {"shape": "dragonfly", "groups": 3,
+      "routers": 2, "hosts": 2, "link_bytes_per_s": 1e9})"),
+                                           "here.json")
+                                .value();
+  EXPECT_EQ(platform.hosts, 12U);
+  EXPECT_EQ(host_count(platform.topology), 12U);
+  EXPECT_EQ(platform.topology.global_bytes_per_s, 1e9);
 }
 
 TEST(PlatformFile, names_the_key_that_is_wrong) {
@@ -101,4 +92,4 @@ TEST(ShippedPlatforms, are_all_valid) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::platform_test

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/predict/prediction_run.hpp"
 
-#include <filesystem>
-
 #include <gtest/gtest.h>
 
 #include "plait/replay/from_trace.hpp"
@@ -11,7 +9,7 @@
 
 #include "replay/predict/exchanges.hpp"
 
-namespace plait::replay {
+namespace plait::replay::prediction_run_test {
 namespace {
 
 using testing::Exchange;
@@ -48,8 +46,8 @@ TEST_F(PredictionRunTest, is_read_as_a_recorded_run_with_every_message_twice) {
     ASSERT_EQ(rank.messages.size(), 4U);
     for (const auto& message : rank.messages) {
       EXPECT_LE(message.event.posted, message.event.handed);
-      EXPECT_LE(message.event.handed, message.event.moved);
-      EXPECT_LE(message.event.moved, message.event.completed);
+      EXPECT_LE(message.event.handed, message.event.arrived);
+      EXPECT_LE(message.event.arrived, message.event.completed);
       EXPECT_LE(message.event.completed, prediction_.total);
     }
   }
@@ -59,7 +57,7 @@ TEST_F(PredictionRunTest, gives_back_the_exchange_that_was_predicted) {
   const Schedule again = schedule_from_folder(folder_).value();
   const Agreement agreement = compare(logged_latencies(again), predicted_latencies(exchange_.schedule, prediction_));
   EXPECT_EQ(agreement.messages, 6U);
-  EXPECT_NEAR(agreement.error_most, 0, 1e-3);
+  EXPECT_NEAR(agreement.error.most, 0, 1e-3);
   EXPECT_EQ(agreement.logged.half, agreement.predicted.half);
 }
 
@@ -70,9 +68,9 @@ TEST(Agreements, measure_each_message_against_its_own) {
       {1, 0, nanoseconds{50}}, {0, 1, nanoseconds{110}}, {0, 1, nanoseconds{300}}};
   const Agreement agreement = compare(logged, predicted);
   EXPECT_EQ(agreement.messages, 3U);
-  EXPECT_NEAR(agreement.error_half, 0.1, 1e-9);
-  EXPECT_NEAR(agreement.error_most, 0.5, 1e-9);
+  EXPECT_NEAR(agreement.error.half, 0.1, 1e-9);
+  EXPECT_NEAR(agreement.error.most, 0.5, 1e-9);
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::prediction_run_test

@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <set>
-#include <vector>
 
 #include <gtest/gtest.h>
 
-namespace plait::replay {
+namespace plait::replay::topology_test {
 namespace {
 
 LinkCosts costs() {
@@ -46,14 +45,15 @@ void check_all_routes(const TopologySettings& settings) {
 }
 
 TEST(Topologies, lead_every_host_to_every_other) {
-  check_all_routes({.shape = Shape::fat_tree, .arity = 3, .levels = 3, .link_bytes_per_s = 1e9, .link_latency_ns = 7});
-  check_all_routes({.shape = Shape::fat_tree,
+  check_all_routes(
+      {.shape = TopologyShape::fat_tree, .arity = 3, .levels = 3, .link_bytes_per_s = 1e9, .link_latency_ns = 7});
+  check_all_routes({.shape = TopologyShape::fat_tree,
                     .arity = 4,
                     .levels = 2,
                     .oversubscription = 2,
                     .link_bytes_per_s = 1e9,
                     .link_latency_ns = 7});
-  check_all_routes({.shape = Shape::dragonfly,
+  check_all_routes({.shape = TopologyShape::dragonfly,
                     .groups = 5,
                     .routers = 3,
                     .hosts = 2,
@@ -61,11 +61,11 @@ TEST(Topologies, lead_every_host_to_every_other) {
                     .link_latency_ns = 7,
                     .global_bytes_per_s = 2e9,
                     .global_latency_ns = 50});
-  check_all_routes({.shape = Shape::torus, .sizes = {4, 3, 2}, .link_bytes_per_s = 1e9, .link_latency_ns = 7});
+  check_all_routes({.shape = TopologyShape::torus, .sizes = {4, 3, 2}, .link_bytes_per_s = 1e9, .link_latency_ns = 7});
 }
 
 TEST(FatTree, goes_up_no_further_than_needed_and_spreads_destinations_over_its_links) {
-  const TopologySettings settings{.shape = Shape::fat_tree, .arity = 4, .levels = 2, .link_bytes_per_s = 1e9};
+  const TopologySettings settings{.shape = TopologyShape::fat_tree, .arity = 4, .levels = 2, .link_bytes_per_s = 1e9};
   const Topology topology{settings, costs(), 16};
   EXPECT_EQ(route_of(topology, 0, 3).size(), 2U);
   std::set<std::uint32_t> up;
@@ -78,7 +78,7 @@ TEST(FatTree, goes_up_no_further_than_needed_and_spreads_destinations_over_its_l
 }
 
 TEST(FatTree, has_fewer_links_up_when_oversubscribed) {
-  TopologySettings settings{.shape = Shape::fat_tree, .arity = 4, .levels = 2, .link_bytes_per_s = 1e9};
+  TopologySettings settings{.shape = TopologyShape::fat_tree, .arity = 4, .levels = 2, .link_bytes_per_s = 1e9};
   const std::uint32_t full = Topology{settings, costs(), 16}.link_count();
   settings.oversubscription = 4;
   const Topology topology{settings, costs(), 16};
@@ -86,14 +86,14 @@ TEST(FatTree, has_fewer_links_up_when_oversubscribed) {
 }
 
 TEST(Torus, takes_the_shorter_way_round) {
-  const Topology topology{{.shape = Shape::torus, .sizes = {8}, .link_bytes_per_s = 1e9}, costs(), 8};
+  const Topology topology{{.shape = TopologyShape::torus, .sizes = {8}, .link_bytes_per_s = 1e9}, costs(), 8};
   EXPECT_EQ(route_of(topology, 0, 7).size(), 3U);
   EXPECT_EQ(route_of(topology, 7, 0).size(), 3U);
   EXPECT_EQ(route_of(topology, 0, 4).size(), 6U);
 }
 
 TEST(Dragonfly, crosses_one_global_link_at_most) {
-  const TopologySettings settings{.shape = Shape::dragonfly,
+  const TopologySettings settings{.shape = TopologyShape::dragonfly,
                                   .groups = 4,
                                   .routers = 4,
                                   .hosts = 1,
@@ -110,4 +110,4 @@ TEST(Dragonfly, crosses_one_global_link_at_most) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::topology_test

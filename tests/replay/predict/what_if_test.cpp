@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/predict/what_if.hpp"
 
-#include <memory>
-#include <string>
-#include <vector>
-
 #include <gtest/gtest.h>
 
 #include "plait/replay/predict/agreement.hpp"
@@ -12,7 +8,7 @@
 
 #include "replay/predict/exchanges.hpp"
 
-namespace plait::replay {
+namespace plait::replay::what_if_test {
 namespace {
 
 using testing::Exchange;
@@ -50,7 +46,7 @@ TEST(WhatIfs, that_make_the_machine_better_never_make_this_exchange_slower) {
   EXPECT_LT(total_with({.kind = WhatIf::Kind::bandwidth, .value = 2}), before);
   EXPECT_LT(total_with({.kind = WhatIf::Kind::overhead, .value = 0.5}), before);
   EXPECT_LT(total_with({.kind = WhatIf::Kind::eager, .value = 10'000}), before);
-  EXPECT_LT(total_with({.kind = WhatIf::Kind::progress, .value = 0, .progress = Progress::ideal}), before);
+  EXPECT_LT(total_with({.kind = WhatIf::Kind::progress, .value = 0, .progress = ProgressModel::ideal}), before);
   EXPECT_LT(total_with({.kind = WhatIf::Kind::compute, .value = 0.5}), before);
   EXPECT_LT(total_with({.kind = WhatIf::Kind::cores, .value = 4}), before);
   EXPECT_GT(total_with({.kind = WhatIf::Kind::latency, .value = 3}), before);
@@ -91,4 +87,4 @@ TEST(WhatIfTexts, are_read_or_refused_with_an_example) {
 }
 
 }  // namespace
-}  // namespace plait::replay
+}  // namespace plait::replay::what_if_test

@@ -11,7 +11,7 @@
 
 namespace plait::replay {
 
-/// An operation of a rank: those of its lanes are counted one lane after the other.
+/// An operation of a rank: those of its streams are counted one stream after the other.
 using OperationId = Id<struct OperationTag>;
 
 /// The other end of a message.
@@ -44,22 +44,17 @@ struct CallNames {
 /// Whether a call returns at once, or when its operation has ended.
 enum class Calling : std::uint8_t { goes_on, waits };
 
-/// Which threads may call a backend.
-enum class CallsFrom : std::uint8_t { one_thread, any_thread };
-
 /// A way to move the messages of a replay: what `Player` plays a schedule on.
 ///
 /// Messages match by (source, destination, communicator, tag), in the order of their posting. Buffers stay until the
-/// operation has ended, that is until `test` said so or `wait` returned. Threads: as `CallsFrom` was chosen when the
-/// backend was made; one operation by one thread at a time. Progress: inside the calls below only. Throws: `Error` with
-/// `network`.
+/// operation has ended, that is until `test` returned true or `wait` returned. Threads: as each backend
+/// describes; one operation by one thread at a time. Progress: inside the calls below only. Throws: `Error`
+/// with `network`.
 class Backend {
  public:
   Backend() = default;
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
-  Backend(Backend&&) = delete;
-  Backend& operator=(Backend&&) = delete;
   virtual ~Backend() = default;
 
   /// For people: "mpi", "plait (shm)".
@@ -67,10 +62,7 @@ class Backend {
   [[nodiscard]] virtual CallNames call_names() const = 0;
   [[nodiscard]] virtual std::string call_name(Collective what, Calling calling) const = 0;
 
-  /// Makes room for operations below `count`. Once, before the first of them.
-  virtual void prepare(std::size_t count) = 0;
-
-  // These begin an operation and return at once. Each operation is begun once in a repetition.
+  // These begin an operation and return at once. Each operation is posted once in a repetition.
   virtual void send(OperationId operation, const Envelope& to, std::span<const std::byte> data) = 0;
   /// The buffer is exactly as long as the message.
   virtual void receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) = 0;
@@ -86,7 +78,7 @@ class Backend {
   [[nodiscard]] virtual bool test(OperationId operation) = 0;
   /// Until all have ended, which had not before.
   virtual void wait(std::span<const OperationId> operations) = 0;
-  /// As a program that looks into the library for a moment.
+  /// As a program that polls the library once.
   virtual void progress() = 0;
 };
 

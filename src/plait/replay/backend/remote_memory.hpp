@@ -18,8 +18,6 @@ class RemoteMemory {
   RemoteMemory() = default;
   RemoteMemory(const RemoteMemory&) = delete;
   RemoteMemory& operator=(const RemoteMemory&) = delete;
-  RemoteMemory(RemoteMemory&&) = delete;
-  RemoteMemory& operator=(RemoteMemory&&) = delete;
   /// Collective, when nothing is under way.
   virtual ~RemoteMemory() = default;
 
@@ -38,8 +36,8 @@ class RemoteMemory {
   /// Until all that was written to `to` before is in its memory.
   virtual void complete(Rank to) = 0;
   /// Makes progress. What is read from `local()` afterwards is no older than what was read before.
-  virtual void look() = 0;
-  /// False when others' writes may stand still while this rank is inside a call of MPI.
+  virtual void poll() = 0;
+  /// False when others' writes may are still while this rank is inside a call of MPI.
   [[nodiscard]] virtual bool moves_inside_mpi() const { return true; }
 };
 

@@ -24,7 +24,7 @@ struct Found {
 };
 using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;  // peer, communicator, tag
 
-std::map<Key, std::vector<Found>> find_channels(const Part& part, Action direction) {
+std::map<Key, std::vector<Found>> find_channels(const RankPart& part, Action direction) {
   std::map<Key, std::vector<Found>> channels;
   std::size_t number = 0;
   const auto add = [&](const Operation& operation) {
@@ -34,10 +34,10 @@ std::map<Key, std::vector<Found>> find_channels(const Part& part, Action directi
     }
     ++number;
   };
-  for (const Lane& lane : part.schedule.lanes) {
-    std::ranges::for_each(lane.operations, add);
+  for (const Stream& stream : part.schedule.streams) {
+    std::ranges::for_each(stream.operations, add);
   }
-  if (part.schedule.lanes.size() > 1) {
+  if (part.schedule.streams.size() > 1) {
     for (auto& [key, messages] : channels) {
       std::ranges::stable_sort(messages, {}, &Found::at);
     }
@@ -53,23 +53,19 @@ std::uint64_t mixed(std::uint64_t state, std::uint64_t value) {
 
 }  // namespace
 
-Slots::Slots(const Part& part, Action direction) : peers_(part.rank_count) {
-  std::size_t operations = 0;
-  for (const Lane& lane : part.schedule.lanes) {
-    operations += lane.operations.size();
-  }
-  channel_of_.assign(operations, no_channel);
+Slots::Slots(const RankPart& part, Action direction)
+    : peers_(part.rank_count), channel_of_(part.operation_count(), no_channel) {
   for (const auto& [key, messages] : find_channels(part, direction)) {
     const auto& [rank, communicator, tag] = key;
     Peer& peer = peers_.at(rank);
     peer.fingerprint = mixed(mixed(peer.fingerprint + 1, communicator), tag);
     for (const Found& message : messages) {
       channel_of_[message.operation] = static_cast<std::uint32_t>(channels_.size());
-      places_.push_back({peer.bytes, message.bytes});
+      slots_.push_back({peer.bytes, message.bytes});
       peer.bytes += (sizeof(SlotHead) + message.bytes + alignment - 1) / alignment * alignment;
       peer.fingerprint = mixed(peer.fingerprint, message.bytes);
     }
-    channels_.push_back({places_.size() - messages.size(), messages.size()});
+    channels_.push_back({slots_.size() - messages.size(), messages.size()});
   }
   begun_ = std::make_unique<std::atomic<std::uint64_t>[]>(channels_.size());
 }
@@ -79,7 +75,7 @@ Slot Slots::next(OperationId message) {
   expect(channel != no_channel, "a message in the direction of the slots");
   const Channel& here = channels_[channel];
   const std::uint64_t number = begun_[channel].fetch_add(1, std::memory_order_relaxed);  // a count; orders nothing
-  const Place& place = places_[here.first + number % here.count];
+  const Slot& place = slots_[here.first + number % here.count];
   return {place.at, place.bytes, number / here.count + 1};
 }
 

@@ -20,14 +20,14 @@ struct SlotHead {
   std::uint64_t source = 0;
 };
 
-/// Where one message stands.
+/// Where one message is.
 struct Slot {
   std::uint64_t at = 0;     ///< Of the head, from where what its sender writes begins in the receiver's memory.
   std::uint64_t bytes = 0;  ///< Of the message, which follows the head.
-  std::uint64_t flag = 0;   ///< Says that the message is there: 1, and one more each time the slot is used again.
+  std::uint64_t flag = 0;   ///< Set when the message is there: 1, and one more each time the slot is used again.
 };
 
-/// Where the messages of a rank stand in its receivers' memory, or in its own: each has a place for itself.
+/// Where the messages of a rank are in its receivers' memory, or in its own: each has a place for itself.
 ///
 /// Sender and receiver come to the same places from their parts of the schedule alone, without a word: channels, that
 /// is communicators and tags, in order, and in each its messages in the order of the log, one after the other.
@@ -35,7 +35,7 @@ struct Slot {
 class Slots {
  public:
   /// Of all that `part` sends, or of all that it receives. Cost: n log n of its messages, once.
-  Slots(const Part& part, Action direction);
+  Slots(const RankPart& part, Action direction);
 
   /// What all messages to, or from, this peer need.
   [[nodiscard]] std::uint64_t bytes(Rank peer) const { return peers_.at(peer.value()).bytes; }
@@ -50,17 +50,13 @@ class Slots {
     std::uint64_t bytes = 0;
     std::uint64_t fingerprint = 0;
   };
-  struct Place {
-    std::uint64_t at = 0;
-    std::uint64_t bytes = 0;
-  };
   struct Channel {
-    std::size_t first = 0;  ///< In `places_`.
+    std::size_t first = 0;  ///< In `slots_`.
     std::size_t count = 0;
   };
 
   std::vector<Peer> peers_;
-  std::vector<Place> places_;
+  std::vector<Slot> slots_;  ///< Without flags.
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> channel_of_;                ///< By operation.
   std::unique_ptr<std::atomic<std::uint64_t>[]> begun_;  ///< Of each channel, the messages so far.

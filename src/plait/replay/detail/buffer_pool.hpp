@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <span>
 #include <vector>
 
 #include "plait/base/bytes.hpp"

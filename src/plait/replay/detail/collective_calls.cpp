@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace {
 using trace::CallClass;
 
 using Entry = std::pair<std::string_view, Collective>;
-// The longer names of those that begin alike come first.
+// Of names with the same prefix the longer come first.
 constexpr std::array<Entry, 13> data_functions{
     Entry{"barrier", Collective::barrier},
     Entry{"bcast", Collective::broadcast},
@@ -141,20 +142,17 @@ CollectiveCalls match_collectives(const trace::RunTrace& run,
   for (const trace::RankTrace& trace : run.ranks) {
     matched.kinds.emplace_back(trace.calls.size(), Collective::none);
   }
+  std::vector<std::uint32_t> all(run.ranks.size());
+  std::iota(all.begin(), all.end(), 0U);
   for (auto& [communicator, members] : calls_of(run)) {
     const auto known = communicators.find(communicator);
-    if (communicator == 0) {
-      for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
-        members.try_emplace(rank);
-      }
-    } else if (known == communicators.end()) {
+    if (communicator != 0 && known == communicators.end()) {
       matched.notices.push_back(
-          fmt::format("the members of communicator {} are not told; its collectives are left out", communicator));
+          fmt::format("the members of communicator {} are not known; its collectives are left out", communicator));
       continue;
-    } else {
-      for (const std::uint32_t member : known->second) {
-        members.try_emplace(member);
-      }
+    }
+    for (const std::uint32_t member : communicator == 0 ? all : known->second) {
+      members.try_emplace(member);
     }
     std::size_t common = SIZE_MAX;
     std::size_t most = 0;
@@ -169,10 +167,9 @@ CollectiveCalls match_collectives(const trace::RunTrace& run,
     }
     for (const auto& [rank, calls] : members) {
       for (std::size_t i = 0; i < common; ++i) {
-        if (!is_wanted(members.begin()->first, first[i].index)) {
-          continue;
+        if (is_wanted(members.begin()->first, first[i].index)) {
+          matched.kinds[rank][calls[i].index] = calls[i].kind;
         }
-        matched.kinds[rank][calls[i].index] = calls[i].kind;
       }
     }
     if (common < most) {

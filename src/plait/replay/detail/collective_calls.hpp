@@ -24,7 +24,7 @@ struct CollectiveCalls {
   std::vector<std::string> notices;
 };
 
-/// Who is in the communicators of a run, as its ranks tell; 0 is not there.
+/// The members of the communicators of a run, as its ranks recorded them; 0 is not there.
 [[nodiscard]] std::map<std::uint32_t, std::vector<std::uint32_t>> communicators_of(const trace::RunTrace& run);
 
 /// The collective calls of a run that all members of their communicator entered, in the order of their numbers. From

@@ -2,47 +2,37 @@
 #include "plait/replay/detail/collective_rounds.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace plait::replay::detail {
 namespace {
 
-/// All members give to all, at once.
-Round to_all(const Entered& entered, std::uint32_t me) {
+bool gives(const Entered& entered, std::uint32_t from, std::uint32_t to) {
+  switch (entered.kind) {
+    case Collective::broadcast:
+    case Collective::scatter:
+      return from == entered.root;
+    case Collective::reduce:
+    case Collective::gather:
+      return to == entered.root;
+    case Collective::scan:
+      return from < to;
+    default:
+      return true;
+  }
+}
+
+/// Each member gives to all those concerned, at once.
+Round direct(const Entered& entered, std::uint32_t me) {
   Round round;
   for (std::uint32_t distance = 1; distance < entered.size(); ++distance) {
     const std::uint32_t to = (me + distance) % entered.size();
     const std::uint32_t from = (me + entered.size() - distance) % entered.size();
-    round.sends.push_back({to, entered.share(me, to)});
-    round.receives.push_back({from, entered.share(from, me)});
-  }
-  return round;
-}
-
-Round from_root(const Entered& entered, std::uint32_t me) {
-  Round round;
-  for (std::uint32_t member = 0; member < entered.size(); ++member) {
-    if (member == entered.root) {
-      continue;
+    if (gives(entered, me, to)) {
+      round.sends.push_back({to, entered.share(me, to)});
     }
-    const std::uint64_t bytes = entered.share(entered.root, member);
-    if (me == entered.root) {
-      round.sends.push_back({member, bytes});
-    } else if (me == member) {
-      round.receives.push_back({entered.root, bytes});
-    }
-  }
-  return round;
-}
-
-Round to_root(const Entered& entered, std::uint32_t me) {
-  Round round;
-  if (me != entered.root) {
-    round.sends.push_back({entered.root, entered.given[me]});
-    return round;
-  }
-  for (std::uint32_t member = 0; member < entered.size(); ++member) {
-    if (member != me) {
-      round.receives.push_back({member, entered.given[member]});
+    if (gives(entered, from, me)) {
+      round.receives.push_back({from, entered.share(from, me)});
     }
   }
   return round;
@@ -129,52 +119,31 @@ std::uint64_t Entered::share(std::uint32_t from, std::uint32_t to) const {
 
 std::vector<Round> rounds_of(const Entered& entered, std::uint32_t me, bool is_direct) {
   const std::uint32_t size = entered.size();
-  if (size < 2) {
+  if (size < 2 || entered.kind == Collective::none) {
     return {};
   }
+  if (is_direct) {
+    return {direct(entered, me)};
+  }
   switch (entered.kind) {
-    case Collective::none:
-      return {};
     case Collective::barrier:
-      return is_direct ? std::vector{to_all(entered, me)} : dissemination(size, me, [](std::uint64_t) { return 0; });
+      return dissemination(size, me, [](std::uint64_t) { return 0; });
     case Collective::all_gather:
-      return is_direct ? std::vector{to_all(entered, me)}
-                       : dissemination(size, me, [&](std::uint64_t blocks) { return blocks * entered.largest(); });
+      return dissemination(size, me, [&](std::uint64_t blocks) { return blocks * entered.largest(); });
     case Collective::broadcast:
-      return is_direct ? std::vector{from_root(entered, me)} : tree_down(entered, me, entered.given[entered.root]);
+      return tree_down(entered, me, entered.given[entered.root]);
     case Collective::reduce:
-      return is_direct ? std::vector{to_root(entered, me)} : tree_up(entered, me, entered.largest());
+      return tree_up(entered, me, entered.largest());
     case Collective::all_reduce: {
-      if (is_direct) {
-        return {to_all(entered, me)};
-      }
       std::vector<Round> rounds = tree_up(entered, me, entered.largest());
-      std::vector<Round> down = tree_down(entered, me, entered.largest());
-      rounds.insert(rounds.end(), down.begin(), down.end());
+      std::ranges::move(tree_down(entered, me, entered.largest()), std::back_inserter(rounds));
       return rounds;
     }
-    case Collective::gather:
-      return {to_root(entered, me)};
-    case Collective::scatter:
-      return {from_root(entered, me)};
-    case Collective::all_to_all:
-    case Collective::reduce_scatter:
-      return {to_all(entered, me)};
     case Collective::scan:
-      if (is_direct) {
-        Round round;
-        for (std::uint32_t member = 0; member < size; ++member) {
-          if (member > me) {
-            round.sends.push_back({member, entered.given[me]});
-          } else if (member < me) {
-            round.receives.push_back({member, entered.given[member]});
-          }
-        }
-        return {round};
-      }
       return chain(entered, me);
+    default:
+      return {direct(entered, me)};
   }
-  return {};
 }
 
 }  // namespace plait::replay::detail

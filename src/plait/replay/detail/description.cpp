@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/detail/description.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -55,12 +56,8 @@ std::optional<double> with_unit(std::string_view text, const std::array<Unit, co
   if (!found) {
     return std::nullopt;
   }
-  for (const Unit& unit : units) {
-    if (found->second == unit.name) {
-      return found->first * unit.factor;
-    }
-  }
-  return std::nullopt;
+  const auto unit = std::ranges::find(units, found->second, &Unit::name);
+  return unit == units.end() ? std::nullopt : std::optional{found->first * unit->factor};
 }
 
 }  // namespace

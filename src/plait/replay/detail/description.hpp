@@ -13,7 +13,7 @@
 namespace plait::replay::detail {
 
 /// The pairs of `key=value,key=value`; spaces around them do not count. Error: `bad_argument` for what is no such pair
-/// and for a key that stands there twice.
+/// and for a key that is there twice.
 [[nodiscard]] Result<std::map<std::string, std::string, std::less<>>> parse_pairs(std::string_view text);
 
 /// "6KiB", "1.5 MB", "800": bytes. Nothing for what is no size, and from 2^50 on.

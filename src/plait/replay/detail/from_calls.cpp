@@ -13,8 +13,8 @@
 #include <fmt/format.h>
 
 #include "plait/replay/detail/collective_calls.hpp"
-#include "plait/replay/detail/lane_builder.hpp"
 #include "plait/replay/detail/matched_messages.hpp"
+#include "plait/replay/detail/stream_builder.hpp"
 
 namespace plait::replay::detail {
 namespace {
@@ -23,6 +23,9 @@ using trace::CallClass;
 using trace::CallEvent;
 using trace::MessageDirection;
 using trace::MessageEvent;
+
+/// A program that tests or probes again this soon after a "not yet" waits; the time between is no work.
+constexpr nanoseconds polling_gap_max{2000};
 
 bool begins_messages(CallClass what) {
   return what == CallClass::begins_message || what == CallClass::message;
@@ -33,8 +36,8 @@ bool ends_operations(CallClass what) {
   return what == CallClass::completes || what == CallClass::message || what == CallClass::begins_message;
 }
 
-/// A message or begun collective that a call begins or ends. `order` is the order of posting within the call.
-struct Part {
+/// A message or non-blocking collective that a call begins or ends. `order` is the order of posting within the call.
+struct Item {
   std::size_t call = 0;  ///< Index into the thread's calls.
   std::pair<nanoseconds, std::uint32_t> order;
   std::size_t item = 0;  ///< Index into the rank's messages, or behind them: into its calls.
@@ -43,8 +46,8 @@ struct Part {
 /// What one thread of a rank did.
 struct Thread {
   std::vector<std::size_t> calls;  ///< Indices into `RankTrace::calls`, in the order of their starts.
-  std::vector<Part> begun;
-  std::vector<Part> ended;
+  std::vector<Item> begun;
+  std::vector<Item> ended;
 };
 
 struct Place {
@@ -60,246 +63,233 @@ struct Totals {
   std::size_t overlapping = 0;
 };
 
-/// Turns the calls of one rank into its lanes.
+/// Turns the calls of one rank into its streams.
 class RankReader {
  public:
   RankReader(const trace::RankTrace& trace,
              const trace::ClockLine& clock,
-             const FromTraceOptions& options,
+             std::uint32_t step,
              const std::vector<std::optional<std::uint64_t>>& bytes,
              const std::vector<Collective>& kinds)
-      : trace_{trace}, clock_{clock}, options_{options}, bytes_{bytes}, kinds_{kinds} {}
+      : trace_{trace}, clock_{clock}, step_{step}, bytes_{bytes}, kinds_{kinds} {}
 
-  [[nodiscard]] RankSchedule read(const TimeRange& range, nanoseconds beginning, Totals& totals);
+  [[nodiscard]] RankSchedule read(const TimeRange& range, nanoseconds beginning, Totals& totals) {
+    sort_calls(range);
+    place_messages(totals);
+    place_begun_collectives();
+    RankSchedule schedule;
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+      Thread& thread = threads_[i];
+      if (thread.calls.empty()) {
+        continue;
+      }
+      const auto in_order = [](const Item& item) { return std::tuple{item.call, item.order}; };
+      std::ranges::stable_sort(thread.begun, {}, in_order);
+      std::ranges::stable_sort(thread.ended, {}, in_order);
+      Stream& stream = schedule.streams.emplace_back();
+      stream.name = i < trace_.threads.size() ? trace_.threads[i].name : std::string{};
+      read_thread(thread, stream, beginning, totals);
+    }
+    return schedule;
+  }
 
  private:
-  void sort_calls(const TimeRange& range);
-  void place_messages(Totals& totals);
-  void place_begun_collectives();
+  void sort_calls(const TimeRange& range) {
+    threads_.resize(std::max<std::size_t>(trace_.threads.size(), 1));
+    for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
+      if (call(i).what != CallClass::begun_collective && range.contains(call(i).start)) {
+        threads_[trace_.calls[i].thread].calls.push_back(i);
+      }
+    }
+    for (Thread& thread : threads_) {
+      std::ranges::stable_sort(thread.calls, {}, [&](std::size_t i) { return std::tuple{call(i).start, call(i).end}; });
+    }
+  }
+
+  void place_messages(Totals& totals) {
+    for (std::size_t i = 0; i < trace_.messages.size(); ++i) {
+      if (!bytes_[i]) {
+        continue;
+      }
+      const auto& [thread, event] = trace_.messages[i];
+      const auto begun = find_in_any(thread, event.posted, [](const CallEvent& c) { return begins_messages(c.what); });
+      if (!begun) {
+        ++totals.without_call;
+        continue;
+      }
+      threads_[begun->thread].begun.push_back({begun->call, {event.posted, event.sequence}, i});
+      if (event.is_unfinished) {
+        continue;  // of a send that was let go of: waited for at the end
+      }
+      const auto ended =
+          find_in_any(thread, event.completed, [](const CallEvent& c) { return ends_operations(c.what); });
+      if (!ended || ended->thread != begun->thread) {
+        ++totals.of_other_threads;
+        continue;
+      }
+      threads_[ended->thread].ended.push_back({ended->call, {event.posted, event.sequence}, i});
+    }
+  }
+
+  void place_begun_collectives() {
+    std::map<std::uint32_t, std::size_t> by_number;
+    for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
+      if (call(i).what == CallClass::begins_collective && kinds_[i] != Collective::none) {
+        by_number.emplace(call(i).number, i);
+      }
+    }
+    for (const auto& [thread, event] : trace_.calls) {
+      const auto beginning = event.what == CallClass::begun_collective ? by_number.find(event.number) : by_number.end();
+      if (beginning == by_number.end()) {
+        continue;
+      }
+      ends_of_begun_[beginning->second] = event.end;
+      const auto ended = find(thread, event.end, [](const CallEvent& c) { return c.what == CallClass::completes; });
+      if (ended && thread == trace_.calls[beginning->second].thread) {
+        threads_[thread].ended.push_back({ended->call, {event.start, 0}, trace_.messages.size() + beginning->second});
+      }
+    }
+  }
+
   template <class Fits>
-  [[nodiscard]] std::optional<Place> find(std::size_t thread, nanoseconds time, const Fits& fits) const;
+  [[nodiscard]] std::optional<Place> find(std::size_t thread, nanoseconds time, const Fits& fits) const {
+    const auto& calls = threads_[thread].calls;
+    auto later = std::ranges::upper_bound(calls, time, {}, [&](std::size_t i) { return call(i).start; });
+    // Of two calls that touch at this time, either may be meant.
+    for (int tries = 0; tries < 2 && later != calls.begin(); ++tries) {
+      --later;
+      if (time <= call(*later).end && fits(call(*later))) {
+        return Place{thread, static_cast<std::size_t>(later - calls.begin())};
+      }
+    }
+    return std::nullopt;
+  }
+
   template <class Fits>
-  [[nodiscard]] std::optional<Place> find_in_any(std::size_t thread, nanoseconds time, const Fits& fits) const;
-  void read_thread(const Thread& thread, Lane& lane, nanoseconds beginning, Totals& totals);
-  [[nodiscard]] Operation message(std::size_t index) const;
-  [[nodiscard]] Operation collective(std::size_t index, Lane& lane) const;
+  [[nodiscard]] std::optional<Place> find_in_any(std::size_t thread, nanoseconds time, const Fits& fits) const {
+    if (const auto found = find(thread, time, fits)) {
+      return found;
+    }
+    for (std::size_t other = 0; other < threads_.size(); ++other) {
+      if (other != thread) {
+        if (const auto found = find(other, time, fits)) {
+          return found;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  void read_thread(const Thread& thread, Stream& stream, nanoseconds beginning, Totals& totals) {
+    StreamBuilder builder{stream};
+    std::map<std::size_t, std::uint32_t> operations;  // by item
+    nanoseconds free = beginning;                     // since then the thread is on its own
+    bool found_nothing = false;
+    auto begun = thread.begun.begin();
+    auto ended = thread.ended.begin();
+    std::vector<std::uint32_t> to_wait_for;
+    for (std::size_t i = 0; i < thread.calls.size(); ++i) {
+      const std::size_t index = thread.calls[i];
+      const CallEvent& event = call(index);
+      const nanoseconds start = at(event.start);
+      const nanoseconds end = at(event.end);
+      if (event.what == CallClass::begins_or_ends && !stream.operations.empty()) {
+        builder.compute(free, start - free, step_);
+        builder.poll(start, step_);
+        free = end;
+        continue;
+      }
+      totals.overlapping += start < free && i > 0 ? 1 : 0;
+      const bool is_polling = found_nothing && event.what == CallClass::completes && start - free <= polling_gap_max;
+      if (event.what == CallClass::begins_or_ends) {
+        free = std::max(free, end);
+        continue;
+      }
+      if (!is_polling) {
+        builder.compute(free, start - free, step_);
+      }
+      to_wait_for.clear();
+      for (; begun != thread.begun.end() && begun->call == i; ++begun) {
+        operations[begun->item] = builder.begin(message(begun->item));
+      }
+      if (kinds_[index] != Collective::none) {
+        const std::uint32_t number = builder.begin(collective(index, stream));
+        if (event.what == CallClass::begins_collective) {
+          operations[trace_.messages.size() + index] = number;
+        } else {
+          to_wait_for.push_back(number);
+        }
+      }
+      for (; ended != thread.ended.end() && ended->call == i; ++ended) {
+        if (const auto found = operations.find(ended->item); found != operations.end()) {
+          to_wait_for.push_back(found->second);
+          operations.erase(found);
+        }
+      }
+      found_nothing = event.what == CallClass::completes && to_wait_for.empty();
+      if (!to_wait_for.empty()) {
+        builder.wait(to_wait_for, start, end - start, step_);
+      } else if (!(is_polling && !stream.operations.empty() && stream.operations.back().action == Action::poll) &&
+                 event.what != CallClass::begins_message && event.what != CallClass::begins_collective) {
+        builder.poll(start, step_);
+      }
+      const bool is_own_time =
+          (event.what == CallClass::file || event.what == CallClass::sets_up || event.what == CallClass::other) &&
+          kinds_[index] == Collective::none;
+      free = is_own_time ? std::max(free, start) : std::max(free, end);
+      if (event.what == CallClass::one_sided && kinds_[index] == Collective::none) {
+        ++totals.one_sided;
+        totals.one_sided_bytes += event.bytes_given + event.bytes_got;
+      }
+    }
+    builder.wait_for_the_rest(free, step_);
+  }
+
+  [[nodiscard]] Operation message(std::size_t index) const {
+    const MessageEvent& event = trace_.messages[index].event;
+    return {.action = event.direction == MessageDirection::sent ? Action::send : Action::receive,
+            .step = step_,
+            .communicator = event.communicator,
+            .peer = event.peer.value(),
+            .tag = event.tag.value(),
+            .bytes = bytes_[index].value_or(0),
+            .at = at(event.posted),
+            .took = std::max(event.completed - event.posted, nanoseconds{})};
+  }
+
+  [[nodiscard]] Operation collective(std::size_t index, Stream& stream) const {
+    const CallEvent& event = call(index);
+    Operation operation{.action = Action::collective,
+                        .collective = kinds_[index],
+                        .step = step_,
+                        .communicator = event.communicator,
+                        .peer = event.peer,
+                        .bytes = event.bytes_given,
+                        .bytes_got = event.bytes_got,
+                        .at = at(event.start),
+                        .took = event.end - event.start};
+    if (const auto end = ends_of_begun_.find(index); end != ends_of_begun_.end()) {
+      operation.took = end->second - event.start;
+    }
+    if (const auto shares = trace_.shares.find(event.number); shares != trace_.shares.end()) {
+      operation.first = static_cast<std::uint32_t>(stream.shares.size());
+      operation.count = static_cast<std::uint32_t>(shares->second.size());
+      stream.shares.insert(stream.shares.end(), shares->second.begin(), shares->second.end());
+    }
+    return operation;
+  }
+
   [[nodiscard]] nanoseconds at(nanoseconds time) const { return clock_.to_rank_zero(time); }
   [[nodiscard]] const CallEvent& call(std::size_t index) const { return trace_.calls[index].event; }
 
   const trace::RankTrace& trace_;
   const trace::ClockLine& clock_;
-  const FromTraceOptions& options_;
+  std::uint32_t step_;
   const std::vector<std::optional<std::uint64_t>>& bytes_;
   const std::vector<Collective>& kinds_;
   std::vector<Thread> threads_;
   std::map<std::size_t, nanoseconds> ends_of_begun_;  ///< By index of the call that began a collective.
 };
-
-void RankReader::sort_calls(const TimeRange& range) {
-  threads_.resize(std::max<std::size_t>(trace_.threads.size(), 1));
-  for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
-    if (call(i).what != CallClass::begun_collective && range.contains(call(i).start)) {
-      threads_[trace_.calls[i].thread].calls.push_back(i);
-    }
-  }
-  for (Thread& thread : threads_) {
-    std::ranges::stable_sort(thread.calls, {}, [&](std::size_t i) { return std::tuple{call(i).start, call(i).end}; });
-  }
-}
-
-template <class Fits>
-std::optional<Place> RankReader::find(std::size_t thread, nanoseconds time, const Fits& fits) const {
-  const auto& calls = threads_[thread].calls;
-  auto later = std::ranges::upper_bound(calls, time, {}, [&](std::size_t i) { return call(i).start; });
-  // Of two calls that touch at this time, either may be meant.
-  for (int tries = 0; tries < 2 && later != calls.begin(); ++tries) {
-    --later;
-    if (time <= call(*later).end && fits(call(*later))) {
-      return Place{thread, static_cast<std::size_t>(later - calls.begin())};
-    }
-  }
-  return std::nullopt;
-}
-
-template <class Fits>
-std::optional<Place> RankReader::find_in_any(std::size_t thread, nanoseconds time, const Fits& fits) const {
-  if (const auto found = find(thread, time, fits)) {
-    return found;
-  }
-  for (std::size_t other = 0; other < threads_.size(); ++other) {
-    if (other != thread) {
-      if (const auto found = find(other, time, fits)) {
-        return found;
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-void RankReader::place_messages(Totals& totals) {
-  for (std::size_t i = 0; i < trace_.messages.size(); ++i) {
-    if (!bytes_[i]) {
-      continue;
-    }
-    const auto& [thread, event] = trace_.messages[i];
-    const auto begun = find_in_any(thread, event.posted, [](const CallEvent& c) { return begins_messages(c.what); });
-    if (!begun) {
-      ++totals.without_call;
-      continue;
-    }
-    threads_[begun->thread].begun.push_back({begun->call, {event.posted, event.sequence}, i});
-    if (event.is_unfinished) {
-      continue;  // of a send that was let go of: waited for at the end
-    }
-    const auto ended = find_in_any(thread, event.completed, [](const CallEvent& c) { return ends_operations(c.what); });
-    if (!ended || ended->thread != begun->thread) {
-      ++totals.of_other_threads;
-      continue;
-    }
-    threads_[ended->thread].ended.push_back({ended->call, {event.posted, event.sequence}, i});
-  }
-}
-
-void RankReader::place_begun_collectives() {
-  std::map<std::uint32_t, std::size_t> by_number;
-  for (std::size_t i = 0; i < trace_.calls.size(); ++i) {
-    if (call(i).what == CallClass::begins_collective && kinds_[i] != Collective::none) {
-      by_number.emplace(call(i).number, i);
-    }
-  }
-  for (const auto& [thread, event] : trace_.calls) {
-    const auto beginning = event.what == CallClass::begun_collective ? by_number.find(event.number) : by_number.end();
-    if (beginning == by_number.end()) {
-      continue;
-    }
-    ends_of_begun_[beginning->second] = event.end;
-    const auto ended = find(thread, event.end, [](const CallEvent& c) { return c.what == CallClass::completes; });
-    if (ended && thread == trace_.calls[beginning->second].thread) {
-      threads_[thread].ended.push_back({ended->call, {event.start, 0}, trace_.messages.size() + beginning->second});
-    }
-  }
-}
-
-Operation RankReader::message(std::size_t index) const {
-  const MessageEvent& event = trace_.messages[index].event;
-  return {.action = event.direction == MessageDirection::sent ? Action::send : Action::receive,
-          .step = options_.step.value_or(0),
-          .communicator = event.communicator,
-          .peer = event.peer.value(),
-          .tag = event.tag.value(),
-          .bytes = bytes_[index].value_or(0),
-          .at = at(event.posted),
-          .took = std::max(event.completed - event.posted, nanoseconds{})};
-}
-
-Operation RankReader::collective(std::size_t index, Lane& lane) const {
-  const CallEvent& event = call(index);
-  Operation operation{.action = Action::collective,
-                      .collective = kinds_[index],
-                      .step = options_.step.value_or(0),
-                      .communicator = event.communicator,
-                      .peer = event.peer,
-                      .bytes = event.bytes_given,
-                      .bytes_got = event.bytes_got,
-                      .at = at(event.start),
-                      .took = event.end - event.start};
-  if (const auto end = ends_of_begun_.find(index); end != ends_of_begun_.end()) {
-    operation.took = end->second - event.start;
-  }
-  if (const auto shares = trace_.shares.find(event.number); shares != trace_.shares.end()) {
-    operation.first = static_cast<std::uint32_t>(lane.shares.size());
-    operation.count = static_cast<std::uint32_t>(shares->second.size());
-    lane.shares.insert(lane.shares.end(), shares->second.begin(), shares->second.end());
-  }
-  return operation;
-}
-
-void RankReader::read_thread(const Thread& thread, Lane& lane, nanoseconds beginning, Totals& totals) {
-  LaneBuilder builder{lane};
-  const std::uint32_t step = options_.step.value_or(0);
-  std::map<std::size_t, std::uint32_t> operations;  // by item
-  nanoseconds free = beginning;                     // since then the thread is on its own
-  bool was_told_not_yet = false;
-  auto begun = thread.begun.begin();
-  auto ended = thread.ended.begin();
-  std::vector<std::uint32_t> to_wait_for;
-  for (std::size_t i = 0; i < thread.calls.size(); ++i) {
-    const std::size_t index = thread.calls[i];
-    const CallEvent& event = call(index);
-    const nanoseconds start = at(event.start);
-    const nanoseconds end = at(event.end);
-    if (event.what == CallClass::begins_or_ends && !lane.operations.empty()) {
-      builder.compute(free, start - free, step);
-      builder.look(start, step);
-      free = end;
-      continue;
-    }
-    totals.overlapping += start < free && i > 0 ? 1 : 0;
-    const bool is_polling =
-        was_told_not_yet && event.what == CallClass::completes && start - free <= options_.polling_gap_max;
-    if (event.what == CallClass::begins_or_ends) {
-      free = std::max(free, end);
-      continue;
-    }
-    if (!is_polling) {
-      builder.compute(free, start - free, step);
-    }
-    to_wait_for.clear();
-    for (; begun != thread.begun.end() && begun->call == i; ++begun) {
-      operations[begun->item] = builder.begin(message(begun->item));
-    }
-    if (kinds_[index] != Collective::none) {
-      const std::uint32_t number = builder.begin(collective(index, lane));
-      if (event.what == CallClass::begins_collective) {
-        operations[trace_.messages.size() + index] = number;
-      } else {
-        to_wait_for.push_back(number);
-      }
-    }
-    for (; ended != thread.ended.end() && ended->call == i; ++ended) {
-      if (const auto found = operations.find(ended->item); found != operations.end()) {
-        to_wait_for.push_back(found->second);
-        operations.erase(found);
-      }
-    }
-    was_told_not_yet = event.what == CallClass::completes && to_wait_for.empty();
-    if (!to_wait_for.empty()) {
-      builder.wait(to_wait_for, start, end - start, step);
-    } else if (!(is_polling && !lane.operations.empty() && lane.operations.back().action == Action::look) &&
-               event.what != CallClass::begins_message && event.what != CallClass::begins_collective) {
-      builder.look(start, step);
-    }
-    const bool is_own_time =
-        (event.what == CallClass::file || event.what == CallClass::sets_up || event.what == CallClass::other) &&
-        kinds_[index] == Collective::none;
-    free = is_own_time ? std::max(free, start) : std::max(free, end);
-    if (event.what == CallClass::one_sided && kinds_[index] == Collective::none) {
-      ++totals.one_sided;
-      totals.one_sided_bytes += event.bytes_given + event.bytes_got;
-    }
-  }
-  builder.wait_for_the_rest(free, step);
-}
-
-RankSchedule RankReader::read(const TimeRange& range, nanoseconds beginning, Totals& totals) {
-  sort_calls(range);
-  place_messages(totals);
-  place_begun_collectives();
-  RankSchedule schedule;
-  for (std::size_t i = 0; i < threads_.size(); ++i) {
-    Thread& thread = threads_[i];
-    if (thread.calls.empty()) {
-      continue;
-    }
-    const auto in_order = [](const Part& part) { return std::tuple{part.call, part.order}; };
-    std::ranges::stable_sort(thread.begun, {}, in_order);
-    std::ranges::stable_sort(thread.ended, {}, in_order);
-    Lane& lane = schedule.lanes.emplace_back();
-    lane.name = i < trace_.threads.size() ? trace_.threads[i].name : std::string{};
-    read_thread(thread, lane, beginning, totals);
-  }
-  return schedule;
-}
 
 /// When the first rank begins with what is wanted, on rank 0's clock: after MPI_Init where that is in it.
 nanoseconds beginning_of(const trace::RunTrace& run, std::span<const TimeRange> ranges) {
@@ -320,7 +310,7 @@ nanoseconds beginning_of(const trace::RunTrace& run, std::span<const TimeRange> 
   return beginning.value_or(nanoseconds{});
 }
 
-void tell(const Totals& totals, std::vector<std::string>& notices) {
+void report(const Totals& totals, std::vector<std::string>& notices) {
   if (totals.one_sided > 0) {
     notices.push_back(fmt::format("{} one-sided calls ({} bytes) are left out: a replay does not move their data",
                                   totals.one_sided,
@@ -328,7 +318,7 @@ void tell(const Totals& totals, std::vector<std::string>& notices) {
   }
   if (totals.without_call > 0) {
     notices.push_back(
-        fmt::format("{} messages were begun by no call that is in the record; left out (the file is cut off, "
+        fmt::format("{} messages were posted by no call in the record; left out (the file is cut off, "
                     "or its clock ran backwards)",
                     totals.without_call));
   }
@@ -351,8 +341,8 @@ void tell(const Totals& totals, std::vector<std::string>& notices) {
 void count_from_the_beginning(Schedule& schedule, nanoseconds beginning) {
   nanoseconds end{};
   for (RankSchedule& rank : schedule.ranks) {
-    for (Lane& lane : rank.lanes) {
-      for (Operation& operation : lane.operations) {
+    for (Stream& stream : rank.streams) {
+      for (Operation& operation : stream.operations) {
         operation.at -= beginning;
         end = std::max(end, operation.at + operation.took);
       }
@@ -361,9 +351,7 @@ void count_from_the_beginning(Schedule& schedule, nanoseconds beginning) {
   schedule.length = end;
 }
 
-Schedule schedule_from_calls(const trace::RunTrace& run,
-                             std::span<const TimeRange> ranges,
-                             const FromTraceOptions& options) {
+Schedule schedule_from_calls(const trace::RunTrace& run, std::span<const TimeRange> ranges, std::uint32_t step) {
   Schedule schedule;
   schedule.communicators = communicators_of(run);
   const auto messages = match_messages(run, [&](std::uint32_t rank, std::size_t index) {
@@ -376,12 +364,12 @@ Schedule schedule_from_calls(const trace::RunTrace& run,
   Totals totals;
   for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
     const trace::ClockLine clock = run.clock_line(Rank{rank});
-    RankReader reader{run.ranks[rank], clock, options, messages.bytes[rank], collectives.kinds[rank]};
+    RankReader reader{run.ranks[rank], clock, step, messages.bytes[rank], collectives.kinds[rank]};
     schedule.ranks.push_back(reader.read(ranges[rank], beginning, totals));
   }
   schedule.notices = messages.notices;
   schedule.notices.insert(schedule.notices.end(), collectives.notices.begin(), collectives.notices.end());
-  tell(totals, schedule.notices);
+  report(totals, schedule.notices);
   count_from_the_beginning(schedule, beginning);
   return schedule;
 }

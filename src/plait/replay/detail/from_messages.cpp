@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plait/replay/detail/from_calls.hpp"
-#include "plait/replay/detail/lane_builder.hpp"
 #include "plait/replay/detail/matched_messages.hpp"
+#include "plait/replay/detail/stream_builder.hpp"
 
 namespace plait::replay::detail {
 namespace {
@@ -16,40 +16,18 @@ namespace {
 using trace::MessageDirection;
 using trace::MessageEvent;
 
-/// The step that a time of a rank lies in, and when each begins.
-class StepsOfRank {
- public:
-  explicit StepsOfRank(const trace::RankTrace& trace) {
-    for (const auto& run : trace.graph_runs) {
-      note(run.step, run.start);
-    }
-    if (begins_.empty()) {
-      for (const auto& [thread, span] : trace.spans) {
-        note(span.step, span.start);
-      }
+/// The step that a time lies in.
+std::uint32_t step_at(const std::map<std::uint32_t, nanoseconds>& begins, nanoseconds time) {
+  std::uint32_t step = 0;
+  nanoseconds latest = nanoseconds::min();
+  for (const auto& [number, begin] : begins) {
+    if (latest <= begin && begin <= time) {
+      step = number;
+      latest = begin;
     }
   }
-
-  [[nodiscard]] std::uint32_t at(nanoseconds time) const {
-    std::uint32_t step = 0;
-    for (auto found = begins_.begin(); found != begins_.end() && found->first <= time; ++found) {
-      step = found->second;
-    }
-    return step;
-  }
-
- private:
-  void note(std::uint32_t step, nanoseconds start) {
-    const auto known = first_.find(step);
-    if (known == first_.end()) {
-      first_[step] = start;
-      begins_[start] = step;
-    }
-  }
-
-  std::map<std::uint32_t, nanoseconds> first_;
-  std::map<nanoseconds, std::uint32_t> begins_;
-};
+  return step;
+}
 
 RankSchedule read_rank(const trace::RankTrace& trace,
                        const trace::ClockLine& clock,
@@ -69,26 +47,26 @@ RankSchedule read_rank(const trace::RankTrace& trace,
   if (order.empty()) {
     return schedule;
   }
-  Lane& lane = schedule.lanes.emplace_back();
-  lane.name = "messages";
-  LaneBuilder builder{lane};
-  const StepsOfRank steps{trace};
+  Stream& stream = schedule.streams.emplace_back();
+  stream.name = "messages";
+  StreamBuilder builder{stream};
+  const auto begins = step_begins(trace);
   nanoseconds now = beginning;
-  nanoseconds told{};
+  nanoseconds ended{};
   std::optional<std::uint32_t> step;
   for (const std::size_t i : order) {
     const MessageEvent& event = trace.messages[i].event;
     const nanoseconds at = clock.to_rank_zero(event.posted);
-    const std::uint32_t of = steps.at(event.posted);
+    const std::uint32_t of = step_at(begins, event.posted);
     if (step && of != *step) {
-      builder.wait_for_the_rest(std::max(now, told), *step);
-      now = std::max(now, told);
+      builder.wait_for_the_rest(std::max(now, ended), *step);
+      now = std::max(now, ended);
     }
     step = of;
     builder.compute(now, at - now, of);
     now = std::max(now, at);
     const nanoseconds took = std::max(event.completed - event.posted, nanoseconds{});
-    told = std::max(told, at + took);
+    ended = std::max(ended, at + took);
     builder.begin({.action = event.direction == MessageDirection::sent ? Action::send : Action::receive,
                    .step = of,
                    .communicator = event.communicator,
@@ -104,9 +82,24 @@ RankSchedule read_rank(const trace::RankTrace& trace,
 
 }  // namespace
 
-Schedule schedule_from_messages(const trace::RunTrace& run,
-                                std::span<const TimeRange> ranges,
-                                [[maybe_unused]] const FromTraceOptions& options) {
+std::map<std::uint32_t, nanoseconds> step_begins(const trace::RankTrace& trace) {
+  std::map<std::uint32_t, nanoseconds> begins;
+  const auto note = [&](std::uint32_t step, nanoseconds start) {
+    const auto known = begins.try_emplace(step, start).first;
+    known->second = std::min(known->second, start);
+  };
+  for (const auto& run : trace.graph_runs) {
+    note(run.step, run.start);
+  }
+  if (begins.empty()) {
+    for (const auto& [thread, span] : trace.spans) {
+      note(span.step, span.start);
+    }
+  }
+  return begins;
+}
+
+Schedule schedule_from_messages(const trace::RunTrace& run, std::span<const TimeRange> ranges) {
   Schedule schedule;
   const auto messages = match_messages(run, [&](std::uint32_t rank, std::size_t index) {
     return ranges[rank].contains(run.ranks[rank].messages[index].event.posted);

@@ -15,8 +15,7 @@ using trace::MessageDirection;
 using trace::MessageEvent;
 
 constexpr std::uint32_t first_own_communicator = 0xffff'fff0;
-/// Messages of one kind of trouble that are told one by one.
-constexpr std::size_t told_max = 20;
+constexpr std::size_t named_max = 20;
 
 struct Side {
   std::uint32_t source = 0;
@@ -46,7 +45,7 @@ std::vector<Side> sides(const trace::RunTrace& run, MessageDirection direction) 
   return found;
 }
 
-/// Where the message was asked for: the call of its thread that `posted` lies in.
+/// Where the message was posted: the call of its thread that `posted` lies in.
 std::string place_of(const trace::RankTrace& trace, const trace::Recorded<MessageEvent>& message) {
   for (const auto& recorded : trace.calls) {
     const trace::CallEvent& call = recorded.event;
@@ -61,18 +60,20 @@ std::string place_of(const trace::RankTrace& trace, const trace::Recorded<Messag
   return {};
 }
 
-class Troubles {
- public:
-  Troubles(const trace::RunTrace& run, std::vector<std::string>& notices) : run_{run}, notices_{notices} {}
+/// Messages of one kind of trouble: the first few are listed one by one.
+struct Troubles {
+  const trace::RunTrace& run;
+  std::vector<std::string>& notices;
+  std::size_t count = 0;
 
-  void tell(const Side& side, std::string_view trouble) {
-    if (++count_ > told_max) {
+  void report(const Side& side, std::string_view trouble) {
+    if (++count > named_max) {
       return;
     }
-    const trace::RankTrace& trace = run_.ranks[side.rank];
+    const trace::RankTrace& trace = run.ranks[side.rank];
     const auto& message = trace.messages[side.index];
-    const nanoseconds at = run_.clock_line(Rank{side.rank}).to_rank_zero(message.event.posted);
-    notices_.push_back(fmt::format(
+    const nanoseconds at = run.clock_line(Rank{side.rank}).to_rank_zero(message.event.posted);
+    notices.push_back(fmt::format(
         "the {} from rank {} to rank {} with tag {} on communicator {} ({} bytes, posted at {:.6f} s{}) {}; "
         "left out on both sides",
         message.event.direction == MessageDirection::sent ? "send" : "receive",
@@ -87,15 +88,10 @@ class Troubles {
   }
 
   void finish(std::string_view what) {
-    if (count_ > told_max) {
-      notices_.push_back(fmt::format("{} more {}", count_ - told_max, what));
+    if (count > named_max) {
+      notices.push_back(fmt::format("{} more {}", count - named_max, what));
     }
   }
-
- private:
-  const trace::RunTrace& run_;
-  std::vector<std::string>& notices_;
-  std::size_t count_ = 0;
 };
 
 }  // namespace
@@ -114,7 +110,7 @@ MatchedMessages match_messages(const trace::RunTrace& run,
   auto receive = received.begin();
   for (const Side& send : sent) {
     for (; receive != received.end() && receive->key() < send.key(); ++receive) {
-      without_send.tell(*receive, "has no send");
+      without_send.report(*receive, "has no send");
     }
     const bool is_paired = receive != received.end() && receive->key() == send.key();
     if (!is_wanted(send.rank, send.index)) {
@@ -122,12 +118,12 @@ MatchedMessages match_messages(const trace::RunTrace& run,
       continue;
     }
     if (!is_paired) {
-      without_receive.tell(send, "has no receive");
+      without_receive.report(send, "has no receive");
       continue;
     }
     const MessageEvent& event = run.ranks[receive->rank].messages[receive->index].event;
     if (event.is_unfinished) {
-      unfinished.tell(*receive, "had not completed when the record ended");
+      unfinished.report(*receive, "had not completed when the record ended");
     } else {
       const std::uint64_t bytes = run.ranks[send.rank].messages[send.index].event.bytes;
       matched.bytes[send.rank][send.index] = bytes;
@@ -136,7 +132,7 @@ MatchedMessages match_messages(const trace::RunTrace& run,
     ++receive;
   }
   for (; receive != received.end(); ++receive) {
-    without_send.tell(*receive, "has no send");
+    without_send.report(*receive, "has no send");
   }
   without_receive.finish("sends without a receive were left out");
   without_send.finish("receives without a send were left out");

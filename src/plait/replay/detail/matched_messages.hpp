@@ -21,7 +21,7 @@ struct MatchedMessages {
 };
 
 /// Pairs sends and receives. A message that never completed at its receiver is left out on both sides; one that only
-/// its sender does not know the end of is kept. `is_wanted(rank, index)` is asked for sends only; receives follow. The
+/// its sender does not know the end of is kept. `is_wanted(rank, index)` is called for sends only; receives follow. The
 /// runtime's own messages are left out without a word. Cost: sorts the messages.
 [[nodiscard]] MatchedMessages match_messages(const trace::RunTrace& run,
                                              const std::function<bool(std::uint32_t, std::size_t)>& is_wanted);

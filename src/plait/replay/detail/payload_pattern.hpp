@@ -10,7 +10,7 @@
 
 namespace plait::replay::detail {
 
-/// What tells a message from all others of a replay.
+/// Identifies a message among all of a replay.
 struct MessageName {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;

@@ -9,21 +9,24 @@
 
 namespace plait::replay::detail {
 
-PlayState::PlayState(Backend& backend_, const Part& part_, PlayOptions options_)
-    : backend{backend_}, part{part_}, options{std::move(options_)} {
-  const std::vector<Lane>& lanes = part.schedule.lanes;
-  for (const Lane& lane : lanes) {
-    first_of_lane.push_back(count);
-    count += lane.operations.size();
+PlayState::PlayState(Backend& backend_, const RankPart& part_, PlayOptions options_)
+    : backend{backend_},
+      part{part_},
+      options{std::move(options_)},
+      operations(part.operation_count()),
+      at(part.schedule.streams.size()) {
+  const std::vector<Stream>& streams = part.schedule.streams;
+  std::size_t count = 0;
+  for (const Stream& stream : streams) {
+    first_of_stream.push_back(count);
+    count += stream.operations.size();
   }
-  operations = std::make_unique<UnderWay[]>(count);
-  at = std::make_unique<std::atomic<std::uint32_t>[]>(lanes.size());
-  for (std::uint32_t i = 0; i < lanes.size(); ++i) {
-    for (std::uint32_t j = 0; j < lanes[i].operations.size(); ++j) {
-      operations[id(i, j).value()].lane = i;
+  for (std::uint32_t i = 0; i < streams.size(); ++i) {
+    for (std::uint32_t j = 0; j < streams[i].operations.size(); ++j) {
+      operations[id(i, j).value()].stream = i;
       operations[id(i, j).value()].index = j;
     }
-    for (const std::uint32_t waited : lanes[i].waited) {
+    for (const std::uint32_t waited : streams[i].waited) {
       operations[id(i, waited).value()].is_waited = true;
     }
   }
@@ -39,20 +42,19 @@ PlayState::PlayState(Backend& backend_, const Part& part_, PlayOptions options_)
       function_texts[function_of(what, calling)] = backend.call_name(what, calling);
     }
   }
-  backend.prepare(count);
 }
 
 void PlayState::begin_repetition(trace::Recorder& recorder) {
-  for (std::size_t i = 0; i < count; ++i) {
-    operations[i].stage.store(Stage::not_begun, std::memory_order_relaxed);  // no thread plays yet
+  for (UnderWay& one : operations) {
+    one.stage.store(Stage::not_begun, std::memory_order_relaxed);  // no thread plays yet
   }
   for (std::size_t i = 0; i < function_count; ++i) {
     if (!function_texts[i].empty()) {
       functions[i] = recorder.name(trace::Role::function, function_texts[i]);
     }
   }
-  numbers.store(0, std::memory_order_relaxed);            // no thread plays yet
-  has_begun_all.store(false, std::memory_order_relaxed);  // no thread plays yet
+  signals.numbers.store(0, std::memory_order_relaxed);            // no thread plays yet
+  signals.has_begun_all.store(false, std::memory_order_relaxed);  // no thread plays yet
   orders.clear();
   begin = recorder.now();
 }
@@ -67,18 +69,13 @@ MessageName PlayState::name_of(const UnderWay& one) const {
           .order = one.order};
 }
 
-std::uint64_t PlayState::next_order(const Operation& operation) {
-  const std::lock_guard lock{orders_mutex};
-  return orders[{operation.action == Action::send, operation.peer, operation.communicator, operation.tag}]++;
-}
-
 std::string PlayState::describe_waiting() const {
   constexpr int named_max = 4;
   std::string sentence;
   int found = 0;
-  const auto add = [&](std::uint32_t lane, std::uint32_t index, const char* before) {
+  const auto add = [&](std::uint32_t stream, std::uint32_t index, const char* before) {
     if (++found <= named_max) {
-      const Lane& here = part.schedule.lanes[lane];
+      const Stream& here = part.schedule.streams[stream];
       sentence += fmt::format("{}{}{}",
                               sentence.empty() ? "" : "; ",
                               before,
@@ -86,11 +83,10 @@ std::string PlayState::describe_waiting() const {
     }
   };
   for (const Action action : {Action::receive, Action::collective, Action::send}) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const UnderWay& one = operations[i];
+    for (const UnderWay& one : operations) {
       if (one.stage.load(std::memory_order_acquire) == Stage::begun &&  // with release in PlayThread
           operation(one).action == action) {
-        add(one.lane, one.index, "");
+        add(one.stream, one.index, "");
       }
     }
   }
@@ -98,10 +94,10 @@ std::string PlayState::describe_waiting() const {
     sentence += fmt::format("; and {} more", found - named_max);
   }
   if (found == 0) {
-    for (std::uint32_t lane = 0; lane < part.schedule.lanes.size(); ++lane) {
-      const std::uint32_t index = at[lane].load(std::memory_order_relaxed);  // a hint; orders nothing
-      if (index < part.schedule.lanes[lane].operations.size()) {
-        add(lane, index, "is where ");
+    for (std::uint32_t stream = 0; stream < part.schedule.streams.size(); ++stream) {
+      const std::uint32_t index = at[stream].load(std::memory_order_relaxed);  // a hint; orders nothing
+      if (index < part.schedule.streams[stream].operations.size()) {
+        add(stream, index, "is where ");
       }
     }
   }

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <tuple>
@@ -34,7 +33,7 @@ struct UnderWay {
   nanoseconds handed{};
   std::uint32_t number = 0;  ///< Of the call.
   std::uint64_t order = 0;   ///< Of a checked message.
-  std::uint32_t lane = 0;
+  std::uint32_t stream = 0;
   std::uint32_t index = 0;
 };
 
@@ -46,23 +45,50 @@ inline constexpr std::size_t function_count = function_progress + 1 + 2 * collec
   return function_progress + 1 + static_cast<std::size_t>(what) + (calling == Calling::waits ? 0 : collective_count);
 }
 
+/// Numbers the messages that agree in direction, peer, communicator and tag. Threads: any.
+class MessageOrders {
+ public:
+  /// How many like this message have begun before.
+  [[nodiscard]] std::uint64_t next(const Operation& operation) {
+    const std::lock_guard lock{mutex_};
+    return counts_[{operation.action == Action::send, operation.peer, operation.communicator, operation.tag}]++;
+  }
+  void clear() { counts_.clear(); }
+
+ private:
+  SpinLock mutex_;
+  std::map<std::tuple<bool, std::uint32_t, std::uint32_t, std::uint64_t>, std::uint64_t> counts_;
+};
+
+/// What the threads of a player signal to each other and to those that watch them.
+struct Signals {
+  std::atomic<std::uint64_t> moved = 0;
+  std::atomic<std::uint32_t> numbers = 0;
+  std::atomic<bool> stops = false;  ///< A thread has failed.
+  std::atomic<bool> has_begun_all = false;
+};
+
 /// What the threads of a player share. Threads: atomics, and what the locks guard, by any; an operation by the one that
 /// has it.
 struct PlayState {
-  PlayState(Backend& backend_, const Part& part_, PlayOptions options_);
+  PlayState(Backend& backend_, const RankPart& part_, PlayOptions options_);
 
   /// Before the threads of a repetition start.
   void begin_repetition(trace::Recorder& recorder);
   [[nodiscard]] std::string describe_waiting() const;
 
-  [[nodiscard]] OperationId id(std::uint32_t lane, std::uint32_t index) const {
-    return OperationId{static_cast<std::uint32_t>(first_of_lane[lane] + index)};
+  [[nodiscard]] OperationId id(std::uint32_t stream, std::uint32_t index) const {
+    return OperationId{static_cast<std::uint32_t>(first_of_stream[stream] + index)};
   }
   [[nodiscard]] const Operation& operation(const UnderWay& one) const {
-    return part.schedule.lanes[one.lane].operations[one.index];
+    return part.schedule.streams[one.stream].operations[one.index];
   }
-  /// How many like this message have begun before.
-  [[nodiscard]] std::uint64_t next_order(const Operation& operation);
+  /// Of a call.
+  [[nodiscard]] std::uint32_t next_number() noexcept {
+    return signals.numbers.fetch_add(1, std::memory_order_relaxed) + 1;  // a count; orders nothing
+  }
+  /// An operation has begun or ended.
+  void note_motion() noexcept { signals.moved.fetch_add(1, std::memory_order_relaxed); }  // a count; orders nothing
   /// Where the memory of an operation comes from and goes to.
   [[nodiscard]] BufferPool& pool_of(const Operation& operation) noexcept {
     return operation.action == Action::send ? sent_buffers : buffers;
@@ -70,11 +96,10 @@ struct PlayState {
   [[nodiscard]] MessageName name_of(const UnderWay& one) const;
 
   Backend& backend;
-  const Part& part;
+  const RankPart& part;
   const PlayOptions options;
-  std::vector<std::size_t> first_of_lane;
-  std::size_t count = 0;
-  std::unique_ptr<UnderWay[]> operations;
+  std::vector<std::size_t> first_of_stream;
+  std::vector<UnderWay> operations;
   BufferPool buffers;
   BufferPool sent_buffers;  ///< Nothing arrives in these: a buffer that did would be in the other core's cache.
   std::array<std::string, function_count> function_texts;
@@ -83,14 +108,9 @@ struct PlayState {
   PlayThread* sends_to = nullptr;  ///< Who tests them.
   PlayThread* receives_to = nullptr;
 
-  std::atomic<std::uint64_t> moved = 0;
-  std::atomic<std::uint32_t> numbers = 0;
-  std::atomic<bool> stops = false;  ///< A thread has failed.
-  std::atomic<bool> has_begun_all = false;
-  std::unique_ptr<std::atomic<std::uint32_t>[]> at;  ///< Where each lane is.
-
-  SpinLock orders_mutex;
-  std::map<std::tuple<bool, std::uint32_t, std::uint32_t, std::uint64_t>, std::uint64_t> orders;
+  Signals signals;
+  std::vector<std::atomic<std::uint32_t>> at;  ///< Where each stream is.
+  MessageOrders orders;
 };
 
 }  // namespace plait::replay::detail

@@ -3,24 +3,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
+#include <iterator>
 #include <tuple>
+#include <utility>
+
+#include "plait/replay/detail/places.hpp"
 
 namespace plait::replay {
 namespace {
-
-/// Calls `visit(rank, operation, number)` for all of a schedule.
-template <class Visit>
-void for_each_operation(const Schedule& schedule, Visit visit) {
-  std::size_t number = 0;
-  for (std::uint32_t rank = 0; rank < schedule.ranks.size(); ++rank) {
-    for (const Lane& lane : schedule.ranks[rank].lanes) {
-      for (const Operation& operation : lane.operations) {
-        visit(rank, operation, number++);
-      }
-    }
-  }
-}
 
 template <class Value>
 Value quantile(std::vector<Value>& values, double part) {
@@ -32,60 +22,50 @@ Value quantile(std::vector<Value>& values, double part) {
   return values[static_cast<std::size_t>(at)];
 }
 
-Quantiles quantiles_of(const std::vector<MessageLatency>& messages) {
-  std::vector<nanoseconds> values;
-  for (const MessageLatency& message : messages) {
-    values.push_back(message.latency);
-  }
+template <class Value>
+Quantiles<Value> quantiles_of(std::vector<Value> values) {
   return {quantile(values, 0.5), quantile(values, 0.9), quantile(values, 0.99)};
+}
+
+std::vector<nanoseconds> latencies_of(const std::vector<MessageLatency>& messages) {
+  std::vector<nanoseconds> values;
+  std::ranges::transform(messages, std::back_inserter(values), &MessageLatency::latency);
+  return values;
 }
 
 }  // namespace
 
 std::vector<MessageLatency> logged_latencies(const Schedule& schedule) {
-  using Key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>;
-  struct Ends {
-    std::vector<const Operation*> receives;
-    std::size_t used = 0;
-  };
-  std::map<Key, Ends> ends;
-  for_each_operation(schedule, [&](std::uint32_t rank, const Operation& operation, std::size_t) {
-    if (operation.action == Action::receive) {
-      ends[{operation.peer, rank, operation.communicator, operation.tag}].receives.push_back(&operation);
-    }
-  });
+  std::vector<detail::PairOfPlaces> pairs = detail::pair_operations(schedule);
+  std::ranges::sort(pairs, {}, &detail::PairOfPlaces::send);
   std::vector<MessageLatency> found;
-  for_each_operation(schedule, [&](std::uint32_t rank, const Operation& operation, std::size_t) {
-    if (operation.action != Action::send) {
-      return;
-    }
-    const auto end = ends.find({rank, operation.peer, operation.communicator, operation.tag});
-    if (end != ends.end() && end->second.used < end->second.receives.size()) {
-      const Operation& receive = *end->second.receives[end->second.used++];
-      found.push_back({rank, operation.peer, receive.at + receive.took - operation.at});
-    }
-  });
+  for (const detail::PairOfPlaces& pair : pairs) {
+    const Operation& receive = operation_at(schedule, pair.receive);
+    const nanoseconds latency = receive.at + receive.took - operation_at(schedule, pair.send).at;
+    found.push_back({pair.send.rank, pair.receive.rank, latency});
+  }
   return found;
 }
 
 std::vector<MessageLatency> predicted_latencies(const Schedule& schedule, const Prediction& prediction) {
   std::vector<MessageLatency> found;
-  for_each_operation(schedule, [&](std::uint32_t rank, const Operation& operation, std::size_t number) {
-    const OperationTimes& send = prediction.times[number];
+  std::size_t number = 0;
+  detail::for_each_operation(schedule, [&](const detail::Place& place, const Operation& operation) {
+    const OperationTimes& send = prediction.times[number++];
     if (operation.action != Action::send || send.partner == trace::nothing) {
       return;
     }
     const OperationTimes& receive = prediction.times[send.partner];
-    const nanoseconds end = receive.told != OperationTimes::unknown ? receive.told : receive.moved;
-    found.push_back({rank, operation.peer, end - send.posted});
+    const nanoseconds end = receive.notified != OperationTimes::unknown ? receive.notified : receive.moved;
+    found.push_back({place.rank, operation.peer, end - send.posted});
   });
   return found;
 }
 
 Agreement compare(std::vector<MessageLatency> logged, std::vector<MessageLatency> predicted) {
   Agreement agreement;
-  agreement.logged = quantiles_of(logged);
-  agreement.predicted = quantiles_of(predicted);
+  agreement.logged = quantiles_of(latencies_of(logged));
+  agreement.predicted = quantiles_of(latencies_of(predicted));
   const auto by_pair = [](const MessageLatency& a, const MessageLatency& b) {
     return std::tie(a.source, a.destination) < std::tie(b.source, b.destination);
   };
@@ -105,9 +85,7 @@ Agreement compare(std::vector<MessageLatency> logged, std::vector<MessageLatency
     ++other;
   }
   agreement.messages = errors.size();
-  agreement.error_half = quantile(errors, 0.5);
-  agreement.error_nine_tenths = quantile(errors, 0.9);
-  agreement.error_most = quantile(errors, 0.99);
+  agreement.error = quantiles_of(std::move(errors));
   return agreement;
 }
 

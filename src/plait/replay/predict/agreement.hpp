@@ -11,7 +11,7 @@
 
 namespace plait::replay {
 
-/// One message's way from the call that sends it to when its receiver was told.
+/// One message's way from the call that sends it to when its receiver was notified.
 struct MessageLatency {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
@@ -25,22 +25,21 @@ struct MessageLatency {
 /// As predicted. Expects: the prediction is of this schedule and keeps times.
 [[nodiscard]] std::vector<MessageLatency> predicted_latencies(const Schedule& schedule, const Prediction& prediction);
 
-/// Median and tails of a distribution of times.
+/// Median and tails of a distribution.
+template <class Value>
 struct Quantiles {
-  nanoseconds half{};
-  nanoseconds nine_tenths{};
-  nanoseconds most{};  ///< 99 of 100.
+  Value half{};
+  Value nine_tenths{};
+  Value most{};  ///< 99 of 100.
 };
 
 /// How a prediction agrees with what happened.
 struct Agreement {
   double total_error = 0;  ///< (predicted - logged) / logged.
   std::size_t messages = 0;
-  Quantiles logged;
-  Quantiles predicted;
-  double error_half = 0;  ///< Of the messages' relative errors, without sign: the median,
-  double error_nine_tenths = 0;
-  double error_most = 0;
+  Quantiles<nanoseconds> logged;
+  Quantiles<nanoseconds> predicted;
+  Quantiles<double> error;  ///< Of the messages' relative errors, without sign.
 };
 
 /// Compares the n-th message from each rank to each other in one with the n-th in the other.

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
-#include <numeric>
+#include <ranges>
 
 #include "plait/base/error.hpp"
 
@@ -14,12 +14,10 @@ MaxMin::MaxMin(std::vector<double> capacities, std::uint32_t route_max)
     : shift_{static_cast<std::uint32_t>(std::bit_width(std::max(1U, route_max) - 1))},
       links_(capacities.size()),
       flows_of_(capacities.size()),
-      link_marks_(capacities.size(), 0),
-      all_links_(capacities.size()) {
+      link_marks_(capacities.size(), 0) {
   for (std::size_t link = 0; link < capacities.size(); ++link) {
     links_[link].capacity = links_[link].left = capacities[link];
   }
-  std::iota(all_links_.begin(), all_links_.end(), 0U);
 }
 
 MaxMin::Flow MaxMin::add(std::span<const std::uint32_t> route) {
@@ -91,11 +89,8 @@ bool MaxMin::find(std::uint32_t link, std::size_t flows_max) {
   return true;
 }
 
-void MaxMin::settle_all() {
-  fill(all_links_);
-}
-
-void MaxMin::fill(std::span<const std::uint32_t> links) {
+template <class Links>
+void MaxMin::fill(const Links& links) {
   ++mark_;  // of flows: settled
   heap_.clear();
   for (const std::uint32_t index : links) {
@@ -125,6 +120,14 @@ void MaxMin::fill(std::span<const std::uint32_t> links) {
     }
     settle(index, level);
   }
+}
+
+void MaxMin::settle_found() {
+  fill(found_links_);
+}
+
+void MaxMin::settle_all() {
+  fill(std::views::iota(0U, static_cast<std::uint32_t>(links_.size())));
 }
 
 void MaxMin::settle(std::uint32_t index, double level) {

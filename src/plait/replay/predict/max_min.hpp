@@ -14,7 +14,7 @@ namespace plait::replay {
 ///
 /// Rates are found by filling (Bertsekas, Gallager, "Data Networks", 6.5.2): the link with the least to give for each
 /// of its open flows settles them all, then the next. Links leave the heap late: what a link can give only grows while
-/// others settle, so a link is looked at again when it comes up. Cost: flows times the length of their routes, and a
+/// others settle, so a link is computed again when it comes up. Cost: flows times the length of their routes, and a
 /// heap of links. A change is settled for those only that share a link with it, directly or through others.
 class MaxMin {
  public:
@@ -31,7 +31,6 @@ class MaxMin {
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
   /// Flows are numbered below this.
   [[nodiscard]] std::size_t flow_bound() const noexcept { return rates_.size(); }
-  [[nodiscard]] bool is_active(Flow flow) const noexcept { return lengths_[flow] != 0; }
   [[nodiscard]] std::span<const std::uint32_t> route(Flow flow) const noexcept {
     return {routes_.data() + (std::size_t{flow} << shift_), lengths_[flow]};
   }
@@ -43,7 +42,7 @@ class MaxMin {
   [[nodiscard]] std::span<const std::uint32_t> found_links() const noexcept { return found_links_; }
 
   /// Settles the flows found. Expects: `find` has found all.
-  void settle_found() { fill(found_links_); }
+  void settle_found();
   void settle_all();
   /// Gives a new flow what is left, or about what the others on its links have, and changes none of them.
   void settle_roughly(Flow flow);
@@ -58,7 +57,8 @@ class MaxMin {
     std::uint32_t open = 0;
   };
 
-  void fill(std::span<const std::uint32_t> links);
+  template <class Links>
+  void fill(const Links& links);
   void settle(std::uint32_t link, double level);
 
   std::uint32_t shift_ = 0;  ///< Routes take 2 ^ this.
@@ -75,7 +75,6 @@ class MaxMin {
   std::vector<Flow> free_;
   std::vector<Flow> found_flows_;
   std::vector<std::uint32_t> found_links_;
-  std::vector<std::uint32_t> all_links_;
   std::vector<std::pair<double, std::uint32_t>> heap_;
 };
 

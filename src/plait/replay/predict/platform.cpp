@@ -23,7 +23,7 @@ constexpr std::uint32_t format_version = 1;
 constexpr std::array progress_names{"ideal", "calls", "background"};
 constexpr std::array shape_names{"flat", "fat_tree", "dragonfly", "torus"};
 
-/// One object of the file, of which every key must be asked for.
+/// One object of the file, of which every key must be read.
 class Section {
  public:
   Section(const json& object, std::string where) : object_{object}, where_{std::move(where)} {
@@ -116,7 +116,7 @@ class Section {
     fail(fmt::format("\"{}\" is \"{}\"; known are {}", key, given, fmt::join(names, ", ")));
   }
 
-  /// Complains of keys that nobody has asked for.
+  /// Reports keys that were not used.
   void finish() const {
     for (const auto& [key, value] : object_.items()) {
       if (!known_.contains(key)) {
@@ -181,15 +181,15 @@ LinkCosts costs_of(Section section) {
 
 TopologySettings topology_of(Section section) {
   TopologySettings topology;
-  topology.shape = section.choice("shape", shape_names, Shape::flat);
-  if (topology.shape != Shape::flat) {
+  topology.shape = section.choice("shape", shape_names, TopologyShape::flat);
+  if (topology.shape != TopologyShape::flat) {
     topology.link_bytes_per_s = section.positive("link_bytes_per_s");
     topology.link_latency_ns = section.number("link_latency_ns", 0);
   }
   switch (topology.shape) {
-    case Shape::flat:
+    case TopologyShape::flat:
       break;
-    case Shape::fat_tree:
+    case TopologyShape::fat_tree:
       topology.arity = section.count("arity", 2);
       topology.levels = section.count("levels", 1);
       topology.oversubscription = section.number("oversubscription", 1);
@@ -197,7 +197,7 @@ TopologySettings topology_of(Section section) {
         section.fail("\"oversubscription\" must be 1 or more: hosts below a switch for each link above it");
       }
       break;
-    case Shape::dragonfly:
+    case TopologyShape::dragonfly:
       topology.groups = section.count("groups", 1);
       topology.routers = section.count("routers", 1);
       topology.hosts = section.count("hosts", 1);
@@ -207,7 +207,7 @@ TopologySettings topology_of(Section section) {
         section.fail("\"global_bytes_per_s\" must be above 0");
       }
       break;
-    case Shape::torus:
+    case TopologyShape::torus:
       topology.sizes = section.counts("sizes");
       break;
   }
@@ -231,10 +231,10 @@ Platform platform_of(const json& object, const std::string& where) {
   platform.ranks_per_host = section.count_or("ranks_per_host", 1, 1);
   platform.cores_per_host = section.count_or("cores_per_host", 1, 1);
   platform.copy_bytes_per_s = section.has("copy_bytes_per_s") ? section.positive("copy_bytes_per_s") : 1e10;
-  platform.progress = section.choice("progress", progress_names, Progress::calls);
+  platform.progress = section.choice("progress", progress_names, ProgressModel::calls);
   platform.progress_every_ns = section.number("progress_every_ns", 0);
-  if (platform.progress == Progress::background && platform.progress_every_ns <= 0) {
-    section.fail("\"progress\" is \"background\": \"progress_every_ns\" must say how often, above 0");
+  if (platform.progress == ProgressModel::background && platform.progress_every_ns <= 0) {
+    section.fail("\"progress\" is \"background\": \"progress_every_ns\" must be above 0");
   }
   platform.between_hosts = costs_of(section.section("between_hosts"));
   platform.within_host = section.has("within_host") ? costs_of(section.section("within_host")) : platform.between_hosts;
@@ -247,52 +247,6 @@ Platform platform_of(const json& object, const std::string& where) {
     section.fail(fmt::format("\"hosts\" is {}, and the topology has {}", platform.hosts, has));
   }
   return platform;
-}
-
-json to_json(const LinkCosts& costs) {
-  json moving = json::array();
-  for (const MovingTime& time : costs.moving) {
-    moving.push_back({time.bytes, time.time_ns});
-  }
-  return {{"latency_ns", costs.latency_ns},
-          {"send_overhead_ns", costs.send_overhead_ns},
-          {"receive_overhead_ns", costs.receive_overhead_ns},
-          {"post_overhead_ns", costs.post_overhead_ns},
-          {"overhead_per_byte_ns", costs.overhead_per_byte_ns},
-          {"gap_ns", costs.gap_ns},
-          {"gap_per_byte_ns", costs.gap_per_byte_ns},
-          {"eager_bytes_max", costs.eager_bytes_max},
-          {"rendezvous_ns", costs.rendezvous_ns},
-          {"both_ways", costs.both_ways},
-          {"moving_ns", moving}};
-}
-
-json to_json(const TopologySettings& topology) {
-  json object{{"shape", shape_names.at(static_cast<std::size_t>(topology.shape))}};
-  if (topology.shape != Shape::flat) {
-    object["link_bytes_per_s"] = topology.link_bytes_per_s;
-    object["link_latency_ns"] = topology.link_latency_ns;
-  }
-  switch (topology.shape) {
-    case Shape::flat:
-      break;
-    case Shape::fat_tree:
-      object["arity"] = topology.arity;
-      object["levels"] = topology.levels;
-      object["oversubscription"] = topology.oversubscription;
-      break;
-    case Shape::dragonfly:
-      object["groups"] = topology.groups;
-      object["routers"] = topology.routers;
-      object["hosts"] = topology.hosts;
-      object["global_bytes_per_s"] = topology.global_bytes_per_s;
-      object["global_latency_ns"] = topology.global_latency_ns;
-      break;
-    case Shape::torus:
-      object["sizes"] = topology.sizes;
-      break;
-  }
-  return object;
 }
 
 }  // namespace
@@ -316,39 +270,19 @@ Result<Platform> read_platform(const std::filesystem::path& file) {
   return parse_platform(text.str(), file.string());
 }
 
-std::string to_json(const Platform& platform) {
-  json object{{"format", format_name},
-              {"version", format_version},
-              {"name", platform.name},
-              {"ranks_per_host", platform.ranks_per_host},
-              {"cores_per_host", platform.cores_per_host},
-              {"copy_bytes_per_s", platform.copy_bytes_per_s},
-              {"progress", progress_names.at(static_cast<std::size_t>(platform.progress))},
-              {"between_hosts", to_json(platform.between_hosts)},
-              {"within_host", to_json(platform.within_host)},
-              {"topology", to_json(platform.topology)}};
-  if (platform.hosts != 0) {
-    object["hosts"] = platform.hosts;
-  }
-  if (platform.progress_every_ns > 0) {
-    object["progress_every_ns"] = platform.progress_every_ns;
-  }
-  return object.dump(2) + "\n";
-}
-
 std::uint64_t host_count(const TopologySettings& topology) noexcept {
   constexpr std::uint64_t enough = std::uint64_t{1} << 32U;
-  std::uint64_t hosts = topology.shape == Shape::flat ? 0 : 1;
+  std::uint64_t hosts = topology.shape == TopologyShape::flat ? 0 : 1;
   const auto times = [&hosts](std::uint64_t factor) { hosts = hosts > enough ? hosts : hosts * factor; };
-  if (topology.shape == Shape::fat_tree) {
+  if (topology.shape == TopologyShape::fat_tree) {
     for (std::uint32_t level = 0; level < topology.levels; ++level) {
       times(topology.arity);
     }
-  } else if (topology.shape == Shape::dragonfly) {
+  } else if (topology.shape == TopologyShape::dragonfly) {
     times(topology.groups);
     times(topology.routers);
     times(topology.hosts);
-  } else if (topology.shape == Shape::torus) {
+  } else if (topology.shape == TopologyShape::torus) {
     for (const std::uint32_t size : topology.sizes) {
       times(size);
     }

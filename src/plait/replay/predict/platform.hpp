@@ -19,7 +19,7 @@ struct MovingTime {
 
 /// What a message costs between two ranks: the parameters of LogGPS (Ino, Fujimoto, Hagihara, "LogGPS: a parallel
 /// computational model for synchronization analysis", PPoPP 2001), with a processor's cost for each byte. Times are
-/// nanoseconds; the usual letters stand behind the names.
+/// nanoseconds; the usual letters are behind the names.
 struct LinkCosts {
   double latency_ns = 0;              ///< L: from the sender's network interface to the receiver's.
   double send_overhead_ns = 0;        ///< o_s: the sender's processor, for each message.
@@ -39,22 +39,22 @@ struct LinkCosts {
 };
 
 /// When messages that wait for their receive move on, and when others are taken in.
-enum class Progress : std::uint8_t {
+enum class ProgressModel : std::uint8_t {
   ideal,       ///< At once, by hardware or a thread that costs nothing.
-  calls,       ///< Only while their rank waits or looks.
+  calls,       ///< Only while their rank waits or polls.
   background,  ///< As `calls`, and every `progress_every_ns`.
 };
 
-enum class Shape : std::uint8_t {
+enum class TopologyShape : std::uint8_t {
   flat,       ///< One switch that is never short of bandwidth.
   fat_tree,   ///< `arity` ^ `levels` hosts; upward links of a switch are `arity` / `oversubscription`.
   dragonfly,  ///< `groups` of `routers` with `hosts` each; routers of a group joined all to all, groups likewise.
   torus,      ///< One host at each point of `sizes`, joined to its neighbours in each direction.
 };
 
-/// The network between the hosts. Host links have the bandwidth 1/G; all others what stands here.
+/// The network between the hosts. Host links have the bandwidth 1/G; all others what is here.
 struct TopologySettings {
-  Shape shape = Shape::flat;
+  TopologyShape shape = TopologyShape::flat;
   std::uint32_t arity = 0;      ///< Fat tree.
   std::uint32_t levels = 0;     ///< Fat tree: of switches.
   double oversubscription = 1;  ///< Fat tree, at least 1.
@@ -68,7 +68,7 @@ struct TopologySettings {
   double global_latency_ns = 0;
 };
 
-/// The machine that a prediction is for. docs/predict.md describes the file.
+/// The machine that a prediction is for. docs/how-to/predict.md describes the file.
 struct Platform {
   std::string name;
   std::uint32_t hosts = 0;  ///< 0: as many as the ranks need, or as the topology has.
@@ -76,7 +76,7 @@ struct Platform {
   std::uint32_t cores_per_host = 1;
   double copy_bytes_per_s =
       1e10;  ///< Of memory: unexpected messages are copied once more; collectives add at this rate.
-  Progress progress = Progress::calls;
+  ProgressModel progress = ProgressModel::calls;
   double progress_every_ns = 0;
   LinkCosts between_hosts;
   LinkCosts within_host;
@@ -94,9 +94,6 @@ struct Platform {
 
 /// The platform in `text`; `where` begins the sentences of errors.
 [[nodiscard]] Result<Platform> parse_platform(const std::string& text, const std::string& where);
-
-/// As a platform file, which `parse_platform` reads back to the same.
-[[nodiscard]] std::string to_json(const Platform& platform);
 
 /// Hosts that the topology has; 0 when it may have any number.
 [[nodiscard]] std::uint64_t host_count(const TopologySettings& topology) noexcept;

@@ -2,7 +2,6 @@
 #include "plait/replay/predict/predict.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 #include "plait/replay/predict/detail/engine.hpp"
 

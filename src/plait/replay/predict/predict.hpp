@@ -22,26 +22,26 @@ struct PredictOptions {
   Model model = Model::points;
   /// What the program computes takes this times as long as logged; 0 leaves it out.
   double compute_factor = 1;
-  /// Of flows: how long shares may stay as they are when others have begun or ended, as a part of the mean time that
+  /// Of flows: how long shares may stay as they are when others have started or ended, as a part of the mean time that
   /// the messages on their way still need. 0 is exact, and slow where many thousands are on their way at one time.
   double tolerance = 0.05;
   bool keeps_times = false;  ///< Fills `Prediction::times`.
 };
 
-/// Where a rank's time goes; lanes added up.
+/// Where a rank's time goes; streams added up.
 struct RankTimes {
   nanoseconds end{};  ///< From the beginning to the end of its last operation.
   nanoseconds compute{};
   nanoseconds wait{};  ///< In waits.
 };
 
-/// When an operation was begun and ended, from the beginning; `unknown` where it does not apply.
+/// When an operation was posted and ended, from the beginning; `unknown` where it does not apply.
 struct OperationTimes {
   static constexpr nanoseconds unknown{-1};
   nanoseconds posted = unknown;
   nanoseconds handed = unknown;            ///< Send: to the interface. Receive: matched.
   nanoseconds moved = unknown;             ///< Send: left. Receive: all bytes are here.
-  nanoseconds told = unknown;              ///< The wait that names it has ended; of a wait: its end.
+  nanoseconds notified = unknown;          ///< The wait that names it has ended; of a wait: its end.
   std::uint32_t partner = trace::nothing;  ///< The other end's place in `Prediction::times`.
 };
 
@@ -51,8 +51,8 @@ struct Prediction {
   std::uint64_t messages = 0;  ///< Those of collectives too.
   std::uint64_t bytes = 0;
   std::size_t memory_bytes = 0;       ///< Of the engine, without the schedule.
-  std::vector<OperationTimes> times;  ///< Of all operations: ranks, in each its lanes, in each its operations.
-  std::vector<std::string> notices;   ///< What was odd and did not stop it: messages that nobody received, for example.
+  std::vector<OperationTimes> times;  ///< Of all operations: ranks, in each its streams, in each its operations.
+  std::vector<std::string> notices;   ///< What was odd and did not stop it: messages without a receive, for example.
 
   /// Means over the ranks: time outside computing, and in waits.
   [[nodiscard]] nanoseconds communication() const;

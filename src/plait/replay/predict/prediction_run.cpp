@@ -2,46 +2,40 @@
 #include "plait/replay/predict/prediction_run.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <optional>
 #include <span>
 
 #include <fmt/format.h>
 
+#include "plait/replay/check.hpp"
 #include "plait/trace/meta.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::replay {
 namespace {
 
-constexpr std::array collective_names{"",
-                                      "barrier",
-                                      "broadcast",
-                                      "reduce",
-                                      "all_reduce",
-                                      "gather",
-                                      "scatter",
-                                      "all_gather",
-                                      "all_to_all",
-                                      "reduce_scatter",
-                                      "scan"};
-
-/// What its program was told of it, else when it ended.
-nanoseconds end_of(const OperationTimes& times) {
-  return times.told != OperationTimes::unknown ? times.told : std::max(times.moved, times.posted);
+/// As functions are named.
+std::string name_of(Collective collective) {
+  std::string name = to_string(collective);
+  std::ranges::replace(name, '-', '_');
+  return name;
 }
 
-/// One lane's operations as events of one thread.
-class LaneWriter {
+/// When its program was notified of it, else when it ended.
+nanoseconds end_of(const OperationTimes& times) {
+  return times.notified != OperationTimes::unknown ? times.notified : std::max(times.moved, times.posted);
+}
+
+/// One stream's operations as events of one thread.
+class StreamWriter {
  public:
-  LaneWriter(trace::Recorder& recorder, trace::ThreadRecorder& thread, std::span<const OperationTimes> times)
+  StreamWriter(trace::Recorder& recorder, trace::ThreadRecorder& thread, std::span<const OperationTimes> times)
       : recorder_{recorder}, thread_{thread}, times_{times} {}
 
   /// `number`: of the last operation before these, counted from 1.
-  void write(const Lane& lane, std::uint32_t& number) {
-    for (std::size_t i = 0; i < lane.operations.size(); ++i) {
-      write(lane.operations[i], times_[i], ++number);
+  void write(const Stream& stream, std::uint32_t& number) {
+    for (std::size_t i = 0; i < stream.operations.size(); ++i) {
+      write(stream.operations[i], times_[i], ++number);
     }
   }
 
@@ -49,7 +43,7 @@ class LaneWriter {
   void write(const Operation& operation, const OperationTimes& times, std::uint32_t number) {
     switch (operation.action) {
       case Action::compute:
-      case Action::look:
+      case Action::poll:
         break;
       case Action::send:
       case Action::receive:
@@ -57,7 +51,7 @@ class LaneWriter {
         break;
       case Action::collective:
         call(trace::CallClass::begun_collective,
-             collective_names.at(static_cast<std::size_t>(operation.collective)),
+             name_of(operation.collective),
              operation,
              {.start = times.posted, .end = end_of(times), .number = number});
         break;
@@ -93,12 +87,12 @@ class LaneWriter {
     event.is_matched_by_order = true;
     event.posted = times.posted;
     event.handed = known(times.handed, times.posted);
-    event.moved = known(times.moved, event.handed);
-    event.completed = std::max(event.moved, end_of(times));
+    event.arrived = known(times.moved, event.handed);
+    event.completed = std::max(event.arrived, end_of(times));
     thread_.message(event);
   }
 
-  void call(trace::CallClass what, const char* function, const Operation& operation, trace::CallEvent event) {
+  void call(trace::CallClass what, const std::string& function, const Operation& operation, trace::CallEvent event) {
     event.what = what;
     event.function = recorder_.name(trace::Role::function, function);
     event.communicator = what == trace::CallClass::completes ? trace::nothing : operation.communicator;
@@ -141,17 +135,18 @@ void write_prediction(const PredictionRun& run, const Schedule& schedule, const 
                               .chunk_bytes = 16 * 1024}};
     std::uint32_t number = 0;
     std::uint16_t index = 0;
-    for (const Lane& lane : schedule.ranks[rank].lanes) {
-      trace::ThreadRecorder& thread = recorder.thread(WorkerId{index++}, lane.name.empty() ? "predicted" : lane.name);
+    for (const Stream& stream : schedule.ranks[rank].streams) {
+      trace::ThreadRecorder& thread =
+          recorder.thread(WorkerId{index++}, stream.name.empty() ? "predicted" : stream.name);
       thread.clock({});  // all ranks have one clock here
-      const std::span<const OperationTimes> times{prediction.times.data() + base, lane.operations.size()};
-      LaneWriter{recorder, thread, times}.write(lane, number);
-      base += lane.operations.size();
+      const std::span<const OperationTimes> times{prediction.times.data() + base, stream.operations.size()};
+      StreamWriter{recorder, thread, times}.write(stream, number);
+      base += stream.operations.size();
     }
     if (rank == 0) {
       trace::ThreadRecorder& thread = recorder.thread(WorkerId{0}, "predicted");
       for (const auto& [communicator, members] : schedule.communicators) {
-        thread.communicator({communicator, members});
+        thread.communicator({.communicator = communicator, .members = members});
       }
     }
   }

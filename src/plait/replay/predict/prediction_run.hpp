@@ -11,7 +11,7 @@ namespace plait::replay {
 
 struct PredictionRun {
   std::filesystem::path folder;
-  std::string platform;  ///< What meta.json says it was predicted for.
+  std::string platform;  ///< The machine that it was predicted for, from meta.json.
   std::uint32_t ranks_per_host = 1;
 };
 

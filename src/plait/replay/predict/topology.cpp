@@ -11,9 +11,9 @@ namespace plait::replay {
 Topology::Topology(const TopologySettings& settings, const LinkCosts& between_hosts, std::uint32_t hosts)
     : settings_{settings}, host_capacity_{1 / between_hosts.gap_per_byte_ns}, hosts_{hosts}, link_count_{2 * hosts} {
   switch (settings_.shape) {
-    case Shape::flat:
+    case TopologyShape::flat:
       break;
-    case Shape::fat_tree: {
+    case TopologyShape::fat_tree: {
       up_links_ = std::max(
           1U,
           static_cast<std::uint32_t>(std::lround(static_cast<double>(settings_.arity) / settings_.oversubscription)));
@@ -27,15 +27,20 @@ Topology::Topology(const TopologySettings& settings, const LinkCosts& between_ho
         level_begin_.push_back(link_count_);
         link_count_ += 2 * subtrees * paths;
       }
+      route_max_ = 2 * settings_.levels;
       break;
     }
-    case Shape::dragonfly:
+    case TopologyShape::dragonfly:
       local_begin_ = link_count_;
       global_begin_ = local_begin_ + settings_.groups * settings_.routers * settings_.routers;
       link_count_ = global_begin_ + settings_.groups * settings_.groups;
+      route_max_ = 5;
       break;
-    case Shape::torus:
+    case TopologyShape::torus:
       link_count_ += hosts * 2 * static_cast<std::uint32_t>(settings_.sizes.size());
+      for (const std::uint32_t size : settings_.sizes) {
+        route_max_ += size / 2;
+      }
       break;
   }
 }
@@ -44,7 +49,7 @@ double Topology::capacity(std::uint32_t link) const noexcept {
   if (link < 2 * hosts_) {
     return host_capacity_;
   }
-  const bool is_global = settings_.shape == Shape::dragonfly && link >= global_begin_;
+  const bool is_global = settings_.shape == TopologyShape::dragonfly && link >= global_begin_;
   return (is_global ? settings_.global_bytes_per_s : settings_.link_bytes_per_s) * 1e-9;
 }
 
@@ -52,15 +57,15 @@ void Topology::route(std::uint32_t from, std::uint32_t to, std::vector<std::uint
   expect(from != to && from < hosts_ && to < hosts_, "routes lead from one host to another");
   links.push_back(from);
   switch (settings_.shape) {
-    case Shape::flat:
+    case TopologyShape::flat:
       break;
-    case Shape::fat_tree:
+    case TopologyShape::fat_tree:
       route_fat_tree(from, to, links);
       break;
-    case Shape::dragonfly:
+    case TopologyShape::dragonfly:
       route_dragonfly(from, to, links);
       break;
-    case Shape::torus:
+    case TopologyShape::torus:
       route_torus(from, to, links);
       break;
   }
@@ -143,11 +148,11 @@ void Topology::route_torus(std::uint32_t from, std::uint32_t to, std::vector<std
 
 double Topology::latency_ns(std::uint32_t from, std::uint32_t to) const noexcept {
   switch (settings_.shape) {
-    case Shape::flat:
+    case TopologyShape::flat:
       return 0;
-    case Shape::fat_tree:
+    case TopologyShape::fat_tree:
       return 2 * (common_level(from, to) - 1) * settings_.link_latency_ns;
-    case Shape::dragonfly: {
+    case TopologyShape::dragonfly: {
       const std::uint32_t routers = settings_.routers;
       const std::uint32_t first = from / settings_.hosts % routers;
       const std::uint32_t last = to / settings_.hosts % routers;
@@ -159,7 +164,7 @@ double Topology::latency_ns(std::uint32_t from, std::uint32_t to) const noexcept
       const int local = (first != gateway(group, last_group) ? 1 : 0) + (last != gateway(last_group, group) ? 1 : 0);
       return settings_.global_latency_ns + local * settings_.link_latency_ns;
     }
-    case Shape::torus: {
+    case TopologyShape::torus: {
       std::uint32_t stride = 1;
       std::uint32_t hops = 0;
       for (const std::uint32_t size : settings_.sizes) {

@@ -19,6 +19,8 @@ class Topology {
 
   [[nodiscard]] std::uint32_t host_count() const noexcept { return hosts_; }
   [[nodiscard]] std::uint32_t link_count() const noexcept { return link_count_; }
+  /// Links of the longest route.
+  [[nodiscard]] std::uint32_t route_max() const noexcept { return route_max_; }
   /// Bytes a nanosecond.
   [[nodiscard]] double capacity(std::uint32_t link) const noexcept;
 
@@ -40,6 +42,7 @@ class Topology {
   double host_capacity_;
   std::uint32_t hosts_;
   std::uint32_t link_count_;
+  std::uint32_t route_max_ = 2;
   std::uint32_t up_links_ = 1;              ///< Fat tree: of each switch.
   std::vector<std::uint32_t> level_begin_;  ///< Fat tree: first link up from switches of a level; then first link down.
   std::vector<std::uint32_t> level_size_;   ///< Links up from a subtree of that level, all its switches together.

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/predict/what_if.hpp"
 
-#include <algorithm>
-#include <array>
-#include <charconv>
-#include <cmath>
+#include <optional>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/replay/change.hpp"
+#include "plait/replay/detail/description.hpp"
 #include "plait/replay/fold.hpp"
 
 namespace plait::replay {
@@ -41,16 +39,6 @@ void scale_overhead(LinkCosts& costs, double factor) {
   costs.overhead_per_byte_ns *= factor;
 }
 
-/// The number that the text begins with, and what follows it.
-std::pair<double, std::string_view> number_of(std::string_view text) {
-  double value = std::nan("");
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (trouble != std::errc{} || !std::isfinite(value)) {
-    return {std::nan(""), text};
-  }
-  return {value, text.substr(static_cast<std::size_t>(end - text.data()))};
-}
-
 }  // namespace
 
 std::string WhatIf::name() const {
@@ -64,9 +52,9 @@ std::string WhatIf::name() const {
     case Kind::eager:
       return fmt::format("eager up to {:.0f} bytes", value);
     case Kind::progress:
-      return progress == Progress::ideal   ? "ideal progress"
-             : progress == Progress::calls ? "progress in calls only"
-                                           : fmt::format("background progress every {:g} us", value / 1000);
+      return progress == ProgressModel::ideal   ? "ideal progress"
+             : progress == ProgressModel::calls ? "progress in calls only"
+                                                : fmt::format("background progress every {:g} us", value / 1000);
     case Kind::aggregate:
       return "messages packed by peer";
     case Kind::compute:
@@ -140,28 +128,22 @@ Result<Scenario> with(const Scenario& scenario, const std::vector<WhatIf>& what_
 }
 
 Result<double> parse_factor(const std::string& text) {
-  const std::string_view digits{text.data() + (text.starts_with('x') ? 1 : 0), text.data() + text.size()};
-  auto [value, rest] = number_of(digits);
-  if (rest == "%") {
-    value /= 100;
-    rest = {};
-  }
-  if (!(value > 0) || !rest.empty()) {
+  std::string_view digits{text};
+  digits.remove_prefix(text.starts_with('x') ? 1 : 0);
+  const bool is_percent = digits.ends_with('%');
+  digits.remove_suffix(is_percent ? 1 : 0);
+  const std::optional<double> value = detail::parse_number(digits);
+  if (!value || *value <= 0) {
     return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is no factor: write x0.5 or 50%", text)};
   }
-  return value;
+  return is_percent ? *value / 100 : *value;
 }
 
 Result<std::uint64_t> parse_bytes(const std::string& text) {
-  static constexpr std::array<std::pair<std::string_view, double>, 8> units{
-      {{"", 1}, {"B", 1}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}}};
-  const auto [value, rest] = number_of(text);
-  const std::string_view unit = rest;
-  const auto found = std::ranges::find_if(units, [unit](const auto& one) { return one.first == unit; });
-  if (!(value >= 0) || found == units.end() || value * found->second > 0x1p62) {
-    return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is no size: write 4096, 64KiB or 1MB", text)};
+  if (const std::optional<std::uint64_t> bytes = detail::parse_bytes(text)) {
+    return *bytes;
   }
-  return static_cast<std::uint64_t>(value * found->second + 0.5);
+  return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is no size: write 4096, 64KiB or 1MB", text)};
 }
 
 Result<WhatIf> parse_progress(const std::string& text) {
@@ -170,15 +152,15 @@ Result<WhatIf> parse_progress(const std::string& text) {
     return what_if;
   }
   if (text == "calls") {
-    what_if.progress = Progress::calls;
+    what_if.progress = ProgressModel::calls;
     return what_if;
   }
   constexpr std::string_view begin = "background:";
   if (text.starts_with(begin)) {
-    what_if.progress = Progress::background;
-    const auto [value, unit] = number_of(std::string_view{text}.substr(begin.size()));
-    const double factor = unit.empty() || unit == "ns" ? 1 : unit == "us" ? 1e3 : unit == "ms" ? 1e6 : 0;
-    what_if.value = value * factor;
+    what_if.progress = ProgressModel::background;
+    const std::string_view every = std::string_view{text}.substr(begin.size());
+    const std::optional<nanoseconds> time = detail::parse_time(every);
+    what_if.value = time ? static_cast<double>(time->count()) : detail::parse_number(every).value_or(0);
     if (what_if.value > 0) {
       return what_if;
     }
@@ -193,8 +175,8 @@ std::vector<WhatIf> usual_what_ifs(const Platform& platform) {
                                {.kind = WhatIf::Kind::overhead, .value = 0.5},
                                {.kind = WhatIf::Kind::aggregate},
                                {.kind = WhatIf::Kind::compute, .value = 0.5}};
-  if (platform.progress != Progress::ideal) {
-    what_ifs.push_back({.kind = WhatIf::Kind::progress, .value = 0, .progress = Progress::ideal});
+  if (platform.progress != ProgressModel::ideal) {
+    what_ifs.push_back({.kind = WhatIf::Kind::progress, .value = 0, .progress = ProgressModel::ideal});
   }
   constexpr double large = 1 << 20;
   if (static_cast<double>(platform.between_hosts.eager_bytes_max) < large) {

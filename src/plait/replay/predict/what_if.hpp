@@ -27,7 +27,7 @@ struct WhatIf {
     bandwidth,  ///< Of all links, times `value`.
     overhead,   ///< o_s, o_r and O, times `value`.
     eager,      ///< Messages up to `value` bytes are sent without asking.
-    progress,   ///< As `progress` says; in the background every `value` nanoseconds.
+    progress,   ///< As `progress`; in the background every `value` nanoseconds.
     aggregate,  ///< The messages to one rank between two waits are one message.
     compute,    ///< Computing takes `value` times as long; 0 leaves it out.
     cores,      ///< A host's tasks on `value` cores in the place of the platform's, shared out perfectly.
@@ -36,7 +36,7 @@ struct WhatIf {
   };
   Kind kind = Kind::latency;
   double value = 1;
-  Progress progress = Progress::ideal;
+  ProgressModel progress = ProgressModel::ideal;
 
   /// As on the command line: "latency x0.5".
   [[nodiscard]] std::string name() const;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// plait-predict: how long a recorded exchange takes on a modelled machine, and what would change that.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "plait/replay/detail/description.hpp"
 #include "plait/replay/from_trace.hpp"
 #include "plait/replay/predict/agreement.hpp"
 #include "plait/replay/predict/platform.hpp"
@@ -22,16 +23,12 @@
 #include "plait/replay/predict/prediction_run.hpp"
 #include "plait/replay/predict/what_if.hpp"
 #include "plait/replay/synthetic.hpp"
+#include "plait/version.hpp"
 
 namespace {
 
-using plait::nanoseconds;
-using plait::replay::Agreement;
-using plait::replay::Model;
-using plait::replay::Prediction;
-using plait::replay::Scenario;
-using plait::replay::Schedule;
-using plait::replay::WhatIf;
+using namespace plait;
+using namespace plait::replay;
 
 struct Options {
   std::string log;
@@ -68,15 +65,14 @@ Line logged_line(const Schedule& schedule) {
   for (const auto& rank : schedule.ranks) {
     nanoseconds compute{};
     nanoseconds end{};
-    for (const auto& lane : rank.lanes) {
-      for (const auto& operation : lane.operations) {
-        compute += operation.action == plait::replay::Action::compute ? operation.took : nanoseconds{};
-        line.wait += operation.action == plait::replay::Action::wait ? operation.took : nanoseconds{};
-        end = std::max(
-            end,
-            operation.action == plait::replay::Action::send || operation.action == plait::replay::Action::receive
-                ? operation.at
-                : operation.at + operation.took);
+    for (const auto& stream : rank.streams) {
+      for (const auto& operation : stream.operations) {
+        compute += operation.action == Action::compute ? operation.took : nanoseconds{};
+        line.wait += operation.action == Action::wait ? operation.took : nanoseconds{};
+        end = std::max(end,
+                       operation.action == Action::send || operation.action == Action::receive
+                           ? operation.at
+                           : operation.at + operation.took);
       }
     }
     line.communication += std::max(nanoseconds{}, end - compute);
@@ -88,7 +84,7 @@ Line logged_line(const Schedule& schedule) {
 }
 
 Prediction run(const Scenario& scenario) {
-  return plait::replay::predict(*scenario.schedule, scenario.platform, scenario.options).value();
+  return predict(*scenario.schedule, scenario.platform, scenario.options).value();
 }
 
 Line line_of(const std::string& name, const Prediction& prediction) {
@@ -125,7 +121,7 @@ void print_table(const std::vector<Line>& lines, std::size_t base) {
 /// What saves most of the usual changes, as a sentence.
 std::string advice(const Scenario& scenario, nanoseconds baseline) {
   std::vector<std::pair<nanoseconds, std::string>> found;
-  for (const WhatIf& what_if : plait::replay::usual_what_ifs(scenario.platform)) {
+  for (const WhatIf& what_if : usual_what_ifs(scenario.platform)) {
     found.emplace_back(baseline - run(with(scenario, what_if).value()).total, what_if.name());
   }
   std::ranges::sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -147,23 +143,23 @@ std::string advice(const Scenario& scenario, nanoseconds baseline) {
 }
 
 void print_agreement(const Agreement& agreement) {
-  const auto quantiles = [](const char* name, const plait::replay::Quantiles& of) {
+  const auto quantiles = [](const char* name, const Quantiles<nanoseconds>& of) {
     fmt::print("  {:<10} p50 {:>12}   p90 {:>12}   p99 {:>12}\n",
                name,
                text_of(of.half),
                text_of(of.nine_tenths),
                text_of(of.most));
   };
-  fmt::print("against the run: total {:+.1f} %; {} messages, from sent to told:\n",
+  fmt::print("against the run: total {:+.1f} %; {} messages, from sent to notified:\n",
              100 * agreement.total_error,
              agreement.messages);
   quantiles("as logged", agreement.logged);
   quantiles("predicted", agreement.predicted);
   fmt::print("  {:<10} p50 {:>10.1f} %   p90 {:>10.1f} %   p99 {:>10.1f} %\n",
              "error",
-             100 * agreement.error_half,
-             100 * agreement.error_nine_tenths,
-             100 * agreement.error_most);
+             100 * agreement.error.half,
+             100 * agreement.error.nine_tenths,
+             100 * agreement.error.most);
 }
 
 nlohmann::json to_json(const Line& line) {
@@ -174,86 +170,75 @@ nlohmann::json to_json(const Line& line) {
 }
 
 nlohmann::json to_json(const Agreement& agreement) {
-  const auto quantiles = [](const plait::replay::Quantiles& of) {
+  const auto quantiles = [](const Quantiles<nanoseconds>& of) {
     return nlohmann::json{{"p50_ns", of.half.count()}, {"p90_ns", of.nine_tenths.count()}, {"p99_ns", of.most.count()}};
   };
   return {{"total_error", agreement.total_error},
           {"messages", agreement.messages},
           {"logged", quantiles(agreement.logged)},
           {"predicted", quantiles(agreement.predicted)},
-          {"message_error_p50", agreement.error_half},
-          {"message_error_p90", agreement.error_nine_tenths},
-          {"message_error_p99", agreement.error_most}};
+          {"message_error_p50", agreement.error.half},
+          {"message_error_p90", agreement.error.nine_tenths},
+          {"message_error_p99", agreement.error.most}};
 }
 
 /// Takes the changes in the order of the command line.
-class WhatIfOptions {
- public:
-  WhatIfOptions(CLI::App& app, std::vector<WhatIf>& found) : app_{app}, found_{found} {
-    factor("--latency", WhatIf::Kind::latency, "Latencies times this factor, as in x0.5");
-    factor("--bandwidth", WhatIf::Kind::bandwidth, "Bandwidths of all links times this factor");
-    factor("--overhead", WhatIf::Kind::overhead, "What messages cost the processors, times this factor");
-    factor("--compute",
-           WhatIf::Kind::compute,
-           "What the program computes takes this times as long; x0.25: on four times the cores");
-    count("--cores", WhatIf::Kind::cores, "The tasks of a host on so many cores, shared out perfectly");
-    count("--tile", WhatIf::Kind::tile, "The ranks so many times, each copy with its own neighbours");
-    app.add_flag_callback(
-           "--aggregate",
-           [this] { found_.push_back({.kind = WhatIf::Kind::aggregate}); },
-           "The messages to one rank between two waits are one message")
-        ->group("What if (each may be given several times)");
-    count("--placement", WhatIf::Kind::placement, "So many ranks on each host");
-    add("--eager",
-        "Messages up to so many bytes are sent without asking first, as in 64KiB",
-        [](const std::string& text) {
-          return WhatIf{.kind = WhatIf::Kind::eager,
-                        .value = static_cast<double>(plait::replay::parse_bytes(text).value())};
-        });
-    add("--progress", "Who moves messages: ideal, calls, background:10us", [](const std::string& text) {
-      return plait::replay::parse_progress(text).value();
-    });
-  }
-
- private:
-  template <class Parse>
-  void add(const char* name, const char* help, Parse parse) {
-    app_.add_option_function<std::vector<std::string>>(
-            name,
-            [this, parse](const std::vector<std::string>& texts) {
-              for (const std::string& text : texts) {
-                found_.push_back(parse(text));
-              }
-            },
-            help)
+void add_what_ifs(CLI::App& app, std::vector<WhatIf>& found) {
+  constexpr const char* group = "What if (each may be given several times)";
+  const auto add = [&](const char* name, const char* help, const auto& parse) {
+    app.add_option_function<std::vector<std::string>>(
+           name,
+           [&found, parse](const std::vector<std::string>& texts) {
+             std::ranges::transform(texts, std::back_inserter(found), parse);
+           },
+           help)
         ->allow_extra_args(false)
-        ->group("What if (each may be given several times)");
-  }
-  void factor(const char* name, WhatIf::Kind kind, const char* help) {
+        ->group(group);
+  };
+  const auto factor = [&](const char* name, WhatIf::Kind kind, const char* help) {
     add(name, help, [kind](const std::string& text) {
-      return WhatIf{.kind = kind, .value = plait::replay::parse_factor(text).value()};
+      return WhatIf{.kind = kind, .value = parse_factor(text).value()};
     });
-  }
-  void count(const char* name, WhatIf::Kind kind, const char* help) {
+  };
+  const auto count = [&](const char* name, WhatIf::Kind kind, const char* help) {
     add(name, help, [kind, name](const std::string& text) {
-      const auto value = plait::replay::parse_bytes(text).value();
-      if (value == 0 || value > 1'000'000) {
-        throw plait::Error{plait::ErrorCode::bad_argument, fmt::format("{} must be 1 or more", name)};
+      const auto value = replay::detail::parse_count(text, 1'000'000);
+      if (!value || *value == 0) {
+        throw Error{ErrorCode::bad_argument, fmt::format("{} must be 1 or more", name)};
       }
-      return WhatIf{.kind = kind, .value = static_cast<double>(value)};
+      return WhatIf{.kind = kind, .value = static_cast<double>(*value)};
     });
-  }
-
-  CLI::App& app_;
-  std::vector<WhatIf>& found_;
-};
+  };
+  factor("--latency", WhatIf::Kind::latency, "Latencies times this factor, as in x0.5");
+  factor("--bandwidth", WhatIf::Kind::bandwidth, "Bandwidths of all links times this factor");
+  factor("--overhead", WhatIf::Kind::overhead, "What messages cost the processors, times this factor");
+  factor("--compute",
+         WhatIf::Kind::compute,
+         "What the program computes takes this times as long; x0.25: on four times the cores");
+  count("--cores", WhatIf::Kind::cores, "The tasks of a host on so many cores, shared out perfectly");
+  count("--tile", WhatIf::Kind::tile, "The ranks so many times, each copy with its own neighbours");
+  app.add_flag_callback(
+         "--aggregate",
+         [&found] { found.push_back({.kind = WhatIf::Kind::aggregate}); },
+         "The messages to one rank between two waits are one message")
+      ->group(group);
+  count("--placement", WhatIf::Kind::placement, "So many ranks on each host");
+  add("--eager",
+      "Messages up to so many bytes are sent without asking first, as in 64KiB",
+      [](const std::string& text) {
+        return WhatIf{.kind = WhatIf::Kind::eager, .value = static_cast<double>(parse_bytes(text).value())};
+      });
+  add("--progress", "Who moves messages: ideal, calls, background:10us", [](const std::string& text) {
+    return parse_progress(text).value();
+  });
+}
 
 Scenario scenario_of(const Options& options) {
-  auto schedule = options.synthetic.empty() ? plait::replay::schedule_from_folder(options.log, {.step = options.step})
-                                            : plait::replay::synthetic_schedule(options.synthetic);
+  auto schedule = options.synthetic.empty() ? schedule_from_folder(options.log, options.step)
+                                            : synthetic_schedule(options.synthetic);
   Scenario scenario;
   scenario.schedule = std::make_shared<const Schedule>(std::move(schedule).value());
-  scenario.platform = plait::replay::read_platform(options.platform).value();
+  scenario.platform = read_platform(options.platform).value();
   scenario.options.model = options.model == "flows" ? Model::flows : Model::points;
   scenario.options.tolerance = options.tolerance;
   scenario.options.keeps_times = !options.output.empty() || !options.against.empty();
@@ -261,9 +246,8 @@ Scenario scenario_of(const Options& options) {
 }
 
 Agreement agreement_with(const std::string& folder, const Scenario& scenario, const Prediction& prediction) {
-  const Schedule other = plait::replay::schedule_from_folder(folder).value();
-  Agreement agreement = plait::replay::compare(plait::replay::logged_latencies(other),
-                                               plait::replay::predicted_latencies(*scenario.schedule, prediction));
+  const Schedule other = schedule_from_folder(folder).value();
+  Agreement agreement = compare(logged_latencies(other), predicted_latencies(*scenario.schedule, prediction));
   agreement.total_error = static_cast<double>((prediction.total - other.length).count()) /
                           static_cast<double>(std::max<std::int64_t>(1, other.length.count()));
   return agreement;
@@ -322,12 +306,11 @@ void predict_all(const Options& options) {
     result["advice"] = sentence;
   }
   if (!options.output.empty()) {
-    plait::replay::write_prediction(
-        {options.output, last.platform.name, last.platform.ranks_per_host}, *last.schedule, prediction);
+    write_prediction({options.output, last.platform.name, last.platform.ranks_per_host}, *last.schedule, prediction);
     fmt::print("wrote {}\n", options.output);
   }
   if (!options.json.empty() && !(std::ofstream{options.json} << result.dump(2) << "\n")) {
-    throw plait::Error{plait::ErrorCode::io, options.json + " cannot be written"};
+    throw Error{ErrorCode::io, options.json + " cannot be written"};
   }
 }
 
@@ -335,9 +318,10 @@ void predict_all(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App app{"How long a recorded exchange takes on a modelled machine, and what would change that."};
+  app.set_version_flag("--version", version_line("plait-predict"));
   Options options;
   app.add_option("LOG", options.log, "Folder of the recorded run");
-  app.add_option("--synthetic", options.synthetic, plait::replay::synthetic_help());
+  app.add_option("--synthetic", options.synthetic, synthetic_help());
   app.add_option("--step", options.step, "Only this step of the run");
   app.add_option("--platform", options.platform, "Platform file")->required();
   app.add_option("--model", options.model, "points (LogGPS) or flows (max-min fair sharing of links)")
@@ -348,10 +332,10 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "Write the results there");
   app.add_flag("!--no-advice", options.has_advice, "Do not try what helps most");
   try {
-    const WhatIfOptions what_ifs{app, options.what_ifs};
+    add_what_ifs(app, options.what_ifs);
     CLI11_PARSE(app, argc, argv);
     if (options.log.empty() == options.synthetic.empty()) {
-      throw plait::Error{plait::ErrorCode::bad_argument, "give the folder of a run, or --synthetic"};
+      throw Error{ErrorCode::bad_argument, "give the folder of a run, or --synthetic"};
     }
     predict_all(options);
   } catch (const std::exception& error) {

@@ -4,13 +4,13 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/base/clock.hpp"
+#include "plait/data/serialize.hpp"
 #include "plait/net/mpi/session.hpp"
 #include "plait/replay/backend/mpi/make_backend.hpp"
 #include "plait/replay/backend/mpi/ranks.hpp"
@@ -19,31 +19,20 @@
 #include "plait/replay/program/detail/replay_settings.hpp"
 #include "plait/replay/watch.hpp"
 #include "plait/trace/meta.hpp"
+#include "plait/version.hpp"
 
 namespace {
 
 using namespace plait;
 using namespace plait::replay;
 
-int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-std::uint32_t size_of_world() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return static_cast<std::uint32_t>(size);
-}
-
-/// Its part for this rank; nothing, on all ranks, when rank 0 has told of trouble.
-std::optional<Part> get_part(const ReplaySettings& settings) {
-  std::vector<Part> parts;
+/// Its part for this rank; nothing, on all ranks, when rank 0 has reported trouble.
+std::optional<RankPart> get_part(const ReplaySettings& settings) {
+  std::vector<RankPart> parts;
   std::string trouble;
-  if (rank_of_world() == 0) {
+  if (rank_in(MPI_COMM_WORLD) == Rank{0}) {
     try {
-      const Schedule schedule = load_schedule(settings, size_of_world());
+      const Schedule schedule = load_schedule(settings, size_of(MPI_COMM_WORLD));
       for (const std::string& notice : schedule.notices) {
         fmt::print(stderr, "plait-replay: {}\n", notice);
       }
@@ -53,7 +42,7 @@ std::optional<Part> get_part(const ReplaySettings& settings) {
       fmt::print(stderr, "plait-replay: {}\n", trouble);
     }
   }
-  if (!tell_all(MPI_COMM_WORLD, trouble).empty()) {
+  if (!broadcast_text(MPI_COMM_WORLD, trouble).empty()) {
     return std::nullopt;
   }
   return hand_out(MPI_COMM_WORLD, parts);
@@ -72,7 +61,7 @@ std::vector<std::string> hosts_of_all() {
   return hosts;
 }
 
-trace::Meta make_meta(const ReplaySettings& settings, const Part& part, const std::string& backend) {
+trace::Meta make_meta(const ReplaySettings& settings, const RankPart& part, const std::string& backend) {
   trace::Meta meta{.program = "plait-replay", .command = settings.command, .ranks = part.rank_count, .workers = 1};
   meta.hosts = hosts_of_all();
   meta.started = std::chrono::system_clock::now();
@@ -87,14 +76,14 @@ trace::Meta make_meta(const ReplaySettings& settings, const Part& part, const st
   return meta;
 }
 
-void record_members(const Part& part, trace::Recorder& recorder) {
+void record_members(const RankPart& part, trace::Recorder& recorder) {
   trace::ThreadRecorder& trace = recorder.thread(WorkerId{}, "start");
   for (const auto& [communicator, members] : part.communicators) {
-    trace.communicator({communicator, members});
+    trace.communicator({.communicator = communicator, .members = members});
   }
 }
 
-std::vector<Played> play(const ReplaySettings& settings, const Part& part, Player& player, trace::Meta* meta) {
+std::vector<Played> play(const ReplaySettings& settings, const RankPart& part, Player& player, trace::Meta* meta) {
   const SteadyClock clock;
   std::vector<Played> played;
   for (std::uint32_t i = 0; i < settings.repetitions; ++i) {
@@ -121,7 +110,7 @@ std::vector<Played> play(const ReplaySettings& settings, const Part& part, Playe
 }
 
 int replay_on_ranks(const ReplaySettings& settings, const PlayOptions& options, const net::MpiSession& session) {
-  const std::optional<Part> part = get_part(settings);
+  const std::optional<RankPart> part = get_part(settings);
   if (!part) {
     return 1;
   }
@@ -137,7 +126,7 @@ int replay_on_ranks(const ReplaySettings& settings, const PlayOptions& options, 
                       }};
     played = play(settings, *part, player, part->self == Rank{0} ? &meta : nullptr);
   }
-  const std::vector<Bytes> ranks = gather_bytes(MPI_COMM_WORLD, pack(played));
+  const std::vector<Bytes> ranks = gather_bytes(MPI_COMM_WORLD, data::pack(played));
   if (part->self == Rank{0}) {
     const ReplayReport report = make_report(settings, backend.name(), ranks, part->length);
     fmt::print("{}", report.text);
@@ -156,6 +145,7 @@ int main(int argc, char** argv) {
       "One process for each rank of the log; `plait replay` starts it and compares.\n\n"
       "  mpiexec -n 4 plait-replay RUN --compute drop\n",
       "plait-replay"};
+  app.set_version_flag("--version", plait::version_line("plait-replay"));
   ReplaySettings settings;
   add_options(app, settings);
   CLI11_PARSE(app, argc, argv);

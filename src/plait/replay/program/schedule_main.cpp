@@ -14,23 +14,25 @@
 #include <fmt/format.h>
 
 #include "plait/replay/change.hpp"
+#include "plait/replay/detail/places.hpp"
 #include "plait/replay/fold.hpp"
 #include "plait/replay/from_trace.hpp"
 #include "plait/replay/goal.hpp"
 #include "plait/replay/simgrid.hpp"
 #include "plait/replay/synthetic.hpp"
+#include "plait/version.hpp"
 
 namespace {
 
-using plait::replay::Action;
-using plait::replay::Schedule;
+using namespace plait;
+using namespace plait::replay;
 
-constexpr std::array action_names{"compute", "look", "send", "receive", "collective", "wait"};
+constexpr std::array action_names{"compute", "poll", "send", "receive", "collective", "wait"};
 
 struct Arguments {
   std::string folder;
   std::string description;
-  plait::replay::FromTraceOptions options;
+  std::optional<std::uint32_t> step;
   std::optional<std::uint32_t> ranks;
   double scale = 1;
   double compute = 1;
@@ -42,8 +44,8 @@ struct Arguments {
 };
 
 /// The machine of SimGrid's files where none is given: 10 Gbit/s Ethernet.
-plait::replay::Platform default_platform() {
-  plait::replay::Platform platform;
+Platform default_platform() {
+  Platform platform;
   platform.between_hosts = {.latency_ns = 20'000, .gap_per_byte_ns = 0.8};
   platform.within_host = {.latency_ns = 500, .gap_per_byte_ns = 0.1};
   return platform;
@@ -53,25 +55,23 @@ void describe(const Schedule& schedule) {
   std::array<std::uint64_t, action_names.size()> counts{};
   std::vector<std::uint64_t> sizes;
   std::uint64_t bytes = 0;
-  plait::nanoseconds computed{};
-  std::size_t lanes = 0;
-  for (const auto& rank : schedule.ranks) {
-    lanes += rank.lanes.size();
-    for (const auto& lane : rank.lanes) {
-      for (const auto& operation : lane.operations) {
-        ++counts[static_cast<std::size_t>(operation.action)];
-        if (operation.action == Action::send) {
-          sizes.push_back(operation.bytes);
-          bytes += operation.bytes;
-        } else if (operation.action == Action::compute) {
-          computed += operation.took;
-        }
-      }
-    }
+  nanoseconds computed{};
+  std::size_t streams = 0;
+  for (const RankSchedule& rank : schedule.ranks) {
+    streams += rank.streams.size();
   }
-  fmt::print("{} ranks, {} lanes, {:.6f} s as logged\n",
+  replay::detail::for_each_operation(schedule, [&](const auto& /*place*/, const Operation& operation) {
+    ++counts[static_cast<std::size_t>(operation.action)];
+    if (operation.action == Action::send) {
+      sizes.push_back(operation.bytes);
+      bytes += operation.bytes;
+    } else if (operation.action == Action::compute) {
+      computed += operation.took;
+    }
+  });
+  fmt::print("{} ranks, {} streams, {:.6f} s as logged\n",
              schedule.ranks.size(),
-             lanes,
+             streams,
              std::chrono::duration<double>{schedule.length}.count());
   for (std::size_t i = 0; i < counts.size(); ++i) {
     fmt::print("  {:<10} {}\n", action_names[i], counts[i]);
@@ -85,24 +85,24 @@ void describe(const Schedule& schedule) {
                *middle,
                std::ranges::max(sizes));
   }
-  fmt::print("  {:.6f} s of computing over all lanes\n", std::chrono::duration<double>{computed}.count());
+  fmt::print("  {:.6f} s of computing over all streams\n", std::chrono::duration<double>{computed}.count());
 }
 
 Schedule make(const Arguments& arguments) {
-  auto made = arguments.description.empty() ? plait::replay::schedule_from_folder(arguments.folder, arguments.options)
-                                            : plait::replay::synthetic_schedule(arguments.description);
+  auto made = arguments.description.empty() ? schedule_from_folder(arguments.folder, arguments.step)
+                                            : synthetic_schedule(arguments.description);
   Schedule schedule = std::move(made).value();
   if (arguments.ranks) {
-    schedule = plait::replay::onto_ranks(schedule, *arguments.ranks).value();
+    schedule = onto_ranks(schedule, *arguments.ranks).value();
   }
   if (arguments.is_aggregated) {
-    schedule = plait::replay::aggregated(schedule);
+    schedule = aggregated(schedule);
   }
   if (arguments.scale != 1) {
-    plait::replay::scale_bytes(schedule, arguments.scale);
+    scale_bytes(schedule, arguments.scale);
   }
   if (arguments.compute != 1) {
-    plait::replay::scale_compute(schedule, arguments.compute);
+    scale_compute(schedule, arguments.compute);
   }
   return schedule;
 }
@@ -110,13 +110,12 @@ Schedule make(const Arguments& arguments) {
 void run(const Arguments& arguments) {
   Schedule schedule = make(arguments);
   if (!arguments.goal.empty()) {
-    plait::replay::write_goal(schedule, std::filesystem::path{arguments.goal});
+    write_goal(schedule, std::filesystem::path{arguments.goal});
   }
   if (!arguments.simgrid.empty()) {
-    const plait::replay::Platform platform =
-        arguments.platform.empty() ? default_platform() : plait::replay::read_platform(arguments.platform).value();
-    std::ranges::move(plait::replay::write_simgrid(schedule, platform, arguments.simgrid),
-                      std::back_inserter(schedule.notices));
+    const Platform platform =
+        arguments.platform.empty() ? default_platform() : read_platform(arguments.platform).value();
+    std::ranges::move(write_simgrid(schedule, platform, arguments.simgrid), std::back_inserter(schedule.notices));
   }
   for (const std::string& notice : schedule.notices) {
     fmt::print(stderr, "plait-schedule: {}\n", notice);
@@ -133,13 +132,13 @@ int main(int argc, char** argv) {
       "Shows the exchange of a recorded run, or one made up from a description; changes it; writes it for other "
       "simulators.",
       "plait-schedule"};
+  app.set_version_flag("--version", version_line("plait-schedule"));
   Arguments arguments;
   CLI::Option* const folder = app.add_option("RUN", arguments.folder, "Folder of the recorded run");
-  app.add_option("--synthetic",
-                 arguments.description,
-                 "An exchange made up from a description instead: " + plait::replay::synthetic_help())
+  app.add_option(
+         "--synthetic", arguments.description, "An exchange made up from a description instead: " + synthetic_help())
       ->excludes(folder);
-  app.add_option("--step", arguments.options.step, "Only this step of the run");
+  app.add_option("--step", arguments.step, "Only this step of the run");
   app.add_option("--ranks", arguments.ranks, "Fold or tile onto this many ranks");
   app.add_option("--scale", arguments.scale, "Factor for the sizes of messages")->check(CLI::NonNegativeNumber);
   app.add_option("--compute", arguments.compute, "Factor for the computing between messages; 0 drops it")
@@ -151,9 +150,8 @@ int main(int argc, char** argv) {
   app.add_flag("--describe", arguments.is_described, "Print what is in it, also when something is written");
   CLI11_PARSE(app, argc, argv);
   if (arguments.folder.empty() && arguments.description.empty()) {
-    fmt::print(stderr,
-               "plait-schedule: give the folder of a run, or --synthetic with a description\n{}",
-               plait::replay::synthetic_help());
+    fmt::print(
+        stderr, "plait-schedule: give the folder of a run, or --synthetic with a description\n{}", synthetic_help());
     return 1;
   }
   try {

@@ -12,9 +12,7 @@
 
 #include "plait/base/clock.hpp"
 #include "plait/replay/backend/mpi/make_backend.hpp"
-#include "plait/replay/backend/mpi/one_sided_backend.hpp"
 #include "plait/replay/backend/mpi/ranks.hpp"
-#include "plait/replay/backend/mpi/window_memory.hpp"
 #include "plait/replay/check.hpp"
 #include "plait/replay/player.hpp"
 
@@ -112,7 +110,7 @@ Schedule collectives() {
 /// Plays it twice; what this rank has sent and received the second time.
 Played play(const Schedule& schedule, const std::string& backend, PlayOptions options = {}) {
   EXPECT_EQ(find_trouble(schedule), std::vector<std::string>{});
-  const Part part = hand_out(MPI_COMM_WORLD, divide(schedule));
+  const RankPart part = hand_out(MPI_COMM_WORLD, divide(schedule));
   const std::shared_ptr<Backend> owner = make_backend(MPI_COMM_WORLD, backend, part);
   options.payload = Payload::checked;
   Player player{*owner, part, options};
@@ -129,8 +127,8 @@ std::uint64_t messages_of_this_rank(const Schedule& schedule) {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   std::uint64_t count = 0;
-  for (const Lane& lane : schedule.ranks[static_cast<std::size_t>(rank)].lanes) {
-    count += static_cast<std::uint64_t>(std::ranges::count_if(lane.operations, [](const Operation& operation) {
+  for (const Stream& stream : schedule.ranks[static_cast<std::size_t>(rank)].streams) {
+    count += static_cast<std::uint64_t>(std::ranges::count_if(stream.operations, [](const Operation& operation) {
       return operation.action == Action::send || operation.action == Action::receive;
     }));
   }
@@ -162,7 +160,7 @@ TEST_P(EachBackend, carries_out_collectives_that_only_some_ranks_wait_for_at_onc
     for (std::uint32_t i = 0; i < 4; ++i) {
       const std::uint32_t barrier = made.add(rank, {.action = Action::collective, .collective = Collective::barrier});
       if ((rank + i) % 2 == 0) {
-        made.add(rank, {.action = Action::look});
+        made.add(rank, {.action = Action::poll});
       }
       made.wait(rank, {barrier});
     }
@@ -170,13 +168,13 @@ TEST_P(EachBackend, carries_out_collectives_that_only_some_ranks_wait_for_at_onc
   EXPECT_GE(play(made.get(), GetParam()).calls.size(), 1U);
 }
 
-TEST_P(EachBackend, carries_out_collectives_of_ranks_with_more_lanes_than_others) {
+TEST_P(EachBackend, carries_out_collectives_of_ranks_with_more_streams_than_others) {
   HandMade made{rank_count()};
   for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
     made.wait(rank, {made.add(rank, {.action = Action::collective, .collective = Collective::barrier})});
   }
-  made.get().ranks[0].lanes.push_back({.name = "second", .operations = {{.action = Action::look}}});
-  for (const char* const threads : {"one", "lanes"}) {
+  made.get().ranks[0].streams.push_back({.name = "second", .operations = {{.action = Action::poll}}});
+  for (const char* const threads : {"one", "streams"}) {
     const PlayOptions options{.threads = threads_from(threads).value()};
     EXPECT_GE(play(made.get(), GetParam(), options).calls.size(), 1U) << threads;
   }
@@ -232,14 +230,13 @@ const auto backends = testing::Values("mpi", "plait", "rma");
 INSTANTIATE_TEST_SUITE_P(Replay, EachBackend, backends, [](const auto& tested) { return std::string{tested.param}; });
 
 /// Made, and not kept.
-void make_one_sided(const Part& part, std::uint64_t host_bytes_max = 0) {
-  const auto make = [](MPI_Comm ranks, std::size_t bytes) { return std::make_unique<WindowMemory>(ranks, bytes); };
-  const OneSidedBackend backend{MPI_COMM_WORLD, part, make, host_bytes_max};
+void make_one_sided(const RankPart& part, std::uint64_t host_bytes_max = 0) {
+  static_cast<void>(make_one_sided_backend(MPI_COMM_WORLD, part, make_window_memory, host_bytes_max));
 }
 
 TEST(OneSided, refuses_what_needs_too_much_memory_and_names_what_helps) {
   const Schedule schedule = random_exchange(rank_count(), 100, 13);
-  const Part part = hand_out(MPI_COMM_WORLD, divide(schedule));
+  const RankPart part = hand_out(MPI_COMM_WORLD, divide(schedule));
   try {
     make_one_sided(part, 1000);
     FAIL() << "1000 bytes are not enough";
@@ -257,7 +254,7 @@ TEST(OneSided, refuses_on_all_ranks_when_two_do_not_agree_about_a_message) {
     made.send(0, last, 7, bytes);
     made.receive(last, 0, 7, 30 - bytes);
   }
-  const Part part = hand_out(MPI_COMM_WORLD, divide(made.get()));
+  const RankPart part = hand_out(MPI_COMM_WORLD, divide(made.get()));
   try {
     make_one_sided(part);
     FAIL() << "20 bytes are sent where 10 are received";
@@ -269,7 +266,7 @@ TEST(OneSided, refuses_on_all_ranks_when_two_do_not_agree_about_a_message) {
 
 #ifndef PLAIT_WITH_OFI
 TEST(MakeBackend, says_what_is_missing_where_libfabric_is_not_there) {
-  const Part part = hand_out(MPI_COMM_WORLD, divide(HandMade{rank_count()}.get()));
+  const RankPart part = hand_out(MPI_COMM_WORLD, divide(HandMade{rank_count()}.get()));
   try {
     static_cast<void>(make_backend(MPI_COMM_WORLD, "ofi", part));
     FAIL() << "there is no libfabric";
@@ -280,7 +277,7 @@ TEST(MakeBackend, says_what_is_missing_where_libfabric_is_not_there) {
 #endif
 
 TEST(MakeBackend, refuses_what_there_is_not) {
-  const Part part = hand_out(MPI_COMM_WORLD, divide(HandMade{rank_count()}.get()));
+  const RankPart part = hand_out(MPI_COMM_WORLD, divide(HandMade{rank_count()}.get()));
   EXPECT_THROW(static_cast<void>(make_backend(MPI_COMM_WORLD, "pigeons", part)), Error);
 }
 

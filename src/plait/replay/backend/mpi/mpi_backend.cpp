@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/backend/mpi/mpi_backend.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
 
 #include "plait/net/mpi/detail/call.hpp"
+#include "plait/replay/backend/backend.hpp"
+#include "plait/replay/backend/mpi/make_backend.hpp"
+#include "plait/replay/backend/mpi/mpi_collectives.hpp"
+#include "plait/replay/part.hpp"
 
 namespace plait::replay {
 namespace {
@@ -41,8 +48,6 @@ class Counted {
   }
   Counted(const Counted&) = delete;
   Counted& operator=(const Counted&) = delete;
-  Counted(Counted&&) = delete;
-  Counted& operator=(Counted&&) = delete;
   ~Counted() {
     if (type_ != MPI_BYTE) {
       MPI_Type_free(&type_);  // operations under way keep it
@@ -56,99 +61,114 @@ class Counted {
   MPI_Datatype type_ = MPI_BYTE;
 };
 
-}  // namespace
-
-MpiBackend::MpiBackend(MPI_Comm world, const Part& part) : collectives_{world, part} {
-  if (part.tag_max <= tag_max_of(world)) {
-    return;
-  }
-  for (const Lane& lane : part.schedule.lanes) {
-    for (const Operation& operation : lane.operations) {
-      if (operation.action == Action::send || operation.action == Action::receive) {
-        tags_[{operation.action, operation.peer, operation.communicator}].push_back(operation.tag);
+/// A replay by MPI's own non-blocking messages, tests and collectives, on communicators like those of the log.
+///
+/// Tags are those of the log where MPI takes such large ones; else each rank numbers those that it shares with a peer.
+/// Threads: as MPI was initialised.
+class MpiBackend final : public Backend {
+ public:
+  MpiBackend(MPI_Comm world, const RankPart& part)
+      : collectives_{world, part}, requests_(part.operation_count(), MPI_REQUEST_NULL) {
+    if (part.tag_max <= tag_max_of(world)) {
+      return;
+    }
+    for (const Stream& stream : part.schedule.streams) {
+      for (const Operation& operation : stream.operations) {
+        if (operation.action == Action::send || operation.action == Action::receive) {
+          tags_[{operation.action, operation.peer, operation.communicator}].push_back(operation.tag);
+        }
       }
     }
+    for (auto& [key, tags] : tags_) {
+      std::ranges::sort(tags);
+      tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
+    }
   }
-  for (auto& [key, tags] : tags_) {
-    std::ranges::sort(tags);
-    tags.erase(std::unique(tags.begin(), tags.end()), tags.end());
+
+  [[nodiscard]] std::string name() const override { return "mpi"; }
+  [[nodiscard]] CallNames call_names() const override {
+    return {"MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Test", "MPI_Iprobe"};
   }
-}
 
-CallNames MpiBackend::call_names() const {
-  return {"MPI_Isend", "MPI_Irecv", "MPI_Waitall", "MPI_Test", "MPI_Iprobe"};
-}
-
-std::string MpiBackend::call_name(Collective what, Calling calling) const {
-  return MpiCollectives::call_name(what, calling);
-}
-
-void MpiBackend::prepare(std::size_t count) {
-  requests_.assign(count, MPI_REQUEST_NULL);
-}
-
-int MpiBackend::tag_of(const Envelope& envelope, Action action) const {
-  if (tags_.empty()) {
-    return static_cast<int>(envelope.tag);
+  [[nodiscard]] std::string call_name(Collective what, Calling calling) const override {
+    return MpiCollectives::call_name(what, calling);
   }
-  const std::vector<std::uint64_t>& tags = tags_.at({action, envelope.peer.value(), envelope.communicator});
-  return static_cast<int>(std::ranges::lower_bound(tags, envelope.tag) - tags.begin());
-}
 
-void MpiBackend::send(OperationId operation, const Envelope& to, std::span<const std::byte> data) {
-  const MpiMembers& members = collectives_.members(to.communicator);
-  const Counted counted{data.size()};
-  check_mpi(MPI_Isend(data.data(),
-                      counted.count(),
-                      counted.type(),
-                      members.rank_in.at(to.peer.value()),
-                      tag_of(to, Action::send),
-                      members.communicator,
-                      &requests_[operation.value()]),
-            "MPI_Isend",
-            to.peer);
-}
-
-void MpiBackend::receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) {
-  const MpiMembers& members = collectives_.members(from.communicator);
-  const Counted counted{buffer.size()};
-  check_mpi(MPI_Irecv(buffer.data(),
-                      counted.count(),
-                      counted.type(),
-                      members.rank_in.at(from.peer.value()),
-                      tag_of(from, Action::receive),
-                      members.communicator,
-                      &requests_[operation.value()]),
-            "MPI_Irecv",
-            from.peer);
-}
-
-void MpiBackend::collective(OperationId operation, const CollectiveCall& call) {
-  collectives_.begin(operation, call, requests_[operation.value()]);
-}
-
-void MpiBackend::collective_to_end(OperationId /*operation*/, const CollectiveCall& call) {
-  collectives_.call(call);
-}
-
-bool MpiBackend::test(OperationId operation) {
-  int has_ended = 0;
-  check_mpi(MPI_Test(&requests_[operation.value()], &has_ended, MPI_STATUS_IGNORE), "MPI_Test");
-  return has_ended != 0;
-}
-
-void MpiBackend::wait(std::span<const OperationId> operations) {
-  waited_.clear();
-  for (const OperationId operation : operations) {
-    waited_.push_back(requests_[operation.value()]);
+  void send(OperationId operation, const Envelope& to, std::span<const std::byte> data) override {
+    const MpiMembers& members = collectives_.members(to.communicator);
+    const Counted counted{data.size()};
+    check_mpi(MPI_Isend(data.data(),
+                        counted.count(),
+                        counted.type(),
+                        members.rank_in.at(to.peer.value()),
+                        tag_of(to, Action::send),
+                        members.communicator,
+                        &requests_[operation.value()]),
+              "MPI_Isend",
+              to.peer);
   }
-  check_mpi(MPI_Waitall(static_cast<int>(waited_.size()), waited_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
-}
 
-void MpiBackend::progress() {
-  int is_there = 0;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, collectives_.members(0).communicator, &is_there, MPI_STATUS_IGNORE),
-            "MPI_Iprobe");
+  void receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) override {
+    const MpiMembers& members = collectives_.members(from.communicator);
+    const Counted counted{buffer.size()};
+    check_mpi(MPI_Irecv(buffer.data(),
+                        counted.count(),
+                        counted.type(),
+                        members.rank_in.at(from.peer.value()),
+                        tag_of(from, Action::receive),
+                        members.communicator,
+                        &requests_[operation.value()]),
+              "MPI_Irecv",
+              from.peer);
+  }
+
+  void collective(OperationId operation, const CollectiveCall& call) override {
+    collectives_.begin(operation, call, requests_[operation.value()]);
+  }
+
+  void collective_to_end(OperationId /*operation*/, const CollectiveCall& call) override { collectives_.call(call); }
+
+  [[nodiscard]] bool test(OperationId operation) override {
+    int has_ended = 0;
+    check_mpi(MPI_Test(&requests_[operation.value()], &has_ended, MPI_STATUS_IGNORE), "MPI_Test");
+    return has_ended != 0;
+  }
+
+  void wait(std::span<const OperationId> operations) override {
+    waited_.clear();
+    for (const OperationId operation : operations) {
+      waited_.push_back(requests_[operation.value()]);
+    }
+    check_mpi(MPI_Waitall(static_cast<int>(waited_.size()), waited_.data(), MPI_STATUSES_IGNORE), "MPI_Waitall");
+  }
+
+  void progress() override {
+    int is_there = 0;
+    check_mpi(
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, collectives_.members(0).communicator, &is_there, MPI_STATUS_IGNORE),
+        "MPI_Iprobe");
+  }
+
+ private:
+  [[nodiscard]] int tag_of(const Envelope& envelope, Action action) const {
+    if (tags_.empty()) {
+      return static_cast<int>(envelope.tag);
+    }
+    const std::vector<std::uint64_t>& tags = tags_.at({action, envelope.peer.value(), envelope.communicator});
+    return static_cast<int>(std::ranges::lower_bound(tags, envelope.tag) - tags.begin());
+  }
+
+  MpiCollectives collectives_;
+  /// Of (sent or received, peer, communicator), the tags; empty while MPI takes them as they are.
+  std::map<std::tuple<Action, std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> tags_;
+  std::vector<MPI_Request> requests_;  ///< Of each operation.
+  std::vector<MPI_Request> waited_;
+};
+
+}  // namespace
+
+std::shared_ptr<Backend> make_mpi_backend(MPI_Comm world, const RankPart& part) {
+  return std::make_shared<MpiBackend>(world, part);
 }
 
 }  // namespace plait::replay

@@ -7,8 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "plait/base/error.hpp"
 #include "plait/net/mpi/detail/call.hpp"
-#include "plait/replay/check.hpp"
+#include "plait/replay/backend/mpi/ranks.hpp"
 
 namespace plait::replay {
 namespace {
@@ -58,10 +59,8 @@ class Caller {
       : call_{call}, comm_{members.communicator}, kept_{kept}, request_{request} {
     count_blocks(call.shares, kept.given, kept.given_places);
     count_blocks(call.got_shares, kept.got, kept.got_places);
-    int size = 0;
-    check_mpi(MPI_Comm_size(comm_, &size), "MPI_Comm_size");
-    size_ = static_cast<std::size_t>(size);
-    check_mpi(MPI_Comm_rank(comm_, &self_), "MPI_Comm_rank");
+    size_ = size_of(comm_);
+    self_ = static_cast<int>(rank_in(comm_).value());
     root_ = call.root == trace::nothing ? 0 : members.rank_in.at(call.root);
     given_ = call.given.data();
     got_ = call.got.data();
@@ -73,11 +72,17 @@ class Caller {
   }
 
  private:
+  /// Calls the function that goes on at once, or the one that waits.
+  template <class Begin, class Call, class... Arguments>
+  int either(Begin begin, Call call, Arguments... arguments) {
+    return request_ ? begin(arguments..., request_) : call(arguments...);
+  }
+
   int run_code() {
     switch (call_.what) {
       case Collective::none:
       case Collective::barrier:
-        return request_ ? MPI_Ibarrier(comm_, request_) : MPI_Barrier(comm_);
+        return either(MPI_Ibarrier, MPI_Barrier, comm_);
       case Collective::broadcast:
         return broadcast();
       case Collective::reduce:
@@ -101,8 +106,7 @@ class Caller {
     const bool is_root = self_ == root_;
     void* const data = is_root ? const_cast<std::byte*>(given_) : got_;
     const int count = to_count(is_root ? call_.given.size() : call_.got.size());
-    return request_ ? MPI_Ibcast(data, count, MPI_BYTE, root_, comm_, request_)
-                    : MPI_Bcast(data, count, MPI_BYTE, root_, comm_);
+    return either(MPI_Ibcast, MPI_Bcast, data, count, MPI_BYTE, root_, comm_);
   }
 
   int combine() {
@@ -110,77 +114,64 @@ class Caller {
     const int count = by.count(call_.given.size());
     switch (call_.what) {
       case Collective::reduce:
-        return request_ ? MPI_Ireduce(given_, got_, count, by.type, by.sum, root_, comm_, request_)
-                        : MPI_Reduce(given_, got_, count, by.type, by.sum, root_, comm_);
+        return either(MPI_Ireduce, MPI_Reduce, given_, got_, count, by.type, by.sum, root_, comm_);
       case Collective::all_reduce:
-        return request_ ? MPI_Iallreduce(given_, got_, count, by.type, by.sum, comm_, request_)
-                        : MPI_Allreduce(given_, got_, count, by.type, by.sum, comm_);
+        return either(MPI_Iallreduce, MPI_Allreduce, given_, got_, count, by.type, by.sum, comm_);
       case Collective::scan:
-        return request_ ? MPI_Iscan(given_, got_, count, by.type, by.sum, comm_, request_)
-                        : MPI_Scan(given_, got_, count, by.type, by.sum, comm_);
+        return either(MPI_Iscan, MPI_Scan, given_, got_, count, by.type, by.sum, comm_);
       default:
         break;
     }
     if (call_.got_shares.empty()) {
       const int block = by.count(call_.got.size());
-      return request_ ? MPI_Ireduce_scatter_block(given_, got_, block, by.type, by.sum, comm_, request_)
-                      : MPI_Reduce_scatter_block(given_, got_, block, by.type, by.sum, comm_);
+      return either(MPI_Ireduce_scatter_block, MPI_Reduce_scatter_block, given_, got_, block, by.type, by.sum, comm_);
     }
     std::ranges::for_each(kept_.given, [&](int& bytes) { bytes /= by.unit; });
     const int* const counts = kept_.given.data();
-    return request_ ? MPI_Ireduce_scatter(given_, got_, counts, by.type, by.sum, comm_, request_)
-                    : MPI_Reduce_scatter(given_, got_, counts, by.type, by.sum, comm_);
+    return either(MPI_Ireduce_scatter, MPI_Reduce_scatter, given_, got_, counts, by.type, by.sum, comm_);
   }
 
   int gather() {
     const int mine = to_count(call_.given.size());
     if (call_.got_shares.empty()) {
-      return request_ ? MPI_Igather(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_, request_)
-                      : MPI_Gather(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_);
+      return either(MPI_Igather, MPI_Gather, given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_);
     }
     const int* const counts = kept_.got.data();
     const int* const places = kept_.got_places.data();
-    return request_ ? MPI_Igatherv(given_, mine, MPI_BYTE, got_, counts, places, MPI_BYTE, root_, comm_, request_)
-                    : MPI_Gatherv(given_, mine, MPI_BYTE, got_, counts, places, MPI_BYTE, root_, comm_);
+    return either(MPI_Igatherv, MPI_Gatherv, given_, mine, MPI_BYTE, got_, counts, places, MPI_BYTE, root_, comm_);
   }
 
   int scatter() {
     const int mine = to_count(call_.got.size());
     if (call_.shares.empty()) {
-      return request_ ? MPI_Iscatter(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_, request_)
-                      : MPI_Scatter(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_);
+      return either(MPI_Iscatter, MPI_Scatter, given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_);
     }
     const int* const counts = kept_.given.data();
     const int* const places = kept_.given_places.data();
-    return request_ ? MPI_Iscatterv(given_, counts, places, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_, request_)
-                    : MPI_Scatterv(given_, counts, places, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_);
+    return either(MPI_Iscatterv, MPI_Scatterv, given_, counts, places, MPI_BYTE, got_, mine, MPI_BYTE, root_, comm_);
   }
 
   int all_gather() {
     const int mine = to_count(call_.given.size());
     if (call_.got_shares.empty()) {
-      return request_ ? MPI_Iallgather(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, comm_, request_)
-                      : MPI_Allgather(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, comm_);
+      return either(MPI_Iallgather, MPI_Allgather, given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, comm_);
     }
     const int* const counts = kept_.got.data();
     const int* const places = kept_.got_places.data();
-    return request_ ? MPI_Iallgatherv(given_, mine, MPI_BYTE, got_, counts, places, MPI_BYTE, comm_, request_)
-                    : MPI_Allgatherv(given_, mine, MPI_BYTE, got_, counts, places, MPI_BYTE, comm_);
+    return either(MPI_Iallgatherv, MPI_Allgatherv, given_, mine, MPI_BYTE, got_, counts, places, MPI_BYTE, comm_);
   }
 
   int all_to_all() {
     if (call_.shares.empty()) {
       const int mine = to_count(call_.given.size() / size_);
-      return request_ ? MPI_Ialltoall(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, comm_, request_)
-                      : MPI_Alltoall(given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, comm_);
+      return either(MPI_Ialltoall, MPI_Alltoall, given_, mine, MPI_BYTE, got_, mine, MPI_BYTE, comm_);
     }
     const int* const counts = kept_.given.data();
     const int* const places = kept_.given_places.data();
     const int* const got_counts = kept_.got.data();
     const int* const got_places = kept_.got_places.data();
-    return request_ ? MPI_Ialltoallv(
-                          given_, counts, places, MPI_BYTE, got_, got_counts, got_places, MPI_BYTE, comm_, request_)
-                    : MPI_Alltoallv(given_, counts, places, MPI_BYTE, got_, got_counts, got_places, MPI_BYTE, comm_);
+    return either(
+        MPI_Ialltoallv, MPI_Alltoallv, given_, counts, places, MPI_BYTE, got_, got_counts, got_places, MPI_BYTE, comm_);
   }
 
   const CollectiveCall& call_;
@@ -216,7 +207,7 @@ MpiMembers make(MPI_Comm world, std::uint32_t number, const std::vector<std::uin
 
 }  // namespace
 
-MpiCollectives::MpiCollectives(MPI_Comm world, const Part& part) {
+MpiCollectives::MpiCollectives(MPI_Comm world, const RankPart& part) {
   std::vector<std::uint32_t> all(part.rank_count);
   std::iota(all.begin(), all.end(), 0U);
   communicators_[0] = make(world, 0, all, part.rank_count);

@@ -34,15 +34,13 @@ class MpiCollectives {
  public:
   /// Collective over the members of each communicator, which all make them in the order of their numbers.
   /// Throws: `Error` with `network`.
-  MpiCollectives(MPI_Comm world, const Part& part);
+  MpiCollectives(MPI_Comm world, const RankPart& part);
   MpiCollectives(const MpiCollectives&) = delete;
   MpiCollectives& operator=(const MpiCollectives&) = delete;
-  MpiCollectives(MpiCollectives&&) = delete;
-  MpiCollectives& operator=(MpiCollectives&&) = delete;
   /// Collective, as the constructor.
   ~MpiCollectives();
 
-  /// That of all ranks for one that the schedule does not tell of.
+  /// That of all ranks for one that the schedule does not have.
   [[nodiscard]] const MpiMembers& members(std::uint32_t communicator) const;
 
   /// An operation begins anew only when it has ended. Throws: `Error` with `bad_argument` for more than 2 GiB at once.

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #ifdef PLAIT_WITH_OFI
 
-#include "plait/replay/backend/mpi/ofi_memory.hpp"
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -20,11 +18,10 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/net/mpi/detail/call.hpp"
 #include "plait/net/mpi/exchange.hpp"
 #include "plait/net/ofi/detail/call.hpp"
 #include "plait/net/ofi/detail/fabric.hpp"
-#include "plait/net/ofi/detail/meeting.hpp"
+#include "plait/replay/backend/mpi/make_backend.hpp"
 #include "plait/replay/backend/mpi/ranks.hpp"
 
 namespace plait::replay {
@@ -32,11 +29,11 @@ namespace {
 
 namespace ofi = net::detail::ofi;
 
-/// Completions looked at in one look, and those that may wait.
-constexpr std::size_t completions_per_look = 16;
+/// Completions taken in one poll, and those that may wait.
+constexpr std::size_t completions_per_poll = 16;
 constexpr std::size_t completions_max = 1024;
 
-/// A write under way: what libfabric is told to remember it by, and keeps notes in.
+/// A write under way: its context for libfabric.
 struct Write {
   fi_context2 context{};
   Rank to;
@@ -55,12 +52,6 @@ struct Region {
   std::uint64_t address = 0;
   std::uint64_t key = 0;
 };
-
-Rank rank_in(MPI_Comm ranks) {
-  int rank = 0;
-  net::detail::check_mpi(MPI_Comm_rank(ranks, &rank), "MPI_Comm_rank");
-  return Rank{static_cast<std::uint32_t>(rank)};
-}
 
 ofi::Fabric open_fabric(const net::Exchange& exchange, MPI_Comm world) {
   const std::string host = ofi::describe_host();
@@ -90,159 +81,173 @@ ofi::Fabric open_fabric(const net::Exchange& exchange, MPI_Comm world) {
   return {std::move(info), completions_max, hosts.size()};
 }
 
-}  // namespace
-
-struct OfiMemory::State {
-  State(MPI_Comm world, std::size_t bytes);
-
-  void post(Target& to, std::uint64_t at, std::span<const std::byte> data);
-  /// False when there was nothing to see.
-  bool look();
-  /// False when something is under way to that rank, and there was nothing to see.
-  bool look_until_complete(Rank to);
-  void write_here(std::uint64_t at, std::span<const std::byte> data);
-
-  MPI_Comm ranks;
-  Rank self;
-  int exceptions_at_start = std::uncaught_exceptions();
-  std::vector<std::uint64_t> memory;  ///< Words, for flags are such.
-  ofi::Fabric fabric;
-  ofi::FiHandle<fid_mr> region;
-  std::vector<Target> targets;
-  std::mutex mutex;  ///< Guards what stands above and below.
-  std::deque<Write> writes;
-  std::vector<Write*> free;
-};
-
-OfiMemory::State::State(MPI_Comm world, std::size_t bytes)
-    : ranks{world},
-      self{rank_in(world)},
-      memory((bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t)),
-      fabric{open_fabric(net::mpi_exchange(world), world)},
-      region{fabric.make_writable(std::as_writable_bytes(std::span{memory}), 1)} {
-  const net::Exchange exchange = net::mpi_exchange(world);
-  for (const Bytes& address : exchange(fabric.address())) {
-    targets.push_back({.name = fabric.insert(address)});
-  }
-  const bool is_by_address = fabric.registers_by(FI_MR_VIRT_ADDR);
-  const Region mine{is_by_address ? std::bit_cast<std::uintptr_t>(memory.data()) : 0, fi_mr_key(region.get())};
-  const std::vector<Bytes> regions = exchange(std::as_bytes(std::span{&mine, 1}));
-  for (std::size_t rank = 0; rank < targets.size(); ++rank) {
-    Region other;
-    std::memcpy(&other, regions[rank].data(), sizeof other);
-    targets[rank].address = other.address;
-    targets[rank].key = other.key;
-  }
-}
-
-bool OfiMemory::State::look() {
-  std::array<fi_cq_data_entry, completions_per_look> entries;  // not set: filled by libfabric
-  const ssize_t count = fi_cq_read(fabric.queue(), entries.data(), entries.size());
-  if (count == -FI_EAGAIN) {
-    return false;
-  }
-  if (count == -FI_EAVAIL) {
-    fi_cq_err_entry entry{};
-    ofi::check_ofi(fi_cq_readerr(fabric.queue(), &entry, 0), "fi_cq_readerr");
-    const Rank to = entry.op_context != nullptr ? static_cast<Write*>(entry.op_context)->to : Rank{};
-    ofi::ofi_failed(-entry.err, "fi_writemsg", to);
-  }
-  ofi::check_ofi(count, "fi_cq_read");
-  for (const fi_cq_data_entry& entry : std::span{entries}.first(static_cast<std::size_t>(count))) {
-    auto* const write = static_cast<Write*>(entry.op_context);
-    --targets[write->to.value()].writes;
-    free.push_back(write);
-  }
-  return true;
-}
-
-bool OfiMemory::State::look_until_complete(Rank to) {
-  const std::lock_guard lock{mutex};
-  while (targets[to.value()].writes > 0) {
-    if (!look()) {
-      return false;
+/// Memory that is registered with libfabric, in the first provider that can do remote writes; the environment variable
+/// FI_PROVIDER narrows the choice. A write is complete when it is in the memory (`FI_DELIVERY_COMPLETE`). Threads: any.
+///
+/// Providers without hardware of their own (tcp, shm) move a write only while the receiver polls, too.
+class OfiMemory final : public RemoteMemory {
+ public:
+  OfiMemory(MPI_Comm world, std::size_t bytes)
+      : ranks_{world},
+        self_{rank_in(world)},
+        memory_((bytes + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t)),
+        fabric_{open_fabric(net::mpi_exchange(world), world)},
+        region_{fabric_.make_writable(std::as_writable_bytes(std::span{memory_}), 1)} {
+    const net::Exchange exchange = net::mpi_exchange(world);
+    for (const Bytes& address : exchange(fabric_.address())) {
+      targets_.push_back({.name = fabric_.insert(address)});
+    }
+    const bool is_by_address = fabric_.registers_by(FI_MR_VIRT_ADDR);
+    const Region mine{is_by_address ? std::bit_cast<std::uintptr_t>(memory_.data()) : 0, fi_mr_key(region_.get())};
+    const std::vector<Bytes> regions = exchange(std::as_bytes(std::span{&mine, 1}));
+    for (std::size_t rank = 0; rank < targets_.size(); ++rank) {
+      Region other;
+      std::memcpy(&other, regions[rank].data(), sizeof other);
+      targets_[rank].address = other.address;
+      targets_[rank].key = other.key;
     }
   }
-  return true;
-}
-
-void OfiMemory::State::post(Target& to, std::uint64_t at, std::span<const std::byte> data) {
-  if (free.empty()) {
-    free.push_back(&writes.emplace_back());
+  OfiMemory(const OfiMemory&) = delete;
+  OfiMemory& operator=(const OfiMemory&) = delete;
+  ~OfiMemory() override {
+    if (std::uncaught_exceptions() == exceptions_at_start_) {
+      MPI_Barrier(ranks_);  // no rank writes into memory that is gone
+    }
   }
-  Write* const write = free.back();
-  free.pop_back();
-  write->to = Rank{static_cast<std::uint32_t>(&to - targets.data())};
-  const iovec from{const_cast<std::byte*>(data.data()), data.size()};  // libfabric reads it only
-  const fi_rma_iov into{to.address + at, data.size(), to.key};
-  fi_msg_rma message{};
-  message.msg_iov = &from;
-  message.iov_count = 1;
-  message.addr = to.name;
-  message.rma_iov = &into;
-  message.rma_iov_count = 1;
-  message.context = write;
-  ssize_t code = -FI_EAGAIN;
-  while ((code = fi_writemsg(fabric.endpoint(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE)) == -FI_EAGAIN) {
-    if (!look()) {
+
+  [[nodiscard]] std::string name() const override {
+    return fmt::format("ofi ({})", fabric_.info().fabric_attr->prov_name);
+  }
+  [[nodiscard]] std::string write_name() const override { return "fi_writemsg"; }
+  [[nodiscard]] std::span<std::byte> local() override { return std::as_writable_bytes(std::span{memory_}); }
+  void write(Rank to, std::uint64_t at, std::span<const std::byte> data) override {
+    const std::lock_guard lock{mutex_};
+    if (to == self_) {
+      write_here(at, data);
+      return;
+    }
+    const std::size_t bytes_max = fabric_.info().ep_attr->max_msg_size;
+    while (!data.empty()) {
+      const auto part = data.first(std::min(data.size(), bytes_max));
+      post(targets_[to.value()], at, part);
+      data = data.subspan(part.size());
+      at += part.size();
+    }
+  }
+  void push(Rank /*to*/) override {}  // libfabric keeps nothing back
+  void complete(Rank to) override {
+    while (!poll_until_complete(to)) {
       std::this_thread::yield();
     }
   }
-  ofi::check_ofi(code, "fi_writemsg", write->to);
-  ++to.writes;
-}
-
-void OfiMemory::State::write_here(std::uint64_t at, std::span<const std::byte> data) {
-  if (data.size() == sizeof(std::uint64_t)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, data.data(), sizeof word);
-    std::atomic_ref{memory[at / sizeof word]}.store(word, std::memory_order_release);  // acquired by who sees the flag
-  } else if (!data.empty()) {
-    std::memcpy(std::as_writable_bytes(std::span{memory}).subspan(at).data(), data.data(), data.size());
+  void poll() override {
+    const std::lock_guard lock{mutex_};
+    take_completions();
   }
-}
+  [[nodiscard]] bool moves_inside_mpi() const override { return false; }
 
-OfiMemory::OfiMemory(MPI_Comm world, std::size_t bytes) : state_{std::make_unique<State>(world, bytes)} {}
-
-OfiMemory::~OfiMemory() {
-  if (std::uncaught_exceptions() == state_->exceptions_at_start) {
-    MPI_Barrier(state_->ranks);  // nobody writes into memory that is gone
+ private:
+  /// False when there was nothing to see.
+  bool take_completions() {
+    std::array<fi_cq_data_entry, completions_per_poll> entries;  // not set: filled by libfabric
+    const ssize_t count = fi_cq_read(fabric_.queue(), entries.data(), entries.size());
+    if (count == -FI_EAGAIN) {
+      return false;
+    }
+    if (count == -FI_EAVAIL) {
+      fi_cq_err_entry entry{};
+      ofi::check_ofi(fi_cq_readerr(fabric_.queue(), &entry, 0), "fi_cq_readerr");
+      const Rank to = entry.op_context != nullptr ? static_cast<Write*>(entry.op_context)->to : Rank{};
+      ofi::ofi_failed(-entry.err, "fi_writemsg", to);
+    }
+    ofi::check_ofi(count, "fi_cq_read");
+    for (const fi_cq_data_entry& entry : std::span{entries}.first(static_cast<std::size_t>(count))) {
+      auto* const write = static_cast<Write*>(entry.op_context);
+      --targets_[write->to.value()].writes;
+      free_.push_back(write);
+    }
+    return true;
   }
-}
 
-std::string OfiMemory::name() const {
-  return fmt::format("ofi ({})", state_->fabric.info().fabric_attr->prov_name);
-}
-
-std::span<std::byte> OfiMemory::local() {
-  return std::as_writable_bytes(std::span{state_->memory});
-}
-
-void OfiMemory::write(Rank to, std::uint64_t at, std::span<const std::byte> data) {
-  State& state = *state_;
-  const std::lock_guard lock{state.mutex};
-  if (to == state.self) {
-    state.write_here(at, data);
-    return;
+  /// False when something is under way to that rank, and there was nothing to see.
+  bool poll_until_complete(Rank to) {
+    const std::lock_guard lock{mutex_};
+    while (targets_[to.value()].writes > 0) {
+      if (!take_completions()) {
+        return false;
+      }
+    }
+    return true;
   }
-  const std::size_t bytes_max = state.fabric.info().ep_attr->max_msg_size;
-  while (!data.empty()) {
-    const auto part = data.first(std::min(data.size(), bytes_max));
-    state.post(state.targets[to.value()], at, part);
-    data = data.subspan(part.size());
-    at += part.size();
+
+  void post(Target& to, std::uint64_t at, std::span<const std::byte> data) {
+    if (free_.empty()) {
+      free_.push_back(&writes_.emplace_back());
+    }
+    Write* const write = free_.back();
+    free_.pop_back();
+    write->to = Rank{static_cast<std::uint32_t>(&to - targets_.data())};
+    const iovec from{const_cast<std::byte*>(data.data()), data.size()};  // libfabric reads it only
+    const fi_rma_iov into{to.address + at, data.size(), to.key};
+    fi_msg_rma message{};
+    message.msg_iov = &from;
+    message.iov_count = 1;
+    message.addr = to.name;
+    message.rma_iov = &into;
+    message.rma_iov_count = 1;
+    message.context = write;
+    ssize_t code = -FI_EAGAIN;
+    while ((code = fi_writemsg(fabric_.endpoint(), &message, FI_COMPLETION | FI_DELIVERY_COMPLETE)) == -FI_EAGAIN) {
+      if (!take_completions()) {
+        std::this_thread::yield();
+      }
+    }
+    ofi::check_ofi(code, "fi_writemsg", write->to);
+    ++to.writes;
   }
+
+  void write_here(std::uint64_t at, std::span<const std::byte> data) {
+    if (data.size() == sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, data.data(), sizeof word);
+      std::atomic_ref{memory_[at / sizeof word]}.store(word,
+                                                       std::memory_order_release);  // acquired by who sees the flag
+    } else if (!data.empty()) {
+      std::memcpy(std::as_writable_bytes(std::span{memory_}).subspan(at).data(), data.data(), data.size());
+    }
+  }
+
+  MPI_Comm ranks_;
+  Rank self_;
+  int exceptions_at_start_ = std::uncaught_exceptions();
+  std::vector<std::uint64_t> memory_;  ///< Words, for flags are such.
+  ofi::Fabric fabric_;
+  ofi::FiHandle<fid_mr> region_;
+  std::vector<Target> targets_;
+  std::mutex mutex_;  ///< Guards what is above and below.
+  std::deque<Write> writes_;
+  std::vector<Write*> free_;
+};
+
+}  // namespace
+
+std::unique_ptr<RemoteMemory> make_ofi_memory(MPI_Comm world, std::size_t bytes) {
+  return std::make_unique<OfiMemory>(world, bytes);
 }
 
-void OfiMemory::complete(Rank to) {
-  while (!state_->look_until_complete(to)) {
-    std::this_thread::yield();
-  }
-}
+}  // namespace plait::replay
 
-void OfiMemory::look() {
-  const std::lock_guard lock{state_->mutex};
-  state_->look();
+#else
+
+#include "plait/base/error.hpp"
+#include "plait/replay/backend/mpi/make_backend.hpp"
+
+namespace plait::replay {
+
+std::unique_ptr<RemoteMemory> make_ofi_memory(MPI_Comm /*world*/, std::size_t /*bytes*/) {
+  throw Error{ErrorCode::bad_argument,
+              "plait was built without libfabric (Debian: libfabric-dev), which --backend ofi needs; choose rma or "
+              "plait, or build plait again with it"};
 }
 
 }  // namespace plait::replay

@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/backend/mpi/one_sided_backend.hpp"
-
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 #include <fmt/format.h>
+#include <mpi.h>
 
 #include "plait/base/backoff.hpp"
 #include "plait/base/error.hpp"
 #include "plait/net/mpi/detail/call.hpp"
+#include "plait/replay/backend/backend.hpp"
+#include "plait/replay/backend/mpi/make_backend.hpp"
+#include "plait/replay/backend/mpi/mpi_collectives.hpp"
 #include "plait/replay/backend/mpi/ranks.hpp"
+#include "plait/replay/backend/remote_memory.hpp"
+#include "plait/replay/backend/slots.hpp"
+#include "plait/replay/part.hpp"
 
 namespace plait::replay {
 namespace {
@@ -22,7 +33,7 @@ using net::detail::check_mpi;
 /// Messages should not wait for a sleeping thread, but cores may be fewer than ranks.
 constexpr WaitPolicy wait_policy{.yield_spins = 1000, .sleep_max = std::chrono::microseconds{20}};
 
-/// What a receiver tells a sender of the memory that is the sender's.
+/// What a receiver sends a sender about the memory that is the sender's.
 struct Offer {
   std::uint64_t at = 0;
   std::uint64_t fingerprint = 0;
@@ -52,206 +63,250 @@ void require_memory(MPI_Comm world, std::uint64_t mine, std::uint64_t host_bytes
                  ErrorCode::out_of_memory);
 }
 
+/// A replay by writes into the receivers' memory, where each message of the schedule has a slot of its own.
+///
+/// The sender writes the message and, when that is in the receiver's memory, the flag before it; a send has ended when
+/// its flag has arrived too. The receiver tests the flag, and copies the message out. Nothing is matched, and no rank
+/// asks before a long message: both know from the schedule where it is. What the ranks exchange at the
+/// start is where in their memory each peer's slots begin. Collectives are MPI's.
+/// Threads: as MPI and the memory were initialised. Memory: all that a rank receives in one repetition.
+class OneSidedBackend final : public Backend {
+ public:
+  OneSidedBackend(MPI_Comm world, const RankPart& part, const MakeMemory& make, std::uint64_t host_bytes_max)
+      : self_{part.self},
+        collectives_{world, part},
+        sends_{part, Action::send},
+        receives_{part, Action::receive},
+        peers_(part.rank_count),
+        operations_(part.operation_count()) {
+    std::uint64_t bytes = 0;
+    for (std::uint32_t rank = 0; rank < part.rank_count; ++rank) {
+      peers_[rank].at_own = bytes;
+      bytes += receives_.bytes(Rank{rank});
+    }
+    require_memory(world, bytes, host_bytes_max);
+    agree(world);
+    memory_ = make(world, std::max<std::uint64_t>(bytes, sizeof(SlotHead)));
+    connect(world);
+  }
+
+  [[nodiscard]] std::string name() const override { return memory_->name(); }
+  [[nodiscard]] CallNames call_names() const override {
+    return {memory_->write_name() + " and flag", "post receive", "wait for flags", "test flag", "progress"};
+  }
+
+  [[nodiscard]] std::string call_name(Collective what, Calling calling) const override {
+    if (calling == Calling::waits && !memory_->moves_inside_mpi()) {
+      return MpiCollectives::call_name(what, Calling::goes_on) + " to its end";
+    }
+    return MpiCollectives::call_name(what, calling);
+  }
+
+  void send(OperationId operation, const Envelope& to, std::span<const std::byte> data) override {
+    UnderWay& one = operations_[operation.value()];
+    one.what = Action::send;
+    one.envelope = to;
+    one.slot = sends_.next(operation);
+    if (one.slot.bytes != data.size()) {
+      throw Error{
+          ErrorCode::bad_input,
+          fmt::format("a message of {} bytes with tag {} is sent where the log has one of {}: several streams send "
+                      "with that tag; replay with --backend mpi",
+                      data.size(),
+                      to.tag,
+                      one.slot.bytes),
+          to.peer};
+    }
+    one.head = {one.slot.flag, data.size(), to.tag, self_.value()};
+    const std::uint64_t at = peers_[to.peer.value()].at_its + one.slot.at;
+    const auto head = std::as_bytes(std::span{&one.head, 1});
+    constexpr std::size_t flag_bytes = sizeof one.head.flag;
+    memory_->write(to.peer, at + flag_bytes, head.subspan(flag_bytes));
+    memory_->write(to.peer, at + sizeof(SlotHead), data);
+    memory_->complete(to.peer);
+    memory_->write(to.peer, at, head.first(flag_bytes));
+    memory_->push(to.peer);
+    const std::lock_guard lock{peers_mutex_};
+    one.number = ++peers_[to.peer.value()].written;
+  }
+
+  void receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) override {
+    UnderWay& one = operations_[operation.value()];
+    one.what = Action::receive;
+    one.envelope = from;
+    one.slot = receives_.next(operation);
+    one.buffer = buffer;
+  }
+
+  void collective(OperationId operation, const CollectiveCall& call) override {
+    UnderWay& one = operations_[operation.value()];
+    one.what = Action::collective;
+    collectives_.begin(operation, call, one.request);
+  }
+
+  void collective_to_end(OperationId operation, const CollectiveCall& call) override {
+    if (memory_->moves_inside_mpi()) {
+      collectives_.call(call);
+      return;
+    }
+    // A rank that waits for its write to arrive here would not come to the collective.
+    collective(operation, call);
+    wait({&operation, 1});
+  }
+
+  [[nodiscard]] bool test(OperationId operation) override {
+    UnderWay& one = operations_[operation.value()];
+    if (one.what == Action::send) {
+      return has_arrived(one);
+    }
+    if (one.what == Action::receive) {
+      return take(one);
+    }
+    int has_ended = 0;
+    check_mpi(MPI_Test(&one.request, &has_ended, MPI_STATUS_IGNORE), "MPI_Test");
+    if (has_ended == 0) {
+      memory_->poll();
+    }
+    return has_ended != 0;
+  }
+
+  void wait(std::span<const OperationId> operations) override {
+    Crowding crowding;
+    Backoff backoff{wait_policy, crowding};
+    for (const OperationId operation : operations) {
+      while (!test(operation)) {
+        backoff.pause();
+      }
+      backoff.reset();
+    }
+  }
+
+  void progress() override { memory_->poll(); }
+
+ private:
+  /// A message or a collective under way; what is written stays here until it has arrived.
+  struct UnderWay {
+    Action what = Action::poll;
+    Envelope envelope;
+    Slot slot;
+    SlotHead head;                ///< Of a send.
+    std::uint64_t number = 0;     ///< Of a send, among those to its peer.
+    std::span<std::byte> buffer;  ///< Of a receive.
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+  /// Another rank, or this one, at the other end of messages.
+  struct Peer {
+    std::uint64_t at_its = 0;     ///< Where this rank's slots begin in the peer's memory.
+    std::uint64_t at_own = 0;     ///< Where the peer's begin in this rank's.
+    std::uint64_t written = 0;    ///< Sends to it.
+    std::uint64_t completed = 0;  ///< Of these, those that have arrived with their flags.
+  };
+
+  void agree(MPI_Comm world) {
+    std::vector<Offer> mine(peers_.size());
+    for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+      mine[rank] = {peers_[rank].at_own, receives_.fingerprint(Rank{rank})};
+    }
+    std::vector<Offer> offered(peers_.size());
+    check_mpi(MPI_Alltoall(mine.data(), sizeof(Offer), MPI_BYTE, offered.data(), sizeof(Offer), MPI_BYTE, world),
+              "MPI_Alltoall");
+    std::string trouble;
+    for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+      peers_[rank].at_its = offered[rank].at;
+      if (offered[rank].fingerprint != sends_.fingerprint(Rank{rank})) {
+        trouble = fmt::format(
+            "what is sent to rank {} has not the sizes and tags, in order, of what that rank receives, as one-sided "
+            "replays need it: replay with --backend mpi",
+            rank);
+      }
+    }
+    throw_together(world, trouble, ErrorCode::bad_input);
+  }
+
+  /// Writes a first word to each peer: what connections cost at their first use is no part of a replay.
+  void connect(MPI_Comm world) {
+    const std::uint64_t no_flag = 0;  // the first slot's, as it is
+    for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+      if (sends_.bytes(Rank{rank}) > 0) {
+        memory_->write(Rank{rank}, peers_[rank].at_its, std::as_bytes(std::span{&no_flag, 1}));
+        memory_->complete(Rank{rank});
+      }
+    }
+    MPI_Request all = MPI_REQUEST_NULL;
+    check_mpi(MPI_Ibarrier(world, &all), "MPI_Ibarrier");
+    for (int are_all_here = 0; are_all_here == 0;) {
+      memory_->poll();  // for those that still write
+      check_mpi(MPI_Test(&all, &are_all_here, MPI_STATUS_IGNORE), "MPI_Test");
+    }
+  }
+
+  [[nodiscard]] bool has_arrived(const UnderWay& send) {
+    Peer& peer = peers_[send.envelope.peer.value()];
+    std::uint64_t written = 0;
+    {
+      const std::lock_guard lock{peers_mutex_};
+      if (send.number <= peer.completed) {
+        return true;
+      }
+      written = peer.written;
+    }
+    memory_->complete(send.envelope.peer);
+    const std::lock_guard lock{peers_mutex_};
+    peer.completed = std::max(peer.completed, written);
+    return true;
+  }
+
+  [[nodiscard]] bool take(UnderWay& receive) {
+    if (!is_flag_set(receive)) {
+      memory_->poll();
+      if (!is_flag_set(receive)) {
+        return false;
+      }
+    }
+    memory_->poll();  // the message is older than its flag: now it can be seen as well
+    const Rank source = receive.envelope.peer;
+    const auto slot = memory_->local().subspan(peers_[source.value()].at_own + receive.slot.at);
+    SlotHead head;
+    std::memcpy(&head, slot.data(), sizeof head);
+    if (head.bytes != receive.buffer.size() || head.tag != receive.envelope.tag || head.source != source.value()) {
+      throw Error{ErrorCode::network,
+                  fmt::format("from rank {} came {} bytes with tag {} where rank {} should write {} bytes with tag {}",
+                              head.source,
+                              head.bytes,
+                              head.tag,
+                              source.value(),
+                              receive.buffer.size(),
+                              receive.envelope.tag),
+                  source};
+    }
+    std::memcpy(receive.buffer.data(), &slot[sizeof head], head.bytes);
+    return true;
+  }
+
+  [[nodiscard]] bool is_flag_set(const UnderWay& receive) const {
+    const std::uint64_t at = peers_[receive.envelope.peer.value()].at_own + receive.slot.at;
+    auto* const flag = reinterpret_cast<std::uint64_t*>(memory_->local().data() + at);
+    return std::atomic_ref{*flag}.load(std::memory_order_acquire) ==
+           receive.slot.flag;  // after the sender's complete()
+  }
+
+  Rank self_;
+  MpiCollectives collectives_;
+  Slots sends_;
+  Slots receives_;
+  std::vector<Peer> peers_;
+  std::mutex peers_mutex_;  ///< Guards the counts.
+  std::unique_ptr<RemoteMemory> memory_;
+  std::vector<UnderWay> operations_;
+};
+
 }  // namespace
 
-OneSidedBackend::OneSidedBackend(MPI_Comm world, const Part& part, const MakeMemory& make, std::uint64_t host_bytes_max)
-    : self_{part.self},
-      collectives_{world, part},
-      sends_{part, Action::send},
-      receives_{part, Action::receive},
-      peers_(part.rank_count) {
-  std::uint64_t bytes = 0;
-  for (std::uint32_t rank = 0; rank < part.rank_count; ++rank) {
-    peers_[rank].at_own = bytes;
-    bytes += receives_.bytes(Rank{rank});
-  }
-  require_memory(world, bytes, host_bytes_max);
-  agree(world);
-  memory_ = make(world, std::max<std::uint64_t>(bytes, sizeof(SlotHead)));
-  connect(world);
-}
-
-void OneSidedBackend::agree(MPI_Comm world) {
-  std::vector<Offer> mine(peers_.size());
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    mine[rank] = {peers_[rank].at_own, receives_.fingerprint(Rank{rank})};
-  }
-  std::vector<Offer> offered(peers_.size());
-  check_mpi(MPI_Alltoall(mine.data(), sizeof(Offer), MPI_BYTE, offered.data(), sizeof(Offer), MPI_BYTE, world),
-            "MPI_Alltoall");
-  std::string trouble;
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    peers_[rank].at_its = offered[rank].at;
-    if (offered[rank].fingerprint != sends_.fingerprint(Rank{rank})) {
-      trouble = fmt::format(
-          "what is sent to rank {} has not the sizes and tags, in order, of what that rank receives, as one-sided "
-          "replays need it: replay with --backend mpi",
-          rank);
-    }
-  }
-  throw_together(world, trouble, ErrorCode::bad_input);
-}
-
-void OneSidedBackend::connect(MPI_Comm world) {
-  const std::uint64_t no_flag = 0;  // the first slot's, as it is
-  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
-    if (sends_.bytes(Rank{rank}) > 0) {
-      memory_->write(Rank{rank}, peers_[rank].at_its, std::as_bytes(std::span{&no_flag, 1}));
-      memory_->complete(Rank{rank});
-    }
-  }
-  MPI_Request all = MPI_REQUEST_NULL;
-  check_mpi(MPI_Ibarrier(world, &all), "MPI_Ibarrier");
-  for (int are_all_here = 0; are_all_here == 0;) {
-    memory_->look();  // for those that still write
-    check_mpi(MPI_Test(&all, &are_all_here, MPI_STATUS_IGNORE), "MPI_Test");
-  }
-}
-
-CallNames OneSidedBackend::call_names() const {
-  return {memory_->write_name() + " and flag", "post receive", "wait for flags", "look at flag", "progress"};
-}
-
-std::string OneSidedBackend::call_name(Collective what, Calling calling) const {
-  if (calling == Calling::waits && !memory_->moves_inside_mpi()) {
-    return MpiCollectives::call_name(what, Calling::goes_on) + " to its end";
-  }
-  return MpiCollectives::call_name(what, calling);
-}
-
-void OneSidedBackend::prepare(std::size_t count) {
-  operations_.resize(count);
-}
-
-void OneSidedBackend::send(OperationId operation, const Envelope& to, std::span<const std::byte> data) {
-  UnderWay& one = operations_[operation.value()];
-  one.what = Action::send;
-  one.envelope = to;
-  one.slot = sends_.next(operation);
-  if (one.slot.bytes != data.size()) {
-    throw Error{ErrorCode::bad_input,
-                fmt::format("a message of {} bytes with tag {} is sent where the log has one of {}: several lanes send "
-                            "with that tag; replay with --backend mpi",
-                            data.size(),
-                            to.tag,
-                            one.slot.bytes),
-                to.peer};
-  }
-  one.head = {one.slot.flag, data.size(), to.tag, self_.value()};
-  const std::uint64_t at = peers_[to.peer.value()].at_its + one.slot.at;
-  const auto head = std::as_bytes(std::span{&one.head, 1});
-  constexpr std::size_t flag_bytes = sizeof one.head.flag;
-  memory_->write(to.peer, at + flag_bytes, head.subspan(flag_bytes));
-  memory_->write(to.peer, at + sizeof(SlotHead), data);
-  memory_->complete(to.peer);
-  memory_->write(to.peer, at, head.first(flag_bytes));
-  memory_->push(to.peer);
-  const std::lock_guard lock{peers_mutex_};
-  one.number = ++peers_[to.peer.value()].written;
-}
-
-void OneSidedBackend::receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) {
-  UnderWay& one = operations_[operation.value()];
-  one.what = Action::receive;
-  one.envelope = from;
-  one.slot = receives_.next(operation);
-  one.buffer = buffer;
-}
-
-void OneSidedBackend::collective(OperationId operation, const CollectiveCall& call) {
-  UnderWay& one = operations_[operation.value()];
-  one.what = Action::collective;
-  collectives_.begin(operation, call, one.request);
-}
-
-void OneSidedBackend::collective_to_end(OperationId operation, const CollectiveCall& call) {
-  if (memory_->moves_inside_mpi()) {
-    collectives_.call(call);
-    return;
-  }
-  // A rank that waits for its write to arrive here would not come to the collective.
-  collective(operation, call);
-  wait({&operation, 1});
-}
-
-bool OneSidedBackend::test(OperationId operation) {
-  UnderWay& one = operations_[operation.value()];
-  if (one.what == Action::send) {
-    return has_arrived(one);
-  }
-  if (one.what == Action::receive) {
-    return take(one);
-  }
-  int has_ended = 0;
-  check_mpi(MPI_Test(&one.request, &has_ended, MPI_STATUS_IGNORE), "MPI_Test");
-  if (has_ended == 0) {
-    memory_->look();
-  }
-  return has_ended != 0;
-}
-
-bool OneSidedBackend::has_arrived(const UnderWay& send) {
-  Peer& peer = peers_[send.envelope.peer.value()];
-  std::uint64_t written = 0;
-  {
-    const std::lock_guard lock{peers_mutex_};
-    if (send.number <= peer.completed) {
-      return true;
-    }
-    written = peer.written;
-  }
-  memory_->complete(send.envelope.peer);
-  const std::lock_guard lock{peers_mutex_};
-  peer.completed = std::max(peer.completed, written);
-  return true;
-}
-
-bool OneSidedBackend::is_flag_set(const UnderWay& receive) const {
-  const std::uint64_t at = peers_[receive.envelope.peer.value()].at_own + receive.slot.at;
-  auto* const flag = reinterpret_cast<std::uint64_t*>(memory_->local().data() + at);
-  return std::atomic_ref{*flag}.load(std::memory_order_acquire) == receive.slot.flag;  // after the sender's complete()
-}
-
-bool OneSidedBackend::take(UnderWay& receive) {
-  if (!is_flag_set(receive)) {
-    memory_->look();
-    if (!is_flag_set(receive)) {
-      return false;
-    }
-  }
-  memory_->look();  // the message is older than its flag: now it can be seen as well
-  const Rank source = receive.envelope.peer;
-  const auto slot = memory_->local().subspan(peers_[source.value()].at_own + receive.slot.at);
-  SlotHead head;
-  std::memcpy(&head, slot.data(), sizeof head);
-  if (head.bytes != receive.buffer.size() || head.tag != receive.envelope.tag || head.source != source.value()) {
-    throw Error{ErrorCode::network,
-                fmt::format("from rank {} came {} bytes with tag {} where rank {} should write {} bytes with tag {}",
-                            head.source,
-                            head.bytes,
-                            head.tag,
-                            source.value(),
-                            receive.buffer.size(),
-                            receive.envelope.tag),
-                source};
-  }
-  std::memcpy(receive.buffer.data(), &slot[sizeof head], head.bytes);
-  return true;
-}
-
-void OneSidedBackend::wait(std::span<const OperationId> operations) {
-  Crowding crowding;
-  Backoff backoff{wait_policy, crowding};
-  for (const OperationId operation : operations) {
-    while (!test(operation)) {
-      backoff.pause();
-    }
-    backoff.reset();
-  }
-}
-
-void OneSidedBackend::progress() {
-  memory_->look();
+std::shared_ptr<Backend> make_one_sided_backend(MPI_Comm world,
+                                                const RankPart& part,
+                                                const MakeMemory& make,
+                                                std::uint64_t host_bytes_max) {
+  return std::make_shared<OneSidedBackend>(world, part, make, host_bytes_max);
 }
 
 }  // namespace plait::replay

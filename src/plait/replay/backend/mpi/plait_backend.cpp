@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/backend/mpi/plait_backend.hpp"
-
 #include <algorithm>
-#include <numeric>
+#include <map>
+#include <mutex>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -11,8 +12,15 @@
 #include "plait/comm/collectives/all_to_all.hpp"
 #include "plait/comm/collectives/barrier.hpp"
 #include "plait/comm/collectives/broadcast.hpp"
+#include "plait/comm/collectives/group.hpp"
 #include "plait/comm/collectives/reduce.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/replay/backend/backend.hpp"
+#include "plait/replay/backend/mpi/make_backend.hpp"
 #include "plait/replay/check.hpp"
+#include "plait/replay/part.hpp"
+#include "plait/runtime/gather.hpp"
+#include "plait/runtime/network.hpp"
 
 namespace plait::replay {
 namespace {
@@ -20,7 +28,7 @@ namespace {
 using Requests = std::vector<comm::Request>;
 
 /// Collectives that are made of messages have communicators of their own, above those of a log.
-constexpr std::uint32_t own_bit = 0x4000'0000;
+constexpr std::uint32_t own_bit = 0x2000'0000;
 constexpr Tag own_tag{0};
 
 struct BitwiseOr {
@@ -36,12 +44,6 @@ std::vector<std::size_t> sizes_of(std::span<const std::uint64_t> shares, std::si
   return sizes;
 }
 
-std::vector<std::size_t> places_of(const std::vector<std::size_t>& sizes) {
-  std::vector<std::size_t> places(sizes.size());
-  std::exclusive_scan(sizes.begin(), sizes.end(), places.begin(), std::size_t{0});
-  return places;
-}
-
 std::size_t member_of(const comm::Group& group, std::uint32_t rank) {
   for (std::size_t member = 0; member < group.size(); ++member) {
     if (group.rank(member) == Rank{rank}) {
@@ -51,174 +53,208 @@ std::size_t member_of(const comm::Group& group, std::uint32_t rank) {
   return 0;
 }
 
-}  // namespace
-
-PlaitBackend::PlaitBackend(comm::Endpoint& endpoint, const Part& part) : endpoint_{endpoint} {
-  groups_.emplace(0, comm::Group{endpoint, comm::CommId{0}});
-  for (const auto& [communicator, members] : part.communicators) {
-    if (communicator != 0) {
-      std::vector<Rank> ranks;
-      std::ranges::transform(members, std::back_inserter(ranks), [](std::uint32_t member) { return Rank{member}; });
-      groups_.emplace(communicator, comm::Group{endpoint, std::move(ranks), comm::CommId{communicator}});
-    }
-  }
-}
-
-std::string PlaitBackend::name() const {
-  return fmt::format("plait ({})", endpoint_.driver_name());
-}
-
-CallNames PlaitBackend::call_names() const {
-  return {"Endpoint::send", "Endpoint::receive", "Request::wait", "Request::test", "Endpoint::progress"};
-}
-
-std::string PlaitBackend::call_name(Collective what, Calling calling) const {
-  return fmt::format("{}{}", to_string(what), calling == Calling::waits ? ", and its end" : "");
-}
-
-void PlaitBackend::prepare(std::size_t count) {
-  requests_.resize(count);
-}
-
-void PlaitBackend::send(OperationId operation, const Envelope& to, std::span<const std::byte> data) {
-  requests_[operation.value()] = endpoint_.send({to.peer, Tag{to.tag}, comm::CommId{to.communicator}}, data);
-}
-
-void PlaitBackend::receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) {
-  requests_[operation.value()] = endpoint_.receive({from.peer, Tag{from.tag}, comm::CommId{from.communicator}}, buffer);
-}
-
-const comm::Group& PlaitBackend::group(std::uint32_t communicator) const {
-  const auto found = groups_.find(communicator);
-  return found != groups_.end() ? found->second : groups_.at(0);
-}
-
-void PlaitBackend::collective(OperationId operation, const CollectiveCall& call) {
-  Requests requests = begin(call);
-  const std::lock_guard lock{collectives_mutex_};
-  collectives_[operation] = std::move(requests);
-}
-
-Requests PlaitBackend::begin(const CollectiveCall& call) {
-  const comm::Group& here = group(call.communicator);
-  const comm::ReduceOptions combined{.reduction = comm::elementwise<unsigned char>(BitwiseOr{})};
-  const std::size_t root = call.root == trace::nothing ? 0 : member_of(here, call.root);
-  switch (call.what) {
-    case Collective::none:
-      return {};
-    case Collective::barrier:
-      return {comm::barrier(here)};
-    case Collective::broadcast: {
-      const bool is_root = here.self() == root;
-      auto* const given = const_cast<std::byte*>(call.given.data());  // the root's is read only
-      return {comm::broadcast(here, root, is_root ? std::span{given, call.given.size()} : call.got)};
-    }
-    case Collective::reduce:
-      return {comm::reduce(here, root, call.given, call.got, combined)};
-    case Collective::all_reduce:
-      std::ranges::copy(call.given, call.got.begin());
-      return {comm::all_reduce(here, call.got, combined)};
-    case Collective::gather:
-      return gather(call);
-    case Collective::scatter:
-      return scatter(call);
-    case Collective::scan:
-      return scan(call);
-    case Collective::all_gather:
-      return {comm::all_gather(
-          here, call.given, comm::blocks_of(call.got, sizes_of(call.got_shares, call.got.size(), here.size())))};
-    case Collective::all_to_all:
-      return {comm::all_to_all(here,
-                               comm::blocks_of(call.given, sizes_of(call.shares, call.given.size(), here.size())),
-                               comm::blocks_of(call.got, sizes_of(call.got_shares, call.got.size(), here.size())))};
-    case Collective::reduce_scatter:
-      return {comm::all_reduce(here, {const_cast<std::byte*>(call.given.data()), call.given.size()}, combined)};
-  }
-  return {};
-}
-
-Requests PlaitBackend::gather(const CollectiveCall& call) {
-  const comm::Group& here = group(call.communicator);
-  const comm::CommId comm{call.communicator | own_bit};
-  Requests requests;
-  if (!call.got.empty()) {
-    const std::vector<std::size_t> sizes = sizes_of(call.got_shares, call.got.size(), here.size());
-    const std::vector<std::size_t> places = places_of(sizes);
-    for (std::size_t member = 0; member < here.size(); ++member) {
-      requests.push_back(
-          endpoint_.receive({here.rank(member), own_tag, comm}, call.got.subspan(places[member], sizes[member])));
-    }
-  }
-  requests.push_back(endpoint_.send({Rank{call.root}, own_tag, comm}, call.given));
-  return requests;
-}
-
-Requests PlaitBackend::scatter(const CollectiveCall& call) {
-  const comm::Group& here = group(call.communicator);
-  const comm::CommId comm{call.communicator | own_bit};
-  Requests requests{endpoint_.receive({Rank{call.root}, own_tag, comm}, call.got)};
-  if (endpoint_.self() == Rank{call.root}) {
-    const std::vector<std::size_t> sizes = sizes_of(call.shares, call.given.size(), here.size());
-    const std::vector<std::size_t> places = places_of(sizes);
-    for (std::size_t member = 0; member < here.size(); ++member) {
-      requests.push_back(
-          endpoint_.send({here.rank(member), own_tag, comm}, call.given.subspan(places[member], sizes[member])));
-    }
-  }
-  return requests;
-}
-
-Requests PlaitBackend::scan(const CollectiveCall& call) {
-  const comm::Group& here = group(call.communicator);
-  const comm::CommId comm{call.communicator | own_bit};
-  const std::size_t self = here.self();
-  Requests requests;
-  if (self > 0) {
-    // Everyone passes on what came from before: a scan is as long as its ranks are many.
-    requests.push_back(endpoint_.receive({here.rank(self - 1), own_tag, comm}, call.got));
-    requests.back().wait();
-  }
-  if (self + 1 < here.size()) {
-    requests.push_back(endpoint_.send({here.rank(self + 1), own_tag, comm}, call.given));
-  }
-  return requests;
-}
-
-bool PlaitBackend::test(OperationId operation) {
-  {
-    const std::lock_guard lock{collectives_mutex_};
-    const auto found = collectives_.find(operation);
-    if (found != collectives_.end()) {
-      if (!std::ranges::all_of(found->second, [](comm::Request& request) { return request.test(); })) {
-        return false;
+/// A replay by plait's own endpoint, its matching, protocols and collectives.
+///
+/// What it has no collective for is made of others and of messages: gather and scatter of messages, reduce-scatter as
+/// an all-reduce, scan along the ranks, beginning with a wait. Reductions are bitwise. Threads: any; the collectives of
+/// a communicator by one at a time.
+class PlaitBackend final : public Backend {
+ public:
+  /// Borrows the endpoint for its life, `part` for the call.
+  PlaitBackend(comm::Endpoint& endpoint, const RankPart& part)
+      : endpoint_{endpoint}, requests_(part.operation_count()) {
+    groups_.emplace(0, comm::Group{endpoint, comm::world});
+    for (const auto& [communicator, members] : part.communicators) {
+      if (communicator != 0) {
+        std::vector<Rank> ranks;
+        std::ranges::transform(members, std::back_inserter(ranks), [](std::uint32_t member) { return Rank{member}; });
+        groups_.emplace(communicator, comm::Group{endpoint, std::move(ranks), comm::CommId{communicator}});
       }
-      std::ranges::for_each(found->second, [](comm::Request& request) { request.wait(); });
-      collectives_.erase(found);
-      return true;
     }
   }
-  comm::Request& request = requests_[operation.value()];
-  if (!request.test()) {
-    return false;
-  }
-  request.wait();  // complete: throws what went wrong
-  return true;
-}
 
-void PlaitBackend::wait(std::span<const OperationId> operations) {
-  for (const OperationId operation : operations) {
-    Requests requests;
+  [[nodiscard]] std::string name() const override { return fmt::format("plait ({})", endpoint_.driver_name()); }
+
+  [[nodiscard]] CallNames call_names() const override {
+    return {"Endpoint::send", "Endpoint::receive", "Request::wait", "Request::test", "Endpoint::progress"};
+  }
+
+  [[nodiscard]] std::string call_name(Collective what, Calling calling) const override {
+    return fmt::format("{}{}", to_string(what), calling == Calling::waits ? ", and its end" : "");
+  }
+
+  void send(OperationId operation, const Envelope& to, std::span<const std::byte> data) override {
+    requests_[operation.value()] = endpoint_.send({to.peer, Tag{to.tag}, comm::CommId{to.communicator}}, data);
+  }
+
+  void receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) override {
+    requests_[operation.value()] =
+        endpoint_.receive({from.peer, Tag{from.tag}, comm::CommId{from.communicator}}, buffer);
+  }
+
+  void collective(OperationId operation, const CollectiveCall& call) override {
+    Requests requests = begin(call);
+    const std::lock_guard lock{collectives_mutex_};
+    collectives_[operation] = std::move(requests);
+  }
+
+  [[nodiscard]] bool test(OperationId operation) override {
     {
       const std::lock_guard lock{collectives_mutex_};
-      const auto found = collectives_.extract(operation);
-      requests = found.empty() ? Requests{requests_[operation.value()]} : std::move(found.mapped());
+      const auto found = collectives_.find(operation);
+      if (found != collectives_.end()) {
+        if (!std::ranges::all_of(found->second, [](comm::Request& request) { return request.test(); })) {
+          return false;
+        }
+        std::ranges::for_each(found->second, [](comm::Request& request) { request.wait(); });
+        collectives_.erase(found);
+        return true;
+      }
     }
-    std::ranges::for_each(requests, [](comm::Request& request) { request.wait(); });
+    comm::Request& request = requests_[operation.value()];
+    if (!request.test()) {
+      return false;
+    }
+    request.wait();  // complete: throws what went wrong
+    return true;
   }
-}
 
-void PlaitBackend::progress() {
-  endpoint_.progress();
+  void wait(std::span<const OperationId> operations) override {
+    for (const OperationId operation : operations) {
+      Requests requests;
+      {
+        const std::lock_guard lock{collectives_mutex_};
+        const auto found = collectives_.extract(operation);
+        requests = found.empty() ? Requests{requests_[operation.value()]} : std::move(found.mapped());
+      }
+      std::ranges::for_each(requests, [](comm::Request& request) { request.wait(); });
+    }
+  }
+
+  void progress() override { endpoint_.progress(); }
+
+ private:
+  [[nodiscard]] const comm::Group& group(std::uint32_t communicator) const {
+    const auto found = groups_.find(communicator);
+    return found != groups_.end() ? found->second : groups_.at(0);
+  }
+
+  [[nodiscard]] Requests begin(const CollectiveCall& call) {
+    const comm::Group& here = group(call.communicator);
+    const comm::ReduceOptions combined{.reduction = comm::elementwise<unsigned char>(BitwiseOr{})};
+    const std::size_t root = call.root == trace::nothing ? 0 : member_of(here, call.root);
+    switch (call.what) {
+      case Collective::none:
+        return {};
+      case Collective::barrier:
+        return {comm::barrier(here)};
+      case Collective::broadcast: {
+        const bool is_root = here.self() == root;
+        auto* const given = const_cast<std::byte*>(call.given.data());  // the root's is read only
+        return {comm::broadcast(here, root, is_root ? std::span{given, call.given.size()} : call.got)};
+      }
+      case Collective::reduce:
+        return {comm::reduce(here, root, call.given, call.got, combined)};
+      case Collective::all_reduce:
+        std::ranges::copy(call.given, call.got.begin());
+        return {comm::all_reduce(here, call.got, combined)};
+      case Collective::gather:
+        return gather(call);
+      case Collective::scatter:
+        return scatter(call);
+      case Collective::scan:
+        return scan(call);
+      case Collective::all_gather:
+        return {comm::all_gather(
+            here, call.given, comm::blocks_of(call.got, sizes_of(call.got_shares, call.got.size(), here.size())))};
+      case Collective::all_to_all:
+        return {comm::all_to_all(here,
+                                 comm::blocks_of(call.given, sizes_of(call.shares, call.given.size(), here.size())),
+                                 comm::blocks_of(call.got, sizes_of(call.got_shares, call.got.size(), here.size())))};
+      case Collective::reduce_scatter:
+        return {comm::all_reduce(here, {const_cast<std::byte*>(call.given.data()), call.given.size()}, combined)};
+    }
+    return {};
+  }
+
+  [[nodiscard]] Requests gather(const CollectiveCall& call) {
+    const comm::Group& here = group(call.communicator);
+    const comm::CommId comm{call.communicator | own_bit};
+    Requests requests;
+    if (!call.got.empty()) {
+      const auto blocks = comm::blocks_of(call.got, sizes_of(call.got_shares, call.got.size(), here.size()));
+      for (std::size_t member = 0; member < here.size(); ++member) {
+        requests.push_back(endpoint_.receive({here.rank(member), own_tag, comm}, blocks[member]));
+      }
+    }
+    requests.push_back(endpoint_.send({Rank{call.root}, own_tag, comm}, call.given));
+    return requests;
+  }
+
+  [[nodiscard]] Requests scatter(const CollectiveCall& call) {
+    const comm::Group& here = group(call.communicator);
+    const comm::CommId comm{call.communicator | own_bit};
+    Requests requests{endpoint_.receive({Rank{call.root}, own_tag, comm}, call.got)};
+    if (endpoint_.self() == Rank{call.root}) {
+      const auto blocks = comm::blocks_of(call.given, sizes_of(call.shares, call.given.size(), here.size()));
+      for (std::size_t member = 0; member < here.size(); ++member) {
+        requests.push_back(endpoint_.send({here.rank(member), own_tag, comm}, blocks[member]));
+      }
+    }
+    return requests;
+  }
+
+  [[nodiscard]] Requests scan(const CollectiveCall& call) {
+    const comm::Group& here = group(call.communicator);
+    const comm::CommId comm{call.communicator | own_bit};
+    const std::size_t self = here.self();
+    Requests requests;
+    if (self > 0) {
+      // Everyone passes on what came from before: a scan is as long as its ranks are many.
+      requests.push_back(endpoint_.receive({here.rank(self - 1), own_tag, comm}, call.got));
+      requests.back().wait();
+    }
+    if (self + 1 < here.size()) {
+      requests.push_back(endpoint_.send({here.rank(self + 1), own_tag, comm}, call.given));
+    }
+    return requests;
+  }
+
+  comm::Endpoint& endpoint_;
+  std::map<std::uint32_t, comm::Group> groups_;
+  std::vector<comm::Request> requests_;  ///< Of each message.
+  std::mutex collectives_mutex_;
+  std::map<OperationId, std::vector<comm::Request>> collectives_;  ///< Under way.
+};
+
+/// plait's endpoint on the network that the environment asks for, and the backend on it.
+struct OnEndpoint {
+  OnEndpoint(MPI_Comm world, const RankPart& part)
+      : driver{make_network(world, NetworkOptions::from_environment())},
+        recorder{driver->clock()},
+        endpoint{*driver, recorder},
+        backend{endpoint, part} {}
+  OnEndpoint(const OnEndpoint&) = delete;
+  OnEndpoint& operator=(const OnEndpoint&) = delete;
+  ~OnEndpoint() {
+    try {
+      barrier(endpoint);  // others may still need this rank's progress
+      endpoint.drain();
+    } catch (const Error&) {  // the caller that waited has it
+    }
+  }
+
+  std::unique_ptr<net::Driver> driver;
+  trace::Recorder recorder;
+  comm::Endpoint endpoint;
+  PlaitBackend backend;
+};
+
+}  // namespace
+
+std::shared_ptr<Backend> make_plait_backend(MPI_Comm world, const RankPart& part) {
+  const auto owner = std::make_shared<OnEndpoint>(world, part);
+  return {owner, &owner->backend};
 }
 
 }  // namespace plait::replay

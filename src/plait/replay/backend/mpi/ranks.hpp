@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,13 +14,16 @@
 
 namespace plait::replay {
 
-// What the ranks of a replay tell each other at its start and end. All ranks call the same; `Error` with `network`.
+// What the ranks of a replay exchange at its start and end. All ranks call the same; `Error` with `network`.
 
 /// Hands each rank its part, which only rank 0 has.
-[[nodiscard]] Part hand_out(MPI_Comm ranks, const std::vector<Part>& parts);
+[[nodiscard]] RankPart hand_out(MPI_Comm ranks, const std::vector<RankPart>& parts);
+
+[[nodiscard]] Rank rank_in(MPI_Comm ranks);
+[[nodiscard]] std::uint32_t size_of(MPI_Comm ranks);
 
 /// The text of rank 0, on all.
-[[nodiscard]] std::string tell_all(MPI_Comm ranks, const std::string& text);
+[[nodiscard]] std::string broadcast_text(MPI_Comm ranks, const std::string& text);
 
 /// Goes on when no rank has a sentence; else throws the first one, in order of ranks, on all: `Error` with `code`.
 void throw_together(MPI_Comm ranks, const std::string& sentence, ErrorCode code);

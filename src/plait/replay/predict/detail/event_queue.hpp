@@ -17,7 +17,7 @@ inline constexpr Time never = std::numeric_limits<Time>::max();
 }
 
 /// What an event is for; of events of one time, the smaller comes first.
-enum class EventKind : std::uint32_t { arrival, port, flow, request, answer, tick, helper, lane };
+enum class EventKind : std::uint32_t { arrival, port, flow, request, answer, tick, helper, stream };
 
 struct Event {
   Time at = 0;

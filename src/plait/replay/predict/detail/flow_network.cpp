@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/predict/detail/flow_network.hpp"
-
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
-#include <numeric>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
+
+#include "plait/replay/predict/detail/message_protocol.hpp"
+#include "plait/replay/predict/detail/network.hpp"
+#include "plait/replay/predict/max_min.hpp"
 
 namespace plait::replay::predicting {
 namespace {
@@ -21,237 +26,252 @@ std::vector<double> capacities_of(const Topology& topology) {
   return capacities;
 }
 
-std::uint32_t longest_route(const TopologySettings& topology) {
-  switch (topology.shape) {
-    case Shape::flat:
-      break;
-    case Shape::fat_tree:
-      return 2 * topology.levels;
-    case Shape::dragonfly:
-      return 5;
-    case Shape::torus:
-      return std::accumulate(
-          topology.sizes.begin(), topology.sizes.end(), 2U, [](std::uint32_t sum, std::uint32_t size) {
-            return sum + size / 2;
-          });
+/// Messages between hosts share the links of their routes, max-min fairly, from the first byte to the last; their
+/// latency comes on top. Those within a host go as in `PointNetwork`.
+///
+/// All that begins or ends at one time is settled together. Few flows that share links are settled at once. Where there
+/// are many, they keep their rates until a part of `tolerance` of them has started or ended, or that part of the mean
+/// time which they still need has passed; meanwhile new ones get what is free or about what their neighbours have. So a
+/// message costs about 2 / tolerance times the length of its route, whatever the number on their way.
+class FlowNetwork final : public Network {
+ public:
+  explicit FlowNetwork(const NetworkParts& parts)
+      : parts_{parts},
+        within_host_{make_point_network(parts)},
+        shares_{capacities_of(parts.machine.topology), parts.machine.topology.route_max()},
+        next_begin_(parts.machine.topology.host_count(), 0),
+        links_(parts.machine.topology.link_count()) {}
+
+  void submit(std::uint32_t message, Time now) override {
+    const Message& data = parts_.messages[message];
+    if (data.is_within_host) {
+      within_host_->submit(message, now);
+      return;
+    }
+    Time& next = next_begin_[parts_.machine.host(data.source)];
+    const Time begins = std::max(now, next);
+    next = begins + parts_.machine.between.gap;
+    if (begins > now) {
+      parts_.events.push({begins, EventKind::arrival, message});
+    } else {
+      begin(message, now);
+    }
   }
-  return 2;
-}
+
+  void handle(const Event& event) override {
+    if (event.kind() == EventKind::port) {
+      within_host_->handle(event);
+    } else if (event.kind() == EventKind::arrival) {
+      begin(event.id(), event.at);
+    } else if (event.id() == none) {
+      alarm_ = event.at == alarm_ ? never : alarm_;  // what it is for is done at the end of the instant
+    } else if (event.stamp() == (flows_[event.id()].stamp & Event::stamp_mask)) {
+      end(event.id(), event.at);
+    }
+  }
+
+  void end_instant(Time now) override {
+    if (changed_links_.empty() && now < later_at_) {
+      return;
+    }
+    std::size_t kept = crowded_changes_;
+    for (std::size_t i = kept; i < changed_links_.size(); ++i) {
+      const std::uint32_t link = changed_links_[i];
+      if (!links_[link].is_changed) {
+        continue;  // settled with another
+      }
+      if (!links_[link].is_crowded) {
+        const bool is_all = shares_.find(link, parts_.tolerance > 0 ? few : std::numeric_limits<std::size_t>::max());
+        if (is_all) {
+          for (const std::uint32_t found : shares_.found_links()) {
+            links_[found].is_changed = false;
+          }
+          shares_.settle_found();
+          reschedule(shares_.found_flows(), static_cast<double>(now), 0);
+          continue;
+        }
+        for (const std::uint32_t found : shares_.found_links()) {
+          links_[found].is_crowded = true;
+        }
+      }
+      changed_links_[kept++] = link;
+    }
+    changed_links_.resize(kept);
+    crowded_changes_ = kept;
+    if (now >= later_at_ || (kept > 0 && !may_wait(now))) {
+      settle_all(now);
+    } else if (kept > 0) {
+      for (const std::uint32_t flow : begun_) {
+        if (flows_[flow].message != none && shares_.rate(flow) == 0) {
+          shares_.settle_roughly(flow);
+          flows_[flow].rate = shares_.rate(flow);
+          schedule(flow, static_cast<double>(now) + flows_[flow].left / shares_.rate(flow));
+        }
+      }
+      wake(settle_at_);
+    }
+    begun_.clear();
+  }
+
+  [[nodiscard]] std::size_t bytes() const noexcept override {
+    return within_host_->bytes() + shares_.bytes() + flows_.capacity() * sizeof(Progress) +
+           links_.capacity() * sizeof(LinkState);
+  }
+
+ private:
+  /// What is left of a flow, at its rate since `since`.
+  struct Progress {
+    double left = 0;
+    double since = 0;
+    double rate = 0;
+    std::uint32_t message = none;
+    std::uint32_t stamp = 0;  ///< Of the one event that is true.
+  };
+
+  struct LinkState {
+    bool is_changed = false;
+    bool is_crowded = false;  ///< Found among many flows.
+  };
+
+  void begin(std::uint32_t message, Time now) {
+    const Message& data = parts_.messages[message];
+    if (data.bytes <= 1) {
+      parts_.user.left(message, now);
+      parts_.user.delivered(message, now + parts_.machine.latency(data.source, data.destination));
+      return;
+    }
+    route_.clear();
+    parts_.machine.topology.route(parts_.machine.host(data.source), parts_.machine.host(data.destination), route_);
+    const std::uint32_t flow = shares_.add(route_);
+    if (flow >= flows_.size()) {
+      flows_.resize(flow + 1);
+    }
+    Progress& progress = flows_[flow];
+    progress.left = static_cast<double>(data.bytes - 1);
+    progress.since = static_cast<double>(now);
+    progress.rate = 0;
+    progress.message = message;
+    begun_.push_back(flow);
+    change(flow);
+  }
+
+  void end(std::uint32_t flow, Time now) {
+    const std::uint32_t message = std::exchange(flows_[flow].message, none);
+    ++flows_[flow].stamp;
+    change(flow);
+    shares_.remove(flow);
+    const Message& data = parts_.messages[message];
+    parts_.user.left(message, now);
+    parts_.user.delivered(message, now + parts_.machine.latency(data.source, data.destination));
+  }
+
+  void change(std::uint32_t flow) {
+    ++changes_;
+    for (const std::uint32_t link : shares_.route(flow)) {
+      if (!std::exchange(links_[link].is_changed, true)) {
+        changed_links_.push_back(link);
+      }
+    }
+  }
+
+  void settle_all(Time now) {
+    for (const std::uint32_t link : changed_links_) {
+      links_[link].is_changed = false;
+    }
+    changed_links_.clear();
+    crowded_changes_ = 0;
+    changes_ = 0;
+    most_flows_ = std::max(most_flows_, shares_.count());
+    if (shares_.count() < most_flows_ / 2) {  // they may have fallen apart
+      most_flows_ = shares_.count();
+      std::ranges::for_each(links_, [](LinkState& link) { link.is_crowded = false; });
+    }
+    shares_.settle_all();
+    double left = 0;
+    double rate = 0;
+    std::vector<std::uint32_t>& active = route_;
+    active.clear();
+    for (std::uint32_t flow = 0; flow < shares_.flow_bound(); ++flow) {
+      if (flows_[flow].message != none) {
+        bring_up(flow, static_cast<double>(now));
+        left += flows_[flow].left;
+        rate += shares_.rate(flow);
+        active.push_back(flow);
+      }
+    }
+    const double window = rate > 0 ? parts_.tolerance * left / rate : 0;
+    settle_at_ = now + std::max(Time{1}, static_cast<Time>(window));
+    later_at_ = never;
+    if (const auto horizon = reschedule(active, static_cast<double>(now), window)) {
+      later_at_ = now + std::max(Time{1}, static_cast<Time>(*horizon));
+      wake(later_at_);
+    }
+  }
+
+  /// `now` is the time of a settlement: flows that end within `window`, at least the first, get events. Returns how far
+  /// that reaches, if not to the last.
+  std::optional<double> reschedule(std::span<const std::uint32_t> flows, double now, double window) {
+    double first = std::numeric_limits<double>::max();
+    for (const std::uint32_t flow : flows) {
+      bring_up(flow, now);
+      ++flows_[flow].stamp;
+      first = std::min(first, flows_[flow].left / shares_.rate(flow));
+    }
+    const double horizon = std::max(window, first * (1 + 1e-12));
+    bool has_all = true;
+    for (const std::uint32_t flow : flows) {
+      const double needs = flows_[flow].left / shares_.rate(flow);
+      if (needs <= horizon) {
+        schedule(flow, now + needs);
+      }
+      has_all = has_all && needs <= horizon;
+    }
+    return has_all ? std::nullopt : std::optional{horizon};
+  }
+
+  void bring_up(std::uint32_t flow, double now) {
+    Progress& progress = flows_[flow];
+    progress.left = std::max(0.0, progress.left - progress.rate * (now - progress.since));
+    progress.since = now;
+    progress.rate = shares_.rate(flow);
+  }
+
+  void schedule(std::uint32_t flow, double end) {
+    parts_.events.push({static_cast<Time>(std::llround(end)), EventKind::flow, flow, flows_[flow].stamp});
+  }
+
+  void wake(Time at) {
+    if (at < alarm_) {
+      alarm_ = at;
+      parts_.events.push({at, EventKind::flow, none});
+    }
+  }
+
+  [[nodiscard]] bool may_wait(Time now) const noexcept {
+    return now < settle_at_ && static_cast<double>(changes_) < parts_.tolerance * static_cast<double>(shares_.count());
+  }
+
+  NetworkParts parts_;
+  std::unique_ptr<Network> within_host_;
+  MaxMin shares_;
+  std::vector<Progress> flows_;
+  std::vector<Time> next_begin_;  ///< Of each host: when g lets its interface begin another.
+  std::vector<std::uint32_t> changed_links_;
+  std::size_t crowded_changes_ = 0;  ///< Of those, the first: they wait until all are settled.
+  std::vector<LinkState> links_;
+  std::vector<std::uint32_t> begun_;
+  std::vector<std::uint32_t> route_;
+  std::size_t changes_ = 0;  ///< Since all were settled.
+  std::size_t most_flows_ = 0;
+  Time settle_at_ = 0;     ///< Until then, many flows may keep their rates.
+  Time later_at_ = never;  ///< When those that have no event yet must get one.
+  Time alarm_ = never;     ///< When an event for either is due.
+};
 
 }  // namespace
 
-FlowNetwork::FlowNetwork(const NetworkParts& parts)
-    : messages_{parts.messages},
-      events_{parts.events},
-      user_{parts.user},
-      topology_{parts.topology},
-      placement_{parts.platform.ranks_per_host},
-      between_{parts.platform.between_hosts},
-      within_host_{parts},
-      tolerance_{parts.tolerance},
-      shares_{capacities_of(parts.topology), longest_route(parts.platform.topology)},
-      next_begin_(parts.topology.host_count(), 0),
-      is_changed_(parts.topology.link_count(), 0),
-      is_crowded_(parts.topology.link_count(), 0) {}
-
-void FlowNetwork::submit(std::uint32_t message, Time now) {
-  const Message& data = messages_[message];
-  if (data.is_within_host) {
-    within_host_.submit(message, now);
-    return;
-  }
-  Time& next = next_begin_[placement_.host(data.source)];
-  const Time begins = std::max(now, next);
-  next = begins + between_.gap;
-  if (begins > now) {
-    events_.push({begins, EventKind::arrival, message});
-  } else {
-    begin(message, now);
-  }
-}
-
-void FlowNetwork::handle(const Event& event) {
-  if (event.kind() == EventKind::port) {
-    within_host_.handle(event);
-  } else if (event.kind() == EventKind::arrival) {
-    begin(event.id(), event.at);
-  } else if (event.id() == none) {
-    alarm_ = event.at == alarm_ ? never : alarm_;  // what it is for is done at the end of the instant
-  } else if (event.stamp() == (flows_[event.id()].stamp & Event::stamp_mask)) {
-    end(event.id(), event.at);
-  }
-}
-
-void FlowNetwork::begin(std::uint32_t message, Time now) {
-  const Message& data = messages_[message];
-  const std::uint32_t from = placement_.host(data.source);
-  const std::uint32_t to = placement_.host(data.destination);
-  if (data.bytes <= 1) {
-    const Time latency = between_.latency + to_time(topology_.latency_ns(from, to));
-    user_.left(message, now);
-    user_.delivered(message, now + latency);
-    return;
-  }
-  route_.clear();
-  topology_.route(from, to, route_);
-  const std::uint32_t flow = shares_.add(route_);
-  if (flow >= flows_.size()) {
-    flows_.resize(flow + 1);
-    old_rates_.resize(flow + 1);
-  }
-  Progress& progress = flows_[flow];
-  progress.left = static_cast<double>(data.bytes - 1);
-  progress.since = static_cast<double>(now);
-  progress.message = message;
-  old_rates_[flow] = 0;
-  begun_.push_back(flow);
-  change(flow);
-}
-
-void FlowNetwork::end(std::uint32_t flow, Time now) {
-  const std::uint32_t message = std::exchange(flows_[flow].message, none);
-  ++flows_[flow].stamp;
-  change(flow);
-  shares_.remove(flow);
-  const Message& data = messages_[message];
-  const double more = topology_.latency_ns(placement_.host(data.source), placement_.host(data.destination));
-  user_.left(message, now);
-  user_.delivered(message, now + between_.latency + to_time(more));
-}
-
-void FlowNetwork::change(std::uint32_t flow) {
-  ++changes_;
-  for (const std::uint32_t link : shares_.route(flow)) {
-    if (is_changed_[link] == 0) {
-      is_changed_[link] = 1;
-      changed_links_.push_back(link);
-    }
-  }
-}
-
-bool FlowNetwork::may_wait(Time now) const noexcept {
-  return now < settle_at_ && static_cast<double>(changes_) < tolerance_ * static_cast<double>(shares_.count());
-}
-
-void FlowNetwork::end_instant(Time now) {
-  if (changed_links_.empty() && now < later_at_) {
-    return;
-  }
-  std::size_t kept = crowded_changes_;
-  for (std::size_t i = kept; i < changed_links_.size(); ++i) {
-    const std::uint32_t link = changed_links_[i];
-    if (is_changed_[link] == 0) {
-      continue;  // settled with another
-    }
-    if (is_crowded_[link] == 0) {
-      const bool is_all = shares_.find(link, tolerance_ > 0 ? few : std::numeric_limits<std::size_t>::max());
-      if (is_all) {
-        for (const std::uint32_t found : shares_.found_links()) {
-          is_changed_[found] = 0;
-        }
-        shares_.settle_found();
-        reschedule(shares_.found_flows(), static_cast<double>(now), 0);
-        continue;
-      }
-      for (const std::uint32_t found : shares_.found_links()) {
-        is_crowded_[found] = 1;
-      }
-    }
-    changed_links_[kept++] = link;
-  }
-  changed_links_.resize(kept);
-  crowded_changes_ = kept;
-  if (now >= later_at_ || (kept > 0 && !may_wait(now))) {
-    settle_all(now);
-  } else if (kept > 0) {
-    for (const std::uint32_t flow : begun_) {
-      if (flows_[flow].message != none && shares_.rate(flow) == 0) {
-        shares_.settle_roughly(flow);
-        old_rates_[flow] = shares_.rate(flow);
-        schedule(flow, static_cast<double>(now) + flows_[flow].left / shares_.rate(flow));
-      }
-    }
-    wake(settle_at_);
-  }
-  begun_.clear();
-}
-
-void FlowNetwork::settle_all(Time now) {
-  for (const std::uint32_t link : changed_links_) {
-    is_changed_[link] = 0;
-  }
-  changed_links_.clear();
-  crowded_changes_ = 0;
-  changes_ = 0;
-  most_flows_ = std::max(most_flows_, shares_.count());
-  if (shares_.count() < most_flows_ / 2) {  // they may have fallen apart
-    most_flows_ = shares_.count();
-    std::ranges::fill(is_crowded_, 0);
-  }
-  shares_.settle_all();
-  double left = 0;
-  double rate = 0;
-  std::vector<std::uint32_t>& active = route_;
-  active.clear();
-  for (std::uint32_t flow = 0; flow < shares_.flow_bound(); ++flow) {
-    if (flows_[flow].message != none) {
-      bring_up(flow, static_cast<double>(now));
-      left += flows_[flow].left;
-      rate += shares_.rate(flow);
-      active.push_back(flow);
-    }
-  }
-  const double window = rate > 0 ? tolerance_ * left / rate : 0;
-  settle_at_ = now + std::max(Time{1}, static_cast<Time>(window));
-  const std::size_t before = scheduled_;
-  const double horizon = reschedule(active, static_cast<double>(now), window);
-  later_at_ = never;
-  if (scheduled_ - before < active.size()) {
-    later_at_ = now + std::max(Time{1}, static_cast<Time>(horizon));
-    wake(later_at_);
-  }
-}
-
-void FlowNetwork::wake(Time at) {
-  if (at < alarm_) {
-    alarm_ = at;
-    events_.push({at, EventKind::flow, none});
-  }
-}
-
-void FlowNetwork::bring_up(std::uint32_t flow, double now) {
-  Progress& progress = flows_[flow];
-  progress.left = std::max(0.0, progress.left - old_rates_[flow] * (now - progress.since));
-  progress.since = now;
-  old_rates_[flow] = shares_.rate(flow);
-}
-
-template <class Flows>
-double FlowNetwork::reschedule(const Flows& flows, double now, double window) {
-  double first = std::numeric_limits<double>::max();
-  for (const std::uint32_t flow : flows) {
-    bring_up(flow, now);
-    ++flows_[flow].stamp;
-    first = std::min(first, flows_[flow].left / shares_.rate(flow));
-  }
-  const double horizon = std::max(window, first * (1 + 1e-12));
-  for (const std::uint32_t flow : flows) {
-    const double needs = flows_[flow].left / shares_.rate(flow);
-    if (needs <= horizon) {
-      schedule(flow, now + needs);
-    }
-  }
-  return horizon;
-}
-
-void FlowNetwork::schedule(std::uint32_t flow, double end) {
-  ++scheduled_;
-  events_.push({static_cast<Time>(std::llround(end)), EventKind::flow, flow, flows_[flow].stamp});
-}
-
-std::size_t FlowNetwork::bytes() const noexcept {
-  return within_host_.bytes() + shares_.bytes() + flows_.capacity() * (sizeof(Progress) + sizeof(double)) +
-         is_changed_.capacity() * 2;
+std::unique_ptr<Network> make_flow_network(const NetworkParts& parts) {
+  return std::make_unique<FlowNetwork>(parts);
 }
 
 }  // namespace plait::replay::predicting

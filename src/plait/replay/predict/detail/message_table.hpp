@@ -32,7 +32,7 @@ enum class Stage : std::uint8_t {
 struct alignas(64) Message {
   std::uint64_t tag = 0;
   std::uint64_t bytes = 0;
-  Time time = 0;  ///< When its receive was begun; without one, when it was sent or, later, delivered.
+  Time time = 0;  ///< When its receive was posted; without one, when it was sent or, later, delivered.
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   std::uint32_t communicator = 0;
@@ -50,7 +50,7 @@ static_assert(sizeof(Message) == 64);
 
 /// All messages that are on their way or wait for their other end, found by key in constant time whatever their number.
 ///
-/// Of each key the unmatched ones form a queue; only its oldest stands in the table's bucket. Memory: 64 bytes for each
+/// Of each key the unmatched ones form a queue; only its oldest is in the table's bucket. Memory: 64 bytes for each
 /// message that is open at one time, and 4 to 8 for its bucket.
 class MessageTable {
  public:
@@ -78,7 +78,7 @@ class MessageTable {
   [[nodiscard]] std::size_t bytes() const noexcept {
     return messages_.capacity() * sizeof(Message) + slots_.capacity() * sizeof(Slot);
   }
-  /// Asks for the memory of a key that will be looked up soon.
+  /// Asks for the memory of a key that is needed soon.
   void prefetch(const MatchKey& key) const noexcept {
     if (!slots_.empty()) {
       const Slot& slot = slots_[hash(key) & mask_];

@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "plait/replay/predict/detail/event_queue.hpp"
+#include "plait/replay/predict/detail/machine.hpp"
+#include "plait/replay/predict/detail/message_table.hpp"
 
 namespace plait::replay::predicting {
-
-/// What a network tells of messages. Times may lie ahead of the event that told them.
-class NetworkUser {
- public:
-  NetworkUser() = default;
-  NetworkUser(const NetworkUser&) = delete;
-  NetworkUser& operator=(const NetworkUser&) = delete;
-  NetworkUser(NetworkUser&&) = delete;
-  NetworkUser& operator=(NetworkUser&&) = delete;
-
-  /// The sender's interface has all of it.
-  virtual void left(std::uint32_t message, Time at) = 0;
-  /// The receiver's memory has all of it. After `left`.
-  virtual void delivered(std::uint32_t message, Time at) = 0;
-
- protected:
-  ~NetworkUser() = default;
-};
 
 /// How bytes get from rank to rank.
 class Network {
@@ -31,8 +17,6 @@ class Network {
   Network() = default;
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
-  Network(Network&&) = delete;
-  Network& operator=(Network&&) = delete;
   virtual ~Network() = default;
 
   /// The message's bytes are handed to the sender's interface. Calls come in the order of their times.
@@ -43,5 +27,23 @@ class Network {
   virtual void end_instant(Time now) = 0;
   [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
 };
+
+class MessageProtocol;
+
+/// What networks are made with; all borrowed but the numbers.
+struct NetworkParts {
+  const Machine& machine;
+  MessageTable& messages;
+  EventQueue& events;
+  MessageProtocol& user;  ///< Of the messages.
+  double tolerance = 0;   ///< Of the flow model.
+};
+
+/// LogGP: messages meet at their hosts' interfaces only, in the order in which they come there.
+[[nodiscard]] std::unique_ptr<Network> make_point_network(const NetworkParts& parts);
+
+/// Messages between hosts share the links of their routes, max-min fairly; those within a host go as in a point
+/// network.
+[[nodiscard]] std::unique_ptr<Network> make_flow_network(const NetworkParts& parts);
 
 }  // namespace plait::replay::predicting

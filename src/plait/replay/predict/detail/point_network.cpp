@@ -1,78 +1,107 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/predict/detail/point_network.hpp"
-
 #include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "plait/replay/predict/detail/message_protocol.hpp"
+#include "plait/replay/predict/detail/network.hpp"
 
 namespace plait::replay::predicting {
+namespace {
 
-PointNetwork::PointNetwork(const NetworkParts& parts)
-    : messages_{parts.messages},
-      events_{parts.events},
-      user_{parts.user},
-      topology_{parts.topology},
-      placement_{parts.platform.ranks_per_host},
-      between_{parts.platform.between_hosts},
-      within_{parts.platform.within_host},
-      ports_(parts.topology.host_count() + parts.ranks),
-      arrival_free_(parts.topology.host_count(), 0) {}
+/// LogGP: messages meet at their hosts' interfaces only, in the order in which they come there.
+///
+/// Only the first of the messages that wait at an interface has an event, so the queue holds what is on the wire, not
+/// what is outstanding.
+class PointNetwork final : public Network {
+ public:
+  explicit PointNetwork(const NetworkParts& parts)
+      : parts_{parts},
+        ports_(parts.machine.topology.host_count() + parts.machine.ranks),
+        arrival_free_(parts.machine.topology.host_count(), 0) {}
 
-void PointNetwork::submit(std::uint32_t message, Time now) {
-  const Message& data = messages_[message];
-  const std::uint32_t at = data.is_within_host ? topology_.host_count() + data.source : placement_.host(data.source);
-  Port& port = ports_[at];
-  if (port.first == none && port.free <= now) {
-    depart(port, message, now);
-    return;
+  void submit(std::uint32_t message, Time now) override {
+    const Message& data = parts_.messages[message];
+    const std::uint32_t at =
+        data.is_within_host ? parts_.machine.topology.host_count() + data.source : parts_.machine.host(data.source);
+    Port& port = ports_[at];
+    if (port.first == none && port.free <= now) {
+      depart(port, message, now);
+      return;
+    }
+    if (port.first == none) {
+      parts_.events.push({port.free, EventKind::port, at});
+      port.first = message;
+    } else {
+      parts_.messages[port.last].next_in_port = message;
+    }
+    port.last = message;
   }
-  if (port.first == none) {
-    events_.push({port.free, EventKind::port, at});
-    port.first = message;
-  } else {
-    messages_[port.last].next_in_port = message;
-  }
-  port.last = message;
-}
 
-void PointNetwork::depart(Port& port, std::uint32_t message, Time now) {
-  const Message& data = messages_[message];
-  const Costs& costs = data.is_within_host ? within_ : between_;
-  const Time moving = costs.moving(data.bytes);
-  port.free = now + costs.gap + moving;
-  user_.left(message, now + moving);
-  if (data.is_within_host) {
-    // Bytes the other way move the slower for these; where there are none, its port is free again before an answer can
-    // leave.
-    Time& other = ports_[topology_.host_count() + data.destination].free;
-    other = std::max(other, now) + static_cast<Time>(static_cast<double>(moving) * (costs.both_ways - 1));
-    user_.delivered(message, now + costs.latency + moving);
-    return;
+  void handle(const Event& event) override {
+    if (event.kind() == EventKind::arrival) {
+      const Message& data = parts_.messages[event.id()];
+      Time& free = arrival_free_[parts_.machine.host(data.destination)];
+      const Time begin = std::max(event.at, free);
+      const Time moving = parts_.machine.between.moving(data.bytes);
+      free = begin + parts_.machine.between.gap + moving;
+      parts_.user.delivered(event.id(), begin + moving);
+      return;
+    }
+    Port& port = ports_[event.id()];
+    if (port.free > event.at) {  // put off by bytes that went the other way
+      parts_.events.push({port.free, EventKind::port, event.id()});
+      return;
+    }
+    const std::uint32_t message = port.first;
+    port.first = parts_.messages[message].next_in_port;
+    parts_.messages[message].next_in_port = none;
+    depart(port, message, event.at);
+    if (port.first != none) {
+      parts_.events.push({port.free, EventKind::port, event.id()});
+    }
   }
-  const double more = topology_.latency_ns(placement_.host(data.source), placement_.host(data.destination));
-  events_.push({now + costs.latency + to_time(more), EventKind::arrival, message});
-}
 
-void PointNetwork::handle(const Event& event) {
-  if (event.kind() == EventKind::arrival) {
-    const Message& data = messages_[event.id()];
-    Time& free = arrival_free_[placement_.host(data.destination)];
-    const Time begin = std::max(event.at, free);
-    const Time moving = between_.moving(data.bytes);
-    free = begin + between_.gap + moving;
-    user_.delivered(event.id(), begin + moving);
-    return;
+  void end_instant(Time /*now*/) override {}
+  [[nodiscard]] std::size_t bytes() const noexcept override {
+    return ports_.capacity() * sizeof(Port) + arrival_free_.capacity() * sizeof(Time);
   }
-  Port& port = ports_[event.id()];
-  if (port.free > event.at) {  // put off by bytes that went the other way
-    events_.push({port.free, EventKind::port, event.id()});
-    return;
+
+ private:
+  /// Where messages leave: of each host, then, for messages within it, of each rank.
+  struct Port {
+    Time free = 0;
+    std::uint32_t first = none;
+    std::uint32_t last = none;
+  };
+
+  void depart(Port& port, std::uint32_t message, Time now) {
+    const Message& data = parts_.messages[message];
+    const Costs& costs = data.is_within_host ? parts_.machine.within : parts_.machine.between;
+    const Time moving = costs.moving(data.bytes);
+    port.free = now + costs.gap + moving;
+    parts_.user.left(message, now + moving);
+    if (data.is_within_host) {
+      // Bytes the other way move the slower for these; where there are none, its port is free again before an answer
+      // can leave.
+      Time& other = ports_[parts_.machine.topology.host_count() + data.destination].free;
+      other = std::max(other, now) + static_cast<Time>(static_cast<double>(moving) * (costs.link.both_ways - 1));
+      parts_.user.delivered(message, now + costs.latency + moving);
+      return;
+    }
+    const Time latency = parts_.machine.latency(data.source, data.destination);
+    parts_.events.push({now + latency, EventKind::arrival, message});
   }
-  const std::uint32_t message = port.first;
-  port.first = messages_[message].next_in_port;
-  messages_[message].next_in_port = none;
-  depart(port, message, event.at);
-  if (port.first != none) {
-    events_.push({port.free, EventKind::port, event.id()});
-  }
+
+  NetworkParts parts_;
+  std::vector<Port> ports_;
+  std::vector<Time> arrival_free_;  ///< Of each host: when its interface can take the next message in.
+};
+
+}  // namespace
+
+std::unique_ptr<Network> make_point_network(const NetworkParts& parts) {
+  return std::make_unique<PointNetwork>(parts);
 }
 
 }  // namespace plait::replay::predicting

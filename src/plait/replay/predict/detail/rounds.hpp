@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "plait/replay/predict/detail/message_table.hpp"
 #include "plait/replay/schedule.hpp"

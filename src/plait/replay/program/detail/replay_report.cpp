@@ -6,20 +6,20 @@
 #include <fstream>
 #include <map>
 #include <numeric>
-#include <span>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "plait/base/error.hpp"
+#include "plait/data/serialize.hpp"
 
 namespace plait::replay {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-double seconds(double nanoseconds_count) {
-  return nanoseconds_count / 1e9;
+double seconds(nanoseconds time) {
+  return static_cast<double>(time.count()) / 1e9;
 }
 
 /// The value below which the given part of sorted values lies.
@@ -41,7 +41,7 @@ std::string in_units(double time_ns) {
                          : fmt::format("{:.3f} s", time_ns / 1e9);
 }
 
-/// What all ranks tell, together.
+/// The reports of all ranks together.
 struct All {
   std::vector<Repetition> repetitions;
   std::map<std::string, std::vector<double>> calls;  ///< Lengths in nanoseconds, sorted, by function.
@@ -53,22 +53,20 @@ All put_together(const std::vector<Bytes>& ranks, std::size_t repetitions) {
   All all;
   all.repetitions.resize(repetitions);
   for (const Bytes& packed : ranks) {
-    const auto* const data = reinterpret_cast<const std::uint8_t*>(packed.data());
-    const Json json = Json::from_cbor(data, data + packed.size());
+    const auto played = data::unpack_as<std::vector<Played>>(packed);
     for (std::size_t i = 0; i < repetitions; ++i) {
-      const Json& one = json.at("repetitions").at(i);
-      all.repetitions[i].length_s = std::max(all.repetitions[i].length_s, seconds(one.at("length").get<double>()));
-      all.repetitions[i].computing_s += seconds(one.at("computing").get<double>());
-      all.repetitions[i].calling_s += seconds(one.at("calling").get<double>());
-    }
-    all.messages += json.at("repetitions").back().at("messages").get<std::uint64_t>();
-    all.bytes += json.at("repetitions").back().at("bytes").get<std::uint64_t>();
-    if (json.contains("calls")) {
-      for (const auto& [function, times] : json.at("calls").items()) {
-        const auto values = times.get<std::vector<double>>();
-        all.calls[function].insert(all.calls[function].end(), values.begin(), values.end());
+      const Played& one = played.at(i);
+      all.repetitions[i].length_s = std::max(all.repetitions[i].length_s, seconds(one.end - one.begin));
+      all.repetitions[i].computing_s += seconds(one.computing);
+      all.repetitions[i].calling_s += seconds(one.calling);
+      for (const auto& [function, times] : one.calls) {
+        for (const nanoseconds time : times) {
+          all.calls[function].push_back(static_cast<double>(time.count()));
+        }
       }
     }
+    all.messages += played.back().messages;
+    all.bytes += played.back().bytes;
   }
   for (auto& [function, times] : all.calls) {
     std::ranges::sort(times);
@@ -101,25 +99,6 @@ void add_calls(const All& all, std::string& text, Json& json) {
 
 }  // namespace
 
-Bytes pack(const std::vector<Played>& repetitions) {
-  Json json;
-  for (const Played& one : repetitions) {
-    json["repetitions"].push_back({{"length", (one.end - one.begin).count()},
-                                   {"computing", one.computing.count()},
-                                   {"calling", one.calling.count()},
-                                   {"messages", one.messages},
-                                   {"bytes", one.bytes}});
-    for (const auto& [function, times] : one.calls) {
-      for (const nanoseconds time : times) {
-        json["calls"][function].push_back(time.count());
-      }
-    }
-  }
-  const std::vector<std::uint8_t> packed = Json::to_cbor(json);
-  const auto bytes = std::as_bytes(std::span{packed});
-  return {bytes.begin(), bytes.end()};
-}
-
 ReplayReport make_report(const ReplaySettings& settings,
                          const std::string& backend,
                          const std::vector<Bytes>& ranks,
@@ -128,7 +107,7 @@ ReplayReport make_report(const ReplaySettings& settings,
   Json json{{"backend", backend},
             {"ranks", ranks.size()},
             {"scale", settings.scale},
-            {"logged_s", seconds(static_cast<double>(logged.count()))},
+            {"logged_s", seconds(logged)},
             {"messages", all.messages / 2},
             {"bytes", all.bytes / 2}};
   std::vector<double> lengths;

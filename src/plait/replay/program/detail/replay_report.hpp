@@ -11,9 +11,6 @@
 
 namespace plait::replay {
 
-/// What a rank tells of all repetitions, for rank 0.
-[[nodiscard]] Bytes pack(const std::vector<Played>& repetitions);
-
 /// The figures of a replay, for people and programs: of each repetition the length, of each function how long its calls
 /// took.
 struct ReplayReport {
@@ -21,7 +18,7 @@ struct ReplayReport {
   std::string json;
 };
 
-/// From what all ranks have packed.
+/// `ranks`: of each its `Played` of all repetitions, packed by `data::pack`.
 [[nodiscard]] ReplayReport make_report(const ReplaySettings& settings,
                                        const std::string& backend,
                                        const std::vector<Bytes>& ranks,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/program/detail/replay_settings.hpp"
 
-#include <chrono>
 #include <cmath>
-#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -15,37 +13,31 @@
 #include "plait/replay/synthetic.hpp"
 
 namespace plait::replay {
+
 void add_options(CLI::App& app, ReplaySettings& settings) {
   auto* const log = app.add_option("log", settings.log, "Folder of the recorded run");
   app.add_option("--synthetic", settings.synthetic, "Make the exchange up instead; keys:\n" + synthetic_help())
       ->excludes(log);
   app.add_option("--step", settings.step, "Only this step of the run");
   app.add_option("--ranks", settings.ranks, "Fold or tile the exchange onto so many [as many as logged]");
+  app.option_defaults()->always_capture_default();
   app.add_option("--backend", settings.backend, "What moves the messages")
-      ->check(CLI::IsMember({"mpi", "plait", "rma", "ofi"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"mpi", "plait", "rma", "ofi"}));
   app.add_option("--threads",
                  settings.threads,
-                 "Of a rank: one; lanes, as many as logged; or the roles of each, inject,sends,receives")
-      ->capture_default_str();
-  app.add_option("--scale", settings.scale, "Factor on the sizes of messages")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+                 "Of a rank: one; streams, as many as logged; or the roles of each, inject,sends,receives");
+  app.add_option("--scale", settings.scale, "Factor on the sizes of messages")->check(CLI::PositiveNumber);
   app.add_option("--delay", settings.delay_microseconds, "Microseconds to wait before each send")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  app.add_option("--rate", settings.rate, "Begin operations at logged times, logged; FACTOR times as fast; or max")
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--rate", settings.rate, "Begin operations at logged times, logged; FACTOR times as fast; or max");
   app.add_option("--compute", settings.computing, "What the program did between messages: keep or drop it")
-      ->check(CLI::IsMember({"keep", "drop"}))
-      ->capture_default_str();
+      ->check(CLI::IsMember({"keep", "drop"}));
   app.add_option("--repeat", settings.repetitions, "How often; the log is of the last time")
-      ->check(CLI::Range(1U, 1'000'000U))
-      ->capture_default_str();
+      ->check(CLI::Range(1U, 1'000'000U));
   app.add_flag("--check", settings.is_checked, "Give each message bytes of its own, and compare what comes");
   app.add_option("--stall-seconds", settings.stall_seconds, "End when nothing moves for so long; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+      ->check(CLI::NonNegativeNumber);
+  app.option_defaults()->always_capture_default(false);
   app.add_option("-o,--output", settings.output, "Folder for the log of the replay; must be new");
 }
 
@@ -66,7 +58,7 @@ Schedule load_schedule(const ReplaySettings& settings, std::uint32_t rank_count)
         ErrorCode::bad_input,
         fmt::format("{} is no folder; give that of a recorded run, with rank-0000.plt in it", settings.log.string())};
   }
-  Schedule schedule = settings.synthetic.empty() ? schedule_from_folder(settings.log, {.step = settings.step}).value()
+  Schedule schedule = settings.synthetic.empty() ? schedule_from_folder(settings.log, settings.step).value()
                                                  : synthetic_schedule(settings.synthetic).value();
   if (settings.ranks != 0 && settings.ranks != rank_count) {
     throw Error{ErrorCode::bad_argument,

@@ -14,7 +14,7 @@
 
 namespace plait::replay {
 
-/// What the command line of plait-replay says; the same on all ranks.
+/// The command line of plait-replay; the same on all ranks.
 struct ReplaySettings {
   std::filesystem::path log;
   std::string synthetic;

@@ -10,15 +10,15 @@
 
 namespace plait::replay::detail {
 
-/// Adds operations to a lane and keeps account of those of its own that nothing has waited for yet.
-class LaneBuilder {
+/// Adds operations to a stream and keeps account of those of its own that nothing has waited for yet.
+class StreamBuilder {
  public:
-  explicit LaneBuilder(Lane& lane) : lane_{lane}, first_{lane.operations.size()} {}
+  explicit StreamBuilder(Stream& stream) : stream_{stream}, first_{stream.operations.size()} {}
 
   /// The number of the operation.
   std::uint32_t add(const Operation& operation) {
-    lane_.operations.push_back(operation);
-    return static_cast<std::uint32_t>(lane_.operations.size() - 1);
+    stream_.operations.push_back(operation);
+    return static_cast<std::uint32_t>(stream_.operations.size() - 1);
   }
 
   /// Adds an operation that something must wait for.
@@ -35,21 +35,21 @@ class LaneBuilder {
     }
   }
 
-  void look(nanoseconds at, std::uint32_t step = 0) { add({.action = Action::look, .step = step, .at = at}); }
+  void poll(nanoseconds at, std::uint32_t step = 0) { add({.action = Action::poll, .step = step, .at = at}); }
 
-  /// A wait from `at`, for `took`, for those of the operations that are still open; a look when there are none.
+  /// A wait from `at`, for `took`, for those of the operations that are still open; a poll when there are none.
   void wait(std::span<const std::uint32_t> operations, nanoseconds at, nanoseconds took, std::uint32_t step = 0) {
-    const auto first = static_cast<std::uint32_t>(lane_.waited.size());
+    const auto first = static_cast<std::uint32_t>(stream_.waited.size());
     for (const std::uint32_t operation : operations) {
       const std::size_t place = operation - first_;
       if (place < is_open_.size() && is_open_[place]) {
         is_open_[place] = false;
-        lane_.waited.push_back(operation);
+        stream_.waited.push_back(operation);
       }
     }
-    const auto count = static_cast<std::uint32_t>(lane_.waited.size()) - first;
+    const auto count = static_cast<std::uint32_t>(stream_.waited.size()) - first;
     if (count == 0) {
-      look(at, step);
+      poll(at, step);
     } else {
       add({.action = Action::wait, .step = step, .first = first, .count = count, .at = at, .took = took});
     }
@@ -69,7 +69,7 @@ class LaneBuilder {
   }
 
  private:
-  Lane& lane_;
+  Stream& stream_;
   std::size_t first_;  ///< Operations before these are of others.
   std::vector<bool> is_open_;
 };

@@ -7,6 +7,7 @@
 
 #include "plait/replay/predict/detail/event_queue.hpp"
 #include "plait/replay/predict/platform.hpp"
+#include "plait/replay/predict/topology.hpp"
 
 namespace plait::replay::predicting {
 
@@ -18,11 +19,7 @@ struct Costs {
   Time post_overhead = 0;
   Time gap = 0;
   Time rendezvous = 0;
-  double overhead_per_byte = 0;
-  double gap_per_byte = 0;
-  double both_ways = 1;
-  std::uint64_t eager_bytes_max = 0;
-  std::vector<MovingTime> curve;  ///< As in `LinkCosts::moving`.
+  LinkCosts link;  ///< For the rest.
 
   explicit Costs(const LinkCosts& costs)
       : latency{to_time(costs.latency_ns)},
@@ -31,37 +28,63 @@ struct Costs {
         post_overhead{to_time(costs.post_overhead_ns)},
         gap{to_time(costs.gap_ns)},
         rendezvous{to_time(costs.rendezvous_ns)},
-        overhead_per_byte{costs.overhead_per_byte_ns * 1000},
-        gap_per_byte{costs.gap_per_byte_ns * 1000},
-        both_ways{costs.both_ways},
-        eager_bytes_max{costs.eager_bytes_max},
-        curve{costs.moving} {}
+        link{costs} {}
 
   /// What the bytes beyond the first take at an interface.
   [[nodiscard]] Time moving(std::uint64_t bytes) const noexcept {
     if (bytes == 0) {
       return 0;
     }
+    const std::vector<MovingTime>& curve = link.moving;
     const auto upper = std::ranges::lower_bound(curve, bytes, {}, &MovingTime::bytes);
     const MovingTime lower = upper == curve.begin() ? MovingTime{.bytes = 1} : upper[-1];
     const auto beyond = static_cast<double>(bytes - lower.bytes);
-    const double slope = upper == curve.end() ? gap_per_byte
+    const double slope = upper == curve.end() ? link.gap_per_byte_ns * 1000
                                               : (upper->time_ns - lower.time_ns) * 1000 /
                                                     static_cast<double>(upper->bytes - lower.bytes);
     return static_cast<Time>(lower.time_ns * 1000 + beyond * slope + 0.5);
   }
-  [[nodiscard]] bool is_eager(std::uint64_t bytes) const noexcept { return bytes <= eager_bytes_max; }
+  [[nodiscard]] bool is_eager(std::uint64_t bytes) const noexcept { return bytes <= link.eager_bytes_max; }
   [[nodiscard]] Time handling(std::uint64_t bytes) const noexcept {
-    return is_eager(bytes) ? static_cast<Time>(static_cast<double>(bytes) * overhead_per_byte + 0.5) : 0;
+    return is_eager(bytes) ? static_cast<Time>(static_cast<double>(bytes) * (link.overhead_per_byte_ns * 1000) + 0.5)
+                           : 0;
   }
   [[nodiscard]] Time sending(std::uint64_t bytes) const noexcept { return send_overhead + handling(bytes); }
   [[nodiscard]] Time receiving(std::uint64_t bytes) const noexcept { return receive_overhead + handling(bytes); }
 };
 
-/// Which host a rank is on: ranks fill them in their order.
-struct Placement {
-  std::uint32_t ranks_per_host = 1;
+/// A platform in virtual time, with the hosts that its ranks need. Ranks fill hosts in their order.
+struct Machine {
+  Machine(const Platform& platform, std::uint32_t ranks_, std::uint32_t hosts)
+      : topology{platform.topology, platform.between_hosts, hosts},
+        between{platform.between_hosts},
+        within{platform.within_host},
+        ranks{ranks_},
+        ranks_per_host{platform.ranks_per_host},
+        copy_per_byte{1e12 / platform.copy_bytes_per_s} {}
+
   [[nodiscard]] std::uint32_t host(std::uint32_t rank) const noexcept { return rank / ranks_per_host; }
+  [[nodiscard]] bool is_within_host(std::uint32_t a, std::uint32_t b) const noexcept { return host(a) == host(b); }
+  /// What a message between two ranks costs them.
+  [[nodiscard]] const Costs& costs(std::uint32_t a, std::uint32_t b) const noexcept {
+    return is_within_host(a, b) ? within : between;
+  }
+  /// From the sender's interface to the receiver's.
+  [[nodiscard]] Time latency(std::uint32_t from, std::uint32_t to) const noexcept {
+    return is_within_host(from, to) ? within.latency
+                                    : between.latency + to_time(topology.latency_ns(host(from), host(to)));
+  }
+  /// The time to copy, or to add up, so many bytes.
+  [[nodiscard]] Time copying(std::uint64_t bytes) const noexcept {
+    return static_cast<Time>(static_cast<double>(bytes) * copy_per_byte);
+  }
+
+  Topology topology;
+  Costs between;
+  Costs within;
+  std::uint32_t ranks;
+  std::uint32_t ranks_per_host;
+  double copy_per_byte;
 };
 
 }  // namespace plait::replay::predicting

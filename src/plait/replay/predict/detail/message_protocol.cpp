@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/replay/predict/detail/message_protocol.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "plait/replay/predict/detail/engine.hpp"
+
+namespace plait::replay::predicting {
+
+MessageProtocol::MessageProtocol(const Machine& machine,
+                                 const PredictOptions& options,
+                                 EventQueue& events,
+                                 Engine& user)
+    : machine_{machine}, events_{events}, user_{user} {
+  const NetworkParts parts{machine, messages_, events_, *this, options.tolerance};
+  network_ = options.model == Model::points ? make_point_network(parts) : make_flow_network(parts);
+}
+
+void MessageProtocol::send(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now) {
+  ++message_count_;
+  byte_count_ += bytes;
+  std::uint32_t index = messages_.take(key, End::receive);
+  if (index == none) {
+    index = messages_.insert(key);
+    messages_[index].time = now;
+  }
+  Message& message = messages_[index];
+  message.send = operation;
+  message.bytes = bytes;
+  message.is_within_host = machine_.is_within_host(message.source, message.destination);
+  message.is_eager = costs(message).is_eager(bytes);
+  if (message.receive != none) {
+    user_.matched(message, now);
+  }
+  if (message.is_eager) {
+    user_.complete(operation, now, 0);
+    network_->submit(index, now);
+  } else {
+    events_.push({now + machine_.latency(message.source, message.destination), EventKind::request, index});
+  }
+}
+
+void MessageProtocol::receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now) {
+  const std::uint32_t index = messages_.take(key, End::send);
+  if (index == none) {
+    Message& message = messages_[messages_.insert(key)];
+    message.receive = operation;
+    message.bytes = bytes;
+    message.time = now;
+    return;
+  }
+  Message& message = messages_[index];
+  message.receive = operation;
+  user_.matched(message, now);
+  const Time arrived = std::exchange(message.time, now);
+  if (message.stage == Stage::asked) {
+    answer(index, now);
+  } else if (message.stage == Stage::delivered) {
+    delivered(index, arrived);
+  }
+}
+
+void MessageProtocol::answer(std::uint32_t message, Time now) {
+  const Message& asked = messages_[message];
+  const Time there = now + costs(asked).rendezvous + machine_.latency(asked.source, asked.destination);
+  events_.push({there, EventKind::answer, message});
+}
+
+void MessageProtocol::left(std::uint32_t message, Time at) {
+  const Message& sent = messages_[message];
+  user_.has_left(sent.send, at);
+  if (!sent.is_eager) {
+    user_.complete(sent.send, at, 0);
+  }
+}
+
+void MessageProtocol::delivered(std::uint32_t message, Time at) {
+  Message& sent = messages_[message];
+  sent.stage = Stage::delivered;
+  if (sent.receive == none) {
+    sent.time = at;
+    return;
+  }
+  if (at < sent.time) {  // before its receive: it was kept, and is copied now
+    at = sent.time + (sent.is_eager ? machine_.copying(sent.bytes) : 0);
+  }
+  const std::uint32_t operation = sent.receive;
+  const Time cost = costs(sent).receiving(sent.bytes);
+  messages_.release(message);
+  user_.complete(operation, at, cost);
+}
+
+void MessageProtocol::progress(EventKind kind, std::uint32_t message, Time now) {
+  if (kind == EventKind::answer) {
+    network_->submit(message, now);
+  } else if (messages_[message].receive != none) {
+    answer(message, std::max(now, messages_[message].time));
+  } else {
+    messages_[message].stage = Stage::asked;
+  }
+}
+
+}  // namespace plait::replay::predicting

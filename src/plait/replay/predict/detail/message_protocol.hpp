@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "plait/replay/predict/detail/event_queue.hpp"
+#include "plait/replay/predict/detail/machine.hpp"
+#include "plait/replay/predict/detail/message_table.hpp"
+#include "plait/replay/predict/detail/network.hpp"
+#include "plait/replay/predict/predict.hpp"
+
+namespace plait::replay::predicting {
+
+class Engine;
+
+/// The messages of a prediction: matching, and the eager and the rendezvous protocol, over a network.
+class MessageProtocol {
+ public:
+  /// Borrows all. `user` gets what the messages signal; times may lie ahead of the event that signals them.
+  MessageProtocol(const Machine& machine, const PredictOptions& options, EventQueue& events, Engine& user);
+
+  /// A send whose overhead is paid.
+  void send(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
+  void receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
+  /// The question (`EventKind::request`) or the answer of a rendezvous is at its rank, which is in the library.
+  void progress(EventKind kind, std::uint32_t message, Time now);
+  /// Asks for the memory of a key that is needed soon.
+  void prefetch(const MatchKey& key) const { messages_.prefetch(key); }
+
+  [[nodiscard]] Network& network() noexcept { return *network_; }
+  [[nodiscard]] const MessageTable& table() const noexcept { return messages_; }
+  [[nodiscard]] std::uint64_t message_count() const noexcept { return message_count_; }
+  [[nodiscard]] std::uint64_t byte_count() const noexcept { return byte_count_; }
+
+  /// The sender's interface has all of it; the time may lie ahead of the event.
+  void left(std::uint32_t message, Time at);
+  /// The receiver's memory has all of it. After `left`.
+  void delivered(std::uint32_t message, Time at);
+
+ private:
+  [[nodiscard]] const Costs& costs(const Message& message) const noexcept {
+    return message.is_within_host ? machine_.within : machine_.between;
+  }
+  void answer(std::uint32_t message, Time now);
+
+  const Machine& machine_;
+  EventQueue& events_;
+  Engine& user_;
+  MessageTable messages_;
+  std::unique_ptr<Network> network_;
+  std::uint64_t message_count_ = 0;
+  std::uint64_t byte_count_ = 0;
+};
+
+}  // namespace plait::replay::predicting
