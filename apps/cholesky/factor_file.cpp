@@ -1,55 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cholesky/factor_file.hpp"
 
-#include <array>
-#include <filesystem>
-#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "plait/base/hdf5_handle.hpp"
+#include "plait/files/hdf5/write_file.hpp"
+#include "plait/files/partial_file.hpp"
 
 namespace cholesky {
 
 namespace {
 
-using plait::Hdf5Handle;
-
-constexpr plait::CommId comm{0xc4};
-
-plait::Address address(const Layout& layout, plait::Rank peer, std::size_t row, std::size_t column) {
-  return {peer, plait::Tag{row * layout.count() + column}, comm};
+plait::Tag tag_of(const Layout& layout, std::size_t row, std::size_t column) {
+  return plait::Tag{row * layout.count() + column};
 }
 
-/// On rank 0.
-class Writer {
+/// Rows of a tile as the file has them, with zeros above the diagonal of a lower triangle.
+class Rows {
  public:
-  Writer(const std::string& file, std::size_t size, Part part) : name_{file}, partial_{file + ".part"}, part_{part} {
-    file_ = {H5Fcreate(partial_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
-    check(static_cast<bool>(file_));
-    const std::array<hsize_t, 2> shape{size, size};
-    const Hdf5Handle space{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
-    set_ = {H5Dcreate2(file_.id(),
-                       part == Part::lower ? "L" : "LU",
-                       H5T_NATIVE_DOUBLE,
-                       space.id(),
-                       H5P_DEFAULT,
-                       H5P_DEFAULT,
-                       H5P_DEFAULT),
-            H5Dclose};
-    check(static_cast<bool>(set_));
-  }
-  Writer(const Writer&) = delete;
-  Writer& operator=(const Writer&) = delete;
-  ~Writer() {
-    std::error_code ignored;
-    set_.close();
-    file_.close();
-    std::filesystem::remove(partial_, ignored);  // not there any more when it was finished
-  }
+  explicit Rows(Part part) : part_{part} {}
 
-  void write(const Layout& layout, const PlacedTile& placed) {
+  void write(plait::files::Hdf5Writer& out,
+             const plait::files::Hdf5Handle& set,
+             const Layout& layout,
+             const PlacedTile& placed) {
     const Tile& tile = placed.tile;
     rows_.resize(tile.rows * tile.columns);
     const bool is_triangle = part_ == Part::lower && placed.row == placed.column;
@@ -58,72 +33,69 @@ class Writer {
         rows_[row * tile.columns + column] = is_triangle && row < column ? 0 : tile.at(row, column);
       }
     }
-    const std::array<hsize_t, 2> begin{layout.first(placed.row), layout.first(placed.column)};
-    const std::array<hsize_t, 2> shape{tile.rows, tile.columns};
-    const Hdf5Handle space{H5Dget_space(set_.id()), H5Sclose};
-    const Hdf5Handle memory{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
-    H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, begin.data(), nullptr, shape.data(), nullptr);
-    check(H5Dwrite(set_.id(), H5T_NATIVE_DOUBLE, memory.id(), space.id(), H5P_DEFAULT, rows_.data()) >= 0);
-  }
-
-  void finish() {
-    const bool is_closed = set_.close();
-    check(file_.close() && is_closed);
-    std::error_code trouble;
-    std::filesystem::rename(partial_, name_, trouble);
-    check(!trouble);
+    const std::vector<hsize_t> first{layout.first(placed.row), layout.first(placed.column)};
+    out.write(set, {{}, first, {tile.rows, tile.columns}}, std::span<const double>{rows_});
   }
 
  private:
-  void check(bool is_good) const {
-    if (!is_good) {
-      throw plait::Error{plait::ErrorCode::io,
-                         fmt::format("--output {}: cannot be written: {}; is there such a folder, and room in it?",
-                                     name_,
-                                     plait::hdf5_reason())};
-    }
-  }
-
-  std::string name_;
-  std::string partial_;
   Part part_;
-  Hdf5Handle file_;
-  Hdf5Handle set_;
   std::vector<double> rows_;
 };
 
-/// Writes the tiles of all, its own first.
-void collect(plait::Runtime& runtime,
+plait::files::Hdf5Handle create_set(plait::files::Hdf5Writer& out, std::size_t size, Part part) {
+  const plait::files::Hyperslab nothing_yet{{size, size}, {0, 0}, {0, 0}};
+  return out.dataset(part == Part::lower ? "L" : "LU", nothing_yet, std::span<const double>{});
+}
+
+[[noreturn]] void throw_unwritable(const std::string& file, const plait::Error& error) {
+  throw plait::Error{
+      error.code(),
+      fmt::format("--output {}: cannot be written: {}; is there such a folder, and room in it?", file, error.what())};
+}
+
+/// Writes the tiles of all ranks, its own first.
+void collect(const plait::Group& all,
              const Layout& layout,
              Part part,
              std::span<const PlacedTile> tiles,
              const std::string& file) {
-  const plait::Hdf5Silence silence;
-  Writer writer{file, layout.size(), part};
-  for (const PlacedTile& placed : tiles) {
-    writer.write(layout, placed);
-  }
-  std::vector<double> buffer(layout.tile() * layout.tile());
-  for (std::size_t column = 0; column < layout.count(); ++column) {
-    for (std::size_t row = part == Part::lower ? column : 0; row < layout.count(); ++row) {
-      const plait::Rank owner = layout.owner(row, column);
-      if (owner == runtime.self()) {
-        continue;
-      }
-      const PlacedTile placed{row, column, {buffer.data(), layout.rows(row), layout.rows(column)}};
-      const std::span<double> numbers{buffer.data(), placed.tile.rows * placed.tile.columns};
-      runtime.messages().receive(address(layout, owner, row, column), std::as_writable_bytes(numbers)).wait();
-      writer.write(layout, placed);
+  const auto written = plait::files::write_hdf5(file, [&](plait::files::Hdf5Writer& out) {
+    const plait::files::Hdf5Handle set = create_set(out, layout.size(), part);
+    Rows rows{part};
+    for (const PlacedTile& placed : tiles) {
+      rows.write(out, set, layout, placed);
     }
+    std::vector<double> buffer(layout.tile() * layout.tile());
+    for (std::size_t column = 0; column < layout.count(); ++column) {
+      for (std::size_t row = part == Part::lower ? column : 0; row < layout.count(); ++row) {
+        const plait::Rank owner = layout.owner(row, column);
+        if (owner == all.endpoint().self()) {
+          continue;
+        }
+        const PlacedTile placed{row, column, {buffer.data(), layout.rows(row), layout.rows(column)}};
+        const std::span<double> numbers{buffer.data(), placed.tile.rows * placed.tile.columns};
+        all.endpoint()
+            .receive({owner, tag_of(layout, row, column), all.comm()}, std::as_writable_bytes(numbers))
+            .wait();
+        rows.write(out, set, layout, placed);
+      }
+    }
+  });
+  if (!written) {
+    throw_unwritable(file, written.error());
   }
-  writer.finish();
 }
 
 }  // namespace
 
 void expect_writable(const std::string& file) {
-  const plait::Hdf5Silence silence;
-  (void)Writer{file, 1, Part::lower};
+  const plait::files::PartialFile probe{file};
+  try {
+    plait::files::create_hdf5(probe.path(),
+                              [](plait::files::Hdf5Writer& out) { (void)create_set(out, 1, Part::lower); });
+  } catch (const plait::Error& error) {
+    throw_unwritable(file, error);
+  }
 }
 
 void write_factors(plait::Runtime& runtime,
@@ -131,13 +103,16 @@ void write_factors(plait::Runtime& runtime,
                    Part part,
                    std::span<const PlacedTile> tiles,
                    const std::string& file) {
+  const plait::Group all{runtime.messages()};
   if (runtime.self() == plait::Rank{0}) {
-    collect(runtime, layout, part, tiles, file);
+    collect(all, layout, part, tiles, file);
     return;
   }
   for (const PlacedTile& placed : tiles) {
     const std::span<const double> numbers{placed.tile.data, placed.tile.rows * placed.tile.columns};
-    runtime.messages().send(address(layout, plait::Rank{0}, placed.row, placed.column), std::as_bytes(numbers)).wait();
+    runtime.messages()
+        .send({plait::Rank{0}, tag_of(layout, placed.row, placed.column), all.comm()}, std::as_bytes(numbers))
+        .wait();
   }
 }
 

@@ -10,11 +10,11 @@
 
 namespace cholesky {
 
-/// An HDF5 file with the factors that stand in the tiles of all ranks, as one square dataset, written by rank 0 tile by
+/// Writes the factors in the tiles of all ranks to an HDF5 file, as one square dataset, written by rank 0 tile by
 /// tile: "L" with zeros above its diagonal for `Part::lower`, "LU" with L below the diagonal and U on and above it for
 /// `Part::all`. It bears the name `file` only when it is complete.
 ///
-/// Collective. When it cannot be written rank 0 throws `plait::Error` with `io`, what stood there stays, and the other
+/// Collective. When it cannot be written rank 0 throws `plait::Error` with `io`, an older file stays, and the other
 /// ranks wait in vain: rank 0 must end the run.
 void write_factors(plait::Runtime& runtime,
                    const Layout& layout,

@@ -17,7 +17,7 @@ Part part_of(Factors factors) {
 Factorization::Factorization(plait::Runtime& runtime, const Layout& layout, FactorizationOptions options)
     : options_{std::move(options)},
       local_{layout, part_of(options_.factors), runtime.self()},
-      work_{options_.told},
+      work_{options_.on_task},
       flow_{runtime, {.fanout = options_.fanout}},
       tiles_{flow_, layout, part_of(options_.factors), local_, work_} {}
 

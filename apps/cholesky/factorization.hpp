@@ -19,7 +19,7 @@ struct FactorizationOptions {
   Factors factors = Factors::symmetric;
   plait::Fanout fanout = plait::Fanout::multicast;
   /// Called after each task of this rank, by the worker that did it, with the tasks done so far; or nothing.
-  std::function<void(std::uint64_t)> told;
+  std::function<void(std::uint64_t)> on_task;
 };
 
 /// A matrix in tiles on all ranks of a runtime, and its factorisation as a flow of tasks on tiles.

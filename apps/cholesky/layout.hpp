@@ -28,7 +28,7 @@ struct ProcessGrid {
 /// enough to keep all of them busy.
 [[nodiscard]] std::size_t sensible_tile(std::size_t size, std::size_t workers);
 
-/// A block of a matrix: column after column, without gaps. A view: whoever made it owns the numbers.
+/// A block of a matrix: column after column, without gaps. A view: its creator owns the numbers.
 struct Tile {
   double* data = nullptr;
   std::size_t rows = 0;

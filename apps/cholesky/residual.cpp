@@ -17,7 +17,7 @@ constexpr std::uint64_t seed = 20;
 
 enum class Form { as_it_is, transposed };
 
-/// The rows of the vectors that belong to tile row `index`: a row's numbers stand together.
+/// The rows of the vectors that belong to tile row `index`: a row's numbers are contiguous.
 double* piece(std::vector<double>& vectors, const Layout& layout, std::size_t index) {
   return vectors.data() + layout.first(index) * vector_count;
 }

@@ -17,7 +17,7 @@ enum class Factors : std::uint8_t {
   general,    ///< L and U, of A = L U, without pivoting.
 };
 
-/// Tells how well the factors in the tiles of all ranks make up the matrix that stood there before.
+/// Measures how well the factors in the tiles of all ranks reproduce the matrix that was there before.
 ///
 /// With random vectors x of +1 and -1, the mean of |(A - L L^T) x|^2 is the square of the Frobenius norm of A - L L^T
 /// (Hutchinson, "A stochastic estimator of the trace of the influence matrix", 1990), at a cost of O(n^2) instead of
@@ -28,14 +28,14 @@ class Residual {
   /// `layout` and `group` are borrowed. Cost: memory for 24 numbers a row of the matrix.
   Residual(const Layout& layout, Factors factors, const plait::Group& group);
 
-  /// Before: looks at this rank's tiles of the matrix.
+  /// Before: reads this rank's tiles of the matrix.
   void see_matrix(std::span<const PlacedTile> tiles);
-  /// After: looks at this rank's tiles of the factors. Returns |A - L L^T| / (|A| n eps) in Frobenius norms, the same
+  /// After: reads this rank's tiles of the factors. Returns |A - L L^T| / (|A| n eps) in Frobenius norms, the same
   /// on all ranks: about 0.01 to 1 when all is well; not a number when the factors hold some. Throws as the network
   /// does.
   [[nodiscard]] double see_factors(std::span<const PlacedTile> tiles);
 
-  /// A residual above this tells of an error in the program.
+  /// A residual above this indicates an error in the program.
   static constexpr double accepted_max = 10;
 
  private:

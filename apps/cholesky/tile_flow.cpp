@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cholesky/tile_flow.hpp"
 
+#include <algorithm>
 #include <span>
 
 namespace cholesky {
@@ -18,6 +19,13 @@ TileFlow::TileFlow(plait::Flow& flow, const Layout& layout, Part part, const Loc
       data_[index] = flow.data(layout.owner(row, column), layout.rows(row) * layout.rows(column), memory[index]);
     }
   }
+}
+
+int priority(const Layout& layout, const TaskPlace& place) {
+  const auto [first, last] = std::minmax(place.row, place.column);
+  const std::size_t steps = layout.count() - 1 - last;
+  const std::size_t way = first - place.step + 1 + (first != last ? last - first + 1 : 0);
+  return static_cast<int>(way + 3 * steps);
 }
 
 }  // namespace cholesky

@@ -14,8 +14,8 @@ class TileWork {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// `told`, if there is one, is called after each task, by the worker that did it, with the tasks done so far.
-  explicit TileWork(std::function<void(std::uint64_t)> told = {}) : told_{std::move(told)} {}
+  /// `on_task`, if there is one, is called after each task, by the worker that did it, with the tasks done so far.
+  explicit TileWork(std::function<void(std::uint64_t)> on_task = {}) : on_task_{std::move(on_task)} {}
 
   /// Does `work`, and counts it.
   template <class Work>
@@ -25,8 +25,8 @@ class TileWork {
     const std::chrono::nanoseconds took = Clock::now() - begin;
     busy_.fetch_add(took.count(), std::memory_order_relaxed);  // read when the workers rest
     const std::uint64_t done = tasks_.fetch_add(1, std::memory_order_relaxed) + 1;
-    if (told_) {
-      told_(done);
+    if (on_task_) {
+      on_task_(done);
     }
   }
 
@@ -37,7 +37,7 @@ class TileWork {
   }
 
  private:
-  std::function<void(std::uint64_t)> told_;
+  std::function<void(std::uint64_t)> on_task_;
   std::atomic<std::uint64_t> tasks_ = 0;
   std::atomic<std::int64_t> busy_ = 0;
 };

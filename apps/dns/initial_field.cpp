@@ -138,7 +138,7 @@ void set_random(plait::Runtime& runtime,
       energy[shell_of(k)] += weight * std::norm(u[c]);
     }
   });
-  plait::Group group{runtime.messages(), plait::CommId{0x646E73}};
+  const plait::Group group{runtime.messages()};
   plait::all_reduce(group, std::span{energy}).wait();
   for (std::size_t shell = 0; shell < shells; ++shell) {
     const double wanted = spectrum(static_cast<double>(shell));

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/solver.hpp"
@@ -18,13 +19,13 @@ namespace dns {
 // a solver with this layout.
 
 /// u = (sin x cos y cos z, -cos x sin y cos z, 0): energy 1/8, enstrophy 3/8. Taylor and Green, 1937.
-void set_taylor_green(const plait::fft::Layout& spectral, Fields& fields);
+void set_taylor_green(const plait::fft::ArrayLayout& spectral, Fields& fields);
 
 /// u = (sin kx cos ky, -cos kx sin ky, 0): exact, decays as exp(-2 nu k^2 t).
-void set_taylor_green_2d(const plait::fft::Layout& spectral, Fields& fields, int k = 1);
+void set_taylor_green_2d(const plait::fft::ArrayLayout& spectral, Fields& fields, int k = 1);
 
 /// u = (A sin kz + C cos ky, B sin kx + A cos kz, C sin ky + B cos kx): curl u = k u, exact, decays as exp(-nu k^2 t).
-void set_abc(const plait::fft::Layout& spectral,
+void set_abc(const plait::fft::ArrayLayout& spectral,
              Fields& fields,
              const std::array<double, 3>& abc = {1, 1, 1},
              int k = 1);
@@ -33,7 +34,7 @@ void set_abc(const plait::fft::Layout& spectral,
 /// 1981). A mode's random numbers depend on `seed` and its wave number alone, so that other resolutions have the same
 /// low modes. Collective: each shell's energy is made exact.
 void set_random(plait::Runtime& runtime,
-                const plait::fft::Layout& spectral,
+                const plait::fft::ArrayLayout& spectral,
                 Fields& fields,
                 const std::function<double(double)>& spectrum,
                 std::uint64_t seed);
@@ -42,7 +43,7 @@ void set_random(plait::Runtime& runtime,
 [[nodiscard]] std::function<double(double)> peaked_spectrum(double energy, double peak);
 
 /// amplitude x cos(k . x).
-void set_single_mode(const plait::fft::Layout& spectral,
+void set_single_mode(const plait::fft::ArrayLayout& spectral,
                      std::vector<std::complex<double>>& scalar,
                      const std::array<int, 3>& k,
                      double amplitude = 1);

@@ -139,13 +139,13 @@ void measure_modes(
 
 void add_transfer(const Modes& modes,
                   const Fields& fields,
-                  const std::array<const std::vector<Complex>*, 3>& right_side,
+                  const std::array<std::vector<Complex>, 3>& right_side,
                   double factor,
                   std::span<double> transfer) {
   for_kept(modes, [&](std::size_t p, double k0, double k1, double k2, double weight) {
     double sum = 0;
     for (std::size_t c = 0; c < 3; ++c) {
-      sum += real_product(fields.u[c][p], (*right_side[c])[p]);
+      sum += real_product(fields.u[c][p], right_side[c][p]);
     }
     transfer[shell_of(k0 * k0 + k1 * k1 + k2 * k2)] += factor * weight * sum;
   });

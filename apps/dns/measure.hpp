@@ -22,7 +22,7 @@ void measure_modes(
 /// Adds `factor` Re(conj u . n) of this rank to each shell of `transfer`.
 void add_transfer(const Modes& modes,
                   const Fields& fields,
-                  const std::array<const std::vector<std::complex<double>>*, 3>& right_side,
+                  const std::array<std::vector<std::complex<double>>, 3>& right_side,
                   double factor,
                   std::span<double> transfer);
 

@@ -7,6 +7,23 @@
 
 namespace dns {
 
+namespace {
+
+/// The part of `parts` that each index of `length` is in.
+std::vector<std::uint32_t> parts_of(Index length, std::uint32_t parts) {
+  std::vector<std::uint32_t> part(static_cast<std::size_t>(length));
+  for (std::uint32_t i = 0; i < parts; ++i) {
+    const plait::fft::Range range = plait::fft::part_of(length, parts, i);
+    std::fill(part.begin() + range.low, part.begin() + range.high, i);
+  }
+  return part;
+}
+
+}  // namespace
+
+LineOwners::LineOwners(const std::array<Index, 3>& spectral_lengths, const plait::fft::TransformGrid& grid)
+    : grid_{grid}, column_{parts_of(spectral_lengths[1], grid.column)}, row_{parts_of(spectral_lengths[2], grid.row)} {}
+
 Modes::Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealiasing dealiasing)
     : lengths_{lengths}, layout_{spectral}, dealiasing_{dealiasing} {
   const Box& box = layout_.box;
@@ -41,6 +58,11 @@ Modes::Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealia
   }
   // A mode between two axes may lie a little further out than those on them.
   shells_ = static_cast<std::size_t>(std::sqrt(largest) + (is_spherical() ? 1.5 : 0.5)) + 1;
+}
+
+std::array<double, 3> Modes::inverse_step() const noexcept {
+  const auto of = [](Index length) { return static_cast<double>(length) / (2 * std::numbers::pi); };
+  return {of(lengths_[0]), of(lengths_[1]), of(lengths_[2])};
 }
 
 bool Modes::is_kept(const std::array<Index, 3>& k) const noexcept {

@@ -5,20 +5,36 @@
 #include <cstdint>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/physics.hpp"
 
 namespace dns {
 
-using plait::fft::Box;
+using Box = plait::fft::IndexBox;
 using plait::fft::Index;
-using plait::fft::Layout;
+using Layout = plait::fft::ArrayLayout;
 
 /// The wave number of index `i` along an axis of `length` points.
 [[nodiscard]] constexpr Index wave_number(Index i, Index length) noexcept {
   return 2 * i <= length ? i : i - length;
 }
+
+/// The ranks that own the lines along axis 0 in spectral space.
+class LineOwners {
+ public:
+  LineOwners(const std::array<Index, 3>& spectral_lengths, const plait::fft::TransformGrid& grid);
+  /// 0 for lines that do not exist.
+  [[nodiscard]] std::uint32_t of(std::size_t i1, std::size_t i2) const noexcept {
+    return i1 < column_.size() && i2 < row_.size() ? row_[i2] + grid_.row * column_[i1] : 0;
+  }
+
+ private:
+  plait::fft::TransformGrid grid_;
+  std::vector<std::uint32_t> column_;  ///< By index along axis 1.
+  std::vector<std::uint32_t> row_;     ///< By index along axis 2.
+};
 
 /// The modes of this rank: their wave numbers, and which of them dealiasing keeps.
 ///
@@ -30,9 +46,11 @@ class Modes {
 
   [[nodiscard]] const std::array<Index, 3>& lengths() const noexcept { return lengths_; }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  /// Wave numbers along axis 0, 1 or 2 by the index after the box's first.
+  /// 1 / h by axis, where h is the grid's step.
+  [[nodiscard]] std::array<double, 3> inverse_step() const noexcept;
+  /// Wave numbers along an axis, by index from the beginning of the box.
   [[nodiscard]] const std::vector<double>& k(int axis) const noexcept { return k_[axis]; }
-  /// Those along axis 2, each twice: beside real and imaginary parts.
+  /// Those along axis 2, each twice: for real and imaginary parts.
   [[nodiscard]] const std::vector<double>& k2_twice() const noexcept { return k2_twice_; }
 
   /// How many modes of this rank's part of the line are kept; indices of the whole array.

@@ -16,13 +16,4 @@ double courant_limit(const Scheme& scheme) {
   return (scheme.integrator == Integrator::rk4 ? 2 * std::numbers::sqrt2 : 1) / k_h;
 }
 
-int stage_count(const Scheme& scheme) {
-  return scheme.integrator == Integrator::rk4 ? 4 : 2;
-}
-
-int transforms_per_step(const Scheme& scheme, std::size_t scalars) {
-  const int grids = scheme.dealiasing == Dealiasing::phase_shift ? 2 : 1;
-  return stage_count(scheme) * grids * (9 + 4 * static_cast<int>(scalars));
-}
-
 }  // namespace dns

@@ -47,7 +47,7 @@ struct Physics {
 
 enum class Integrator : std::uint8_t { rk2, rk4 };
 
-/// What is done about products, which have wave numbers that the grid cannot tell from lower ones. h: the grid's step.
+/// The treatment of products, which have wave numbers that the grid aliases to lower ones. h: the grid's step.
 enum class Dealiasing : std::uint8_t {
   none,               ///< Nothing, but that the modes at half the points are zero.
   truncation,         ///< Only |k_a| < N_a / 3 along each axis a: exact.
@@ -68,9 +68,5 @@ struct Scheme {
 /// second order has none: where it comes to 1 is taken, where a mode that is only advected grows by an eighth a step at
 /// most.
 [[nodiscard]] double courant_limit(const Scheme& scheme);
-
-/// How many right-hand sides a step takes, and how many transforms one of them does.
-[[nodiscard]] int stage_count(const Scheme& scheme);
-[[nodiscard]] int transforms_per_step(const Scheme& scheme, std::size_t scalars);
 
 }  // namespace dns

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numbers>
 #include <string>
 #include <utility>
 
@@ -77,13 +76,9 @@ struct Solver::State {
         scheme{the_scheme},
         evaluations{evaluations_of(scheme)},
         modes{plan.physical().lengths, plan.spectral(), scheme.dealiasing},
-        group{the_runtime.messages(), plait::CommId{0x646E73}},
+        group{the_runtime.messages()},
         forcing{physics.forcing, modes, group},
-        stage{the_runtime, plan, modes, physics, scheme} {
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      inverse_step[axis] = static_cast<double>(modes.lengths()[axis]) / (2 * std::numbers::pi);
-    }
-  }
+        stage{the_runtime, plan, modes, physics, scheme} {}
 
   /// Of `grid` in the step with this number.
   [[nodiscard]] Shift shift(int grid, std::uint64_t step) const {
@@ -127,9 +122,10 @@ struct Solver::State {
     std::vector<Speeds> parts(std::max<std::size_t>(1, stage.on_points().count()));
     stage.on_points().run([&](const Box& part, std::size_t p) {
       const auto place = static_cast<std::size_t>(plan.physical().offset(part.low[0], part.low[1], part.low[2]));
-      const std::array<const double*, 3> u{
-          stage.velocity(0).data() + place, stage.velocity(1).data() + place, stage.velocity(2).data() + place};
-      parts[p] = speeds(u, static_cast<std::size_t>(part.volume()), inverse_step);
+      const auto& u = stage.arrays().u;
+      parts[p] = speeds({u[0].data() + place, u[1].data() + place, u[2].data() + place},
+                        static_cast<std::size_t>(part.volume()),
+                        inverse_step);
     });
     Speeds all;
     for (const Speeds& part : parts) {
@@ -141,7 +137,7 @@ struct Solver::State {
   void begin(double dt) {
     prepare_for_step();
     if (forcing.is_any()) {
-      forcing.begin(stage.state());
+      forcing.begin(stage.arrays().state);
     }
     if (decay_dt != dt) {
       stage.work().set_decay(scheme.integrator == Integrator::rk4 ? dt / 2 : dt);
@@ -150,7 +146,7 @@ struct Solver::State {
   }
 
   void force(double dt) {
-    power = forcing.apply(stage.state(), dt, steps) / dt;
+    power = forcing.apply(stage.arrays().state, dt, steps) / dt;
     StageWork& work = stage.work().stage();
     const Update last = std::exchange(work.update, Update::none);
     work.is_mean = false;
@@ -165,7 +161,7 @@ struct Solver::State {
     const double before = total(energy_of_all());
     prepare({});
     stage.on_modes().run([this](const Box& part, std::size_t) { stage.work().project(part); });
-    const double after = total(energy_here(modes, stage.state()));
+    const double after = total(energy_here(modes, stage.arrays().state));
     rate = -1;
     return before > 0 ? std::max(0.0, 1 - after / before) : 0;
   }
@@ -174,7 +170,7 @@ struct Solver::State {
     const Box& box = modes.layout().box;
     const auto width = static_cast<std::size_t>(std::max<Index>(1, box.extent(2)));
     double sum = 0;
-    for (const Array& u : stage.state().u) {
+    for (const Array& u : stage.arrays().state.u) {
       for (std::size_t p = 0; p < u.size(); ++p) {
         const Index k2 = box.low[2] + static_cast<Index>(p % width);
         sum += (k2 == 0 || 2 * k2 == modes.lengths()[2] ? 0.5 : 1.0) * std::norm(u[p]);
@@ -194,11 +190,11 @@ struct Solver::State {
   plait::Group group;
   BandForcing forcing;
   Stage stage;
-  std::array<double, 3> inverse_step{};
+  const std::array<double, 3> inverse_step = modes.inverse_step();
 
   double time = 0;
   std::uint64_t steps = 0;
-  bool has_new_fields = true;  ///< Somebody may have written modes that are not kept.
+  bool has_new_fields = true;  ///< The caller may have written modes that are not kept.
   bool is_prepared = false;    ///< Inputs are those of the next step.
   double decay_dt = -1;
   double rate = -1;  ///< Not known when negative.
@@ -217,7 +213,7 @@ Memory Solver::memory_needed(const std::array<plait::fft::Index, 3>& lengths,
                              std::uint32_t ranks,
                              const Physics& physics,
                              const Scheme& scheme) {
-  const Stage::Counts counts = Stage::counts(scheme, physics.scalars.size());
+  const FlowArrays::Counts counts = FlowArrays::counts(scheme, physics.scalars.size());
   // The last of equal parts is never smaller than another.
   const std::size_t execution = plait::fft::Plan::bytes_needed(lengths, options, ranks, plait::Rank{ranks - 1});
   const auto part = [](Index length, std::uint32_t parts) {
@@ -234,7 +230,7 @@ Memory Solver::memory_needed(const std::array<plait::fft::Index, 3>& lengths,
     const std::size_t modes = part(lengths[0], 1) * part(lengths[1], column) * part(lengths[2] / 2 + 1, row);
     const Memory memory{.modes = counts.modes * modes * sizeof(Complex),
                         .points = counts.points * points * sizeof(double),
-                        .transforms = counts.executions * execution};
+                        .transforms = Stage::execution_count(physics.scalars.size()) * execution};
     most = memory.total() > most.total() ? memory : most;
   }
   return most;
@@ -251,7 +247,7 @@ const Scheme& Solver::scheme() const noexcept {
 }
 
 const Fields& Solver::fields() const noexcept {
-  return state_->stage.state();
+  return state_->stage.arrays().state;
 }
 
 Fields& Solver::fields() noexcept {
@@ -259,7 +255,7 @@ Fields& Solver::fields() noexcept {
   state_->is_prepared = false;
   state_->rate = -1;
   state_->forcing.forget();
-  return state_->stage.state();
+  return state_->stage.arrays().state;
 }
 
 double Solver::project() {
@@ -348,7 +344,7 @@ Diagnostics Solver::diagnose(Detail detail) {
   out.time = s.time;
   out.step = s.steps;
   out.forcing_power = s.power;
-  measure_modes(s.modes, s.stage.state(), s.physics, s.group, out);
+  measure_modes(s.modes, s.stage.arrays().state, s.physics, s.group, out);
   if (detail == Detail::all) {
     s.measure_transfer(out);
     s.measure_gradients(out);
@@ -375,11 +371,7 @@ void Solver::State::measure_transfer(Diagnostics& out) {
     }
     stage.work().stage().shift = shift;
     stage.on_modes().run([this](const Box& part, std::size_t) { stage.work().leave_right_side(part); });
-    add_transfer(modes,
-                 stage.state(),
-                 {&stage.transformed(0), &stage.transformed(1), &stage.transformed(2)},
-                 1.0 / grids,
-                 out.transfer);
+    add_transfer(modes, stage.arrays().state, stage.arrays().transformed, 1.0 / grids, out.transfer);
   }
   plait::all_reduce(group, std::span{out.transfer}).wait();
   rate = largest(fastest.rate);
@@ -393,7 +385,7 @@ void Solver::State::measure_gradients(Diagnostics& out) {
   stage.transformed_to_points();
   std::array<double, 6> sums{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::span<const double> gradient = stage.vorticity(axis);
+    const std::vector<double>& gradient = stage.arrays().omega[axis];
     const std::array<double, 2> mine = moments(gradient.data(), gradient.size());
     sums[2 * axis] = mine[0];
     sums[2 * axis + 1] = mine[1];
@@ -416,13 +408,13 @@ void Solver::to_points() {
   state_->stage.to_points();
 }
 std::span<double> Solver::velocity(int axis) {
-  return state_->stage.velocity(static_cast<std::size_t>(axis));
+  return state_->stage.arrays().u[static_cast<std::size_t>(axis)];
 }
 std::span<double> Solver::vorticity(int axis) {
-  return state_->stage.vorticity(static_cast<std::size_t>(axis));
+  return state_->stage.arrays().omega[static_cast<std::size_t>(axis)];
 }
 std::span<double> Solver::scalar(std::size_t number) {
-  return state_->stage.scalar(number);
+  return state_->stage.arrays().flux_points[number][0];
 }
 
 double Solver::from_points() {

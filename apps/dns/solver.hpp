@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/diagnostics.hpp"
@@ -54,8 +55,6 @@ class Solver {
   Solver(plait::Runtime& runtime, const plait::fft::Plan& plan, Physics physics, Scheme scheme);
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
-  Solver(Solver&&) = delete;
-  Solver& operator=(Solver&&) = delete;
   ~Solver();
 
   /// What a solver takes on that one of `ranks` that has most, before anything is made.
@@ -90,8 +89,8 @@ class Solver {
 
   /// One step of `dt`.
   ///
-  /// Throws: `plait::Error` with `bad_argument` on all ranks when a velocity is no finite number any more: the sentence
-  /// says at which step, and what the Courant number was. The fields are lost then.
+  /// Throws: `plait::Error` with `bad_argument` on all ranks when a velocity is no finite number any more: the error
+  /// names the step and the Courant number. The fields are lost then.
   void step(double dt);
 
   /// Largest sum over axes of |u_a| / h_a on the grid: dt times this is the Courant number of the next step. Free after

@@ -2,7 +2,6 @@
 #include "dns/stage.hpp"
 
 #include <algorithm>
-#include <numbers>
 #include <set>
 #include <utility>
 
@@ -119,14 +118,43 @@ void PartWork::run(const Work& work) {
   }
 }
 
-Stage::Counts Stage::counts(const Scheme& scheme, std::size_t scalars) {
+FlowArrays::Counts FlowArrays::counts(const Scheme& scheme, std::size_t scalars) {
   const bool has_sum = scheme.integrator == Integrator::rk4;
   const bool has_kept = scheme.dealiasing == Dealiasing::phase_shift;
-  Counts counts;
-  counts.modes = (3 + scalars) * (2 + (has_sum ? 1 : 0) + (has_kept ? 1 : 0)) + 3 + scalars * (has_kept ? 3 : 2);
-  counts.points = 6 + 3 * scalars;
-  counts.executions = 9 + 4 * scalars;
-  return counts;
+  return {.modes = (3 + scalars) * (2 + (has_sum ? 1 : 0) + (has_kept ? 1 : 0)) + 3 + scalars * (has_kept ? 3 : 2),
+          .points = 6 + 3 * scalars};
+}
+
+FlowArrays::FlowArrays(const plait::fft::Plan& plan, const Scheme& scheme, std::size_t scalars) {
+  const std::size_t variables = 3 + scalars;
+  const Array modes_here(static_cast<std::size_t>(plan.spectral().size()));
+  const std::vector<double> points_here(static_cast<std::size_t>(plan.physical().size()));
+  const bool has_kept = scheme.dealiasing == Dealiasing::phase_shift;
+  state.u.assign(3, modes_here);
+  state.scalars.assign(scalars, modes_here);
+  input.assign(variables, modes_here);
+  sum.assign(scheme.integrator == Integrator::rk4 ? variables : 0, modes_here);
+  kept.assign(has_kept ? variables : 0, modes_here);
+  transformed.fill(modes_here);
+  flux.assign(scalars, {has_kept ? modes_here : Array{}, modes_here, modes_here});
+  u.fill(points_here);
+  omega.fill(points_here);
+  flux_points.assign(scalars, {points_here, points_here, points_here});
+}
+
+ModeWork::Arrays FlowArrays::modes() {
+  ModeWork::Arrays all;
+  const auto variable = [this](Array& its_state, std::size_t v) {
+    return VariableArrays{&its_state, sum.empty() ? nullptr : &sum[v], kept.empty() ? nullptr : &kept[v], &input[v]};
+  };
+  for (std::size_t c = 0; c < 3; ++c) {
+    all.velocity[c] = variable(state.u[c], c);
+    all.transformed[c] = &transformed[c];
+  }
+  for (std::size_t s = 0; s < scalars(); ++s) {
+    all.scalars.push_back({variable(state.scalars[s], 3 + s), {&first_flux(s), &flux[s][1], &flux[s][2]}});
+  }
+  return all;
 }
 
 Stage::Stage(plait::Runtime& runtime,
@@ -136,44 +164,12 @@ Stage::Stage(plait::Runtime& runtime,
              const Scheme& scheme)
     : runtime_{runtime},
       plan_{plan},
-      modes_{modes},
-      scalars_{physics.scalars.size()},
+      inverse_step_{modes.inverse_step()},
+      arrays_{plan, scheme, physics.scalars.size()},
+      work_{modes, physics, arrays_.modes()},
       on_modes_{runtime, plan.spectral().box},
-      on_points_{runtime, plan.physical().box} {
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    inverse_step_[axis] = static_cast<double>(modes.lengths()[axis]) / (2 * std::numbers::pi);
-  }
-  const std::size_t variables = 3 + scalars_;
-  const Array modes_here(static_cast<std::size_t>(plan.spectral().size()));
-  const std::vector<double> points_here(static_cast<std::size_t>(plan.physical().size()));
-  const bool has_kept = scheme.dealiasing == Dealiasing::phase_shift;
-  state_.u.assign(3, modes_here);
-  state_.scalars.assign(scalars_, modes_here);
-  input_.assign(variables, modes_here);
-  sum_.assign(scheme.integrator == Integrator::rk4 ? variables : 0, modes_here);
-  kept_.assign(has_kept ? variables : 0, modes_here);
-  transformed_.fill(modes_here);
-  u_.fill(points_here);
-  omega_.fill(points_here);
-  flux_points_.resize(scalars_);
-  flux_.resize(scalars_);
-
-  ModeWork::Arrays arrays;
-  const auto variable = [&](Array& state, std::size_t v) {
-    return VariableArrays{&state, sum_.empty() ? nullptr : &sum_[v], kept_.empty() ? nullptr : &kept_[v], &input_[v]};
-  };
-  for (std::size_t c = 0; c < 3; ++c) {
-    arrays.velocity[c] = variable(state_.u[c], c);
-    arrays.transformed[c] = &transformed_[c];
-  }
-  for (std::size_t s = 0; s < scalars_; ++s) {
-    flux_points_[s].fill(points_here);
-    flux_[s] = {has_kept ? modes_here : Array{}, modes_here, modes_here};
-    Array* const first = has_kept ? &flux_[s][0] : &input_[3 + s];
-    arrays.scalars.push_back({variable(state_.scalars[s], 3 + s), {first, &flux_[s][1], &flux_[s][2]}});
-  }
-  work_ = std::make_unique<ModeWork>(modes, physics, std::move(arrays));
-  speeds_.resize(on_points_.count());
+      on_points_{runtime, plan.physical().box},
+      speeds_(on_points_.count()) {
   make_executions();
   if (plan.variant() == "PLT") {
     make_graph();
@@ -188,30 +184,26 @@ void Stage::make_executions() {
     const double scale = 1 / static_cast<double>(plan_.point_count());
     forward_.emplace_back(plan_, std::span<const double>{from}, std::span<Complex>{to}, scale);
   };
+  FlowArrays& a = arrays_;
   for (std::size_t c = 0; c < 3; ++c) {
-    backward(input_[c], u_[c]);
-  }
-  for (std::size_t c = 0; c < 3; ++c) {
-    backward(transformed_[c], omega_[c]);
-  }
-  for (std::size_t s = 0; s < scalars_; ++s) {
-    backward(input_[3 + s], flux_points_[s][0]);
+    backward(a.input[c], a.u[c]);
   }
   for (std::size_t c = 0; c < 3; ++c) {
-    forward(omega_[c], transformed_[c]);
+    backward(a.transformed[c], a.omega[c]);
+    forward(a.omega[c], a.transformed[c]);
   }
-  for (std::size_t s = 0; s < scalars_; ++s) {
+  for (std::size_t s = 0; s < a.scalars(); ++s) {
+    backward(a.input[3 + s], a.flux_points[s][0]);
     for (std::size_t c = 0; c < 3; ++c) {
-      const bool is_input = c == 0 && flux_[s][0].size() != input_[3 + s].size();
-      forward(flux_points_[s][c], is_input ? input_[3 + s] : flux_[s][c]);
+      forward(a.flux_points[s][c], c == 0 ? a.first_flux(s) : a.flux[s][c]);
     }
   }
 }
 
 void Stage::make_graph() {
   graph_ = std::make_unique<plait::task::Graph>();
-  std::vector<Tasks> backward;
-  std::vector<Tasks> forward;
+  AllTasks backward;
+  AllTasks forward;
   for (Execution& execution : backward_) {
     backward.push_back(execution.add_to(*graph_));
   }
@@ -222,7 +214,7 @@ void Stage::make_graph() {
   add_updates(backward, forward);
 }
 
-void Stage::add_products(const std::vector<Tasks>& backward, const std::vector<Tasks>& forward) {
+void Stage::add_products(const AllTasks& backward, const AllTasks& forward) {
   const std::vector<Box> parts = planes_of(backward[0].writes, plan_.physical().box);
   speeds_.resize(std::max(speeds_.size(), parts.size()));
   for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -235,7 +227,7 @@ void Stage::add_products(const std::vector<Tasks>& backward, const std::vector<T
     for (std::size_t c = 0; c < 3; ++c) {
       precede(cross_task, forward[c].reads, box);
     }
-    for (std::size_t s = 0; s < scalars_; ++s) {
+    for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
       plait::task::Task flux_task = graph_->task("u theta", [this, s, box] { timed([&] { flux(s, box); }); });
       for (std::size_t c = 0; c < 3; ++c) {
         follow(flux_task, backward[c].writes, box);
@@ -246,8 +238,8 @@ void Stage::add_products(const std::vector<Tasks>& backward, const std::vector<T
   }
 }
 
-void Stage::add_updates(const std::vector<Tasks>& backward, const std::vector<Tasks>& forward) {
-  // What comes back stands where i k x v, and a scalar, stood: each must have been read.
+void Stage::add_updates(const AllTasks& backward, const AllTasks& forward) {
+  // Results overwrite i k x v, and a scalar: each must have been read.
   const auto order_reuse = [](const Tasks& reader, const Tasks& writer) {
     for (const Part& write : writer.writes) {
       follow(write.task, reader.reads, write.box);
@@ -260,14 +252,14 @@ void Stage::add_updates(const std::vector<Tasks>& backward, const std::vector<Ta
   const std::vector<Box> parts = disjoint_parts(forward[0].writes, all);
   for (const Box& box : parts) {
     plait::task::Task update =
-        graph_->task("update of velocity", [this, box] { timed([&] { work_->update_velocity(box); }); });
+        graph_->task("update of velocity", [this, box] { timed([&] { work_.update_velocity(box); }); });
     for (std::size_t c = 0; c < 3; ++c) {
       follow(update, forward[c].writes, box);
       follow(update, backward[c].reads, box);
     }
-    for (std::size_t s = 0; s < scalars_; ++s) {
+    for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
       plait::task::Task of_scalar =
-          graph_->task("update of scalar", [this, s, box] { timed([&] { work_->update_scalar(s, box); }); });
+          graph_->task("update of scalar", [this, s, box] { timed([&] { work_.update_scalar(s, box); }); });
       for (std::size_t c = 0; c < 3; ++c) {
         follow(of_scalar, forward[3 + 3 * s + c].writes, box);
       }
@@ -275,8 +267,8 @@ void Stage::add_updates(const std::vector<Tasks>& backward, const std::vector<Ta
       update.after(of_scalar);  // which may need the velocity that was transformed
     }
   }
-  for (std::size_t s = 0; s < scalars_; ++s) {
-    if (flux_[s][0].empty()) {
+  for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
+    if (&arrays_.first_flux(s) == &arrays_.input[3 + s]) {
       order_reuse(backward[6 + s], forward[3 + 3 * s]);
     }
   }
@@ -295,17 +287,19 @@ std::size_t Stage::place_of(const Box& part) const noexcept {
 
 Speeds Stage::cross(const Box& part) noexcept {
   const std::size_t place = place_of(part);
-  const auto count = static_cast<std::size_t>(part.volume());
-  return cross_in_place({u_[0].data() + place, u_[1].data() + place, u_[2].data() + place},
-                        {omega_[0].data() + place, omega_[1].data() + place, omega_[2].data() + place},
-                        count,
+  auto& [u, v, w] = arrays_.u;
+  auto& omega = arrays_.omega;
+  return cross_in_place({u.data() + place, v.data() + place, w.data() + place},
+                        {omega[0].data() + place, omega[1].data() + place, omega[2].data() + place},
+                        static_cast<std::size_t>(part.volume()),
                         inverse_step_);
 }
 
 void Stage::flux(std::size_t scalar, const Box& part) noexcept {
   const std::size_t place = place_of(part);
-  auto& points = flux_points_[scalar];
-  flux_in_place({u_[0].data() + place, u_[1].data() + place, u_[2].data() + place},
+  auto& [u, v, w] = arrays_.u;
+  auto& points = arrays_.flux_points[scalar];
+  flux_in_place({u.data() + place, v.data() + place, w.data() + place},
                 {points[0].data() + place, points[1].data() + place, points[2].data() + place},
                 static_cast<std::size_t>(part.volume()));
 }
@@ -325,7 +319,7 @@ void Stage::run_in_order() {
   on_points_.run([this](const Box& part, std::size_t p) {
     timed([&] {
       speeds_[p] = cross(part);
-      for (std::size_t s = 0; s < scalars_; ++s) {
+      for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
         flux(s, part);
       }
     });
@@ -333,20 +327,12 @@ void Stage::run_in_order() {
   transform(forward_);
   on_modes_.run([this](const Box& part, std::size_t) {
     timed([&] {
-      for (std::size_t s = 0; s < scalars_; ++s) {
-        work_->update_scalar(s, part);
+      for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
+        work_.update_scalar(s, part);
       }
-      work_->update_velocity(part);
+      work_.update_velocity(part);
     });
   });
-}
-
-Speeds Stage::all_speeds() const noexcept {
-  Speeds all;
-  for (const Speeds& part : speeds_) {
-    all.add(part);
-  }
-  return all;
 }
 
 Speeds Stage::run() {
@@ -357,7 +343,11 @@ Speeds Stage::run() {
     run_in_order();
   }
   times.pointwise += std::chrono::nanoseconds{pointwise_ns_.exchange(0)};
-  return all_speeds();
+  Speeds all;
+  for (const Speeds& part : speeds_) {
+    all.add(part);
+  }
+  return all;
 }
 
 void Stage::run_to_right_side() {
@@ -367,16 +357,16 @@ void Stage::run_to_right_side() {
 }
 
 void Stage::prepare() {
-  const Update update = std::exchange(work_->stage().update, Update::none);
-  const bool is_mean = std::exchange(work_->stage().is_mean, false);
+  const Update update = std::exchange(work_.stage().update, Update::none);
+  const bool is_mean = std::exchange(work_.stage().is_mean, false);
   on_modes_.run([this](const Box& part, std::size_t) {
-    for (std::size_t s = 0; s < scalars_; ++s) {
-      work_->update_scalar(s, part);
+    for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
+      work_.update_scalar(s, part);
     }
-    work_->update_velocity(part);
+    work_.update_velocity(part);
   });
-  work_->stage().update = update;
-  work_->stage().is_mean = is_mean;
+  work_.stage().update = update;
+  work_.stage().is_mean = is_mean;
 }
 
 void Stage::to_points(bool is_velocity_only) {
@@ -388,11 +378,11 @@ void Stage::transformed_to_points() {
 }
 
 void Stage::from_points() {
-  omega_ = u_;
+  arrays_.omega = arrays_.u;
   transform(forward_);
-  state_.u.assign(transformed_.begin(), transformed_.end());
-  for (std::size_t s = 0; s < scalars_; ++s) {
-    state_.scalars[s] = flux_[s][0].empty() ? input_[3 + s] : flux_[s][0];
+  arrays_.state.u.assign(arrays_.transformed.begin(), arrays_.transformed.end());
+  for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
+    arrays_.state.scalars[s] = arrays_.first_flux(s);
   }
 }
 

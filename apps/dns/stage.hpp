@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/mode_work.hpp"
@@ -18,7 +19,7 @@
 
 namespace dns {
 
-/// Does work on every part of this rank's points or modes, with all workers.
+/// Calls a function for every part of this rank's points or modes, on all workers.
 class PartWork {
  public:
   using Work = std::function<void(const Box& part, std::size_t number)>;
@@ -37,14 +38,45 @@ class PartWork {
   plait::task::Graph graph_;
 };
 
-/// One right-hand side: inputs go to points, products are made there, go back, and update the modes.
+/// The arrays of a flow on this rank: of modes, and of points.
+struct FlowArrays {
+  FlowArrays(const plait::fft::Plan& plan, const Scheme& scheme, std::size_t scalars);
+
+  /// How many of each a flow has.
+  struct Counts {
+    std::size_t modes = 0;
+    std::size_t points = 0;
+  };
+  [[nodiscard]] static Counts counts(const Scheme& scheme, std::size_t scalars);
+
+  [[nodiscard]] std::size_t scalars() const noexcept { return flux.size(); }
+  /// The modes of a scalar's flux along axis 0, which may be those of its input.
+  [[nodiscard]] Array& first_flux(std::size_t scalar) noexcept {
+    return kept.empty() ? input[3 + scalar] : flux[scalar][0];
+  }
+  [[nodiscard]] ModeWork::Arrays modes();
+
+  Fields state;
+  std::vector<Array> sum;  ///< As `input`: of velocity, then of scalars. Empty if the scheme needs none.
+  std::vector<Array> kept;
+  std::vector<Array> input;
+  std::array<Array, 3> transformed;  ///< i k x v, u x omega, or results of `ModeWork`.
+  std::vector<std::array<Array, 3>> flux;
+  std::array<std::vector<double>, 3> u;
+  std::array<std::vector<double>, 3> omega;
+  std::vector<std::array<std::vector<double>, 3>> flux_points;  ///< The first is the scalar itself.
+};
+
+/// One right-hand side: transforms inputs to points, computes products there, transforms them back, and updates the
+/// modes.
 ///
-/// Transforms of 6 variables and one a scalar are in flight backward, of 3 and 3 a scalar forward. By the plan's
-/// variant PLT all is one graph: a product's task waits for its planes of all variables only, an update for its modes,
-/// so that each transform's messages travel while others compute. With other variants one follows the other.
+/// Backward, transforms of 6 variables and one for each scalar are in flight; forward, 3 and 3 for each scalar. With
+/// the plan's variant PLT, a stage is one graph: the task of a product waits for its planes of all variables only, an
+/// update for its modes, so that messages of some transforms travel while others compute. With other variants, one
+/// follows the other.
 class Stage {
  public:
-  /// `state` and all others must outlive it. Collective.
+  /// Borrows all. Collective.
   Stage(plait::Runtime& runtime,
         const plait::fft::Plan& plan,
         const Modes& modes,
@@ -52,78 +84,51 @@ class Stage {
         const Scheme& scheme);
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
-  Stage(Stage&&) = delete;
-  Stage& operator=(Stage&&) = delete;
-  ~Stage() = default;
 
-  /// How many arrays of modes and of points it has, and how many executions.
-  struct Counts {
-    std::size_t modes = 0;
-    std::size_t points = 0;
-    std::size_t executions = 0;
-  };
-  [[nodiscard]] static Counts counts(const Scheme& scheme, std::size_t scalars);
+  /// Executions of transforms that a stage has.
+  [[nodiscard]] static std::size_t execution_count(std::size_t scalars) { return 9 + 4 * scalars; }
 
-  [[nodiscard]] Fields& state() noexcept { return state_; }
-  [[nodiscard]] ModeWork& work() noexcept { return *work_; }
+  [[nodiscard]] FlowArrays& arrays() noexcept { return arrays_; }
+  [[nodiscard]] ModeWork& work() noexcept { return work_; }
   [[nodiscard]] PartWork& on_modes() noexcept { return on_modes_; }
   [[nodiscard]] PartWork& on_points() noexcept { return on_points_; }
 
-  /// Carries out what `work().stage()` says. Returns this rank's speeds at the stage's start.
+  /// Runs the stage that `work().stage()` describes. Returns this rank's speeds at the stage's start.
   Speeds run();
-  /// Makes the inputs anew from the state, with `work().stage().next`.
+  /// Computes the inputs from the state, with `work().stage().next`.
   void prepare();
-  /// Brings inputs to points: all, or the velocity alone.
+  /// Transforms inputs to points: all, or the velocity alone.
   void to_points(bool is_velocity_only = false);
-  /// The three arrays `transformed()` to points, where the vorticity is otherwise.
+  /// Transforms `transformed` to the points of the vorticity.
   void transformed_to_points();
-  /// Points to modes: the state becomes what stands in `velocity` and `scalar`.
+  /// Transforms the points of velocity and scalars to the state.
   void from_points();
   /// Up to u x omega in `transformed`, without an update.
   void run_to_right_side();
 
-  /// Velocity, vorticity and scalars at points.
-  [[nodiscard]] std::span<double> velocity(std::size_t axis) noexcept { return u_[axis]; }
-  [[nodiscard]] std::span<double> vorticity(std::size_t axis) noexcept { return omega_[axis]; }
-  [[nodiscard]] std::span<double> scalar(std::size_t number) noexcept { return flux_points_[number][0]; }
-  /// i k x v, u x omega, or what else was left there.
-  [[nodiscard]] const Array& transformed(std::size_t axis) const noexcept { return transformed_[axis]; }
-
-  StepTimes times;  ///< Steps are counted by who makes them.
+  StepTimes times;  ///< The caller counts the steps.
 
  private:
   using Execution = plait::fft::Execution;
+  using AllTasks = std::vector<plait::fft::Tasks>;
 
   void make_executions();
   void make_graph();
-  void add_products(const std::vector<plait::fft::Tasks>& backward, const std::vector<plait::fft::Tasks>& forward);
-  void add_updates(const std::vector<plait::fft::Tasks>& backward, const std::vector<plait::fft::Tasks>& forward);
+  void add_products(const AllTasks& backward, const AllTasks& forward);
+  void add_updates(const AllTasks& backward, const AllTasks& forward);
   [[nodiscard]] std::size_t place_of(const Box& part) const noexcept;
   [[nodiscard]] Speeds cross(const Box& part) noexcept;
   void flux(std::size_t scalar, const Box& part) noexcept;
   void run_in_order();
   void transform(std::span<Execution> executions);
-  [[nodiscard]] Speeds all_speeds() const noexcept;
   template <class Work>
   void timed(Work work) noexcept;
 
   plait::Runtime& runtime_;
   const plait::fft::Plan& plan_;
-  const Modes& modes_;
-  const std::size_t scalars_;
-  std::array<double, 3> inverse_step_{};
-
-  Fields state_;
-  std::vector<Array> sum_;  ///< As `input_`: of velocity, then of scalars.
-  std::vector<Array> kept_;
-  std::vector<Array> input_;
-  std::array<Array, 3> transformed_;
-  std::vector<std::array<Array, 3>> flux_;  ///< The first may be the input.
-  std::array<std::vector<double>, 3> u_;
-  std::array<std::vector<double>, 3> omega_;
-  std::vector<std::array<std::vector<double>, 3>> flux_points_;
-  std::unique_ptr<ModeWork> work_;
-
+  const std::array<double, 3> inverse_step_;
+  FlowArrays arrays_;
+  ModeWork work_;
   PartWork on_modes_;
   PartWork on_points_;
   std::vector<Execution> backward_;  ///< Velocity, vorticity, scalars.

@@ -97,7 +97,7 @@ void for_each_place(const Box<D>& box, F f) {
   }
 }
 
-/// What the fields do at both ends of an axis. A conducting wall stands in the nodes 0 and `cells`.
+/// What the fields do at both ends of an axis. A conducting wall is in the nodes 0 and `cells`.
 enum class FieldBorder : std::uint8_t { periodic, conducting };
 
 /// What becomes of a particle that passes an end of an axis. Periodic needs a periodic field, and both ends.
@@ -174,7 +174,7 @@ class Division {
 };
 
 /// The numbers of parts along each axis whose product is `count`, with the least surface between them.
-/// Throws: `plait::Error` that says so when the grid has too few cells for that many.
+/// Throws: `plait::Error` when the grid has too few cells for that many.
 template <int D>
 [[nodiscard]] Place<D> best_parts(const Place<D>& cells, std::int32_t count);
 

@@ -5,7 +5,7 @@ namespace pic {
 
 namespace {
 
-/// Calls `f(entry, node)` for each node of `box` with where it stands in tiles like `tile`.
+/// Calls `f(entry, node)` for each node of `box` with its index in tiles like `tile`.
 template <int D, class T, class F>
 void for_each_entry(const Tile<D, T>& tile, const Box<D>& box, F f) {
   for_each_place(box, [&](const Place<D>& node) { f(tile.index(node), node); });

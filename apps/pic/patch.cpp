@@ -106,7 +106,7 @@ class Advance {
   std::vector<std::size_t> outside_;
 };
 
-/// Positions and velocities under a force that is constant during the step, as the kernel's definition says.
+/// Positions and velocities under a force that is constant during the step, as the kernel is defined.
 template <int D, int Order>
 void Advance<D, Order>::move_among_columns(std::size_t first, std::size_t count) {
   const double step = physics_.time_step;

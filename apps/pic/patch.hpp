@@ -66,7 +66,7 @@ void take(Patch<D>& patch, std::span<const Migrant<D>> arrivals);
 template <int D>
 void deposit_charge(Patch<D>& patch, const Physics<D>& physics);
 
-/// Orders the particles by cell, so that those which meet the same nodes stand together. Results do not change. Worth
+/// Orders the particles by cell, so that those at the same nodes are adjacent. Results do not change. Worth
 /// it every 20 steps or so. Cost: O(particles + cells).
 template <int D>
 void sort_by_cell(Patch<D>& patch);
@@ -90,7 +90,7 @@ template <int D>
   return cell;
 }
 
-/// A sum over the particles that tells any two states apart, whatever the order and the patches: add those of all
+/// A sum over the particles that differs between any two states, whatever the order and the patches: add those of all
 /// patches modulo 2^64.
 template <int D>
 [[nodiscard]] std::uint64_t checksum(const Patch<D>& patch);

@@ -62,7 +62,7 @@ struct Physics {
   /// A quantum so small that rounding to it is far below everything, and so large that `particles_max` particles on one
   /// node do not overflow 63 bits.
   void choose_quantum(std::uint64_t particles_max);
-  /// Throws: `plait::Error` that says what cannot be, such as an electromagnetic time step above the limit of Courant,
+  /// Throws: `plait::Error` for what cannot be, such as an electromagnetic time step above the limit of Courant,
   /// Friedrichs and Lewy.
   void check() const;
   /// The longest stable electromagnetic time step: 1 / sqrt(sum of 1 / spacing^2).

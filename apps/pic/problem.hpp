@@ -71,8 +71,8 @@ struct Problem {
 template <int D>
 void load(const Problem<D>& problem, Patch<D>& patch);
 
-/// What a patch does in step `step`, counted from 0: emits, advances, and sorts now and then; see `advance`. The fields
-/// must be in the patch; leavers are added to `leavers`.
+/// What a patch does in step `step`, counted from 0: emits, advances, and sorts every `sort_steps` steps; see
+/// `advance`. The fields must be in the patch; leavers are added to `leavers`.
 template <int D>
 void move_particles(const Problem<D>& problem, Patch<D>& patch, std::uint64_t step, std::vector<Migrant<D>>& leavers);
 
@@ -84,7 +84,7 @@ template <int D>
                                             std::uint64_t steps,
                                             double tolerance = 1e-6);
 
-/// What the command line says of a problem; what is 0 or absent there is the problem's own choice.
+/// The options of a problem; what is 0 or absent there is the problem's own choice.
 struct ProblemOptions {
   std::string name = "uniform";
   std::vector<std::int32_t> cells;  ///< Two or three numbers; they decide on the dimensions.
@@ -106,7 +106,7 @@ struct ProblemKind {
 };
 [[nodiscard]] std::span<const ProblemKind> problem_kinds() noexcept;
 
-/// Throws: `plait::Error` that says which option cannot be.
+/// Throws: `plait::Error` that names the option that cannot be.
 template <int D>
 [[nodiscard]] Problem<D> make_problem(const ProblemOptions& options);
 

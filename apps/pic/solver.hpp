@@ -16,8 +16,8 @@ struct PoissonOptions {
 
 /// One rank's block of the field solver: a plain code on a fixed decomposition, part p of `blocks` being rank p's.
 ///
-/// Charges and currents are added to `current()` and `charge()` by whoever has particles; `step` makes the fields from
-/// them; `fields()` go back. All calls that say so are collective.
+/// Charges and currents are added to `current()` and `charge()` by the way of running; `step` makes the fields from
+/// them; `fields()` go back. Calls are collective where noted.
 template <int D>
 class Solver {
  public:
@@ -56,7 +56,7 @@ class Solver {
   /// The largest difference, in the whole box, of the electric field's divergence from `charge()`, over the largest
   /// charge density. Collective.
   [[nodiscard]] double gauss_error();
-  /// Tells any two states of this rank's fields apart; those of all ranks are to be added modulo 2^64.
+  /// Differs between any two states of this rank's fields; those of all ranks are to be added modulo 2^64.
   [[nodiscard]] std::uint64_t checksum() const;
 
  private:

@@ -27,7 +27,7 @@ class Tile {
     }
     return stride;
   }
-  /// Where a node's value stands in `data()`.
+  /// The index of a node's value in `data()`.
   [[nodiscard]] std::ptrdiff_t index(const Place<D>& node) const {
     std::ptrdiff_t index = 0;
     for (int d = D - 1; d >= 0; --d) {

@@ -12,8 +12,6 @@ class Timer {
   explicit Timer(Seconds& sum) : sum_{sum} {}
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
-  Timer(Timer&&) = delete;
-  Timer& operator=(Timer&&) = delete;
   ~Timer() { sum_ += std::chrono::steady_clock::now() - start_; }
 
  private:

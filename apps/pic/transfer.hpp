@@ -59,6 +59,50 @@ std::span<const std::byte> add_packed(Tile<D, T>& tile, const Box<D>& box, std::
   return in.subspan(length);
 }
 
+/// Values in a region that is exchanged.
+template <int D>
+[[nodiscard]] std::size_t value_count(const Box<D>& box) {
+  return static_cast<std::size_t>(box.count());
+}
+template <int D, class T>
+[[nodiscard]] std::size_t value_count(const Tile<D, T>* tile) {
+  return tile->size();
+}
+
+/// Moves regions with values of type T from rank to rank, by buffers that are reused.
+class RegionExchange {
+ public:
+  /// Sends what `pack(region, bytes)` adds for each region of `out`, and calls `unpack(region, bytes)`, which returns
+  /// the rest, for each of `in`. Both are by rank; the two sides list the same regions in the same order. Collective.
+  template <class T, class Out, class Pack, class In, class Unpack>
+  void move(Ranks& ranks, const Out& out, const Pack& pack, const In& in, const Unpack& unpack) {
+    out_.resize(out.size());
+    in_.resize(in.size());
+    for (std::size_t r = 0; r < out.size(); ++r) {
+      out_[r].clear();
+      for (const auto& region : out[r]) {
+        pack(region, out_[r]);
+      }
+      std::size_t values = 0;
+      for (const auto& region : in[r]) {
+        values += value_count(region);
+      }
+      in_[r].resize(values * sizeof(T));
+    }
+    ranks.exchange(out_, in_);
+    for (std::size_t r = 0; r < in.size(); ++r) {
+      std::span<const std::byte> rest = in_[r];
+      for (const auto& region : in[r]) {
+        rest = unpack(region, rest);
+      }
+    }
+  }
+
+ private:
+  std::vector<plait::Bytes> out_;  ///< By rank, as `in_`.
+  std::vector<plait::Bytes> in_;
+};
+
 /// What one rank sends and receives to fill the nodes around its block of a division with their owners' values. Part p
 /// of the division is rank p's. Made once; nodes beyond walls are left as they are.
 template <int D>
@@ -86,34 +130,18 @@ class GuardExchange {
   /// Collective.
   template <class T>
   void operator()(Tile<D, T>& tile, Ranks& ranks) {
-    const std::size_t count = out_.size();
-    out_bytes_.resize(count);
-    in_bytes_.resize(count);
-    for (std::size_t r = 0; r < count; ++r) {
-      out_bytes_[r].clear();
-      for (const Box<D>& box : out_[r]) {
-        pack(tile, box, out_bytes_[r]);
-      }
-      std::size_t values = 0;
-      for (const Box<D>& box : in_[r]) {
-        values += static_cast<std::size_t>(box.count());
-      }
-      in_bytes_[r].resize(values * sizeof(T));
-    }
-    ranks.exchange(out_bytes_, in_bytes_);
-    for (std::size_t r = 0; r < count; ++r) {
-      std::span<const std::byte> rest = in_bytes_[r];
-      for (const Box<D>& box : in_[r]) {
-        rest = unpack(tile, box, rest);
-      }
-    }
+    exchange_.move<T>(
+        ranks,
+        out_,
+        [&](const Box<D>& box, plait::Bytes& bytes) { pack(tile, box, bytes); },
+        in_,
+        [&](const Box<D>& box, std::span<const std::byte> bytes) { return unpack(tile, box, bytes); });
   }
 
  private:
   std::vector<std::vector<Box<D>>> out_;  ///< By rank.
   std::vector<std::vector<Box<D>>> in_;
-  std::vector<plait::Bytes> out_bytes_;
-  std::vector<plait::Bytes> in_bytes_;
+  RegionExchange exchange_;
 };
 
 }  // namespace pic

@@ -6,12 +6,15 @@
 #include <span>
 #include <vector>
 
+#include "pic/home_tiles.hpp"
+#include "pic/layout.hpp"
 #include "pic/problem.hpp"
 #include "pic/solver.hpp"
 
 namespace pic {
 
-/// What is conserved, or tells two runs apart: of the whole box, the same on every rank and for every way of running.
+/// What is conserved, or differs between two runs: of the whole box, the same on every rank and for every way of
+/// running.
 struct Totals {
   std::uint64_t particles = 0;
   std::uint64_t absorbed = 0;   ///< By walls, since the beginning.
@@ -34,19 +37,19 @@ struct Profile {
   Seconds solve{};
 };
 
-/// One balancing: loads are those that the balancer saw, imbalance is the largest over the mean, less 1.
+/// One balancing, by the loads that the balancer was given. Imbalance: max/mean - 1.
 struct BalanceNote {
   std::uint64_t step = 0;
   double imbalance_before = 0;
   double imbalance_predicted = 0;
-  double imbalance_bound = 0;               ///< That no placement can be below: the heaviest patch over the mean.
+  double imbalance_bound = 0;               ///< The least of any placement: the heaviest patch over the mean, less 1.
   std::uint64_t moved = 0;                  ///< Patches, of all ranks.
   std::chrono::duration<double> decided{};  ///< Measuring and deciding, on this rank.
   std::chrono::duration<double> migrated{};
 };
 
 /// A way of running a problem on several ranks. All give the same `Totals::checksum`. All calls are collective but
-/// those that only look.
+/// those that only read.
 class Way {
  public:
   Way() = default;
@@ -58,27 +61,45 @@ class Way {
   virtual void step() = 0;
   [[nodiscard]] virtual std::uint64_t steps_done() const = 0;
   [[nodiscard]] virtual Totals totals() = 0;
-  /// How far the electric field is from Gauss's law; see `Solver::gauss_error`. Spoils the charges of the last step.
+  /// How far the electric field is from Gauss's law; see `Solver::gauss_error`. Overwrites the charges of the last
+  /// step.
   [[nodiscard]] virtual double gauss_error() = 0;
   [[nodiscard]] virtual const Profile& profile() const = 0;
-  /// Particles of this rank now.
-  [[nodiscard]] virtual std::uint64_t local_particles() const = 0;
   /// Each time that patches were balanced; empty where they are not.
-  [[nodiscard]] virtual std::span<const BalanceNote> balancings() const { return {}; }
+  [[nodiscard]] virtual std::span<const BalanceNote> balancings() const = 0;
 };
 
-/// A way in which the box has D dimensions: what output and tests look at. Not collective.
+/// A way in which the box has D dimensions, with what all ways have: the solver on fixed blocks, and the tiles of the
+/// patches of this rank's block.
 template <int D>
 class GridWay : public Way {
  public:
-  [[nodiscard]] virtual const Problem<D>& problem() const = 0;
-  [[nodiscard]] virtual Solver<D>& solver() = 0;
-  /// Those on this rank; valid until the next step.
-  [[nodiscard]] virtual std::vector<const Patch<D>*> local_patches() const = 0;
+  [[nodiscard]] std::uint64_t steps_done() const final { return steps_; }
+  [[nodiscard]] Totals totals() final;
+  [[nodiscard]] const Profile& profile() const final { return profile_; }
+  [[nodiscard]] std::span<const BalanceNote> balancings() const final { return notes_; }
+
+  [[nodiscard]] const Problem<D>& problem() const noexcept { return problem_; }
+  [[nodiscard]] Solver<D>& solver() noexcept { return solver_; }
+  /// Those on this rank, valid until the next step. Waits for the particles of the last step. Not collective.
+  [[nodiscard]] virtual std::vector<const Patch<D>*> local_patches() = 0;
   /// Puts this run, whose problem starts empty, where another one of the same problem was after `steps` steps, but for
   /// the fields, which are set in `solver()`. The particles of all ranks together are all there are; each may be
   /// anywhere in the grid. Collective.
   virtual void go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) = 0;
+
+ protected:
+  /// `ranks` is borrowed. Throws: `plait::Error` when there are too few cells.
+  GridWay(Problem<D> problem, int patches_per_rank, Ranks& ranks, PoissonOptions poisson);
+
+  Problem<D> problem_;
+  Ranks& ranks_;
+  Layout<D> layout_;
+  Solver<D> solver_;
+  HomeTiles<D> home_;
+  std::uint64_t steps_ = 0;
+  Profile profile_;
+  std::vector<BalanceNote> notes_;
 };
 
 }  // namespace pic

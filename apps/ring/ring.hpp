@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 namespace ring {

@@ -3,13 +3,6 @@
 
 namespace sph {
 
-Totals& Totals::operator+=(const Totals& b) {
-  kept += b.kept;
-  thermal += b.thermal;
-  speed_sum += b.speed_sum;
-  return *this;
-}
-
 Totals totals_of(const Particles& store, const GasFields& fields) {
   Totals totals{.kept = plait::particles::conserved(
                     store, {.mass = fields.mass, .velocity = fields.velocity_now, .potential = fields.potential})};

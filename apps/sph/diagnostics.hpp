@@ -14,7 +14,6 @@ struct Totals {
   double speed_sum = 0;  ///< Of m |v|, to compare the momentum with.
 
   [[nodiscard]] double energy() const { return kept.kinetic + thermal + kept.potential; }
-  Totals& operator+=(const Totals& b);
 };
 static_assert(std::is_trivially_copyable_v<Totals>, "travels in messages");
 [[nodiscard]] Totals totals_of(const Particles& store, const GasFields& fields);

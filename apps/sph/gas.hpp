@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 namespace sph {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
+#include <string_view>
 
 #include "sph/exact/riemann.hpp"
 #include "sph/exact/sedov.hpp"
@@ -27,19 +29,6 @@ struct Shells {
     return (static_cast<double>(shell) + 0.5) * radius_max / count;
   }
 };
-
-/// For each shell: particles, and the sum of their densities.
-std::vector<double> density_in_shells(const Shells& shells, const Problem& problem, const Gas& gas) {
-  std::vector<double> sums(2 * Shells::count);
-  for (std::size_t i = 0; i < gas.count; ++i) {
-    const std::size_t shell = shells.find(length(gas.position[i] - problem.origin));
-    if (shell < Shells::count) {
-      sums[2 * shell] += 1;
-      sums[2 * shell + 1] += gas.density[i];
-    }
-  }
-  return sums;
-}
 
 /// Mean densities over as few shells together as hold `particles_min`: pairs of radius and density, outwards.
 struct Ring {
@@ -99,7 +88,7 @@ std::vector<double> sod_sums(const Problem& problem, const Gas& gas, double time
   return sums;
 }
 
-std::vector<double> gresho_sums(const Problem& problem, const Gas& gas) {
+std::vector<double> gresho_sums(const Problem& problem, const Gas& gas, double /*time*/) {
   std::vector<double> sums(2);
   for (std::size_t i = 0; i < gas.count; ++i) {
     const Vector at = gas.position[i] - problem.origin;
@@ -113,7 +102,7 @@ std::vector<double> gresho_sums(const Problem& problem, const Gas& gas) {
 }
 
 /// Where the kinetic energy is: how far out, weighted by it.
-std::vector<double> sedov_sums(const Problem& problem, const Gas& gas) {
+std::vector<double> sedov_sums(const Problem& problem, const Gas& gas, double /*time*/) {
   std::vector<double> sums(2);
   for (std::size_t i = 0; i < gas.count; ++i) {
     const double energy = gas.mass[i] * dot(gas.velocity_now[i], gas.velocity_now[i]);
@@ -126,13 +115,26 @@ std::vector<double> sedov_sums(const Problem& problem, const Gas& gas) {
 const Shells noh_shells{0.4};
 const Shells plummer_shells{8};
 
+/// For each shell: particles, and the sum of their densities.
+std::vector<double> noh_sums(const Problem& problem, const Gas& gas, double /*time*/) {
+  std::vector<double> sums(2 * Shells::count);
+  for (std::size_t i = 0; i < gas.count; ++i) {
+    const std::size_t shell = noh_shells.find(length(gas.position[i] - problem.origin));
+    if (shell < Shells::count) {
+      sums[2 * shell] += 1;
+      sums[2 * shell + 1] += gas.density[i];
+    }
+  }
+  return sums;
+}
+
 /// The part of Plummer's sphere of problem "plummer" within `r`.
 double plummer_part(double r) {
   const double scale = 3 * M_PI / 16;
   return std::pow(r * r / (r * r + scale * scale), 1.5) / 0.999;
 }
 
-std::vector<double> plummer_sums(const Problem& problem, const Gas& gas) {
+std::vector<double> plummer_sums(const Problem& problem, const Gas& gas, double /*time*/) {
   std::vector<double> sums(Shells::count + 1);
   for (std::size_t i = 0; i < gas.count; ++i) {
     sums[plummer_shells.find(length(gas.position[i] - problem.origin))] += gas.mass[i];
@@ -140,7 +142,7 @@ std::vector<double> plummer_sums(const Problem& problem, const Gas& gas) {
   return sums;
 }
 
-std::vector<Finding> judge_plummer(std::span<const double> sums) {
+std::vector<Finding> judge_plummer(std::span<const double> sums, double /*time*/) {
   std::vector<Finding> findings;
   for (const double part : {0.1, 0.5, 0.9}) {
     double exact_low = 0;
@@ -172,7 +174,7 @@ Vector two_bodies_apart(double time) {
   return {std::cos(angle) - e, std::sqrt(1 - e * e) * std::sin(angle), 0};
 }
 
-std::vector<double> body_sums(const Gas& gas) {
+std::vector<double> body_sums(const Problem& /*problem*/, const Gas& gas, double /*time*/) {
   std::vector<double> sums(6);
   for (std::size_t i = 0; i < gas.count; ++i) {
     const std::size_t body = gas.id[i] == 1 ? 0 : 3;
@@ -223,54 +225,54 @@ std::vector<Finding> judge_noh(std::span<const double> sums, double time) {
           {"radius of the shock", std::abs(measured - radius) / radius, 0.05}};
 }
 
+std::vector<Finding> judge_sod(std::span<const double> sums, double /*time*/) {
+  return {{"L1 error of the density", sums[0] / sums[1], 0.03}, {"L1 error of the speed", sums[2] / sums[3], 0.05}};
+}
+
+std::vector<Finding> judge_gresho(std::span<const double> sums, double /*time*/) {
+  return {{"L1 error of the speed around the axis", sums[0] / sums[1], 0.1}};
+}
+
+std::vector<Finding> judge_ring(std::span<const double> sums, double /*time*/) {
+  return {{"distance from where each body should be", sums[0] / sums[1], 1e-3}};
+}
+
+std::vector<Finding> judge_two_bodies(std::span<const double> sums, double time) {
+  const Vector apart{sums[3] - sums[0], sums[4] - sums[1], sums[5] - sums[2]};
+  return {{"distance from where the bodies should be", length(apart - two_bodies_apart(time)), 1e-3}};
+}
+
+/// What is measured of each kind of problem.
+struct Answer {
+  std::string_view name;
+  std::vector<double> (*sum)(const Problem& problem, const Gas& gas, double time);
+  std::vector<Finding> (*judge)(std::span<const double> sums, double time);
+};
+constexpr Answer answers[] = {
+    {"sod", sod_sums, judge_sod},
+    {"sedov", sedov_sums, judge_sedov},
+    {"gresho", gresho_sums, judge_gresho},
+    {"noh", noh_sums, judge_noh},
+    {"plummer", plummer_sums, judge_plummer},
+    {"kepler-ring", ring_sums, judge_ring},
+    {"two-bodies", body_sums, judge_two_bodies},
+};
+
+const Answer* answer_of(const Problem& problem) {
+  const auto* const found = std::ranges::find(answers, problem.name, &Answer::name);
+  return found == std::end(answers) ? nullptr : found;
+}
+
 }  // namespace
 
 std::vector<double> answer_sums(const Problem& problem, const Gas& gas, double time) {
-  if (problem.name == "sod") {
-    return sod_sums(problem, gas, time);
-  }
-  if (problem.name == "sedov") {
-    return sedov_sums(problem, gas);
-  }
-  if (problem.name == "gresho") {
-    return gresho_sums(problem, gas);
-  }
-  if (problem.name == "noh") {
-    return density_in_shells(noh_shells, problem, gas);
-  }
-  if (problem.name == "plummer") {
-    return plummer_sums(problem, gas);
-  }
-  if (problem.name == "kepler-ring") {
-    return ring_sums(problem, gas, time);
-  }
-  return problem.name == "two-bodies" ? body_sums(gas) : std::vector<double>{};
+  const Answer* const answer = answer_of(problem);
+  return answer == nullptr ? std::vector<double>{} : answer->sum(problem, gas, time);
 }
 
 std::vector<Finding> judge(const Problem& problem, std::span<const double> sums, double time) {
-  if (problem.name == "sod") {
-    return {{"L1 error of the density", sums[0] / sums[1], 0.03}, {"L1 error of the speed", sums[2] / sums[3], 0.05}};
-  }
-  if (problem.name == "sedov") {
-    return judge_sedov(sums, time);
-  }
-  if (problem.name == "gresho") {
-    return {{"L1 error of the speed around the axis", sums[0] / sums[1], 0.1}};
-  }
-  if (problem.name == "noh") {
-    return judge_noh(sums, time);
-  }
-  if (problem.name == "plummer") {
-    return judge_plummer(sums);
-  }
-  if (problem.name == "kepler-ring") {
-    return {{"distance from where each body should be", sums[0] / sums[1], 1e-3}};
-  }
-  if (problem.name == "two-bodies") {
-    const Vector apart{sums[3] - sums[0], sums[4] - sums[1], sums[5] - sums[2]};
-    return {{"distance from where the bodies should be", length(apart - two_bodies_apart(time)), 1e-3}};
-  }
-  return {};
+  const Answer* const answer = answer_of(problem);
+  return answer == nullptr ? std::vector<Finding>{} : answer->judge(sums, time);
 }
 
 std::vector<Finding> judge_totals(const Problem& problem, const Totals& begin, const Totals& now) {

@@ -12,7 +12,7 @@ namespace sph {
 
 /// One thing that a run's state has in common with the exact solution, or not.
 struct Finding {
-  std::string what;  ///< "L1 error of the density", say.
+  std::string what;  ///< Such as "L1 error of the density".
   double error = 0;
   double limit = 0;
   [[nodiscard]] bool is_met() const { return error <= limit; }

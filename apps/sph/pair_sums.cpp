@@ -219,7 +219,7 @@ struct ForceLoop {
     const Floats uz = hn::Sub(hn::Set(d, target.velocity_z), from(sources.velocity_z));
     const Floats r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz)));
     Floats mass = from(sources.mass);
-    // Neither padding nor the target itself, nor what stands at its very place, acts.
+    // Neither padding nor the target itself, nor what is at its very place, acts.
     const auto acts = hn::And(is_there, hn::And(hn::Gt(r2, hn::Zero(d)), hn::Gt(mass, hn::Zero(d))));
     mass = hn::IfThenElseZero(acts, mass);
     const Floats r = hn::IfThenElse(acts, hn::Sqrt(r2), hn::Set(d, 1.0F));

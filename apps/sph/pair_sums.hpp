@@ -27,7 +27,7 @@ struct ForceSources : DensitySources {
   const float *viscosity = nullptr, *conduction = nullptr;
 };
 
-/// A particle whose sum is wanted; it may or must stand among the sources as well: of density it is its own neighbour.
+/// A particle whose sum is wanted; it may or must be among the sources as well: of density it is its own neighbour.
 struct DensityTarget {
   float x = 0, y = 0, z = 0;
   float velocity_x = 0, velocity_y = 0, velocity_z = 0;
@@ -68,7 +68,7 @@ void sum_forces(const Scheme& scheme,
                 const ForceSources& sources,
                 std::span<ForceSums> sums);
 
-/// Which vectors the loops use here, "AVX2" say.
+/// The vectors that the loops use here, such as "AVX2".
 [[nodiscard]] const char* vector_target();
 
 }  // namespace sph

@@ -23,7 +23,7 @@ struct SmoothingSearch {
 };
 enum class Smoothing : std::uint8_t { found, again };
 
-/// Looks at the sums with the present smoothing length of particle `i`: `found` when they are good enough, else changes
+/// Checks the sums with the present smoothing length of particle `i`: `found` when they are good enough, else changes
 /// the length (a step of Newton's, or a bisection) and wants the sums `again`.
 /// Throws: `Error` with `bad_input` that names the particle, when its length is no positive number or does not settle.
 [[nodiscard]] Smoothing improve_smoothing(

@@ -9,11 +9,6 @@ namespace sph {
 
 namespace {
 
-/// Places of an axis, for loops over axes.
-double axis_of(const Vector& v, std::size_t axis) {
-  return axis == 0 ? v.x : axis == 1 ? v.y : v.z;
-}
-
 using plait::particles::Box;
 
 Vector centre_of(const Box& box) {
@@ -84,14 +79,14 @@ void PlainModel::sort_into_cells() {
   if (flowing == 0) {
     return;
   }
-  // Some dozens of particles in a cell where they stand evenly, and no more than 40 cells along an axis.
+  // Some dozens of particles in a cell where they are evenly spread, and no more than 40 cells along an axis.
   const Vector size = all.high - all.low;
   const double volume = std::max(size.x, 1e-30) * std::max(size.y, 1e-30) * std::max(size.z, 1e-30);
   const double edge =
       std::max(std::cbrt(64 * volume / static_cast<double>(flowing)), std::max({size.x, size.y, size.z}) / 40);
   std::array<std::size_t, 3> counts{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    counts[axis] = static_cast<std::size_t>(axis_of(size, axis) / edge) + 1;
+    counts[axis] = static_cast<std::size_t>(size[axis] / edge) + 1;
   }
   cells_.resize(counts[0] * counts[1] * counts[2]);
   for (std::size_t i = 0; i < gas_.count; ++i) {
@@ -100,7 +95,7 @@ void PlainModel::sort_into_cells() {
     }
     std::size_t place = 0;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double from = axis_of(gas_.position[i], axis) - axis_of(all.low, axis);
+      const double from = gas_.position[i][axis] - all.low[axis];
       place = place * counts[axis] + static_cast<std::size_t>(from / edge);
     }
     Cell& cell = cells_[place];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sph/problem.hpp"
 
-#include <fmt/format.h>
+#include "support/choice.hpp"
 
 namespace sph {
 
@@ -26,21 +26,14 @@ std::span<const ProblemKind> problem_kinds() {
 }
 
 Problem make_problem(const std::string& name, const ProblemOptions& options) {
-  std::string known;
-  for (const ProblemKind& kind : kinds) {
-    if (name == kind.name) {
-      ProblemOptions chosen = options;
-      chosen.resolution = options.resolution == 0 ? kind.resolution : options.resolution;
-      Problem problem = kind.make(chosen);
-      problem.name = name;
-      problem.origin = -1 * problem.space.root.low;
-      problem.space.root = {{}, problem.space.root.high - problem.space.root.low};
-      return problem;
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
-  }
-  throw plait::Error{plait::ErrorCode::bad_argument,
-                     fmt::format("there is no problem {}: choose one of {}", name, known)};
+  const ProblemKind& kind = app::find_named("--problem", name, kinds);
+  ProblemOptions chosen = options;
+  chosen.resolution = options.resolution == 0 ? kind.resolution : options.resolution;
+  Problem problem = kind.make(chosen);
+  problem.name = name;
+  problem.origin = -1 * problem.space.root.low;
+  problem.space.root = {{}, problem.space.root.high - problem.space.root.low};
+  return problem;
 }
 
 void add_particles(

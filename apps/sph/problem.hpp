@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 #include "sph/gas.hpp"
@@ -32,7 +33,6 @@ struct Problem {
   /// expect.
   Space space;
   Vector origin{};  ///< Where the middle is: of shells, orbits, the tube's diaphragm.
-  std::array<bool, 3> periodic{};
   double time_end = 0;
   Scheme scheme;
   /// Calls its argument for each particle, always in the same order; places are relative to `origin`.
@@ -41,8 +41,8 @@ struct Problem {
 
 /// What a user may choose of a problem.
 struct ProblemOptions {
-  std::uint32_t resolution =
-      0;  ///< Particles along the problem's box, in twelves, or thousands of stars; 0: as the kind says.
+  /// Particles along the problem's box, in twelves, or thousands of stars; 0: the kind's own.
+  std::uint32_t resolution = 0;
   std::uint64_t seed = 1;  ///< Of random places.
 };
 

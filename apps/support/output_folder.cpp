@@ -24,27 +24,33 @@ std::filesystem::path choose_output(const std::filesystem::path& wanted,
   return run_folder != nullptr && *run_folder != '\0' ? std::filesystem::path{run_folder} / inside : otherwise;
 }
 
-void prepare_output(const std::filesystem::path& folder,
-                    const std::string& prefix,
-                    const std::string& suffix,
-                    Existing existing) {
+void prepare_output(const OutputFolder& folder) {
   std::error_code trouble;
-  std::filesystem::create_directories(folder, trouble);
-  const std::filesystem::path probe = folder / ".plait-probe";
+  std::filesystem::create_directories(folder.path, trouble);
+  const std::filesystem::path probe = folder.path / ".plait-probe";
   const bool is_writable = !trouble && static_cast<bool>(std::ofstream{probe} << "probe" << std::flush);
   std::filesystem::remove(probe, trouble);
   if (!is_writable) {
-    throw Error{ErrorCode::io,
-                fmt::format("cannot write into the folder {}: choose another with --output", folder.string())};
+    throw Error{
+        ErrorCode::io,
+        fmt::format("cannot write into the folder {}: choose another with {}", folder.path.string(), folder.option)};
   }
-  for (const auto& entry : std::filesystem::directory_iterator{folder}) {
+  if (folder.existing == Existing::kept) {
+    return;
+  }
+  for (const auto& entry : std::filesystem::directory_iterator{folder.path}) {
     const std::string name = entry.path().filename().string();
-    if (existing == Existing::is_kept && name.starts_with(prefix) && name.ends_with(suffix)) {
-      throw Error{
-          ErrorCode::bad_argument,
-          fmt::format("{} holds the snapshots of another run: choose another folder with --output, or --overwrite",
-                      folder.string())};
+    if (!name.starts_with(folder.prefix) || !name.ends_with(folder.suffix)) {
+      continue;
     }
+    if (folder.existing == Existing::refused) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("{} holds the files of another run: choose another folder with {}, or {}",
+                              folder.path.string(),
+                              folder.option,
+                              folder.remedy)};
+    }
+    std::filesystem::remove(entry.path(), trouble);  // else two runs would look like one series
   }
 }
 

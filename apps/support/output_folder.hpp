@@ -1,25 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace app {
 
-/// Where a run puts its files: `wanted` when it says something, else the folder `inside` of the run's folder under
-/// `plait run`, else `otherwise`.
+/// The folder for a run's files: `wanted` if not empty, else the folder `inside` of the run's folder under `plait run`,
+/// else `otherwise`.
 [[nodiscard]] std::filesystem::path choose_output(const std::filesystem::path& wanted,
                                                   const std::string& inside,
                                                   const std::filesystem::path& otherwise);
 
-/// Whether a run may replace what another left.
-enum class Existing : bool { is_kept, is_replaced };
+/// What happens to the files of another run.
+enum class Existing : std::uint8_t { refused, kept, removed };
 
-/// Makes the folder and sees that it can be written to and, unless they may be replaced, holds no files of another run:
-/// none whose name begins with `prefix` and ends with `suffix`. Throws: `plait::Error` that names folder and option.
-void prepare_output(const std::filesystem::path& folder,
-                    const std::string& prefix,
-                    const std::string& suffix,
-                    Existing existing);
+/// A folder that a run writes to.
+struct OutputFolder {
+  std::filesystem::path path;
+  std::string_view option = "--output";  ///< The option that chooses it.
+  std::string_view prefix;               ///< Of its files' names,
+  std::string_view suffix = ".h5";       ///< and their ends.
+  Existing existing = Existing::refused;
+  std::string_view remedy = "--overwrite";  ///< Beside another folder.
+};
+
+/// Creates the folder and checks that it can be written to and holds no files of another run, if these are refused. On
+/// one rank. Throws: `plait::Error` that names folder and option.
+void prepare_output(const OutputFolder& folder);
 
 }  // namespace app

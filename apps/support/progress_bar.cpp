@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t width = 30;
 constexpr auto interval = std::chrono::milliseconds{100};
 
-/// MPI launchers put a terminal of their own, of no size, between a program and the user: only `plait run` knows what
-/// stands at the end, and says so in PLAIT_PROGRESS_BAR.
+/// MPI launchers put a terminal of their own, of no size, between a program and the user: only `plait run` knows
+/// whether a terminal is at the end, and sets PLAIT_PROGRESS_BAR.
 bool is_seen_by_a_person() {
-  if (const char* const said = std::getenv("PLAIT_PROGRESS_BAR")) {
-    return std::string_view{said} == "1";
+  if (const char* const setting = std::getenv("PLAIT_PROGRESS_BAR")) {
+    return std::string_view{setting} == "1";
   }
   winsize size{};
   return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;

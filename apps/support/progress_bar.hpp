@@ -7,19 +7,17 @@
 
 namespace app {
 
-/// A line on a terminal that tells how far a run is, how fast it goes and how long it will take. Nothing when the
-/// output is no terminal.
+/// A line on a terminal with the progress of a run, its speed and the time left. Nothing when the output is no
+/// terminal.
 class ProgressBar {
  public:
   /// Of `total` steps, called `unit`; this process shows them if `is_shown` and standard output is a terminal.
   ProgressBar(std::uint64_t total, bool is_shown, std::string unit);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
-  ProgressBar(ProgressBar&&) = delete;
-  ProgressBar& operator=(ProgressBar&&) = delete;
   ~ProgressBar() { clear(); }
 
-  /// Whether there is anybody to look.
+  /// Whether it is drawn.
   [[nodiscard]] bool is_shown() const noexcept { return is_shown_; }
   /// After `done` steps. Draws ten times a second at most.
   void update(std::uint64_t done);

@@ -24,7 +24,7 @@ struct Dense {
   std::vector<double> data;
 };
 
-/// Numbers that look random, and are the same each time.
+/// Numbers without a pattern, the same each time.
 inline Dense some_matrix(std::size_t rows, std::size_t columns, double diagonal = 0) {
   Dense result{rows, columns};
   for (std::size_t i = 0; i < rows; ++i) {

@@ -8,12 +8,13 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/testing/run_program.hpp"
+
 #include "cholesky/dense.hpp"
 #include "cholesky/kernels/kernels.hpp"
 #include "cholesky/sources/matrix_source.hpp"
-#include "runtime/loopback_run.hpp"
 
-namespace cholesky {
+namespace cholesky::factorization_test {
 namespace {
 
 using namespace test;
@@ -38,8 +39,8 @@ Dense factor(const Job& job) {
   std::mutex mutex;
   std::uint64_t tasks = 0;
   std::uint64_t expected_tasks = 0;
-  plait::test::run_on_loopback(
-      job.grid.rows * job.grid.columns, {.worker_count = job.workers}, [&](plait::Runtime& runtime) {
+  plait::test::run_program(
+      {.ranks = job.grid.rows * job.grid.columns}, {.worker_count = job.workers}, [&](plait::Runtime& runtime) {
         const Layout layout{job.size, job.tile, job.grid};
         Factorization factorization{runtime, layout, {.factors = job.factors, .fanout = job.fanout}};
         generate(job.size, 3, job.diagonal)->fill(layout, part_of(job), factorization.tiles());
@@ -111,11 +112,11 @@ TEST(Factorization, with_more_ranks_than_tiles_leaves_some_without_work) {
   expect_factored({.tile = 64, .grid = {2, 3}});
 }
 
-/// What each rank says of a matrix that cannot be factored.
+/// The error of each rank for a matrix that cannot be factored.
 std::vector<std::string> sentences(const Job& job, std::size_t bad_row, double bad_number) {
   const std::uint32_t ranks = job.grid.rows * job.grid.columns;
   std::vector<std::string> said(ranks);
-  plait::test::run_on_loopback(ranks, {.worker_count = job.workers}, [&](plait::Runtime& runtime) {
+  plait::test::run_program({.ranks = ranks}, {.worker_count = job.workers}, [&](plait::Runtime& runtime) {
     const Layout layout{job.size, job.tile, job.grid};
     Factorization factorization{runtime, layout, {.factors = job.factors}};
     generate(job.size, 3, job.diagonal)->fill(layout, part_of(job), factorization.tiles());
@@ -153,4 +154,4 @@ TEST(Factorization, that_would_need_pivoting_ends_on_every_rank_with_the_pivot) 
 }
 
 }  // namespace
-}  // namespace cholesky
+}  // namespace cholesky::factorization_test

@@ -5,7 +5,7 @@
 
 #include "cholesky/dense.hpp"
 
-namespace cholesky {
+namespace cholesky::kernels_test {
 namespace {
 
 using namespace test;
@@ -114,4 +114,4 @@ TEST(Kernels, solve_with_both_triangles_of_a_factored_tile) {
 }
 
 }  // namespace
-}  // namespace cholesky
+}  // namespace cholesky::kernels_test

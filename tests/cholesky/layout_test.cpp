@@ -7,7 +7,7 @@
 
 #include "plait/base/error.hpp"
 
-namespace cholesky {
+namespace cholesky::layout_test {
 namespace {
 
 TEST(Grid, is_as_square_as_the_ranks_allow_with_no_more_rows_than_columns) {
@@ -72,4 +72,4 @@ TEST(LocalTiles, of_all_ranks_are_each_tile_once) {
 }
 
 }  // namespace
-}  // namespace cholesky
+}  // namespace cholesky::layout_test

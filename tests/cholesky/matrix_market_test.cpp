@@ -11,7 +11,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
 
-namespace cholesky {
+namespace cholesky::matrix_market_test {
 namespace {
 
 using Entry = std::tuple<std::size_t, std::size_t, double>;
@@ -50,7 +50,7 @@ const std::string array = "%%MatrixMarket matrix array real general\n";
 
 TEST(MatrixMarket, coordinates_are_read_with_comments_and_blank_lines) {
   const Read found =
-      read("%%matrixmarket MATRIX Coordinate Real General\n% said\n\n 3 3 2 \n%more\n1 2 0.5\n\n3 3 -1e-3\r\n");
+      read("%%matrixmarket MATRIX Coordinate Real General\n% note\n\n 3 3 2 \n%more\n1 2 0.5\n\n3 3 -1e-3\r\n");
   EXPECT_EQ(found.size, 3U);
   EXPECT_FALSE(found.is_symmetric);
   EXPECT_EQ(found.entries, (std::vector<Entry>{{0, 1, 0.5}, {2, 2, -1e-3}}));
@@ -155,4 +155,4 @@ TEST(MatrixMarket, damaged_files_are_read_or_refused_and_nothing_else) {
 }
 
 }  // namespace
-}  // namespace cholesky
+}  // namespace cholesky::matrix_market_test

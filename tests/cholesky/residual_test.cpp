@@ -7,11 +7,12 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/testing/run_program.hpp"
+
 #include "cholesky/dense.hpp"
 #include "cholesky/kernels/kernels.hpp"
-#include "runtime/loopback_run.hpp"
 
-namespace cholesky {
+namespace cholesky::residual_test {
 namespace {
 
 using namespace test;
@@ -32,11 +33,11 @@ void take(const Layout& layout, const Dense& matrix, const LocalTiles& local) {
   }
 }
 
-/// What the ranks of a loopback network say of these factors.
+/// The residual of these factors on the ranks of a loopback network.
 double residual_of(const Dense& matrix, const Dense& factors, const Case& what) {
   double answer = -1;
   std::mutex mutex;
-  plait::test::run_on_loopback(what.grid.rows * what.grid.columns, {}, [&](plait::Runtime& runtime) {
+  plait::test::run_program({.ranks = what.grid.rows * what.grid.columns}, {}, [&](plait::Runtime& runtime) {
     const Layout layout{matrix.rows, what.tile, what.grid};
     const plait::Group all{runtime.messages(), plait::CommId{7}};
     const Part part = what.factors == Factors::symmetric ? Part::lower : Part::all;
@@ -125,4 +126,4 @@ TEST(Residual, of_factors_with_something_that_is_no_number_is_none) {
 }
 
 }  // namespace
-}  // namespace cholesky
+}  // namespace cholesky::residual_test

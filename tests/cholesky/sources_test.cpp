@@ -8,13 +8,13 @@
 #include <hdf5.h>
 
 #include "plait/base/error.hpp"
-#include "plait/base/hdf5_handle.hpp"
+#include "plait/files/hdf5/handle.hpp"
 
 #include "cholesky/dense.hpp"
 #include "cholesky/sources/matrix_source.hpp"
 #include "particles/hdf5/temporary_folder.hpp"
 
-namespace cholesky {
+namespace cholesky::sources_test {
 namespace {
 
 using namespace test;
@@ -55,11 +55,11 @@ void write_hdf5(const std::string& file,
                 std::array<hsize_t, 2> shape,
                 const std::vector<double>& rows) {
   const bool is_new = !std::ifstream{file}.good();
-  const plait::Hdf5Handle out{is_new ? H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
-                                     : H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
-                              H5Fclose};
-  const plait::Hdf5Handle space{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
-  const plait::Hdf5Handle set{
+  const plait::files::Hdf5Handle out{is_new ? H5Fcreate(file.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT)
+                                            : H5Fopen(file.c_str(), H5F_ACC_RDWR, H5P_DEFAULT),
+                                     H5Fclose};
+  const plait::files::Hdf5Handle space{H5Screate_simple(2, shape.data(), nullptr), H5Sclose};
+  const plait::files::Hdf5Handle set{
       H5Dcreate2(out.id(), name, H5T_NATIVE_DOUBLE, space.id(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Dclose};
   ASSERT_GE(H5Dwrite(set.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()), 0);
 }
@@ -162,4 +162,4 @@ TEST_F(Sources, market_files_that_cannot_be_read_are_refused) {
 }
 
 }  // namespace
-}  // namespace cholesky
+}  // namespace cholesky::sources_test

@@ -3,13 +3,13 @@
 
 #include <array>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
+#include "plait/testing/run_program.hpp"
 
 #include "dns/initial_field.hpp"
 #include "dns/solver.hpp"
@@ -17,7 +17,7 @@
 namespace dns::test {
 
 using Lengths = std::array<plait::fft::Index, 3>;
-using Grid = plait::fft::RankGrid;
+using Grid = plait::fft::TransformGrid;
 
 /// How a flow is computed.
 struct FlowSetup {
@@ -48,29 +48,11 @@ inline void run_rank(plait::Runtime& runtime,
 
 /// Runs `body` on all ranks of `setup.grid`, threads of this process. Throws again what the lowest rank threw.
 inline void run_flow(const FlowSetup& setup, const std::function<void(plait::Runtime&, Solver&)>& body) {
-  const std::uint32_t ranks = setup.grid.row * setup.grid.column;
-  plait::net::LoopbackNetwork network{ranks};
-  std::vector<std::exception_ptr> thrown(ranks);
-  {
-    plait::Options options;
-    options.worker_count = setup.workers;
-    std::vector<std::jthread> threads;
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      threads.emplace_back([&, rank] {
-        try {
-          plait::Runtime runtime{network.driver(plait::Rank{rank}), options};
-          run_rank(runtime, setup, body);
-        } catch (...) {
-          thrown[rank] = std::current_exception();
-        }
-      });
-    }
-  }
-  for (const std::exception_ptr& one : thrown) {
-    if (one) {
-      std::rethrow_exception(one);
-    }
-  }
+  plait::Options options;
+  options.worker_count = setup.workers;
+  plait::test::run_program({.ranks = setup.grid.row * setup.grid.column}, options, [&](plait::Runtime& runtime) {
+    run_rank(runtime, setup, body);
+  });
 }
 
 /// Steps of `dt`, and what is measured then, on rank 0.

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dns {
+namespace dns::modes_test {
 namespace {
 
 Layout whole(const std::array<Index, 3>& lengths) {
@@ -44,4 +44,4 @@ TEST(Modes, of_single_planes_and_points_exist) {
 }
 
 }  // namespace
-}  // namespace dns
+}  // namespace dns::modes_test

@@ -12,7 +12,7 @@
 
 #include "dns/flow.hpp"
 
-namespace dns::test {
+namespace dns::test::solver_test {
 namespace {
 
 /// What must be exact but for rounding.
@@ -244,7 +244,7 @@ TEST(Points, hold_the_field_and_bring_it_back) {
     set_single_mode(solver.plan().spectral(), solver.fields().scalars[0], {0, 1, 0});
     const double rate = solver.courant_rate();
     solver.to_points();
-    const plait::fft::Layout& points = solver.plan().physical();
+    const plait::fft::ArrayLayout& points = solver.plan().physical();
     const auto x = [&](int axis, plait::fft::Index i) {
       return 2 * M_PI * static_cast<double>(i) / static_cast<double>(points.lengths[axis]);
     };
@@ -320,4 +320,4 @@ TEST(Memory, is_known_before) {
 }
 
 }  // namespace
-}  // namespace dns::test
+}  // namespace dns::test::solver_test

@@ -11,6 +11,7 @@
 
 #include "plait/base/random.hpp"
 
+namespace exact_sum_test {
 namespace {
 
 using pic::ExactSum;
@@ -55,3 +56,4 @@ TEST(ExactSum, depends_on_neither_order_nor_division) {
 }
 
 }  // namespace
+}  // namespace exact_sum_test

@@ -9,6 +9,7 @@
 
 #include "pic/transfer.hpp"
 
+namespace grid_test {
 namespace {
 
 using namespace pic;
@@ -110,3 +111,4 @@ TEST(GuardExchange, fills_the_nodes_around_a_block_with_their_images) {
 }
 
 }  // namespace
+}  // namespace grid_test

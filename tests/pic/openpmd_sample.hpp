@@ -9,7 +9,7 @@
 namespace pic::test {
 
 /// A step of 12 x 10 cells and 60 electrons, cut into rows among ranks, the same whatever their number: values that
-/// tell where they belong. Rank 1 of several has no particles.
+/// encode where they belong. Rank 1 of several has no particles.
 struct OpenPmdSample {
   OpenPmdSample(std::uint32_t rank, std::uint32_t ranks) {
     step.step = 7;

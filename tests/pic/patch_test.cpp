@@ -11,6 +11,7 @@
 
 #include "pic/detail/shape.hpp"
 
+namespace patch_test {
 namespace {
 
 using namespace pic;
@@ -232,7 +233,7 @@ TEST(Patch, names_the_particle_that_a_bad_field_meets) {
   std::vector<Migrant<2>> leavers;
   try {
     advance(patch, physics, leavers);
-    FAIL() << "nothing was said";
+    FAIL() << "no error";
   } catch (const plait::Error& error) {
     EXPECT_NE(std::string{error.what()}.find("particle 5 of species electrons in cell (3, 3)"), std::string::npos)
         << error.what();
@@ -265,3 +266,4 @@ TEST(Quanta, are_the_nearest_integers) {
 }
 
 }  // namespace
+}  // namespace patch_test

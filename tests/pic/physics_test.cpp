@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole problems against theory, coarse and short: seconds in all. Each runs on another number of ranks; that all give
-// the same bits is tested in static_way_test.cpp and ways_test.cpp.
+// the same bits is tested in plain_way_test.cpp and ways_test.cpp.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -10,9 +10,10 @@
 
 #include <gtest/gtest.h>
 
-#include "pic/ranks_in_threads.hpp"
-#include "pic/static_way.hpp"
+#include "pic/local_ranks.hpp"
+#include "pic/parallel/plain_way.hpp"
 
+namespace physics_test {
 namespace {
 
 using namespace pic;
@@ -31,8 +32,8 @@ std::vector<double> electric_energies(const ProblemOptions& options, int ranks, 
   const Problem<D> problem = make_problem<D>(options);
   step = problem.physics.time_step;
   std::vector<double> energies;
-  test::RanksInThreads{ranks}.run([&](Ranks& self) {
-    StaticWay<D> way{problem, 2, self};
+  test::on_ranks(ranks, [&](Ranks& self) {
+    PlainWay<D> way{problem, {.patches_per_rank = 2}, self};
     for (std::uint64_t i = 0; i < options.steps; ++i) {
       way.step();
       const double energy = way.solver().energies().electric;
@@ -142,8 +143,8 @@ TEST(Kernel, ends_exactly_where_it_should) {
     options.kernel = {
         .distribution = distribution, .particles = 2000, .k = 3, .m = -2, .rho = 0.9, .patch = {{2, 3}, {9, 6}}};
     const Problem<2> problem = make_problem<2>(options);
-    test::RanksInThreads{ranks}.run([&problem](Ranks& self) {
-      StaticWay<2> way{problem, 4, self};
+    test::on_ranks(ranks, [&problem](Ranks& self) {
+      PlainWay<2> way{problem, {.patches_per_rank = 4}, self};
       const std::uint64_t before = way.totals().particles;
       EXPECT_NEAR(static_cast<double>(before), 2000, 200);
       for (int i = 0; i < 50; ++i) {
@@ -158,15 +159,13 @@ TEST(Kernel, ends_exactly_where_it_should) {
 TEST(Kernel, sees_a_particle_that_is_not_where_it_should_be) {
   ProblemOptions options = named("kernel", {20, 14}, 2);
   options.kernel = {.particles = 2000, .k = 1};
-  OneRank ranks;
-  StaticWay<2> way{make_problem<2>(options), 4, ranks};
-  way.step();
-  EXPECT_EQ(way.totals().misplaced, 0U);
-  const auto somewhere = std::find_if(
-      way.patches().begin(), way.patches().end(), [](const auto& patch) { return patch.species[0].size() > 0; });
-  ASSERT_NE(somewhere, way.patches().end());
-  somewhere->species[0].position[0][0] += 1e-4;
-  EXPECT_EQ(way.totals().misplaced, 1U);
+  const Problem<2> problem = make_problem<2>(options);
+  Patch<2> patch{problem.physics.grid.cell_box(), problem.physics};
+  load(problem, patch);
+  EXPECT_EQ(count_misplaced(problem, patch, 0), 0U);
+  patch.species[0].position[0][0] += 1e-4;
+  EXPECT_EQ(count_misplaced(problem, patch, 0), 1U);
 }
 
 }  // namespace
+}  // namespace physics_test

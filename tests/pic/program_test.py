@@ -31,9 +31,9 @@ class Program(ProgramCase):
         runs = {
             1: (("collection",), ("synchronous",)),
             2: (("static",), (*balanced, "greedy"), ("collection", "--balancer", "refine", "--balance-every", "auto")),
-            3: (("static",), ("synchronous", "--balance-every", 3), (*balanced, "curve")),
-            4: (("collection",), (*balanced, "pairwise")),
-            7: (("static",), ("synchronous", "--balance-every", 5), (*balanced, "diffusion")),
+            3: (("static",), ("synchronous", "--balance-every", 3), (*balanced, "bisection")),
+            4: (("collection",), (*balanced, "two_level")),
+            7: (("static",), ("synchronous", "--balance-every", 5), (*balanced, "hypercube")),
         }
         listed = set(ways())
         self.assertEqual({way for ways_there in runs.values() for way, *_ in ways_there}, listed)
@@ -69,7 +69,7 @@ class Program(ProgramCase):
                 self.assertRegex(text, r"not where they belong 0 of [45]\d\d\b")
 
     def test_what_cannot_be_is_refused_by_name(self) -> None:
-        # What problems refuse is tested in static_way_test.cpp.
+        # What problems refuse is tested in plain_way_test.cpp.
         self.refused("at least one cell", "--cells", 2, 3, ranks=7)
         self.refused("at least one cell", "--cells", 4, 4, "--patches", 9, "--way", "collection", ranks=2)
         for sentence, command in (
@@ -88,7 +88,7 @@ class Program(ProgramCase):
             ("--frobnicate", ("--frobnicate",)),
         ):
             with self.subTest(command=command):
-                self.refused(sentence, *command, ranks=1)
+                self.refused(sentence, *command)
 
 
 if __name__ == "__main__":

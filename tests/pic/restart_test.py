@@ -43,7 +43,7 @@ class Restart(ProgramCase):
         return found.group(1)
 
     def goes_on(self, left: pathlib.Path, step: int, ranks: int, *options: object) -> str:
-        """The checksum of a run that goes on from a copy of what another has left."""
+        """The checksum of a run that goes on from a copy of the folder of another."""
         folder = self.folder / "copy"
         shutil.copytree(left, folder)
         text = self.good(*options, "--restart", "--checkpoint-folder", folder, ranks=ranks)
@@ -129,7 +129,7 @@ class Restart(ProgramCase):
         ):
             self.refused(sentence, *options, *keep, "--restart")
         self.good(*UNIFORM, "--steps", 9, *keep, "--overwrite")
-        self.refused("give more steps", *UNIFORM, "--steps", 7, *keep, "--restart")
+        self.refused("give more steps", *UNIFORM, "--steps", 7, *keep, "--restart", ranks=2)
         self.assertEqual(len(list(left.glob("checkpoint-*.h5"))), 2)
 
     def test_a_field_that_is_not_a_number_stops_all_ranks(self) -> None:

@@ -10,6 +10,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
 
+namespace solver_test {
 namespace {
 
 using namespace pic;
@@ -195,7 +196,7 @@ TEST(Solver, names_the_field_step_and_cell_that_is_not_a_number) {
   solver.electric()[{2, 5}][2] = std::nan("");
   try {
     solver.publish(17);
-    FAIL() << "nothing was said";
+    FAIL() << "no error";
   } catch (const plait::Error& error) {
     EXPECT_NE(std::string{error.what()}.find("electric field along z is nan at step 17 in cell (2, 5)"),
               std::string::npos)
@@ -204,3 +205,4 @@ TEST(Solver, names_the_field_step_and_cell_that_is_not_a_number) {
 }
 
 }  // namespace
+}  // namespace solver_test

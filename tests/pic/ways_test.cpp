@@ -9,7 +9,7 @@
 #include "pic/mpi/mpi_ranks.hpp"
 #include "pic/parallel/checkpoint.hpp"
 #include "pic/parallel/collection_way.hpp"
-#include "pic/parallel/synchronous_way.hpp"
+#include "pic/parallel/plain_way.hpp"
 
 namespace pic {
 namespace {
@@ -23,14 +23,14 @@ struct Case {
 /// Fast particles, so that many change their patch, and some pass through whole patches in one step.
 std::vector<Case> cases() {
   return {
-      {"waves", {.name = "uniform", .cells = {24, 20}, .particles_per_cell = 4, .steps = 9, .thermal = 0.5}, 6},
+      {"waves", {.name = "uniform", .cells = {24, 20}, .particles_per_cell = 4, .steps = 7, .thermal = 0.5}, 6},
       {"space", {.name = "uniform", .cells = {12, 12, 10}, .particles_per_cell = 2, .steps = 5, .thermal = 0.5}, 4},
-      {"plate", {.name = "plate", .cells = {32, 20}, .particles_per_cell = 4, .steps = 12}, 8},
+      {"plate", {.name = "plate", .cells = {32, 20}, .particles_per_cell = 4, .steps = 9}, 8},
       {"electrostatic",
        {.name = "uniform",
         .cells = {24, 20},
         .particles_per_cell = 4,
-        .steps = 6,
+        .steps = 5,
         .solve = Solve::electrostatic,
         .order = 2,
         .thermal = 0.5},
@@ -38,7 +38,7 @@ std::vector<Case> cases() {
       {"far",
        {.name = "kernel",
         .cells = {32, 32},
-        .steps = 9,
+        .steps = 7,
         .kernel = {.distribution = KernelProblem::Distribution::geometric, .particles = 2000, .k = 3, .m = 7}},
        9},
       {"one heavy patch",
@@ -49,89 +49,98 @@ std::vector<Case> cases() {
        4}};
 }
 
-template <int D, class Make>
-Totals totals_of(const Case& one, Make make) {
-  auto way = make(make_problem<D>(one.problem));
-  for (std::uint64_t step = 0; step < one.problem.steps; ++step) {
-    way->step();
+template <int D>
+void run(GridWay<D>& way, std::uint64_t steps) {
+  while (way.steps_done() < steps) {
+    way.step();
   }
-  return way->totals();
 }
 
 template <int D>
-void compare(const Case& one) {
-  SCOPED_TRACE(one.name);
-  OneRank alone;
-  const Totals expected =
-      totals_of<D>(one, [&](Problem<D> problem) { return std::make_unique<StaticWay<D>>(problem, 3, alone); });
-  MpiRanks ranks{MPI_COMM_WORLD};
-  const auto check = [&](const Totals& totals, const std::string& way) {
-    EXPECT_EQ(totals.checksum, expected.checksum) << way;
-    EXPECT_EQ(totals.particles, expected.particles) << way;
-    EXPECT_EQ(totals.absorbed, expected.absorbed) << way;
-    EXPECT_EQ(totals.misplaced, 0U) << way;
-  };
-  plait::Runtime runtime{MPI_COMM_WORLD};
-  for (const char* const balancer : {"", "greedy", "diffusion"}) {
-    const BalanceOptions options{.patches_per_rank = one.patches_per_rank, .balancer = balancer, .balance_steps = 3};
-    check(totals_of<D>(
-              one,
-              [&](Problem<D> problem) { return std::make_unique<CollectionWay<D>>(problem, options, runtime, ranks); }),
-          std::string{"collection "} + balancer);
-  }
-  for (const char* const balancer : {"", "bisection"}) {
-    const BalanceOptions options{.patches_per_rank = one.patches_per_rank, .balancer = balancer, .balance_steps = 3};
-    check(totals_of<D>(
-              one, [&](Problem<D> problem) { return std::make_unique<SynchronousWay<D>>(problem, options, ranks); }),
-          std::string{"synchronous "} + balancer);
-  }
+void expect_equal(GridWay<D>& way, const Totals& expected, const std::string& name) {
+  const Totals totals = way.totals();
+  EXPECT_EQ(totals.checksum, expected.checksum) << name;
+  EXPECT_EQ(totals.particles, expected.particles) << name;
+  EXPECT_EQ(totals.absorbed, expected.absorbed) << name;
+  EXPECT_EQ(totals.misplaced, 0U) << name;
 }
 
-/// Goes on, in other patches, from what a run has put down half way.
-template <int D>
-void break_off(const Case& one) {
-  SCOPED_TRACE(one.name);
-  MpiRanks ranks{MPI_COMM_WORLD};
-  plait::Runtime runtime{MPI_COMM_WORLD};
-  const Problem<D> problem = make_problem<D>(one.problem);
-  Problem<D> empty = problem;
-  empty.starts_empty = true;
-  const BalanceOptions options{.patches_per_rank = one.patches_per_rank, .balancer = "greedy", .balance_steps = 2};
-  const BalanceOptions others{.patches_per_rank = 3, .balancer = "greedy", .balance_steps = 3};
-  const auto make = [&](const Problem<D>& what, const BalanceOptions& how) {
-    std::vector<std::unique_ptr<GridWay<D>>> ways;
-    ways.push_back(std::make_unique<StaticWay<D>>(what, how.patches_per_rank, ranks));
-    ways.push_back(std::make_unique<SynchronousWay<D>>(what, how, ranks));
-    ways.push_back(std::make_unique<CollectionWay<D>>(what, how, runtime, ranks));
-    return ways;
-  };
-  const auto run = [&](GridWay<D>& way, std::uint64_t steps) {
-    while (way.steps_done() < steps) {
-      way.step();
+/// The ranks of this run.
+class Ways : public testing::Test {
+ protected:
+  template <int D>
+  void compare(const Case& one) {
+    SCOPED_TRACE(one.name);
+    const Problem<D> problem = make_problem<D>(one.problem);
+    OneRank alone;
+    PlainWay<D> reference{problem, {.patches_per_rank = 3}, alone};
+    run(reference, one.problem.steps);
+    const Totals expected = reference.totals();
+    BalanceOptions options{.patches_per_rank = one.patches_per_rank, .balance_steps = 3};
+    for (const char* const balancer : {"", "greedy", "hypercube"}) {
+      options.balancer = balancer;
+      CollectionWay<D> collection{problem, options, runtime_, ranks_};
+      run(collection, one.problem.steps);
+      expect_equal(collection, expected, "collection " + options.balancer);
     }
-  };
-  auto before = make(problem, options);
-  auto after = make(empty, others);
-  for (std::size_t i = 0; i < before.size(); ++i) {
-    run(*before[i], one.problem.steps / 2);
-    GridWay<D>& other = *after[(i + 1) % after.size()];
-    go_on(other, to_checkpoint(*before[i], {}), ranks);
-    EXPECT_EQ(other.totals().checksum, before[i]->totals().checksum) << "at once, from way " << i;
-    EXPECT_EQ(other.totals().absorbed, before[i]->totals().absorbed);
-    run(*before[i], one.problem.steps);
-    run(other, one.problem.steps);
-    EXPECT_EQ(other.totals().checksum, before[i]->totals().checksum) << "at the end, from way " << i;
-    EXPECT_EQ(other.totals().absorbed, before[i]->totals().absorbed);
+    for (const char* const balancer : {"", "bisection"}) {
+      options.balancer = balancer;
+      PlainWay<D> plain{problem, options, ranks_};
+      run(plain, one.problem.steps);
+      expect_equal(plain, expected, "plain " + options.balancer);
+    }
+  }
+
+  /// Goes on, in other patches and in either way by `index`, from what a run has saved half way.
+  template <int D>
+  void break_off(std::size_t index, const Case& one) {
+    SCOPED_TRACE(one.name);
+    const Problem<D> problem = make_problem<D>(one.problem);
+    Problem<D> empty = problem;
+    empty.starts_empty = true;
+    const auto make = [&](bool is_plain, const Problem<D>& begin, int patches) -> std::unique_ptr<GridWay<D>> {
+      const BalanceOptions options{.patches_per_rank = patches, .balancer = "greedy", .balance_steps = 2};
+      if (is_plain) {
+        return std::make_unique<PlainWay<D>>(begin, options, ranks_);
+      }
+      return std::make_unique<CollectionWay<D>>(begin, options, runtime_, ranks_);
+    };
+    const auto first = make(index % 2 == 0, problem, one.patches_per_rank);
+    const auto second = make(index / 2 % 2 == 0, empty, 3);
+    run(*first, one.problem.steps / 2);
+    go_on(*second, to_checkpoint(*first, {}), ranks_);
+    expect_equal(*second, first->totals(), "at once");
+    run(*first, one.problem.steps);
+    run(*second, one.problem.steps);
+    expect_equal(*second, first->totals(), "at the end");
+  }
+
+  MpiRanks ranks_{MPI_COMM_WORLD};
+  plait::Runtime runtime_{MPI_COMM_WORLD};
+};
+
+TEST_F(Ways, go_on_from_where_others_were) {
+  const std::vector<Case> all = cases();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t index = i + static_cast<std::size_t>(ranks_.count());
+    all[i].problem.cells.size() == 2 ? break_off<2>(index, all[i]) : break_off<3>(index, all[i]);
   }
 }
 
-TEST(Ways, go_on_from_where_others_were) {
-  for (const Case& one : cases()) {
-    one.problem.cells.size() == 2 ? break_off<2>(one) : break_off<3>(one);
+TEST_F(Ways, balance_by_loads_that_were_read_before) {
+  CollectionWay<2> way{make_problem<2>({.name = "plate", .cells = {32, 20}, .particles_per_cell = 4, .steps = 4}),
+                       {.patches_per_rank = 8, .balancer = "greedy", .balance_steps = 3},
+                       runtime_,
+                       ranks_};
+  for (int step = 0; step < 3; ++step) {
+    way.step();
+    EXPECT_EQ(way.take_loads().empty(), way.local_patches().empty());
   }
+  way.step();  // balances first
+  EXPECT_EQ(way.balancings().size(), ranks_.count() > 1 ? 1U : 0U);
 }
 
-TEST(Ways, give_the_same_bits_as_one_rank) {
+TEST_F(Ways, give_the_same_bits_as_one_rank) {
   for (const Case& one : cases()) {
     one.problem.cells.size() == 2 ? compare<2>(one) : compare<3>(one);
   }

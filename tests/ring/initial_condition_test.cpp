@@ -5,7 +5,7 @@
 
 #include "ring/ring.hpp"
 
-namespace ring {
+namespace ring::initial_condition_test {
 namespace {
 
 TEST(InitialCondition, puts_bodies_on_circular_orbits) {
@@ -63,4 +63,4 @@ TEST(InitialCondition, refuses_shapes_that_cannot_be) {
 }
 
 }  // namespace
-}  // namespace ring
+}  // namespace ring::initial_condition_test

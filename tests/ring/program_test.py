@@ -43,7 +43,7 @@ class Program(ProgramCase):
         for row in ("Domain decomposition", "Exchange particles", "make LETs", "tree walk", "force kernel", "interact"):
             self.assertIn(row, text)
         self.assertEqual([file.name for file in sorted(out.iterdir())], [f"ring-{step:08}.hdf5" for step in (0, 4, 8)])
-        self.assertNotIn("\r", text)  # no progress bar where nobody looks
+        self.assertNotIn("\r", text)  # no progress bar without a terminal
 
     def test_a_run_goes_on_from_its_snapshot_as_the_unbroken_one(self) -> None:
         physics = ("--collision-radius", 2e-3)
@@ -73,7 +73,7 @@ class Program(ProgramCase):
 
     def test_bad_snapshots_are_refused_with_a_sentence(self) -> None:
         out = ("--steps", 1, "--output", self.folder / "out")
-        self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out)
+        self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out, ranks=2)
         cut = self.folder / "cut.hdf5"
         cut.write_bytes(self.start.read_bytes()[:5000])
         self.refused("cut.hdf5", "run", cut, *out)
@@ -89,7 +89,7 @@ class Program(ProgramCase):
 
         self.refused("Velocities", "run", self.changed(without_velocities), *out)
         self.refused("Coordinates", "run", self.changed(with_nan), *out)
-        self.refused("same place", "run", self.changed(with_twins), *out)
+        self.refused("same place", "run", self.changed(with_twins), *out, ranks=2)
         self.assertFalse(list((self.folder / "out").glob("*")), "nothing is written for a run that cannot be")
 
     def test_too_few_bodies_are_refused(self) -> None:
@@ -109,7 +109,7 @@ class Program(ProgramCase):
         self.assertIn("PLAIT_WORKERS", done.stderr)
 
     def test_output_that_cannot_be_written_is_refused_and_harms_nothing(self) -> None:
-        self.refused("--output", "run", self.start, "--steps", 1, "--output", "/proc/nowhere")
+        self.refused("--output", "run", self.start, "--steps", 1, "--output", "/proc/nowhere", ranks=2)
         out = self.folder / "out"
         self.good("run", self.start, "--steps", 1, "--output", out)
         before = {file.name: file.read_bytes() for file in out.iterdir()}
@@ -136,7 +136,7 @@ class Program(ProgramCase):
         os.kill(int(ranks.stdout.split()[-1]), signal.SIGKILL)
         _, errors = job.communicate(timeout=10)
         self.assertNotEqual(job.returncode, 0)
-        self.assertTrue(errors.strip(), "somebody says what happened")
+        self.assertTrue(errors.strip(), "a rank reports what happened")
         self.assertEqual(sorted(file.name for file in trace.glob("*.plt")), ["rank-0000.plt", "rank-0001.plt"])
 
 

@@ -11,10 +11,11 @@
 
 #include <gtest/gtest.h>
 
-#include "ring/plain_ring.hpp"
-#include "runtime/loopback_run.hpp"
+#include "plait/testing/run_program.hpp"
 
-namespace ring {
+#include "ring/plain_ring.hpp"
+
+namespace ring::simulation_test {
 namespace {
 
 using plait::Runtime;
@@ -44,7 +45,7 @@ Outcome compute(const Job& job) {
   Outcome outcome;
   outcome.bodies_of_rank.resize(job.ranks);
   std::mutex mutex;
-  plait::test::run_on_loopback(job.ranks, {.worker_count = job.workers}, [&](Runtime& runtime) {
+  plait::test::run_program({.ranks = job.ranks}, {.worker_count = job.workers}, [&](Runtime& runtime) {
     const std::size_t rank = runtime.self().value();
     const std::size_t first = job.bodies.size() * rank / job.ranks;
     const std::size_t last = job.bodies.size() * (rank + 1) / job.ranks;
@@ -236,4 +237,4 @@ TEST(Simulation, refuses_fewer_bodies_than_ranks_and_fewer_than_two) {
 }
 
 }  // namespace
-}  // namespace ring
+}  // namespace ring::simulation_test

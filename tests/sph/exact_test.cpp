@@ -6,7 +6,7 @@
 #include "sph/exact/riemann.hpp"
 #include "sph/exact/sedov.hpp"
 
-namespace sph::exact {
+namespace sph::exact::exact_test {
 namespace {
 
 TEST(Riemann, sods_tube_as_toro_tabulates_it) {
@@ -64,4 +64,4 @@ TEST(Sedov, ahead_of_the_shock_the_gas_is_as_it_was) {
 }
 
 }  // namespace
-}  // namespace sph::exact
+}  // namespace sph::exact::exact_test

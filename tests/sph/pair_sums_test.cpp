@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sph {
+namespace sph::pair_sums_test {
 namespace {
 
 /// Random gas, as arrays of properties that all have the same length.
@@ -261,4 +261,4 @@ TEST(PairSums, without_sources_nothing_acts) {
 }
 
 }  // namespace
-}  // namespace sph
+}  // namespace sph::pair_sums_test

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace sph {
+namespace sph::particle_work_test {
 namespace {
 
 class ParticleWork : public testing::Test {
@@ -123,4 +123,4 @@ TEST_F(ParticleWork, viscosity_of_the_modern_scheme_rises_where_the_flow_converg
 }
 
 }  // namespace
-}  // namespace sph
+}  // namespace sph::particle_work_test

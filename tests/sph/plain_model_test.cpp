@@ -8,7 +8,7 @@
 
 #include "sph/known_answer.hpp"
 
-namespace sph {
+namespace sph::plain_model_test {
 namespace {
 
 /// A problem run by the plain model, until its end or earlier.
@@ -125,4 +125,4 @@ TEST(PlainModel, all_particles_at_one_point_is_told) {
 }
 
 }  // namespace
-}  // namespace sph
+}  // namespace sph::plain_model_test

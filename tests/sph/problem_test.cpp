@@ -9,7 +9,7 @@
 
 #include "sph/profile.hpp"
 
-namespace sph {
+namespace sph::problem_test {
 namespace {
 
 TEST(Problem, ranks_share_every_particle_once) {
@@ -103,4 +103,4 @@ TEST(Problem, an_unknown_name_is_told_with_the_known_ones) {
 }
 
 }  // namespace
-}  // namespace sph
+}  // namespace sph::problem_test

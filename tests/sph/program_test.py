@@ -29,7 +29,7 @@ ANSWERS = {
 
 
 def errors(text: str) -> dict[str, float]:
-    """What a run says of its errors at its end."""
+    """The errors that a run reports at its end."""
     lines = re.findall(r"^  (\S.*?)\s{2,}(\S+)  (?:within|ABOVE) ", text, re.MULTILINE)
     return {name: float(value) for name, value in lines}
 
@@ -75,9 +75,9 @@ class Program(ProgramCase):
 
     def test_any_number_of_ranks_finds_the_same(self) -> None:
         found = []
-        for ranks in (1, 2, 3, 4, 7):
+        for ranks in (1, 2, 3, 7):
             out = self.folder / str(ranks)
-            self.good("run", "--problem", "sedov", "--resolution", 12, "--steps", 24, "--output", out, ranks=ranks)
+            self.good("run", "--problem", "sedov", "--resolution", 12, "--steps", 12, "--output", out, ranks=ranks)
             found.append(gas(out / "sph-0001.hdf5", "Densities"))
         for densities in found[1:]:
             self.assertLess(np.abs(densities / found[0] - 1).max(), 1e-3)
@@ -149,7 +149,7 @@ class Program(ProgramCase):
     def test_bad_files_are_refused_with_a_sentence(self) -> None:
         file = self.blast()
         out = ("--until", 0.01, "--output", self.folder / "out")
-        self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out)
+        self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out, ranks=2)
         cut = self.folder / "cut.hdf5"
         cut.write_bytes(file.read_bytes()[:4000])
         self.refused("cut.hdf5", "run", cut, *out)
@@ -184,9 +184,10 @@ class Program(ProgramCase):
         self.assertRegex(done.stderr, r"particle \d+ at .* its time step is .* shorter than the shortest")
 
     def test_bad_options_are_refused_by_name(self) -> None:
-        self.refused("sodd", "run", "--problem", "sodd", "--output", self.folder / "out")
-        self.refused("--problem", "run", "--output", self.folder / "out")
-        self.refused("--courant", "run", "--problem", "sod", "--courant", -1, "--output", self.folder / "out")
+        out = ("--output", self.folder / "out")
+        self.refused("sodd", "run", "--problem", "sodd", *out)
+        self.refused("--problem", "run", *out)
+        self.refused("--courant", "run", "--problem", "two-bodies", "--courant", -1, *out)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ void subtract_product(const ConstBlock& a, const ConstBlock& b, const Block& c, 
               as_int(c.stride));
 }
 
-/// What a triangle is and where it stands.
+/// What a triangle is, and on which side.
 struct Triangle {
   CBLAS_SIDE side;
   CBLAS_UPLO shape;

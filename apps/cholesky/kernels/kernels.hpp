@@ -11,7 +11,7 @@ namespace cholesky {
 // until most of their work is matrix products: a BLAS is often two to three times slower in its own solves. Threads:
 // any, on different output tiles.
 
-// Cholesky, on lower triangles; what stands above a diagonal is neither read nor changed.
+// Cholesky, on lower triangles; what is above a diagonal is neither read nor changed.
 
 /// a = L with L L^T the a before. Returns 0, or the order (from 1) of the first leading minor that is not positive.
 [[nodiscard]] std::size_t factor_symmetric(Tile a);

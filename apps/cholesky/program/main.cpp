@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "plait/version.hpp"
+
 #include "cholesky/kernels/blas.hpp"
 #include "cholesky/program/run.hpp"
 #include "cholesky/program/settings.hpp"
@@ -84,6 +86,7 @@ int main(int argc, char** argv) {
       "  plait run -n 2 plait-cholesky --size 8192\n"
       "  plait run -n 2 plait-cholesky --matrix stiffness.mtx --output factor.hdf5\n",
       "plait-cholesky"};
+  app.set_version_flag("--version", plait::version_line("plait-cholesky"));
   Settings settings;
   add_matrix_options(app, settings);
   add_parallel_options(app, settings);

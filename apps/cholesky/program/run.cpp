@@ -24,9 +24,6 @@ namespace {
 using plait::Error;
 using plait::ErrorCode;
 
-/// Of the program's own exchanges.
-constexpr plait::CommId comm{0xc3};
-
 std::string describe_bytes(double bytes) {
   return bytes < 1e9 ? fmt::format("{:.1f} MB", bytes * 1e-6) : fmt::format("{:.2f} GB", bytes * 1e-9);
 }
@@ -50,7 +47,7 @@ class Run {
   Run(plait::Runtime& runtime, const Settings& settings)
       : runtime_{runtime},
         settings_{settings},
-        group_{runtime.messages(), comm},
+        group_{runtime.messages()},
         is_first_{runtime.self() == plait::Rank{0}},
         factors_{settings.is_lu ? Factors::general : Factors::symmetric} {}
 
@@ -184,7 +181,7 @@ int Run::operator()() {
       *layout_,
       {.factors = factors_,
        .fanout = settings_.has_multicast ? plait::Fanout::multicast : plait::Fanout::single_messages,
-       .told = bar.is_shown() ? std::function<void(std::uint64_t)>{draw} : nullptr}};
+       .on_task = bar.is_shown() ? std::function<void(std::uint64_t)>{draw} : nullptr}};
   app::agree(runtime_, [&] { source_->fill(*layout_, part(), factorization.tiles()); });
   std::optional<Residual> residual;
   if (settings_.is_checked) {

@@ -7,7 +7,6 @@
 
 #include "plait/base/error.hpp"
 
-#include "cholesky/sources/hdf5_matrix.hpp"
 #include "cholesky/sources/matrix_market.hpp"
 #include "cholesky/sources/matrix_source.hpp"
 #include "cholesky/sources/symmetry.hpp"
@@ -16,7 +15,7 @@ namespace cholesky {
 
 namespace {
 
-/// The tiles that are to be filled, by their place; and beside each, if asked for, room for its mirror image.
+/// The tiles that are to be filled, by their place; and beside each, if requested, room for its mirror image.
 class Places {
  public:
   Places(const Layout& layout, std::span<const PlacedTile> tiles, bool has_mirrors)

@@ -24,7 +24,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// What a file says, cut so that it fits into a sentence.
+/// Text of a file, cut so that it fits into a sentence.
 std::string shown(std::string_view text) {
   std::string result;
   for (const char letter : text.substr(0, 30)) {
@@ -154,7 +154,7 @@ void MatrixMarketReader::read_sizes() {
 void MatrixMarketReader::each(const std::function<void(std::size_t, std::size_t, double)>& visit) {
   is_array_ ? each_of_array(visit) : each_coordinate(visit);
   if (next_line()) {
-    refuse(fmt::format("there is more after the {} entries that the line of sizes tells", entries_));
+    refuse(fmt::format("there is more after the {} entries of the line of sizes", entries_));
   }
 }
 

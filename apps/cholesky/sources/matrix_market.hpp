@@ -22,7 +22,7 @@ class MatrixMarketReader {
 
   /// Rows, which are as many as columns.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
-  /// Whether only the lower triangle stands in the file.
+  /// Whether the file has the lower triangle only.
   [[nodiscard]] bool is_symmetric() const noexcept { return is_symmetric_; }
 
   /// Calls `visit(row, column, value)`, counted from 0, for each entry of the file, in its order; once.

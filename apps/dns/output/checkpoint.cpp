@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
+#include "dns/modes.hpp"
+
 namespace dns {
 
 namespace data = plait::data;
-using plait::fft::Index;
-using plait::fft::Layout;
 
 /// The modes of all variables with one pair of wave numbers along axes 1 and 2, variable after variable: real and
 /// imaginary parts.
@@ -48,22 +48,12 @@ std::uint64_t lines_along_2(const Layout& spectral) {
                      fmt::format("the checkpoint cannot be used, as {}: restart from an older one", what)};
 }
 
-/// Which part of `parts` each place of `length` is in.
-std::vector<std::uint32_t> parts_of(Index length, std::uint32_t parts) {
-  std::vector<std::uint32_t> part(static_cast<std::size_t>(length));
-  for (std::uint32_t i = 0; i < parts; ++i) {
-    const plait::fft::Range range = plait::fft::part_of(length, parts, i);
-    std::fill(part.begin() + range.low, part.begin() + range.high, i);
-  }
-  return part;
-}
-
 }  // namespace
 
 data::Checkpoint to_checkpoint(const Fields& fields,
                                const Layout& spectral,
                                const RunState& state,
-                               const Description& description) {
+                               const app::Description& description) {
   data::Checkpoint checkpoint{.program = "plait-dns", .step = state.step, .values = {}, .collections = {}};
   for (const auto& [key, text] : description) {
     checkpoint.values[key] = text;
@@ -76,7 +66,7 @@ data::Checkpoint to_checkpoint(const Fields& fields,
   packed.collection = lines_name;
   packed.type = plait::type_name<ModeLine>();
   const auto all = variables(fields);
-  const plait::fft::Box& box = spectral.box;
+  const plait::fft::IndexBox& box = spectral.box;
   ModeLine line;
   line.parts.resize(2 * all.size() * static_cast<std::size_t>(box.extent(0)));
   for (Index i1 = box.low[1]; i1 < box.high[1]; ++i1) {
@@ -100,33 +90,13 @@ data::Checkpoint to_checkpoint(const Fields& fields,
   return checkpoint;
 }
 
-data::ReadCheckpointOptions lines_to_owners(const std::array<Index, 3>& spectral_lengths, plait::fft::RankGrid grid) {
+data::ReadCheckpointOptions lines_to_owners(const std::array<Index, 3>& spectral_lengths,
+                                            plait::fft::TransformGrid grid) {
   const auto along_2 = static_cast<std::uint64_t>(spectral_lengths[2]);
-  return {.placement = [along_2,
-                        column = parts_of(spectral_lengths[1], grid.column),
-                        row = parts_of(spectral_lengths[2], grid.row),
-                        ranks = grid](data::ElementId id) {
-    const std::size_t i1 = id.value() / along_2;
-    const std::size_t i2 = id.value() % along_2;
-    const std::uint32_t place = i1 < column.size() ? row[i2] + ranks.row * column[i1] : 0;  // refused there
-    return plait::Rank{place};
+  return {.placement = [along_2, owners = LineOwners{spectral_lengths, grid}](data::ElementId id) {
+    return plait::Rank{
+        owners.of(id.value() / along_2, id.value() % along_2)};  // refused there if there is no such line
   }};
-}
-
-void throw_unless_same(const data::Checkpoint& checkpoint, const Description& description) {
-  for (const auto& [key, text] : description) {
-    const auto found = checkpoint.values.find(key);
-    const auto* const saved = found == checkpoint.values.end() ? nullptr : std::get_if<std::string>(&found->second);
-    if (saved == nullptr || *saved != text) {
-      throw plait::Error{
-          plait::ErrorCode::bad_argument,
-          fmt::format("the checkpoint is of another run: its {} is '{}', not '{}'; restart with the options that it "
-                      "was begun with, or choose another folder with --checkpoint-folder",
-                      key,
-                      saved == nullptr ? "" : *saved,
-                      text)};
-    }
-  }
 }
 
 RunState from_checkpoint(const data::Checkpoint& checkpoint, const Layout& spectral, Fields& fields) {
@@ -142,7 +112,7 @@ RunState from_checkpoint(const data::Checkpoint& checkpoint, const Layout& spect
   for (auto* const variable : all) {
     std::fill(variable->begin(), variable->end(), std::complex<double>{});
   }
-  const plait::fft::Box& box = spectral.box;
+  const plait::fft::IndexBox& box = spectral.box;
   const data::PackedElements& packed = checkpoint.elements(lines_name, plait::type_name<ModeLine>(), data::Shape{});
   for (std::size_t place = 0; place < packed.count(); ++place) {
     const auto i1 = static_cast<Index>(packed.ids[place].value() / lines_along_2(spectral));

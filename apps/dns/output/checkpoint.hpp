@@ -2,20 +2,18 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <string>
+#include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/solver.hpp"
+#include "support/restart.hpp"
 
 namespace dns {
 
 // A run as a checkpoint: the modes of all fields, line by line along axis 0, which every rank has whole; lines of zeros
 // are left out. Which ranks wrote them does not matter to the one that goes on.
-
-/// What decides on the result, by name: a run goes on only where all are the same.
-using Description = std::map<std::string, std::string>;
 
 /// Where a run is, beside its fields.
 struct RunState {
@@ -27,19 +25,18 @@ struct RunState {
 
 /// What this rank has. Cost: a copy of the fields. Not collective.
 [[nodiscard]] plait::data::Checkpoint to_checkpoint(const Fields& fields,
-                                                    const plait::fft::Layout& spectral,
+                                                    const plait::fft::ArrayLayout& spectral,
                                                     const RunState& state,
-                                                    const Description& description);
+                                                    const app::Description& description);
 
 /// Gives every rank the lines that it has in such a grid.
 [[nodiscard]] plait::data::ReadCheckpointOptions lines_to_owners(
-    const std::array<plait::fft::Index, 3>& spectral_lengths, plait::fft::RankGrid grid);
-
-/// Throws: `plait::Error` that says what differs, when the checkpoint is of another run.
-void throw_unless_same(const plait::data::Checkpoint& checkpoint, const Description& description);
+    const std::array<plait::fft::Index, 3>& spectral_lengths, plait::fft::TransformGrid grid);
 
 /// Puts what was read with `lines_to_owners` into `fields`, zeros where there was nothing; returns the rest.
 /// Throws: `plait::Error` with `bad_input` when a line is not of this rank or has another length.
-RunState from_checkpoint(const plait::data::Checkpoint& checkpoint, const plait::fft::Layout& spectral, Fields& fields);
+RunState from_checkpoint(const plait::data::Checkpoint& checkpoint,
+                         const plait::fft::ArrayLayout& spectral,
+                         Fields& fields);
 
 }  // namespace dns

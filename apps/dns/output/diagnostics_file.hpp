@@ -4,10 +4,17 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "plait/files/system_file.hpp"
+
 #include "dns/diagnostics.hpp"
+
+namespace plait::files {
+class Hdf5Reader;
+}
 
 namespace dns {
 
@@ -38,11 +45,6 @@ class DiagnosticsFile {
 
   /// A new file, in the place of one that may be there.
   DiagnosticsFile(std::filesystem::path file, Header header);
-  DiagnosticsFile(const DiagnosticsFile&) = delete;
-  DiagnosticsFile& operator=(const DiagnosticsFile&) = delete;
-  DiagnosticsFile(DiagnosticsFile&&) = delete;
-  DiagnosticsFile& operator=(DiagnosticsFile&&) = delete;
-  ~DiagnosticsFile();
 
   /// Takes over the rows of steps before `step` that the file had. Before the first `append`; not found or of another
   /// run's shape: none are.
@@ -61,12 +63,11 @@ class DiagnosticsFile {
 
   void put(const std::string& path, double value) { put(path, std::vector<double>{value}); }
   void put(const std::string& path, const std::vector<double>& values);
-  void write_row(const Column& column, std::uint64_t row) const;
-  /// With room for so many rows, and the first ones of `from`.
+  /// Creates the file with room for so many rows, and the first ones of the file that exists.
   void make(std::uint64_t capacity, std::uint64_t rows);
-  [[nodiscard]] std::vector<double> read(const Column& column, std::uint64_t rows) const;
-  void open();
-  void close() noexcept;
+  [[nodiscard]] static std::vector<double> read(const plait::files::Hdf5Reader& file,
+                                                const Column& column,
+                                                std::uint64_t rows);
 
   std::filesystem::path file_;
   Header header_;
@@ -74,7 +75,7 @@ class DiagnosticsFile {
   std::uint64_t capacity_ = 0;
   std::uint64_t rows_ = 0;
   bool is_made_ = false;
-  int descriptor_ = -1;
+  std::optional<plait::files::SystemFile> descriptor_;
 };
 
 }  // namespace dns

@@ -6,61 +6,15 @@
 
 #include <fmt/format.h>
 
-#include "support/mpi/hdf5_together.hpp"
+#include "plait/files/hdf5/mpi/mpi_ranks.hpp"
 
 namespace dns {
 namespace {
 
 using plait::fft::Index;
-using plait::fft::Layout;
+using Layout = plait::fft::ArrayLayout;
 
-void write_contents(const app::Hdf5Writer& out, const FieldStep& step, Precision precision) {
-  const Layout& layout = step.layout;
-  const plait::Hdf5Handle root = out.open("/");
-  out.attribute(root, "program", "plait-dns");
-  out.attribute(root, "format", std::uint32_t{1});
-  out.attribute(root, "step", step.step);
-  out.attribute(root, "time", step.time);
-  out.attribute(root, "viscosity", step.viscosity);
-  out.attribute(root, "axes", "zyx");
-  std::array<std::uint64_t, 3> points{};
-  app::Hyperslab slab;
-  for (int axis = 2; axis >= 0; --axis) {
-    points[static_cast<std::size_t>(axis)] = static_cast<std::uint64_t>(layout.lengths[static_cast<std::size_t>(axis)]);
-    slab.whole.push_back(points[static_cast<std::size_t>(axis)]);
-    slab.first.push_back(static_cast<hsize_t>(layout.box.low[static_cast<std::size_t>(axis)]));
-    slab.count.push_back(static_cast<hsize_t>(layout.box.extent(axis)));
-  }
-  out.attribute(root, "points", std::span<const std::uint64_t>{points});
-  std::vector<std::string> groups;
-  for (const PointValues& field : step.fields) {
-    const std::string group = field.name.substr(0, field.name.find('/'));
-    if (group != field.name && std::find(groups.begin(), groups.end(), group) == groups.end()) {
-      groups.push_back(group);
-      (void)out.group(group);
-    }
-    if (precision == Precision::single) {
-      out.dataset(field.name, slab, std::span<const float>{with_x_fastest<float>(layout, field.values)});
-    } else {
-      out.dataset(field.name, slab, std::span<const double>{with_x_fastest<double>(layout, field.values)});
-    }
-  }
-}
-
-}  // namespace
-
-std::filesystem::path field_file(const std::filesystem::path& folder, std::uint64_t step) {
-  return folder / fmt::format("dns-{:08}.h5", step);
-}
-
-plait::Result<std::uint64_t> write_fields(const std::filesystem::path& file,
-                                          const FieldStep& step,
-                                          Precision precision,
-                                          MPI_Comm communicator) {
-  return app::write_hdf5_together(
-      file, communicator, [&](const app::Hdf5Writer& out) { write_contents(out, step, precision); });
-}
-
+/// The values with axis 0 fastest: that of (i0, i1, i2) of the layout's box is at (i2 * extent 1 + i1) * extent 0 + i0.
 template <class T>
 std::vector<T> with_x_fastest(const Layout& layout, std::span<const double> values) {
   constexpr Index tile = 16;  // of lines that are read and written at once: both stay in cache
@@ -82,7 +36,46 @@ std::vector<T> with_x_fastest(const Layout& layout, std::span<const double> valu
   return turned;
 }
 
-template std::vector<float> with_x_fastest<float>(const Layout&, std::span<const double>);
-template std::vector<double> with_x_fastest<double>(const Layout&, std::span<const double>);
+void write_contents(plait::files::Hdf5Writer& out, const FieldStep& step, Precision precision) {
+  const Layout& layout = step.layout;
+  const plait::files::Hdf5Handle root = out.open("/");
+  out.attribute(root, "program", "plait-dns");
+  out.attribute(root, "format", std::uint32_t{1});
+  out.attribute(root, "step", step.step);
+  out.attribute(root, "time", step.time);
+  out.attribute(root, "viscosity", step.viscosity);
+  out.attribute(root, "axes", "zyx");
+  std::array<std::uint64_t, 3> points{};
+  plait::files::Hyperslab slab;
+  for (int axis = 2; axis >= 0; --axis) {
+    points[static_cast<std::size_t>(axis)] = static_cast<std::uint64_t>(layout.lengths[static_cast<std::size_t>(axis)]);
+    slab.whole.push_back(points[static_cast<std::size_t>(axis)]);
+    slab.first.push_back(static_cast<hsize_t>(layout.box.low[static_cast<std::size_t>(axis)]));
+    slab.count.push_back(static_cast<hsize_t>(layout.box.extent(axis)));
+  }
+  out.attribute(root, "points", std::span<const std::uint64_t>{points});
+  for (const PointValues& field : step.fields) {
+    if (precision == Precision::single) {
+      (void)out.dataset(field.name, slab, std::span<const float>{with_x_fastest<float>(layout, field.values)});
+    } else {
+      (void)out.dataset(field.name, slab, std::span<const double>{with_x_fastest<double>(layout, field.values)});
+    }
+  }
+}
+
+}  // namespace
+
+std::filesystem::path field_file(const std::filesystem::path& folder, std::uint64_t step) {
+  return folder / fmt::format("dns-{:08}.h5", step);
+}
+
+plait::Result<std::uint64_t> write_fields(const std::filesystem::path& file,
+                                          const FieldStep& step,
+                                          Precision precision,
+                                          MPI_Comm communicator) {
+  plait::files::MpiRanks ranks{communicator};
+  return plait::files::write_hdf5(
+      file, ranks, [&](plait::files::Hdf5Writer& out) { write_contents(out, step, precision); });
+}
 
 }  // namespace dns

@@ -9,13 +9,14 @@
 
 #include <mpi.h>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 namespace dns {
 
 enum class Precision : std::uint8_t { single, full };
 
-/// Values at this rank's points, in memory as the layout says; `name` is the data set's path, as "velocity/x".
+/// Values at this rank's points, in the layout; `name` is the data set's path, as "velocity/x".
 struct PointValues {
   std::string name;
   std::span<const double> values;
@@ -26,7 +27,7 @@ struct FieldStep {
   std::uint64_t step = 0;
   double time = 0;
   double viscosity = 0;
-  plait::fft::Layout layout;  ///< Of the points; the box is 2 pi long along each axis.
+  plait::fft::ArrayLayout layout;  ///< Of the points; the box is 2 pi long along each axis.
   std::vector<PointValues> fields;
 };
 
@@ -42,10 +43,5 @@ struct FieldStep {
                                                         const FieldStep& step,
                                                         Precision precision,
                                                         MPI_Comm communicator);
-
-/// The values with axis 0 fastest: that of (i0, i1, i2) of the layout's box stands at (i2 * extent 1 + i1) * extent 0 +
-/// i0, all after the box's first.
-template <class T>
-[[nodiscard]] std::vector<T> with_x_fastest(const plait::fft::Layout& layout, std::span<const double> values);
 
 }  // namespace dns

@@ -8,17 +8,18 @@
 #include <string>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/output/field_file.hpp"
 
 namespace dns {
 
-/// What stands in a file of fields.
+/// The contents of a file of fields.
 struct FieldFacts {
   std::array<plait::fft::Index, 3> lengths{};  ///< Points along x, y, z.
   Precision precision = Precision::full;       ///< Of the least precise component of the velocity.
-  bool has_axes = true;                        ///< Whether the file says the order of its axes; else z, y, x is taken.
+  bool has_axes = true;                        ///< Whether the file has the order of its axes; else z, y, x is assumed.
   bool is_x_first = false;                     ///< Axes are x, y, z: x is slowest.
   std::vector<std::string> scalars;
 };
@@ -34,14 +35,14 @@ struct NotNumbers {
 /// values are single or double precision. Every rank opens it by itself.
 class FieldReader {
  public:
-  /// Throws: `plait::Error` with `bad_input` that says what is wrong: no such file, no HDF5 file, cut short, data sets
+  /// Throws: `plait::Error` with `bad_input` that names what is wrong: no such file, no HDF5 file, cut short, data sets
   /// that are missing, of other sizes or of another type.
   explicit FieldReader(std::filesystem::path file);
 
   [[nodiscard]] const FieldFacts& facts() const noexcept { return facts_; }
-  /// Reads the points of `layout`, whose lengths are the file's, into memory as it says. Returns what is not a number
-  /// among them. Throws: `plait::Error` with `bad_input`.
-  NotNumbers read(const std::string& name, const plait::fft::Layout& layout, std::span<double> to) const;
+  /// Reads the points of `layout`, whose lengths are the file's, into its place in memory. Returns which values are
+  /// not finite. Throws: `plait::Error` with `bad_input`.
+  NotNumbers read(const std::string& name, const plait::fft::ArrayLayout& layout, std::span<double> to) const;
 
  private:
   std::filesystem::path file_;

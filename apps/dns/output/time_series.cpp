@@ -2,37 +2,19 @@
 #include "dns/output/time_series.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <fstream>
 #include <numbers>
+#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
-#include <hdf5.h>
 
 #include "plait/base/error.hpp"
-#include "plait/base/hdf5_handle.hpp"
+#include "plait/files/hdf5/reader.hpp"
+#include "plait/files/partial_file.hpp"
 
 namespace dns {
 namespace {
-
-using plait::Hdf5Handle;
-
-/// A number among the attributes of the root; nothing when it is not there.
-std::optional<double> number_of(const Hdf5Handle& file, const char* name) {
-  const Hdf5Handle attribute{H5Aopen(file.id(), name, H5P_DEFAULT), H5Aclose};
-  double value = 0;
-  if (!attribute || H5Aread(attribute.id(), H5T_NATIVE_DOUBLE, &value) < 0) {
-    return {};
-  }
-  return value;
-}
-
-bool is_single(const Hdf5Handle& file, const std::string& path) {
-  const Hdf5Handle set{H5Dopen2(file.id(), path.c_str(), H5P_DEFAULT), H5Dclose};
-  const Hdf5Handle type{set ? H5Dget_type(set.id()) : -1, H5Tclose};
-  return type && H5Tget_size(type.id()) == sizeof(float);
-}
 
 std::string item(const std::string& file, const std::string& path, Precision precision, const std::string& dimensions) {
   return fmt::format(
@@ -49,47 +31,44 @@ TimeSeries::TimeSeries(std::filesystem::path folder, Contents contents)
     : folder_{std::move(folder)}, contents_{std::move(contents)} {}
 
 void TimeSeries::take_in(std::uint64_t last) {
-  const plait::Hdf5Silence silence;
+  const plait::files::Hdf5Silence silence;
   std::error_code trouble;
   for (const auto& entry : std::filesystem::directory_iterator{folder_, trouble}) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with("dns-") || entry.path().extension() != ".h5") {
       continue;
     }
-    Hdf5Handle file{H5Fopen(entry.path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose};
-    if (!file) {
+    std::optional<Entry> entry_of_file;
+    try {
+      entry_of_file = read_entry(entry.path());
+    } catch (const plait::Error&) {  // another program's
       continue;
     }
-    const std::optional<double> step = number_of(file, "step");
-    const std::optional<double> time = number_of(file, "time");
-    if (!step || !time) {
-      continue;
-    }
-    if (*step > static_cast<double>(last)) {
-      (void)file.close();
+    if (entry_of_file->step > last) {
       std::filesystem::remove(entry.path(), trouble);
-      continue;
+    } else {
+      entries_.push_back(*entry_of_file);
     }
-    const bool has_single = !contents_.fields.empty() && is_single(file, contents_.fields.front());
-    entries_.push_back({static_cast<std::uint64_t>(*step), *time, has_single ? Precision::single : Precision::full});
   }
   std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.step < b.step; });
+}
+
+TimeSeries::Entry TimeSeries::read_entry(const std::filesystem::path& file) const {
+  const plait::files::Hdf5Reader in{file};
+  const plait::files::Attributes root = in.attributes("/");
+  const bool is_single = !contents_.fields.empty() && in.facts(contents_.fields.front()).item_bytes == sizeof(float);
+  return {root.get<std::uint64_t>("step"), root.get<double>("time"), is_single ? Precision::single : Precision::full};
 }
 
 void TimeSeries::add(std::uint64_t step, double time, Precision precision) {
   std::erase_if(entries_, [&](const Entry& entry) { return entry.step == step; });
   entries_.push_back({step, time, precision});
   const std::filesystem::path file = folder_ / "dns.xdmf";
-  const std::filesystem::path partial = file.string() + ".partial";
-  std::error_code trouble;
-  if (std::ofstream out{partial}; !(out << text() << std::flush)) {
-    std::filesystem::remove(partial, trouble);
+  plait::files::PartialFile partial{file};
+  if (std::ofstream out{partial.path()}; !(out << text() << std::flush)) {
     throw plait::Error{plait::ErrorCode::io, fmt::format("{}: cannot be written; is the disk full?", file.string())};
   }
-  std::filesystem::rename(partial, file, trouble);
-  if (trouble) {
-    throw plait::Error{plait::ErrorCode::io, fmt::format("{}: {}", file.string(), trouble.message())};
-  }
+  partial.complete();
 }
 
 std::string TimeSeries::text() const {

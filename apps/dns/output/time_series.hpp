@@ -4,10 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/output/field_file.hpp"
@@ -42,6 +42,8 @@ class TimeSeries {
     double time = 0;
     Precision precision = Precision::full;
   };
+  /// Throws: `plait::Error` when the file is not one of fields.
+  [[nodiscard]] Entry read_entry(const std::filesystem::path& file) const;
 
   std::filesystem::path folder_;
   Contents contents_;

@@ -61,10 +61,6 @@ std::uint64_t of_control_group() {
 
 }  // namespace
 
-std::uint64_t available_memory() {
-  return std::min(of_system(), of_control_group());
-}
-
 NodeMemory compare_memory(MPI_Comm communicator, std::uint64_t needed_by_this_rank, std::uint64_t limit) {
   MPI_Comm node = MPI_COMM_NULL;
   MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -72,7 +68,7 @@ NodeMemory compare_memory(MPI_Comm communicator, std::uint64_t needed_by_this_ra
   MPI_Allreduce(&needed_by_this_rank, &here.needed, 1, MPI_UINT64_T, MPI_SUM, node);
   MPI_Comm_size(node, &here.ranks);
   MPI_Comm_free(&node);
-  here.available = limit > 0 ? limit : available_memory();
+  here.available = limit > 0 ? limit : std::min(of_system(), of_control_group());
   struct {
     double left;
     int rank;

@@ -16,12 +16,8 @@ struct NodeMemory {
   std::string host;
 };
 
-/// Bytes of memory that this process could still take: what the system and its control group have, as the system says
-/// it. 2^63 where it says nothing.
-[[nodiscard]] std::uint64_t available_memory();
-
-/// Adds up what all ranks of each node need, and compares. `limit`: of a node, instead of what the system says; 0:
-/// none. Collective; the same on all ranks.
+/// Sums what all ranks of each node need, and compares with `limit`, or if 0, with what the system has available.
+/// Collective; the same on all ranks.
 [[nodiscard]] NodeMemory compare_memory(MPI_Comm communicator, std::uint64_t needed_by_this_rank, std::uint64_t limit);
 
 /// "3.21 GiB"

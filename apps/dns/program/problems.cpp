@@ -2,7 +2,6 @@
 #include "dns/program/problems.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +14,7 @@
 #include "dns/output/field_reader.hpp"
 #include "dns/program/resample.hpp"
 #include "support/agree.hpp"
+#include "support/choice.hpp"
 
 namespace dns {
 namespace {
@@ -24,35 +24,12 @@ using plait::ErrorCode;
 using plait::fft::Execution;
 using plait::fft::Plan;
 
-const Layout& modes_of(const Solver& solver) {
-  return solver.plan().spectral();
-}
-
-void begin_taylor_green(plait::Runtime&, const RunSettings&, Solver& solver) {
-  set_taylor_green(modes_of(solver), solver.fields());
-}
-
-void begin_taylor_green_2d(plait::Runtime&, const RunSettings&, Solver& solver) {
-  set_taylor_green_2d(modes_of(solver), solver.fields());
-}
-
-void begin_abc(plait::Runtime&, const RunSettings&, Solver& solver) {
-  set_abc(modes_of(solver), solver.fields());
-}
-
-void begin_isotropic(plait::Runtime& runtime, const RunSettings& settings, Solver& solver) {
-  set_random(
-      runtime, modes_of(solver), solver.fields(), peaked_spectrum(settings.energy, settings.peak), settings.seed);
-}
-
 /// Throws on all ranks when any has something that is not a number.
 void throw_if_not_numbers(plait::Runtime& runtime, const std::string& name, const NotNumbers& mine) {
   NotNumbers all;
   std::size_t rank = 0;
   std::size_t first_rank = 0;
-  for (const plait::Bytes& bytes : plait::all_gather(runtime.messages(), std::as_bytes(std::span{&mine, 1}))) {
-    NotNumbers one;
-    std::memcpy(&one, bytes.data(), sizeof one);
+  for (const NotNumbers& one : plait::all_gather_values(runtime.messages(), mine)) {
     if (one.count > 0 && all.count == 0) {
       all.first = one.first;
       first_rank = rank;
@@ -64,7 +41,7 @@ void throw_if_not_numbers(plait::Runtime& runtime, const std::string& name, cons
     throw app::AgreedError{
         Error{ErrorCode::bad_input,
               fmt::format("{} is not a finite number at {} point{}, as at x, y, z number {} (on rank "
-                          "{}): mend the file",
+                          "{}): correct the file",
                           name,
                           all.count,
                           all.count == 1 ? "" : "s",
@@ -142,10 +119,25 @@ void begin_file(plait::Runtime& runtime, const RunSettings& settings, Solver& so
 }
 
 constexpr std::array<ProblemKind, 5> kinds{{
-    {"taylor-green", "(sin x cos y cos z, -cos x sin y cos z, 0): vortices that break up", begin_taylor_green},
-    {"taylor-green-2d", "(sin x cos y, -cos x sin y, 0): decays as exp(-2 nu t)", begin_taylor_green_2d},
-    {"abc", "Arnold, Beltrami and Childress: decays as exp(-nu t)", begin_abc},
-    {"isotropic", "random phases, a spectrum with a peak (--energy, --peak, --seed)", begin_isotropic},
+    {"taylor-green",
+     "(sin x cos y cos z, -cos x sin y cos z, 0): vortices that break up",
+     [](plait::Runtime&, const RunSettings&, Solver& solver) {
+       set_taylor_green(solver.plan().spectral(), solver.fields());
+     }},
+    {"taylor-green-2d",
+     "(sin x cos y, -cos x sin y, 0): decays as exp(-2 nu t)",
+     [](plait::Runtime&, const RunSettings&, Solver& solver) {
+       set_taylor_green_2d(solver.plan().spectral(), solver.fields());
+     }},
+    {"abc",
+     "Arnold, Beltrami and Childress: decays as exp(-nu t)",
+     [](plait::Runtime&, const RunSettings&, Solver& solver) { set_abc(solver.plan().spectral(), solver.fields()); }},
+    {"isotropic",
+     "random phases, a spectrum with a peak (--energy, --peak, --seed)",
+     [](plait::Runtime& runtime, const RunSettings& settings, Solver& solver) {
+       const auto spectrum = peaked_spectrum(settings.energy, settings.peak);
+       set_random(runtime, solver.plan().spectral(), solver.fields(), spectrum, settings.seed);
+     }},
     {"file", "a velocity from an HDF5 file (--field)", begin_file},
 }};
 
@@ -156,14 +148,7 @@ std::span<const ProblemKind> problem_kinds() noexcept {
 }
 
 const ProblemKind& find_problem(std::string_view name) {
-  std::string known;
-  for (const ProblemKind& kind : kinds) {
-    if (kind.name == name) {
-      return kind;
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", kind.name);
-  }
-  throw Error{ErrorCode::bad_argument, fmt::format("--problem {}: choose one of {}", name, known)};
+  return app::find_named("--problem", name, kinds);
 }
 
 std::array<Index, 3> choose_points(const RunSettings& settings) {

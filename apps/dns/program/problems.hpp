@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/program/settings.hpp"
@@ -26,7 +27,7 @@ struct ProblemKind {
 /// Throws: `plait::Error` that lists the problems.
 [[nodiscard]] const ProblemKind& find_problem(std::string_view name);
 
-/// Points along x, y and z: as asked for, or those of the file, or 64. Reads the file's tables where there is one.
+/// Points along x, y and z: as requested, or those of the file, or 64. Reads the file's tables where there is one.
 /// Throws: `plait::Error` when the file cannot be used for so many points.
 [[nodiscard]] std::array<plait::fft::Index, 3> choose_points(const RunSettings& settings);
 

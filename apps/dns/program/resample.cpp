@@ -19,7 +19,7 @@ struct PlacedMode {
   std::complex<double> value;
 };
 
-/// Where a wave number of an axis of `from` points stands on one of `to`; nothing when it has no place there.
+/// The place of a wave number of an axis of `from` points on one of `to`; nothing if there is none.
 std::optional<Index> move_place(Index place, Index from, Index to) {
   const Index k = wave_number(place, from);
   const Index least = std::min(from, to);
@@ -29,35 +29,9 @@ std::optional<Index> move_place(Index place, Index from, Index to) {
   return k < 0 ? k + to : k;
 }
 
-class Owners {
- public:
-  explicit Owners(const Plan& plan)
-      : grid_{plan.grid()},
-        column_{parts(plan.spectral().lengths[1], grid_.column)},
-        row_{parts(plan.spectral().lengths[2], grid_.row)} {}
-
-  [[nodiscard]] std::size_t of(const std::array<Index, 3>& place) const {
-    return row_[static_cast<std::size_t>(place[2])] + grid_.row * column_[static_cast<std::size_t>(place[1])];
-  }
-
- private:
-  static std::vector<std::size_t> parts(Index length, std::uint32_t count) {
-    std::vector<std::size_t> part(static_cast<std::size_t>(length));
-    for (std::uint32_t i = 0; i < count; ++i) {
-      const plait::fft::Range range = plait::fft::part_of(length, count, i);
-      std::fill(part.begin() + range.low, part.begin() + range.high, i);
-    }
-    return part;
-  }
-
-  plait::fft::RankGrid grid_;
-  std::vector<std::size_t> column_;
-  std::vector<std::size_t> row_;
-};
-
 std::vector<PlacedMode> send_to_owners(plait::comm::Endpoint& endpoint,
                                        const std::vector<std::vector<PlacedMode>>& to) {
-  const plait::Group all{endpoint, plait::CommId{0}};
+  const plait::Group all{endpoint};
   std::vector<std::uint64_t> sent(to.size());
   std::vector<std::uint64_t> received(to.size());
   std::transform(to.begin(), to.end(), sent.begin(), [](const auto& modes) { return modes.size(); });
@@ -86,7 +60,7 @@ void resample(plait::comm::Endpoint& endpoint,
               std::span<const std::complex<double>> from,
               const Plan& to_plan,
               std::span<std::complex<double>> to) {
-  const Owners owners{to_plan};
+  const LineOwners owners{to_plan.spectral().lengths, to_plan.grid()};
   std::vector<std::vector<PlacedMode>> out(endpoint.rank_count());
   const Layout& layout = from_plan.spectral();
   const std::array<Index, 3> n_from{layout.lengths[0], layout.lengths[1], from_plan.physical().lengths[2]};
@@ -99,8 +73,8 @@ void resample(plait::comm::Endpoint& endpoint,
         const auto y = move_place(i1, n_from[1], n_to[1]);
         const auto z = move_place(i2, n_from[2], n_to[2]);
         if (x && y && z) {
-          const std::array<Index, 3> place{*x, *y, *z};
-          out[owners.of(place)].push_back({place, from[static_cast<std::size_t>(layout.offset(i0, i1, i2))]});
+          const std::uint32_t owner = owners.of(static_cast<std::size_t>(*y), static_cast<std::size_t>(*z));
+          out[owner].push_back({{*x, *y, *z}, from[static_cast<std::size_t>(layout.offset(i0, i1, i2))]});
         }
       }
     }

@@ -4,6 +4,7 @@
 #include <complex>
 #include <span>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 namespace dns {

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <mpi.h>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/initial_field.hpp"
@@ -42,24 +43,12 @@ class Communicator {
   Communicator() { MPI_Comm_dup(MPI_COMM_WORLD, &communicator_); }
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
-  Communicator(Communicator&&) = delete;
-  Communicator& operator=(Communicator&&) = delete;
   ~Communicator() { MPI_Comm_free(&communicator_); }
   [[nodiscard]] MPI_Comm get() const noexcept { return communicator_; }
 
  private:
   MPI_Comm communicator_ = MPI_COMM_NULL;
 };
-
-/// Calls `work`, in which all ranks throw the same or none does.
-template <class Work>
-auto as_agreed(Work work) {
-  try {
-    return work();
-  } catch (const Error& error) {
-    throw app::AgreedError{error};
-  }
-}
 
 void print_header() {
   fmt::print("{:>8} {:>10} {:>14} {:>13} {:>13} {:>9} {:>9} {:>9} {:>7}\n",
@@ -175,19 +164,12 @@ class Run {
       busy += std::chrono::duration<double>{worker.busy}.count();
       whole += std::chrono::duration<double>{worker.total}.count();
     }
-    std::array<double, 6> mine{std::chrono::duration<double>{times.total}.count(),
-                               std::chrono::duration<double>{times.transforms}.count(),
-                               std::chrono::duration<double>{times.pointwise}.count(),
-                               busy,
-                               whole,
-                               static_cast<double>(times.steps)};
-    std::array<double, 6> sum{};
-    for (const plait::Bytes& bytes : plait::all_gather(runtime_.messages(), std::as_bytes(std::span{mine}))) {
-      const auto* const values = reinterpret_cast<const double*>(bytes.data());
-      for (std::size_t i = 0; i < sum.size(); ++i) {
-        sum[i] += values[i];
-      }
-    }
+    std::array<double, 5> sum{std::chrono::duration<double>{times.total}.count(),
+                              std::chrono::duration<double>{times.transforms}.count(),
+                              std::chrono::duration<double>{times.pointwise}.count(),
+                              busy,
+                              whole};
+    plait::all_reduce(plait::Group{runtime_.messages()}, std::span{sum}).wait();
     if (!is_first_ || times.steps == 0) {
       return;
     }
@@ -198,9 +180,8 @@ class Run {
                  100 * sum[2] / sum[0]);
     } else if (sum[4] > 0) {
       fmt::print(
-          "workers computed in {:.1f} % of that, {:.1f} % on points and modes; in the rest they waited for messages, "
-          "or "
-          "looked for work\n",
+          "workers computed in {:.1f} % of that, {:.1f} % on points and modes; in the rest they waited for messages "
+          "or for tasks\n",
           100 * sum[3] / sum[4],
           100 * sum[2] / sum[4]);
     }
@@ -218,7 +199,7 @@ class Run {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Says what is needed and what there is; refuses what does not fit. `needed`: by this rank.
+/// Prints the memory needed and available; refuses what does not fit. `needed`: by this rank.
 void check_memory(MPI_Comm communicator, const RunSettings& settings, std::uint64_t needed, bool is_first) {
   const auto limit = static_cast<std::uint64_t>(settings.memory_limit_gib * static_cast<double>(1U << 30U));
   const NodeMemory memory = compare_memory(communicator, needed, limit);
@@ -260,11 +241,8 @@ std::uint64_t memory_of(const RunSettings& settings,
 
 }  // namespace
 
-int run(const RunSettings& settings) {
+void run(plait::Runtime& runtime, const RunSettings& settings) {
   const Communicator communicator;
-  plait::Options options = plait::Options::from_environment();
-  options.command = settings.command;
-  plait::Runtime runtime{MPI_COMM_WORLD, options};
   const bool is_first = runtime.self() == plait::Rank{0};
   std::array<Index, 3> points{};
   const ProblemKind* kind = nullptr;
@@ -274,19 +252,17 @@ int run(const RunSettings& settings) {
     points = choose_points(settings);
   });
   plait::fft::PlanOptions plan_options = settings.plan_options();
-#ifdef DNS_WITH_MPI_VARIANTS
   plan_options.more = plait::fft::mpi::variants(communicator.get());
-#endif
   std::uint64_t needed = 0;
   app::agree(runtime, [&] { needed = memory_of(settings, points, plan_options, runtime); });
   check_memory(communicator.get(), settings, needed, is_first);
   const plait::fft::Plan plan =
-      as_agreed([&] { return plait::fft::Plan{runtime.messages(), runtime.scheduler(), points, plan_options}; });
+      app::as_agreed([&] { return plait::fft::Plan{runtime.messages(), runtime.scheduler(), points, plan_options}; });
   if (is_first) {
     fmt::print("{}", plan.describe());
   }
   std::optional<Solver> solver;
-  as_agreed([&] { solver.emplace(runtime, plan, settings.physics(), settings.numerics()); });
+  app::as_agreed([&] { solver.emplace(runtime, plan, settings.physics(), settings.numerics()); });
   RunFiles files{runtime, communicator.get(), settings, *solver};
   const std::optional<double> rate = files.go_on();
   if (!rate) {
@@ -298,7 +274,6 @@ int run(const RunSettings& settings) {
     }
   }
   Run{runtime, *solver, files, settings}(rate);
-  return 0;
 }
 
 }  // namespace dns

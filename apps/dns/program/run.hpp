@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "plait/plait.hpp"
+
 #include "dns/program/settings.hpp"
 
 namespace dns {
 
-/// Runs a flow on all ranks of MPI_COMM_WORLD; rank 0 prints. Returns the program's exit code. Collective.
-/// Throws: `app::AgreedError` alike on all ranks; other trouble on the rank that met it.
-[[nodiscard]] int run(const RunSettings& settings);
+/// Runs a flow on all ranks of `runtime`, which are those of MPI_COMM_WORLD; rank 0 prints. Collective.
+/// Throws: `app::AgreedError` on all ranks; other errors on the rank that met them.
+void run(plait::Runtime& runtime, const RunSettings& settings);
 
 }  // namespace dns

@@ -8,8 +8,8 @@
 
 #include "dns/modes.hpp"
 #include "dns/output/field_file.hpp"
-#include "dns/program/output_folder.hpp"
 #include "support/agree.hpp"
+#include "support/output_folder.hpp"
 
 namespace dns {
 namespace {
@@ -19,14 +19,14 @@ std::array<std::uint64_t, 3> points_of(const Solver& solver) {
   return {static_cast<std::uint64_t>(n[0]), static_cast<std::uint64_t>(n[1]), static_cast<std::uint64_t>(n[2])};
 }
 
-/// Calls `work`, in which all ranks throw the same or none does.
-template <class Work>
-auto as_agreed(Work work) {
-  try {
-    return work();
-  } catch (const plait::Error& error) {
-    throw app::AgreedError{error};
-  }
+app::OutputFolder folder_of(const RunSettings& settings, std::filesystem::path path) {
+  return {.path = std::move(path),
+          .option = "--output",
+          .prefix = "dns-",
+          .existing = settings.restarts     ? app::Existing::kept
+                      : settings.overwrites ? app::Existing::removed
+                                            : app::Existing::refused,
+          .remedy = "--overwrite, or go on from its checkpoints with --restart"};
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ RunFiles::RunFiles(plait::Runtime& runtime, MPI_Comm communicator, const RunSett
       settings_{settings},
       solver_{solver},
       is_first_{runtime.self() == plait::Rank{0}},
-      folder_{settings.has_output() ? choose_output(settings) : ""},
+      folder_{settings.has_output() ? app::choose_output(settings.output, "fields", "dns-output") : ""},
       precision_{settings.output_precision()} {
   app::agree(runtime_, [&] {
     if (is_first_) {
@@ -51,12 +51,15 @@ RunFiles::RunFiles(plait::Runtime& runtime, MPI_Comm communicator, const RunSett
 
 void RunFiles::make_folders() {
   if (settings_.has_checkpoints()) {
-    prepare_checkpoints(settings_);
+    app::OutputFolder checkpoints = folder_of(settings_, settings_.checkpoint_folder);
+    checkpoints.option = "--checkpoint-folder";
+    checkpoints.prefix = "checkpoint-";
+    app::prepare_output(checkpoints);
   }
   if (!settings_.has_output()) {
     return;
   }
-  prepare_output(settings_);
+  app::prepare_output(folder_of(settings_, folder_));
   series_.emplace(folder_, TimeSeries::Contents{solver_.plan().physical().lengths, field_names()});
   const Modes modes{solver_.plan().physical().lengths, solver_.plan().spectral(), solver_.scheme().dealiasing};
   DiagnosticsFile::Header header{.points = points_of(solver_),
@@ -72,14 +75,14 @@ void RunFiles::make_folders() {
   measured_ = std::make_unique<DiagnosticsFile>(folder_ / "diagnostics.h5", header);
 }
 
-Description RunFiles::description() const {
+app::Description RunFiles::description() const {
   const Physics& physics = solver_.physics();
-  Description text{{"points", fmt::format("{}", fmt::join(points_of(solver_), " x "))},
-                   {"viscosity", fmt::format("{}", physics.viscosity)},
-                   {"scheme", settings_.scheme},
-                   {"dealiasing", settings_.dealias},
-                   {"seed", fmt::format("{}", settings_.seed)},
-                   {"forcing", settings_.forcing}};
+  app::Description text{{"points", fmt::format("{}", fmt::join(points_of(solver_), " x "))},
+                        {"viscosity", fmt::format("{}", physics.viscosity)},
+                        {"scheme", settings_.scheme},
+                        {"dealiasing", settings_.dealias},
+                        {"seed", fmt::format("{}", settings_.seed)},
+                        {"forcing", settings_.forcing}};
   if (physics.forcing.kind != ForcingKind::none) {
     text["forcing"] += fmt::format(" up to {}, power {}, variance {}, time {}",
                                    physics.forcing.wavenumber_max,
@@ -107,17 +110,18 @@ std::optional<double> RunFiles::go_on() {
     return {};
   }
   const plait::fft::Plan& plan = solver_.plan();
-  std::optional<plait::data::NewestCheckpoint> newest = as_agreed(
-      [&] { return store_->read_newest("plait-dns", lines_to_owners(plan.spectral().lengths, plan.grid())); });
+  const std::optional<plait::data::NewestCheckpoint> newest =
+      app::find_checkpoint(*store_,
+                           "plait-dns",
+                           lines_to_owners(plan.spectral().lengths, plan.grid()),
+                           settings_.checkpoint_folder,
+                           is_first_);
   if (!newest) {
-    if (is_first_) {
-      fmt::print("no checkpoint in {}: begins with step 0\n", settings_.checkpoint_folder);
-    }
     return {};
   }
   RunState state;
   app::agree(runtime_, [&] {
-    throw_unless_same(newest->checkpoint, description());
+    app::throw_unless_same(newest->checkpoint, description());
     state = from_checkpoint(newest->checkpoint, plan.spectral(), solver_.fields());
     if ((settings_.steps > 0 && state.step > settings_.steps) ||
         (settings_.time_end > 0 && state.time > settings_.time_end)) {
@@ -137,9 +141,6 @@ std::optional<double> RunFiles::go_on() {
     }
   });
   if (is_first_) {
-    for (const std::string& why : newest->refused) {
-      fmt::print(stderr, "plait-dns: {}\n", why);
-    }
     fmt::print("restarted from step {} (time {:.6g}) of {}\n", state.step, state.time, newest->file.string());
   }
   return state.courant_rate;
@@ -178,10 +179,10 @@ void RunFiles::write_fields() {
   for (std::size_t i = 0; i < solver_.physics().scalars.size(); ++i) {
     step.fields.push_back({names[4 + i], solver_.scalar(i)});
   }
-  // Whoever waits inside HDF5 passes on no message that another rank needs to come here.
+  // A rank that waits inside HDF5 forwards no messages that other ranks need to get here.
   plait::barrier(runtime_.messages());
   runtime_.messages().drain();
-  as_agreed([&] {
+  app::as_agreed([&] {
     const auto lock = runtime_.messages().hold();
     return dns::write_fields(field_file(folder_, step.step), step, precision_, communicator_).value();
   });
@@ -194,7 +195,7 @@ void RunFiles::write_fields() {
 
 void RunFiles::write_checkpoint(double courant_rate) {
   const RunState state{solver_.time(), solver_.step_count(), courant_rate, solver_.forcing_state()};
-  as_agreed([&] {
+  app::as_agreed([&] {
     return store_->write(
         to_checkpoint(std::as_const(solver_).fields(), solver_.plan().spectral(), state, description()));
   });

@@ -14,14 +14,15 @@
 #include "dns/output/time_series.hpp"
 #include "dns/program/settings.hpp"
 #include "dns/solver.hpp"
+#include "support/restart.hpp"
 
 namespace dns {
 
-/// All files of a run: fields, measurements, checkpoints. Every rank makes one; all calls are collective and throw
-/// `app::AgreedError` on all ranks.
+/// All files of a run: fields, measurements, checkpoints. All calls are collective and throw `app::AgreedError` on all
+/// ranks.
 class RunFiles {
  public:
-  /// `communicator` has the runtime's ranks, and nobody else uses it. Makes folders, refuses those of another run.
+  /// `communicator` has the runtime's ranks, and is used here only. Creates folders, refuses those of another run.
   RunFiles(plait::Runtime& runtime, MPI_Comm communicator, const RunSettings& settings, Solver& solver);
 
   /// Puts the solver where the newest whole checkpoint is, when asked to and there is one. Returns the rate that the
@@ -34,7 +35,7 @@ class RunFiles {
   void finish();
 
  private:
-  [[nodiscard]] Description description() const;
+  [[nodiscard]] app::Description description() const;
   [[nodiscard]] std::vector<std::string> field_names() const;
   void make_folders();
 

@@ -3,30 +3,17 @@
 
 #include <charconv>
 #include <cmath>
-#include <initializer_list>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
+
+#include "support/choice.hpp"
 
 namespace dns {
 namespace {
 
 [[noreturn]] void throw_bad(const std::string& sentence) {
   throw plait::Error{plait::ErrorCode::bad_argument, sentence};
-}
-
-/// What a name stands for.
-template <class T>
-T choice(std::string_view option, std::string_view name, std::initializer_list<std::pair<std::string_view, T>> names) {
-  std::string known;
-  for (const auto& [one, value] : names) {
-    if (one == name) {
-      return value;
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
-  }
-  throw_bad(fmt::format("{} {}: choose one of {}", option, name, known));
 }
 
 void expect_positive(std::string_view option, double value) {
@@ -39,7 +26,7 @@ void expect_positive(std::string_view option, double value) {
 
 Physics RunSettings::physics() const {
   if (reynolds != 0 && viscosity >= 0) {
-    throw_bad("--reynolds and --viscosity say the same: give one of them");
+    throw_bad("--reynolds and --viscosity exclude each other: give one of them");
   }
   Physics physics;
   if (viscosity >= 0) {
@@ -52,12 +39,12 @@ Physics RunSettings::physics() const {
   if (!std::isfinite(physics.viscosity)) {
     throw_bad(fmt::format("--viscosity {}: must be a number", viscosity));
   }
-  physics.forcing.kind = choice<ForcingKind>("--forcing",
-                                             forcing,
-                                             {{"none", ForcingKind::none},
-                                              {"hold-energy", ForcingKind::hold_energy},
-                                              {"constant-power", ForcingKind::constant_power},
-                                              {"stochastic", ForcingKind::stochastic}});
+  physics.forcing.kind = app::choose<ForcingKind>("--forcing",
+                                                  forcing,
+                                                  {{"none", ForcingKind::none},
+                                                   {"hold-energy", ForcingKind::hold_energy},
+                                                   {"constant-power", ForcingKind::constant_power},
+                                                   {"stochastic", ForcingKind::stochastic}});
   physics.forcing.wavenumber_max = forcing_wavenumber;
   physics.forcing.power = forcing_power;
   physics.forcing.variance = forcing_variance;
@@ -72,24 +59,25 @@ Physics RunSettings::physics() const {
 }
 
 Scheme RunSettings::numerics() const {
-  return {.integrator = choice<Integrator>("--scheme", scheme, {{"rk2", Integrator::rk2}, {"rk4", Integrator::rk4}}),
-          .dealiasing = choice<Dealiasing>("--dealias",
-                                           dealias,
-                                           {{"truncation", Dealiasing::truncation},
-                                            {"phase-shift", Dealiasing::phase_shift},
-                                            {"phase-shift-step", Dealiasing::phase_shift_step},
-                                            {"phase-shift-random", Dealiasing::phase_shift_random},
-                                            {"none", Dealiasing::none}}),
-          .seed = seed};
+  return {
+      .integrator = app::choose<Integrator>("--scheme", scheme, {{"rk2", Integrator::rk2}, {"rk4", Integrator::rk4}}),
+      .dealiasing = app::choose<Dealiasing>("--dealias",
+                                            dealias,
+                                            {{"truncation", Dealiasing::truncation},
+                                             {"phase-shift", Dealiasing::phase_shift},
+                                             {"phase-shift-step", Dealiasing::phase_shift_step},
+                                             {"phase-shift-random", Dealiasing::phase_shift_random},
+                                             {"none", Dealiasing::none}}),
+      .seed = seed};
 }
 
 plait::fft::PlanOptions RunSettings::plan_options() const {
   plait::fft::PlanOptions options{.pieces = pieces, .variant = variant};
-  options.effort = choice<plait::fft::Effort>("--effort",
-                                              effort,
-                                              {{"estimate", plait::fft::Effort::estimate},
-                                               {"measure", plait::fft::Effort::measure},
-                                               {"patient", plait::fft::Effort::patient}});
+  options.effort = app::choose<plait::fft::Effort>("--effort",
+                                                   effort,
+                                                   {{"estimate", plait::fft::Effort::estimate},
+                                                    {"measure", plait::fft::Effort::measure},
+                                                    {"patient", plait::fft::Effort::patient}});
   if (!grid.empty()) {
     const char* const end = grid.data() + grid.size();
     const auto [middle, first_error] = std::from_chars(grid.data(), end, options.grid.row);
@@ -103,12 +91,12 @@ plait::fft::PlanOptions RunSettings::plan_options() const {
 }
 
 OnCourant RunSettings::courant_policy() const {
-  return choice<OnCourant>(
+  return app::choose<OnCourant>(
       "--on-cfl", on_courant, {{"stop", OnCourant::stop}, {"warn", OnCourant::warn}, {"adapt", OnCourant::adapt}});
 }
 
 Precision RunSettings::output_precision() const {
-  return choice<Precision>("--precision", precision, {{"single", Precision::single}, {"double", Precision::full}});
+  return app::choose<Precision>("--precision", precision, {{"single", Precision::single}, {"double", Precision::full}});
 }
 
 void RunSettings::check() const {

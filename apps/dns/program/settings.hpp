@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/output/field_file.hpp"
@@ -17,7 +18,7 @@ namespace dns {
 /// What is done when the given time step is longer than the scheme is stable with.
 enum class OnCourant : std::uint8_t { stop, warn, adapt };
 
-/// What the command line of plait-dns says, in its words.
+/// The options of plait-dns, as given on the command line.
 struct RunSettings {
   std::string problem = "taylor-green";
   std::vector<plait::fft::Index> points;  ///< One number, or three; none: 64, or the file's.
@@ -49,7 +50,7 @@ struct RunSettings {
   std::string variant = "PLT";
   std::uint32_t pieces = 0;
   std::string effort = "measure";
-  double memory_limit_gib = 0;  ///< Of a node; 0: what the system says.
+  double memory_limit_gib = 0;  ///< Of a node; 0: what the system has.
 
   std::uint64_t diagnose_steps = 10;  ///< Between lines; 0: at begin and end only.
   std::string output;                 ///< Folder; empty: chosen when something is written.
@@ -59,7 +60,6 @@ struct RunSettings {
   std::uint64_t checkpoint_steps = 0;  ///< Between checkpoints; 0: none.
   std::string checkpoint_folder = "dns-checkpoints";
   bool restarts = false;
-  std::vector<std::string> command;  ///< The whole command line, for the trace.
 
   [[nodiscard]] bool has_checkpoints() const noexcept { return checkpoint_steps > 0 || restarts; }
   [[nodiscard]] bool has_output() const noexcept { return !output.empty() || output_steps > 0; }

@@ -11,9 +11,9 @@ namespace dns {
 namespace {
 
 constexpr std::uint64_t default_steps = 100;
-/// Of a flow at rest, when nobody has said any.
+/// Of a flow at rest, without options.
 constexpr double step_at_rest = 0.01;
-/// Of the limit, where a step that is too long is made shorter, and where nothing else is asked for.
+/// The share of the limit, for a step that is shortened, and by default.
 constexpr double share_when_adapted = 0.9;
 constexpr double share_by_default = 0.5;
 /// What is left until the end of time is done in one step when it is so little longer than one, as sums of steps are

@@ -8,7 +8,7 @@
 
 namespace dns {
 
-/// How long each step is. The same on all ranks, as what it is told is.
+/// The lengths of the steps. The same on all ranks for the same arguments.
 class TimeSteps {
  public:
   /// Throws: `plait::Error` for settings that make no sense.
@@ -17,7 +17,7 @@ class TimeSteps {
   struct Choice {
     double dt = 0;
     double courant = 0;
-    std::string warning;  ///< To be told, when not empty.
+    std::string warning;  ///< To be printed, if not empty.
   };
   /// The step after `step` others, at `time`. `rate`: the largest sum over axes of |u_a| / h_a.
   /// Throws: `plait::Error` when the given step is too long and the run is to stop then, or velocities are no numbers.

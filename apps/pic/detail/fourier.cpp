@@ -108,7 +108,7 @@ void solve_by_fourier(const Grid<D>& grid, std::vector<double>& values) {
 
 template <int D>
 void solve_by_fourier(const Grid<D>&, std::vector<double>&) {
-  plait::expect(false, "asked for only where has_fourier() says so");
+  plait::expect(false, "called only where has_fourier() is true");
 }
 
 #endif

@@ -3,12 +3,12 @@
 
 #include <cmath>
 #include <ctime>
-#include <optional>
 
 #include <fmt/format.h>
 
+#include "plait/files/hdf5/mpi/mpi_ranks.hpp"
+
 #include "pic/output/detail/openpmd_contents.hpp"
-#include "support/mpi/hdf5_together.hpp"
 
 namespace pic {
 namespace {
@@ -111,13 +111,13 @@ std::filesystem::path output_file(const std::filesystem::path& folder, std::uint
 plait::Result<std::uint64_t> write_openpmd(const std::filesystem::path& file,
                                            const OutputStep& step,
                                            MPI_Comm communicator) {
-  const std::optional<Error> trouble = app::attempt(communicator, [&] { check_step(step); });
-  if (trouble) {
+  plait::files::MpiRanks ranks{communicator};
+  if (const auto trouble = plait::net::first_error(ranks.exchange(), [&] { check_step(step); })) {
     return *trouble;
   }
   const detail::OutputShares shares = gather_shares(step, communicator);
-  return app::write_hdf5_together(
-      file, communicator, [&](const app::Hdf5Writer& out) { detail::write_contents(out, step, shares); });
+  return plait::files::write_hdf5(
+      file, ranks, [&](plait::files::Hdf5Writer& out) { detail::write_contents(out, step, shares); });
 }
 
 }  // namespace pic

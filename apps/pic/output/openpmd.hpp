@@ -56,7 +56,7 @@ struct OutputBlock {
 };
 
 /// One component of a mesh: its values on this rank's block, x running fastest, without guard cells; and where in a
-/// cell they stand, 0 to 1.
+/// cell they are, 0 to 1.
 struct OutputComponent {
   std::string name;  ///< "x", "y", "z"; empty for a scalar.
   std::array<double, 3> position{0, 0, 0};
@@ -73,14 +73,13 @@ struct OutputMesh {
 /// The particles of one kind that this rank has, in any order. The ranges are borrowed, one entry a particle.
 struct OutputSpecies {
   std::string name;
-  double charge = -1;  ///< Of one real particle.
-  double mass = 1;     ///< Of one real particle.
-  int shape = 1;       ///< Order of its shape.
-  std::array<std::span<const double>, 3>
-      position;  ///< As many as the box has dimensions; the others are not looked at.
+  double charge = -1;                               ///< Of one real particle.
+  double mass = 1;                                  ///< Of one real particle.
+  int shape = 1;                                    ///< Order of its shape.
+  std::array<std::span<const double>, 3> position;  ///< As many as the box has dimensions; the others are ignored.
   std::array<std::span<const double>, 3>
       momentum;                       ///< Of one real particle, at the step's time plus `momentum_offset`.
-  std::span<const double> weighting;  ///< Real particles for which it stands.
+  std::span<const double> weighting;  ///< Real particles that it represents.
   std::span<const std::uint64_t> id;
   double momentum_offset = 0;  ///< In time.
 };
@@ -103,10 +102,10 @@ struct OutputStep {
 /// `FOLDER/pic-00000012.h5`, as openPMD's readers want the files of a series.
 [[nodiscard]] std::filesystem::path output_file(const std::filesystem::path& folder, std::uint64_t step);
 
-/// Writes one file of openPMD 1.1 with the extension ED-PIC, all ranks at once, each its own part. Particles stand in
-/// the order of ranks, with a patch for each rank that tells where its block is.
+/// Writes one file of openPMD 1.1 with the extension ED-PIC, all ranks at once, each its own part. Particles are in
+/// the order of ranks, with a patch for each rank that describes its block.
 ///
-/// The file is written under another name and renamed when it is complete: what stood there stays whole until then.
+/// The file is written under another name and renamed when it is complete: an older file stays whole until then.
 /// Collective over `communicator`, which must be quiet: HDF5 uses it. Returns the file's size in bytes.
 /// Error: on all ranks, names file, part and reason; nothing is left behind.
 [[nodiscard]] plait::Result<std::uint64_t> write_openpmd(const std::filesystem::path& file,

@@ -10,7 +10,6 @@
 #include <fmt/ranges.h>
 
 #include "pic/parallel/patch_parcel.hpp"
-#include "pic/static_way.hpp"
 
 namespace pic {
 
@@ -111,7 +110,38 @@ void for_each_saved(const data::Checkpoint& checkpoint, const char* name, F f) {
                      fmt::format("the checkpoint cannot be used, as {}: restart from an older one", what)};
 }
 
-/// All that decides on the result, by name.
+template <int D>
+void restore_fields(Solver<D>& solver, const data::Checkpoint& checkpoint, const Grid<D>& grid, Ranks& ranks) {
+  const Division<D> blocks{grid.cells, best_parts<D>(grid.cells, ranks.count())};
+  std::vector<Bytes> out(static_cast<std::size_t>(ranks.count()));
+  std::vector<Bytes> in(out.size());
+  for_each_saved<SavedFields<D>>(checkpoint, fields_name, [&](const SavedFields<D>& saved) {
+    if (!saved.is_whole()) {
+      throw_broken("fields are missing");
+    }
+    for (std::int32_t block = 0; block < blocks.count(); ++block) {
+      const Box<D> nodes = saved.nodes().common(grid.nodes(blocks.box(block)));
+      if (!nodes.is_empty()) {
+        append_packed(SavedFields<D>{saved, nodes}, out[static_cast<std::size_t>(block)]);
+      }
+    }
+  });
+  ranks.exchange_unknown(out, in);
+  std::int64_t nodes = 0;
+  for (const Bytes& bytes : in) {
+    for_each_packed<SavedFields<D>>(bytes, [&](const SavedFields<D>& saved) {
+      saved.put_into(solver);
+      nodes += saved.nodes().count();
+    });
+  }
+  if (nodes != solver.nodes().count()) {
+    throw_broken("it does not have the fields of all nodes");
+  }
+  solver.go_on(checkpoint.step);
+}
+
+}  // namespace
+
 template <int D>
 std::map<std::string, std::string> description(const Problem<D>& problem, const PoissonOptions& poisson) {
   const Physics<D>& physics = problem.physics;
@@ -156,38 +186,6 @@ std::map<std::string, std::string> description(const Problem<D>& problem, const 
 }
 
 template <int D>
-void restore_fields(Solver<D>& solver, const data::Checkpoint& checkpoint, const Grid<D>& grid, Ranks& ranks) {
-  const Division<D> blocks{grid.cells, best_parts<D>(grid.cells, ranks.count())};
-  std::vector<Bytes> out(static_cast<std::size_t>(ranks.count()));
-  std::vector<Bytes> in(out.size());
-  for_each_saved<SavedFields<D>>(checkpoint, fields_name, [&](const SavedFields<D>& saved) {
-    if (!saved.is_whole()) {
-      throw_broken("fields are missing");
-    }
-    for (std::int32_t block = 0; block < blocks.count(); ++block) {
-      const Box<D> nodes = saved.nodes().common(grid.nodes(blocks.box(block)));
-      if (!nodes.is_empty()) {
-        append_packed(SavedFields<D>{saved, nodes}, out[static_cast<std::size_t>(block)]);
-      }
-    }
-  });
-  ranks.exchange_unknown(out, in);
-  std::int64_t nodes = 0;
-  for (const Bytes& bytes : in) {
-    for_each_packed<SavedFields<D>>(bytes, [&](const SavedFields<D>& saved) {
-      saved.put_into(solver);
-      nodes += saved.nodes().count();
-    });
-  }
-  if (nodes != solver.nodes().count()) {
-    throw_broken("it does not have the fields of all nodes");
-  }
-  solver.go_on(checkpoint.step);
-}
-
-}  // namespace
-
-template <int D>
 data::Checkpoint to_checkpoint(GridWay<D>& way, const PoissonOptions& poisson) {
   const Grid<D>& grid = way.problem().physics.grid;
   data::Checkpoint checkpoint{.program = "plait-pic", .step = way.steps_done(), .values = {}, .collections = {}};
@@ -202,25 +200,6 @@ data::Checkpoint to_checkpoint(GridWay<D>& way, const PoissonOptions& poisson) {
   fields.add(way.solver().nodes(), {way.solver(), way.solver().nodes()});
   checkpoint.collections = {patches.take(), fields.take()};
   return checkpoint;
-}
-
-template <int D>
-void throw_unless_same_problem(const data::Checkpoint& checkpoint,
-                               const Problem<D>& problem,
-                               const PoissonOptions& poisson) {
-  for (const auto& [key, text] : description(problem, poisson)) {
-    const auto found = checkpoint.values.find(key);
-    const auto* const saved = found == checkpoint.values.end() ? nullptr : std::get_if<std::string>(&found->second);
-    if (saved == nullptr || *saved != text) {
-      throw plait::Error{plait::ErrorCode::bad_argument,
-                         fmt::format("the checkpoint is of another run: its {} is '{}', not '{}'; restart with the "
-                                     "options that it was begun with (of a plate --steps too), or choose another "
-                                     "folder",
-                                     key,
-                                     saved == nullptr ? "" : *saved,
-                                     text)};
-    }
-  }
 }
 
 template <int D>
@@ -248,8 +227,8 @@ void go_on(GridWay<D>& way, const data::Checkpoint& checkpoint, Ranks& ranks) {
 
 template data::Checkpoint to_checkpoint<2>(GridWay<2>&, const PoissonOptions&);
 template data::Checkpoint to_checkpoint<3>(GridWay<3>&, const PoissonOptions&);
-template void throw_unless_same_problem<2>(const data::Checkpoint&, const Problem<2>&, const PoissonOptions&);
-template void throw_unless_same_problem<3>(const data::Checkpoint&, const Problem<3>&, const PoissonOptions&);
+template std::map<std::string, std::string> description<2>(const Problem<2>&, const PoissonOptions&);
+template std::map<std::string, std::string> description<3>(const Problem<3>&, const PoissonOptions&);
 template void go_on<2>(GridWay<2>&, const data::Checkpoint&, Ranks&);
 template void go_on<3>(GridWay<3>&, const data::Checkpoint&, Ranks&);
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <string>
+
 #include "plait/plait.hpp"
 
 #include "pic/ranks.hpp"
@@ -11,16 +14,14 @@ namespace pic {
 // A run as a checkpoint: the particles of each patch, and the solver's fields on each rank's block. Which way, ranks
 // and patches made it does not matter to the one that goes on from it.
 
-/// What this rank's part of the run is now, with what tells its problem from others. Cost: a copy of particles and
+/// What this rank's part of the run is now, with a description of its problem. Cost: a copy of particles and
 /// fields. Not collective.
 template <int D>
 [[nodiscard]] plait::data::Checkpoint to_checkpoint(GridWay<D>& way, const PoissonOptions& poisson);
 
-/// Throws: `plait::Error` when the checkpoint is of another problem, or solved otherwise: says what differs.
+/// What determines a run's result, by name, as text.
 template <int D>
-void throw_unless_same_problem(const plait::data::Checkpoint& checkpoint,
-                               const Problem<D>& problem,
-                               const PoissonOptions& poisson);
+[[nodiscard]] std::map<std::string, std::string> description(const Problem<D>& problem, const PoissonOptions& poisson);
 
 /// Puts a way whose problem starts empty where the run was, from what this rank has read of it. Collective.
 /// Throws: `plait::Error` when something is missing, or is not in the grid.

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pic/parallel/collection_way.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
 
 #include "pic/parallel/patch_parcel.hpp"
 #include "pic/timer.hpp"
-#include "pic/totals.hpp"
 
 namespace pic {
 
 namespace balance = plait::data::balance;
 using plait::Rank;
+using plait::data::ElementContext;
 using plait::data::ElementId;
-using plait::data::Turn;
 
 /// How one of a patch's tiles travels between its home and where the patch is.
 template <int D, auto tile>
@@ -58,13 +58,9 @@ std::int32_t number(ElementId id) {
 template <int D>
 CollectionWay<D>::CollectionWay(
     Problem<D> problem, const BalanceOptions& options, plait::Runtime& runtime, Ranks& ranks, PoissonOptions poisson)
-    : problem_{std::move(problem)},
-      ranks_{ranks},
+    : Base{std::move(problem), options.patches_per_rank, ranks, poisson},
       trace_{runtime.trace()},
       worker_count_{static_cast<double>(runtime.worker_count())},
-      layout_{problem_.physics.grid, ranks.count(), options.patches_per_rank},
-      solver_{problem_.physics, layout_.blocks, ranks, poisson},
-      home_{problem_.physics, layout_, ranks},
       balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer)},
       balance_steps_{options.balance_steps},
       patches_{runtime,
@@ -80,6 +76,7 @@ CollectionWay<D>::CollectionWay(
   if (has_fields()) {
     lender_.template lend<NoTile<D>>();
     collect_charge();
+    end_phase();
     patches_.reset_loads();
   }
   solver_.start();
@@ -134,36 +131,56 @@ void CollectionWay<D>::lend() {
   }
 }
 
+/// Each patch moves when its own fields are there.
 template <int D>
-void CollectionWay<D>::move() {
-  note_phase(patches_.each(
-      [this](MovingPatch<D>& patch, Turn& turn) {
-        patch.move(turn, *lender_.at(turn.id()), {problem_, layout_.patches, steps_});
+void CollectionWay<D>::start_move() {
+  phase_ = patches_.start(
+      [this, step = steps_](MovingPatch<D>& patch, ElementContext& context) {
+        patch.move(context, *lender_.at(context.id()), {problem_, layout_.patches, step});
       },
-      "move particles"));
+      {.name = "move particles", .gate = &lender_.gate()});
 }
 
-/// Expects: lent. Gives back.
+/// Expects: lent. Gives back; the phase may still be open for other ranks.
 template <int D>
 void CollectionWay<D>::collect_charge() {
-  note_phase(patches_.each(
-      [this](MovingPatch<D>& element, Turn& turn) { element.deposit_charge(*lender_.at(turn.id()), problem_.physics); },
-      "deposit charge"));
+  phase_ = patches_.start(
+      [this](MovingPatch<D>& element, ElementContext& context) {
+        element.deposit_charge(*lender_.at(context.id()), problem_.physics);
+      },
+      {.name = "deposit charge", .gate = &lender_.gate()});
+  wait_for_pieces(lender_.template give_back<WholeTile<D, &Patch<D>::charge>>());
   const Timer timer{profile_.hand_over};
-  const plait::trace::Region region{trace_, "give back", steps_};
-  lender_.template give_back<WholeTile<D, &Patch<D>::charge>>();
   solver_.clear();
   home_.give_charges(solver_);
 }
 
-/// What was not work of a patch was waiting for those with more to do, and handing leavers over.
+/// Waits for the tiles of this rank only. Patches work meanwhile.
 template <int D>
-void CollectionWay<D>::note_phase(const plait::data::PhaseReport& phase) {
-  profile_.migration += phase.took;
+void CollectionWay<D>::wait_for_pieces(plait::data::Transfer transfer) {
+  const Timer timer{profile_.migration};
+  const plait::trace::Region region{trace_, "give back", steps_};
+  transfer.wait();
 }
 
+/// Waits for particles that are on their way between patches, and notes what patches have cost.
+template <int D>
+void CollectionWay<D>::end_phase() {
+  if (phase_) {
+    const Timer timer{profile_.migration};
+    (void)phase_.wait();
+  }
+}
+
+/// Ends the phase of the last step, and notes once what its patches have cost. Time that is no patch's was spent
+/// waiting for patches of other ranks, and sending particles.
 template <int D>
 void CollectionWay<D>::note_loads() {
+  end_phase();
+  if (steps_noted_ == steps_) {
+    return;
+  }
+  steps_noted_ = steps_;
   Profile::Seconds busy{};
   for (const plait::data::ElementLoad& load : patches_.loads()) {
     busy += Profile::Seconds{load.seconds / worker_count_};
@@ -174,7 +191,7 @@ void CollectionWay<D>::note_loads() {
     }
   }
   profile_.particles += busy;
-  profile_.migration -= busy;
+  profile_.migration -= std::min(busy, profile_.migration);  // workers also compute while this thread does not wait
   if (balancer_ != nullptr) {
     rebalancer_.observe(patches_);
   } else {
@@ -188,17 +205,19 @@ void CollectionWay<D>::step() {
     balance();
   }
   lend();
-  move();
+  note_loads();
+  start_move();
   if (problem_.physics.solve == Solve::electrostatic) {
+    end_phase();  // all particles have arrived
     collect_charge();
   } else if (problem_.physics.solve == Solve::electromagnetic) {
+    wait_for_pieces(lender_.template give_back<WholeTile<D, &Patch<D>::current>>());
     const Timer timer{profile_.hand_over};
-    const plait::trace::Region region{trace_, "give back", steps_};
-    lender_.template give_back<WholeTile<D, &Patch<D>::current>>();
     solver_.clear();
     home_.give_currents(solver_);
+  } else {
+    end_phase();
   }
-  note_loads();
   const Timer timer{profile_.solve};
   const plait::trace::Region region{trace_, "solve", steps_};
   solver_.step(++steps_);
@@ -206,8 +225,9 @@ void CollectionWay<D>::step() {
 
 template <int D>
 void CollectionWay<D>::balance() {
+  note_loads();
   if (std::exchange(is_lent_, false)) {
-    lender_.template give_back<NoTile<D>>();
+    lender_.template give_back<NoTile<D>>().wait();
   }
   const balance::BalanceReport report = rebalancer_.balance(patches_, *balancer_);
   const Profile::Seconds deciding{report.seconds_deciding};
@@ -225,35 +245,20 @@ void CollectionWay<D>::balance() {
 }
 
 template <int D>
-Totals CollectionWay<D>::totals() {
-  PartialTotals<D> mine;
-  for (const auto& [id, element] : patches_.local()) {
-    mine.add(problem_, element.patch(), steps_);
-  }
-  return mine.sum(solver_, ranks_);
-}
-
-template <int D>
 double CollectionWay<D>::gauss_error() {
   if (problem_.physics.solve == Solve::nothing) {
     return 0;
   }
+  note_loads();
   lender_.template lend<NoTile<D>>();
   collect_charge();
+  end_phase();
   return solver_.gauss_error();
 }
 
 template <int D>
-std::uint64_t CollectionWay<D>::local_particles() const {
-  std::uint64_t count = 0;
-  for (const auto& [id, element] : patches_.local()) {
-    count += element.patch().particle_count();
-  }
-  return count;
-}
-
-template <int D>
-std::vector<const Patch<D>*> CollectionWay<D>::local_patches() const {
+std::vector<const Patch<D>*> CollectionWay<D>::local_patches() {
+  end_phase();
   std::vector<const Patch<D>*> patches;
   for (const auto& [id, element] : patches_.local()) {
     patches.push_back(&element.patch());
@@ -263,6 +268,7 @@ std::vector<const Patch<D>*> CollectionWay<D>::local_patches() const {
 
 template <int D>
 std::vector<plait::data::ElementLoad> CollectionWay<D>::take_loads() {
+  note_loads();
   std::vector<plait::data::ElementLoad> loads;
   for (const auto& [id, cost] : std::exchange(costs_, {})) {
     plait::data::ElementLoad& load = loads.emplace_back(plait::data::ElementLoad{.id = id, .seconds = cost.seconds});
@@ -275,7 +281,8 @@ std::vector<plait::data::ElementLoad> CollectionWay<D>::take_loads() {
 
 template <int D>
 void CollectionWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) {
-  steps_ = steps;
+  end_phase();
+  steps_ = steps_noted_ = steps;
   const auto [id, first] = *patches_.local().begin();
   first.go_on(steps, absorbed);
   std::vector<Departure<D>> departures = by_part<D>(particles, layout_.patches);

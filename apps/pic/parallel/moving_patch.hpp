@@ -34,19 +34,19 @@ class MovingPatch {
     std::uint64_t number;
   };
   /// Moves all particles by a step, with the tiles of `lent`, where the currents are then.
-  void move(plait::data::Turn& turn, Patch<D>& lent, const Step& step) {
+  void move(plait::data::ElementContext& context, Patch<D>& lent, const Step& step) {
     const Loan loan{patch_, lent};
     leavers_.clear();
     move_particles(step.problem, patch_, step.number, leavers_);
     steps_done_ = step.number + 1;
-    const auto self = static_cast<std::int32_t>(turn.id().value());
+    const auto self = static_cast<std::int32_t>(context.id().value());
     for (Departure<D>& departure : by_part<D>(leavers_, step.patches)) {
       if (departure.part == self) {
         pic::take<D>(patch_, departure.particles);  // through a periodic border and back into the same patch
       } else {
-        turn.send<&MovingPatch::take>(plait::data::ElementId{static_cast<std::uint64_t>(departure.part)},
-                                      step.number,
-                                      std::move(departure.particles));
+        context.send<&MovingPatch::take>(plait::data::ElementId{static_cast<std::uint64_t>(departure.part)},
+                                         step.number,
+                                         std::move(departure.particles));
       }
     }
     pic::take<D>(patch_, early_);
@@ -71,21 +71,19 @@ class MovingPatch {
       early_.insert(early_.end(), arrivals.begin(), arrivals.end());
     }
   }
-  /// Between steps: nobody is early then.
+  /// Between steps: no particle is early then.
   template <class Archive>
   void serialize(Archive& archive) {
     archive(patch_.cells, patch_.species, patch_.absorbed, steps_done_);
   }
 
  private:
-  /// The tiles of what is lent stand in the patch while this lives; nothing is copied.
+  /// The patch has the lent tiles while this lives; nothing is copied.
   class Loan {
    public:
     Loan(Patch<D>& patch, Patch<D>& lent) : patch_{patch}, lent_{lent} { exchange(); }
     Loan(const Loan&) = delete;
     Loan& operator=(const Loan&) = delete;
-    Loan(Loan&&) = delete;
-    Loan& operator=(Loan&&) = delete;
     ~Loan() { exchange(); }
 
    private:

@@ -12,7 +12,7 @@ struct BalanceOptions {
   int patches_per_rank = 16;
   /// As on a command line; see `plait::data::balance::make_balancer`. Empty: none.
   std::string balancer;
-  std::uint64_t balance_steps = 20;  ///< Between two balancings, or looks whether one pays.
+  std::uint64_t balance_steps = 20;  ///< Between two balancings, or checks whether one pays.
   /// Patches of a collection move only when what that gains over the next steps exceeds what balancing took before.
   bool must_pay = false;
   std::uint64_t horizon_steps = 20;  ///< How long a placement is expected to last.

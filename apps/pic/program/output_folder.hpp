@@ -8,7 +8,7 @@
 namespace pic {
 
 // Folders that are made, writable, and without files of another run. Collective over MPI_COMM_WORLD. Throw:
-// `SettingsError` on all ranks.
+// `app::AgreedError` on all ranks.
 
 [[nodiscard]] std::filesystem::path prepare_output(const RunSettings& settings, int rank);
 [[nodiscard]] std::filesystem::path prepare_checkpoints(const RunSettings& settings, int rank);

@@ -17,8 +17,9 @@
 #include "pic/parallel/checkpoint.hpp"
 #include "pic/program/output_folder.hpp"
 #include "pic/program/ways.hpp"
-#include "pic/static_way.hpp"
+#include "support/agree.hpp"
 #include "support/progress_bar.hpp"
+#include "support/restart.hpp"
 
 namespace pic {
 
@@ -90,10 +91,10 @@ void print_balancings(const Way& way) {
 /// One run, after the problem has been made.
 class Run {
  public:
-  /// What is done now and then.
+  /// What is written every few steps.
   struct Files {
     std::function<void()> write_output;
-    std::function<void(double begin)> write_checkpoint;  ///< Is told the energy at the begin.
+    std::function<void(double begin)> write_checkpoint;  ///< With the energy at the begin.
   };
 
   Run(Way& way, Ranks& ranks, double time_step, const RunSettings& settings, Files files)
@@ -190,34 +191,30 @@ class Run {
 
 template <int D>
 Problem<D> prepare(const RunSettings& settings, int ranks) {
-  try {
+  return app::as_agreed([&] {
     Problem<D> problem = make_problem<D>(settings.problem_options());
     (void)settings.poisson_options();
     (void)settings.balance_options();
     (void)Layout<D>{problem.physics.grid, ranks, settings.patches_per_rank};
     return problem;
-  } catch (const plait::Error& error) {
-    throw SettingsError{error};
-  }
+  });
 }
 
 constexpr const char* begin_key = "energy at the begin";
 
-/// What a run goes on from; nothing when it begins. Throws: `SettingsError` alike on all ranks.
+/// The checkpoint that a run goes on from; nothing when it begins. Throws: `app::AgreedError`.
 template <int D>
 std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointStore& store,
                                                        const RunSettings& settings,
                                                        const Problem<D>& problem,
                                                        bool is_first) {
-  try {
-    std::optional<plait::data::NewestCheckpoint> newest = store.read_newest("plait-pic", {});
-    if (is_first && !newest) {
-      fmt::print("no checkpoint in {}: begins with step 0\n", settings.checkpoint_folder);
-    }
-    if (!newest) {
-      return {};
-    }
-    throw_unless_same_problem(newest->checkpoint, problem, settings.poisson_options());
+  std::optional<plait::data::NewestCheckpoint> newest =
+      app::find_checkpoint(store, "plait-pic", {}, settings.checkpoint_folder, is_first);
+  if (!newest) {
+    return {};
+  }
+  app::as_agreed([&] {
+    app::throw_unless_same(newest->checkpoint, description(problem, settings.poisson_options()));
     if (newest->checkpoint.step > settings.problem.steps) {
       throw plait::Error{plait::ErrorCode::bad_argument,
                          fmt::format("{} is of step {}, after the last of --steps {}: give more steps",
@@ -225,16 +222,11 @@ std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointSt
                                      newest->checkpoint.step,
                                      settings.problem.steps)};
     }
-    if (is_first) {
-      for (const std::string& why : newest->refused) {
-        fmt::print(stderr, "plait-pic: {}\n", why);
-      }
-      fmt::print("restarted from step {} of {}\n", newest->checkpoint.step, newest->file.string());
-    }
-    return std::move(newest->checkpoint);
-  } catch (const plait::Error& error) {
-    throw SettingsError{error};
+  });
+  if (is_first) {
+    fmt::print("restarted from step {} of {}\n", newest->checkpoint.step, newest->file.string());
   }
+  return std::move(newest->checkpoint);
 }
 
 template <int D>
@@ -275,9 +267,9 @@ int run_in(const RunSettings& settings, WayMaker<D> make, const WayContext& cont
 
 }  // namespace
 
-int run(const RunSettings& settings) {
+int run(const RunSettings& settings, const std::vector<std::string>& command) {
   const WayKind* kind = nullptr;
-  try {
+  app::as_agreed([&] {
     kind = &find_way(settings.way);
     if (!kind->can_balance && !(settings.balancer.empty() && settings.balance_loads.empty())) {
       throw plait::Error{plait::ErrorCode::bad_argument,
@@ -285,14 +277,12 @@ int run(const RunSettings& settings) {
                                      "--balance-loads",
                                      settings.way)};
     }
-  } catch (const plait::Error& error) {
-    throw SettingsError{error};
-  }
+  });
   MpiRanks ranks{MPI_COMM_WORLD};
   std::optional<plait::Runtime> runtime;
   if (kind->needs_runtime || settings.has_checkpoints()) {
     plait::Options options = plait::Options::from_environment();
-    options.command = settings.command;
+    options.command = command;
     runtime.emplace(MPI_COMM_WORLD, options);
   }
   const WayContext context{ranks, runtime ? &*runtime : nullptr};

@@ -1,54 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pic/program/settings.hpp"
 
-#include <array>
 #include <charconv>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/plait.hpp"
 
+#include "support/choice.hpp"
+
 namespace pic {
-
-namespace {
-
-/// What a name stands for. Throws: `plait::Error` that lists the names.
-template <class T, std::size_t N>
-T choice(const std::array<std::pair<std::string_view, T>, N>& names, std::string_view name, const char* option) {
-  std::string known;
-  for (const auto& [one, value] : names) {
-    if (one == name) {
-      return value;
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
-  }
-  throw plait::Error{plait::ErrorCode::bad_argument, fmt::format("{} {}: choose one of {}", option, name, known)};
-}
-
-constexpr std::array<std::pair<std::string_view, Solve>, 2> solvers{
-    {{"electromagnetic", Solve::electromagnetic}, {"electrostatic", Solve::electrostatic}}};
-
-constexpr std::array<std::pair<std::string_view, PoissonMethod>, 2> poisson_methods{
-    {{"cg", PoissonMethod::conjugate_gradients}, {"fourier", PoissonMethod::fourier}}};
-
-constexpr std::array<std::pair<std::string_view, KernelProblem::Distribution>, 4> distributions{{
-    {"geometric", KernelProblem::Distribution::geometric},
-    {"sinusoidal", KernelProblem::Distribution::sinusoidal},
-    {"linear", KernelProblem::Distribution::linear},
-    {"patch", KernelProblem::Distribution::patch},
-}};
-
-}  // namespace
 
 ProblemOptions RunSettings::problem_options() const {
   ProblemOptions options = problem;
   if (!solver.empty()) {
-    options.solve = choice(solvers, solver, "--solver");
+    options.solve = app::choose<Solve>(
+        "--solver", solver, {{"electromagnetic", Solve::electromagnetic}, {"electrostatic", Solve::electrostatic}});
   }
-  options.kernel.distribution = choice(distributions, distribution, "--distribution");
+  using Distribution = KernelProblem::Distribution;
+  options.kernel.distribution = app::choose<Distribution>("--distribution",
+                                                          distribution,
+                                                          {{"geometric", Distribution::geometric},
+                                                           {"sinusoidal", Distribution::sinusoidal},
+                                                           {"linear", Distribution::linear},
+                                                           {"patch", Distribution::patch}});
   if (!linear.empty()) {
     options.kernel.alpha = linear[0];
     options.kernel.beta = linear[1];
@@ -66,7 +42,9 @@ PoissonOptions RunSettings::poisson_options() const {
   if (!(tolerance > 0 && tolerance < 1)) {
     throw plait::Error{plait::ErrorCode::bad_argument, "--tolerance must be above 0 and below 1"};
   }
-  return {choice(poisson_methods, poisson, "--poisson"), tolerance};
+  return {app::choose<PoissonMethod>(
+              "--poisson", poisson, {{"cg", PoissonMethod::conjugate_gradients}, {"fourier", PoissonMethod::fourier}}),
+          tolerance};
 }
 
 BalanceOptions RunSettings::balance_options() const {

@@ -30,10 +30,9 @@ struct RunSettings {
   double tolerance = 1e-8;
   std::uint64_t diagnose_steps = 0;  ///< Steps between lines of energies; 0: at begin and end only.
   std::string distribution = "geometric";
-  std::vector<double> linear;        ///< Alpha and beta.
-  std::vector<std::int32_t> patch;   ///< First and last column, first and last row.
-  std::vector<double> plate;         ///< Begin and end.
-  std::vector<std::string> command;  ///< The whole command line, for the trace.
+  std::vector<double> linear;       ///< Alpha and beta.
+  std::vector<std::int32_t> patch;  ///< First and last column, first and last row.
+  std::vector<double> plate;        ///< Begin and end.
 
   [[nodiscard]] bool has_checkpoints() const noexcept { return checkpoint_steps > 0 || restarts; }
   /// Throws: `plait::Error` for names that are not there.

@@ -4,11 +4,9 @@
 
 #include <array>
 
-#include <fmt/format.h>
-
 #include "pic/parallel/collection_way.hpp"
-#include "pic/parallel/synchronous_way.hpp"
-#include "pic/static_way.hpp"
+#include "pic/parallel/plain_way.hpp"
+#include "support/choice.hpp"
 
 namespace pic {
 
@@ -16,8 +14,8 @@ namespace {
 
 template <int D>
 std::unique_ptr<GridWay<D>> make_static(Problem<D> problem, const RunSettings& settings, const WayContext& context) {
-  return std::make_unique<StaticWay<D>>(
-      std::move(problem), settings.patches_per_rank, context.ranks, settings.poisson_options());
+  return std::make_unique<PlainWay<D>>(
+      std::move(problem), settings.balance_options(), context.ranks, settings.poisson_options());
 }
 
 template <int D>
@@ -28,7 +26,7 @@ std::unique_ptr<GridWay<D>> make_synchronous(Problem<D> problem,
   if (options.balancer.empty()) {
     options.balancer = "bisection";
   }
-  return std::make_unique<SynchronousWay<D>>(std::move(problem), options, context.ranks, settings.poisson_options());
+  return std::make_unique<PlainWay<D>>(std::move(problem), options, context.ranks, settings.poisson_options());
 }
 
 template <int D>
@@ -67,14 +65,7 @@ std::span<const WayKind> way_kinds() noexcept {
 }
 
 const WayKind& find_way(std::string_view name) {
-  std::string names;
-  for (const WayKind& kind : kinds) {
-    if (kind.name == name) {
-      return kind;
-    }
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-  }
-  throw plait::Error{plait::ErrorCode::bad_argument, fmt::format("--way {}: choose one of {}", name, names)};
+  return app::find_named("--way", name, kinds);
 }
 
 }  // namespace pic

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
+#include "plait/version.hpp"
+
 #include "ring/program/run.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
       "  plait-ring init --n-azimuthal 500 -o ring.hdf5\n"
       "  plait run -n 2 plait-ring run ring.hdf5 --steps 100\n",
       "plait-ring"};
+  app.set_version_flag("--version", plait::version_line("plait-ring"));
   app.require_subcommand(1);
   ring::RingShape shape;
   RunSettings settings;

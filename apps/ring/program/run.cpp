@@ -48,7 +48,7 @@ void visit_state(State& state, Visit visit) {
 constexpr const char* state_group = "RunState";
 
 /// Bodies are dark matter in files, in units in which the central mass is Saturn's and a length 1e5 km.
-hdf5::Layout layout_of(const Bodies& bodies) {
+hdf5::SnapshotLayout layout_of(const Bodies& bodies) {
   return {.units = hdf5::units_of_gravity(1e10, 5.6834e29),
           .datasets = {{"Velocities", bodies.velocity, {.dimension = hdf5::velocity_dimension}},
                        {"Accelerations", bodies.acceleration, {.dimension = hdf5::acceleration_dimension}},

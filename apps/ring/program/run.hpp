@@ -10,11 +10,11 @@
 
 namespace ring {
 
-/// What the command line of `plait-ring run` says.
+/// The options of `plait-ring run`.
 struct RunSettings {
   std::filesystem::path input;
   app::StepSettings steps;
-  std::vector<std::function<void(Parameters&)>> changes;  ///< Of what the snapshot says.
+  std::vector<std::function<void(Parameters&)>> changes;  ///< Of the snapshot's parameters.
   Sharing sharing;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nobody's steps are longer than four times those of a particle near to it.
+// No particle's step is longer than four times that of a particle near to it.
 #include <algorithm>
 #include <cmath>
 

@@ -15,8 +15,6 @@ namespace task = plait::task;
 using plait::particles::Search;
 using plait::particles::ShortRangeOptions;
 
-constexpr plait::comm::CommId steps_comm{0x5000'0040};
-
 /// Lists of neighbours are made with reaches that are longer by this, and hold for smoothing lengths that are longer by
 /// a part of it (`smoothing_growth_max`) and for cells that are larger by the rest.
 constexpr double reach_growth = 1.8;
@@ -65,7 +63,7 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
       line_{options_.begin, options_.end},
       density_search_{density_search(fields, scheme_)},
       force_search_{force_search(fields, scheme_)},
-      all_{messages, steps_comm},
+      all_{messages},
       decomposition_{messages, options_.space, plait::particles::cubic_grid(messages.rank_count())},
       domain_{plait::particles::cubic_grid(messages.rank_count()), messages.self()},
       exchange_{messages, options_.space, store},
@@ -148,7 +146,7 @@ void Simulation::Impl::make_cells() {
 }
 
 /// Domains are cut by how often particles have been updated lately, and these brought home. As tasks: what is wrong
-/// with a particle then ends the run on every rank, and nobody waits for a rank that has met it.
+/// with a particle then ends the run on every rank, and no rank waits for another that has stopped.
 void Simulation::Impl::distribute() {
   plait::Graph graph;
   const task::TaskKind cutting = graph.kind("cut domains");
@@ -217,7 +215,7 @@ bool Simulation::Impl::must_make_cells(Ticks next) const {
   for (std::uint32_t number = 0; number < table_.own_count(); ++number) {
     const CellState& state = cells_[number];
     if (state.made.reach == 0) {
-      continue;  // no gas: nobody looks for it
+      continue;  // no gas: no cell reads it
     }
     const auto& was = state.made.box;
     const auto& is = table_[number].box;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 #include "sph/gas.hpp"
@@ -34,8 +35,8 @@ struct StepReport {
   double step = 0;                 ///< From the step before.
   std::uint64_t updated = 0;       ///< Particles of all ranks whose own step ended,
   std::uint64_t updated_here = 0;  ///< and those on this rank.
-  std::uint64_t density_sums =
-      0;  ///< Of this rank: sums over neighbours, of which a new smoothing length takes several.
+  /// Of this rank: sums over neighbours, of which a new smoothing length takes several.
+  std::uint64_t density_sums = 0;
   std::uint32_t active_cells = 0;  ///< Of this rank, as what follows.
   std::uint32_t messages = 0;
   std::uint64_t bytes = 0;
@@ -50,7 +51,7 @@ struct StepReport {
 class Simulation {
  public:
   /// `store` holds any part of all particles; they come to their ranks. All must stay. Computes the first forces.
-  /// Throws, as all that follows: as `plait::task::Scheduler::run`; what `particle_work.hpp` says names the particle.
+  /// Throws, as all that follows: as `plait::task::Scheduler::run`; errors of `particle_work.hpp` name the particle.
   Simulation(plait::comm::Endpoint& messages,
              plait::task::Scheduler& scheduler,
              Particles& store,
@@ -58,8 +59,6 @@ class Simulation {
              const SimulationOptions& options);
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
-  Simulation(Simulation&&) = delete;
-  Simulation& operator=(Simulation&&) = delete;
   ~Simulation();
 
   /// Goes to the next time at which any particle is to be updated.

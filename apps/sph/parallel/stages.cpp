@@ -98,7 +98,7 @@ void Simulation::Impl::find_density(const CellWork& work) {
     worker.again.clear();
     std::size_t first = 0;
     worker.density_blocks.for_blocks(table_, work.cell, worker.targets, [&](const Block& block) {
-      // Searches stand in the order of the targets, which blocks keep.
+      // Searches are in the order of the targets, which blocks keep.
       worker.sums += block.targets.size();
       find_block_density(block, worker, work.cell, first);
       first += block.targets.size();
@@ -109,21 +109,28 @@ void Simulation::Impl::find_density(const CellWork& work) {
   }
 }
 
+/// The sources of a block; padding has mass 0.
+DensitySources Simulation::Impl::density_sources(const Block& block, SphWorker& worker) const {
+  const auto velocity = block.sources[fields_.velocity_now];
+  worker.masses.assign(block.sources[fields_.mass].begin(), block.sources[fields_.mass].end());
+  std::fill(worker.masses.begin() + static_cast<std::ptrdiff_t>(block.sources.size()), worker.masses.end(), 0.0F);
+  return {.count = block.sources.padded_size(),
+          .x = block.sources.x().data(),
+          .y = block.sources.y().data(),
+          .z = block.sources.z().data(),
+          .velocity_x = velocity.x.data(),
+          .velocity_y = velocity.y.data(),
+          .velocity_z = velocity.z.data(),
+          .mass = worker.masses.data()};
+}
+
 /// Smoothing lengths are improved as long as the block has all neighbours; who needs more comes again.
 void Simulation::Impl::find_block_density(const Block& block,
                                           SphWorker& worker,
                                           std::uint32_t cell,
                                           std::size_t first) {
   const Gas all = gas();
-  const auto velocity = block.sources[fields_.velocity_now];
-  worker.masses.assign(block.sources[fields_.mass].begin(), block.sources[fields_.mass].end());
-  std::fill(worker.masses.begin() + static_cast<std::ptrdiff_t>(block.sources.size()), worker.masses.end(), 0.0F);
-  DensitySources sources;
-  sources.count = block.sources.padded_size();
-  sources.x = block.sources.x().data(), sources.y = block.sources.y().data(), sources.z = block.sources.z().data();
-  sources.velocity_x = velocity.x.data(), sources.velocity_y = velocity.y.data(),
-  sources.velocity_z = velocity.z.data();
-  sources.mass = worker.masses.data();
+  const DensitySources sources = density_sources(block, worker);
 
   float whole = 0;  // sources are complete for targets with such a length
   for (const Particles::Index i : block.targets.places()) {
@@ -151,7 +158,7 @@ void Simulation::Impl::find_block_density(const Block& block,
       if (is_found || (before >= longest && all.smoothing[i] > longest)) {
         if (!is_found) {
           all.smoothing[i] = before;
-          is_cramped_.store(true, std::memory_order_relaxed);  // looked at after the run
+          is_cramped_.store(true, std::memory_order_relaxed);  // read after the run
         }
         finish_density(all, i, sums, scheme_);
         continue;
@@ -177,15 +184,7 @@ void Simulation::Impl::sum_cell_forces(const CellWork& work) {
 
 void Simulation::Impl::sum_block_forces(const Block& block, SphWorker& worker) {
   const Gas all = gas();
-  const auto velocity = block.sources[fields_.velocity_now];
-  worker.masses.assign(block.sources[fields_.mass].begin(), block.sources[fields_.mass].end());
-  std::fill(worker.masses.begin() + static_cast<std::ptrdiff_t>(block.sources.size()), worker.masses.end(), 0.0F);
-  ForceSources sources;
-  sources.count = block.sources.padded_size();
-  sources.x = block.sources.x().data(), sources.y = block.sources.y().data(), sources.z = block.sources.z().data();
-  sources.velocity_x = velocity.x.data(), sources.velocity_y = velocity.y.data(),
-  sources.velocity_z = velocity.z.data();
-  sources.mass = worker.masses.data();
+  ForceSources sources{density_sources(block, worker)};
   sources.smoothing = block.sources[fields_.smoothing].data();
   sources.density = block.sources[fields_.density].data();
   sources.grad_h = block.sources[fields_.grad_h].data();
@@ -227,11 +226,8 @@ void Simulation::Impl::end_steps(const CellWork& work) {
 }
 
 void Simulation::Impl::begin_steps(const CellWork& work) {
-  if (is_starting_) {
-    return;
-  }
-  if (options_.steps == Steps::equal) {
-    return;  // when all ranks have found the shortest
+  if (is_starting_ || options_.steps == Steps::equal) {
+    return;  // equal steps begin when all ranks have found the shortest
   }
   limit(work);
   SphWorker& worker = worker_of(work);

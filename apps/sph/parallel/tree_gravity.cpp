@@ -8,7 +8,6 @@ namespace sph {
 
 namespace {
 
-constexpr plait::comm::CommId gravity_comm{0x5000'0041};
 // Kinds of copies.
 constexpr std::uint8_t resting = 0;
 constexpr std::uint8_t active = 1;
@@ -20,33 +19,34 @@ TreeGravity::TreeGravity(plait::comm::Endpoint& messages,
                          const plait::particles::Space& space,
                          const GravitySettings& settings)
     : messages_{messages},
+      comms_{messages.claim_comms(1)},
       scheduler_{scheduler},
       space_{space},
       mass_{copies_.add_field<double>("mass")},
       acceleration_{copies_.add_field<Vector>("acceleration")},
       potential_{copies_.add_field<double>("potential")},
       place_{copies_.add_field<Particles::Index>("place")},
-      forces_{{.charge = mass_,
-               .acceleration = acceleration_,
-               .potential = potential_,
-               .targets = {active},
-               .theta = settings.theta,
-               .softening = settings.softening,
-               .coupling = settings.constant}} {
+      forces_{plait::particles::make_long_range({.charge = mass_,
+                                                 .acceleration = acceleration_,
+                                                 .potential = potential_,
+                                                 .targets = {active},
+                                                 .theta = settings.theta,
+                                                 .softening = settings.softening,
+                                                 .coupling = settings.constant})} {
   build_graph();
 }
 
 void TreeGravity::build_graph() {
   const plait::particles::StepFrame frame{
-      messages_, copies_, graph_, scheduler_.worker_count(), space_, gravity_comm, last_waiting_};
+      messages_, copies_, graph_, scheduler_.worker_count(), space_, comms_[0], last_waiting_};
   plait::Task built = graph_.join("gravity: begin");
-  for (const plait::Task& task : forces_.add_building_tasks(frame, built)) {
+  for (const plait::Task& task : forces_->add_building_tasks(frame, built)) {
     built = task;
   }
   plait::Task clear =
-      graph_.task("gravity: clear", [this] { forces_.clear_results(copies_, 0, copies_.size()); }).after(built);
+      graph_.task("gravity: clear", [this] { forces_->clear_results(copies_, 0, copies_.size()); }).after(built);
   const plait::Task end = graph_.join("gravity: end").after(clear);
-  (void)forces_.add_summing_tasks(frame, clear, end);
+  (void)forces_->add_summing_tasks(frame, clear, end);
 }
 
 void TreeGravity::update(Particles& store, const GasFields& fields, const std::function<bool(std::size_t)>& is_active) {

@@ -12,41 +12,31 @@ namespace sph {
 
 namespace {
 
-/// Fills boxes with copies of a glass.
-class Glass {
- public:
-  /// Calls `use` for the points of a glass that fills [low, high) with `spacing` from point to point, about: so many
-  /// that whole copies fill it.
-  template <class Use>
-  static void visit(const Vector& low, const Vector& high, double spacing, Use use) {
-    const double edge = glass_edge * spacing;
-    const auto count = [&](double from, double to) { return std::max(1L, std::lround((to - from) / edge)); };
-    const std::array counts{count(low.x, high.x), count(low.y, high.y), count(low.z, high.z)};
-    const Vector size{(high.x - low.x) / static_cast<double>(counts[0]),
-                      (high.y - low.y) / static_cast<double>(counts[1]),
-                      (high.z - low.z) / static_cast<double>(counts[2])};
-    for (long i = 0; i < counts[0]; ++i) {
-      for (long j = 0; j < counts[1]; ++j) {
-        for (long k = 0; k < counts[2]; ++k) {
-          for (const Vector& point : points()) {
-            use(low + Vector{size.x * (static_cast<double>(i) + point.x),
-                             size.y * (static_cast<double>(j) + point.y),
-                             size.z * (static_cast<double>(k) + point.z)});
-          }
+/// Calls `use` for the points of a glass that fills [low, high) with about `spacing` from point to point, such that
+/// whole copies fill it.
+template <class Use>
+void visit_glass(const Vector& low, const Vector& high, double spacing, Use use) {
+  static const std::vector<Vector> points = make_glass(glass_edge);  // takes a second
+  const double edge = glass_edge * spacing;
+  const auto count = [&](double from, double to) { return std::max(1L, std::lround((to - from) / edge)); };
+  const std::array counts{count(low.x, high.x), count(low.y, high.y), count(low.z, high.z)};
+  const Vector size{(high.x - low.x) / static_cast<double>(counts[0]),
+                    (high.y - low.y) / static_cast<double>(counts[1]),
+                    (high.z - low.z) / static_cast<double>(counts[2])};
+  for (long i = 0; i < counts[0]; ++i) {
+    for (long j = 0; j < counts[1]; ++j) {
+      for (long k = 0; k < counts[2]; ++k) {
+        for (const Vector& point : points) {
+          use(low + Vector{size.x * (static_cast<double>(i) + point.x),
+                           size.y * (static_cast<double>(j) + point.y),
+                           size.z * (static_cast<double>(k) + point.z)});
         }
       }
     }
   }
+}
 
- private:
-  /// It takes a second to make, and is the same for all.
-  [[nodiscard]] static const std::vector<Vector>& points() {
-    static const std::vector<Vector> made = make_glass(glass_edge);
-    return made;
-  }
-};
-
-/// How many points of a glass stand along an axis with about `resolution` of them: whole copies.
+/// Points of a glass along an axis with about `resolution` of them: whole copies.
 std::uint32_t whole(std::uint32_t resolution) {
   return std::max(glass_edge, (resolution + glass_edge / 2) / glass_edge * glass_edge);
 }
@@ -66,7 +56,7 @@ Problem make_sod(const ProblemOptions& options) {
   problem.time_end = 0.2;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     const auto side = [&](double from, double density, double pressure, double spacing) {
-      Glass::visit({from, 0, 0}, {from + 1, width, width}, spacing, [&](const Vector& at) {
+      visit_glass({from, 0, 0}, {from + 1, width, width}, spacing, [&](const Vector& at) {
         use({.position = at,
              .mass = density * spacing * spacing * spacing,
              .energy = pressure / (density * 2 / 3),
@@ -90,9 +80,9 @@ Problem make_sedov(const ProblemOptions& options) {
     const double radius = 2.5 * spacing;
     const auto weight = [&](const Vector& at) { return kernel_at(KernelKind::cubic_spline, length(at) / radius).w; };
     double weights = 0;
-    Glass::visit({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) { weights += weight(at); });
+    visit_glass({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) { weights += weight(at); });
     const double mass = spacing * spacing * spacing;
-    Glass::visit({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) {
+    visit_glass({-0.5, -0.5, -0.5}, {0.5, 0.5, 0.5}, spacing, [&](const Vector& at) {
       use({.position = at,
            .mass = mass,
            .energy = 1e-6 * 1.5 + weight(at) / (weights * mass),
@@ -123,7 +113,7 @@ Problem make_gresho(const ProblemOptions& options) {
   problem.scheme.kernel = KernelKind::wendland_c2;
   problem.scheme.eta = 1.6F;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
-    Glass::visit({-0.5, -0.5, 0}, {0.5, 0.5, width}, spacing, [&](const Vector& at) {
+    visit_glass({-0.5, -0.5, 0}, {0.5, 0.5, width}, spacing, [&](const Vector& at) {
       const double r = std::hypot(at.x, at.y);
       const Vortex vortex = gresho_at(r);
       use({.position = at,
@@ -142,7 +132,7 @@ Problem make_noh(const ProblemOptions& options) {
   problem.time_end = 0.6;
   const double spacing = 2.0 / whole(options.resolution);
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
-    Glass::visit({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
+    visit_glass({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
       use({.position = at,
            .velocity = -1 / std::max(length(at), 1e-9) * at,
            .mass = spacing * spacing * spacing,
@@ -163,7 +153,7 @@ Problem make_evrard(const ProblemOptions& options) {
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     double count = 0;
     const auto visit = [&](const auto& take) {
-      Glass::visit({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
+      visit_glass({-1, -1, -1}, {1, 1, 1}, spacing, [&](const Vector& at) {
         if (length(at) < 1) {
           take(at);
         }

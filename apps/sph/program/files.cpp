@@ -16,70 +16,68 @@ constexpr const char* scheme_group = "HydroScheme";
 constexpr const char* gravity_group = "GravityScheme";
 constexpr const char* state_group = "RunState";
 
+/// Calls `visit(key, value)` for each setting: the one list of them in files. Infinite ones are left out.
+template <class Settings, class Visit>
+void visit_scheme(Settings& scheme, Visit visit) {
+  visit("Adiabatic index", scheme.gamma);
+  visit("Kernel eta", scheme.eta);
+  visit("Smoothing length tolerance", scheme.smoothing_tolerance);
+  visit("Maximal smoothing length", scheme.smoothing_max);
+  visit("CFL parameter", scheme.courant);
+  visit("Viscosity", scheme.viscosity);
+  visit("Viscosity maximum", scheme.viscosity_max);
+  visit("Viscosity decay", scheme.viscosity_decay);
+  visit("Conduction maximum", scheme.conduction_max);
+  visit("Conduction rise", scheme.conduction_rise);
+  visit("Minimal energy", scheme.energy_min);
+}
+template <class Settings, class Visit>
+void visit_gravity(Settings& gravity, Visit visit) {
+  visit("Constant", gravity.constant);
+  visit("Softening", gravity.softening);
+  visit("Accuracy", gravity.accuracy);
+  visit("Opening angle", gravity.theta);
+  visit("Longest step", gravity.step_max);
+}
+auto put_into(hdf5::Attributes& group) {
+  return [&group](const char* key, auto value) {
+    if (std::isfinite(value)) {
+      group.set(key, value);
+    }
+  };
+}
+auto get_from(const hdf5::Attributes& group) {
+  return [&group](const char* key, auto& value) {
+    if (std::isfinite(value) || group.contains(key)) {
+      group.get(key, value);
+    }
+  };
+}
+
 hdf5::Attributes attributes_of(const Scheme& scheme) {
   hdf5::Attributes group;
   group.set("Scheme", scheme.kind == SchemeKind::minimal ? "minimal" : "modern");
   group.set("Kernel function", scheme.kernel == KernelKind::cubic_spline ? "cubic-spline" : "wendland-c2");
-  group.set("Adiabatic index", scheme.gamma);
-  group.set("Kernel eta", scheme.eta);
   group.set("Kernel target N_ngb", neighbours_at(scheme.kernel, static_cast<double>(scheme.eta)));
-  group.set("Smoothing length tolerance", scheme.smoothing_tolerance);
-  if (std::isfinite(scheme.smoothing_max)) {
-    group.set("Maximal smoothing length", scheme.smoothing_max);
-  }
-  group.set("CFL parameter", scheme.courant);
-  group.set("Viscosity", scheme.viscosity);
-  group.set("Viscosity maximum", scheme.viscosity_max);
-  group.set("Viscosity decay", scheme.viscosity_decay);
-  group.set("Conduction maximum", scheme.conduction_max);
-  group.set("Conduction rise", scheme.conduction_rise);
-  group.set("Minimal energy", scheme.energy_min);
+  visit_scheme(scheme, put_into(group));
   return group;
-}
-
-Scheme scheme_from(const hdf5::Attributes& group) {
-  Scheme scheme;
-  scheme.kind = group.get<std::string>("Scheme") == "minimal" ? SchemeKind::minimal : SchemeKind::modern;
-  scheme.kernel =
-      group.get<std::string>("Kernel function") == "wendland-c2" ? KernelKind::wendland_c2 : KernelKind::cubic_spline;
-  group.get("Adiabatic index", scheme.gamma);
-  group.get("Kernel eta", scheme.eta);
-  group.get("Smoothing length tolerance", scheme.smoothing_tolerance);
-  if (group.contains("Maximal smoothing length")) {
-    group.get("Maximal smoothing length", scheme.smoothing_max);
-  }
-  group.get("CFL parameter", scheme.courant);
-  group.get("Viscosity", scheme.viscosity);
-  group.get("Viscosity maximum", scheme.viscosity_max);
-  group.get("Viscosity decay", scheme.viscosity_decay);
-  group.get("Conduction maximum", scheme.conduction_max);
-  group.get("Conduction rise", scheme.conduction_rise);
-  group.get("Minimal energy", scheme.energy_min);
-  return scheme;
 }
 
 hdf5::Attributes attributes_of(const GravitySettings& gravity) {
   hdf5::Attributes group;
-  group.set("Constant", gravity.constant);
-  group.set("Softening", gravity.softening);
-  group.set("Accuracy", gravity.accuracy);
-  group.set("Opening angle", gravity.theta);
-  if (std::isfinite(gravity.step_max)) {
-    group.set("Longest step", gravity.step_max);
-  }
+  visit_gravity(gravity, put_into(group));
   return group;
 }
 
-GravitySettings gravity_from(const hdf5::Attributes& group) {
-  GravitySettings gravity;
-  group.get("Constant", gravity.constant);
-  group.get("Softening", gravity.softening);
-  group.get("Accuracy", gravity.accuracy);
-  group.get("Opening angle", gravity.theta);
-  if (group.contains("Longest step")) {
-    group.get("Longest step", gravity.step_max);
-  }
-  return gravity;
+/// The schemes of hydrodynamics and gravity in a file of this program.
+Scheme scheme_from(const hdf5::Attributes& hydro, const hdf5::Attributes& gravity) {
+  Scheme scheme;
+  scheme.kind = hydro.get<std::string>("Scheme") == "minimal" ? SchemeKind::minimal : SchemeKind::modern;
+  scheme.kernel =
+      hydro.get<std::string>("Kernel function") == "wendland-c2" ? KernelKind::wendland_c2 : KernelKind::cubic_spline;
+  visit_scheme(scheme, get_from(hydro));
+  visit_gravity(scheme.gravity, get_from(gravity));
+  return scheme;
 }
 
 /// The file read in one of both ways.
@@ -107,14 +105,14 @@ Read read_either(const std::filesystem::path& file,
 
 }  // namespace
 
-hdf5::Layout layout_of(const GasFields& fields, Naming naming) {
+hdf5::SnapshotLayout layout_of(const GasFields& fields, Naming naming) {
   // What is predicted to now: particles in the middle of their steps, too, are written where they are.
   using hdf5::Absent;
   using hdf5::Dataset;
   using hdf5::Valid;
   const std::uint64_t gas = hdf5::kind_bit(gas_kind);
   const bool is_snapshot = naming == Naming::snapshot;
-  hdf5::Layout layout;
+  hdf5::SnapshotLayout layout;
   layout.kinds = gas | hdf5::kind_bit(dark_kind);
   layout.datasets = {
       Dataset{"Velocities", fields.velocity_now, {.dimension = hdf5::velocity_dimension, .description = "Velocities"}},
@@ -207,8 +205,7 @@ Loaded load(const std::filesystem::path& file,
       problem = make_problem(name, loaded.state.options);
     }
     run->get("Time end", problem.time_end);
-    problem.scheme = scheme_from(*group(scheme_group));
-    problem.scheme.gravity = gravity_from(*group(gravity_group));
+    problem.scheme = scheme_from(*group(scheme_group), *group(gravity_group));
     const auto begin = run->get<std::vector<double>>("Totals at the beginning");
     if (begin.size() == 7) {
       Totals& t = loaded.state.begin;

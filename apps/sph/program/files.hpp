@@ -19,10 +19,10 @@ struct RunState {
   ProblemOptions options;  ///< Of the problem, where it is a known one.
 };
 
-/// How particles stand in files: as SWIFT names them in its snapshots, or in its initial conditions, which are
+/// The layout of particles in files: as SWIFT names them in its snapshots, or in its initial conditions, which are
 /// GADGET's.
 enum class Naming : std::uint8_t { snapshot, initial_condition };
-[[nodiscard]] plait::particles::hdf5::Layout layout_of(const GasFields& fields, Naming naming);
+[[nodiscard]] plait::particles::hdf5::SnapshotLayout layout_of(const GasFields& fields, Naming naming);
 
 /// What is written besides particles.
 [[nodiscard]] plait::particles::hdf5::SnapshotHeader header_of(const Problem& problem, const RunState& state);

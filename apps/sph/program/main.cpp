@@ -4,8 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "plait/version.hpp"
+
 #include "sph/program/run.hpp"
 #include "support/mpi/run_on_ranks.hpp"
+#include "support/option_group.hpp"
 
 namespace {
 
@@ -57,28 +60,26 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
       ->check(CLI::IsMember({"individual", "equal", "plain"}))
       ->capture_default_str();
   run->add_option(
-         "--step-min", settings.step_min, "Stop, and say why, where steps are shorter than this part of the run")
+         "--step-min", settings.step_min, "Stop with the reason where steps are shorter than this part of the run")
       ->capture_default_str();
 
-  const char* const physics = "Physics (what is not given comes from the problem or the file)";
-  run->add_option("--scheme",
-                  settings.scheme,
-                  "minimal: fixed viscosity with Balsara's switch; modern: viscosity and "
-                  "conduction that switch themselves on and off")
-      ->check(CLI::IsMember({"minimal", "modern"}))
-      ->group(physics);
-  run->add_option("--kernel", settings.kernel, "Shape of particles")
-      ->check(CLI::IsMember({"cubic-spline", "wendland-c2"}))
-      ->group(physics);
-  run->add_option("--eta", settings.eta, "Smoothing length in mean distances [1.2348: 48 neighbours]")->group(physics);
-  run->add_option("--gamma", settings.gamma, "Ratio of specific heats [5/3]")->group(physics);
-  run->add_option("--courant", settings.courant, "Of time steps [0.1]")->group(physics);
-  run->add_option("--viscosity", settings.viscosity, "Of the minimal scheme [0.8]")->group(physics);
-  run->add_option("--smoothing-max", settings.smoothing_max, "Largest smoothing length [none]")->group(physics);
-  run->add_option("--energy-min", settings.energy_min, "Lowest specific energy [0]")->group(physics);
-  run->add_option("--gravity", settings.gravity, "Constant of gravity; 0: none")->group(physics);
-  run->add_option("--softening", settings.softening, "Plummer length of gravity")->group(physics);
-  run->add_option("--theta", settings.theta, "Opening angle of gravity's tree; 0 sums directly [0.5]")->group(physics);
+  app::OptionGroup physics{*run, "Physics (what is not given comes from the problem or the file)"};
+  physics
+      .add("--scheme",
+           settings.scheme,
+           "minimal: fixed viscosity with Balsara's switch; modern: viscosity and "
+           "conduction that switch themselves on and off")
+      ->check(CLI::IsMember({"minimal", "modern"}));
+  physics.add("--kernel", settings.kernel, "Shape of particles")->check(CLI::IsMember({"cubic-spline", "wendland-c2"}));
+  physics.add("--eta", settings.eta, "Smoothing length in mean distances [1.2348: 48 neighbours]");
+  physics.add("--gamma", settings.gamma, "Ratio of specific heats [5/3]");
+  physics.add("--courant", settings.courant, "Of time steps [0.1]");
+  physics.add("--viscosity", settings.viscosity, "Of the minimal scheme [0.8]");
+  physics.add("--smoothing-max", settings.smoothing_max, "Largest smoothing length [none]");
+  physics.add("--energy-min", settings.energy_min, "Lowest specific energy [0]");
+  physics.add("--gravity", settings.gravity, "Constant of gravity; 0: none");
+  physics.add("--softening", settings.softening, "Plummer length of gravity");
+  physics.add("--theta", settings.theta, "Opening angle of gravity's tree; 0 sums directly [0.5]");
   return run;
 }
 
@@ -89,19 +90,19 @@ int main(int argc, char** argv) {
       "plait-sph: gas by smoothed particles, with gravity and with time steps of each particle's own.\n\n"
       "  plait-sph run --problem sod --resolution 40      (a shock tube; prints its errors)\n"
       "  plait run -n 2 plait-sph run --problem sedov     (an explosion on two ranks)\n"
-      "  plait-sph init --problem evrard -o evrard.hdf5   (a file to look at, change and run)\n"
+      "  plait-sph init --problem evrard -o evrard.hdf5   (a file to inspect, change and run)\n"
       "  plait run -n 2 plait-sph run evrard.hdf5 --snapshots 8\n"
       "  plait-sph run sph-output/sph-0004.hdf5 --output more  (goes on from there, on any number of ranks)\n\n"
       "Problems with known answers:\n" +
           list_problems(),
       "plait-sph"};
+  app.set_version_flag("--version", plait::version_line("plait-sph"));
   app.require_subcommand(1);
   InitSettings init_settings;
   RunSettings run_settings;
   add_init(app, init_settings);
   CLI::App* const run = add_run(app, run_settings);
   CLI11_PARSE(app, argc, argv);
-  run_settings.command.assign(argv, argv + argc);
   if (run->parsed()) {
     return app::run_on_ranks({"plait-sph", argc, argv},
                              [&](plait::Runtime& runtime) { sph::run_sph(runtime, run_settings); });

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <functional>
 #include <limits>
@@ -35,18 +35,10 @@ using plait::ErrorCode;
 using plait::Rank;
 using Clock = std::chrono::steady_clock;
 
-/// Some files of other programs say nothing of how long a run is.
+/// Some files of other programs have no end time.
 constexpr double no_end = 0;
 /// Of statistics.txt, evenly in time.
 constexpr double totals_lines = 100;
-
-/// What a step has done, on all ranks.
-struct Advance {
-  double time = 0;  ///< At its end.
-  double dt = 0;
-  std::uint64_t updated = 0;       ///< Particles whose forces were computed,
-  std::uint64_t updated_here = 0;  ///< and those of this rank.
-};
 
 /// One run of the program, after the command line has been read.
 class Run {
@@ -64,14 +56,14 @@ class Run {
   void prepare_steps();
   void write();
   void open_log();
-  void log(const Advance& step, double milliseconds);
+  void log(const StepReport& step, double milliseconds);
   [[nodiscard]] Totals totals();
   void log_totals();
   void judge_end();
   void write_profile(std::span<const ProfileRow> rows);
 
   plait::Runtime& runtime_;
-  plait::Group group_{runtime_.messages(), plait::CommId{7}};
+  plait::Group group_{runtime_.messages()};
   const RunSettings& settings_;
   const std::filesystem::path output_;
   const bool is_first_;
@@ -86,7 +78,7 @@ class Run {
   double seconds_ = 0;
   std::unique_ptr<PlainModel> plain_;
   std::unique_ptr<Simulation> simulation_;
-  std::function<Advance(double goal)> advance_;
+  std::function<StepReport(double goal)> advance_;
   plait::particles::StepRecord record_{runtime_.trace()};
   std::ofstream log_;
   std::ofstream totals_log_;
@@ -113,12 +105,14 @@ void Run::start() {
     if (!(until_ > state_.time)) {
       throw Error{ErrorCode::bad_argument,
                   until_ == no_end
-                      ? std::string{"the file does not say how long the run is: give --until"}
+                      ? std::string{"the file has no end time: give --until"}
                       : fmt::format("--until {} is not after the time {} of the particles", until_, state_.time)};
     }
     if (is_first_) {
-      app::prepare_output(
-          output_, "sph-", ".hdf5", settings_.overwrites ? app::Existing::is_replaced : app::Existing::is_kept);
+      app::prepare_output({.path = output_,
+                           .prefix = "sph-",
+                           .suffix = ".hdf5",
+                           .existing = settings_.overwrites ? app::Existing::kept : app::Existing::refused});
     }
   });
   total_ = store_.size();
@@ -135,7 +129,7 @@ void Run::prepare_steps() {
     });
     advance_ = [this, begin = state_.time](double goal) {
       const double dt = plain_->step(goal - begin);
-      return Advance{begin + plain_->time(), dt, total_, total_};
+      return StepReport{.time = begin + plain_->time(), .step = dt, .updated = total_, .updated_here = total_};
     };
     return;
   }
@@ -147,20 +141,13 @@ void Run::prepare_steps() {
                                   .step_max = problem_.scheme.gravity.step_max,
                                   .step_min = settings_.step_min * (until_ - state_.time)};
   simulation_ = std::make_unique<Simulation>(runtime_.messages(), runtime_.scheduler(), store_, fields_, options);
-  advance_ = [this](double) {
-    const StepReport step = simulation_->step();
-    return Advance{step.time, step.step, step.updated, step.updated_here};
-  };
+  advance_ = [this](double) { return simulation_->step(); };
 }
 
 Totals Run::totals() {
-  const Totals mine = totals_of(store_, fields_);
-  std::array<double, sizeof(Totals) / sizeof(double)> sums{};
-  std::memcpy(sums.data(), &mine, sizeof mine);
+  auto sums = std::bit_cast<std::array<double, sizeof(Totals) / sizeof(double)>>(totals_of(store_, fields_));
   plait::all_reduce(group_, std::span{sums}).wait();
-  Totals all;
-  std::memcpy(static_cast<void*>(&all), sums.data(), sizeof all);
-  return all;
+  return std::bit_cast<Totals>(sums);
 }
 
 void Run::write() {
@@ -204,10 +191,10 @@ void Run::open_log() {
                              "momentum z");
 }
 
-void Run::log(const Advance& step, double milliseconds) {
+void Run::log(const StepReport& step, double milliseconds) {
   if (is_first_) {
     log_ << fmt::format(
-        "{:>8} {:>14.8e} {:>12.6e} {:>12} {:>14.3f}\n", state_.step, step.time, step.dt, step.updated, milliseconds);
+        "{:>8} {:>14.8e} {:>12.6e} {:>12} {:>14.3f}\n", state_.step, step.time, step.step, step.updated, milliseconds);
   }
 }
 
@@ -307,7 +294,7 @@ void Run::operator()() {
     const double goal = part == parts ? until_ : begin + (until_ - begin) * part / parts;
     while (state_.time < goal && steps_left > 0) {
       const Clock::time_point before = Clock::now();
-      const Advance step = advance_(goal);
+      const StepReport step = advance_(goal);
       const std::chrono::duration<double> took = Clock::now() - before;
       record_.note({.number = static_cast<std::uint32_t>(state_.step + 1),
                     .particles = store_.size(),

@@ -5,20 +5,19 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "sph/problem.hpp"
 
 namespace sph {
 
-/// What the command line of `plait-sph init` says.
+/// The options of `plait-sph init`.
 struct InitSettings {
   std::string problem;
   ProblemOptions options;
   std::filesystem::path output = "sph.hdf5";
 };
 
-/// What the command line of `plait-sph run` says; what it does not say comes from the problem or the file.
+/// The options of `plait-sph run`; what is not given comes from the problem or the file.
 struct RunSettings {
   std::filesystem::path input;  ///< A file, or
   std::string problem;          ///< the name of a problem.
@@ -29,8 +28,7 @@ struct RunSettings {
   std::optional<std::uint64_t> steps;
   std::uint32_t snapshots = 1;  ///< Evenly in time, after the first.
   std::string time_steps = "individual";
-  double step_min = 1e-9;            ///< In parts of the run.
-  std::vector<std::string> command;  ///< The whole command line, for the trace.
+  double step_min = 1e-9;  ///< In parts of the run.
 
   std::optional<std::string> scheme;
   std::optional<std::string> kernel;
@@ -45,7 +43,7 @@ struct RunSettings {
   std::optional<double> theta;
 };
 
-/// The scheme of a run: that of the problem or file, with what the command line says instead.
+/// The scheme of a run: that of the problem or file, with the options of the command line instead.
 /// Throws: `plait::Error` with `bad_argument` that names the option, when a value makes no sense.
 [[nodiscard]] Scheme merge(Scheme scheme, const RunSettings& settings);
 

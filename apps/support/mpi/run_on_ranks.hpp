@@ -16,12 +16,14 @@ struct Program {
   char** argv = nullptr;
 };
 
-/// Does `work` on all ranks of a runtime over MPI, with options from the environment; returns the exit code. Trouble
-/// that all ranks met alike (`AgreedError`) is told by rank 0, other trouble by the rank that met it, which ends the
-/// job. MPI is opened for calls of several threads, as HDF5 calls it too.
-int run_on_ranks(Program program, const std::function<void(plait::Runtime&)>& work);
+/// Initialises MPI for calls of several threads, as HDF5 calls it too, and calls `work`, which returns the exit code.
+/// Rank 0 reports an `AgreedError`; other errors are reported by the rank that met them, which ends the job.
+int run_with_mpi(Program program, const std::function<int()>& work);
 
-/// Does `work` in this process alone; returns the exit code. Trouble is told as above.
+/// The same with a runtime on all ranks, whose options come from the environment.
+int run_on_ranks(const Program& program, const std::function<void(plait::Runtime&)>& work);
+
+/// Calls `work` in this process alone; returns the exit code. Reports errors as above.
 int run_alone(const std::string& name, const std::function<void()>& work);
 
 }  // namespace app

@@ -29,7 +29,10 @@ SnapshotFolder::SnapshotFolder(std::string name_of, const StepSettings& settings
     : name{std::move(name_of)}, folder{choose_output(settings.output, "snapshots", name + "-output")} {}
 
 void SnapshotFolder::prepare(const StepSettings& settings) const {
-  prepare_output(folder, name + "-", ".hdf5", settings.overwrites ? Existing::is_replaced : Existing::is_kept);
+  prepare_output({.path = folder,
+                  .prefix = name + "-",
+                  .suffix = ".hdf5",
+                  .existing = settings.overwrites ? Existing::kept : Existing::refused});
 }
 
 std::filesystem::path SnapshotFolder::file(std::uint64_t step) const {

@@ -9,11 +9,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 namespace app {
 
-/// What every program is told that goes by time steps and writes snapshots.
+/// The options of programs that step in time and write snapshots.
 struct StepSettings {
   std::filesystem::path output;  ///< Empty: the run's folder under `plait run`, else one named after the program.
   bool overwrites = false;
@@ -23,7 +24,7 @@ struct StepSettings {
   std::uint64_t diagnose_steps = 64;
 };
 
-/// Adds the options to `app`; `length` says how long a run is without them.
+/// Adds the options to `app`; `length` describes the length of a run without them.
 void add_step_options(CLI::App& app, StepSettings& settings, const std::string& length);
 
 /// A program's snapshots in a folder: NAME-00000012.hdf5.
@@ -37,7 +38,7 @@ struct SnapshotFolder {
   [[nodiscard]] std::filesystem::path file(std::uint64_t step) const;
 };
 
-/// How many steps of length `dt` to make from `time` on, to `until` where the settings say nothing.
+/// The number of steps of length `dt` from `time`; to `until` if the settings have no end.
 /// Throws: `plait::Error` that names the option when the end is not after the begin.
 [[nodiscard]] std::uint64_t steps_wanted(const StepSettings& settings, double time, double dt, double until);
 
@@ -53,7 +54,7 @@ void run_steps(plait::Runtime& runtime, std::uint64_t steps, const StepSettings&
 /// Prints where the time of all ranks went, on rank 0. `mine`: of this rank. Every rank calls it.
 void print_times(plait::Runtime& runtime, const plait::particles::StepTimes& mine);
 
-/// Watches what should not change: energy and angular momentum, from the first time on that it is told.
+/// Monitors the conservation of energy and angular momentum, relative to the first values.
 class DriftMonitor {
  public:
   struct Values {

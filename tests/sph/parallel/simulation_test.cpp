@@ -13,15 +13,16 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/testing/local_rank.hpp"
+
 #include "data/leaks_allowed.hpp"
-#include "fft/ranks.hpp"
 #include "sph/parallel/detail/simulation_impl.hpp"
 
-namespace sph {
+namespace sph::simulation_test {
 namespace {
 
-using plait::fft::test::LoopbackRank;
-using plait::fft::test::run_ranks;
+using plait::test::LocalRank;
+using plait::test::run_on_ranks;
 
 constexpr double mean_distance = 0.1;
 
@@ -65,39 +66,36 @@ constexpr double time_end = 0.02;
 Outcome run(std::uint32_t ranks, std::uint32_t workers, Steps steps, double end = time_end) {
   Outcome outcome;
   std::mutex mutex;
-  run_ranks(
-      ranks,
-      [&](LoopbackRank& rank) {
-        Particles store;
-        const GasFields fields{store};
-        add_blast(store, fields, rank.self(), ranks);
-        SimulationOptions options;
-        options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
-        options.steps = steps;
-        options.end = end;
-        options.scheme.courant = 0.05F;
-        options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
-        Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
-        Outcome mine;
-        while (!simulation.is_over()) {
-          const StepReport report = simulation.step();
-          mine.updates += report.updated;
-          ++mine.steps;
-          mine.cells_made += report.made_cells ? 1 : 0;
-        }
-        simulation.synchronise();
-        const std::scoped_lock lock{mutex};
-        for (std::size_t i = 0; i < store.size(); ++i) {
-          outcome.particles[store.ids()[i]] = {options.space.wrap(store.positions()[i]),
-                                               store[fields.velocity_now][i],
-                                               store[fields.energy_now][i],
-                                               store[fields.density][i]};
-        }
-        outcome.updates = mine.updates;
-        outcome.steps = mine.steps;
-        outcome.cells_made = mine.cells_made;
-      },
-      workers);
+  run_on_ranks({.ranks = ranks}, {.worker_count = workers}, [&](LocalRank& rank) {
+    Particles store;
+    const GasFields fields{store};
+    add_blast(store, fields, rank.self().value(), ranks);
+    SimulationOptions options;
+    options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
+    options.steps = steps;
+    options.end = end;
+    options.scheme.courant = 0.05F;
+    options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
+    Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
+    Outcome mine;
+    while (!simulation.is_over()) {
+      const StepReport report = simulation.step();
+      mine.updates += report.updated;
+      ++mine.steps;
+      mine.cells_made += report.made_cells ? 1 : 0;
+    }
+    simulation.synchronise();
+    const std::scoped_lock lock{mutex};
+    for (std::size_t i = 0; i < store.size(); ++i) {
+      outcome.particles[store.ids()[i]] = {options.space.wrap(store.positions()[i]),
+                                           store[fields.velocity_now][i],
+                                           store[fields.energy_now][i],
+                                           store[fields.density][i]};
+    }
+    outcome.updates = mine.updates;
+    outcome.steps = mine.steps;
+    outcome.cells_made = mine.cells_made;
+  });
   return outcome;
 }
 
@@ -203,37 +201,34 @@ class LimitCheck {
 };
 
 TEST(Simulation, wakes_who_is_near_to_much_shorter_steps) {
-  run_ranks(
-      1,
-      [&](LoopbackRank& rank) {
-        Particles store;
-        const GasFields fields{store};
-        add_blast(store, fields, 0, 1);
-        SimulationOptions options;
-        options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
-        options.end = time_end;
-        options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
-        Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
-        LimitCheck check{store};
-        check.look();
-        while (!simulation.is_over()) {
-          (void)simulation.step();
-          check.look();
-        }
-        EXPECT_EQ(check.too_long, 0U) << "steps of neighbours are at most a factor of four apart";
-        EXPECT_GT(check.woken, 0U) << "the blast comes to particles in the midst of their long steps";
-      },
-      1);
+  run_on_ranks({.ranks = 1}, {.worker_count = 1}, [&](LocalRank& rank) {
+    Particles store;
+    const GasFields fields{store};
+    add_blast(store, fields, 0, 1);
+    SimulationOptions options;
+    options.space = {.root = {{0, 0, 0}, {1, 1, 1}}, .periodic = {true, true, true}};
+    options.end = time_end;
+    options.cells = {.leaf_particles_max = 8, .group_particles_max = 32, .cell_particles_max = 64};
+    Simulation simulation{rank.messages(), rank.scheduler(), store, fields, options};
+    LimitCheck check{store};
+    check.look();
+    while (!simulation.is_over()) {
+      (void)simulation.step();
+      check.look();
+    }
+    EXPECT_EQ(check.too_long, 0U) << "steps of neighbours are at most a factor of four apart";
+    EXPECT_GT(check.woken, 0U) << "the blast comes to particles in the midst of their long steps";
+  });
 }
 
 TEST(Simulation, names_a_particle_without_a_smoothing_length) {
   const auto trouble_with = [](const std::function<void(Particles&, const GasFields&)>& spoil) {
-    const auto errors = plait::fft::test::errors_of_ranks(2, [&](LoopbackRank& rank) {
+    const auto errors = plait::test::errors_on_ranks({.ranks = 2}, {}, [&](LocalRank& rank) {
       const plait::data::test::LeaksAllowed leaks;
       Particles store;
       const GasFields fields{store};
-      add_blast(store, fields, rank.self(), 2);
-      if (rank.self() == 1) {
+      add_blast(store, fields, rank.self().value(), 2);
+      if (rank.self() == plait::Rank{1}) {
         spoil(store, fields);
       }
       SimulationOptions options;
@@ -268,4 +263,4 @@ TEST(Simulation, names_a_particle_without_a_smoothing_length) {
 }
 
 }  // namespace
-}  // namespace sph
+}  // namespace sph::simulation_test

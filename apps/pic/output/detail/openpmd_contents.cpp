@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "plait/version.hpp"
+
 namespace pic::detail {
 namespace {
 
-using plait::Hdf5Handle;
+using plait::files::Hdf5Handle;
 
 constexpr std::array<const char*, 3> axes{"x", "y", "z"};
 
@@ -22,7 +24,7 @@ struct Weighting {
 
 class Contents {
  public:
-  Contents(const app::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares)
+  Contents(plait::files::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares)
       : out_{out}, step_{step}, shares_{shares}, base_{fmt::format("/data/{}", step.step)} {}
 
   void write_root() const;
@@ -47,7 +49,7 @@ class Contents {
   void constant(const Hdf5Handle& component, double value, std::uint64_t total) const;
   void write_patches(const std::string& path, const std::vector<std::uint64_t>& counts) const;
 
-  const app::Hdf5Writer& out_;
+  plait::files::Hdf5Writer& out_;
   const OutputStep& step_;
   const OutputShares& shares_;
   std::string base_;
@@ -138,7 +140,7 @@ void Contents::constant(const Hdf5Handle& component, double value, std::uint64_t
 
 void Contents::write_patches(const std::string& path, const std::vector<std::uint64_t>& counts) const {
   const hsize_t ranks = counts.size();
-  const app::Hyperslab mine{{ranks}, {shares_.self}, {1}};
+  const plait::files::Hyperslab mine{{ranks}, {shares_.self}, {1}};
   const Hdf5Handle patches = out_.group(path);
   const std::uint64_t before = std::accumulate(counts.begin(), counts.begin() + shares_.self, std::uint64_t{0});
   const auto number = [&](const char* name, std::uint64_t value) {
@@ -172,7 +174,7 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
   out_.attribute(group, "particleSmoothing", "none");
   const std::uint64_t total = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
   const std::uint64_t before = std::accumulate(counts.begin(), counts.begin() + shares_.self, std::uint64_t{0});
-  const app::Hyperslab mine{{total}, {before}, {species.id.size()}};
+  const plait::files::Hyperslab mine{{total}, {before}, {species.id.size()}};
 
   const auto vector = [&](const char* name,
                           const OutputDimension& dimension,
@@ -219,7 +221,7 @@ void Contents::write_species(const OutputSpecies& species, const std::vector<std
 
 }  // namespace
 
-void write_contents(const app::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares) {
+void write_contents(plait::files::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares) {
   const Contents contents{out, step, shares};
   const Hdf5Handle root = out.open("/");
   out.attribute(root, "openPMD", "1.1.0");
@@ -231,7 +233,7 @@ void write_contents(const app::Hdf5Writer& out, const OutputStep& step, const Ou
   out.attribute(root, "iterationFormat", "pic-%08T.h5");
   out.attribute(root, "author", "plait-pic");
   out.attribute(root, "software", "plait-pic");
-  out.attribute(root, "softwareVersion", "0.1.0");
+  out.attribute(root, "softwareVersion", std::string{plait::version()});
   out.attribute(root, "date", shares.date);
   contents.write_root();
   contents.write_meshes();

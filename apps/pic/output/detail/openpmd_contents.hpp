@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "plait/files/hdf5/writer.hpp"
+
 #include "pic/output/openpmd.hpp"
-#include "support/hdf5_writer.hpp"
 
 namespace pic::detail {
 
@@ -18,6 +19,6 @@ struct OutputShares {
 };
 
 /// All of `step` into an open, empty file. Throws: `plait::Error`.
-void write_contents(const app::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares);
+void write_contents(plait::files::Hdf5Writer& out, const OutputStep& step, const OutputShares& shares);
 
 }  // namespace pic::detail

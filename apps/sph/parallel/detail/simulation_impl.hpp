@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 #include "sph/parallel/detail/tree_gravity.hpp"
@@ -29,7 +30,7 @@ using plait::particles::CellWork;
 /// What steps of their own add to a particle.
 struct StepFields {
   Field<std::uint8_t> bin;       ///< Of its step.
-  Field<std::uint8_t> bin_seen;  ///< What neighbours see of it: changes only while nobody looks.
+  Field<std::uint8_t> bin_seen;  ///< What neighbours see of it: changes only between stages that read it.
   Field<Ticks> begin;            ///< Of its step.
 
   explicit StepFields(Particles& store)
@@ -114,6 +115,7 @@ class Simulation::Impl {
 
   void find_block_density(const Block& block, SphWorker& worker, std::uint32_t cell, std::size_t first);
   void sum_block_forces(const Block& block, SphWorker& worker);
+  [[nodiscard]] DensitySources density_sources(const Block& block, SphWorker& worker) const;
   void limit(const CellWork& work);
   void limit_leaf(const plait::particles::Leaf& leaf, const CellWork& work);
   void find_hurried(const CellWork& work, std::vector<Hurried>& all) const;
@@ -139,7 +141,7 @@ class Simulation::Impl {
   plait::comm::Group all_;
   plait::particles::Decomposition decomposition_;
   plait::particles::Domain domain_;
-  plait::particles::Exchange exchange_;
+  plait::particles::ParticleExchange exchange_;
   std::unique_ptr<TreeGravity> gravity_;  ///< Nothing without gravity.
   Particles ghosts_;
   plait::particles::CellTable table_;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 #include "sph/gas.hpp"
@@ -27,8 +28,6 @@ class TreeGravity {
               const GravitySettings& settings);
   TreeGravity(const TreeGravity&) = delete;
   TreeGravity& operator=(const TreeGravity&) = delete;
-  TreeGravity(TreeGravity&&) = delete;
-  TreeGravity& operator=(TreeGravity&&) = delete;
   ~TreeGravity() = default;
 
   /// Makes `gravity` and `potential` of the particles of `store` for which `is_active`. All ranks call it.
@@ -42,6 +41,7 @@ class TreeGravity {
   void run(const Particles& store, const GasFields& fields);
 
   plait::comm::Endpoint& messages_;
+  plait::comm::ClaimedComms comms_;
   plait::task::Scheduler& scheduler_;
   const plait::particles::Space& space_;
   Particles copies_;
@@ -49,7 +49,7 @@ class TreeGravity {
   Field<Vector> acceleration_;
   Field<double> potential_;
   Field<Particles::Index> place_;  ///< In the store that they are copies of.
-  plait::particles::LongRange forces_;
+  std::unique_ptr<plait::particles::LongRange> forces_;
   plait::Graph graph_;
   std::optional<plait::Task> last_waiting_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pic/static_way.hpp"
+#include "pic/parallel/plain_way.hpp"
 
 #include <cmath>
 #include <mutex>
@@ -8,8 +8,9 @@
 
 #include "plait/base/error.hpp"
 
-#include "pic/ranks_in_threads.hpp"
+#include "pic/local_ranks.hpp"
 
+namespace plain_way_test {
 namespace {
 
 using namespace pic;
@@ -39,8 +40,8 @@ Totals totals_of(const Case& c, int ranks, int patches) {
   const Problem<D> problem = make_problem<D>(options_of(c, steps));
   Totals result;
   std::mutex mutex;
-  test::RanksInThreads{ranks}.run([&](Ranks& self) {
-    StaticWay<D> way{problem, patches, self};
+  test::on_ranks(ranks, [&](Ranks& self) {
+    PlainWay<D> way{problem, {.patches_per_rank = patches}, self};
     for (std::uint64_t i = 0; i < steps; ++i) {
       way.step();
     }
@@ -74,7 +75,7 @@ TEST_P(AnyRanks, and_any_patches_give_the_same_bits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Static,
+INSTANTIATE_TEST_SUITE_P(PlainWay,
                          AnyRanks,
                          ::testing::Values(Case{"uniform", Solve::electromagnetic, 1, {14, 11}},
                                            Case{"uniform", Solve::electrostatic, 2, {14, 11}},
@@ -84,10 +85,10 @@ INSTANTIATE_TEST_SUITE_P(Static,
                                            Case{"uniform", Solve::electromagnetic, 2, {7, 5, 4}},
                                            Case{"plate", Solve::electromagnetic, 1, {7, 8, 4}}));
 
-TEST(StaticWay, conserves_energy_and_momentum) {
+TEST(PlainWay, conserves_energy_and_momentum) {
   OneRank one;
   const Case c{"uniform", Solve::electrostatic, 2, {16, 16}};
-  StaticWay<2> way{make_problem<2>(options_of(c, 40)), 3, one, {.tolerance = 1e-12}};
+  PlainWay<2> way{make_problem<2>(options_of(c, 40)), {.patches_per_rank = 3}, one, {.tolerance = 1e-12}};
   const Totals before = way.totals();
   for (int i = 0; i < 40; ++i) {
     way.step();
@@ -101,14 +102,14 @@ TEST(StaticWay, conserves_energy_and_momentum) {
 template <int D>
 void expect_gauss_law(const Case& c) {
   OneRank one;
-  StaticWay<D> way{make_problem<D>(options_of(c, 60)), 2, one};
+  PlainWay<D> way{make_problem<D>(options_of(c, 60)), {.patches_per_rank = 2}, one};
   for (int i = 0; i < 60; ++i) {
     way.step();
   }
   EXPECT_LT(way.gauss_error(), 1e-11) << c.problem << " of order " << c.order << ", dimensions " << D;
 }
 
-TEST(StaticWay, keeps_gauss_law_with_currents_alone) {
+TEST(PlainWay, keeps_gauss_law_with_currents_alone) {
   for (const char* const problem : {"uniform", "plate"}) {
     for (const int order : {1, 2}) {
       expect_gauss_law<2>({problem, Solve::electromagnetic, order, {12, 12}});
@@ -117,7 +118,7 @@ TEST(StaticWay, keeps_gauss_law_with_currents_alone) {
   }
 }
 
-TEST(StaticWay, refuses_more_ranks_than_cells) {
+TEST(PlainWay, refuses_more_ranks_than_cells) {
   EXPECT_THROW(
       (Layout<2>{make_problem<2>(options_of({"uniform", Solve::electrostatic, 1, {2, 2}}, 1)).physics.grid, 5, 1}),
       plait::Error);
@@ -172,3 +173,4 @@ TEST(Problems, of_the_kernel_that_cannot_be_are_refused) {
 }
 
 }  // namespace
+}  // namespace plain_way_test

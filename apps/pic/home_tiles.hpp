@@ -5,14 +5,15 @@
 #include <span>
 #include <vector>
 
-#include "plait/base/bytes.hpp"
-
-#include "pic/static_way.hpp"
+#include "pic/layout.hpp"
+#include "pic/patch.hpp"
+#include "pic/solver.hpp"
+#include "pic/transfer.hpp"
 
 namespace pic {
 
-/// The tiles of the patches at home on this rank, and what brings the solver's fields into them, and their currents and
-/// charges into the solver: the MPI program's own side of handing the particles over. Patches here have no particles.
+/// The tiles of the patches of this rank's block: their home. Copies the solver's fields into them, and adds their
+/// currents and charges to the solver's. Patches here have no particles.
 ///
 /// Tiles overlap, and reach into the blocks of other ranks: those parts are exchanged. Made once. Memory and cost:
 /// those of the tiles.
@@ -33,11 +34,12 @@ class HomeTiles {
   void give_charges(Solver<D>& solver);
 
  private:
-  /// A part of a tile that stands in one block.
+  /// The part of a tile that is in one block.
   struct Part {
     std::int32_t patch;  ///< Place in `patches_`; of another rank's: not used.
     Box<D> tile;
     Box<D> block;
+    friend std::size_t value_count(const Part& part) { return static_cast<std::size_t>(part.tile.count()); }
   };
   /// What is exchanged with each rank, in the same order on both sides.
   struct Plan {
@@ -51,8 +53,6 @@ class HomeTiles {
   void to_tiles(const Tile<D, T>& from, Tile<D, T> Patch<D>::* to, const Plan& plan);
   template <class T>
   void to_blocks(Tile<D, T>& to, Tile<D, T> Patch<D>::* from, const Plan& plan);
-  template <class T>
-  void size_buffers(const std::vector<std::vector<Part>>& incoming);
 
   Ranks& ranks_;
   std::vector<Patch<D>> patches_;
@@ -60,8 +60,7 @@ class HomeTiles {
   Plan fields_;
   Plan currents_;
   Plan charges_;
-  std::vector<plait::Bytes> out_;
-  std::vector<plait::Bytes> in_;
+  RegionExchange exchange_;
 };
 
 }  // namespace pic

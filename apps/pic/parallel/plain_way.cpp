@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pic/parallel/synchronous_way.hpp"
+#include "pic/parallel/plain_way.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <span>
 
 #include "pic/parallel/patch_parcel.hpp"
 #include "pic/timer.hpp"
-#include "pic/totals.hpp"
 #include "pic/transfer.hpp"
 
 namespace pic {
@@ -15,15 +14,8 @@ namespace balance = plait::data::balance;
 using plait::Rank;
 
 template <int D>
-SynchronousWay<D>::SynchronousWay(Problem<D> problem,
-                                  const BalanceOptions& options,
-                                  Ranks& ranks,
-                                  PoissonOptions poisson)
-    : problem_{std::move(problem)},
-      ranks_{ranks},
-      layout_{problem_.physics.grid, ranks.count(), options.patches_per_rank},
-      solver_{problem_.physics, layout_.blocks, ranks, poisson},
-      home_{problem_.physics, layout_, ranks},
+PlainWay<D>::PlainWay(Problem<D> problem, const BalanceOptions& options, Ranks& ranks, PoissonOptions poisson)
+    : Base{std::move(problem), options.patches_per_rank, ranks, poisson},
       lender_{layout_, home_, ranks},
       balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer)},
       balance_steps_{options.balance_steps},
@@ -43,17 +35,17 @@ SynchronousWay<D>::SynchronousWay(Problem<D> problem,
 }
 
 template <int D>
-SynchronousWay<D>::~SynchronousWay() = default;
+PlainWay<D>::~PlainWay() = default;
 
 template <int D>
-Patch<D>& SynchronousWay<D>::local(std::int32_t patch) {
+Patch<D>& PlainWay<D>::local(std::int32_t patch) {
   const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), patch);
   plait::expect(found != numbers_.end() && *found == patch, "the patch is here");
   return patches_[static_cast<std::size_t>(found - numbers_.begin())];
 }
 
 template <int D>
-std::vector<Patch<D>*> SynchronousWay<D>::here() {
+std::vector<Patch<D>*> PlainWay<D>::here() {
   std::vector<Patch<D>*> patches;
   for (Patch<D>& patch : patches_) {
     patches.push_back(&patch);
@@ -62,7 +54,7 @@ std::vector<Patch<D>*> SynchronousWay<D>::here() {
 }
 
 template <int D>
-void SynchronousWay<D>::hand_leavers_over() {
+void PlainWay<D>::hand_leavers_over() {
   for (plait::Bytes& bytes : out_) {
     bytes.clear();
   }
@@ -79,7 +71,7 @@ void SynchronousWay<D>::hand_leavers_over() {
   ranks_.exchange_unknown(out_, in_);
   for (const plait::Bytes& bytes : in_) {
     std::vector<Migrant<D>> arrivals(bytes.size() / sizeof(Migrant<D>));
-    std::memcpy(arrivals.data(), bytes.data(), bytes.size());
+    std::ranges::copy(bytes, std::as_writable_bytes(std::span{arrivals}).begin());
     for (const Departure<D>& arrival : by_part<D>(arrivals, layout_.patches)) {
       take<D>(local(arrival.part), arrival.particles);
     }
@@ -87,7 +79,7 @@ void SynchronousWay<D>::hand_leavers_over() {
 }
 
 template <int D>
-void SynchronousWay<D>::collect_charge() {
+void PlainWay<D>::collect_charge() {
   {
     const Timer timer{profile_.particles};
     for (Patch<D>& patch : patches_) {
@@ -101,7 +93,7 @@ void SynchronousWay<D>::collect_charge() {
 }
 
 template <int D>
-void SynchronousWay<D>::step() {
+void PlainWay<D>::step() {
   if (balancer_ != nullptr && steps_ > 0 && steps_ % balance_steps_ == 0) {
     balance();
   }
@@ -133,7 +125,7 @@ void SynchronousWay<D>::step() {
 }
 
 template <int D>
-void SynchronousWay<D>::balance() {
+void PlainWay<D>::balance() {
   BalanceNote note{.step = steps_};
   balance::Problem problem;
   balance::Decision decision;
@@ -167,7 +159,7 @@ void SynchronousWay<D>::balance() {
 }
 
 template <int D>
-void SynchronousWay<D>::migrate(const balance::Placement& placement) {
+void PlainWay<D>::migrate(const balance::Placement& placement) {
   for (plait::Bytes& bytes : out_) {
     bytes.clear();
   }
@@ -200,16 +192,7 @@ void SynchronousWay<D>::migrate(const balance::Placement& placement) {
 }
 
 template <int D>
-Totals SynchronousWay<D>::totals() {
-  PartialTotals<D> mine;
-  for (const Patch<D>& patch : patches_) {
-    mine.add(problem_, patch, steps_);
-  }
-  return mine.sum(solver_, ranks_);
-}
-
-template <int D>
-double SynchronousWay<D>::gauss_error() {
+double PlainWay<D>::gauss_error() {
   if (problem_.physics.solve == Solve::nothing) {
     return 0;
   }
@@ -218,32 +201,20 @@ double SynchronousWay<D>::gauss_error() {
 }
 
 template <int D>
-std::uint64_t SynchronousWay<D>::local_particles() const {
-  std::uint64_t count = 0;
-  for (const Patch<D>& patch : patches_) {
-    count += patch.particle_count();
-  }
-  return count;
+std::vector<const Patch<D>*> PlainWay<D>::local_patches() {
+  const std::vector<Patch<D>*> all = here();
+  return {all.begin(), all.end()};
 }
 
 template <int D>
-std::vector<const Patch<D>*> SynchronousWay<D>::local_patches() const {
-  std::vector<const Patch<D>*> patches;
-  for (const Patch<D>& patch : patches_) {
-    patches.push_back(&patch);
-  }
-  return patches;
-}
-
-template <int D>
-void SynchronousWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) {
+void PlainWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) {
   steps_ = steps;
   patches_.front().absorbed += absorbed;
   leavers_ = std::move(particles);
   hand_leavers_over();
 }
 
-template class SynchronousWay<2>;
-template class SynchronousWay<3>;
+template class PlainWay<2>;
+template class PlainWay<3>;
 
 }  // namespace pic

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "pic/parallel/home_tiles.hpp"
-
-#include "pic/transfer.hpp"
+#include "pic/home_tiles.hpp"
 
 namespace pic {
 
 template <int D>
-HomeTiles<D>::HomeTiles(const Physics<D>& physics, const Layout<D>& layout, Ranks& ranks)
-    : ranks_{ranks}, out_(static_cast<std::size_t>(ranks.count())), in_(static_cast<std::size_t>(ranks.count())) {
+HomeTiles<D>::HomeTiles(const Physics<D>& physics, const Layout<D>& layout, Ranks& ranks) : ranks_{ranks} {
   for (std::int32_t patch = 0; patch < layout.patches.count(); ++patch) {
     if (layout.rank_of(patch) == ranks.self()) {
       numbers_.push_back(patch);
@@ -44,51 +41,28 @@ auto HomeTiles<D>::plan(const Physics<D>& physics, const Layout<D>& layout, BoxO
 
 template <int D>
 template <class T>
-void HomeTiles<D>::size_buffers(const std::vector<std::vector<Part>>& incoming) {
-  for (std::size_t rank = 0; rank < in_.size(); ++rank) {
-    std::size_t values = 0;
-    for (const Part& part : incoming[rank]) {
-      values += static_cast<std::size_t>(part.tile.count());
-    }
-    in_[rank].resize(values * sizeof(T));
-    out_[rank].clear();
-  }
-}
-
-template <int D>
-template <class T>
 void HomeTiles<D>::to_tiles(const Tile<D, T>& from, Tile<D, T> Patch<D>::* to, const Plan& plan) {
-  size_buffers<T>(plan.of_tiles);
-  for (std::size_t rank = 0; rank < out_.size(); ++rank) {
-    for (const Part& part : plan.of_blocks[rank]) {
-      pack(from, part.block, out_[rank]);
-    }
-  }
-  ranks_.exchange(out_, in_);
-  for (std::size_t rank = 0; rank < in_.size(); ++rank) {
-    std::span<const std::byte> rest = in_[rank];
-    for (const Part& part : plan.of_tiles[rank]) {
-      rest = unpack(patches_[static_cast<std::size_t>(part.patch)].*to, part.tile, rest);
-    }
-  }
+  exchange_.move<T>(
+      ranks_,
+      plan.of_blocks,
+      [&](const Part& part, plait::Bytes& bytes) { pack(from, part.block, bytes); },
+      plan.of_tiles,
+      [&](const Part& part, std::span<const std::byte> bytes) {
+        return unpack(patches_[static_cast<std::size_t>(part.patch)].*to, part.tile, bytes);
+      });
 }
 
 template <int D>
 template <class T>
 void HomeTiles<D>::to_blocks(Tile<D, T>& to, Tile<D, T> Patch<D>::* from, const Plan& plan) {
-  size_buffers<T>(plan.of_blocks);
-  for (std::size_t rank = 0; rank < out_.size(); ++rank) {
-    for (const Part& part : plan.of_tiles[rank]) {
-      pack(patches_[static_cast<std::size_t>(part.patch)].*from, part.tile, out_[rank]);
-    }
-  }
-  ranks_.exchange(out_, in_);
-  for (std::size_t rank = 0; rank < in_.size(); ++rank) {
-    std::span<const std::byte> rest = in_[rank];
-    for (const Part& part : plan.of_blocks[rank]) {
-      rest = add_packed(to, part.block, rest);
-    }
-  }
+  exchange_.move<T>(
+      ranks_,
+      plan.of_tiles,
+      [&](const Part& part, plait::Bytes& bytes) {
+        pack(patches_[static_cast<std::size_t>(part.patch)].*from, part.tile, bytes);
+      },
+      plan.of_blocks,
+      [&](const Part& part, std::span<const std::byte> bytes) { return add_packed(to, part.block, bytes); });
 }
 
 template <int D>

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/restart.hpp"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "support/agree.hpp"
+
+namespace app {
+
+void throw_unless_same(const plait::data::Checkpoint& checkpoint, const Description& description) {
+  for (const auto& [key, text] : description) {
+    const auto found = checkpoint.values.find(key);
+    const auto* const saved = found == checkpoint.values.end() ? nullptr : std::get_if<std::string>(&found->second);
+    if (saved == nullptr || *saved != text) {
+      throw plait::Error{
+          plait::ErrorCode::bad_argument,
+          fmt::format("the checkpoint is of another run: its {} is '{}', not '{}'; restart with the options that it "
+                      "was begun with, or choose another folder with --checkpoint-folder",
+                      key,
+                      saved == nullptr ? "" : *saved,
+                      text)};
+    }
+  }
+}
+
+std::optional<plait::data::NewestCheckpoint> find_checkpoint(plait::data::CheckpointStore& store,
+                                                             const std::string& program,
+                                                             const plait::data::ReadCheckpointOptions& options,
+                                                             const std::string& folder,
+                                                             bool is_first) {
+  std::optional<plait::data::NewestCheckpoint> newest = as_agreed([&] { return store.read_newest(program, options); });
+  if (is_first && !newest) {
+    fmt::print("no checkpoint in {}: begins with step 0\n", folder);
+  }
+  if (is_first && newest) {
+    for (const std::string& why : newest->refused) {
+      fmt::print(stderr, "{}: {}\n", program, why);
+    }
+  }
+  return newest;
+}
+
+}  // namespace app
