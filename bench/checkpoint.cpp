@@ -18,7 +18,9 @@
 #include "plait/plait.hpp"
 
 #include "support/report.hpp"
+#include "support/sides.hpp"
 #include "support/stopwatch.hpp"
+#include "support/turns.hpp"
 
 namespace {
 
@@ -48,10 +50,8 @@ Checkpoint make_checkpoint(const plait::Runtime& runtime, const Load& load) {
 /// HDF5 as a program calls it: one data set, one collective write of each rank's part, flushed.
 void write_with_hdf5(const std::filesystem::path& file, std::span<const std::byte> mine) {
 #ifdef H5_HAVE_PARALLEL
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = bench::RawMpi::rank();
+  const int ranks = bench::RawMpi::rank_count();
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
   const hid_t out = H5Fcreate(file.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access);
@@ -80,10 +80,8 @@ void write_with_hdf5(const std::filesystem::path& file, std::span<const std::byt
 
 /// As dd with conv=fsync: rank 0 alone, all bytes one after the other.
 void write_plainly(const std::filesystem::path& file, std::span<const std::byte> mine) {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = bench::RawMpi::rank();
+  const int ranks = bench::RawMpi::rank_count();
   if (rank != 0) {
     return;
   }
@@ -98,10 +96,8 @@ void write_plainly(const std::filesystem::path& file, std::span<const std::byte>
 }
 
 void exchange_plainly(std::span<const std::byte> mine, Bytes& theirs) {
-  int rank = 0;
-  int ranks = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const int rank = bench::RawMpi::rank();
+  const int ranks = bench::RawMpi::rank_count();
   const int away = std::max(1, ranks / 2);
   theirs = Bytes(mine.size());
   MPI_Sendrecv(mine.data(),
@@ -128,12 +124,6 @@ double gigabytes_a_second(double bytes, const std::function<void()>& work) {
   return bytes / seconds * 1e-9;
 }
 
-struct Way {
-  std::string name;
-  std::function<void()> work;
-  std::vector<double> values;
-};
-
 class Bench {
  public:
   Bench(bench::Report& report, plait::Runtime& runtime, std::filesystem::path folder)
@@ -146,21 +136,20 @@ class Bench {
         copies_{runtime.messages()} {
     bytes_ = static_cast<double>(load_.rank_bytes()) * runtime.rank_count();
     const std::span<const std::byte> mine{checkpoint_.collections[0].bytes};
-    ways_ = {{"written by each rank", [this] { write(*direct_); }, {}},
-             {"written through MPI-IO", [this] { write(*collective_); }, {}},
-             {"HDF5 alone", [this, mine] { write_with_hdf5(folder_ / "alone.h5", mine); }, {}},
-             {"write and fsync by one rank", [this, mine] { write_plainly(folder_ / "plain", mine); }, {}},
-             {"read", [this] { (void)direct_->read_newest("bench", {}); }, {}},
-             {"copied to a partner", [this] { copies_.copy(checkpoint_); }, {}},
-             {"MPI_Sendrecv", [this, mine] { exchange_plainly(mine, theirs_); }, {}}};
+    const auto add = [this](const char* name, const std::function<void()>& work) {
+      turns_.add(name, [this, work] { return gigabytes_a_second(bytes_, work); });
+    };
+    add("written by each rank", [this] { write(*direct_); });
+    add("written through MPI-IO", [this] { write(*collective_); });
+    add("HDF5 alone", [this, mine] { write_with_hdf5(folder_ / "alone.h5", mine); });
+    add("write and fsync by one rank", [this, mine] { write_plainly(folder_ / "plain", mine); });
+    add("read", [this] { (void)direct_->read_newest("bench", {}); });
+    add("copied to a partner", [this] { copies_.copy(checkpoint_); });
+    add("MPI_Sendrecv", [this, mine] { exchange_plainly(mine, theirs_); });
   }
 
   void run() {
-    for (int repetition = 0; repetition < (report_.is_full() ? 9 : 5); ++repetition) {
-      for (Way& way : ways_) {
-        way.values.push_back(gigabytes_a_second(bytes_, way.work));
-      }
-    }
+    turns_.run(report_.is_full() ? 9 : 5);
     add("written by each rank", "HDF5 alone", "write and fsync by one rank");
     add("written through MPI-IO", "HDF5 alone", "write and fsync by one rank");
     add("read", "", "");
@@ -172,25 +161,12 @@ class Bench {
     ++checkpoint_.step;
     (void)store.write(checkpoint_);
   }
-  [[nodiscard]] bench::Spread spread(const std::string& name) const {
-    return bench::spread_of(std::ranges::find(ways_, name, &Way::name)->values);
-  }
   void add(const std::string& name, const std::string& peer, const std::string& bound) {
-    bench::Row row{name,
-                   {{"MiB a rank", std::to_string(load_.rank_bytes() / mebibyte)}},
-                   spread(name),
-                   "GB/s",
-                   peer,
-                   {},
-                   bound,
-                   {}};
-    if (!peer.empty()) {
-      row.peer_value = spread(peer).median;
-    }
-    if (!bound.empty()) {
-      row.bound_value = spread(bound).median;
-    }
-    report_.add(row);
+    const auto value = [this](const std::string& of) {
+      return of.empty() ? std::nullopt : std::optional{bench::median(turns_[of])};
+    };
+    const std::map<std::string, std::string> params{{"MiB a rank", std::to_string(load_.rank_bytes() / mebibyte)}};
+    report_.add({name, params, turns_[name], "GB/s", peer, value(peer), bound, value(bound)});
   }
 
   bench::Report& report_;
@@ -202,7 +178,7 @@ class Bench {
   plait::data::BuddyCopies copies_;
   Bytes theirs_;
   double bytes_ = 0;
-  std::vector<Way> ways_;
+  bench::Turns turns_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@
 #include "cholesky/peers.hpp"
 #include "cholesky/sources/matrix_source.hpp"
 #include "support/report.hpp"
+#include "support/sides.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
@@ -45,24 +46,12 @@ struct Plait {
   std::optional<Factored> factor(const Problem& problem);
 };
 
-int rank_count() {
-  int count = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &count);
-  return count;
-}
-
-bool is_first() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank == 0;
-}
-
-/// A runtime of its own each time: none must be there, and look at the network, while a peer runs.
+/// A new runtime each time: none may exist, and poll the network, while a peer runs.
 std::optional<Factored> Plait::factor(const Problem& problem) {
   plait::Options options = plait::Options::from_environment();
   options.worker_count = workers;
   plait::Runtime runtime{MPI_COMM_WORLD, options};
-  const plait::Group group{runtime.messages(), plait::CommId{1}};
+  const plait::Group group{runtime.messages()};
   const cholesky::Layout layout{problem.size, problem.block, cholesky::nearly_square(runtime.rank_count())};
   cholesky::Factorization factorization{runtime, layout, {}};
   cholesky::generate(problem.size, problem.seed, static_cast<double>(problem.size))
@@ -116,7 +105,8 @@ bool tune(Contender& one, std::size_t size) {
 }
 
 void expect_equal(const Factored& ours, const Factored& theirs, const std::string& name) {
-  if (is_first() && !(std::abs(ours.log_determinant - theirs.log_determinant) < 1e-9 * ours.log_determinant)) {
+  if (bench::RawMpi::rank() == 0 &&
+      !(std::abs(ours.log_determinant - theirs.log_determinant) < 1e-9 * ours.log_determinant)) {
     fmt::print(stderr, "{} has factored another matrix: {} {}\n", name, theirs.log_determinant, ours.log_determinant);
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
@@ -143,19 +133,19 @@ void measure(bench::Report& report, const Size& what, Plait& plait, std::vector<
       expect_equal(ours, factored, one.name);
     }
   }
-  const double bound = bench::spread_of(bounds).median;
+  const double bound = bench::median(bounds);
   const Contender& ours = all.front();
   const std::map<std::string, std::string> params{{"n", std::to_string(what.size)},
                                                   {"tile", std::to_string(ours.block)},
-                                                  {"ranks", std::to_string(rank_count())},
+                                                  {"ranks", std::to_string(bench::RawMpi::rank_count())},
                                                   {"workers", std::to_string(plait.workers)}};
   for (auto peer = all.begin() + 1; peer != all.end(); ++peer) {
     report.add({"speed",
                 params,
-                bench::spread_of(ours.rates),
+                ours.rates,
                 "GFlop/s",
                 fmt::format("{}, blocks of {}", peer->name, peer->block),
-                bench::spread_of(peer->rates).median,
+                bench::median(peer->rates),
                 product_bound,
                 bound});
   }
@@ -163,8 +153,8 @@ void measure(bench::Report& report, const Size& what, Plait& plait, std::vector<
   for (std::size_t index = 0; index < bounds.size(); ++index) {
     shares.push_back(100 * ours.rates[index] / bounds[index]);
   }
-  report.add({"share", params, bench::spread_of(shares), "%", product_bound, 100, product_bound, 100});
-  report.add({"idle", params, bench::spread_of(plait.idle), "%", "", {}, "", {}});
+  report.add({"share", params, shares, "%", product_bound, 100, product_bound, 100});
+  report.add({"idle", params, plait.idle, "%"});
 }
 
 std::vector<Contender> contenders(Plait& plait, std::optional<bench::StarPu>& starpu, std::size_t size) {
@@ -172,8 +162,8 @@ std::vector<Contender> contenders(Plait& plait, std::optional<bench::StarPu>& st
       size >= 8192 ? std::vector<std::size_t>{384, 512, 640}
                    : (size >= 4096 ? std::vector<std::size_t>{256, 384, 512} : std::vector<std::size_t>{128, 192, 256});
   std::vector<Contender> all{{"plait", [&](const Problem& problem) { return plait.factor(problem); }, tiles, size}};
-  if (rank_count() > 1) {
-    const int ranks = rank_count();
+  if (bench::RawMpi::rank_count() > 1) {
+    const int ranks = bench::RawMpi::rank_count();
     const auto rows = static_cast<int>(cholesky::nearly_square(static_cast<std::uint32_t>(ranks)).rows);
     for (const int grid_rows : {rows, ranks / rows}) {
       all.push_back({fmt::format("ScaLAPACK {} x {}", grid_rows, ranks / grid_rows),
@@ -206,9 +196,9 @@ int main(int argc, char** argv) {
       argc,
       argv};
   plait::MpiSession session{argc, argv};
-  Plait plait{.workers = rank_count() > 1 ? 1U : 2U};
+  Plait plait{.workers = bench::RawMpi::rank_count() > 1 ? 1U : 2U};
   std::optional<bench::StarPu> starpu;
-  if (rank_count() == 1) {
+  if (bench::RawMpi::rank_count() == 1) {
     starpu.emplace(plait.workers, "prio");
   }
   std::vector<Size> sizes{{1024, 11}, {2048, 9}, {4096, 7}, {8192, 3}};
@@ -218,7 +208,5 @@ int main(int argc, char** argv) {
   for (const Size& one : sizes) {
     measure(report, one, plait, contenders(plait, starpu, one.size));
   }
-  if (is_first()) {
-    report.finish();
-  }
+  report.finish();
 }

@@ -2,10 +2,11 @@
 // Transforms of cubes of real numbers there and back, one variable and several in flight: by plait's tasks and by other
 // ways of exchanging, beside FFTW's MPI library, alternating in one run, and mpi4py-fft in a run of its own right
 // after.
+#include "plait/fft.hpp"
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <sstream>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -17,9 +18,10 @@
 
 #include "plait/plait.hpp"
 
-#include "fft/fftw_mpi.hpp"
 #include "fft/measure.hpp"
+#include "support/command.hpp"
 #include "support/report.hpp"
+#include "support/stopwatch.hpp"
 
 namespace {
 
@@ -33,37 +35,33 @@ struct Options {
   std::string grid;
   Case common;
   bool has_python = true;
-  std::vector<std::string> report_arguments;
 };
 
-/// Ends the program where the command line is wrong or wants help.
-Options parse(int argc, char** argv) {
-  Options options{.report_arguments = {argv[0]}};
-  bool is_full = false;
-  bool describes = false;
-  std::string json;
-  CLI::App app{
-      "Transforms cubes of real numbers there and back. Columns: seconds of all variables on the slowest rank, "
-      "median and quartiles over the rounds; x FFTW: over FFTW-MPI with transposed output; x max: over the "
-      "longer of computing and communication, each alone; overlap: (T_PLB - T) / min(computing, communication)."};
-  app.add_option("--sizes", options.lengths, "points along an edge, several with commas [128; 128,256 with --full]")
-      ->delimiter(',');
-  app.add_option("--variables", options.variables, "in flight at once [1,3; 1,3,6 with --full]")->delimiter(',');
-  app.add_option("--variants", options.common.variants, "ways of exchanging, or automatic [PLT,PLB,MPI,MIT]")
-      ->delimiter(',');
-  app.add_option("--grid", options.grid, "ranks in a row and in a column, as 2x1 [chosen]");
-  app.add_option("--pieces", options.common.pieces, "messages that a block of PLT is cut into [chosen]");
-  app.add_option("--rounds", options.common.rounds, "in which all alternate [9; 31 with --full]");
-  app.add_option("--seconds", options.common.seconds_max, "for all rounds of a case, at most [8; 60 with --full]");
-  app.add_flag("!--no-python", options.has_python, "without mpi4py-fft");
-  app.add_flag("--full", is_full, "more sizes and rounds");
-  app.add_option("--json", json, "also write the results to this file");
-  app.add_flag("--describe", describes, "tell what this benchmark shows, as JSON, and end");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    std::exit(app.exit(error) == 0 ? 0 : 2);
-  }
+/// Ends the program for a wrong command line, for help, and for `--describe`.
+bench::Report parse(int argc, char** argv, Options& options) {
+  bench::Report report{
+      "fft",
+      "transforms with several variables in flight hide exchanges that FFTW-MPI waits for",
+      {.ranks = {2}},
+      argc,
+      argv,
+      [&options](CLI::App& app) {
+        app.description(
+            "Transforms cubes of real numbers there and back. Columns: seconds of all variables on the slowest rank, "
+            "median and quartiles over the rounds; x FFTW: over FFTW-MPI with transposed output; x max: over the "
+            "longer of computing and communication, each alone; overlap: (T_PLB - T) / min(computing, communication).");
+        app.add_option("--sizes", options.lengths, "points along an edge, with commas [128; 128,256 with --full]")
+            ->delimiter(',');
+        app.add_option("--variables", options.variables, "in flight at once [1,3; 1,3,6 with --full]")->delimiter(',');
+        app.add_option("--variants", options.common.variants, "ways of exchanging, or automatic [PLT,PLB,MPI,MIT]")
+            ->delimiter(',');
+        app.add_option("--grid", options.grid, "ranks in a row and in a column, as 2x1 [chosen]");
+        app.add_option("--pieces", options.common.pieces, "messages that a block of PLT is divided into [chosen]");
+        app.add_option("--rounds", options.common.rounds, "in which all alternate [9; 31 with --full]");
+        app.add_option("--seconds", options.common.seconds_max, "for all rounds of a case [8; 60 with --full]");
+        app.add_flag("!--no-python", options.has_python, "without mpi4py-fft");
+      }};
+  const bool is_full = report.is_full();
   if (options.lengths.empty()) {
     options.lengths = is_full ? std::vector<plait::fft::Index>{128, 256} : std::vector<plait::fft::Index>{128};
   }
@@ -73,32 +71,13 @@ Options parse(int argc, char** argv) {
   if (is_full) {
     options.common.rounds = std::max<std::size_t>(options.common.rounds, 31);
     options.common.seconds_max = std::max(options.common.seconds_max, 60.0);
-    options.report_arguments.emplace_back("--full");
   }
   if (!options.grid.empty() &&
       std::sscanf(options.grid.c_str(), "%ux%u", &options.common.grid.row, &options.common.grid.column) != 2) {
     fmt::print(stderr, "bench_fft: a grid is ROWxCOLUMN, for example 2x1, not {}\n", options.grid);
     std::exit(2);
   }
-  if (!json.empty()) {
-    options.report_arguments.insert(options.report_arguments.end(), {"--json", json});
-  }
-  if (describes) {
-    options.report_arguments.emplace_back("--describe");
-  }
-  return options;
-}
-
-bench::Report make_report(Options& options) {
-  std::vector<char*> arguments;
-  for (std::string& argument : options.report_arguments) {
-    arguments.push_back(argument.data());
-  }
-  return {"fft",
-          "transforms with several variables in flight hide exchanges that FFTW-MPI waits for",
-          2U,
-          static_cast<int>(arguments.size()),
-          arguments.data()};
+  return report;
 }
 
 /// What the figures of a case are compared with.
@@ -111,7 +90,7 @@ struct Yardsticks {
 
 double median_of(const Measured& measured, const std::string& subject) {
   const auto found = measured.seconds.find(subject);
-  return found == measured.seconds.end() ? 0 : bench::spread_of(found->second).median;
+  return found == measured.seconds.end() ? 0 : bench::median(found->second);
 }
 
 Yardsticks yardsticks_of(const Measured& measured) {
@@ -137,7 +116,7 @@ void print_and_add(bench::Report& report, const Case& one, const Measured& measu
              "x max",
              "overlap");
   for (const auto& [name, seconds] : measured.seconds) {
-    const Spread spread = bench::spread_of(seconds);
+    const Spread spread = seconds;
     const bool is_variant = std::ranges::find(one.variants, name) != one.variants.end();
     const bool overlaps = is_variant && name != "PLB" && than.blocking > 0 && hideable > 0;
     fmt::print("{:<22} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>7} {:>7} {:>8}\n",
@@ -151,9 +130,9 @@ void print_and_add(bench::Report& report, const Case& one, const Measured& measu
                overlaps ? fmt::format("{:.2f}", (than.blocking - spread.median) / hideable) : "-");
     report.add({.name = name,
                 .params = {{"size", std::to_string(one.length)}, {"variables", std::to_string(one.variables)}},
-                .value = {1e3 * spread.median, 1e3 * spread.low, 1e3 * spread.high},
+                .value = 1e3 * spread,
                 .unit = "ms",
-                .peer = than.fftw > 0 ? "FFTW-MPI " + bench_fft::FftwMpi::version() + ", transposed" : "",
+                .peer = than.fftw > 0 ? "FFTW-MPI " + measured.fftw_version + ", transposed" : "",
                 .peer_value = than.fftw > 0 ? std::optional{1e3 * than.fftw} : std::nullopt,
                 .bound = "max(computing, communication)",
                 .bound_value = 1e3 * longest,
@@ -166,7 +145,7 @@ void print_and_add(bench::Report& report, const Case& one, const Measured& measu
   std::fflush(stdout);
 }
 
-/// Takes away what tells a process that it belongs to a job, so that the launcher starts a new one.
+/// Removes the variables by which a process belongs to a job, so that the launcher starts a new one.
 std::string without_job() {
   std::string text = "env";
   for (char** one = environ; *one != nullptr; ++one) {
@@ -181,34 +160,23 @@ std::string without_job() {
 
 /// When MPI has ended here: its times, or why there are none.
 void run_python(bench::Report& report, const Case& one, std::size_t ranks) {
-  const std::string command = fmt::format(
-      "{} timeout 120 mpiexec -n {} --oversubscribe --bind-to none /usr/bin/python3 {}/mpi4py_fft_peer.py {} {} {} "
-      "2>&1",
+  const bench::CommandOutput output = bench::output_of(fmt::format(
+      "{} timeout 120 mpiexec -n {} --oversubscribe --bind-to none /usr/bin/python3 {}/mpi4py_fft_peer.py {} {} {}",
       without_job(),
       ranks,
       BENCH_FFT_FOLDER,
       one.length,
       one.variables,
-      one.rounds);
-  FILE* const pipe = popen(command.c_str(), "r");
-  std::vector<double> seconds;
-  std::string complaint = "it printed nothing";
-  char line[512];
-  while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
-    std::istringstream text{line};
-    std::string word;
-    double time = 0;
-    if (text >> word >> time && word == "round") {
-      seconds.push_back(time);
-    } else if (text.str().find("Error") != std::string::npos) {
-      complaint = text.str().substr(0, text.str().find('\n'));
-    }
-  }
-  if (pipe == nullptr || pclose(pipe) != 0 || seconds.empty()) {
-    fmt::print("mpi4py-fft is left out (Debian: python3-mpi4py-fft): {}\n", complaint);
+      one.rounds));
+  const std::vector<double> seconds = bench::numbers_after("round", output.text);
+  if (!output.is_good || seconds.empty()) {
+    const std::size_t error = output.text.find("Error");
+    const std::size_t line = error == std::string::npos ? 0 : output.text.rfind('\n', error) + 1;
+    fmt::print("mpi4py-fft is left out (Debian: python3-mpi4py-fft): {}\n",
+               output.text.substr(line, output.text.find('\n', line) - line));
     return;
   }
-  const Spread spread = bench::spread_of(seconds);
+  const Spread spread = seconds;
   fmt::print("{}^3, {} variable{}: mpi4py-fft, right afterwards {:>10.3f} ms ({:.3f} - {:.3f})\n",
              one.length,
              one.variables,
@@ -218,12 +186,8 @@ void run_python(bench::Report& report, const Case& one, std::size_t ranks) {
              1e3 * spread.high);
   report.add({.name = "mpi4py-fft",
               .params = {{"size", std::to_string(one.length)}, {"variables", std::to_string(one.variables)}},
-              .value = {1e3 * spread.median, 1e3 * spread.low, 1e3 * spread.high},
-              .unit = "ms",
-              .peer = {},
-              .peer_value = {},
-              .bound = {},
-              .bound_value = {}});
+              .value = 1e3 * spread,
+              .unit = "ms"});
 }
 
 std::vector<Case> cases_of(const Options& options) {
@@ -257,8 +221,8 @@ std::size_t run(bench::Report& report, const std::vector<Case>& cases) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  Options options = parse(argc, argv);
-  bench::Report report = make_report(options);  // ends the program for --describe
+  Options options;
+  bench::Report report = parse(argc, argv, options);
   const std::vector<Case> cases = cases_of(options);
   std::size_t ranks = 0;
   {
@@ -277,7 +241,5 @@ int main(int argc, char** argv) {
       run_python(report, one, ranks);
     }
   }
-  if (std::ranges::find(options.report_arguments, "--json") != options.report_arguments.end()) {
-    report.finish();  // the tables are printed already
-  }
+  report.write_file();  // the tables are printed already
 }

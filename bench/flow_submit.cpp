@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a task of a flow costs the rank that submits it: when it concerns other ranks only, and when it is executed
-// here; and what a work on references costs beside it.
+// here; and what a deferred task on references costs beside it.
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "plait/plait.hpp"
+#include "plait/testing/local_rank.hpp"
 
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
@@ -20,12 +21,6 @@ using ConstValue = std::span<const double>;
 
 constexpr std::uint32_t grid_size = 64;
 
-double nanoseconds_a_task(std::uint64_t count, const std::function<void()>& work) {
-  const bench::Stopwatch watch;
-  work();
-  return watch.seconds() * 1e9 / static_cast<double>(count);
-}
-
 class FlowSubmit {
  public:
   explicit FlowSubmit(bench::Report& report) : report_{report}, repetitions_{report.is_full() ? 51 : 15} {}
@@ -33,12 +28,9 @@ class FlowSubmit {
   /// The third of three ranks, of which the others own all data. They need not be there: nothing is sent.
   void measure_pruned() {
     plait::net::LoopbackNetwork network{3};
-    const plait::SteadyClock clock;
-    plait::trace::Recorder recorder{clock};
-    const auto driver = network.driver(plait::Rank{2});
-    plait::comm::Endpoint endpoint{*driver, recorder};  // a runtime would wait for the others
-    plait::task::Scheduler scheduler{endpoint, recorder, {.worker_count = 1}};
-    plait::Flow flow{endpoint, scheduler, recorder};
+    plait::test::LocalRank rank{network.driver(plait::Rank{2}),
+                                {.worker_count = 1}};  // a runtime would wait for others
+    plait::Flow flow{rank.messages(), rank.scheduler(), rank.trace()};
     const plait::DataGrid<double> tiles{
         flow, "A", {.rows = grid_size, .columns = grid_size}, 1, plait::BlockCyclic{.rows = 1, .columns = 2}};
     const plait::FlowKind gemm = flow.kind("gemm");
@@ -96,17 +88,17 @@ class FlowSubmit {
       };
     };
     const auto value = [&](std::uint64_t i) -> plait::Ref<double>& { return values[i % values.size()]; };
-    add("a work, no value", workers, waiting([&](std::uint64_t /*i*/) { work([] {}); }));
-    add("a work, 1 value", workers, waiting([&](std::uint64_t i) {
+    add("deferred task, no value", workers, waiting([&](std::uint64_t /*i*/) { work([] {}); }));
+    add("deferred task, 1 value", workers, waiting([&](std::uint64_t i) {
           value(i) = work([](double& now) { now += 1; }, std::move(value(i)));
         }));
-    add("a work, 3 values", workers, waiting([&](std::uint64_t i) {
+    add("deferred task, 3 values", workers, waiting([&](std::uint64_t i) {
           value(i) = work([](const double& left, const double& right, double& to) { to += left * right; },
                           value(i + 1).read(),
                           value(i + 2).read(),
                           std::move(value(i)));
         }));
-    add("a work, chain", workers, waiting([&](std::uint64_t /*i*/) {
+    add("deferred task, chain", workers, waiting([&](std::uint64_t /*i*/) {
           value(0) = work([](double& now) { now += 1; }, std::move(value(0)));
         }));
   }
@@ -151,16 +143,13 @@ class FlowSubmit {
   void add(const char* name, std::uint32_t workers, const std::function<std::uint64_t()>& submit) {
     std::vector<double> times;
     for (int repetition = 0; repetition <= repetitions_; ++repetition) {
-      std::uint64_t count = 0;
-      const double total = nanoseconds_a_task(1, [&] { count = submit(); });
+      const bench::Stopwatch watch;
+      const std::uint64_t count = submit();
       if (repetition > 0) {  // the first warms up
-        times.push_back(total / static_cast<double>(count));
+        times.push_back(watch.seconds() * 1e9 / static_cast<double>(count));
       }
     }
-    report_.add({.name = name,
-                 .params = {{"workers", std::to_string(workers)}},
-                 .value = bench::spread_of(times),
-                 .unit = "ns"});
+    report_.add({.name = name, .params = {{"workers", std::to_string(workers)}}, .value = times, .unit = "ns"});
   }
 
   bench::Report& report_;

@@ -93,16 +93,16 @@ class Search {
       const double seconds = follow(trial);
       all.push_back(tasks * trial.windows * length / (seconds * cores));
     }
-    return bench::spread_of(all).median;
+    return bench::median(all);
   }
 
-  /// One trial, or none; its seconds. On other ranks than 0, as that says.
+  /// One trial, or none; its seconds. Rank 0 decides for all.
   double follow(Trial trial) {
-    trial.windows = bench::told_by_rank_0(side_, trial.windows);
+    trial.windows = bench::of_rank_0(side_, trial.windows);
     if (trial.windows == 0) {
       return 0;
     }
-    trial.computation = bench::told_by_rank_0(side_, trial.computation);
+    trial.computation = bench::of_rank_0(side_, trial.computation);
     board_.begin();
     side_.barrier();
     const bench::Stopwatch watch;
@@ -170,10 +170,10 @@ class Grain {
            const std::vector<double>& plain) {
     report_.add({.name = grain::name_of(pattern),
                  .params = {{"driver", who.first}, {"workers", std::to_string(who.second)}},
-                 .value = bench::spread_of(lengths),
+                 .value = lengths,
                  .unit = "us",
                  .best = std::ranges::min(lengths),
-                 .peers = {{"plain MPI", bench::spread_of(plain).median, std::ranges::min(plain)}}});
+                 .peers = {{"plain MPI", bench::median(plain), std::ranges::min(plain)}}});
   }
 
   bench::Report& report_;
@@ -191,12 +191,10 @@ int main(int argc, char** argv) {
                        argc,
                        argv};
   const plait::MpiSession session{argc, argv};
-  const int rank = bench::rank_of(2, 2);
+  bench::rank_of(2, 2);
   Grain all{report};
   for (const grain::Pattern pattern : grain::patterns) {
     all.measure(pattern);
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

@@ -159,13 +159,15 @@ class Code {
     patches_.migrate(moves);
   }
 
-  void lend() { lender_.lend<Fields>(); }
+  void lend() { lender_.lend<Fields>().wait(); }
   void move_particles() {
-    patches_.each([&](Patch& patch, plait::Turn& turn) { patch.move(*lender_.at(turn.id()), size_.cells); }, "move");
+    patches_.each(
+        [&](Patch& patch, plait::ElementContext& context) { patch.move(*lender_.at(context.id()), size_.cells); },
+        "move");
   }
-  void give_back() { lender_.give_back<Sources>(); }
+  void give_back() { lender_.give_back<Sources>().wait(); }
 
-  /// Particles that the parent's charges tell of; all of them when nothing was lost on the way.
+  /// Particles that the parent's charges account for; all of them when none was lost.
   [[nodiscard]] bool has_all_charge() const {
     double charge = 0;
     for (std::size_t cell = 0; cell < cells(); ++cell) {
@@ -273,11 +275,10 @@ class Handoff {
                                                     {"cells", fmt::format("{0} x {0}", size.cells)},
                                                     {"particles/cell", std::to_string(size.particles_a_cell)},
                                                     {"away", fmt::format("{:.0f} %", 100 * part_away)}};
-    report_.add({.name = "part of an iteration", .params = params, .value = bench::spread_of(shares), .unit = "%"});
-    bench::Row times{
-        .name = "lend and give back", .params = params, .value = bench::spread_of(microseconds), .unit = "us"};
+    report_.add({.name = "part of an iteration", .params = params, .value = shares, .unit = "%"});
+    bench::Row times{.name = "lend and give back", .params = params, .value = microseconds, .unit = "us"};
     if (patches_away > 0) {
-      times.peers = {{"plain MPI", bench::spread_of(by_mpi).median, std::ranges::min(by_mpi)}};
+      times.peers = {{"plain MPI", bench::median(by_mpi), std::ranges::min(by_mpi)}};
     }
     report_.add(times);
   }
@@ -297,7 +298,7 @@ int main(int argc, char** argv) {
                        argc,
                        argv};
   const plait::MpiSession session{argc, argv};
-  const int rank = bench::rank_of(2, 2);
+  bench::rank_of(2, 2);
   for (const bench::Driver& driver : report.is_full() ? bench::drivers() : std::vector{bench::default_driver()}) {
     Handoff handoff{report, driver};
     for (const std::size_t cells :
@@ -307,8 +308,6 @@ int main(int argc, char** argv) {
       }
     }
   }
-  if (rank == 0) {
-    report.note("away: patches that are not on the rank of their fields; the others work on the MPI code's memory");
-    report.finish();
-  }
+  report.note("away: patches that are not on the rank of their fields; the others work on the MPI code's memory");
+  report.finish();
 }

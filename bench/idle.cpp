@@ -3,7 +3,6 @@
 // that of MPI alone.
 #include <chrono>
 #include <map>
-#include <sys/resource.h>
 #include <thread>
 
 #include <fmt/format.h>
@@ -15,24 +14,14 @@
 
 namespace {
 
-/// Seconds of processor time that this process has taken, in all its threads.
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
-
 /// Per cent of a core that a sleep of so many seconds takes.
 template <class Side>
 double percent_asleep(const Side& side, double seconds) {
   side.barrier();
-  const double before = processor_seconds();
+  const double before = bench::processor_seconds();
   const bench::Stopwatch watch;
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  return 100 * (processor_seconds() - before) / watch.seconds();
+  return 100 * (bench::processor_seconds() - before) / watch.seconds();
 }
 
 /// Of the rank that took most, in each.
@@ -42,7 +31,7 @@ std::vector<double> of_all_ranks(std::vector<double> percentages) {
   return percentages;
 }
 
-/// Short and long messages to and fro.
+/// Eager and rendezvous messages to and fro.
 void exchange(const bench::Plait& side, int rank) {
   for (const auto& [bytes, count] : {std::pair{std::size_t{8}, 2000}, std::pair{std::size_t{1} << 20U, 20}}) {
     plait::Bytes buffer(bytes, std::byte{1});
@@ -94,22 +83,18 @@ int main(int argc, char** argv) {
       measure(*runtime, rank, seconds, ours[progression.name]);
     }
   }
-  const double raw_percent = bench::quantile(of_all_ranks(raw), 0.5);
+  const double raw_percent = bench::median(of_all_ranks(raw));
   for (const auto& [progression, samples] : ours) {
     for (const auto& [when, values] : {std::pair{"at start", &samples.at_start},
                                        std::pair{"after traffic", &samples.after_traffic},
                                        std::pair{"receive posted", &samples.receive_posted}}) {
       report.add({"processor time",
                   {{"driver", driver.name}, {"progression", progression}, {"when", when}},
-                  bench::spread_of(of_all_ranks(*values)),
+                  of_all_ranks(*values),
                   "%",
                   "MPI alone",
-                  raw_percent,
-                  "",
-                  {}});
+                  raw_percent});
     }
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

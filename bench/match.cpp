@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Time a message when many receives with different tags are outstanding, end to end: from the first receive posted (or,
 // unexpected, from the first send) until all are complete. As NewMadeleine's mpi_bench_reqs_shuffle, but for a fixed
-// seed, and for a message that tells the other side when to begin.
+// seed, and for a message that starts the other side.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -12,9 +12,8 @@
 
 #include "plait/base/random.hpp"
 
-#include "support/drivers.hpp"
+#include "support/compare.hpp"
 #include "support/report.hpp"
-#include "support/sides.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
@@ -127,10 +126,9 @@ template <class Side>
 void measure_block(const Side& side, Exchange& exchange, double seconds, std::vector<double>& microseconds) {
   const bench::Stopwatch watch;
   for (int round = 0;
-       bench::told_by_rank_0(
-           side,
-           static_cast<int>(round < 2 ? watch.seconds() < slow_round_seconds || round == 0
-                                      : watch.seconds() < seconds && round < rounds_of_a_block_max)) != 0;
+       bench::of_rank_0(side,
+                        static_cast<int>(round < 2 ? watch.seconds() < slow_round_seconds || round == 0
+                                                   : watch.seconds() < seconds && round < rounds_of_a_block_max)) != 0;
        ++round) {
     const double value = exchange.round(side);
     if (round > 0 || watch.seconds() > slow_round_seconds) {
@@ -147,25 +145,17 @@ class Match {
     const int blocks = report_.is_full() ? 7 : 3;
     constexpr double block_seconds = 0.06;
     Exchange exchange{rank_, what};
-    std::vector<double> raw;
-    std::map<std::string, std::vector<double>> ours;
     const bool has_raw = is_raw_worth_it(what);
-    bench::Stopwatch raw_watch;
-    for (int block = 0; block < blocks; ++block) {
-      if (has_raw &&
-          bench::told_by_rank_0(bench::RawMpi{}, static_cast<int>(block == 0 || raw_watch.seconds() < 1)) != 0) {
-        measure_block(bench::RawMpi{}, exchange, block_seconds, raw);
-      }
-      for (const bench::Driver& driver : drivers_) {
-        const auto runtime = driver.start(plait::Options::from_environment());  // not there while raw MPI is measured
-        measure_block(bench::Plait{*runtime}, exchange, block_seconds, ours[driver.name]);
-      }
-    }
+    const auto [raw, ours] = bench::compare<std::vector<double>>(
+        drivers_,
+        blocks,
+        [&](const auto& side, std::vector<double>& all) { measure_block(side, exchange, block_seconds, all); },
+        has_raw ? 1 : 0);
     if (has_raw) {
-      raw_[{what.kind(), what.outstanding}] = bench::quantile(raw, 0.5);
+      raw_[{what.kind(), what.outstanding}] = bench::median(raw);
     }
     for (const auto& [driver, microseconds] : ours) {
-      add(what, driver, bench::spread_of(microseconds));
+      add(what, driver, microseconds);
     }
   }
 
@@ -180,9 +170,7 @@ class Match {
                    {many / few, many / few, many / few},
                    "x",
                    "raw MPI",
-                   raw == raw_.end() ? std::nullopt : std::optional{raw->second / raw_[{{arrival, wildcard}, 128}]},
-                   "",
-                   {}});
+                   raw == raw_.end() ? std::nullopt : std::optional{raw->second / raw_[{{arrival, wildcard}, 128}]}});
     }
   }
 
@@ -208,7 +196,7 @@ class Match {
                  seconds,
                  report_.is_full() ? fmt::format(", above the limit of {} s", seconds_max) : "; --full has it");
     }
-    return bench::told_by_rank_0(bench::RawMpi{}, static_cast<int>(is_worth_it)) != 0;
+    return bench::of_rank_0(bench::RawMpi{}, static_cast<int>(is_worth_it)) != 0;
   }
 
   void add(const Case& what, const std::string& driver, const bench::Spread& spread) {
@@ -220,9 +208,7 @@ class Match {
                  spread,
                  "us",
                  raw == raw_.end() ? "" : "raw MPI",
-                 raw == raw_.end() ? std::nullopt : std::optional{raw->second},
-                 "",
-                 {}});
+                 raw == raw_.end() ? std::nullopt : std::optional{raw->second}});
   }
 
   bench::Report& report_;
@@ -251,7 +237,5 @@ int main(int argc, char** argv) {
       match.add_growth(arrival, wildcard);
     }
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

@@ -40,8 +40,6 @@ class Machine {
   }
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
-  Machine(Machine&&) = delete;
-  Machine& operator=(Machine&&) = delete;
   ~Machine() { hwloc_topology_destroy(topology_); }
 
   [[nodiscard]] std::size_t largest_cache() const {
@@ -56,7 +54,7 @@ class Machine {
 
   [[nodiscard]] int node_count() const { return std::max(1, hwloc_get_nbobjs_by_type(topology_, HWLOC_OBJ_NUMANODE)); }
 
-  /// Those of the usable cores that stand at NUMA node `node`.
+  /// The usable cores of NUMA node `node`.
   [[nodiscard]] std::vector<int> cores_of(int node) const {
     const hwloc_obj_t place = hwloc_get_obj_by_type(topology_, HWLOC_OBJ_NUMANODE, static_cast<unsigned>(node));
     std::vector<int> cores = plait::usable_cores();
@@ -102,8 +100,6 @@ class Pages {
   }
   Pages(const Pages&) = delete;
   Pages& operator=(const Pages&) = delete;
-  Pages(Pages&&) = delete;
-  Pages& operator=(Pages&&) = delete;
   ~Pages() {
     if (memory_ != nullptr) {
       munmap(memory_, bytes_);
@@ -213,7 +209,7 @@ std::size_t bytes_beyond_caches(const Machine& machine, bench::Report& report) {
   const std::size_t wanted = std::max(128 * mebibyte, 2 * machine.largest_cache());
   const std::size_t bytes = std::min(wanted, free / 16) / huge_page * huge_page;
   if (bytes < wanted) {
-    report.note(fmt::format("The largest size is {} and not {}, as memory is short: it may stand in the last cache.",
+    report.note(fmt::format("The largest size is {} and not {}, as memory is short: it may fit into the last cache.",
                             size_name(bytes),
                             size_name(wanted)));
   }
@@ -255,7 +251,7 @@ class Bandwidth {
           "No {} huge pages here: reserve {} of them in vm.nr_hugepages to see them.", pages, 2 * beyond_ / huge_page));
       return;
     }
-    // 1 MiB from and to stand in a second-level cache, 16 MiB in a third.
+    // 1 MiB from and to fit into a second-level cache, 16 MiB into a third.
     for (const std::size_t bytes : {mebibyte, 16 * mebibyte, beyond_}) {
       for (const auto& [name, copy] : ways) {
         for (std::size_t count = 1; count <= cores.size(); ++count) {
@@ -272,7 +268,7 @@ class Bandwidth {
     std::vector<std::string> order;
     for (std::size_t index = 0; index < cases_.size(); ++index) {
       const Case& what = cases_[index];
-      const bench::Spread spread = bench::spread_of(values_[index]);
+      const bench::Spread spread = values_[index];
       std::vector<double>& curve = curves[what.curve()];
       if (curve.empty()) {
         order.push_back(what.curve());
@@ -286,11 +282,7 @@ class Bandwidth {
       bench::Row row{what.size + ", " + what.way + what.nodes,
                      {{"pages", what.pages}, {"cores", std::to_string(what.cores.size())}},
                      spread,
-                     "GB/s",
-                     "",
-                     {},
-                     "",
-                     {}};
+                     "GB/s"};
       if (!is_peer && plain != plain_.end()) {
         row.peer = "memcpy, 4k pages, 1 core";
         row.peer_value = plain->second;

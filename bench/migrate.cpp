@@ -3,7 +3,7 @@
 // same number of tasks.
 #include <array>
 #include <cstdint>
-#include <cstdlib>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@
 
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
+#include "support/turns.hpp"
 
 namespace {
 
@@ -52,8 +53,8 @@ class Migrate {
       plait::barrier(runtime_.messages());
       const bench::Stopwatch watch;
       forwarded += links
-                       .each([&](Link& link, plait::Turn& turn) {
-                         turn.send<&Link::take>(plait::ElementId{(link.id + 1) % count}, phase);
+                       .each([&](Link& link, plait::ElementContext& context) {
+                         context.send<&Link::take>(plait::ElementId{(link.id + 1) % count}, phase);
                        })
                        .forwarded;
       std::vector<plait::Move> moves;
@@ -70,8 +71,8 @@ class Migrate {
             },
             plait::Minimum{}) == 1;
     const std::size_t part = ring.phases / 10;
-    const auto first = bench::spread_of({times.begin(), times.begin() + static_cast<std::ptrdiff_t>(part)});
-    const auto last = bench::spread_of({times.end() - static_cast<std::ptrdiff_t>(part), times.end()});
+    const bench::Spread first = std::vector<double>(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(part));
+    const bench::Spread last = std::vector<double>(times.end() - static_cast<std::ptrdiff_t>(part), times.end());
     const std::map<std::string, std::string> params{{"elements", std::to_string(count)},
                                                     {"phases", std::to_string(ring.phases)},
                                                     {"forwarded", std::to_string(forwarded)}};
@@ -95,42 +96,27 @@ class Migrate {
     for (std::uint32_t i = 0; i < count; ++i) {
       graph.task(kind, [&values, i] { ++values[i]; });
     }
-    std::vector<double> alone;
-    std::vector<double> with_message;
-    std::vector<double> woken;
-    std::vector<double> tasks;
-    const int repetitions = report_.is_full() ? 51 : 15;
-    for (int repetition = 0; repetition <= repetitions; ++repetition) {
-      const auto send = [&](std::uint64_t distance) {  // within this rank
-        links.each([count, distance](Link& link, plait::Turn& turn) {
-          const std::uint64_t first = link.id / count * count;
-          turn.send<&Link::take>(plait::ElementId{first + (link.id + distance) % count}, std::uint64_t{1});
-        });
-      };
-      const double seconds[] = {timed([&] { links.each([](Link& link) { ++link.sum; }); }),
-                                timed([&] { send(1); }),
-                                timed([&] { send(count - 1); }),
-                                timed([&] { runtime_.run(graph); })};
-      if (repetition > 0) {  // the first warms up
-        alone.push_back(seconds[0] / count * 1e9);
-        with_message.push_back(seconds[1] / count * 1e9);
-        woken.push_back(seconds[2] / count * 1e9);
-        tasks.push_back(seconds[3] / count * 1e9);
-      }
-    }
-    const double beside = bench::spread_of(tasks).median;
-    const std::map<std::string, std::string> params{{"elements of a rank", std::to_string(count)}};
-    const auto add = [&](const char* name, const std::vector<double>& times) {
-      report_.add({.name = name,
-                   .params = params,
-                   .value = bench::spread_of(times),
-                   .unit = "ns",
-                   .peer = "a task of a graph",
-                   .peer_value = beside});
+    const auto send = [&](std::uint64_t distance) {  // within this rank
+      links.each([count, distance](Link& link, plait::ElementContext& context) {
+        const std::uint64_t first = link.id / count * count;
+        context.send<&Link::take>(plait::ElementId{first + (link.id + distance) % count}, std::uint64_t{1});
+      });
     };
-    add("a turn", alone);
-    add("a turn and a message", with_message);
-    add("a turn and a message that wakes its element again", woken);
+    bench::Turns turns;
+    const auto add = [&](const char* name, const std::function<void()>& work) {
+      turns.add(name, [this, count, work] { return timed(work) / count * 1e9; });
+    };
+    add("a turn", [&] { links.each([](Link& link) { ++link.sum; }); });
+    add("a turn and a message", [&] { send(1); });
+    add("a turn and a message that wakes its element again", [&] { send(count - 1); });
+    add("a task of a graph", [&] { runtime_.run(graph); });
+    turns.run(report_.is_full() ? 51 : 15);
+    const std::map<std::string, std::string> params{{"elements of a rank", std::to_string(count)}};
+    const double beside = bench::median(turns["a task of a graph"]);
+    for (const char* const name :
+         {"a turn", "a turn and a message", "a turn and a message that wakes its element again"}) {
+      report_.add({name, params, turns[name], "ns", "a task of a graph", beside});
+    }
   }
 
  private:
@@ -160,13 +146,7 @@ int main(int argc, char** argv) {
   Migrate bench{report, runtime};
   const bool is_right = bench.measure_ring({.elements_of_rank = 64, .phases = report.is_full() ? 10'000U : 1'000U});
   bench.measure_phase(10'000);
-  if (runtime.self() == plait::Rank{0}) {
-    if (!is_right) {
-      report.note("Messages were lost or doubled.");
-    } else {
-      report.note("Every message came exactly once.");
-    }
-    report.finish();
-  }
-  return is_right ? EXIT_SUCCESS : EXIT_FAILURE;
+  report.note(is_right ? "Every message came exactly once." : "Messages were lost or doubled.");
+  report.finish();
+  return is_right ? 0 : 1;
 }

@@ -239,7 +239,7 @@ class Measurement {
   }
 
   [[nodiscard]] bool is_late() const {
-    return bench::told_by_rank_0(bench::RawMpi{}, static_cast<int>(watch_.seconds() > size_.seconds_max)) != 0;
+    return bench::of_rank_0(bench::RawMpi{}, static_cast<int>(watch_.seconds() > size_.seconds_max)) != 0;
   }
 
   template <class Side>
@@ -299,7 +299,7 @@ class Measurement {
                                                        const std::pair<std::string, double>& where) {
     std::vector<double> all = samples.overlapped.at(where);
     if (where.first != "both") {
-      const double empty = bench::quantile(samples.empty_one_way, 0.5);
+      const double empty = bench::median(samples.empty_one_way);
       for (double& seconds : all) {
         seconds = std::max(0.0, seconds - empty);
       }
@@ -309,7 +309,7 @@ class Measurement {
 
   void add_rows() {
     const Samples& raw = samples_.at("raw MPI");
-    const double raw_one_way = bench::quantile(raw.one_way, 0.5);
+    const double raw_one_way = bench::median(raw.one_way);
     for (const auto& [name, samples] : samples_) {
       if (name == "raw MPI") {
         continue;
@@ -319,26 +319,22 @@ class Measurement {
       std::map<std::string, std::string> params{{"bytes", std::to_string(size_.bytes)},
                                                 {"by", name},
                                                 {"data", size_.form == Form::strided ? "strided" : "whole"}};
-      report_.add({"one way", params, bench::spread_of(milliseconds), "ms", "raw MPI", raw_one_way * 1e3, "", {}});
+      report_.add({"one way", params, milliseconds, "ms", "raw MPI", raw_one_way * 1e3});
       for (const auto& [where, seconds] : samples.overlapped) {
         params["computing"] = where.first;
         params["compute/transfer"] = fmt::format("{}", where.second);
         report_.add({"overhead ratio",
                      params,
-                     bench::spread_of(overhead_ratios(samples, where)),
+                     overhead_ratios(samples, where),
                      "",
                      "raw MPI",
-                     bench::quantile(overhead_ratios(raw, where), 0.5),
-                     "",
-                     {}});
+                     bench::median(overhead_ratios(raw, where))});
         report_.add({"OSU overlap",
                      params,
-                     bench::spread_of(osu_percentages(samples, where)),
+                     osu_percentages(samples, where),
                      "%",
                      "raw MPI",
-                     bench::quantile(osu_percentages(raw, where), 0.5),
-                     "",
-                     {}});
+                     bench::median(osu_percentages(raw, where))});
       }
     }
   }
@@ -375,14 +371,14 @@ std::vector<Size> sizes(bool is_full) {
           {4 * mebi, {1}, 5, 4, Form::strided}};
 }
 
-/// The same on a modelled link, beside a rank that never looks at the network while it computes.
+/// The same on a modelled link, beside a rank that never polls while it computes.
 void add_model(bench::Report& report) {
   constexpr std::size_t mebi = std::size_t{1} << 20U;
   bench::ModelledPair never{plait::nanoseconds::zero()};
   for (const auto look_every : {std::chrono::microseconds{100}, std::chrono::microseconds{1000}}) {
     bench::ModelledPair often{look_every};
     for (const std::size_t bytes : {mebi / 16, mebi, 4 * mebi, 16 * mebi, 64 * mebi}) {
-      const double transfer = never.seconds("nobody", 0, bytes);
+      const double transfer = never.seconds("none", 0, bytes);
       for (const char* const who : {"sender", "receiver", "both"}) {
         const auto ratio = [&](bench::ModelledPair& pair) {
           return overhead_ratio(pair.seconds(who, transfer, bytes), transfer, transfer);
@@ -393,12 +389,10 @@ void add_model(bench::Report& report) {
                      {"computing", who},
                      {"driver", "sim"},
                      {"look_every_us", std::to_string(look_every.count())}},
-                    {value, value, value},
+                    value,
                     "",
-                    "model: no look while computing",
-                    ratio(never),
-                    "",
-                    {}});
+                    "model: no poll while computing",
+                    ratio(never)});
       }
     }
   }
@@ -423,7 +417,5 @@ int main(int argc, char** argv) {
   for (const Size& size : sizes(report.is_full())) {
     Measurement{report, rank, size}.run();
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

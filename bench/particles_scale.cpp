@@ -2,14 +2,13 @@
 // A particle code at scale: what each phase of a step takes on up to 1024 ranks of 2000 particles, on a modelled
 // network.
 //
-// All ranks are in this process and act when the network's clock stands still; what a rank computes in a phase is
-// measured as time of the processor and stands beside. Of the walks, those of a few ranks are measured. Beside the
-// decomposition stands what FDPS does by default: all ranks gather samples of all, and each cuts everything by itself.
+// All ranks are in this process and act while the network's clock is stopped; what a rank computes in a phase is
+// measured as processor time and printed beside it. Of the walks, those of a few ranks are measured. Beside the
+// decomposition is what FDPS does by default: all ranks gather samples of all, and each cuts everything by itself.
 // While particles move between ranks, one of them runs away.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <map>
 #include <memory>
@@ -24,16 +23,17 @@
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/net/sim/sim.hpp"
-#include "plait/particles/boundary.hpp"
-#include "plait/particles/decompose.hpp"
-#include "plait/particles/domain.hpp"
-#include "plait/particles/exchange.hpp"
-#include "plait/particles/let.hpp"
-#include "plait/particles/tree.hpp"
-#include "plait/particles/walk.hpp"
-#include "plait/trace/recorder.hpp"
+#include "plait/particles/domains/decompose.hpp"
+#include "plait/particles/domains/domain.hpp"
+#include "plait/particles/domains/exchange.hpp"
+#include "plait/particles/trees/boundary.hpp"
+#include "plait/particles/trees/let.hpp"
+#include "plait/particles/trees/tree.hpp"
+#include "plait/particles/trees/walk.hpp"
 
 #include "support/report.hpp"
+#include "support/simulated_ranks.hpp"
+#include "support/stopwatch.hpp"
 
 namespace {
 
@@ -52,19 +52,13 @@ constexpr double theta = 0.5;
 constexpr double step_of_domain = 0.02;  ///< How far particles move in a step, in edges of a domain.
 constexpr std::uint32_t walks_measured = 8;
 constexpr std::size_t fdps_samples = 30;
-constexpr plait::comm::CommId summaries_comm{0x5100'0000};
-constexpr plait::comm::CommId boundaries_comm{0x5100'0001};
-constexpr plait::comm::CommId lets_comm{0x5100'0002};
-constexpr plait::comm::CommId samples_comm{0x5100'0003};
 
 /// 100 Gbit/s as a program sees it through MPI.
 constexpr plait::net::LogGP cost{.latency = 1000ns, .overhead = 300ns, .gap = 100ns, .per_byte_ns = 0.08};
-constexpr nanoseconds look_every = 250ns;  ///< How often ranks look at the network.
+constexpr nanoseconds poll_every = 250ns;  ///< How often ranks poll the network.
 
 double processor_us() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+  return 1e6 * bench::processor_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 /// What one phase took.
@@ -78,60 +72,6 @@ struct Cost {
   [[nodiscard]] double us() const { return network_us + computed_us; }
 };
 
-/// The ranks of a modelled machine.
-class Machine {
- public:
-  explicit Machine(std::uint32_t ranks) : network_{ranks, {.cost = cost}} {
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      drivers_.push_back(network_.driver(Rank{rank}));
-      endpoints_.push_back(std::make_unique<Endpoint>(*drivers_.back(), recorder_));
-    }
-  }
-
-  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(endpoints_.size()); }
-  Endpoint& operator[](std::size_t rank) { return *endpoints_[rank]; }
-
-  /// Begins what `start` makes on each rank, and lets the clock go on until all of it is complete.
-  template <class Start>
-  void run(Cost& phase, Start start) {
-    std::vector<std::uint64_t> packets;
-    std::vector<Request> requests;
-    for (const auto& endpoint : endpoints_) {
-      packets.push_back(endpoint->packet_count());
-    }
-    const nanoseconds begin = network_.clock().now();
-    for (std::uint32_t rank = 0; rank < size(); ++rank) {
-      start(rank, requests);
-    }
-    std::size_t complete = 0;
-    while (true) {
-      for (const auto& endpoint : endpoints_) {
-        endpoint->progress();
-      }
-      while (complete < requests.size() && requests[complete].is_complete()) {
-        (void)requests[complete++].status();
-      }
-      if (complete == requests.size()) {
-        break;
-      }
-      const nanoseconds next = network_.next_event().value_or(network_.clock().now());
-      network_.advance_to(std::max(next, network_.clock().now() + look_every));
-    }
-    phase.network_us += std::chrono::duration<double, std::micro>(network_.clock().now() - begin).count();
-    std::uint64_t most = 0;
-    for (std::uint32_t rank = 0; rank < size(); ++rank) {
-      most = std::max(most, endpoints_[rank]->packet_count() - packets[rank]);
-    }
-    phase.messages += most;
-  }
-
- private:
-  plait::net::SimNetwork network_;
-  plait::trace::Recorder recorder_{network_.clock()};
-  std::vector<std::unique_ptr<plait::net::Driver>> drivers_;
-  std::vector<std::unique_ptr<Endpoint>> endpoints_;  // last: gone before what they use
-};
-
 struct OneRank {
   OneRank(Endpoint& endpoint, const particles::DomainGrid& grid)
       : domain{grid, endpoint.self()}, decomposition{endpoint, {}, grid}, exchange{endpoint, {}, store} {}
@@ -143,11 +83,11 @@ struct OneRank {
   particles::Field<double> potential = store.add_field<double>("potential");
   particles::Domain domain;
   particles::Decomposition decomposition;
-  particles::Exchange exchange;
+  particles::ParticleExchange exchange;
   particles::Tree tree;
   particles::RankSummary summary;
   std::vector<particles::RankSummary> summaries;
-  particles::Boundary boundary;
+  particles::RankBoundary boundary;
   std::vector<std::uint32_t> near;
   std::uint64_t bytes = 0;
 };
@@ -164,7 +104,7 @@ Vector in_sphere(plait::Random& random) {
 /// All phases on so many ranks.
 class Run {
  public:
-  explicit Run(std::uint32_t ranks) : machine_{ranks} {
+  explicit Run(std::uint32_t ranks) : machine_{ranks, {.cost = cost}, poll_every} {
     const particles::DomainGrid grid = particles::cubic_grid(ranks);
     plait::Random random{ranks};
     const double total = static_cast<double>(particles_a_rank) * ranks;
@@ -212,6 +152,21 @@ class Run {
   double near_ranks = 0;  ///< The mean of ranks.
 
  private:
+  /// Adds what the messages take that `start` begins on each rank.
+  template <class Start>
+  void communicate(Cost& phase, const Start& start) {
+    const auto packets = [this](std::uint32_t rank) { return machine_[rank].activity().packet_count(); };
+    std::vector<std::uint64_t> before;
+    for (std::uint32_t rank = 0; rank < machine_.size(); ++rank) {
+      before.push_back(packets(rank));
+    }
+    phase.network_us += machine_.run(start);
+    std::uint64_t most = 0;
+    for (std::uint32_t rank = 0; rank < machine_.size(); ++rank) {
+      most = std::max(most, packets(rank) - before[rank]);
+    }
+    phase.messages += most;
+  }
   /// Adds what `compute` takes on each rank.
   template <class Compute>
   void compute(Cost& phase, Compute compute_on) {
@@ -237,8 +192,7 @@ class Run {
     }
   }
 
-  /// A runaway has its rank tell all others what it has, as its root is no moment for anybody: a rank's matter, and not
-  /// one of their number.
+  /// With a runaway, a rank sends its boundary to all others, as its root suffices for none. That cost is one rank's.
   void bring_back() {
     for (const auto& one : ranks_) {
       const auto far = std::ranges::find_if(one->store.positions(), [](const Vector& p) { return p.x > 10; });
@@ -252,7 +206,7 @@ class Run {
     Cost& phase = costs[name];
     const auto before = ranks_.front()->decomposition.counts();
     compute(phase, [](OneRank& one) { one.decomposition.choose(one.store); });
-    machine_.run(phase, [this](std::uint32_t rank, std::vector<Request>& requests) {
+    communicate(phase, [this](std::uint32_t rank, std::vector<Request>& requests) {
       requests.push_back(ranks_[rank]->decomposition.cut(ranks_[rank]->domain));
     });
     const auto after = ranks_.front()->decomposition.counts();
@@ -267,7 +221,7 @@ class Run {
       before.push_back(one->exchange.counts().bytes);
     }
     compute(phase, [](OneRank& one) { one.exchange.search(one.domain); });
-    machine_.run(phase, [this, travel](std::uint32_t rank, std::vector<Request>& requests) {
+    communicate(phase, [this, travel](std::uint32_t rank, std::vector<Request>& requests) {
       requests.push_back(ranks_[rank]->exchange.move(travel));
     });
     compute(phase, [](OneRank& one) { one.exchange.finish(); });
@@ -283,8 +237,8 @@ class Run {
     Cost& phase = costs["decompose as FDPS"];
     std::vector<Vector> mine(fdps_samples);
     std::vector<Vector> all(fdps_samples * ranks_.size());
-    machine_.run(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
-      const plait::comm::Group group{machine_[rank], samples_comm};
+    communicate(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+      const plait::comm::Group group{machine_[rank]};
       requests.push_back(plait::comm::all_gather(group, std::span<const Vector>{mine}, std::span{all}));
     });
     plait::Random random{5};
@@ -323,8 +277,8 @@ class Run {
       one.summary = particles::summary_of(one.tree);
       one.summaries.resize(ranks_.size());
     });
-    machine_.run(phase, [this](std::uint32_t rank, std::vector<Request>& requests) {
-      const plait::comm::Group group{machine_[rank], summaries_comm};
+    communicate(phase, [this](std::uint32_t rank, std::vector<Request>& requests) {
+      const plait::comm::Group group{machine_[rank]};
       requests.push_back(plait::comm::all_gather(group,
                                                  std::span<const particles::RankSummary>{&ranks_[rank]->summary, 1},
                                                  std::span{ranks_[rank]->summaries}));
@@ -350,10 +304,10 @@ class Run {
     Cost& phase = costs["exchange boundaries"];
     compute(phase, [](OneRank& one) { one.boundary = particles::make_boundary(one.tree); });
     // What arrives is in the sender's memory anyway, so that one place takes all.
-    particles::Boundary arriving;
-    machine_.run(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+    particles::RankBoundary arriving;
+    communicate(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
       for (const std::uint32_t peer : ranks_[rank]->near) {
-        const plait::comm::Address address{Rank{peer}, plait::Tag{0}, boundaries_comm};
+        const plait::comm::Address address{Rank{peer}, plait::Tag{0}};
         requests.push_back(machine_[rank].receive(address, std::as_writable_bytes(std::span{&arriving, 1})));
         requests.push_back(machine_[rank].send(address, std::as_bytes(std::span{&ranks_[rank]->boundary, 1})));
       }
@@ -384,9 +338,9 @@ class Run {
     }
     const Bytes leaving(longest);
     Bytes arriving(longest);
-    machine_.run(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
+    communicate(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
       for (const std::uint32_t peer : ranks_[rank]->near) {
-        const plait::comm::Address address{Rank{peer}, plait::Tag{0}, lets_comm};
+        const plait::comm::Address address{Rank{peer}, plait::Tag{1}};
         if (const auto from = sizes.find({peer, rank}); from != sizes.end()) {
           requests.push_back(machine_[rank].receive(address, std::span{arriving}.first(from->second)));
         }
@@ -452,7 +406,7 @@ class Run {
     imbalance = static_cast<double>(most) / static_cast<double>(particles_a_rank);
   }
 
-  Machine machine_;
+  bench::SimulatedRanks machine_;
   std::vector<std::unique_ptr<OneRank>> ranks_;
 };
 
@@ -470,13 +424,13 @@ int main(int argc, char** argv) {
     counts.insert(counts.begin(), {8, 27});
   }
   report.note(
-      fmt::format("network: latency {} ns, overhead {} ns, gap {} ns, {} ns a byte (12.5 GB/s); ranks look every {} "
+      fmt::format("network: latency {} ns, overhead {} ns, gap {} ns, {} ns a byte (12.5 GB/s); ranks poll every {} "
                   "ns. computed: processor time of this machine, mean of ranks",
                   cost.latency.count(),
                   cost.overhead.count(),
                   cost.gap.count(),
                   cost.per_byte_ns,
-                  look_every.count()));
+                  poll_every.count()));
   std::map<std::string, std::map<std::uint32_t, Cost>> phases;
   for (const std::uint32_t count : counts) {
     Run run{count};
@@ -496,7 +450,7 @@ int main(int argc, char** argv) {
                                 {"packets", std::to_string(phase.messages)},
                                 {"KB", fmt::format("{:.1f}", static_cast<double>(phase.bytes) / 1000)},
                                 {"collectives", std::to_string(phase.collectives)}},
-                     .value = {phase.us(), phase.us(), phase.us()},
+                     .value = phase.us(),
                      .unit = "us"};
       if (name == "decompose") {
         row.peer = "all samples to all ranks, as FDPS 7.1";

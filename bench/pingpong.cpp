@@ -3,7 +3,6 @@
 // in one run.
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "plait/plait.hpp"
 
 #include "support/report.hpp"
+#include "support/sides.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
@@ -27,76 +27,58 @@ struct Way {
   std::string name;
   std::unique_ptr<plait::Runtime> runtime;  ///< None for raw MPI.
   std::vector<double> all_us;               ///< Half of each round trip.
-  std::vector<double> medians_us;           ///< Of each block: on a shared machine means tell of the others' work.
+  std::vector<double> medians_us;           ///< Of each block: on a shared machine, means include others' work.
 };
 
-void raw_round_trip(int rank, Buffer buffer) {
-  const int bytes = static_cast<int>(buffer.size());
-  const int peer = 1 - rank;
-  if (rank == 0) {
-    MPI_Send(buffer.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
-    MPI_Recv(buffer.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+template <class Side>
+void round_trip(const Side& side, Buffer buffer) {
+  const int peer = 1 - side.rank();
+  if (peer == 1) {
+    side.blocking_send(peer, 1, buffer);
+    side.blocking_receive(peer, 1, buffer);
   } else {
-    MPI_Recv(buffer.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    MPI_Send(buffer.data(), bytes, MPI_BYTE, peer, 1, MPI_COMM_WORLD);
+    side.blocking_receive(peer, 1, buffer);
+    side.blocking_send(peer, 1, buffer);
   }
 }
 
-void plait_round_trip(plait::comm::Endpoint& net, Buffer buffer) {
-  const plait::Address peer{plait::Rank{1 - net.self().value()}, plait::Tag{1}};
-  if (net.self() == plait::Rank{0}) {
-    net.send(peer, std::span<const std::byte>{buffer}).wait();
-    net.receive(peer, buffer).wait();
-  } else {
-    net.receive(peer, buffer).wait();
-    net.send(peer, std::span<const std::byte>{buffer}).wait();
-  }
-}
-
-/// `count` round trips, each timed: a reading of the clock is part of it, for all ways alike.
-void measure_block(Way& way, int rank, Buffer buffer, int count) {
+/// `count` round trips, each timed, in microseconds: a reading of the clock is part of all.
+template <class Side>
+std::vector<double> half_round_trips(const Side& side, Buffer buffer, int count) {
   using Clock = std::chrono::steady_clock;
-  std::vector<double> block_us;
+  std::vector<double> all_us;
   MPI_Barrier(MPI_COMM_WORLD);
   Clock::time_point before = Clock::now();
   for (int i = 0; i < count; ++i) {
-    if (way.runtime) {
-      plait_round_trip(way.runtime->messages(), buffer);
-    } else {
-      raw_round_trip(rank, buffer);
-    }
+    round_trip(side, buffer);
     const Clock::time_point now = Clock::now();
-    block_us.push_back(std::chrono::duration<double, std::micro>(now - before).count() / 2);
+    all_us.push_back(std::chrono::duration<double, std::micro>(now - before).count() / 2);
     before = now;
   }
-  way.all_us.insert(way.all_us.end(), block_us.begin(), block_us.end());
-  way.medians_us.push_back(bench::quantile(std::move(block_us), 0.5));
+  return all_us;
 }
 
-/// Raw MPI, then plait on each driver that can be had here.
+/// Raw MPI, then plait on each driver that is available here.
 std::vector<Way> all_ways() {
   std::vector<Way> ways(1);
   ways[0].name = "raw MPI";
-  for (const auto choice : {plait::NetworkChoice::mpi, plait::NetworkChoice::shm, plait::NetworkChoice::ofi}) {
+  for (const char* const network : {"mpi", "shm", "ofi"}) {
     plait::Options options = plait::Options::from_environment();
-    options.network.choice = choice;
+    options.network.network = network;
     options.trace_folder.clear();
-    options.progression.mode = plait::comm::ProgressionMode::none;  // whoever waits looks
+    options.progression.mode = plait::comm::ProgressionMode::none;  // the thread that waits polls
     try {
-      ways.push_back(
-          {.name = plait::to_string(choice), .runtime = std::make_unique<plait::Runtime>(MPI_COMM_WORLD, options)});
+      ways.push_back({.name = network, .runtime = std::make_unique<plait::Runtime>(MPI_COMM_WORLD, options)});
     } catch (const plait::Error& error) {
-      int rank = 0;
-      MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-      if (rank == 0) {
-        std::fprintf(stderr, "without %s: %s\n", plait::to_string(choice), error.what());
+      if (bench::RawMpi::rank() == 0) {
+        std::fprintf(stderr, "without %s: %s\n", network, error.what());
       }
     }
   }
   return ways;
 }
 
-void measure(std::vector<Way>& ways, int rank, std::size_t size, int blocks) {
+void measure(std::vector<Way>& ways, std::size_t size, int blocks) {
   Bytes buffer(size);
   const int count = size <= 8192 ? 1000 : static_cast<int>(std::clamp<std::size_t>(16 * mebi / size, 2, 200));
   for (int block = 0; block < blocks + 1; ++block) {
@@ -105,25 +87,28 @@ void measure(std::vector<Way>& ways, int rank, std::size_t size, int blocks) {
         way.medians_us.clear();
         way.all_us.clear();
       }
-      measure_block(way, rank, buffer, count);
+      std::vector<double> block_us = way.runtime ? half_round_trips(bench::Plait{*way.runtime}, buffer, count)
+                                                 : half_round_trips(bench::RawMpi{}, buffer, count);
+      way.all_us.insert(way.all_us.end(), block_us.begin(), block_us.end());
+      way.medians_us.push_back(bench::median(std::move(block_us)));
     }
   }
 }
 
 void report_on(bench::Report& report, std::vector<Way>& ways, std::size_t size) {
-  const double raw = bench::quantile(ways[0].all_us, 0.5);
+  const double raw = bench::median(ways[0].all_us);
   const double raw_p99 = bench::quantile(ways[0].all_us, 0.99);
   for (Way& way : ways) {
     const std::map<std::string, std::string> params{{"bytes", std::to_string(size)}, {"way", way.name}};
     const double p99 = bench::quantile(way.all_us, 0.99);
-    report.add({"half round trip", params, bench::spread_of(way.all_us), "us", "raw MPI", raw, "", {}});
-    report.add({"99th percentile", params, {p99, p99, p99}, "us", "raw MPI", raw_p99, "", {}});
+    report.add({"half round trip", params, way.all_us, "us", "raw MPI", raw});
+    report.add({"99th percentile", params, p99, "us", "raw MPI", raw_p99});
     if (way.runtime) {
       std::vector<double> over;
       for (std::size_t block = 0; block < way.medians_us.size(); ++block) {
         over.push_back(way.medians_us[block] - ways[0].medians_us[block]);
       }
-      report.add({"over raw MPI", params, bench::spread_of(over), "us", "", {}, "", {}});
+      report.add({"over raw MPI", params, over, "us"});
     }
   }
 }
@@ -139,14 +124,7 @@ int main(int argc, char** argv) {
       argc,
       argv};
   plait::MpiSession session{argc, argv};
-  int rank_count = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
-  if (rank_count != 2) {
-    std::fprintf(stderr, "bench_pingpong needs 2 ranks: plait bench pingpong\n");
-    return 2;
-  }
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  bench::rank_of(2, 2);
   std::vector<Way> ways = all_ways();
   std::vector<std::size_t> sizes{8, 1024, 65536, mebi, 4 * mebi};
   if (report.is_full()) {
@@ -156,10 +134,8 @@ int main(int argc, char** argv) {
     }
   }
   for (const std::size_t size : sizes) {
-    measure(ways, rank, size, report.is_full() ? 31 : 15);
+    measure(ways, size, report.is_full() ? 31 : 15);
     report_on(report, ways, size);
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

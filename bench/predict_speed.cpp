@@ -2,138 +2,66 @@
 // How many messages a second the models of `plait predict` play on one core, and what memory one takes: with few and
 // with a million outstanding, with and without sharing of links.
 #include <algorithm>
-#include <array>
 #include <cstdint>
-#include <ctime>
-#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "plait/base/random.hpp"
 #include "plait/replay/predict/platform.hpp"
 #include "plait/replay/predict/predict.hpp"
 #include "plait/replay/schedule.hpp"
+#include "plait/replay/synthetic.hpp"
 
 #include "support/report.hpp"
+#include "support/stopwatch.hpp"
 
 namespace {
 
 using plait::replay::Action;
 using plait::replay::Model;
-using plait::replay::Operation;
 using plait::replay::Platform;
 using plait::replay::Prediction;
 using plait::replay::Schedule;
-using plait::replay::Shape;
+using plait::replay::TopologyShape;
 
-/// Writes exchanges in which every rank has one lane.
-class Writer {
- public:
-  explicit Writer(std::uint32_t ranks) : begun_(ranks) {
-    schedule.ranks.resize(ranks);
-    for (auto& rank : schedule.ranks) {
-      rank.lanes.resize(1);
-    }
-  }
-  void receive(std::uint32_t rank, std::uint32_t from, std::uint64_t bytes) {
-    begin(rank, {.action = Action::receive, .peer = from, .bytes = bytes});
-  }
-  void send(std::uint32_t rank, std::uint32_t to, std::uint64_t bytes) {
-    begin(rank, {.action = Action::send, .peer = to, .bytes = bytes});
-  }
-  void wait(std::uint32_t rank) {
-    auto& lane = schedule.ranks[rank].lanes[0];
-    const auto first = static_cast<std::uint32_t>(lane.waited.size());
-    lane.waited.insert(lane.waited.end(), begun_[rank].begin(), begun_[rank].end());
-    lane.operations.push_back(
-        {.action = Action::wait, .first = first, .count = static_cast<std::uint32_t>(begun_[rank].size())});
-    begun_[rank].clear();
-  }
-
-  Schedule schedule;
-
- private:
-  void begin(std::uint32_t rank, const Operation& operation) {
-    auto& operations = schedule.ranks[rank].lanes[0].operations;
-    begun_[rank].push_back(static_cast<std::uint32_t>(operations.size()));
-    operations.push_back(operation);
-  }
-  std::vector<std::vector<std::uint32_t>> begun_;
-};
-
+/// Each rank receives from the rank before it and sends to the next, then waits for both.
 Schedule ring(std::uint32_t ranks, int steps, std::uint64_t bytes) {
-  Writer writer{ranks};
+  Schedule schedule;
+  schedule.ranks.resize(ranks);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    auto& stream = schedule.ranks[rank].streams.emplace_back();
     for (int step = 0; step < steps; ++step) {
-      writer.receive(rank, (rank + ranks - 1) % ranks, bytes);
-      writer.send(rank, (rank + 1) % ranks, bytes);
-      writer.wait(rank);
+      const auto first = static_cast<std::uint32_t>(stream.operations.size());
+      const auto waited = static_cast<std::uint32_t>(stream.waited.size());
+      stream.operations.push_back({.action = Action::receive, .peer = (rank + ranks - 1) % ranks, .bytes = bytes});
+      stream.operations.push_back({.action = Action::send, .peer = (rank + 1) % ranks, .bytes = bytes});
+      stream.operations.push_back({.action = Action::wait, .first = waited, .count = 2});
+      stream.waited.insert(stream.waited.end(), {first, first + 1});
     }
   }
-  return std::move(writer.schedule);
+  return schedule;
 }
 
-/// 26 neighbours in a periodic box of 8 x 8 x 16; all messages of a step are begun before any is waited for.
-Schedule halo(int steps, std::uint64_t bytes) {
-  constexpr std::array<int, 3> sizes{8, 8, 16};
-  Writer writer{1024};
-  const auto neighbour = [&](std::uint32_t rank, int x, int y, int z) {
-    const auto wrap = [](int at, int size) { return static_cast<std::uint32_t>((at + size) % size); };
-    const auto own = static_cast<int>(rank);
-    return wrap(own % 8 + x, 8) + 8 * wrap(own / 8 % 8 + y, 8) + 64 * wrap(own / 64 + z, sizes[2]);
-  };
-  const auto for_all = [&](std::uint32_t rank, const std::function<void(std::uint32_t)>& visit) {
-    for (int i = 0; i < 27; ++i) {
-      if (i != 13) {
-        visit(neighbour(rank, i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1));
-      }
-    }
-  };
-  for (std::uint32_t rank = 0; rank < 1024; ++rank) {
-    for (int step = 0; step < steps; ++step) {
-      for_all(rank, [&](std::uint32_t peer) { writer.receive(rank, peer, bytes); });
-      for_all(rank, [&](std::uint32_t peer) { writer.send(rank, peer, bytes); });
-      writer.wait(rank);
-    }
-  }
-  return std::move(writer.schedule);
+Schedule synthetic(std::string_view description) {
+  return plait::replay::synthetic_schedule(description).value();
+}
+
+/// 26 neighbours in a periodic box of 16 x 8 x 8; all messages of a step are begun before any is waited for.
+Schedule halo(int steps) {
+  return synthetic(fmt::format("pattern=halo,ranks=1024,mean=8192,steps={}", steps));
 }
 
 /// All receives, then all sends, then one wait.
-Schedule all_to_all(std::uint32_t ranks, std::uint64_t bytes) {
-  Writer writer{ranks};
-  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    for (std::uint32_t i = 1; i < ranks; ++i) {
-      writer.receive(rank, (rank + ranks - i) % ranks, bytes);
-    }
-    for (std::uint32_t i = 1; i < ranks; ++i) {
-      writer.send(rank, (rank + i) % ranks, bytes);
-    }
-    writer.wait(rank);
-  }
-  return std::move(writer.schedule);
+Schedule all_to_all(std::uint32_t ranks) {
+  return synthetic(fmt::format("pattern=all-to-all,ranks={},mean=1024", ranks));
 }
 
-/// Every rank sends to random others messages of random size, 100 a step.
-Schedule random(std::uint32_t ranks, int steps, std::uint64_t bytes) {
-  Writer writer{ranks};
-  plait::Random chance{1};
-  for (int step = 0; step < steps; ++step) {
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      for (int i = 0; i < 100; ++i) {
-        const auto to = static_cast<std::uint32_t>(chance.below(ranks));
-        const std::uint64_t size = 1 + chance.below(2 * bytes);
-        writer.send(rank, to, size);
-        writer.receive(to, rank, size);
-      }
-    }
-    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-      writer.wait(rank);
-    }
-  }
-  return std::move(writer.schedule);
+/// 100 messages of random size a rank and step, between random ranks.
+Schedule random(int steps) {
+  return synthetic(
+      fmt::format("pattern=random,ranks=1024,pairs=102400,mean=8192,distribution=exponential,steps={}", steps));
 }
 
 Platform platform_of(const plait::replay::TopologySettings& topology) {
@@ -161,13 +89,6 @@ struct Case {
   double peer_value = 0;  ///< Messages a second.
 };
 
-/// Seconds of a processor that this program has had: what else runs on the machine is no matter of the model's.
-double processor_seconds() {
-  std::timespec time{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
-
 class PredictSpeed {
  public:
   explicit PredictSpeed(bench::Report& report) : report_{report}, repetitions_{report.is_full() ? 9 : 3} {}
@@ -176,9 +97,9 @@ class PredictSpeed {
     std::vector<double> rates;
     Prediction last;
     for (int repetition = 0; repetition < repetitions_; ++repetition) {
-      const double begin = processor_seconds();
+      const double begin = bench::processor_seconds();
       last = plait::replay::predict(one.schedule, one.platform, {.model = one.model}).value();
-      rates.push_back(static_cast<double>(last.messages) / (processor_seconds() - begin));
+      rates.push_back(static_cast<double>(last.messages) / (bench::processor_seconds() - begin));
     }
     const double best = *std::ranges::max_element(rates);
     bench::Row row{.name = one.exchange,
@@ -187,7 +108,7 @@ class PredictSpeed {
                               {"messages", std::to_string(last.messages)},
                               {"bytes a message", fmt::format("{}", last.memory_bytes / last.messages)},
                               {"predicted us", fmt::format("{:.1f}", static_cast<double>(last.total.count()) / 1000)}},
-                   .value = bench::spread_of(rates),
+                   .value = rates,
                    .unit = "messages/s",
                    .peer = one.peer,
                    .best = best};
@@ -214,13 +135,13 @@ int main(int argc, char** argv) {
       argv};
   PredictSpeed bench{report};
   const Platform flat = platform_of({});
-  const Platform tree = platform_of({.shape = Shape::fat_tree,
+  const Platform tree = platform_of({.shape = TopologyShape::fat_tree,
                                      .arity = 16,
                                      .levels = 3,
                                      .oversubscription = 2,
                                      .link_bytes_per_s = 12.5e9,
                                      .link_latency_ns = 100});
-  const Platform dragonfly = platform_of({.shape = Shape::dragonfly,
+  const Platform dragonfly = platform_of({.shape = TopologyShape::dragonfly,
                                           .groups = 33,
                                           .routers = 8,
                                           .hosts = 4,
@@ -228,31 +149,28 @@ int main(int argc, char** argv) {
                                           .link_latency_ns = 100,
                                           .global_bytes_per_s = 12.5e9,
                                           .global_latency_ns = 500});
-  const Platform torus =
-      platform_of({.shape = Shape::torus, .sizes = {8, 8, 16}, .link_bytes_per_s = 12.5e9, .link_latency_ns = 50});
+  const Platform torus = platform_of(
+      {.shape = TopologyShape::torus, .sizes = {16, 8, 8}, .link_bytes_per_s = 12.5e9, .link_latency_ns = 50});
   const std::string loggopsim = "LogGOPSim, published";
   const std::string simgrid = "SimGrid 3.32, published";
 
   bench.measure({"ring of 1024, 100 steps", ring(1024, 100, 1024), "flat", flat});
-  bench.measure({"26 neighbours, 10 steps", halo(10, 8192), "flat", flat, Model::points, loggopsim, 0.59e6 / 3});
-  bench.measure(
-      {"all to all of 256, linear", all_to_all(256, 1024), "flat", flat, Model::points, loggopsim, 0.050e6 / 3});
-  bench.measure(
-      {"all to all of 1024, linear", all_to_all(1024, 1024), "flat", flat, Model::points, loggopsim, 5.3e3 / 3});
-  bench.measure({"random, 10 steps", random(1024, 10, 8192), "flat", flat});
-  bench.measure({"26 neighbours, 10 steps", halo(10, 8192), "fat tree", tree});
+  bench.measure({"26 neighbours, 10 steps", halo(10), "flat", flat, Model::points, loggopsim, 0.59e6 / 3});
+  bench.measure({"all to all of 256, linear", all_to_all(256), "flat", flat, Model::points, loggopsim, 0.050e6 / 3});
+  bench.measure({"all to all of 1024, linear", all_to_all(1024), "flat", flat, Model::points, loggopsim, 5.3e3 / 3});
+  bench.measure({"random, 10 steps", random(10), "flat", flat});
+  bench.measure({"26 neighbours, 10 steps", halo(10), "fat tree", tree});
 
   bench.measure({"ring of 1024, 100 steps", ring(1024, 100, 1024), "fat tree", tree, Model::flows, simgrid, 31e3});
-  bench.measure({"26 neighbours, 4 steps", halo(4, 8192), "flat", flat, Model::flows, simgrid, 3.3e3});
-  bench.measure({"26 neighbours, 4 steps", halo(4, 8192), "fat tree", tree, Model::flows, simgrid, 740});
-  bench.measure({"26 neighbours, 4 steps", halo(4, 8192), "dragonfly", dragonfly, Model::flows, simgrid, 330});
-  bench.measure({"26 neighbours, 4 steps", halo(4, 8192), "torus", torus, Model::flows});
-  bench.measure({"all to all of 256, linear", all_to_all(256, 1024), "flat", flat, Model::flows, simgrid, 650});
-  bench.measure({"all to all of 256, linear", all_to_all(256, 1024), "dragonfly", dragonfly, Model::flows});
-  bench.measure({"random, 1 step", random(1024, 1, 8192), "fat tree", tree, Model::flows});
+  bench.measure({"26 neighbours, 4 steps", halo(4), "flat", flat, Model::flows, simgrid, 3.3e3});
+  bench.measure({"26 neighbours, 4 steps", halo(4), "fat tree", tree, Model::flows, simgrid, 740});
+  bench.measure({"26 neighbours, 4 steps", halo(4), "dragonfly", dragonfly, Model::flows, simgrid, 330});
+  bench.measure({"26 neighbours, 4 steps", halo(4), "torus", torus, Model::flows});
+  bench.measure({"all to all of 256, linear", all_to_all(256), "flat", flat, Model::flows, simgrid, 650});
+  bench.measure({"all to all of 256, linear", all_to_all(256), "dragonfly", dragonfly, Model::flows});
+  bench.measure({"random, 1 step", random(1), "fat tree", tree, Model::flows});
   report.note(
       "LogGOPSim and SimGrid were measured beside each other on another day, on a core of this kind; LogGOPSim counts "
-      "three "
-      "events a message, and did not finish the all-to-all of 1024 in 602 s");
+      "three events a message, and did not finish the all-to-all of 1024 in 602 s");
   report.finish();
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rate of messages that leave in bursts: each receiver says when its receives are posted, each sender then sends a
+// Rate of messages that leave in bursts: each receiver signals that its receives are posted, each sender then sends a
 // burst and waits for it. With more than two ranks, all but rank 0 send to rank 0.
 #include <cstring>
-#include <map>
 
 #include <fmt/format.h>
 
-#include "support/drivers.hpp"
+#include "support/compare.hpp"
 #include "support/report.hpp"
-#include "support/sides.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
@@ -100,11 +98,11 @@ void measure_block(const Side& side, Exchange& exchange, int messages_of_a_burst
   constexpr int trial_count = 20;
   const bench::Stopwatch watch;
   const double trial = exchange.run(side, trial_count) / trial_count;
-  const int count = bench::told_by_rank_0(side, 1 + static_cast<int>(repetition_seconds / trial));
+  const int count = bench::of_rank_0(side, 1 + static_cast<int>(repetition_seconds / trial));
   exchange.run(side, count);
   for (int i = 1;
-       bench::told_by_rank_0(
-           side, static_cast<int>(i == 1 || (i < repetition_count && watch.seconds() < block_seconds_max))) != 0;
+       bench::of_rank_0(side,
+                        static_cast<int>(i == 1 || (i < repetition_count && watch.seconds() < block_seconds_max))) != 0;
        ++i) {
     rates.push_back(1e-6 * messages_of_a_burst * count / exchange.run(side, count));
   }
@@ -115,27 +113,20 @@ void measure(bench::Report& report, const std::vector<bench::Driver>& drivers, c
   const int ranks = bench::RawMpi::rank_count();
   Exchange exchange{rank, ranks, what};
   const int senders = what.sender_count(ranks);
-  std::vector<double> raw;
-  std::map<std::string, std::vector<double>> ours;
-  for (int block = 0; block < (report.is_full() ? 9 : 3); ++block) {
-    measure_block(bench::RawMpi{}, exchange, what.burst * senders, raw);
-    for (const bench::Driver& driver : drivers) {
-      const auto runtime = driver.start(plait::Options::from_environment());  // not there while raw MPI is measured
-      measure_block(bench::Plait{*runtime}, exchange, what.burst * senders, ours[driver.name]);
-    }
-  }
+  const auto [raw, ours] = bench::compare<std::vector<double>>(
+      drivers, report.is_full() ? 9 : 3, [&](const auto& side, std::vector<double>& rates) {
+        measure_block(side, exchange, what.burst * senders, rates);
+      });
   for (const auto& [driver, rates] : ours) {
     report.add({"messages",
                 {{"bytes", std::to_string(what.bytes)},
                  {"burst", std::to_string(what.burst)},
                  {"senders", std::to_string(senders)},
                  {"driver", driver}},
-                bench::spread_of(rates),
+                rates,
                 "M/s",
                 "raw MPI",
-                bench::quantile(raw, 0.5),
-                "",
-                {}});
+                bench::median(raw)});
   }
 }
 
@@ -145,7 +136,7 @@ int main(int argc, char** argv) {
   bench::Report report{
       "rate", "aims at 3 times raw MPI's rate for bursts of 24 messages of 64 bytes", {.ranks = {2, 4}}, argc, argv};
   plait::MpiSession session{argc, argv};
-  const int rank = bench::rank_of(2, 1024);
+  bench::rank_of(2, 1024);
   const int ranks = bench::RawMpi::rank_count();
   const std::vector<bench::Driver> drivers = bench::drivers();
   using Pattern = Case::Pattern;
@@ -160,7 +151,5 @@ int main(int argc, char** argv) {
       }
     }
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half the round trip of 1 MiB while computing threads load the machine, half of them beside each rank: how soon a rank
 // that must share its cores answers.
-#include <map>
 
 #include <fmt/format.h>
 
+#include "support/compare.hpp"
 #include "support/computation.hpp"
-#include "support/drivers.hpp"
 #include "support/report.hpp"
-#include "support/sides.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
@@ -24,12 +22,12 @@ struct Samples {
     for (const std::vector<double>& block : blocks) {
       values.push_back(bench::quantile(block, part));
     }
-    return bench::spread_of(values);
+    return values;
   }
 };
 
-/// Round trips until `count` or `seconds` are reached, at least one; the first warms up. Rank 0 decides, and tells in
-/// the first byte of the message that is the last.
+/// Round trips until `count` or `seconds` are reached, at least one; the first warms up. Rank 0 decides, and signals it
+/// in the first byte of the message that is the last.
 template <class Side>
 std::vector<double> measure_block(const Side& side, int rank, int count, double seconds) {
   std::vector<double> microseconds;
@@ -62,13 +60,11 @@ void add(bench::Report& report, const std::string& driver, int load, const Sampl
                 ours.spread(part),
                 "us",
                 "raw MPI",
-                raw.spread(part).median,
-                "",
-                {}});
+                raw.spread(part).median});
   }
 }
 
-void tell_what_was_cut(const char* side, int load, const Samples& samples, int count) {
+void print_what_is_missing(const char* side, int load, const Samples& samples, int count) {
   std::size_t got = 0;
   for (const std::vector<double>& block : samples.blocks) {
     got += block.size();
@@ -95,26 +91,18 @@ int main(int argc, char** argv) {
   const double seconds = report.is_full() ? 5 : 0.5;
   for (const int load : {0, 1, 2, 4, 8, 16, 32}) {
     const bench::ComputingThreads computing{(load + 1 - rank) / 2};
-    Samples raw;
-    std::map<std::string, Samples> ours;
-    for (int block = 0; block < block_count; ++block) {
-      raw.blocks.push_back(measure_block(bench::RawMpi{}, rank, count, seconds));
-      for (const bench::Driver& driver : drivers) {
-        const auto runtime = driver.start(plait::Options::from_environment());
-        ours[driver.name].blocks.push_back(measure_block(bench::Plait{*runtime}, rank, count, seconds));
-      }
-    }
+    const auto [raw, ours] = bench::compare<Samples>(drivers, block_count, [&](const auto& side, Samples& samples) {
+      samples.blocks.push_back(measure_block(side, rank, count, seconds));
+    });
     for (const auto& [driver, samples] : ours) {
       add(report, driver, load, samples, raw);
       if (rank == 0) {
-        tell_what_was_cut(driver.c_str(), load, samples, count);
+        print_what_is_missing(driver.c_str(), load, samples, count);
       }
     }
     if (rank == 0) {
-      tell_what_was_cut("raw MPI", load, raw, count);
+      print_what_is_missing("raw MPI", load, raw, count);
     }
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

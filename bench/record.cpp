@@ -13,6 +13,9 @@
 
 #include <fmt/format.h>
 
+#include "plait/testing/temporary_folder.hpp"
+
+#include "support/command.hpp"
 #include "support/computation.hpp"
 #include "support/report.hpp"
 
@@ -23,21 +26,13 @@ namespace filesystem = std::filesystem;
 const std::string source_folder = PLAIT_SOURCE_FOLDER;
 
 /// Everything that a command prints; nothing when it fails.
-std::optional<std::string> output_of(const std::string& command) {
-  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-  if (pipe == nullptr) {
+std::optional<std::string> text_of(const std::string& command) {
+  bench::CommandOutput output = bench::output_of(command);
+  if (!output.is_good) {
+    fmt::print(stderr, "{}\nfailed: {}\n", output.text, command);
     return {};
   }
-  std::string text;
-  std::array<char, 4096> part{};
-  while (const std::size_t count = std::fread(part.data(), 1, part.size(), pipe)) {
-    text.append(part.data(), count);
-  }
-  if (pclose(pipe) != 0) {
-    std::fprintf(stderr, "%s\nfailed: %s\n", text.c_str(), command.c_str());
-    return {};
-  }
-  return text;
+  return std::move(output.text);
 }
 
 /// The numbers of the first line that has `count` numbers and nothing else.
@@ -58,30 +53,16 @@ std::vector<double> numbers_in(const std::string& text, std::size_t count) {
 
 enum class Recording { none, plain, with_progress };
 
-/// Makes the command lines, and holds the folder that recordings go to.
+/// Creates the command lines, and owns the folder of the recordings.
 class Commands {
  public:
   Commands() {
     const filesystem::path own = filesystem::read_symlink("/proc/self/exe").parent_path();
     library_ = own.parent_path() / "lib/libplait-record.so";
     program_ = own / "record/bench_record_program";
-    std::string name = filesystem::temp_directory_path() / "plait-bench-record-XXXXXX";
-    scratch_ = mkdtemp(name.data()) != nullptr ? name : "";
-  }
-  Commands(const Commands&) = delete;
-  Commands& operator=(const Commands&) = delete;
-  Commands(Commands&&) = delete;
-  Commands& operator=(Commands&&) = delete;
-  ~Commands() {
-    if (!scratch_.empty()) {
-      std::error_code ignored;
-      filesystem::remove_all(scratch_, ignored);
-    }
   }
 
-  [[nodiscard]] bool is_ready() const {
-    return !scratch_.empty() && filesystem::exists(library_) && filesystem::exists(program_);
-  }
+  [[nodiscard]] bool is_ready() const { return filesystem::exists(library_) && filesystem::exists(program_); }
   /// Each recording has a folder of its own, which is gone when the next begins.
   [[nodiscard]] std::string recorded(Recording recording, const std::string& command) const {
     const filesystem::path run = scratch_ / "run";
@@ -106,7 +87,7 @@ class Commands {
  private:
   filesystem::path library_;
   filesystem::path program_;
-  filesystem::path scratch_;
+  plait::test::TemporaryFolder scratch_;
 };
 
 /// Percent that `second` is longer than `first`.
@@ -128,7 +109,7 @@ class Benchmark {
   [[nodiscard]] int pairs() const { return report_.is_full() ? 15 : 5; }
 
   void add(const std::string& name, const std::string& of, const std::vector<double>& values, const char* unit) {
-    report_.add({name, {{"of", of}}, bench::spread_of(values), unit, "", {}, "", {}});
+    report_.add({name, {{"of", of}}, values, unit});
   }
 
   void measure_calls() {
@@ -138,25 +119,25 @@ class Benchmark {
       std::array<double, 2> seconds{};
       for (const Recording recording : {Recording::none, Recording::plain}) {
         const std::string command = commands_.recorded(recording, commands_.program("calls 200"));
-        const auto told = numbers_in(output_of(Commands::here(1, command)).value_or(""), 1);
-        if (told.empty()) {
+        const auto measured = numbers_in(text_of(Commands::here(1, command)).value_or(""), 1);
+        if (measured.empty()) {
           report_.note("the program of calls did not run");
           return;
         }
-        seconds[recording == Recording::none ? 0 : 1] = told[0];
+        seconds[recording == Recording::none ? 0 : 1] = measured[0];
       }
       costs.push_back(1e9 * (seconds[1] - seconds[0]) / events_of_call);
     }
     add("cost of an event", "messages to itself", costs, "ns");
   }
 
-  /// What LAMMPS says that its steps took, without reading its input and saying goodbye.
+  /// The time of the steps as LAMMPS reports it, without reading input and finalisation.
   [[nodiscard]] std::optional<double> melt_seconds(Recording recording) const {
     const std::string melt = fmt::format("lmp -in {}/tests/record/programs/melt.in -var n {} -var steps {} -log none",
                                          source_folder,
                                          report_.is_full() ? 20 : 14,
                                          report_.is_full() ? 400 : 250);
-    const auto text = output_of(Commands::here(2, commands_.recorded(recording, melt)));
+    const auto text = text_of(Commands::here(2, commands_.recorded(recording, melt)));
     const std::string mark = "Loop time of ";
     const std::size_t place = text ? text->find(mark) : std::string::npos;
     if (place == std::string::npos) {
@@ -166,7 +147,7 @@ class Benchmark {
   }
 
   void measure_melt() {
-    if (!output_of("command -v lmp")) {
+    if (!text_of("command -v lmp")) {
       report_.note("no LAMMPS here (apt-get install lammps): what recording costs it was not measured");
       return;
     }
@@ -174,17 +155,17 @@ class Benchmark {
     std::vector<double> with_progress;
     std::vector<double> twice;
     for (int pair = 0; pair < pairs(); ++pair) {
-      // The order turns round, as whoever comes later finds a warmer or a busier machine.
+      // The order alternates, as later programs run on a warmer or busier machine.
       std::array<Recording, 4> order{Recording::none, Recording::plain, Recording::with_progress, Recording::none};
       std::array<double, 4> seconds{};
       for (std::size_t i = 0; i < order.size(); ++i) {
         const std::size_t at = pair % 2 == 0 ? i : order.size() - 1 - i;
-        const auto told = melt_seconds(order[at]);
-        if (!told) {
+        const auto measured = melt_seconds(order[at]);
+        if (!measured) {
           report_.note("LAMMPS did not run");
           return;
         }
-        seconds[at] = *told;
+        seconds[at] = *measured;
       }
       const double alone = 0.5 * (seconds[0] + seconds[3]);
       recorded.push_back(overhead_percent(alone, seconds[1]));
@@ -203,7 +184,7 @@ class Benchmark {
     const auto sample = [&](Recording recording, std::uint64_t steps) {
       std::string command = commands_.program(fmt::format("exchange {} {} {}", bytes, rounds, steps));
       command = recording == Recording::none ? "env " + command : commands_.recorded(recording, command);
-      return numbers_in(output_of(Commands::in_lab(command)).value_or(""), 3);
+      return numbers_in(text_of(Commands::in_lab(command)).value_or(""), 3);
     };
     const auto first = sample(Recording::none, 0);
     if (first.empty()) {

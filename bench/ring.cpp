@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 #include "ring/simulation.hpp"
 #include "support/report.hpp"
+#include "support/stopwatch.hpp"
 
 namespace {
 
@@ -32,12 +34,12 @@ struct Ring {
 /// Seconds a step on the slowest rank, over one block.
 double seconds_a_step(plait::Runtime& runtime, Simulation& simulation, int steps) {
   plait::barrier(runtime.messages());
-  const auto start = std::chrono::steady_clock::now();
+  const bench::Stopwatch watch;
   for (int step = 0; step < steps; ++step) {
     simulation.step();
   }
   plait::barrier(runtime.messages());
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / steps;
+  return watch.seconds() / steps;
 }
 
 /// Sums over ranks of what one block cost.
@@ -89,17 +91,10 @@ void measure(bench::Report& report, plait::Runtime& untraced, plait::Runtime& tr
   const std::map<std::string, std::string> params{{"bodies", std::to_string(size.bodies)},
                                                   {"ranks", std::to_string(untraced.rank_count())},
                                                   {"workers", std::to_string(untraced.worker_count())}};
-  report.add({"step",
-              params,
-              bench::spread_of(seconds),
-              "s",
-              "FDPS 7.1 (quoted, did not run here)",
-              size.reference_seconds,
-              "",
-              {}});
-  report.add({"interactions/(s core)", params, bench::spread_of(rates), "1/s", "", {}, "", {}});
-  report.add({"idle", params, bench::spread_of(idle), "%", "", {}, "", {}});
-  report.add({"tracing adds", params, bench::spread_of(tracing), "%", "", {}, "", {}});
+  report.add({"step", params, seconds, "s", "FDPS 7.1 (quoted, did not run here)", size.reference_seconds});
+  report.add({"interactions/(s core)", params, rates, "1/s"});
+  report.add({"idle", params, idle, "%"});
+  report.add({"tracing adds", params, tracing, "%"});
 }
 
 }  // namespace
@@ -119,9 +114,7 @@ int main(int argc, char** argv) {
     if (report.is_full()) {
       measure(report, untraced, traced, {1'000'000, 2, 9, 0.89});
     }
-    if (untraced.self() == plait::Rank{0}) {
-      report.finish();
-    }
+    report.finish();
   }
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);

@@ -8,13 +8,14 @@
 
 #include <fmt/format.h>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
+#include "plait/testing/local_rank.hpp"
 
 #include "sph/pair_sums.hpp"
 #include "sph/parallel/simulation.hpp"
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
-#include "support/workers.hpp"
 
 namespace {
 
@@ -56,7 +57,7 @@ struct Times {
   double steps = 0;
 };
 
-Times measure(bench::Workers& workers, std::size_t edge, int full_steps) {
+Times measure(plait::test::LocalRank& workers, std::size_t edge, int full_steps) {
   Particles store;
   const sph::GasFields fields{store};
   fill(store, fields, edge, 0.0095);
@@ -98,7 +99,7 @@ void add_rows(bench::Report& report, const Times& times, std::size_t edge) {
                                                   {"threads", std::to_string(threads)},
                                                   {"vectors", sph::vector_target()}};
   if (times.full.empty() || times.few.empty()) {
-    report.note(fmt::format("{} full steps and {} small ones of {} in all: too few to tell",
+    report.note(fmt::format("{} full steps and {} small ones of {} in all: too few to compare",
                             times.full.size(),
                             times.few.size(),
                             times.steps));
@@ -108,20 +109,20 @@ void add_rows(bench::Report& report, const Times& times, std::size_t edge) {
   for (const double seconds : times.full) {
     rates.push_back(count / seconds / threads);
   }
-  report.add({"updates, in full steps", params, bench::spread_of(rates), "1/s/core", "", {}, "", {}});
-  const bench::Spread full = bench::spread_of(times.full);
-  report.add({"full step", params, full, "s", "", {}, "", {}});
+  report.add({"updates, in full steps", params, rates, "1/s/core"});
+  const bench::Spread full = times.full;
+  report.add({"full step", params, full, "s"});
   std::vector<double> ratios;
   for (const double seconds : times.few) {
     ratios.push_back(100 * seconds / full.median);
   }
-  report.add({"small step, of a full one", params, bench::spread_of(ratios), "%", "", {}, "at most", 3});
-  // What is done once in a while for several small steps is in this.
+  report.add({"small step, of a full one", params, ratios, "%", "", {}, "at most", 3});
+  // This includes what is done periodically for several small steps.
   const double each = 100 * times.small_seconds / times.small_updates * 0.01 * count / full.median;
-  report.add({"1 % in all small steps, of a full one", params, {each, each, each}, "%", "", {}, "at most", 3});
+  report.add({"1 % in all small steps, of a full one", params, each, "%", "", {}, "at most", 3});
   report.note(fmt::format("a small step updates {:.2f} % of the particles; a density takes {:.2f} sums over neighbours",
-                          100 * bench::spread_of(times.few_share).median,
-                          bench::spread_of(times.full_sums).median));
+                          100 * bench::median(times.few_share),
+                          bench::median(times.full_sums)));
   report.note(fmt::format(
       "{:.0f} steps made {:.3g} updates, {:.1f} % of what equal steps would make; neighbours were listed anew before "
       "{} of {} small ones, which then take {:.3f} s",
@@ -130,7 +131,7 @@ void add_rows(bench::Report& report, const Times& times, std::size_t edge) {
       100 * times.updates / times.steps / count,
       times.lists.size(),
       times.small_steps,
-      times.lists.empty() ? 0 : bench::spread_of(times.lists).median));
+      times.lists.empty() ? 0 : bench::median(times.lists)));
 }
 
 }  // namespace
@@ -138,7 +139,8 @@ void add_rows(bench::Report& report, const Times& times, std::size_t edge) {
 int main(int argc, char** argv) {
   bench::Report report{
       "sph", "Gas: particle updates a second, and steps in which few particles are updated cost little", 1, argc, argv};
-  bench::Workers workers{threads};
+  plait::net::LoopbackNetwork network{1};
+  plait::test::LocalRank workers{network.driver(plait::Rank{0}), {.worker_count = threads}};
   const std::size_t edge = report.is_full() ? 100 : 46;
   add_rows(report, measure(workers, edge, report.is_full() ? 5 : 4), edge);
   report.finish();

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step of a cold homogeneous sphere, the problem of FDPS's nbody sample: tree, locally essential trees, walks,
-// kernel, at theta 0.5 with monopoles. Says how accurate the forces are, by direct sums for some of the particles, and
-// how far the kernel is from what the core's arithmetic allows.
+// kernel, at theta 0.5 with monopoles. Reports the accuracy of the forces, by direct sums for some of the particles,
+// and how far the kernel is from what the core's arithmetic allows.
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 #include <random>
-#include <sstream>
 
 #include <fmt/format.h>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
+#include "support/command.hpp"
 #include "support/peak.hpp"
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
@@ -98,16 +97,9 @@ double rms_error(plait::Runtime& runtime, const Sphere& sphere, std::size_t samp
   return std::sqrt(square / static_cast<double>(all.size()));
 }
 
-/// What this process has computed since it began: what others take of a shared machine does not count.
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 /// The most that a rank has computed since `begin`.
 double most_processor_seconds(plait::Runtime& runtime, double begin) {
-  return std::ranges::max(plait::all_gather_values(runtime.messages(), processor_seconds() - begin));
+  return std::ranges::max(plait::all_gather_values(runtime.messages(), bench::processor_seconds() - begin));
 }
 
 /// What some steps took, as means over as many as trees are kept for, and how good their forces are in the end.
@@ -143,7 +135,7 @@ Measured run(plait::Runtime& runtime, std::size_t count, int blocks, Lists lists
   for (int block = 0; block < blocks; ++block) {
     plait::barrier(runtime.messages());
     const bench::Stopwatch watch;
-    const double begin = processor_seconds();
+    const double begin = bench::processor_seconds();
     for (std::uint32_t step = 0; step < steps_kept; ++step) {
       system.step();
     }
@@ -185,16 +177,15 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
   const double rate = interactions / kernel_seconds;
   const double peak = bench::fused_multiply_adds_a_second() / instructions_an_interaction;
   const double error = measured.error;
-  report.add({"step", params, bench::spread_of(measured.seconds), "s", "", {}, "", {}});
-  bench::Row computing{
-      "step: processor time of a rank", params, bench::spread_of(measured.processor), "s", "", {}, "", {}};
+  report.add({"step", params, measured.seconds, "s"});
+  bench::Row computing{"step: processor time of a rank", params, measured.processor, "s"};
   if (count == 1'000'000 && runtime.rank_count() * runtime.worker_count() == 2) {
     computing.peer = "FDPS 7.1, AVX-512 (quoted, did not run here)";
     computing.peer_value = fdps_seconds;
   }
   report.add(computing);
-  report.add({"rms force error", params, {error, error, error}, "", "FDPS 7.1 (quoted)", fdps_error, "", {}});
-  report.add({"kernel: interactions/(s core)", params, {rate, rate, rate}, "1/s", "", {}, "FMA peak / 18", peak});
+  report.add({"rms force error", params, error, "", "FDPS 7.1 (quoted)", fdps_error});
+  report.add({"kernel: interactions/(s core)", params, rate, "1/s", "", {}, "FMA peak / 18", peak});
   if (runtime.self() == plait::Rank{0}) {
     fmt::print("kernel: {:.3g} interactions a second and core; fused multiply-adds here, by 18: {:.3g}\n", rate, peak);
   }
@@ -202,34 +193,22 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
 
 /// pytreegrav on as many threads as there were ranks, when those are gone.
 void measure_pytreegrav(bench::Report& report, std::size_t count, unsigned threads) {
-  const std::string command = fmt::format("timeout 300 {} {}/pytreegrav_peer.py {} {} {} 2>&1",
-                                          BENCH_SPHERE_PYTHON,
-                                          BENCH_SPHERE_FOLDER,
-                                          count,
-                                          threads,
-                                          report.is_full() ? 5 : 3);
-  FILE* const pipe = popen(command.c_str(), "r");
-  std::vector<double> seconds;
-  double error = 0;
-  char line[512];
-  while (pipe != nullptr && std::fgets(line, sizeof line, pipe) != nullptr) {
-    std::istringstream text{line};
-    std::string word;
-    double value = 0;
-    if (text >> word >> value && word == "round") {
-      seconds.push_back(value);
-    } else if (word == "error") {
-      error = value;
-    }
-  }
-  if (pipe == nullptr || pclose(pipe) != 0 || seconds.empty()) {
+  const bench::CommandOutput output = bench::output_of(fmt::format("timeout 300 {} {}/pytreegrav_peer.py {} {} {}",
+                                                                   BENCH_SPHERE_PYTHON,
+                                                                   BENCH_SPHERE_FOLDER,
+                                                                   count,
+                                                                   threads,
+                                                                   report.is_full() ? 5 : 3));
+  const std::vector<double> seconds = bench::numbers_after("round", output.text);
+  const std::vector<double> error = bench::numbers_after("error", output.text);
+  if (!output.is_good || seconds.empty() || error.empty()) {
     report.note("pytreegrav is left out: " BENCH_SPHERE_PYTHON " -m pip install pytreegrav");
     return;
   }
   const std::map<std::string, std::string> params{
       {"particles", std::to_string(count)}, {"threads", std::to_string(threads)}, {"theta", "0.5"}};
-  report.add({"pytreegrav: forces", params, bench::spread_of(seconds), "s", "", {}, "", {}});
-  report.add({"pytreegrav: rms force error", params, {error, error, error}, "", "", {}, "", {}});
+  report.add({"pytreegrav: forces", params, seconds, "s"});
+  report.add({"pytreegrav: rms force error", params, error, ""});
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ class Peers {
     for (const auto& [key, times] : times_) {
       const auto& [pattern, way, name] = key;
       if (pattern == ours.pattern && (way == ours.way || way == Way::either)) {
-        all.push_back({name, bench::spread_of(times).median, std::ranges::min(times)});
+        all.push_back({name, bench::median(times), std::ranges::min(times)});
       }
     }
     return all;
@@ -175,7 +175,7 @@ void measure(bench::Report& report, std::uint32_t workers) {
     for (const auto& [one, times] : ours) {
       report.add({.name = tasks::name_of(pattern),
                   .params = {{"workers", std::to_string(workers)}, {"mode", tasks::name_of(one->way)}},
-                  .value = bench::spread_of(times),
+                  .value = times,
                   .unit = "ns",
                   .best = std::ranges::min(times),
                   .peers = peers.beside(*one)});

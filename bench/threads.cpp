@@ -2,15 +2,13 @@
 // Half the round trip of 1 byte when many threads wait for messages: one thread that calls N threads of the other rank
 // in turn, and N threads that each talk with one of N others at the same time.
 #include <latch>
-#include <map>
 #include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
 
-#include "support/drivers.hpp"
+#include "support/compare.hpp"
 #include "support/report.hpp"
-#include "support/sides.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
@@ -38,7 +36,7 @@ struct Samples {
     for (const Block& block : blocks) {
       values.push_back(bench::quantile(block.microseconds, part));
     }
-    return bench::spread_of(values);
+    return values;
   }
   /// Microseconds a message, of all threads together.
   [[nodiscard]] bench::Spread a_message() const {
@@ -46,7 +44,7 @@ struct Samples {
     for (const Block& block : blocks) {
       values.push_back(block.seconds * 1e6 / (2.0 * static_cast<double>(block.microseconds.size())));
     }
-    return bench::spread_of(values);
+    return values;
   }
   [[nodiscard]] std::size_t round_trips() const {
     return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0}, [](std::size_t sum, const Block& block) {
@@ -63,7 +61,7 @@ double half_round_trip(const Side& side, int tag, std::byte byte) {
   return watch.microseconds() / 2;
 }
 
-/// Sends back what comes until it is told that this was the last.
+/// Echoes messages until the last one.
 template <class Side>
 void answer(const Side& side, int tag) {
   std::byte byte = more;
@@ -151,7 +149,7 @@ Block run(const Side& side, const std::string& pattern, int rank, int threads, c
   return pattern == "1 to N" ? one_to_n(side, rank, threads, bounds) : n_to_n(side, rank, threads, bounds);
 }
 
-void tell_what_was_cut(
+void print_what_is_missing(
     const std::string& side, const std::string& pattern, int threads, const Samples& samples, int wanted) {
   if (static_cast<int>(samples.round_trips()) < wanted) {
     fmt::print(
@@ -166,36 +164,25 @@ void measure(bench::Report& report,
   const int rank = bench::RawMpi::rank();
   const int block_count = report.is_full() ? 9 : 3;
   const Bounds bounds{.seconds = report.is_full() ? 1 : 0.25, .round_trips = std::max(2000, 10 * threads)};
-  Samples raw;
-  std::map<std::string, Samples> ours;
-  double raw_seconds = 0;
-  for (int block = 0; block < block_count; ++block) {
-    if (bench::told_by_rank_0(bench::RawMpi{}, static_cast<int>(raw_seconds < 5 * bounds.seconds)) != 0) {
-      const bench::Stopwatch watch;
-      raw.blocks.push_back(run(bench::RawMpi{}, pattern, rank, threads, bounds));
-      raw_seconds += watch.seconds();
-    }
-    for (const bench::Driver& driver : drivers) {
-      const auto runtime = driver.start(plait::Options::from_environment());
-      ours[driver.name].blocks.push_back(run(bench::Plait{*runtime}, pattern, rank, threads, bounds));
-    }
-  }
+  const auto [raw, ours] = bench::compare<Samples>(
+      drivers,
+      block_count,
+      [&](const auto& side, Samples& samples) { samples.blocks.push_back(run(side, pattern, rank, threads, bounds)); },
+      5 * bounds.seconds);
   if (rank != 0) {
     return;
   }
   const int wanted = block_count * (bounds.round_trips / threads * threads);
-  tell_what_was_cut("raw MPI", pattern, threads, raw, wanted);
+  print_what_is_missing("raw MPI", pattern, threads, raw, wanted);
   for (const auto& [driver, samples] : ours) {
-    tell_what_was_cut(driver, pattern, threads, samples, wanted);
+    print_what_is_missing(driver, pattern, threads, samples, wanted);
     const auto add = [&](const char* name, const bench::Spread& mine, const bench::Spread& peer) {
       report.add({name,
                   {{"pattern", pattern}, {"threads", std::to_string(threads)}, {"driver", driver}},
                   mine,
                   "us",
                   "raw MPI",
-                  peer.median,
-                  "",
-                  {}});
+                  peer.median});
     };
     add("p50", samples.quantiles(0.5), raw.quantiles(0.5));
     add("p99", samples.quantiles(0.99), raw.quantiles(0.99));
@@ -209,7 +196,7 @@ int main(int argc, char** argv) {
   bench::Report report{
       "threads", "a message to one of 200 waiting threads takes at most 3 times as long as to one of 2", 2, argc, argv};
   const plait::MpiSession session{argc, argv, true};
-  const int rank = bench::rank_of(2, 2);
+  bench::rank_of(2, 2);
   const std::vector<bench::Driver> drivers{bench::default_driver()};
   for (const std::string pattern : {"1 to N", "N to N"}) {
     for (const int threads :
@@ -217,7 +204,5 @@ int main(int argc, char** argv) {
       measure(report, drivers, pattern, threads);
     }
   }
-  if (rank == 0) {
-    report.finish();
-  }
+  report.finish();
 }

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "plait/base/clock.hpp"
+#include "plait/testing/temporary_folder.hpp"
 #include "plait/trace/recorder.hpp"
 
 #include "support/report.hpp"
+#include "support/stopwatch.hpp"
+#include "support/turns.hpp"
 
 namespace {
 
@@ -35,7 +35,7 @@ double task_cost_ns(trace::Recorder& recorder) {
   const trace::NameId kind = recorder.name(trace::Role::task, "empty");
   return cost_ns([&](std::uint64_t i) {
     const nanoseconds time{i};
-    thread.task({.kind = kind, .object = i, .ready = time, .start = time, .end = time, .task = i + 1});
+    thread.task({.kind = kind, .object = i, .ready = time, .start = time, .end = time, .id = i + 1});
     asm volatile("" ::: "memory");  // as if there were a task between two events
   });
 }
@@ -49,34 +49,6 @@ double message_cost_ns(trace::Recorder& recorder) {
   });
 }
 
-/// A folder for traces that are thrown away, in memory where the machine has a place for it.
-class Folder {
- public:
-  Folder() {
-    std::string name = std::filesystem::exists("/dev/shm") ? "/dev/shm" : std::filesystem::temp_directory_path();
-    name += "/plait-bench-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) {
-      throw std::runtime_error{"no temporary folder"};
-    }
-    path_ = name;
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  /// Options for a new trace, in place of the last one.
-  [[nodiscard]] trace::RecorderOptions next() const {
-    std::filesystem::remove(path_ / "rank-0000.plt");
-    return {.folder = path_, .rank = plait::Rank{0}, .rank_count = 1};
-  }
-
- private:
-  std::filesystem::path path_;
-};
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -85,38 +57,30 @@ int main(int argc, char** argv) {
                        1,
                        argc,
                        argv};
-  const int repetitions = report.is_full() ? 101 : 25;
-  const Folder folder;
-  const plait::SteadyClock clock;
-  std::vector<double> task;
-  std::vector<double> message;
-  std::vector<double> off;
-  std::vector<double> reading;
-  for (int repetition = 0; repetition <= repetitions; ++repetition) {
-    trace::Recorder none{clock};
-    const double task_ns = [&] {
-      trace::Recorder recorder{clock, folder.next()};
-      return task_cost_ns(recorder);
-    }();
-    const double message_ns = [&] {
-      trace::Recorder recorder{clock, folder.next()};
-      return message_cost_ns(recorder);
-    }();
-    const double off_ns = task_cost_ns(none);
-    const double reading_ns = cost_ns([&](std::uint64_t) { static_cast<void>(clock.now()); });
-    if (repetition > 0) {  // the first warms up
-      task.push_back(task_ns);
-      message.push_back(message_ns);
-      off.push_back(off_ns);
-      reading.push_back(reading_ns);
-    }
+  if (std::filesystem::exists("/dev/shm")) {
+    ::setenv("TMPDIR", "/dev/shm", 0);  // traces go to memory, unless the user chooses
   }
-  const double reading_ns = bench::spread_of(reading).median;
-  const auto add = [&](const char* name, const std::vector<double>& times) {
-    report.add({name, {}, bench::spread_of(times), "ns", "std::chrono::steady_clock::now()", reading_ns, "", {}});
+  const plait::test::TemporaryFolder folder;
+  const plait::SteadyClock clock;
+  const auto recording = [&] {
+    std::filesystem::remove(folder / "rank-0000.plt");
+    return trace::RecorderOptions{.folder = folder.path(), .rank = plait::Rank{0}, .rank_count = 1};
   };
-  add("task event", task);
-  add("message event", message);
-  add("task event, tracing off", off);
+  trace::Recorder none{clock};
+  bench::Turns turns;
+  turns.add("task event", [&] {
+    trace::Recorder recorder{clock, recording()};
+    return task_cost_ns(recorder);
+  });
+  turns.add("message event", [&] {
+    trace::Recorder recorder{clock, recording()};
+    return message_cost_ns(recorder);
+  });
+  turns.add("task event, tracing off", [&] { return task_cost_ns(none); });
+  turns.add("clock", [&] { return cost_ns([&](std::uint64_t) { static_cast<void>(clock.now()); }); });
+  turns.run(report.is_full() ? 101 : 25);
+  for (const char* const name : {"task event", "message event", "task event, tracing off"}) {
+    report.add({name, {}, turns[name], "ns", "std::chrono::steady_clock::now()", bench::median(turns["clock"])});
+  }
   report.finish();
 }

@@ -7,10 +7,11 @@
 #include <functional>
 #include <numeric>
 #include <string>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "plait/base/topology.hpp"
+
+#include "support/stopwatch.hpp"
 
 namespace alltoall {
 
@@ -24,10 +25,6 @@ int machine_number() {
   std::string id;
   file >> id;
   return static_cast<int>(std::hash<std::string>{}(id) & 0x3FFFFFFFU);
-}
-
-double seconds_of(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
 }  // namespace
@@ -50,14 +47,12 @@ Watch::Reading Watch::read() {
   constexpr std::size_t waiting = 4;
   const double busy = std::accumulate(ticks.begin(), ticks.end(), 0.0) - ticks[idle] - ticks[waiting];
   reading.busy = busy / static_cast<double>(sysconf(_SC_CLK_TCK));
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  reading.own = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+  reading.own = bench::processor_seconds();
   std::ifstream schedule{"/proc/thread-self/schedstat"};
   double ran_ns = 0;
   double waited_ns = 0;
   schedule >> ran_ns >> waited_ns;
-  // What this process's other threads ran, this one waited for at most, and nobody else is to blame.
+  // What this process's other threads ran, this one waited for at most, so that is no disturbance.
   reading.waited = 1e-9 * (waited_ns + ran_ns) - reading.own;
   reading.at = std::chrono::steady_clock::now();
   return reading;

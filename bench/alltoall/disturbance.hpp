@@ -19,7 +19,7 @@ struct Disturbance {
   std::optional<double> foreign_cpu;
 };
 
-/// Watches what others do to the processors while this job measures. All zero where the system does not tell.
+/// Watches what others do to the processors while this job measures. All zero where the system has no such counts.
 class Watch {
  public:
   /// Starts. Collective over `world`, which must live as long.

@@ -11,147 +11,123 @@
 #include "plait/plait.hpp"
 
 #include "alltoall/pattern.hpp"
+#include "support/stopwatch.hpp"
 
 namespace alltoall {
 
 namespace {
 
-constexpr int warm_up_rounds = 2;  // as the seed
+constexpr int warm_up_rounds = 2;
 constexpr std::size_t turns_min = 3;
 constexpr int calibrations = 40;
 constexpr double calibration_seconds_max = 3;
 
-using SteadyTime = std::chrono::steady_clock::time_point;
-
-double seconds_since(SteadyTime start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// As square as the number of ranks allows, with rows at least as long as columns: 1 x 2, 2 x 2, 2 x 3.
+plait::comm::GroupGrid squarest(std::uint32_t ranks) {
+  plait::comm::GroupGrid grid{1, ranks};
+  for (std::uint32_t rows = 1; rows * rows <= ranks; ++rows) {
+    if (ranks % rows == 0) {
+      grid = {rows, ranks / rows};
+    }
+  }
+  return grid;
 }
 
-GridShape shape_for(const Options& options, int ranks) {
-  const GridShape shape = options.grid.value_or(squarest(ranks));
-  if (shape.rows * shape.columns != ranks) {
+plait::comm::GroupGrid grid_for(const Options& options, std::size_t rank_count) {
+  const auto ranks = static_cast<std::uint32_t>(rank_count);
+  const plait::comm::GroupGrid grid = options.grid.value_or(squarest(ranks));
+  if (grid.rows * grid.columns != ranks) {
     throw plait::Error{plait::ErrorCode::bad_input,
                        fmt::format("a grid of {}x{} does not hold {} ranks: start {}, or give another --grid",
-                                   shape.rows,
-                                   shape.columns,
+                                   grid.rows,
+                                   grid.columns,
                                    ranks,
-                                   shape.rows * shape.columns)};
+                                   grid.rows * grid.columns)};
   }
-  return shape;
+  return grid;
 }
 
 }  // namespace
 
-Harness::Harness(MPI_Comm world, const Options& options, plait::Runtime& runtime)
-    : options_{options}, runtime_{runtime}, hold_{runtime.messages().hold()}, work_{options.work} {
-  MPI_Comm_dup(world, &world_);
-  int rank = 0;
-  int ranks = 0;
-  MPI_Comm_rank(world_, &rank);
-  MPI_Comm_size(world_, &ranks);
-  shape_ = shape_for(options, ranks);
-  // Rows of consecutive ranks, so that a row can have a node to itself.
-  lanes_[index(Direction::row)].group = std::make_unique<Group>(world_, Direction::row, rank / shape_.columns);
-  lanes_[index(Direction::column)].group = std::make_unique<Group>(world_, Direction::column, rank % shape_.columns);
-  make_families();
-}
-
-Harness::~Harness() {
-  running_.clear();
-  MPI_Comm_free(&world_);
-}
-
-bool Harness::is_asked_for(const Member& member) const {
-  const auto& names = options_.variants;
-  return names.empty() || std::ranges::find(names, member.name) != names.end();
-}
-
-bool Harness::is_asked_for(const FamilyEntry& entry) const {
-  return std::ranges::any_of(entry.members, [&](const Member& member) { return is_asked_for(member); });
-}
-
-void Harness::make_families() {
-  std::vector<std::string_view> twins;
-  for (const FamilyEntry& entry : families()) {
-    for (const Member& member : entry.members) {
-      if (is_asked_for(member)) {
-        twins.push_back(member.twin);
-      }
-    }
-  }
-  const auto is_needed = [&](const Member& member) {
-    return is_asked_for(member) || std::ranges::find(twins, member.name) != twins.end();
-  };
-  for (const FamilyEntry& entry : families()) {
-    const bool is_first = &entry == families().data();  // the blocking one: the work is calibrated against it
-    if (!is_first && std::ranges::none_of(entry.members, is_needed)) {
-      continue;
-    }
-    Running running{.entry = &entry};
-    const std::string reason = make(running);
-    for (std::size_t member = 0; member < entry.members.size(); ++member) {
-      if (!is_needed(entry.members[member])) {
-        continue;
-      }
-      if (reason.empty()) {
-        variants_.push_back({running_.size(), member});
-      } else {
-        left_out_.push_back(fmt::format("{} is left out: {}", entry.members[member].name, reason));
-      }
-    }
-    if (reason.empty()) {
-      running_.push_back(std::move(running));
-    }
-  }
-}
-
-/// The reason why the family cannot run, or nothing. All ranks agree, though only some groups may know the reason.
-std::string Harness::make(Running& running) {
-  std::string reason;
+Harness::Harness(const Options& options, plait::Runtime& runtime)
+    : options_{options}, runtime_{runtime}, grid_{grid_for(options, runtime.rank_count())}, work_{options.work} {
   for (const Direction direction : directions) {
-    if (is_trivial(direction)) {
-      continue;
-    }
-    try {
-      running.by_direction[index(direction)] =
-          running.entry->make(*lanes_[index(direction)].group, options_.settings, runtime_);
-    } catch (const Unavailable& why) {
-      reason = fmt::format("{} ({})", why.what(), to_string(direction));
+    lanes_.push_back(make_lane(direction));
+  }
+  choose_variants();
+}
+
+/// Rows have consecutive ranks, so that a row can have a node to itself.
+Harness::Lane Harness::make_lane(Direction direction) {
+  plait::comm::Endpoint& net = runtime_.messages();
+  const bool is_row = direction == Direction::row;
+  Lane lane{{&runtime_, is_row ? plait::comm::row_group(net, grid_) : plait::comm::column_group(net, grid_)}};
+  const std::uint32_t self = runtime_.self().value();
+  const auto color = static_cast<int>(is_row ? self / grid_.columns : self % grid_.columns);
+  const auto held = calls();
+  MPI_Comm members = MPI_COMM_NULL;
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, color, 0, &members);
+  MPI_Comm_split_type(members, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int on_node = 0;
+  MPI_Comm_size(node, &on_node);
+  MPI_Comm_free(&node);
+  MPI_Comm_free(&members);
+  lane.on_node = static_cast<std::size_t>(on_node);
+  lane.site.is_on_one_node = lane.on_node == lane.site.group.size();
+  return lane;
+}
+
+/// The requested ones with their twins, and MPI, which all are compared with.
+void Harness::choose_variants() {
+  std::vector<std::string> wanted = options_.variants;
+  for (plait::fft::Variant& variant : variants()) {
+    if (std::ranges::find(options_.variants, variant.name) != options_.variants.end()) {
+      wanted.push_back(variant.twin);
     }
   }
-  int rank = 0;
-  int ranks = 0;
-  MPI_Comm_rank(world_, &rank);
-  MPI_Comm_size(world_, &ranks);
-  int knows = reason.empty() ? ranks : rank;
-  MPI_Allreduce(MPI_IN_PLACE, &knows, 1, MPI_INT, MPI_MIN, world_);
-  if (knows == ranks) {
-    return {};
+  for (const plait::fft::Variant& variant : variants()) {
+    if (variants_.empty() || options_.variants.empty() || std::ranges::find(wanted, variant.name) != wanted.end()) {
+      variants_.push_back({.of = variant});
+    }
   }
-  auto length = static_cast<int>(reason.size());
-  MPI_Bcast(&length, 1, MPI_INT, knows, world_);
-  reason.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(reason.data(), length, MPI_CHAR, knows, world_);
-  return reason;
+}
+
+std::string Harness::description() const {
+  std::string text = fmt::format("grid {}x{}\n", grid_.rows, grid_.columns);
+  for (const Direction direction : directions) {
+    const Lane& lane = lanes_[index(direction)];
+    const std::size_t size = lane.site.group.size();
+    text += fmt::format("{}s of {}: {} on one node; of each message to all, {} of {} blocks leave the node\n",
+                        to_string(direction),
+                        size,
+                        lane.on_node,
+                        size - lane.on_node,
+                        size);
+  }
+  return text;
 }
 
 void Harness::prepare(std::size_t block_bytes) {
   block_bytes_ = block_bytes;
-  for (const Direction direction : directions) {
-    Lane& lane = lanes_[index(direction)];
-    if (is_trivial(direction)) {
-      continue;
+  std::erase_if(variants_, [&](Variant& variant) {
+    variant = {.of = variant.of};
+    try {
+      for (const Direction direction : directions) {
+        if (!is_trivial(direction)) {
+          variant.subjects[index(direction)] =
+              make_subject(variant.of, lanes_[index(direction)].site, options_.settings, block_bytes);
+        }
+      }
+      return false;
+    } catch (const plait::Error& error) {
+      if (error.code() != plait::ErrorCode::network) {
+        throw;
+      }
+      left_out_.push_back(fmt::format("{} is left out: {}", variant.of.name, error.what()));
+      return true;
     }
-    const std::size_t bytes = lane.group->size() * block_bytes;
-    // New memory first, so that what was bound to the old buffers is released while these still exist.
-    std::vector<std::byte> send(bytes);
-    std::vector<std::byte> receive(bytes);
-    for (Running& running : running_) {
-      running.by_direction[index(direction)]->prepare({send, receive, block_bytes});
-    }
-    lane.send = std::move(send);
-    lane.receive = std::move(receive);
-  }
+  });
 }
 
 SizeMeasured Harness::measure(std::size_t block_bytes) {
@@ -159,29 +135,32 @@ SizeMeasured Harness::measure(std::size_t block_bytes) {
   prepare(block_bytes);
   for (const Direction direction : directions) {
     if (!is_trivial(direction)) {
-      result.blocking[index(direction)] = best_blocking(direction);
-      const std::uint64_t units = calibrated(result.blocking[index(direction)] * options_.work_fraction);
-      result.work_units[index(direction)] = units;
-      lanes_[index(direction)].work_units = units;
+      const double seconds = best_blocking(direction) * options_.work_fraction;
+      lanes_[index(direction)].work_units = calibrated(seconds);
     }
   }
-  std::vector<Progress> progress;
-  for (const Variant& variant : variants_) {
-    progress.push_back(warm_up(variant));
-    result.variants.push_back({.variant = member_of(variant)});
+  for (Variant& variant : variants_) {
+    warm_up(variant);
+    result.variants.push_back({.name = variant.of.name, .twin = variant.of.twin});
   }
-  const Watch watch{world_};
+  const Watch watch = [&] {
+    const auto held = calls();
+    return Watch{MPI_COMM_WORLD};
+  }();
   for (std::size_t turn = 0; turn < options_.turns; ++turn) {
     for (std::size_t i = 0; i < variants_.size(); ++i) {
-      if (!progress[i].is_over) {
-        take_turn(variants_[i], progress[i], result.variants[i]);
+      if (!variants_[i].is_over) {
+        take_turn(variants_[i], result.variants[i]);
       }
-      progress[i].is_over = turn + 1 >= turns_min && progress[i].seconds > options_.seconds_max;
+      variants_[i].is_over = turn + 1 >= turns_min && variants_[i].seconds > options_.seconds_max;
     }
   }
-  result.disturbance = watch.disturbance();
+  {
+    const auto held = calls();
+    result.disturbance = watch.disturbance();
+  }
   if (!std::isfinite(work_.result())) {
-    throw plait::Error{plait::ErrorCode::user_task, "the work came to no finite number"};
+    throw plait::Error{plait::ErrorCode::user_task, "the result of the work is not finite"};
   }
   return result;
 }
@@ -192,7 +171,7 @@ double Harness::best_blocking(Direction direction) {
   double best = std::numeric_limits<double>::infinity();
   double spent = 0;
   for (int round = 0; round < warm_up_rounds + calibrations && spent < calibration_seconds_max; ++round) {
-    std::vector<double> seconds{iterate({}, direction).total};
+    std::vector<double> seconds{iterate(variants_.front(), direction).total};
     maximum_over_ranks(seconds);
     spent += seconds[0];
     best = round < warm_up_rounds ? best : std::min(best, seconds[0]);
@@ -210,7 +189,7 @@ std::uint64_t Harness::calibrated(double seconds) {
     work_.set_units(units);
     double best = std::numeric_limits<double>::infinity();
     for (int repetition = 0; repetition < repetitions; ++repetition) {
-      MPI_Barrier(world_);
+      wait_for_all();
       work_.run_all();
       best = std::min(best, work_.take_seconds());
     }
@@ -221,7 +200,7 @@ std::uint64_t Harness::calibrated(double seconds) {
   return units;
 }
 
-Harness::Progress Harness::warm_up(const Variant& variant) {
+void Harness::warm_up(Variant& variant) {
   std::vector<double> seconds(1);
   for (int round = 0; round < warm_up_rounds; ++round) {
     seconds[0] = 0;
@@ -233,15 +212,14 @@ Harness::Progress Harness::warm_up(const Variant& variant) {
   }
   maximum_over_ranks(seconds);
   const double affordable = options_.seconds_max / static_cast<double>(options_.turns) / seconds[0];
-  const auto iterations =
+  variant.iterations_a_turn =
       static_cast<std::size_t>(std::clamp(affordable, 1.0, static_cast<double>(options_.iterations)));
-  return {.iterations_a_turn = iterations};
 }
 
-void Harness::take_turn(const Variant& variant, Progress& progress, Measured& measured) {
+void Harness::take_turn(Variant& variant, Measured& measured) {
   std::array<std::vector<double>, directions.size()> totals;
   std::array<std::vector<double>, directions.size()> works;
-  for (std::size_t i = 0; i < progress.iterations_a_turn; ++i) {
+  for (std::size_t i = 0; i < variant.iterations_a_turn; ++i) {
     for (const Direction direction : directions) {
       if (!is_trivial(direction)) {
         const Turn once = iterate(variant, direction);
@@ -250,7 +228,7 @@ void Harness::take_turn(const Variant& variant, Progress& progress, Measured& me
       }
     }
   }
-  measured.iterations += progress.iterations_a_turn;
+  measured.iterations += variant.iterations_a_turn;
   for (const Direction direction : directions) {
     if (is_trivial(direction)) {
       continue;
@@ -258,61 +236,66 @@ void Harness::take_turn(const Variant& variant, Progress& progress, Measured& me
     maximum_over_ranks(totals[index(direction)]);
     maximum_over_ranks(works[index(direction)]);
     for (const double total : totals[index(direction)]) {
-      progress.seconds += total;
+      variant.seconds += total;
     }
     Turn& best = measured.best[index(direction)];
     const bool is_first = measured.turns[index(direction)].empty();
     const Turn now{std::ranges::min(totals[index(direction)]), std::ranges::min(works[index(direction)])};
     best = is_first ? now : Turn{std::min(best.total, now.total), std::min(best.work, now.work)};
     measured.turns[index(direction)].push_back(
-        {median_of(totals[index(direction)]), median_of(works[index(direction)])});
+        {bench::median(totals[index(direction)]), bench::median(works[index(direction)])});
   }
 }
 
 /// One all-to-all with its work; what it took on this rank.
 Turn Harness::iterate(const Variant& variant, Direction direction) {
-  Lane& lane = lanes_[index(direction)];
+  const Lane& lane = lanes_[index(direction)];
+  Subject& subject = *variant.subjects[index(direction)];
   ++iteration_;
-  const auto self = static_cast<std::uint32_t>(lane.group->self());
-  for (std::uint32_t rank = 0; rank < lane.group->size(); ++rank) {
-    fill(std::span{lane.send}.subspan(rank * block_bytes_, block_bytes_), {self, rank, iteration_});
+  const auto self = static_cast<std::uint32_t>(lane.site.group.self());
+  for (std::uint32_t rank = 0; rank < lane.site.group.size(); ++rank) {
+    fill(subject.to(rank), {self, rank, iteration_});
   }
   work_.set_units(lane.work_units);
   (void)work_.take_seconds();
-  Family& family = *running_[variant.running].by_direction[index(direction)];
   if (options_.has_barriers) {
-    MPI_Barrier(world_);
+    wait_for_all();
   }
-  if (family.uses_runtime()) {
-    hold_.unlock();
-  }
-  const SteadyTime start = std::chrono::steady_clock::now();
-  family.run(variant.member, work_);
-  const Turn turn{seconds_since(start), work_.take_seconds()};
-  if (family.uses_runtime()) {
-    hold_.lock();
-  }
-  check(variant, lane);
+  const bench::Stopwatch watch;
+  subject.run(work_);
+  const Turn turn{watch.seconds(), work_.take_seconds()};
+  check(variant, direction);
   return turn;
 }
 
-void Harness::check(const Variant& variant, const Lane& lane) const {
-  const auto self = static_cast<std::uint32_t>(lane.group->self());
-  for (std::uint32_t rank = 0; rank < lane.group->size(); ++rank) {
-    const std::span block = std::span{lane.receive}.subspan(rank * block_bytes_, block_bytes_);
-    if (const auto wrong = find_wrong(block, {rank, self, iteration_})) {
+void Harness::check(const Variant& variant, Direction direction) const {
+  const plait::comm::Group& group = lanes_[index(direction)].site.group;
+  const auto self = static_cast<std::uint32_t>(group.self());
+  for (std::uint32_t rank = 0; rank < group.size(); ++rank) {
+    if (const auto wrong = find_wrong(variant.subjects[index(direction)]->from(rank), {rank, self, iteration_})) {
       throw plait::Error{plait::ErrorCode::user_task,
                          fmt::format("{} gave a wrong result at {} bytes, in the {} group: {}",
-                                     member_of(variant).name,
+                                     variant.of.name,
                                      block_bytes_,
-                                     to_string(lane.group->direction()),
+                                     to_string(direction),
                                      *wrong)};
     }
   }
 }
 
+std::unique_lock<plait::SpinLock> Harness::calls() const {
+  runtime_.messages().flush();
+  return runtime_.messages().hold();
+}
+
+void Harness::wait_for_all() const {
+  const auto held = calls();
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
 void Harness::maximum_over_ranks(std::vector<double>& values) const {
-  MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, world_);
+  const auto held = calls();
+  MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 }
 
 }  // namespace alltoall

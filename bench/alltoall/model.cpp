@@ -22,7 +22,7 @@ using plait::nanoseconds;
 using std::chrono::microseconds;
 
 constexpr nanoseconds step = microseconds{1};           // of the virtual clock: what times are right to
-constexpr nanoseconds looks_every = microseconds{100};  // in the background, while the program works
+constexpr nanoseconds polls_every = microseconds{100};  // in the background, while the program works
 constexpr plait::net::LogGP gigabit{
     .latency = microseconds{25}, .overhead = microseconds{3}, .gap = microseconds{1}, .per_byte_ns = 8};
 
@@ -33,11 +33,6 @@ enum class Order {
   unobserved,   ///< DIN
   as_it_comes,  ///< PLT
 };
-
-constexpr Member later{"PLB", "", ""};
-constexpr Member background{"PLN", "PLB", ""};
-constexpr Member tasks{"PLT", "PLB", ""};
-constexpr Member direct{"DIN", "PLB", ""};
 
 double seconds_of(nanoseconds time) {
   return std::chrono::duration<double>(time).count();
@@ -99,8 +94,8 @@ class ModelRank {
   void act() {
     const nanoseconds now = network_.clock().now();
     const bool is_working = now < busy_until_;
-    if (!is_working || (exchange_.order == Order::before && now >= next_look_)) {
-      next_look_ = now + looks_every;
+    if (!is_working || (exchange_.order == Order::before && now >= next_poll_)) {
+      next_poll_ = now + polls_every;
       while (endpoint_.progress() > 0) {
       }
     }
@@ -172,7 +167,7 @@ class ModelRank {
   std::vector<plait::Request> receives_;
   std::vector<plait::Request> sends_;
   nanoseconds busy_until_{};
-  nanoseconds next_look_{};
+  nanoseconds next_poll_{};
   std::size_t own_ready_ = 0;    ///< Shares of the rank's own block that are not done.
   std::size_t arrived_ = 0;      ///< Pieces that have come and are not worked on.
   std::size_t shares_done_ = 0;  ///< Of all blocks, in pieces of messages.
@@ -212,19 +207,18 @@ SizeMeasured measure_model(const Options& options, std::uint32_t ranks, std::siz
   Exchange exchange{.ranks = ranks, .block_bytes = block_bytes};
   const nanoseconds communication = time_of(exchange);
   exchange.work = std::chrono::duration_cast<nanoseconds>(communication * options.work_fraction);
-  result.blocking[0] = seconds_of(communication);
-  const auto add = [&](const Member& variant, Order order, std::size_t pieces) {
+  const auto add = [&](const std::string& name, Order order, std::size_t pieces) {
     exchange.order = order;
     exchange.pieces = pieces;
-    Measured measured{.variant = variant, .iterations = 1, .label = "model"};
+    Measured measured{.name = name, .twin = order == Order::after ? "" : "PLB", .iterations = 1, .label = "model"};
     measured.turns[0] = {{seconds_of(time_of(exchange)), seconds_of(exchange.work)}};
     measured.best[0] = measured.turns[0].front();
     result.variants.push_back(measured);
   };
-  add(later, Order::after, 1);
-  add(direct, Order::unobserved, 1);
-  add(background, Order::before, 1);
-  add(tasks, Order::as_it_comes, piece_count(options.settings, block_bytes));
+  add("PLB", Order::after, 1);
+  add("DIN", Order::unobserved, 1);
+  add("PLN", Order::before, 1);
+  add("PLT", Order::as_it_comes, piece_count(options.settings, block_bytes));
   return result;
 }
 

@@ -2,17 +2,11 @@
 #include "alltoall/overlap.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "support/stopwatch.hpp"
 
 namespace alltoall {
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) {
-    return 0;
-  }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
 
 Parts parts_of(const std::vector<Turn>& after) {
   std::vector<double> communication;
@@ -21,7 +15,7 @@ Parts parts_of(const std::vector<Turn>& after) {
     communication.push_back(turn.total - turn.work);
     work.push_back(turn.work);
   }
-  return {median_of(communication), median_of(work)};
+  return {bench::median(std::move(communication)), bench::median(std::move(work))};
 }
 
 double best_overlap(const Turn& after, const Turn& during) {

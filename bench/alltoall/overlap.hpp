@@ -17,14 +17,12 @@ struct Parts {
   double work = 0;
 };
 
-[[nodiscard]] double median_of(std::vector<double> values);
-
 /// The medians of the twin's turns.
 [[nodiscard]] Parts parts_of(const std::vector<Turn>& after);
 
 /// The overlap of each pair of turns: (T_B - T_N) / min(communication, work), where B does the work after the
-/// communication and N during it. 1: all that could be hidden was. Below 0: N was slower. Unclamped. The turns of both
-/// stand in the order in which they alternated; a turn without its partner counts for nothing.
+/// communication and N during it. 1: all that could be hidden was. Below 0: N was slower. Unclamped. Both have
+/// their turns in the order in which they alternated; a turn without its partner is ignored.
 [[nodiscard]] std::vector<double> overlaps(const std::vector<Turn>& after, const std::vector<Turn>& during);
 
 /// The same of the best times of either: what a quiet machine would show, if there were quiet moments. 0 when there was

@@ -24,10 +24,6 @@ constexpr std::uint64_t stride = 0xD1B54A32D192ED03U;  // odd: all elements of a
 
 }  // namespace
 
-std::uint64_t element_of(const Block& block, std::uint64_t index) {
-  return start_of(block) + index * stride;
-}
-
 void fill(std::span<std::byte> data, const Block& block) {
   std::uint64_t value = start_of(block);
   for (std::size_t at = 0; at + element_bytes <= data.size(); at += element_bytes, value += stride) {

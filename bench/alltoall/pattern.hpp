@@ -9,7 +9,7 @@
 
 namespace alltoall {
 
-// What is sent tells where it comes from, where it goes, which element it is and in which iteration it was sent, so
+// An element that is sent encodes its source, its destination, its place and its iteration, so
 // that nothing that is missing, misplaced or left from earlier passes for right. An element has 8 bytes.
 
 /// One block of an all-to-all: what rank `source` of the group sends to rank `destination`.
@@ -19,12 +19,10 @@ struct Block {
   std::uint64_t iteration = 0;
 };
 
-[[nodiscard]] std::uint64_t element_of(const Block& block, std::uint64_t index);
-
 /// Expects: the length of `data` is a multiple of 8.
 void fill(std::span<std::byte> data, const Block& block);
 
-/// Says which element of `data` is the first that is wrong, and what it is; nothing when all are right.
+/// Describes the first wrong element of `data`; returns nothing when all are right.
 [[nodiscard]] std::optional<std::string> find_wrong(std::span<const std::byte> data, const Block& block);
 
 }  // namespace alltoall

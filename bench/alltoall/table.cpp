@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "support/stopwatch.hpp"
+
 namespace alltoall {
 
 namespace {
@@ -36,7 +38,7 @@ double median_work(const std::vector<Turn>& turns) {
 }
 
 const Measured* find(const SizeMeasured& measured, std::string_view name) {
-  const auto found = std::ranges::find(measured.variants, name, [](const Measured& one) { return one.variant.name; });
+  const auto found = std::ranges::find(measured.variants, name, &Measured::name);
   return found == measured.variants.end() ? nullptr : &*found;
 }
 
@@ -55,16 +57,16 @@ std::optional<Summary> summary_of(const SizeMeasured& measured, const Measured& 
   if (turns.empty()) {
     return std::nullopt;
   }
-  Summary summary{.total = bench::spread_of(totals_of(turns)), .work = median_work(turns)};
-  const Measured* const twin = one.variant.twin.empty() ? nullptr : find(measured, one.variant.twin);
+  Summary summary{.total = totals_of(turns), .work = median_work(turns)};
+  const Measured* const twin = one.twin.empty() ? nullptr : find(measured, one.twin);
   const Parts parts = parts_of(twin != nullptr ? twin->turns[direction] : turns);
   summary.longest_part = std::max(parts.communication, parts.work);
   if (twin != nullptr) {
-    summary.overlap = bench::spread_of(overlaps(twin->turns[direction], turns));
+    summary.overlap = overlaps(twin->turns[direction], turns);
     summary.overlap_best = best_overlap(twin->best[direction], one.best[direction]);
   }
   if (const Measured* const blocking = find(measured, "MPI")) {
-    summary.over_blocking = summary.total.median / median_of(totals_of(blocking->turns[direction]));
+    summary.over_blocking = summary.total.median / bench::median(totals_of(blocking->turns[direction]));
   }
   return summary;
 }
@@ -119,7 +121,7 @@ void print_table(const SizeMeasured& measured) {
     const auto row = summary_of(measured, one, 0);
     const auto column = summary_of(measured, one, 1);
     fmt::print("{:<4} {:>8} {:>5}{}{}{}{}  {}\n",
-               one.variant.name,
+               one.name,
                measured.block_bytes,
                one.iterations,
                times(row),
@@ -142,9 +144,8 @@ std::vector<bench::Row> rows_of(const SizeMeasured& measured) {
       if (!summary) {
         continue;
       }
-      std::map<std::string, std::string> params{{"alg", std::string{one.variant.name}},
-                                                {"bytes", std::to_string(measured.block_bytes)},
-                                                {"group", to_string(direction)}};
+      std::map<std::string, std::string> params{
+          {"alg", one.name}, {"bytes", std::to_string(measured.block_bytes)}, {"group", to_string(direction)}};
       if (measured.disturbance) {
         params["waited"] = fmt::format("{:.3f}", measured.disturbance->waited);
       }
@@ -164,7 +165,7 @@ std::vector<bench::Row> rows_of(const SizeMeasured& measured) {
       if (summary->overlap) {
         const double best = summary->overlap_best;
         rows.push_back({"overlap", params, *summary->overlap, "1", "", {}, "all is hidden", 1.0});
-        rows.push_back({"overlap of the best times", params, {best, best, best}, "1", "", {}, "all is hidden", 1.0});
+        rows.push_back({"overlap of the best times", params, best, "1", "", {}, "all is hidden", 1.0});
       }
     }
   }

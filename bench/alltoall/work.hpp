@@ -40,7 +40,7 @@ class Work {
 
   /// Seconds spent in `run_part` since the last call.
   [[nodiscard]] double take_seconds() noexcept;
-  /// What all the work came to: to be looked at, so that no compiler leaves the work out.
+  /// The result of all the work. The caller must use it, so that no compiler removes the work.
   [[nodiscard]] double result() const noexcept { return result_; }
 
  private:

@@ -23,11 +23,11 @@ struct Problem {
   std::uint64_t seed = 1;
 };
 
-/// ScaLAPACK's pdpotrf on all ranks of MPI_COMM_WORLD, as many rows of ranks as told; nothing where it was not built.
+/// ScaLAPACK's pdpotrf on all ranks of MPI_COMM_WORLD, on a grid with that many rows; nothing where it was not built.
 /// Collective. The seconds are those of the slowest rank, on all.
 [[nodiscard]] std::optional<Factored> scalapack(const Problem& problem, int grid_rows);
 
-/// LAPACK's dpotrf in one piece, with this many threads of the BLAS; nothing where the BLAS cannot be told.
+/// LAPACK's dpotrf in one piece, with this many threads of the BLAS; nothing where the BLAS has no such setting.
 [[nodiscard]] std::optional<Factored> lapack(const Problem& problem, int threads);
 
 /// The same tiles, kernels and priorities as plait's, submitted to StarPU on one rank. Its workers sleep between runs.
@@ -37,8 +37,6 @@ class StarPu {
   StarPu(unsigned workers, const std::string& scheduler);
   StarPu(const StarPu&) = delete;
   StarPu& operator=(const StarPu&) = delete;
-  StarPu(StarPu&&) = delete;
-  StarPu& operator=(StarPu&&) = delete;
   ~StarPu();
 
   /// Nothing where it was not built.

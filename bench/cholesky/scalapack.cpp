@@ -83,7 +83,7 @@ class BlacsGrid {
   int column_ = 0;
 };
 
-/// Calls `visit(tile, where its first number stands in the local matrix)` for the tiles on and below the diagonal.
+/// Calls `visit(tile, offset of its first number in the local matrix)` for the tiles on and below the diagonal.
 template <class Visit>
 void each_tile(const cholesky::Layout& layout,
                const cholesky::LocalTiles& local,

@@ -12,8 +12,8 @@
 #include "cholesky/kernels/kernels.hpp"
 #include "cholesky/layout.hpp"
 #include "cholesky/peers.hpp"
-#include "cholesky/priority.hpp"
 #include "cholesky/sources/matrix_source.hpp"
+#include "cholesky/tile_flow.hpp"
 #include "support/stopwatch.hpp"
 
 namespace bench {
@@ -82,14 +82,16 @@ class Factorisation {
 
   void submit() {
     const std::size_t count = layout_.count();
-    const cholesky::Priorities urgent{count};
+    const auto urgency = [this](std::size_t i, std::size_t j, std::size_t k) {
+      return cholesky::priority(layout_, {i, j, k});
+    };
     for (std::size_t k = 0; k < count; ++k) {
-      starpu_task_insert(&factor_, STARPU_RW, at(k, k), STARPU_PRIORITY, urgent.factor(k), 0);
+      starpu_task_insert(&factor_, STARPU_RW, at(k, k), STARPU_PRIORITY, urgency(k, k, k), 0);
       for (std::size_t i = k + 1; i < count; ++i) {
-        starpu_task_insert(&solve_, STARPU_R, at(k, k), STARPU_RW, at(i, k), STARPU_PRIORITY, urgent.solve(i, k), 0);
+        starpu_task_insert(&solve_, STARPU_R, at(k, k), STARPU_RW, at(i, k), STARPU_PRIORITY, urgency(i, k, k), 0);
       }
       for (std::size_t j = k + 1; j < count; ++j) {
-        starpu_task_insert(&square_, STARPU_R, at(j, k), STARPU_RW, at(j, j), STARPU_PRIORITY, urgent.square(j, k), 0);
+        starpu_task_insert(&square_, STARPU_R, at(j, k), STARPU_RW, at(j, j), STARPU_PRIORITY, urgency(j, j, k), 0);
         for (std::size_t i = j + 1; i < count; ++i) {
           starpu_task_insert(&multiply_,
                              STARPU_R,
@@ -99,7 +101,7 @@ class Factorisation {
                              STARPU_RW,
                              at(i, j),
                              STARPU_PRIORITY,
-                             urgent.multiply(i, k),
+                             urgency(i, j, k),
                              0);
         }
       }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -16,7 +17,9 @@
 #include "plait/fft/execution.hpp"
 #include "plait/fft/mpi/variants.hpp"
 
+#ifdef BENCH_HAS_FFTW_MPI
 #include "fft/fftw_mpi.hpp"
+#endif
 #include "fft/moves_nothing.hpp"
 #include "support/stopwatch.hpp"
 
@@ -43,7 +46,7 @@ double value_at(std::size_t variable, Index i, Index j, Index k) {
   throw plait::Error{plait::ErrorCode::user_task, fmt::format("{} gave a wrong result: {}", who, what)};
 }
 
-/// An exchange that an execution has asked for.
+/// An exchange that an execution requested.
 struct Asked {
   plait::comm::Group group;
   BlockBytes bytes;
@@ -52,7 +55,7 @@ struct Asked {
 /// What is transformed: shared by all subjects, as they divide it alike.
 struct Arrays {
   Arrays(const Plan& plan, std::size_t variables) {
-    const plait::fft::Layout& layout = plan.physical();
+    const plait::fft::ArrayLayout& layout = plan.physical();
     for (std::size_t variable = 0; variable < variables; ++variable) {
       values.emplace_back(static_cast<std::size_t>(layout.size()));
       results.emplace_back(static_cast<std::size_t>(layout.size()));
@@ -119,48 +122,41 @@ class Variables {
   std::vector<Execution> backward_;
 };
 
+#ifdef BENCH_HAS_FFTW_MPI
 /// FFTW-MPI with as many variables, one after the other, as it has no other way.
 class FftwVariables {
  public:
   FftwVariables(const Case& wanted, Order order) : length_{wanted.length} {
     for (std::size_t variable = 0; variable < wanted.variables; ++variable) {
-      transforms_.push_back(
-          std::make_unique<FftwMpi>(MPI_COMM_WORLD, std::array<std::ptrdiff_t, 3>{length_, length_, length_}, order));
+      transforms_.emplace_back(MPI_COMM_WORLD, length_, order);
     }
     restore();
   }
 
-  void forward() {
-    for (const auto& transform : transforms_) {
-      transform->forward();
-    }
-  }
-  void backward() {
-    for (const auto& transform : transforms_) {
-      transform->backward();
-    }
-  }
+  void forward() { std::ranges::for_each(transforms_, &FftwMpi::forward); }
+  void backward() { std::ranges::for_each(transforms_, &FftwMpi::backward); }
   /// Undoes what transforms without a scale have done to the values.
   void restore() {
     for (std::size_t variable = 0; variable < transforms_.size(); ++variable) {
-      const FftwMpi& transform = *transforms_[variable];
-      const auto [first, count] = transform.planes();
+      const FftwMpi& transform = transforms_[variable];
+      const auto [first, count] = transform.planes;
       for (Index row = 0; row < count * length_; ++row) {
-        double* const values = transform.physical().data() + row * transform.row_length();
+        double* const values = transform.physical + row * transform.row_length;
         for (Index k = 0; k < length_; ++k) {
           values[k] = value_at(variable, first + row / length_, row % length_, k);
         }
       }
     }
   }
-  [[nodiscard]] const FftwMpi& transform(std::size_t variable) const { return *transforms_[variable]; }
+  [[nodiscard]] const FftwMpi& front() const { return transforms_.front(); }
 
  private:
   Index length_;
-  std::vector<std::unique_ptr<FftwMpi>> transforms_;
+  std::deque<FftwMpi> transforms_;
 };
+#endif
 
-/// The exchanges that a plan asks for, alone: all started, then all waited for, as often as there are variables.
+/// The exchanges of a plan, alone: all started, then all waited for, as often as there are variables.
 class Exchanges {
  public:
   Exchanges(const Variant& variant, const std::vector<Asked>& asked) {
@@ -251,7 +247,9 @@ class Contest {
     }
   }
 
+#ifdef BENCH_HAS_FFTW_MPI
   void add_fftw() {
+    measured_.fftw_version = fftw_version;
     for (const auto& [name, order] :
          {std::pair{"FFTW-MPI transposed", Order::transposed}, std::pair{"FFTW-MPI natural", Order::natural}}) {
       try {
@@ -282,9 +280,9 @@ class Contest {
     Variables& ours = *variables_.front().second;
     ours.run();
     outside([&] { fftw.forward(); });
-    const plait::fft::Layout& layout = ours.plan().spectral();
-    const FftwMpi& theirs = fftw.transform(0);
-    const auto [first, count] = theirs.spectral_planes();
+    const plait::fft::ArrayLayout& layout = ours.plan().spectral();
+    const FftwMpi& theirs = fftw.front();
+    const auto [first, count] = theirs.spectral_planes;
     if (first != layout.box.low[1] || count != layout.box.extent(1) || layout.box.low[2] != 0 ||
         layout.box.extent(2) != wanted_.length / 2 + 1) {
       measured_.left_out.emplace_back("spectra are not compared: FFTW divides this array in another way");
@@ -295,8 +293,7 @@ class Contest {
     for (Index j = 0; j < count; ++j) {
       for (Index i = 0; i < wanted_.length; ++i) {
         for (Index k = 0; k < layout.box.extent(2); ++k) {
-          const Complex one =
-              theirs.spectral()[static_cast<std::size_t>((j * wanted_.length + i) * layout.box.extent(2) + k)];
+          const Complex one = theirs.spectral[(j * wanted_.length + i) * layout.box.extent(2) + k];
           const Complex other = arrays_->modes[0][static_cast<std::size_t>(layout.offset(i, first + j, k))];
           if (!(std::abs(one - other) < tolerance)) {
             fail(variables_.front().first, fmt::format("mode {} {} {} is not that of FFTW", i, first + j, k));
@@ -306,6 +303,11 @@ class Contest {
     }
     fftw.restore();
   }
+
+  std::vector<std::unique_ptr<FftwVariables>> fftw_;
+#else
+  void add_fftw() { measured_.left_out.emplace_back("FFTW-MPI is left out: not built (Debian: libfftw3-mpi-dev)"); }
+#endif
 
   void add_parts() {
     PlanOptions options{.grid = wanted_.grid, .variant = "nothing moves"};
@@ -329,7 +331,6 @@ class Contest {
   std::unique_ptr<Arrays> arrays_;
   std::vector<Asked> asked_;
   std::vector<std::pair<std::string, std::unique_ptr<Variables>>> variables_;
-  std::vector<std::unique_ptr<FftwVariables>> fftw_;
   std::unique_ptr<Variables> computing_;
   std::unique_ptr<Exchanges> ours_;
   std::unique_ptr<Exchanges> theirs_;

@@ -16,7 +16,7 @@ namespace bench_fft {
 struct Case {
   plait::fft::Index length = 128;  ///< Of a cube.
   std::size_t variables = 1;       ///< In flight at once.
-  plait::fft::RankGrid grid;       ///< 0: chosen.
+  plait::fft::TransformGrid grid;  ///< 0: chosen.
   std::uint32_t pieces = 0;        ///< Of a block of PLT. 0: chosen.
   std::size_t rounds = 9;          ///< In which all subjects take turns; each is there and back of all variables.
   double seconds_max = 8;          ///< Of all rounds together; 3 are always done.
@@ -28,6 +28,7 @@ struct Case {
 struct Measured {
   std::map<std::string, std::vector<double>> seconds;
   std::vector<std::string> left_out;  ///< A sentence each.
+  std::string fftw_version;           ///< Empty where FFTW-MPI is not built.
   std::string plan;                   ///< Of PLT, and of what was chosen, as they describe themselves.
 };
 

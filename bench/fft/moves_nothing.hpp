@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "plait/fft/detail/blocks.hpp"
 #include "plait/fft/exchange.hpp"
-#include "plait/fft/mpi/blocks.hpp"
 
 namespace bench_fft {
 
@@ -12,19 +12,17 @@ namespace bench_fft {
 class MovesNothing final : public plait::fft::Exchange {
  public:
   explicit MovesNothing(const plait::fft::BlockBytes& bytes)
-      : to_places_{bytes.to}, from_places_{bytes.from}, to_{to_places_.bytes}, from_{from_places_.bytes} {
-    std::fill_n(from_.data(), from_places_.bytes, std::byte{0});
+      : to_{plait::fft::detail::Places{bytes.to}}, from_{plait::fft::detail::Places{bytes.from}} {
+    std::fill_n(from_.data(), from_.places.bytes, std::byte{0});
   }
-  std::span<std::byte> to(std::size_t member) override { return to_.part(to_places_, member); }
-  std::span<const std::byte> from(std::size_t member) override { return from_.part(from_places_, member); }
+  std::span<std::byte> to(std::size_t member) override { return to_[member]; }
+  std::span<const std::byte> from(std::size_t member) override { return from_[member]; }
   void start() override {}
   void wait() override {}
 
  private:
-  const plait::fft::mpi::Places to_places_;
-  const plait::fft::mpi::Places from_places_;
-  const plait::fft::mpi::AlignedBytes to_;
-  const plait::fft::mpi::AlignedBytes from_;
+  const plait::fft::detail::Blocks to_;
+  const plait::fft::detail::Blocks from_;
 };
 
 }  // namespace bench_fft

@@ -53,7 +53,7 @@ class Board {
   /// What this rank sends after `place`, and what it needs from others for the place after; each once.
   [[nodiscard]] const std::vector<Message>& sent(std::size_t place) const { return places_[place].sent; }
   [[nodiscard]] const std::vector<Message>& received(std::size_t place) const { return places_[place].received; }
-  /// Where the output of a point stands.
+  /// The offset of a point's output.
   [[nodiscard]] std::span<std::byte> bytes(std::size_t place, std::size_t point);
 
   /// Forgets all outputs. What follows is from step 0 on.

@@ -19,7 +19,7 @@ class PlaitSteps {
       add_tasks(place);
       add_messages(place);
     }
-    // The last place is written again only when the first one has read what the run before has left there.
+    // The last place is written again only when the first one has read the previous run's value.
     for (std::size_t point = 0; point < board.shape().width(); ++point) {
       if (board.shape().is_mine(point)) {
         for (const std::size_t input : board.shape().inputs(0, point)) {

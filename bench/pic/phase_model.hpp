@@ -9,9 +9,9 @@
 
 namespace bench {
 
-/// One phase of patches, played on a modelled network: every rank works through its patches one after the other, each
-/// for as long as its load says, and when one has ended sends what the edges say to the patches beside it. A rank looks
-/// at the network between two patches, and when it has none left.
+/// Plays one phase of patches on a modelled network. Every rank executes its patches one after the other, each for the
+/// time of its load, and then sends to its neighbours along the edges. A rank polls between two patches, and when it
+/// has none left.
 ///
 /// Returns the seconds until the last rank has done its work and has everything. Deterministic. Cost: about a
 /// microsecond a packet.

@@ -19,12 +19,6 @@
 
 namespace {
 
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
 double seconds_of_call(int rounds) {
   constexpr int batch = 1000;
   constexpr int calls_a_round = 3;
@@ -41,7 +35,7 @@ double seconds_of_call(int rounds) {
     }
     seconds.push_back(watch.seconds() / (batch * calls_a_round));
   }
-  return median(seconds);
+  return bench::median(seconds);
 }
 
 /// Post, compute, wait; each of the two may be left out.

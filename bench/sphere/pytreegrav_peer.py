@@ -10,7 +10,7 @@ import time
 
 count, threads, rounds = map(int, sys.argv[1:4])
 if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # MPI has bound whoever started this to one core
+    os.sched_setaffinity(0, range(os.cpu_count() or 1))  # MPI has bound the parent process to one core
 os.environ["NUMBA_NUM_THREADS"] = str(threads)
 
 import numpy as np  # noqa: E402

@@ -48,8 +48,6 @@ class ComputingThreads {
   }
   ComputingThreads(const ComputingThreads&) = delete;
   ComputingThreads& operator=(const ComputingThreads&) = delete;
-  ComputingThreads(ComputingThreads&&) = delete;
-  ComputingThreads& operator=(ComputingThreads&&) = delete;
   ~ComputingThreads() {
     is_over_.store(true, std::memory_order_relaxed);  // orders nothing
     for (std::thread& thread : threads_) {

@@ -17,20 +17,19 @@ struct Driver {
   std::function<std::unique_ptr<plait::Runtime>(const plait::Options&)> start;
 };
 
-[[nodiscard]] inline Driver driver_of(plait::NetworkChoice choice) {
-  return {plait::to_string(choice), [choice](plait::Options options) {
-            options.network.choice = choice;
+[[nodiscard]] inline Driver driver_of(const std::string& network) {
+  return {network, [network](plait::Options options) {
+            options.network.network = network;
             return std::make_unique<plait::Runtime>(MPI_COMM_WORLD, options);
           }};
 }
 
 /// Those that can join the ranks of this run. Collective; tries each.
 [[nodiscard]] inline std::vector<Driver> drivers() {
-  using Choice = plait::NetworkChoice;
   std::vector<Driver> able;
-  for (const Choice choice : {Choice::mpi, Choice::shm, Choice::ofi}) {
+  for (const char* const network : {"mpi", "shm", "ofi"}) {
     try {
-      Driver driver = driver_of(choice);
+      Driver driver = driver_of(network);
       driver.start(plait::Options::from_environment());
       able.push_back(std::move(driver));
     } catch (const plait::Error&) {  // on all ranks alike: not built, or not for these ranks
@@ -39,10 +38,10 @@ struct Driver {
   return able;
 }
 
-/// The one that a runtime takes when nothing else is said, by the name that it gives itself. Collective.
+/// The default of a runtime, by its own name. Collective.
 [[nodiscard]] inline Driver default_driver() {
   const plait::Options options = plait::Options::from_environment();
-  Driver driver = driver_of(options.network.choice);
+  Driver driver = driver_of(options.network.network);
   driver.name = driver.start(options)->messages().driver_name();
   return driver;
 }

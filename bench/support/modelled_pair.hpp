@@ -18,10 +18,10 @@ namespace bench {
 /// where computing takes no processor from it.
 class ModelledPair {
  public:
-  /// A rank that computes looks at the network so often; 0 = never.
+  /// The polling period of a rank that computes; 0 = never.
   explicit ModelledPair(plait::nanoseconds look_every) : look_every_{look_every} {}
 
-  /// Seconds until both are done, when rank 0 sends and those named in `who` ("nobody", "sender", "receiver", "both")
+  /// Seconds until both are done, when rank 0 sends and those named in `who` ("none", "sender", "receiver", "both")
   /// compute so long after they have posted.
   double seconds(const std::string& who, double computing, std::size_t bytes) {
     const plait::Bytes data(bytes, std::byte{1});

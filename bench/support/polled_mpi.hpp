@@ -22,8 +22,6 @@ class Polled {
   explicit Polled(const Side& side) : side_{side}, thread_{[this] { poll(); }} {}
   Polled(const Polled&) = delete;
   Polled& operator=(const Polled&) = delete;
-  Polled(Polled&&) = delete;
-  Polled& operator=(Polled&&) = delete;
   ~Polled() {
     {
       const std::lock_guard lock{mutex_};

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/report.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string_view>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "plait/base/topology.hpp"
+#include "plait/version.hpp"
+
+#include "support/command.hpp"
 #ifdef PLAIT_WITH_MPI
 #include <mpi.h>
 #endif
@@ -18,20 +25,31 @@ namespace bench {
 
 namespace {
 
-/// The first line that a command prints; empty when it cannot be run.
-std::string output_of(const char* command) {
-  std::string line;
-  if (FILE* const pipe = popen(command, "r")) {
-    char buffer[256];
-    if (std::fgets(buffer, sizeof buffer, pipe) != nullptr) {
-      line = buffer;
+/// MPI knows while it runs; before and after, the launcher's numbers do.
+bool is_first_rank() {
+#ifdef PLAIT_WITH_MPI
+  int has_begun = 0;
+  int has_ended = 0;
+  MPI_Initialized(&has_begun);
+  MPI_Finalized(&has_ended);
+  if (has_begun != 0 && has_ended == 0) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank == 0;
+  }
+#endif
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+    if (const char* const value = std::getenv(name)) {
+      return std::string_view{value} == "0";
     }
-    pclose(pipe);
   }
-  while (!line.empty() && (line.back() == '\n' || line.back() == ' ')) {
-    line.pop_back();
-  }
-  return line;
+  return true;
+}
+
+/// The first line that a command prints; empty when it cannot be run.
+std::string first_line_of(const std::string& command) {
+  const std::string text = output_of(command).text;
+  return text.substr(0, text.find('\n'));
 }
 
 std::string mpi_version() {
@@ -50,7 +68,7 @@ std::string mpi_version() {
 
 nlohmann::json machine() {
   return {{"cores", plait::machine_core_count()},
-          {"processor", output_of("sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1")},
+          {"processor", first_line_of("sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1")},
           {"mpi", mpi_version()}};
 }
 
@@ -94,63 +112,53 @@ nlohmann::json to_json(const Row& row) {
 
 }  // namespace
 
-Spread spread_of(std::vector<double> values) {
+Spread::Spread(std::vector<double> values) {
   if (values.empty()) {
-    return {};
+    return;
   }
   std::ranges::sort(values);
   const auto at = [&](double part) {
     return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
   };
-  return {at(0.5), at(0.25), at(0.75)};
+  *this = {at(0.5), at(0.25), at(0.75)};
 }
 
-Report::Report(std::string name, std::string claim, Place place, int argc, char** argv)
+Report::Report(std::string name,
+               std::string claim,
+               const Place& place,
+               int argc,
+               char** argv,
+               const std::function<void(CLI::App&)>& add_options)
     : name_{std::move(name)}, claim_{std::move(claim)} {
-  for (int i = 0; i < argc; ++i) {
-    command_ += (i > 0 ? " " : "") + std::string{argv[i]};
-  }
-  command_ = command_.substr(command_.substr(0, command_.find(' ')).rfind('/') + 1);
-  for (int i = 1; i < argc; ++i) {
-    if (!takes(i, argc, argv, place)) {
-      fmt::print(stderr, "unknown option {}\n{}", argv[i], usage(place));
-      std::exit(2);
-    }
-  }
-}
-
-bool Report::takes(int& index, int argc, char** argv, const Place& place) {
-  const std::string_view argument{argv[index]};
-  if (argument == "--full") {
-    is_full_ = true;
-  } else if (argument == "--model" && place.network == Network::lab) {
-    is_model_ = true;
-  } else if (argument == "--json" && index + 1 < argc) {
-    json_file_ = argv[++index];
-  } else if (argument == "--describe") {
-    const char* const network = place.network == Network::lab ? "lab" : "here";
-    const nlohmann::json told{{"bench", name_}, {"claim", claim_}, {"ranks", place.ranks}, {"network", network}};
-    fmt::print("{}\n", told.dump());
-    std::exit(0);
-  } else if (argument == "--help") {
-    fmt::print("{}", usage(place));
-    std::exit(0);
-  } else {
-    return false;
-  }
-  return true;
-}
-
-std::string Report::usage(const Place& place) const {
   const bool has_model = place.network == Network::lab;
-  return fmt::format(
-      "{}: {}\nUsage: plait bench {} [--full] [--json FILE]{}\n  --full  more sizes and repetitions\n  "
-      "--json  also write the results to FILE\n{}",
-      name_,
-      claim_,
-      name_,
-      has_model ? " [--model]" : "",
-      has_model ? "  --model  on a modelled network, where there can be no lab\n" : "");
+  bool describes = false;
+  CLI::App app{claim_, "plait bench " + name_};
+  app.set_version_flag("--version", plait::version_line("bench_" + name_));
+  app.add_flag("--full", is_full_, "more sizes and repetitions");
+  app.add_option("--json", json_file_, "also write the results to this file");
+  if (has_model) {
+    app.add_flag("--model", is_model_, "on a modelled network, where there can be no lab");
+  }
+  app.add_flag("--describe", describes, "print what this benchmark shows, as JSON, and end");
+  if (add_options) {
+    add_options(app);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (is_first_rank()) {
+      app.exit(error);
+    }
+    std::exit(error.get_exit_code() == 0 ? 0 : 2);
+  }
+  if (describes) {
+    const nlohmann::json description{
+        {"bench", name_}, {"claim", claim_}, {"ranks", place.ranks}, {"network", has_model ? "lab" : "here"}};
+    fmt::print("{}\n", description.dump());
+    std::exit(0);
+  }
+  command_ = fmt::format("{}", fmt::join(argv, argv + argc, " "));
+  command_ = command_.substr(command_.substr(0, command_.find(' ')).rfind('/') + 1);
 }
 
 std::string Report::network() const {
@@ -176,9 +184,15 @@ void Report::note(std::string sentence) {
 }
 
 void Report::finish() const {
+  if (is_first_rank()) {
+    print();
+    write_file();
+  }
+}
+
+void Report::print() const {
   fmt::print("{}: {} ({})\n", name_, claim_, network());
   fmt::print("{:<34} {:>12} {:>25}  {:<8} {:>12}  {}\n", "", "median", "quartiles", "", "peer", "");
-  nlohmann::json results = nlohmann::json::array();
   for (const Row& row : rows_) {
     std::string label = row.name;
     for (const auto& [key, value] : row.params) {
@@ -196,18 +210,24 @@ void Report::finish() const {
       fmt::print("    {:<44} {:>12.5g}  best {:.4g}\n", "this", row.value.median, *row.best);
     }
     fmt::print("{}", all_peers(row));
-    results.push_back(to_json(row));
   }
   for (const std::string& sentence : notes_) {
     fmt::print("{}\n", sentence);
   }
-  if (json_file_.empty()) {
+}
+
+void Report::write_file() const {
+  if (json_file_.empty() || !is_first_rank()) {
     return;
+  }
+  nlohmann::json results = nlohmann::json::array();
+  for (const Row& row : rows_) {
+    results.push_back(to_json(row));
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   std::ofstream file{json_file_};
   file << nlohmann::json{{"bench", name_},
-                         {"commit", output_of("git rev-parse --short HEAD 2>/dev/null")},
+                         {"commit", first_line_of("git rev-parse --short HEAD 2>/dev/null")},
                          {"machine", machine()},
                          {"network", network()},
                          {"command", command_},

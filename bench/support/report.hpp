@@ -1,23 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+namespace CLI {
+class App;
+}
 
 namespace bench {
 
-/// Median and quartiles of repeated measurements.
+/// Median and quartiles of repeated measurements; implicit, so that rows take measurements as they are.
 struct Spread {
+  Spread() = default;
+  Spread(double value) : Spread{value, value, value} {}  // NOLINT(google-explicit-constructor)
+  Spread(std::vector<double> values);                    // NOLINT(google-explicit-constructor)
+  Spread(double middle, double low_quartile, double high_quartile)
+      : median{middle}, low{low_quartile}, high{high_quartile} {}
+  friend Spread operator*(double factor, const Spread& spread) {
+    return {factor * spread.median, factor * spread.low, factor * spread.high};
+  }
+
   double median = 0;
   double low = 0;
   double high = 0;
 };
-[[nodiscard]] Spread spread_of(std::vector<double> values);
 
 /// One of several that ran beside a row's subject.
 struct Peer {
@@ -29,53 +41,60 @@ struct Peer {
 /// One line of a benchmark's table, and one entry of its JSON.
 struct Row {
   std::string name;
-  std::map<std::string, std::string> params;
-  Spread value;
-  std::string unit;
-  std::string peer;  ///< What ran beside it, with version; empty where there is none.
-  std::optional<double> peer_value;
-  std::string bound;  ///< The physical limit, as measured here; empty where there is none.
-  std::optional<double> bound_value;
+  std::map<std::string, std::string> params = {};
+  Spread value = {};
+  std::string unit = {};
+  std::string peer = {};  ///< What ran beside it, with version; empty where there is none.
+  std::optional<double> peer_value = {};
+  std::string bound = {};  ///< The physical limit, as measured here; empty where there is none.
+  std::optional<double> bound_value = {};
   std::optional<double> best = {};  ///< The best of all repetitions.
-  /// When there were several. `Report::add` makes that with the smallest median the `peer`.
+  /// When there were several. `Report::add` takes that with the smallest median as the `peer`.
   std::vector<Peer> peers = {};
 };
 
-/// What the messages of a benchmark should cross.
+/// The network that a benchmark wants.
 enum class Network {
-  here,  ///< Whatever joins the ranks of one machine.
+  here,  ///< Any that connects the ranks of one machine.
   lab,   ///< The links of `bench/lab`. Such a benchmark also takes `--model`, for machines that may have no lab.
 };
 
-/// Where a benchmark wants to run. `plait bench` asks for it with `--describe`, and runs it once for each rank count.
+/// Where a benchmark wants to run. `plait bench` gets it with `--describe`, and runs it once for each rank count.
 struct Place {
   std::vector<unsigned> ranks{1};
   Network network = Network::here;
 };
 
-/// What a benchmark is and how it was called. Every benchmark takes `--full`, `--json FILE`, `--describe` and `--help`.
+/// What a benchmark is and how it was called. Every benchmark takes `--full`, `--json FILE`, `--describe`, `--version`
+/// and `--help`.
 class Report {
  public:
-  /// `claim`: what the benchmark shows, in a sentence. Handles `--describe` and `--help`, and ends the program for
-  /// them. Ends it with status 2 when an option is unknown.
-  Report(std::string name, std::string claim, Place place, int argc, char** argv);
+  /// `claim`: what the benchmark shows, in a sentence. `add_options`: adds the benchmark's own options, whose values
+  /// must outlive the call. Ends the program after `--describe`, `--version` and `--help`, and with status 2 for a
+  /// wrong command line; one rank prints.
+  Report(std::string name,
+         std::string claim,
+         const Place& place,
+         int argc,
+         char** argv,
+         const std::function<void(CLI::App&)>& add_options = {});
   Report(std::string name, std::string claim, unsigned ranks, int argc, char** argv)
       : Report{std::move(name), std::move(claim), Place{.ranks = {ranks}}, argc, argv} {}
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] bool is_full() const noexcept { return is_full_; }
-  /// Whether to measure on the modelled network of `net::Sim` instead: asked for by `--model`, on one rank.
+  /// Whether to measure on the modelled network of `net::Sim` instead: requested by `--model`, on one rank.
   [[nodiscard]] bool is_model() const noexcept { return is_model_; }
   void add(Row row);
-  /// A sentence below the table, once however often it is said: what is missing from it, for example.
+  /// Adds a sentence below the table, at most once: what is missing from it, for example.
   void note(std::string sentence);
-  /// Prints the table, and writes the JSON if asked. On one rank only.
+  /// On rank 0: prints the table, and writes the file. Nothing on others.
   void finish() const;
+  /// On rank 0: writes the JSON if it is requested; for benchmarks that have printed their own tables.
+  void write_file() const;
 
  private:
-  /// Takes the argument at `index` if it knows it; ends the program for `--describe` and `--help`.
-  [[nodiscard]] bool takes(int& index, int argc, char** argv, const Place& place);
-  [[nodiscard]] std::string usage(const Place& place) const;
+  void print() const;
   [[nodiscard]] std::string network() const;
 
   std::string name_;

@@ -114,9 +114,9 @@ inline int rank_of(int ranks_min, int ranks_max) {
   return rank;
 }
 
-/// What rank 0 says, on every rank.
+/// The value of rank 0, on every rank.
 template <class Side>
-int told_by_rank_0(const Side& side, int value) {
+int of_rank_0(const Side& side, int value) {
   constexpr int tag = 1 << 20;
   if (side.rank() != 0) {
     side.blocking_receive(0, tag, std::as_writable_bytes(std::span{&value, 1}));

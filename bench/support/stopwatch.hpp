@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <ctime>
+#include <utility>
 #include <vector>
 
 namespace bench {
 
-/// Time since it was made.
+/// Time since its construction.
 class Stopwatch {
  public:
   [[nodiscard]] double seconds() const {
@@ -20,6 +22,14 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+/// Seconds of processor time that this process has had in all its threads, or what `clock` counts: time that others
+/// take of the machine is not in it.
+[[nodiscard]] inline double processor_seconds(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 /// The value that `part` of all (0 to 1) do not exceed: 0.5 is the median, 0.99 the 99th percentile. 0 of nothing.
 [[nodiscard]] inline double quantile(std::vector<double> values, double part) {
   if (values.empty()) {
@@ -28,6 +38,9 @@ class Stopwatch {
   const auto at = static_cast<std::ptrdiff_t>(part * static_cast<double>(values.size() - 1) + 0.5);
   std::ranges::nth_element(values, values.begin() + at);
   return values[static_cast<std::size_t>(at)];
+}
+[[nodiscard]] inline double median(std::vector<double> values) {
+  return quantile(std::move(values), 0.5);
 }
 
 }  // namespace bench

@@ -24,7 +24,7 @@ inline constexpr std::array patterns{Pattern::independent, Pattern::chain, Patte
 enum class Way {
   rerun,   ///< The graph is there and is run again.
   built,   ///< The graph is made, run once, and destroyed.
-  either,  ///< There is no graph to keep: tasks are made and run, whatever is asked for.
+  either,  ///< There is no graph to keep: tasks are created and run in every mode.
 };
 
 inline constexpr std::size_t list_length = 20'000;
@@ -64,7 +64,7 @@ constexpr void for_each_before(Pattern pattern, std::size_t task, const Visit& v
   }
 }
 
-/// Sees, in runs that are not timed, that each task ran once and after those before it. All threads may tell it.
+/// Checks, in runs that are not timed, that each task ran once and after its predecessors. Threads: any.
 class Witness {
  public:
   void begin(Pattern pattern) {
@@ -113,7 +113,7 @@ class WavefrontCounters {
   void reset() {
     for (std::size_t i = 0; i < waiting_.size(); ++i) {
       const int neighbours = (i % side_length != 0 ? 1 : 0) + (i >= side_length ? 1 : 0);
-      waiting_[i].store(static_cast<std::uint8_t>(neighbours), std::memory_order_relaxed);  // nobody runs
+      waiting_[i].store(static_cast<std::uint8_t>(neighbours), std::memory_order_relaxed);  // no task runs
     }
   }
   /// Calls `start(cell)` for the cells that `cell` was the last to hold up.

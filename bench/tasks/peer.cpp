@@ -58,7 +58,7 @@ std::vector<double> Peer::turn(std::size_t index) {
     times.push_back(time);
   }
   if (times.empty()) {
-    throw std::runtime_error{name_ + " has not told its times"};
+    throw std::runtime_error{name_ + " has not reported its times"};
   }
   return times;
 }

@@ -22,19 +22,17 @@ class Peer {
     std::string means;
   };
 
-  /// Throws: `std::runtime_error` when it cannot be started or does not say what it is.
+  /// Throws: `std::runtime_error` when it cannot be started or does not report its name.
   Peer(const std::filesystem::path& program, unsigned threads);
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
-  Peer(Peer&&) = delete;
-  Peer& operator=(Peer&&) = delete;
   ~Peer();
 
   [[nodiscard]] const std::string& library() const noexcept { return library_; }
   [[nodiscard]] const std::vector<Case>& cases() const noexcept { return cases_; }
 
   /// Nanoseconds a task in some runs of the case with this number. Throws: `std::runtime_error` when it has failed;
-  /// it has then said on stderr why.
+  /// the reason is on stderr.
   [[nodiscard]] std::vector<double> turn(std::size_t index);
 
  private:

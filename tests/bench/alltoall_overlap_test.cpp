@@ -3,6 +3,7 @@
 
 #include "alltoall/overlap.hpp"
 
+namespace alltoall_overlap_test {
 namespace {
 
 using alltoall::overlaps;
@@ -49,3 +50,4 @@ TEST(Overlap, takes_the_parts_from_the_twin) {
 }
 
 }  // namespace
+}  // namespace alltoall_overlap_test

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstring>
 #include <set>
 #include <vector>
 
@@ -6,6 +7,7 @@
 
 #include "alltoall/pattern.hpp"
 
+namespace alltoall_pattern_test {
 namespace {
 
 using alltoall::Block;
@@ -52,8 +54,11 @@ TEST(Pattern, repeats_no_element_among_neighbouring_blocks) {
   for (std::uint32_t source = 0; source < 4; ++source) {
     for (std::uint32_t destination = 0; destination < 4; ++destination) {
       for (std::uint64_t iteration = 0; iteration < 4; ++iteration) {
-        for (std::uint64_t element = 0; element < 64; ++element, ++count) {
-          seen.insert(alltoall::element_of({source, destination, iteration}, element));
+        const std::vector<std::byte> data = filled({source, destination, iteration});
+        for (std::size_t at = 0; at < data.size(); at += sizeof(std::uint64_t), ++count) {
+          std::uint64_t element = 0;
+          std::memcpy(&element, data.data() + at, sizeof element);
+          seen.insert(element);
         }
       }
     }
@@ -62,3 +67,4 @@ TEST(Pattern, repeats_no_element_among_neighbouring_blocks) {
 }
 
 }  // namespace
+}  // namespace alltoall_pattern_test

@@ -6,6 +6,7 @@
 
 #include "alltoall/work.hpp"
 
+namespace alltoall_work_test {
 namespace {
 
 using alltoall::part_of;
@@ -64,3 +65,4 @@ TEST_P(WorkOfKind, tells_its_time_once) {
 INSTANTIATE_TEST_SUITE_P(Kinds, WorkOfKind, testing::Values(WorkKind::sincos, WorkKind::stream));
 
 }  // namespace
+}  // namespace alltoall_work_test

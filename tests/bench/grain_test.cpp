@@ -8,6 +8,7 @@
 #include "grain/pattern.hpp"
 #include "grain/plait_steps.hpp"
 
+namespace grain_test {
 namespace {
 
 using grain::Board;
@@ -103,3 +104,4 @@ TEST(GrainSteps, give_every_task_its_inputs_on_two_ranks) {
 }
 
 }  // namespace
+}  // namespace grain_test

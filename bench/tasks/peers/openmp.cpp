@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenMP tasks beside plait, on as many threads as the first argument says; built with each compiler that has them.
+// OpenMP tasks beside plait, on as many threads as the first argument has; built with each compiler that has them.
 #include <cstdlib>
 #include <omp.h>
 
@@ -28,7 +28,7 @@ void chain(Witness& witness) {
 }
 
 void wavefront(Witness& witness) {
-  // A border of cells that nobody writes stands left of and above the others.
+  // A border of cells that no task writes is left of and above the others.
   constexpr std::size_t stride = tasks::side_length + 1;
   std::vector<char> cells(stride * stride);
   [[maybe_unused]] char* const at = cells.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// StarPU beside plait, on as many workers as the first argument says. Its tasks run once: there is no re-run.
+// StarPU beside plait, on as many workers as the first argument has. Its tasks run once: there is no re-run.
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -48,8 +48,6 @@ class Tasks {
 
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
-  Tasks(Tasks&&) = delete;
-  Tasks& operator=(Tasks&&) = delete;
   ~Tasks() {
     for (const starpu_data_handle_t handle : handles_) {
       starpu_data_unregister(handle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Taskflow beside plait, on as many threads as the first argument says.
+// Taskflow beside plait, on as many threads as the first argument has.
 #include <cstdlib>
 #include <memory>
 #include <taskflow/taskflow.hpp>

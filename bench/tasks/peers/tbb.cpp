@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneTBB beside plait, in an arena of as many threads as the first argument says.
+// oneTBB beside plait, in an arena of as many threads as the first argument has.
 #include <cstdlib>
 #include <functional>
 #include <memory>

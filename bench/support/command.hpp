@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// What a command of the shell printed, errors too.
+struct CommandOutput {
+  bool is_good = false;  ///< It ended with status 0.
+  std::string text;
+};
+[[nodiscard]] CommandOutput output_of(const std::string& command);
+
+/// The numbers of the lines that consist of `word` and a number.
+[[nodiscard]] std::vector<double> numbers_after(const std::string& word, const std::string& text);
+
+}  // namespace bench
