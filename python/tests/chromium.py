@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens pages in headless Chromium and returns what stands in them after their scripts ran."""
+"""Opens pages in headless Chromium and returns what is in them after their scripts ran."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Page:
     console: list[str]
 
     def figures(self) -> dict[str, bool]:
-        """Name of each figure, and whether it says that it has painted."""
+        """Name of each figure, and whether it reports that it has painted."""
         tags = re.findall(r"<figure [^>]*>", self.html)
         return {_attribute(tag, "id"): _attribute(tag, "data-drawn") == "true" for tag in tags}
 

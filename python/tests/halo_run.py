@@ -47,7 +47,7 @@ class Halo:
             **{"rank": rank, "worker": 0, "function": FUNCTIONS.index(function), "site": 0},
             **{"communicator": 0, "class": what, "start_ns": self._now[rank] + 1},
             **{"end_ns": self._now[rank] + length, "bytes_given": 0, "bytes_got": 0, "peer": -1},
-            **{"number": self._numbers[rank], "count": 0, **more},
+            **{"number": self._numbers[rank], "count": 0, "repeats": 0, **more},
         }
         self.calls.append(call)
         self._now[rank] += length

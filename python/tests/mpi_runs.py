@@ -133,7 +133,7 @@ def halo(
     """Two ranks that exchange messages, compute for 400 us and wait.
 
     Without `progress`, data moves only while both wait, taking `moving` ns; with it, it moves at once.
-    At the beginning 10 messages are waited for at once, which tells what the network can do.
+    At the beginning 10 messages are waited for at once, which shows what the network can do.
     """
     ranks = [Rank(0), Rank(1)]
     for rank in ranks:

@@ -147,8 +147,8 @@ def open_trace(trace: Path) -> Iterator[Tab]:
     options += ["--no-sandbox"] if os.geteuid() == 0 else []
     with _served(trace) as address, tempfile.TemporaryDirectory(prefix="plait-chromium-") as profile:
         ends = [_high(end) for pair in (os.pipe(), os.pipe()) for end in pair]
-        theirs, ours, answers, told = ends
-        shell = f'exec "$@" 3<&{theirs} 4>&{told}'
+        theirs, ours, answers, reply = ends
+        shell = f'exec "$@" 3<&{theirs} 4>&{reply}'
         process = subprocess.Popen(
             [
                 "bash",
@@ -160,13 +160,13 @@ def open_trace(trace: Path) -> Iterator[Tab]:
                 f"--user-data-dir={profile}",
                 "about:blank",
             ],
-            pass_fds=(theirs, told),
+            pass_fds=(theirs, reply),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
         os.close(theirs)
-        os.close(told)
+        os.close(reply)
         try:
             tab = Tab(ours, answers)
             tab.open(address)

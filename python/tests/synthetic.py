@@ -150,7 +150,7 @@ class Ring:
             elif what == "sent":
                 self._finish(task, 0, time, task.posted, push)
             elif what == "received":
-                # Noticed when a worker next looks: late if all are computing.
+                # Noticed when a worker next polls: late if all are computing.
                 self._finish(task, 0, time, task.posted, push)
             for rank in range(self.ranks):
                 while ready[rank] and free[rank]:
@@ -193,7 +193,7 @@ class Ring:
 
     def _finish(self, task: Task, worker: int, end: int, start: int, push) -> None:  # type: ignore[no-untyped-def]
         task.done = True
-        skew = task.rank * 1500  # rank r's clock is ahead by this much; its clock record says so
+        skew = task.rank * 1500  # rank r's clock is ahead by this much; as in its clock record
         flags = {"send": 1, "receive": 2}.get(task.kind, 0)
         object_ = task.peer << 32 | task.sequence if flags else 4096 + task.id % 97
         records = self.records[task.rank]

@@ -2,7 +2,7 @@
 """Run folders of made-up MPI programs that were recorded from outside: halo exchanges on a ring.
 
 In each step a rank posts two receives and two sends, computes, waits, and takes part in an
-MPI_Allreduce. Written from docs/trace-format.md with numpy, so that a million calls take a second.
+MPI_Allreduce. Written with numpy from docs/reference/trace-format.md: a million calls take a second.
 """
 
 from __future__ import annotations

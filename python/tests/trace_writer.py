@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes run folders from docs/trace-format.md alone, with struct: a check on the reader's dtypes."""
+"""Writes run folders with struct, from the reference of the format alone: checks the reader's dtypes."""
 
 from __future__ import annotations
 
@@ -89,9 +89,10 @@ def call(
     peer: int = NOTHING,
     number: int = 0,
     count: int = 0,
+    repeats: int = 0,
 ) -> bytes:
     head = struct.pack("<BBHIIIqq", 11, what, thread, function, site, communicator, start, end)
-    return head + struct.pack("<QQIIII", given, got, peer, number, count, 0)
+    return head + struct.pack("<QQIIII", given, got, peer, number, count, repeats)
 
 
 def communicator(number: int, members: Sequence[int]) -> bytes:

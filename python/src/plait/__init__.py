@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run, record and explain asynchronous MPI programs.
 
-`read_run(folder)` gives the event tables of a run (docs/trace-format.md); the functions below take
-them. Names are loaded on first use, so that `import plait` and `plait --help` stay quick.
+`read_run(folder)` returns the event tables of a run (docs/reference/trace-format.md); the functions
+below take them. Names are loaded on first use, so that `import plait` and `plait --help` stay quick.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    __version__: str
     from plait._errors import PlaitError
     from plait._events import Run
     from plait.export.perfetto import write_perfetto
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from plait.readers.plait import read_run
     from plait.report.write import write_report
     from plait.writers.plait import write_run
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "PlaitError": "plait._errors",
@@ -73,6 +72,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("plait")
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
     raise AttributeError(f"module 'plait' has no attribute {name!r}")

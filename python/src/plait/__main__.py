@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. Each command's work stands in its own module of `commands`, loaded when called."""
+"""The command line. Each command's work is in its own module of `commands`, loaded when called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from plait import __version__
 from plait._errors import PlaitError
 from plait.cli import balance, checkpoint, export, fit, import_, predict, record, replay
 from plait.cli import map as map_command
@@ -63,14 +62,14 @@ def _load(command: str) -> Any:
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"plait {__version__}")
+        typer.echo(f"plait {import_module('plait').__version__}")
         raise typer.Exit
 
 
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     pass
@@ -166,10 +165,10 @@ def report(
 
     The page, report.html, is one file that needs no network: task plots of each rank, data in
     flight, data rate, send against receive times, dead time, phases, the critical path of each step,
-    the task graph. The same figures stand beside it as PNG files, their numbers as CSV, task graphs as
+    the task graph. The same figures are beside it as PNG files, their numbers as CSV, task graphs as
     DOT and SVG. Unfinished and killed runs can be reported too.
 
-    With --compare, compare.html and what is printed say which of two runs is faster, and what changed
+    With --compare, compare.html and the output report which of two runs is faster, and what changed
     most: time in tasks and calls, waiting, messages, data in flight.
 
     Examples:
@@ -339,7 +338,7 @@ def lab(
 
     Its hosts are network namespaces, joined by links with a rate limit; messages between hosts cross
     TCP. The links are measured first. Needs root, or a kernel that lets users make namespaces; status
-    77 says that this machine does not allow it. Everything is gone when the program ends. Programs
+    77 means that this machine does not allow it. Everything is removed when the program ends. Programs
     see PLAIT_LAB (what the lab is), PLAIT_HOST and PLAIT_OFI_ADDRESS (their host, and its address).
 
     Examples:

@@ -19,7 +19,7 @@ _TAIL = 30
 
 
 def source_folder() -> Path | None:
-    """The checkout that is here, else the one that this package stands in."""
+    """The checkout that is here, else the one that this package is in."""
     for root in (Path.cwd(), *Path(__file__).resolve().parents):
         if (root / "CMakePresets.json").is_file():
             return root
@@ -41,7 +41,7 @@ def find_program(name: str) -> Path:
         return Path(found)
     raise PlaitError(
         f"the program {name} is not built: cmake --preset release && cmake --build --preset release "
-        f"(it is looked for in {build_folder() / 'bin'}; PLAIT_BUILD names another build folder)"
+        f"(plait searches {build_folder() / 'bin'}; PLAIT_BUILD names another build folder)"
     )
 
 
@@ -69,18 +69,20 @@ RECORDER = Path("lib") / "libplait-record.so"
 
 
 def recorder_of(mpi: str) -> Path:
-    """The preload library for this MPI: that of the build folder, where it fits, else one built here.
+    """The preload library for this MPI: of the build folder, else an installed one, else one built here.
 
     Building it takes some seconds, once; after that only what has changed.
     """
     built = build_folder() / RECORDER
     if built.is_file() and _mpi_of(build_folder()) == mpi:
         return built.resolve()
+    if installed := _installed_recorder(mpi):
+        return installed
     root = source_folder()
     if root is None:
         raise PlaitError(
-            f"there is no recorder for {mpi} in {build_folder()}; build plait with this MPI and name "
-            "the folder in PLAIT_BUILD"
+            f"there is no recorder for {mpi} in {build_folder()} or beside installed programs; "
+            "build plait with this MPI and name the folder in PLAIT_BUILD"
         )
     folder = root / "build" / f"record-{mpi}"
     parts = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
@@ -93,8 +95,27 @@ def _mpi_of(folder: Path) -> str:
         cache = (folder / "CMakeCache.txt").read_text(errors="replace")
     except OSError:
         return ""
-    told = " ".join(re.findall(r"^MPI_(?:C_\w+|\w+_LIBRARY)(?::\w+)?=(.*)$", cache, re.MULTILINE))
-    return "mpich" if "mpich" in told else "openmpi" if "openmpi" in told or "libmpi." in told else ""
+    entries = re.findall(r"^MPI_(?:C_\w+|\w+_LIBRARY)(?::\w+)?=(.*)$", cache, re.MULTILINE)
+    return _mpi_in(" ".join(entries))
+
+
+def _mpi_in(flags: str) -> str:
+    if "mpich" in flags:
+        return "mpich"
+    return "openmpi" if "openmpi" in flags or "libmpi." in flags else ""
+
+
+def _installed_recorder(mpi: str) -> Path | None:
+    """Beside the installed programs, if it was built for this MPI."""
+    program = shutil.which("plait-predict")
+    if program is None:
+        return None
+    prefix = Path(program).resolve().parents[1]
+    for recorder in (*prefix.glob(f"lib*/{RECORDER.name}"), *prefix.glob(f"lib/*/{RECORDER.name}")):
+        flags = recorder.parent / "pkgconfig" / "plait-core.pc"
+        if flags.is_file() and _mpi_in(flags.read_text()) == mpi:
+            return recorder
+    return None
 
 
 def _build_with(mpi: str, folder: Path, options: list[str], target: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 class PlaitError(Exception):
-    """Says what is wrong, where, and what to do about it, in one sentence for the user."""
+    """Describes what is wrong, where, and what to do about it, in one sentence for the user."""
 
     def __init__(self, message: str, *, status: int = 1) -> None:
         super().__init__(message)

@@ -9,18 +9,21 @@ so that there are no missing values.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import PurePath
 from typing import Any
 
 import polars as pl
 
-#: What a task is; the values of the `role` column of the task table. Joins stand in graphs only.
+from plait import _schema
+from plait._schema import SCHEMA
+
+#: What a task is; the values of the `role` column of the task table. Joins are in graphs only.
 ROLE_TASK, ROLE_SEND, ROLE_RECEIVE, ROLE_JOIN = 0, 1, 2, 3
 #: Communicators from this on are the runtime's own: clock exchange, gathering.
 OWN_COMMUNICATORS = 0xFFFFFFF0
 #: The worker number of a thread that is no worker.
-NO_WORKER = 65535
+NO_WORKER = _schema.NO_WORKER
 PROTOCOLS = ("eager", "rendezvous", "active message", "not known")
 PROTOCOL_NOT_KNOWN = 3
 
@@ -34,59 +37,34 @@ CALL_CLASSES = (
     "non-blocking collective, as a whole",
 )
 
-TASKS: dict[str, pl.DataType] = {
-    "rank": pl.Int32(),
-    "worker": pl.Int32(),
-    "kind": pl.Int32(),  # index into Run.kinds
-    "role": pl.Int8(),
-    "object": pl.UInt64(),
-    "ready_ns": pl.Int64(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-    "id": pl.UInt64(),
-    "released_by": pl.UInt64(),
-    "step": pl.Int64(),
-    "place": pl.Int64(),  # in the graph that ran, from 1; 0 = of no graph, or not known
-}
+#: Columns of tables that are records as they are (docs/reference/trace-format.md): times end in "_ns";
+#: `kind`, `function` and `site` are indices into Run.kinds, Run.span_kinds and so on; -1 = none.
+TASKS = SCHEMA["task"].columns
+SPANS = SCHEMA["span"].columns
+GAPS = SCHEMA["poll_gap"].columns
+COUNTERS = SCHEMA["counter"].columns
+#: The graphs of each rank: each graph once. Older traces have none.
+GRAPH_TASKS = SCHEMA["graph_task"].columns
+#: Which graph a step was a run of.
+GRAPH_RUNS = SCHEMA["graph_run"].columns
+#: Calls of a communication library; only programs that were recorded from outside have them. Those of
+#: one worker follow one another, but for CALL_BEGUN_COLLECTIVE, which are no calls of their own.
+CALLS = SCHEMA["call"].columns
+_MESSAGE = SCHEMA["message"].columns
 #: One row for each side of a message, as recorded.
 MESSAGES: dict[str, pl.DataType] = {
     "rank": pl.Int32(),
     "received": pl.Boolean(),
-    "protocol": pl.Int8(),
+    "protocol": _MESSAGE["protocol"],
     "source": pl.Int32(),
     "destination": pl.Int32(),
-    "communicator": pl.Int64(),
-    "sequence": pl.Int64(),
-    "tag": pl.UInt64(),
-    "size_bytes": pl.Int64(),
-    "posted_ns": pl.Int64(),
-    "handed_ns": pl.Int64(),  # send: handed to the network; receive: matched
-    "arrived_ns": pl.Int64(),  # send: left; receive: all bytes are here
-    "completed_ns": pl.Int64(),  # unfinished: the last that is known of it
-    "unfinished": pl.Boolean(),  # had not completed when the record ended
-    "worker": pl.Int32(),  # the thread that was told of the end; NO_WORKER: not known
+    **{n: t for n, t in _MESSAGE.items() if n not in ("direction", "peer", "is_matched_by_order")},
+    "worker": pl.Int32(),  # the thread that was notified of the end; NO_WORKER: not known
     "number": pl.Int64(),  # of its posting, in the order of posting on the rank; 0 = not known
     "function": pl.Int32(),  # that posted it: index into Run.functions; -1 = not known
     "site": pl.Int32(),  # where that was called: index into Run.sites; -1 = not known
 }
-#: Calls of a communication library; only programs that were recorded from outside have them. Those of
-#: one worker follow one another, but for CALL_BEGUN_COLLECTIVE, which are no calls of their own.
-CALLS: dict[str, pl.DataType] = {
-    "rank": pl.Int32(),
-    "worker": pl.Int32(),  # the thread that called
-    "function": pl.Int32(),  # index into Run.functions
-    "site": pl.Int32(),  # index into Run.sites; -1 = not known
-    "communicator": pl.Int64(),  # -1 = none
-    "class": pl.Int8(),  # CALL_OTHER and so on
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-    "bytes_given": pl.Int64(),
-    "bytes_got": pl.Int64(),
-    "peer": pl.Int32(),  # or root, as a rank of the run; -1 = none, several, or any
-    "number": pl.Int64(),  # rises in the order of posting on the rank; as in MESSAGES
-    "count": pl.Int64(),  # collectives: how many before on the communicator; waits: how many completed
-}
-#: Who is in a communicator; that of all ranks, 0, is not listed.
+#: The members of communicators; that of all ranks, 0, is not listed.
 COMMUNICATORS: dict[str, pl.DataType] = {
     "communicator": pl.Int64(),
     "index": pl.Int64(),
@@ -99,49 +77,11 @@ SHARES: dict[str, pl.DataType] = {
     "index": pl.Int64(),  # of the member, in the communicator
     "bytes_given": pl.Int64(),
 }
-SPANS: dict[str, pl.DataType] = {
-    "rank": pl.Int32(),
-    "worker": pl.Int32(),
-    "kind": pl.Int32(),  # index into Run.span_kinds
-    "object": pl.UInt64(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-    "step": pl.Int64(),
-}
-GAPS: dict[str, pl.DataType] = {
-    "rank": pl.Int32(),
-    "worker": pl.Int32(),
-    "start_ns": pl.Int64(),
-    "end_ns": pl.Int64(),
-}
-COUNTERS: dict[str, pl.DataType] = {
-    "rank": pl.Int32(),
-    "kind": pl.Int32(),  # index into Run.counter_kinds
-    "time_ns": pl.Int64(),
-    "value": pl.Float64(),
-    "step": pl.Int64(),
-}
-#: What is in the graphs of each rank: each graph once. Older traces tell nothing of them.
-GRAPH_TASKS: dict[str, pl.DataType] = {
-    "rank": pl.Int32(),
-    "graph": pl.Int64(),
-    "place": pl.Int64(),
-    "kind": pl.Int32(),  # index into Run.kinds
-    "role": pl.Int8(),
-}
 DEPENDENCIES: dict[str, pl.DataType] = {
     "rank": pl.Int32(),
     "graph": pl.Int64(),
     "earlier": pl.Int64(),  # places
     "later": pl.Int64(),
-}
-#: Which graph a step was a run of.
-GRAPH_RUNS: dict[str, pl.DataType] = {
-    "rank": pl.Int32(),
-    "graph": pl.Int64(),
-    "step": pl.Int64(),
-    "start_ns": pl.Int64(),
-    "active": pl.Int64(),
 }
 
 
@@ -208,6 +148,8 @@ class Run:
     own_messages: int = 0
     #: What the reader of a report must know first: missing files, records left out, a killed run.
     notices: tuple[str, ...] = ()
+    #: Tables of records that only the schema knows, which the run was read with.
+    other: dict[str, pl.DataFrame] = field(default_factory=dict)
 
     @property
     def event_count(self) -> int:
@@ -230,3 +172,7 @@ class Run:
                 lows.append(int(table[first].to_numpy().min()))
                 highs.append(int(table[last].to_numpy().max()))
         return (min(lows), max(highs)) if lows else (0, 0)
+
+
+#: The fields of a run that are tables.
+TABLES = tuple(one.name for one in fields(Run) if one.type == "pl.DataFrame")

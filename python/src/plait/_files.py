@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes files so that nobody ever sees half of one: to a temporary name, then renamed."""
+"""Writes files so that no reader ever sees half of one: to a temporary name, then renamed."""
 
 from __future__ import annotations
 

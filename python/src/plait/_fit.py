@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parameters of the model machine (docs/predict.md) from measured times of messages. Pure functions."""
+"""Fits the modelled machine (docs/how-to/predict.md) to measured times of messages. Pure functions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Costs:
         return float(np.interp(payload_bytes, sizes, times)) + beyond
 
     def time_ns(self, payload_bytes: int) -> float:
-        """Of one message between idle ranks, as docs/predict.md has it."""
+        """Of one message between idle ranks, as docs/how-to/predict.md has it."""
         time = self.send_overhead_ns + self.latency_ns + self.receive_overhead_ns
         time += self.moving_time_ns(payload_bytes)
         if payload_bytes <= self.eager_bytes_max:
@@ -178,7 +178,7 @@ def _both_ways(eager_max: int, bursts: Sequence[Burst]) -> float:
 
 
 def _overhead_per_byte(slope: float, per_byte: float, eager_max: int, bursts: Sequence[Burst]) -> float:
-    """O: at least what makes a short message's bytes dearer than a long one's; or what bursts say."""
+    """O: at least what makes a short message's bytes dearer than a long one's; or from bursts."""
     least, most = max(0.0, slope - per_byte) / 2, slope / 2
     both = sorted(
         (burst.payload_bytes, burst.time_ns)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from plait._errors import PlaitError
 
 BINDINGS = ("auto", "none", "core")
-#: What `--mpi` may say, and where that MPI's launcher is when another one is the machine's `mpiexec`.
+#: Values of `--mpi`, and where that MPI's launcher is when another one is the machine's `mpiexec`.
 FAMILIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 _NAMES = {
     "Open MPI": ("mpiexec.openmpi", "mpiexec", "mpirun"),
@@ -124,7 +124,7 @@ def launch_command(
 
 
 def name_signals(status: int) -> int | None:
-    """The signal that an exit status tells of: negative from the system, or 128 + signal."""
+    """The signal that an exit status reports: negative from the system, or 128 + signal."""
     if status < 0:
         return -status
     if 128 < status < 128 + 65:

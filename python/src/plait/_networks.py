@@ -17,7 +17,7 @@ SHARED_BYTES_PER_RANK = 5 << 20
 _SCOPE = Path("/proc/sys/kernel/yama/ptrace_scope")
 _SCOPES = {
     "2": "only administrators may (ptrace_scope is 2)",
-    "3": "nobody may until the machine restarts (ptrace_scope is 3)",
+    "3": "no process may until the machine restarts (ptrace_scope is 3)",
 }
 
 
@@ -90,7 +90,7 @@ def _why(code: int) -> str:
 
 
 def fabric_providers() -> list[str] | None:
-    """libfabric's providers by name, as fi_info tells them; None without fi_info."""
+    """libfabric's providers by name, as fi_info reports them; None without fi_info."""
     program = shutil.which("fi_info")
     if program is None:
         return None
@@ -108,8 +108,8 @@ def fabric_providers() -> list[str] | None:
 
 def chosen(environment: dict[str, str]) -> dict[str, str]:
     """The driver that PLAIT_NETWORK gives a peer `here`, on this host, and `elsewhere`; and `why`."""
-    told = environment.get("PLAIT_NETWORK") or "automatic"
-    if told == "automatic":
+    setting = environment.get("PLAIT_NETWORK") or "automatic"
+    if setting == "automatic":
         return {"here": "shm", "elsewhere": "mpi", "why": "PLAIT_NETWORK is automatic"}
-    elsewhere = "none" if told == "shm" else told
-    return {"here": told, "elsewhere": elsewhere, "why": f"PLAIT_NETWORK is {told}"}
+    elsewhere = "none" if setting == "shm" else setting
+    return {"here": setting, "elsewhere": elsewhere, "why": f"PLAIT_NETWORK is {setting}"}

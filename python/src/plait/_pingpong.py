@@ -101,7 +101,7 @@ def _start(found: launcher.Launcher, program: list[str], folder: Path) -> str:
 
 
 def _with_bench(found: launcher.Launcher, built: Path, folder: Path) -> Pingpong | None:
-    """None when the benchmark does not tell these two numbers: then the C program does."""
+    """None when the benchmark does not report these two numbers: then the C program does."""
     result = folder / "result.json"
     try:
         _start(found, [str(built), "--json", str(result)], folder)
@@ -149,6 +149,6 @@ def _with_compiler(found: launcher.Launcher, folder: Path) -> Pingpong:
         raise PlaitError(f"mpicc could not build a test program: {why}")
     words = _start(found, [str(program)], folder).split()
     if "plait-pingpong" not in words:
-        raise PlaitError("two ranks ran but did not tell how fast they were")
+        raise PlaitError("two ranks ran but did not report how fast they were")
     at = words.index("plait-pingpong")
     return Pingpong("plain MPI", float(words[at + 1]), float(words[at + 2]))

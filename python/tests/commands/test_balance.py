@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait balance`: which files are meant, what the program is told, and the picture."""
+"""`plait balance`: which files are meant, the arguments of the program, and the picture."""
 
 from __future__ import annotations
 

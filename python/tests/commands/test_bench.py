@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where `plait bench` runs a benchmark: shell scripts stand for the programs."""
+"""Where `plait bench` runs a benchmark: shell scripts replace the programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait bench predict` without a network: a model says how long replays take, a script predicts."""
+"""`plait bench predict` without a network: a model computes how long replays take, a script predicts."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _option(description: str, key: str, default: int) -> int:
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each repetition is worse than the one before: only the first tells of the network."""
+    """Each repetition is worse than the one before: only the first shows the network."""
 
     exchanges = {exchange.on(2) for exchange in bench_predict.EXCHANGES}
 
@@ -41,13 +41,13 @@ def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bench_predict.Network, "replay", replay)
     program = tmp_path / "bin" / "plait-predict"
     program.parent.mkdir()
-    told = {
+    measured = {
         "lines": [{"total_ns": 2.2e6}],
         "against": {"messages": 12, "message_error_p50": 0.1, "message_error_p90": 0.4},
     }
     program.write_text(
         '#!/bin/sh\nwhile [ $# != 0 ]; do [ "$1" = --json ] && file=$2; shift; done\n'
-        f"echo '{json.dumps(told)}' > \"$file\"\n"
+        f"echo '{json.dumps(measured)}' > \"$file\"\n"
     )
     program.chmod(0o755)
     monkeypatch.setenv("PLAIT_BUILD", str(tmp_path))

@@ -196,7 +196,7 @@ def test_graph_says_what_it_cannot_do(ring_folder: Path, tmp_path: Path) -> None
     refused("ends in .dot or .svg", "-o", "graph.png")
     refused("there is no step 99", "--step", 99)
     refused("two times since the step's start", "--by", "task", "--between", "soon")
-    refused("say it with its unit", "--by", "task", "--between", "1-2")
+    refused("give it with its unit", "--by", "task", "--between", "1-2")
     refused("no task is left", "--by", "task", "--rank", 7)
     refused("the number of a task there", "--by", "task", "--around", "here")
     assert not list(tmp_path.iterdir())
@@ -237,7 +237,8 @@ def test_run_tells_how_a_program_failed(tmp_path: Path, fake_mpi: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_run_passes_signals_on(tmp_path: Path, fake_mpi: Path, number: signal.Signals) -> None:
     program = script(
-        tmp_path, f"trap 'echo told; exit 0' {number.name[3:]}; echo up; while :; do sleep 0.1; done"
+        tmp_path,
+        f"trap 'echo signalled; exit 0' {number.name[3:]}; echo up; while :; do sleep 0.1; done",
     )
     process = subprocess.Popen(
         [sys.executable, "-m", "plait", "run", "--mpiexec", fake_mpi, "--no-trace", program],
@@ -249,7 +250,7 @@ def test_run_passes_signals_on(tmp_path: Path, fake_mpi: Path, number: signal.Si
     assert process.stdout.readline() == "up\n"
     process.send_signal(number)
     out, errors = process.communicate(timeout=60)
-    assert out == "told\n"
+    assert out == "signalled\n"
     assert f"was stopped by {number.name}" in errors
     assert process.returncode == 128 + number
 

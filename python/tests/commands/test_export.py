@@ -84,7 +84,7 @@ def test_a_program_that_is_not_built_is_named(
     monkeypatch.setenv("PLAIT_BUILD", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr("plait._build.source_folder", lambda: None)
-    monkeypatch.chdir(tmp_path)  # builds are looked for here too
+    monkeypatch.chdir(tmp_path)  # builds are looked up here too
     done = plait("export", halo, "--format", "goal", "-o", tmp_path / "out.goal")
     assert isinstance(done.exception, PlaitError)
     assert "plait-schedule is not built" in str(done.exception)

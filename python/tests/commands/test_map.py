@@ -14,8 +14,8 @@ from plait._errors import PlaitError
 from plait.commands.map import draw_map
 from plait.plots.density_map import project
 from plait.plots.energies import plot_energies
-from plait.readers.particle_snapshots import first_and_last_particles, read_particle_snapshot
 from plait.readers.profiles import read_profile
+from plait.readers.snapshots import first_and_last, read_snapshot
 from plait.readers.statistics import read_statistics
 
 COUNT = 500
@@ -40,7 +40,7 @@ def write_snapshot(path: Path, *, kind: int = 0, time: float = 0.5, ranks: bool 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_a_map_keeps_the_mass_however_far_particles_reach(tmp_path: Path, axis: int) -> None:
-    snapshot = read_particle_snapshot(write_snapshot(tmp_path / "a.hdf5"))
+    snapshot = read_snapshot(write_snapshot(tmp_path / "a.hdf5"))
     assert snapshot.is_periodic
     density = project(snapshot, snapshot.masses, axis, 128)
     area = np.prod(np.delete(snapshot.high - snapshot.low, axis))
@@ -69,21 +69,21 @@ def test_what_the_file_does_not_have_is_named(tmp_path: Path) -> None:
 
 def test_files_that_are_no_snapshots_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlaitError, match="does not exist"):
-        read_particle_snapshot(tmp_path / "none.hdf5")
+        read_snapshot(tmp_path / "none.hdf5")
     (tmp_path / "text.hdf5").write_text("no HDF5")
     with pytest.raises(PlaitError, match=r"text\.hdf5 cannot be read"):
-        read_particle_snapshot(tmp_path / "text.hdf5")
+        read_snapshot(tmp_path / "text.hdf5")
     with h5py.File(tmp_path / "empty.hdf5", "w") as file:
         file.create_group("Header")
     with pytest.raises(PlaitError, match="no particles"):
-        read_particle_snapshot(tmp_path / "empty.hdf5")
+        read_snapshot(tmp_path / "empty.hdf5")
 
 
 def test_a_folder_gives_its_first_and_its_last_snapshot(tmp_path: Path) -> None:
     for time in (0.2, 0.1, 0.3):
         write_snapshot(tmp_path / f"at-{time}.hdf5", time=time)
     (tmp_path / "broken.hdf5").write_text("no HDF5")
-    assert [one.time for one in first_and_last_particles(tmp_path)] == [0.1, 0.3]
+    assert [one.time for one in first_and_last(tmp_path)] == [0.1, 0.3]
 
 
 def test_energies_are_read_and_what_is_cut_off_is_passed_over(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait predict`: the platform that is meant, and what the program is told."""
+"""`plait predict`: the platform that is meant, and the arguments of the program."""
 
 from __future__ import annotations
 

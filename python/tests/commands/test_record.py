@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait record`: programs under a real MPI, and what is said where something is missing."""
+"""`plait record`: programs under a real MPI, and the message where something is missing."""
 
 from __future__ import annotations
 

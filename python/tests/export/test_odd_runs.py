@@ -55,7 +55,7 @@ ODD: dict[str, Callable[[Run], Run]] = {
         run, calls=run.calls.with_columns(pl.lit(events.NO_WORKER, dtype=pl.Int32()).alias("worker"))
     ),
     "a communicator in another order": lambda run: _in_communicator(run, 7, 3, 2, 1, 0),
-    "a communicator that nobody described": lambda run: _in_communicator(run, 7),
+    "a communicator without a description": lambda run: _in_communicator(run, 7),
     "calls that overlap": lambda run: replace(
         run, calls=pl.concat([run.calls, run.calls.with_columns(pl.col("end_ns") + 1500)])
     ),

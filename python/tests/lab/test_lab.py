@@ -24,14 +24,15 @@ _DEADLINE_S = 60.0
 _TRANSFER = """
 import os, socket
 name = socket.gethostname()
-print(name, os.environ["PLAIT_HOST"], os.environ["PLAIT_LAB"], flush=True)
+# One piece each, since both hosts write to the same pipe and Python may not buffer.
+print(f"{name} {os.environ['PLAIT_HOST']} {os.environ['PLAIT_LAB']}", flush=True)
 if name == "host1":
     with socket.create_server(("", 5000)) as server:
         connection = server.accept()[0]
         count = 0
         while size := len(connection.recv(65536)):
             count += size
-        print("received", count)
+        print(f"received {count}")
 else:
     while True:
         try:

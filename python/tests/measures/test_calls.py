@@ -66,6 +66,14 @@ def test_times_by_function() -> None:
     assert (rows["MPI_Allreduce"]["bytes_given"], rows["MPI_Allreduce"]["bytes_got"]) == (8, 8)
 
 
+def test_repeated_tests_are_calls_of_their_own() -> None:
+    rank = Rank(0)
+    rank._call(2, "MPI_Waitall", 100, 400, repeats=2)
+    rank._call(2, "MPI_Waitall", 500, 600)
+    table = call_times(make_run(rank).calls, 1000, "function")
+    assert table.select("count", "time_ns", "mean_ns").row(0) == (4, 400, 100)
+
+
 def test_a_begun_collective_is_no_call_of_its_own() -> None:
     rank = Rank(0)
     rank.collective("MPI_Barrier", 20, 30)

@@ -54,7 +54,7 @@ def test_reads_every_field_of_a_call(tmp_path: Path) -> None:
     record = w.call(
         *(3, ISEND, 100, 250),
         **{"thread": 2, "site": 4, "communicator": 6, "given": 1 << 33, "got": 7},
-        **{"peer": 1, "number": 9, "count": 3},
+        **{"peer": 1, "number": 9, "count": 3, "repeats": 5},
     )
     run = read_run(write(tmp_path, w.name(4, 4, "ring+0x12f0") + record, b""))
     row = run.calls.row(0, named=True)
@@ -72,6 +72,7 @@ def test_reads_every_field_of_a_call(tmp_path: Path) -> None:
         "peer": 1,
         "number": 9,
         "count": 3,
+        "repeats": 5,
     }
     assert run.notices == ()
 
@@ -229,13 +230,13 @@ def test_the_thread_that_recorded_a_message_is_known(tmp_path: Path) -> None:
     [
         (w.call(2, WAIT, 200, 100), "call ends before it starts"),
         (w.call(2, WAIT, 2**62, 2**62), "call with an impossible time"),
-        (w.call(99, WAIT, 1, 2), "call that does nothing known"),
-        (w.call(3, WAIT, 1, 2, peer=7), "call with a peer that is not in the run"),
+        (w.call(99, WAIT, 1, 2), "call with an unknown class"),
+        (w.call(3, WAIT, 1, 2, peer=7), "call of a rank that is not in the run"),
         (w.call(3, WAIT, 1, 2, given=2**60), "call of an impossible size"),
-        (w.call(3, WAIT, 1, 2, thread=60000), "call of an impossible thread"),
+        (w.call(3, WAIT, 1, 2, thread=60000), "call of an impossible worker"),
         (w.communicator(1, [0, 0, 0]), "communicator of more members than the run has ranks"),
         (w.communicator(1, [4]), "communicator of a rank that is not in the run"),
-        (w.shares(1, [2**60]), "share of an impossible size"),
+        (w.shares(1, [2**60]), "shares of an impossible size"),
     ],
 )
 def test_a_damaged_record_is_left_out_and_named(tmp_path: Path, record: bytes, words: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoint files as docs/checkpoints.md describes them, written here by its words alone."""
+"""Checkpoint files as docs/how-to/checkpoints.md describes them, written here by its words alone."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs written by hand, as docs/formats.md describes them."""
+"""Logs written by hand, as docs/reference/formats.md describes them."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_files_of_something_else_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PlaitError, match="holds neither"):
         read_swift([tmp_path])
     (tmp_path / "thread_info_MPI.dat").write_text(DUMP)
-    with pytest.raises(PlaitError, match="tells its step in its name"):
+    with pytest.raises(PlaitError, match="has its step in its name"):
         read_swift([tmp_path / "thread_info_MPI.dat"])
     (tmp_path / "mpiuse_report-rank0-step1.dat").write_text(HEAD)
     with pytest.raises(PlaitError, match="neither messages nor tasks"):

@@ -76,7 +76,7 @@ def test_runs_of_tasks_are_compared_by_kind(tmp_path: Path) -> None:
         found.append(analyse(read_run(folder), folder, None))
     comparison = compare(*found)
     parts = {row.name: row for row in comparison.sections[0].rows}
-    assert {"task kernel", "outside tasks (idle, or looking at the network)"} <= set(parts)
+    assert {"task kernel", "outside tasks (idle, or polling the network)"} <= set(parts)
     counts = parts["task kernel"].counts
     assert counts is not None
     assert counts[0] == counts[1] > 0

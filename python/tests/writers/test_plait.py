@@ -57,7 +57,7 @@ def test_a_recorded_run_is_the_same_when_read_back(tmp_path: Path) -> None:
     write_run(run, tmp_path / "copy")
     again = read_run(tmp_path / "copy")
     assert again.calls.height == 2 and again.shares.height == 2 and again.communicators.height == 2
-    # The copy's clocks are compared, so it says nothing of them.
+    # The copy's clocks are compared, so it has no notice about them.
     assert len(run.notices) == len(again.notices) + 1
     assert_same(Run(**{**run.__dict__, "notices": again.notices}), again)
 

@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> None:
 
 
 def _read_in_process(folder: Path) -> dict[str, float]:
-    """In a process of its own, whose memory tells of this one reading only."""
+    """In a process of its own, whose memory is that of this one reading."""
     done = subprocess.run(
         [sys.executable, "-m", "plait.benches.read"],
         env={**os.environ, _ONCE: str(folder)},

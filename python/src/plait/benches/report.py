@@ -59,7 +59,7 @@ class Report:
         self._rows.append(row)
 
     def finish(self) -> None:
-        """Prints the table, and writes the JSON where it was asked for."""
+        """Prints the table, and writes the JSON if requested."""
         print(f"{self._name}: {self._claim} (this host)")
         print(f"{'':<34} {'median':>12} {'quartiles':>25}  {'':<8} {'bound':>12}")
         for row in self._rows:

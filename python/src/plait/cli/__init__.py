@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands and their options, a file each; what they do stands in `plait.commands`."""
+"""Commands and their options, a file each; what they do is in `plait.commands`."""

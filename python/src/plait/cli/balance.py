@@ -69,7 +69,7 @@ def balance(
     Reads the load statistics that plait writes (RebalanceOptions::statistics) and that vt writes
     (--vt_lb_data), in vt's JSON format, one file a rank. The first line of the table is the placement
     as it was; then a line for each balancer. The imbalance is the load of the fullest rank over the
-    mean, less 1: what a phase takes longer than it need. Above the table stands the imbalance below
+    mean, less 1: how much longer a phase takes than necessary. Above the table is the imbalance below
     which no placement gets. Rounds and messages are what deciding takes, moved is what carrying it
     out takes, and the bytes between ranks are what elements then send each other across ranks in
     each phase.
@@ -81,7 +81,7 @@ def balance(
 
       plait balance runs/first/stats.*.json
 
-      plait balance stats.*.json --balancer refine --balancer diffusion:iterations=20
+      plait balance stats.*.json --balancer refine --balancer hypercube:sweeps=3
 
       plait balance stats.*.json --ranks 64 --phase 12 --picture loads.png
 

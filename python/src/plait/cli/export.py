@@ -55,7 +55,7 @@ def export(
 
     - **simgrid**: a folder with a time-independent trace, for SimGrid's smpirun -replay
 
-    docs/formats.md tells what each holds, and how to open it.
+    docs/reference/formats.md describes what each holds, and how to open it.
 
     Examples:
 

@@ -40,9 +40,9 @@ def fit(
     """Derive the parameters of `plait predict` from measured messages.
 
     Without --pingpong and --between-pingpong it measures here, two ranks on this host, which takes
-    some minutes. The parameters are those of LogGPS (docs/predict.md): a line is put through the
+    some minutes. The parameters are those of LogGPS (docs/how-to/predict.md): a line is put through the
     times of short messages and one through those of long ones, and the size where one gives way
-    to the other is the eager threshold; `plait bench rate` tells what a message costs the
+    to the other is the eager threshold; `plait bench rate` reports what a message costs the
     processors, without which the time of a message is divided by rule of thumb. It reports how far
     the parameters are from what was measured, and from sizes that were held out.
 

@@ -34,7 +34,7 @@ def swift(
     ],
     frequency: Annotated[
         float | None,
-        typer.Option(metavar="HZ", help="Ticks a second. [default: as the task dumps tell]"),
+        typer.Option(metavar="HZ", help="Ticks a second. [default: as the task dumps report]"),
     ] = None,
     names: Annotated[
         Path | None,

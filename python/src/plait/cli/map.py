@@ -43,7 +43,7 @@ def map_snapshots(
             help="Column density, specific internal energy, or the ranks that wrote the particles."
         ),
     ] = Quantity.density,
-    axis: Annotated[Axis, typer.Option(help="The axis along which to look.")] = Axis.z,
+    axis: Annotated[Axis, typer.Option(help="The axis of the line of sight.")] = Axis.z,
     pixels: Annotated[int, typer.Option(min=16, max=4096, help="Along the longer side of a map.")] = 512,
 ) -> None:
     """Draw the particles of snapshots as maps.

@@ -36,7 +36,7 @@ def predict(
         Path | None, typer.Option(metavar="DIR", help="Write the prediction as a run folder.")
     ] = None,
     against: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Tell the error against this run or replay.")
+        Path | None, typer.Option(metavar="RUN", help="Print the error against this run or replay.")
     ] = None,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
@@ -44,7 +44,7 @@ def predict(
     tolerance: Annotated[
         float, typer.Option(min=0, max=1, help="Of the flow model; 0 is exact.")
     ] = 0.05,
-    advice: Annotated[bool, typer.Option(help="Try what helps most, and say it.")] = True,
+    advice: Annotated[bool, typer.Option(help="Try what helps most, and report it.")] = True,
     latency: Annotated[
         _Several, typer.Option(metavar="xF", help="Latencies times F.", rich_help_panel=_WHAT_IF)
     ] = None,

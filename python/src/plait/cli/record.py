@@ -53,7 +53,7 @@ def record(
 ) -> None:
     """Record what any MPI program does with MPI: C, C++, Fortran or Python, as it is.
 
-    Nothing is compiled anew. Each call is noted with its times, where in the program it stands, and what
+    Nothing is compiled again. Each call is recorded with its times, where in the program it is, and what
     it moves; messages are matched when the run is read. It costs about 0.15 microseconds a call or
     message. The program's output and exit status stay what they are.
 

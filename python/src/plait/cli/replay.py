@@ -61,7 +61,7 @@ def replay(
         str,
         typer.Option(
             metavar="WHICH",
-            help="one, lanes, or roles: inject,sends,receives.",
+            help="one, streams, or roles: inject,sends,receives.",
             rich_help_panel=_HOW,
         ),
     ] = "one",
@@ -98,7 +98,7 @@ def replay(
     program does between? Runs come from `plait record`, `plait run` and `plait import swift`.
 
     Prints how long each call took and holds the replay against the log; its own log and the
-    pictures stand in LOG/replay, and `plait report LOG/replay` shows them.
+    pictures are in LOG/replay, and `plait report LOG/replay` shows them.
 
     Backends: **mpi** as the program did; **plait**, its own endpoint, past MPI where it can; **rma**,
     messages written into the receiver's memory by one-sided MPI, then a flag; **ofi**, so by libfabric.

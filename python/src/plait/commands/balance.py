@@ -25,7 +25,7 @@ def show_balancers() -> int:
 
 
 def balance(files: Sequence[Path], words: Sequence[str], picture: Path | None) -> int:
-    """The program's exit status; it has said on stderr what was wrong."""
+    """The program's exit status; stderr has what was wrong."""
     command = [str(find_program("plait-balance")), *map(str, statistics_files(files)), *words]
     if picture is None:
         return subprocess.run(command, check=False).returncode
@@ -47,7 +47,7 @@ def draw(results: dict[str, Any], picture: Path) -> None:
 
 
 def statistics_files(files: Sequence[Path]) -> list[Path]:
-    """Folders stand for the files NAME.RANK.json in them, which must be of one name."""
+    """Folders represent the files NAME.RANK.json in them, which must be of one name."""
     if not files:
         raise PlaitError(
             "no FILE is given: load statistics, one file a rank, as RebalanceOptions::statistics of "

@@ -87,8 +87,7 @@ def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, 
             status = _run_once((*program, *arguments, *extra), ranks, told, wishes)
             if status != 0:
                 raise PlaitError(
-                    f"the benchmark {name} failed with exit status {status}; its own message "
-                    "stands above",
+                    f"the benchmark {name} failed with exit status {status}; its own message is above",
                     status=status if 0 < status < 256 else 1,
                 )
             if json_file is not None:
@@ -137,7 +136,7 @@ def _is_default(mpi: str) -> bool:
 
 
 def _describe(command: Command) -> dict[str, Any]:
-    """What the benchmark says of itself: its claim, how many ranks it wants, and where."""
+    """The description of the benchmark: its claim, how many ranks it wants, and where."""
     try:
         done = subprocess.run(
             [*command, "--describe"], capture_output=True, text=True, timeout=20, check=False
@@ -195,7 +194,7 @@ def _checked(name: str, path: Path) -> dict[str, Any]:
 
 
 def _joined(results: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:
-    """One object of several runs, whose results then say how many ranks they had."""
+    """One object of several runs, whose results then have their number of ranks."""
     first = results[0][1]
     if len(results) == 1:
         return first

@@ -123,7 +123,7 @@ class Network:
         status = self._run(program, int(description.split("ranks=")[1].split(",")[0]))
         if status != 0:
             raise PlaitError(
-                f"the replay of {description} failed with status {status}; its message stands above"
+                f"the replay of {description} failed with status {status}; its message is above"
             )
         told = json.loads((log / "replay.json").read_text(encoding="utf-8"))
         return log, [float(repetition["length_s"]) for repetition in told["repetitions"]]

@@ -49,7 +49,7 @@ class _Format:
 
 
 def export(folder: Path, to: str, output: Path | None, *, step: int | None, force: bool) -> None:
-    """Raises PlaitError for an unknown format, and for what stands in the way at `output`."""
+    """Raises PlaitError for an unknown format, and for what is in the way at `output`."""
     console = Console(highlight=False, soft_wrap=True)
     if to in _PROGRAM:
         _export_schedule(folder, to, output, step=step, force=force)
@@ -75,7 +75,7 @@ def export(folder: Path, to: str, output: Path | None, *, step: int | None, forc
 
 
 def _make_room(output: Path, found: _Format, force: bool) -> None:
-    """Replaces an older export of the same format when told to, and nothing else."""
+    """Replaces an older export of the same format on request, and nothing else."""
     if not output.exists():
         return
     if found.suffix:

@@ -46,7 +46,7 @@ def graph(folder: Path, output: Path, wishes: Wishes) -> None:
     with console.status(f"reading {folder}"):
         analysis = analyse(read_run(folder), folder, None)
     if not analysis.run.tasks.height:
-        raise PlaitError(f"{folder} tells of no tasks: there is no graph to be drawn")
+        raise PlaitError(f"{folder} has no tasks: there is no graph to draw")
     with console.status("drawing"):
         drawing = _draw(analysis, wishes)
         _write(output, drawing)
@@ -102,7 +102,7 @@ def _stretch(text: str | None) -> tuple[int | None, int | None]:
         return None, None
     found = re.fullmatch(r"\s*(\S*?)\s*-\s*(\S*?)\s*", text)
     if not found:
-        raise PlaitError(f"--between {text}: say two times since the step's start, such as 1.5ms-4ms")
+        raise PlaitError(f"--between {text}: give two times since the step's start, such as 1.5ms-4ms")
     return _time(found[1]), _time(found[2])
 
 
@@ -111,17 +111,17 @@ def _time(text: str) -> int | None:
         return None
     found = re.fullmatch(r"(\d+(?:\.\d*)?)(ns|us|µs|ms|s)", text)
     if not found:
-        raise PlaitError(f"{text} is no time; say it with its unit, such as 250us, 1.5ms or 2s")
+        raise PlaitError(f"{text} is no time; give it with its unit, such as 250us, 1.5ms or 2s")
     return round(float(found[1]) * _UNITS[found[2]])
 
 
 def _task(text: str | None) -> tuple[int, int] | None:
-    """ "0:123": a rank and a task's number; None stands for the critical path."""
+    """ "0:123": a rank and a task's number; None is the critical path."""
     if text is None or text == "path":
         return None
     found = re.fullmatch(r"(\d+):(\d+)", text)
     if not found:
         raise PlaitError(
-            f"--around {text}: say path, or a rank and the number of a task there, such as 0:123"
+            f"--around {text}: give path, or a rank and the number of a task there, such as 0:123"
         )
     return int(found[1]), int(found[2])

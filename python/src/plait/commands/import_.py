@@ -49,7 +49,7 @@ def import_swift(
 
 
 def make_room(output: Path, force: bool) -> None:
-    """Refuses to mix a run with an older one; removes that one's own files where told to."""
+    """Refuses to mix a run with an older one; removes that one's own files on request."""
     old = [path for path in (*output.glob("rank-*.plt"), output / "meta.json") if path.is_file()]
     if not old:
         return

@@ -12,8 +12,8 @@ from plait._errors import PlaitError
 from plait.plots import style
 from plait.plots.density_map import Quantity, plot_maps
 from plait.plots.profile import plot_profile
-from plait.readers.particle_snapshots import ParticleSnapshot, read_particle_snapshot
 from plait.readers.profiles import read_profile
+from plait.readers.snapshots import Snapshot, read_snapshot
 
 
 def draw_map(paths: list[Path], output: Path, quantity: Quantity, axis: int, pixels: int) -> None:
@@ -33,7 +33,7 @@ def draw_map(paths: list[Path], output: Path, quantity: Quantity, axis: int, pix
 
 
 def _draw_snapshots(paths: list[Path], quantity: Quantity, axis: int, pixels: int) -> Figure:
-    snapshots = [read_particle_snapshot(path) for path in paths]
+    snapshots = [read_snapshot(path) for path in paths]
     for snapshot in snapshots:
         _check(snapshot, quantity)
     return plot_maps(snapshots, quantity, axis, pixels)
@@ -46,13 +46,13 @@ def _draw_profile(paths: list[Path]) -> Figure:
     return plot_profile(profile)
 
 
-def _check(snapshot: ParticleSnapshot, quantity: Quantity) -> None:
+def _check(snapshot: Snapshot, quantity: Quantity) -> None:
     if quantity == "energy" and snapshot.energies is None:
         raise PlaitError(
             f"{snapshot.path} has no InternalEnergies of its {snapshot.kind}: draw --quantity density"
         )
     if quantity == "ranks" and snapshot.ranks is None:
         raise PlaitError(
-            f"{snapshot.path} does not tell which rank wrote which particles; files of plait's own "
+            f"{snapshot.path} does not contain which rank wrote which particles; files of plait's own "
             "programs do"
         )

@@ -12,7 +12,7 @@ from plait._errors import PlaitError
 
 
 def predict(platform: str, words: Sequence[str]) -> int:
-    """The program's exit status; it has said on stderr what was wrong."""
+    """The program's exit status; stderr has what was wrong."""
     file = platform_file(platform)
     command = [str(find_program("plait-predict")), "--platform", str(file), *words]
     return subprocess.run(command, check=False).returncode
@@ -21,7 +21,7 @@ def predict(platform: str, words: Sequence[str]) -> int:
 def platform_file(name: str) -> Path:
     """A platform file by path, or one of the shipped ones by name."""
     shipped = {path.stem: path for path in sorted(_folder().glob("*.json"))}
-    known = f"shipped are {', '.join(shipped)}; docs/predict.md tells the format of others"
+    known = f"shipped are {', '.join(shipped)}; docs/how-to/predict.md explains the format of others"
     if not name:
         raise PlaitError(f"--platform is missing: the machine to predict for; {known}", status=2)
     path = Path(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait record`: starts a command with the recorder before MPI, and says what was recorded."""
+"""`plait record`: starts a command with the recorder before MPI, and reports what was recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from plait._files import write_text
 from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
 
 _LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*")
-#: Names of call sites are cut at the left to this many bytes (docs/trace-format.md).
+#: Names of call sites are cut at the left to this many bytes (docs/reference/trace-format.md).
 _SITE_BYTES = 56
 _RESOLVE_S = 120
 
@@ -72,7 +72,7 @@ def _mpi_of(starter: launcher.Launcher | None, program: str) -> str:
         if family == starter.family:
             return name
     raise PlaitError(
-        f"{starter.path} is a launcher of neither Open MPI nor MPICH; say which with --mpi", status=2
+        f"{starter.path} is a launcher of neither Open MPI nor MPICH; name the MPI with --mpi", status=2
     )
 
 
@@ -98,7 +98,7 @@ def _environment(recorder: Path, folder: Path, progress: bool) -> dict[str, str]
 def _with_exports(
     command: list[str], starter: launcher.Launcher | None, environment: dict[str, str]
 ) -> list[str]:
-    """Open MPI passes variables to other hosts only where it is told to; MPICH always does."""
+    """Open MPI passes variables to other hosts only on request; MPICH always does."""
     if starter is None or starter.family != "Open MPI":
         return command
     exports = [word for name in environment for word in ("-x", name)]
@@ -176,7 +176,7 @@ def _filtered(command: list[str], lines: Iterable[str]) -> list[str]:
     return done.stdout.splitlines() if done.returncode == 0 else []
 
 
-# --- what to say ----------------------------------------------------------------------------------
+# --- the report ----------------------------------------------------------------------------------
 
 
 def _missing_ranks(folder: Path) -> str:

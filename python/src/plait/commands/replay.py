@@ -131,7 +131,7 @@ def _figures(folder: Path) -> dict[str, Any]:
             f"{folder} is no finished replay: replay.json cannot be read ({error})"
         ) from error
     if not isinstance(figures, dict) or "repetitions" not in figures:
-        raise PlaitError(f"{folder}/replay.json tells of no replay; was it written by plait-replay?")
+        raise PlaitError(f"{folder}/replay.json has no replay; was it written by plait-replay?")
     return figures
 
 

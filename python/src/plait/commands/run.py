@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`plait run`: starts a program under MPI, with a trace, and says clearly how it ended."""
+"""`plait run`: starts a program under MPI, with a trace, and reports clearly how it ended."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def _find_program(program: str) -> str:
 def make_run_folder(place: Place) -> Path:
     """The folder, made, with nothing of an earlier run in it."""
     if place.name is not None and place.output is not None:
-        raise PlaitError("--name and --output both say where the trace goes; give one", status=2)
+        raise PlaitError("--name and --output both set where the trace goes; give one", status=2)
     if place.output is not None:
         folder = place.output
     else:
@@ -182,7 +182,7 @@ def make_run_folder(place: Place) -> Path:
 
 
 def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
-    # Launchers put a terminal of their own before each rank: only here is it known who looks.
+    # Launchers put a terminal of their own before each rank: only here it is known who reads.
     seen = sys.stdout is not None and sys.stdout.isatty()
     environment = {
         "PLAIT_TRACE": str(folder) if folder is not None else "",

@@ -13,9 +13,9 @@ import polars as pl
 from plait import _events as events
 from plait._events import Run
 
-#: Rows for the messages, or begun collectives, of a rank; what is more at once shares the last one.
+#: Rows for the messages, or non-blocking collectives, of a rank; more at once share the last one.
 ROWS_MAX = 32
-UNWATCHED = "nobody looked at the network"
+UNWATCHED = "no thread polled the network"
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class Track:
             if self.number == events.NO_WORKER:
                 return "other thread"
             return f"{'thread' if self.table == 'calls' else 'worker'} {self.number}"
-        names = {"spans": "phases", "gaps": "poll gaps", "collectives": "begun collectives"}
+        names = {"spans": "phases", "gaps": "poll gaps", "collectives": "non-blocking collectives"}
         label = names.get(self.what, self.what)
         return label if self.number == 0 else f"{label} {self.number + 1}"
 

@@ -40,7 +40,7 @@ Event = tuple[int, int, str, tuple[Any, ...]]
 def write_otf2(run: Run, folder: Path, progress: Callable[[int], None] = lambda count: None) -> None:
     """Writes `folder`/traces.otf2 and what belongs to it; there must be no archive in the folder.
 
-    Times are nanoseconds since the first event of the run. `progress` is called now and then with the
+    Times are nanoseconds since the first event of the run. `progress` is called periodically with the
     number of events written since its last call. Cost: about 10 µs an event.
     """
     make_folder(folder)

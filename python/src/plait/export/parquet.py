@@ -14,7 +14,7 @@ from plait._files import make_folder, write_file
 from plait.measures.messages import match_messages
 from plait.measures.steps import steps_of_run
 
-#: What the columns mean that do not say it themselves; goes into each file beside the run's meta.json.
+#: What the columns mean whose names do not show it; goes into each file beside the run's meta.json.
 COLUMNS = {
     "_ns": "nanoseconds on rank 0's clock, from its time 0",
     "worker": "index of the thread on its rank; 65535: a thread that is no worker",
@@ -25,13 +25,13 @@ COLUMNS = {
     "place": "of the task in its graph, from 1; 0: of none, or not known",
     "sequence": "equal on both sides of a message, within source, destination and communicator",
     "protocol": "how a message was sent",
-    "posted_ns": "the program asked for the message",
+    "posted_ns": "the program posted the message",
     "handed_ns": "send: handed to the network; receive: matched",
     "arrived_ns": "send: left, the buffer is free; receive: all bytes are here",
-    "completed_ns": "the program was told of the end",
+    "completed_ns": "the program was notified of the end",
     "unfinished": "had not completed when the record ended",
-    "send_worker": "thread of the sender that was told of the end",
-    "receive_worker": "thread of the receiver that was told of the end",
+    "send_worker": "thread of the sender that was notified of the end",
+    "receive_worker": "thread of the receiver that was notified of the end",
     "send_site": "where the send was posted",
     "receive_site": "where the receive was posted",
     "send_unfinished": "the send had not completed when the record ended",
@@ -40,6 +40,7 @@ COLUMNS = {
     "site": "where in the program it was called",
     "number": "of the call, in the order of posting on the rank; 0: not known",
     "count": "collectives: how many before on the communicator; waits: how many operations completed",
+    "repeats": "tests and probes that found nothing: how many more like it followed, in the same row",
     "peer": "rank of the run; -1: none, several, or any",
 }
 
@@ -47,7 +48,7 @@ COLUMNS = {
 def write_parquet(run: Run, folder: Path) -> list[Path]:
     """Writes the tables that hold anything, and returns their paths.
 
-    Names stand in the tables instead of numbers. The metadata of each file has `plait.run` (meta.json),
+    Names are in the tables instead of numbers. The metadata of each file has `plait.run` (meta.json),
     `plait.columns` (`COLUMNS`) and `plait.notices`, as JSON.
     """
     make_folder(folder)

@@ -28,7 +28,7 @@ _PROCESSES = 1 << 60
 _IN_FLIGHT = "bytes in flight"
 _MESSAGE = ["source", "destination", "communicator", "sequence"]
 
-#: Of a row of a table: what stands beside its bar.
+#: Of a row of a table: what is beside its bar.
 Facts = Callable[[int], dict[str, int | str]]
 
 
@@ -45,7 +45,7 @@ def write_perfetto(
 ) -> None:
     """Times are nanoseconds since the first event of the run. `matched`: what `match_messages` returns.
 
-    `progress` is called now and then with the number of packets written since its last call. Cost: about
+    `progress` is called periodically with the number of packets written since its last call. Cost: about
     10 µs for each of the two ends of a bar.
     """
     make_folder(path.parent)
@@ -111,7 +111,7 @@ def _describe(track: Track, uuid: int, *, has_tasks: bool) -> Any:
 
 def _flows(run: Run, matched: pl.DataFrame) -> _Flows:
     """An arrow for each message that has both sides: between the calls that posted it and that were
-    told of its end, where these are known, else between its bars.
+    notified of its end, where these are known, else between its bars.
     """
     flows = _Flows()
     ids = matched.select(_MESSAGE).with_row_index("flow", offset=1)
@@ -176,7 +176,7 @@ def _facts(run: Run) -> dict[str, Facts]:
     }
 
 
-#: Of these 0 is told as well: it is a rank, or a communicator.
+#: Of these 0 is written as well: it is a rank, or a communicator.
 _ZERO_COUNTS = frozenset({"peer", "communicator"})
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a run as SWIFT's own logs (docs/formats.md), so that tools made for those work on it.
+"""Writes a run as SWIFT's own logs (docs/reference/formats.md), so that tools made for those work on it.
 
-A tick is a nanosecond; the heads of the task dumps say so.
+A tick is a nanosecond; so the heads of the task dumps declare it.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def write_swift(run: Run, folder: Path) -> list[Path]:
     dump = _dump_rows(run, names, steps, origin)
     dumps = dump.partition_by("step", as_dict=True)
     if not dumps:
-        # Their heads alone tell what a tick is.
+        # Their heads alone define a tick.
         dumps = {(step,): dump for step in rows["step"].unique().sort()}
     for (step,), of_step in dumps.items():
         path = folder / f"thread_info_MPI-step{step}.dat"
@@ -206,7 +206,7 @@ def _dump_rows(run: Run, names: _Names, steps: pl.DataFrame, origin: int) -> pl.
         role = pl.col("role")
         table = run.tasks.filter(pl.col("step").is_in(steps["step"].implode()))
         is_message = role != events.ROLE_TASK
-        # Sends and receives occupy no worker: they stand at their end, without length.
+        # Sends and receives occupy no worker: they are at their end, without length.
         rows = table.with_columns(
             pl.when(is_message).then("end_ns").otherwise("start_ns").alias("start_ns"),
             pl.when(is_message).then(pl.col("object") & 0xFFFFFFFF).otherwise("object").alias("flags"),

@@ -2,7 +2,7 @@
 """The first process of a lab: makes it, measures its links, runs the program, and takes all with it.
 
 Called as `python -m plait.lab.inside LIFELINE WORK` by `outside`, in namespaces of its own. LIFELINE is
-the read end of a pipe that whoever wants the lab holds open: when that process is gone, however it went,
+the read end of a pipe that the lab's owner holds open: when that process is gone, however it went,
 so is the lab.
 """
 
@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def _end_with_owner(lifeline: int) -> None:
-    os.read(lifeline, 1)  # returns when the other end is closed: nobody ever writes
+    os.read(lifeline, 1)  # returns when the other end is closed: no process ever writes
     os._exit(1)
 
 
@@ -77,7 +77,7 @@ def _check_links(work: Work, network: Network) -> None:
         f"measured {worst} of {format_rate(work.lab.bits_per_s)} by TCP, round trip {round_trip:.0f} us"
     )
     if not _is_good(results, work.lab.bits_per_s, every=True):
-        _say("this is slower than asked for: the machine is busy, or too slow for such a rate")
+        _say("this is slower than requested: the machine is busy, or too slow for such a rate")
 
 
 def _is_good(tries: list[tuple[float, float]], wanted: float, *, every: bool = False) -> bool:
@@ -91,7 +91,7 @@ def _measure(network: Network, sender: Host, receiver: Host, count: int) -> tupl
     with network.start(receiver, *program, "receive", str(count), stdout=subprocess.PIPE) as far:
         assert far.stdout is not None
         if far.stdout.readline() != "listening\n":
-            raise PlaitError(f"{receiver.name} of the lab cannot listen; its message stands above")
+            raise PlaitError(f"{receiver.name} of the lab cannot listen; its message is above")
         with network.start(
             sender, *program, "send", str(count), receiver.address, stdout=subprocess.PIPE
         ) as near:
@@ -110,7 +110,7 @@ def _run(work: Work, network: Network) -> int:
     try:
         status = job.wait()
     except KeyboardInterrupt:
-        # The terminal has told the launcher as well, if there is a terminal.
+        # The terminal has signalled the launcher as well, if there is a terminal.
         job.send_signal(signal.SIGINT)
         with suppress(subprocess.TimeoutExpired):
             job.wait(_GRACE_S)

@@ -62,7 +62,7 @@ class Network:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the agent reads, and what programs may know: PLAIT_LAB says that they are in a lab."""
+        """What the agent reads, and what programs may know: PLAIT_LAB is set inside a lab."""
         at = {f"PLAIT_LAB_AT_{host.name}": host.location for host in self.hosts}
         return {**os.environ, **at, "PLAIT_LAB": self._lab.label}
 
@@ -141,12 +141,12 @@ def _start_host(index: int, cores: list[int]) -> Host:
     )
     assert process.stdout is not None
     if process.stdout.readline() != "up\n":
-        raise PlaitError(f"{name} of the lab could not be made; the message of unshare stands above")
+        raise PlaitError(f"{name} of the lab could not be made; the message of unshare is above")
     return Host(name, f"10.77.0.{index + 1}", process, ",".join(map(str, cores)))
 
 
 def _write_hosts_file(lab: Lab) -> None:
-    """Names for the hosts, in a file that stands over /etc/hosts here and nowhere else."""
+    """Names for the hosts, in a file that replaces /etc/hosts here and nowhere else."""
     lines = ["127.0.0.1 localhost", *(f"10.77.0.{i + 1} host{i}" for i in range(lab.hosts))]
     file = Path("/dev/shm/hosts")
     file.write_text("\n".join(lines) + "\n", encoding="ascii")

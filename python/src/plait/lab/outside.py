@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts a lab from outside of it, and says why where that may not be."""
+"""Starts a lab from outside of it, and reports why where that is not allowed."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def run(work: Work) -> int:
             try:
                 return process.wait()
             except KeyboardInterrupt:
-                # The lab was told as well, by the terminal, and ends its program; if not, it ends below.
+                # The terminal signals the lab as well, which ends its program; if not, it ends below.
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_GRACE_S)
                 raise

@@ -54,7 +54,7 @@ class Lab:
 
 @dataclass(frozen=True)
 class Work:
-    """What the first process of a lab is told: the lab, and what to run in it; no launcher: nothing."""
+    """Arguments of the first process of a lab: the lab, and what to run in it; no launcher: nothing."""
 
     lab: Lab
     launcher: Launcher | None

@@ -27,7 +27,7 @@ class Balance:
 
     @property
     def imbalance(self) -> Floats:
-        """Of each bin: most over mean, less 1. 0 is perfect; 0 where nobody computed."""
+        """Of each bin: most over mean, less 1. 0 is perfect; 0 where no rank computed."""
         return _imbalance(self.computing_ns)
 
     def whole(self) -> float:

@@ -8,7 +8,7 @@ import polars as pl
 from plait._events import Run
 
 _PREFIX = "balance: "
-#: Of each balancing, from the counters of rank 0 (src/plait/data/detail/rebalancing.cpp).
+#: Of each balancing, from the counters of rank 0 (src/plait/data/balance/detail/rebalancing.cpp).
 _COUNTED = {
     "imbalance before": "before",
     "imbalance predicted": "predicted",
@@ -26,7 +26,7 @@ SCHEMA: dict[str, pl.DataType] = {
 
 
 def balancings(run: Run) -> pl.DataFrame:
-    """A row for each time that a program asked for balancing, also when nothing was moved."""
+    """A row for each time that a program requested balancing, also when nothing was moved."""
     kinds = {name: index for index, name in enumerate(run.counter_kinds)}
     first = kinds.get(_PREFIX + "imbalance before")
     if first is None:

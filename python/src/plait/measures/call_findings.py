@@ -131,7 +131,7 @@ def _balance(balance: Balance) -> str:
     most = balance.ranks[int(computing.argmax())]
     return (
         f"Rank {most} computed {1 + uneven:.2f} times the mean: with all alike, and at the same time, "
-        "nobody would wait."
+        "no rank would wait."
     )
 
 

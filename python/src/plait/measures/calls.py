@@ -20,7 +20,7 @@ def parallel_window(run: Run) -> tuple[int, int]:
     """From when the first rank came back from MPI_Init to when the last one went into MPI_Finalize.
 
     Where a run has no such calls, that of everything recorded. Times in calls are counted within it:
-    what starting and ending the library takes says nothing about the program, but a rank that waits in
+    what starting and ending the library takes is unrelated to the program, but a rank that waits in
     MPI_Finalize for another does.
     """
     low, high = run.window_ns()
@@ -53,21 +53,23 @@ def call_times(calls: pl.DataFrame, whole_ns: int, *by: str) -> pl.DataFrame:
     """One row for each combination of the columns `by` ("function", "site", "class", "rank", ...),
     longest first.
 
-    count, time_ns, bytes_given, bytes_got; mean_ns, max_ns of a call; share of `whole_ns` (see
-    `lane_time`). `calls`: as `calls_within` gives them: calls of one thread are not nested, so sums
-    count nothing twice.
+    count, time_ns, bytes_given, bytes_got; mean_ns of a call; max_ns of a record, which may have many
+    tests and probes (`repeats`); share of `whole_ns` (see `lane_time`). `calls`: as
+    `calls_within` gives them. Calls of one thread are not nested, so sums count nothing twice.
     """
     return (
         calls.with_columns((pl.col("end_ns") - pl.col("start_ns")).alias("time_ns"))
         .group_by(*by)
         .agg(
-            pl.len().cast(pl.Int64).alias("count"),
+            (pl.col("repeats") + 1).sum().alias("count"),
             pl.col("time_ns").sum(),
             pl.col("bytes_given", "bytes_got").sum(),
-            pl.col("time_ns").mean().alias("mean_ns"),
             pl.col("time_ns").max().alias("max_ns"),
         )
-        .with_columns((pl.col("time_ns") / max(1, whole_ns)).alias("share"))
+        .with_columns(
+            (pl.col("time_ns") / pl.col("count")).alias("mean_ns"),
+            (pl.col("time_ns") / max(1, whole_ns)).alias("share"),
+        )
         .sort("time_ns", *by, descending=[True, *[False] * len(by)])
     )
 
@@ -85,7 +87,7 @@ def call_at(
     """The row of `calls` in which each (rank, worker) was at a time; -1 where it was in none.
 
     `calls` must be sorted by rank, worker and start (`calls_within`). For what a message's completion
-    was told by.
+    was reported by.
     """
     found = np.full(len(rank), -1, dtype=np.int64)
     if not calls.height or not len(rank):

@@ -62,8 +62,8 @@ def members_of(run: Run, communicator: int) -> list[int]:
 def collective_calls(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     """The calls that are collectives, each with `flow` and what the others did.
 
-    `calls`: as `calls_within` gives them; `call` is the row there. Non-blocking ones stand here with the
-    whole of their time, from their call to when the program was told, and with no `call`. Calls of the
+    `calls`: as `calls_within` gives them; `call` is the row there. Non-blocking ones are here with the
+    whole of their time, from their call to when the program was notified, and no `call`. Calls of the
     ranks are one collective when communicator and `count` agree. last_ns: when the last rank came to it;
     last_rank: who; root_ns: when the root did.
     """

@@ -7,8 +7,8 @@ released it. The time in which it was ready and its worker had nothing to do is 
 for the scheduler. A receive task leads to its sender's send task when the message was what it
 waited for, and to the task that posted it when it was posted late; a send task by rendezvous leads
 likewise to a late receiver. What waited for a task waited for those that it spawned, too: the path
-goes to the one that ended last. The time from when a message was through until its task ended is told
-apart: nobody was looking at the network.
+goes to the one that ended last. The time from when a message was through until its task ended is
+separate: no thread polled the network.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def _index(tasks: pl.DataFrame, matched: pl.DataFrame) -> _Tables:
 
 
 def _add_messages(tables: _Tables, matched: pl.DataFrame) -> None:
-    """Tasks do not tell their communicator: of two messages of one number, the one posted nearer."""
+    """Task records have no communicator: of two messages of one number, the one posted nearer."""
     wanted = ("source", "destination", "sequence", "sent_ns", "left_ns", "arrived_ns", "protocol")
     for source, to, sequence, sent, left, arrived, protocol in matched.select(wanted).iter_rows():
         key = (source << 32 | to, sequence)
@@ -150,7 +150,7 @@ def _add_messages(tables: _Tables, matched: pl.DataFrame) -> None:
 
 
 def _add_spawned(tables: _Tables) -> None:
-    """Rows stand in order of their ends: of the tasks that one spawned, the last stays."""
+    """Rows are in order of their ends: of the tasks that one spawned, the last stays."""
     get = tables.columns
     for row, (rank, released_by) in enumerate(zip(get["rank"], get["released_by"], strict=True)):
         parent = tables.position.get((rank, released_by)) if released_by else None
@@ -242,7 +242,7 @@ def _through_ns(tables: _Tables, row: int) -> int:
         return int(get["end_ns"][row])
     through = message.arrived_ns
     if get["role"][row] == events.ROLE_SEND:
-        # What has arrived has left, even when the sender noticed only later.
+        # Data that arrived was sent, even when the sender noticed only later.
         through = min(message.left_ns, message.arrived_ns)
     return max(through, int(get["start_ns"][row]))
 
@@ -258,7 +258,7 @@ def _late_side(tables: _Tables, row: int) -> int:
     own, other = get["start_ns"][row], get["start_ns"][partner]
     message = tables.messages.get(key)
     if sends or (message is not None and message.rendezvous):
-        # An eager send waits for nobody; by rendezvous the later of the two decides.
+        # An eager send waits for no rank; by rendezvous the later of the two decides.
         return partner if other > own and message is not None and message.rendezvous else row
     arrived = message.arrived_ns if message is not None else get["end_ns"][row]
     return row if own >= max(arrived, other) else partner

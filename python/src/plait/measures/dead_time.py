@@ -107,7 +107,7 @@ def rank_steps(run: Run) -> pl.DataFrame:
 
 
 def _workers(run: Run, ran: pl.DataFrame) -> pl.DataFrame:
-    """All workers of the ranks: also those that never had a task, where the run tells how many."""
+    """All workers of the ranks: also those that never had a task, where their number is known."""
     told = run.meta.get("workers")
     seen = ran.select("rank", "worker").unique()
     if not isinstance(told, int) or not 0 < told <= _WORKERS_MAX:

@@ -74,16 +74,16 @@ def _path(shares: pl.DataFrame) -> list[str]:
         return []
     whole = int(shares["time_ns"].sum())
     top = shares.filter(pl.col("what") == critical_path.RUN).head(3)
-    told = [
+    parts = [
         f"{name} {format_share(time, whole)}" for name, time in top.select("name", "time_ns").iter_rows()
     ]
     found = []
-    if told:
-        found.append(f"The critical path was mostly computing: {', '.join(told)} of its length.")
+    if parts:
+        found.append(f"The critical path was mostly computing: {', '.join(parts)} of its length.")
     waits = {
         critical_path.TRANSFER: "messages under way, which work that does not depend on them could hide",
-        critical_path.NOTICE: "messages that were through but that nobody had noticed: the network was "
-        "not looked at often enough",
+        critical_path.NOTICE: "messages that were through but not noticed: the network was not polled "
+        "often enough",
         critical_path.WORKER_WAIT: "tasks that were ready but had not started, though their worker "
         "ran nothing (a lock, or the scheduler's own time)",
         critical_path.RELEASE: "the time between a task's end and its successors being ready",
@@ -95,7 +95,7 @@ def _path(shares: pl.DataFrame) -> list[str]:
                 f"{format_share(time, whole)} of the critical path ({format_time(time)}) was {text}."
             )
     computing = int(shares.filter(pl.col("what") == critical_path.RUN)["time_ns"].sum())
-    if told and computing < 0.5 * whole:
+    if parts and computing < 0.5 * whole:
         found[0] = f"Computing made up only {format_share(computing, whole)} of the critical path."
     return found
 
@@ -115,8 +115,8 @@ def _unwatched(paths: pl.DataFrame, gaps: pl.DataFrame) -> list[str]:
     if unseen < 0.05 * length or whole == 0:
         return []
     return [
-        f"For {format_share(unseen, whole)} of the time that messages took on the critical path, nobody "
-        "on the waiting rank looked at the network: they may have arrived long before they were noticed."
+        f"For {format_share(unseen, whole)} of the time that messages took on the critical path, no "
+        "thread of the waiting rank polled the network: they may have arrived long before."
     ]
 
 
@@ -135,7 +135,7 @@ def _imbalance(phases: pl.DataFrame) -> list[str]:
 
 
 def _late_completion(matched: pl.DataFrame) -> list[str]:
-    """How long messages lay at the receiver before its program was told."""
+    """How long messages lay at the receiver before its program was notified."""
     if not matched.height:
         return []
     ready = pl.max_horizontal("arrived_ns", "expected_ns")
@@ -146,7 +146,7 @@ def _late_completion(matched: pl.DataFrame) -> list[str]:
         return []
     return [
         f"Messages lay {format_share(total, whole)} of their time at the receiver before it was "
-        f"told (mean {format_time(total / matched.height)}): nobody was looking at the network."
+        f"notified (mean {format_time(total / matched.height)}): no thread polled the network."
     ]
 
 
@@ -155,7 +155,7 @@ def _gaps(gaps: pl.DataFrame) -> list[str]:
         return []
     length = (gaps["end_ns"] - gaps["start_ns"]).to_numpy()
     return [
-        f"In {format_count(gaps.height, 'gap')} nobody looked at the network although something was "
+        f"In {format_count(gaps.height, 'gap')} no thread polled the network although something was "
         f"in flight: {format_time(float(length.sum()))} in all, the longest "
         f"{format_time(float(length.max()))}."
     ]

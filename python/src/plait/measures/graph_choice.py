@@ -111,7 +111,7 @@ def _distances(
     allowed: npt.NDArray[np.bool_],
     choice: Choice,
 ) -> npt.NDArray[np.int64]:
-    """Edges from what is looked at, in either direction; -1: no way, where a distance is asked for."""
+    """Edges from what is shown, in either direction; -1: no way, where a distance is requested."""
     start, end = ends
     far = np.full(nodes.height, -1, dtype=np.int64)
     if choice.around is None:
@@ -121,7 +121,7 @@ def _distances(
         seeds = ((nodes["rank"] == rank) & (nodes["id"] == number)).to_numpy()
         if not seeds.any():
             raise PlaitError(
-                f"rank {rank} ran no task {number} in this step; the hover text tells numbers"
+                f"rank {rank} ran no task {number} in this step; the hover text shows numbers"
             )
     far[seeds] = 0
     front = seeds
@@ -146,7 +146,7 @@ def _between(
     end: npt.NDArray[np.int64],
     count: int,
 ) -> npt.NDArray[np.bool_]:
-    """Nodes with something shown before and after them: only such joins say anything."""
+    """Nodes with something shown before and after them: only such joins matter."""
     has_before = np.zeros(count, dtype=np.bool_)
     has_after = np.zeros(count, dtype=np.bool_)
     has_before[end[shown[start]]] = True

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws tasks together that a picture cannot tell apart."""
+"""Draws tasks together that a picture cannot distinguish."""
 
 from __future__ import annotations
 

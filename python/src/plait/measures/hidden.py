@@ -14,7 +14,7 @@ _SCHEMA = {"rank": pl.Int32(), "step": pl.Int64(), "moving_ns": pl.Int64(), "hid
 
 def hidden_times(tasks: pl.DataFrame, matched: pl.DataFrame) -> pl.DataFrame:
     """For each rank and step: moving_ns, in which a message to the rank was under way (from when both
-    sides had posted it until the receiver was told), and hidden_ns, as much of that as its workers
+    sides had posted it until the receiver was notified), and hidden_ns, as much of that as its workers
     computed, the mean over workers."""
     rows = []
     for (rank,), own in tasks.group_by(["rank"]):

@@ -13,42 +13,19 @@ EAGER, RENDEZVOUS, NOT_KNOWN = 0, 1, events.PROTOCOL_NOT_KNOWN
 
 
 def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: int) -> pl.DataFrame:
-    """A row for each side of a message of which a call was told the end.
+    """A row for each side of a message of which a call was notified of the end.
 
-    call: the row of `calls` (as `calls_within` gives them) in which its thread was told, and
+    call: the row of `calls` (as `calls_within` gives them) in which its thread was notified, and
     call_start_ns, call_end_ns of it; received; rank, peer; size_bytes; posted_ns, other_ns: when this
     side and the other one posted; ready_ns: the later of these: from then on the data can move; told_ns,
-    other_told_ns: when the sides were told the end; computing_ns: for how long the rank was in no call
-    from ready_ns until it waited (or the other side had been told): then nobody on it looked at the
-    network; buffered: of a send that did not need its receive; message: the row of `matched`.
+    other_told_ns: when the sides were notified of the end; computing_ns: how long the rank was in no
+    call from ready_ns until it waited (or the other side had been notified): then no thread on it polled
+    the network; buffered: of a send that did not need its receive; message: the row of `matched`.
     """
     is_waiting = pl.Series(calls["class"]).is_in([events.CALL_COMPLETES, events.CALL_MESSAGE])
     whole = matched.with_row_index("message").with_columns(is_buffered(matched, clock_error_ns))
-    common = ("message", "size_bytes")
-    received = whole.select(
-        *common,
-        pl.lit(value=True).alias("received"),
-        pl.col("destination").alias("rank"),
-        pl.col("source").alias("peer"),
-        pl.col("receive_worker").alias("worker"),
-        pl.col("expected_ns").alias("posted_ns"),
-        pl.col("sent_ns").alias("other_ns"),
-        pl.col("received_ns").alias("told_ns"),
-        pl.col("freed_ns").alias("other_told_ns"),
-        pl.lit(value=False).alias("buffered"),
-    )
-    sent = whole.filter(~pl.col("send_unfinished")).select(
-        *common,
-        pl.lit(value=False).alias("received"),
-        pl.col("source").alias("rank"),
-        pl.col("destination").alias("peer"),
-        pl.col("send_worker").alias("worker"),
-        pl.col("sent_ns").alias("posted_ns"),
-        pl.col("expected_ns").alias("other_ns"),
-        pl.col("freed_ns").alias("told_ns"),
-        pl.col("received_ns").alias("other_told_ns"),
-        "buffered",
-    )
+    received = _sides(whole.with_columns(buffered=False), _OF_RECEIVER, received=True)
+    sent = _sides(whole.filter(~pl.col("send_unfinished")), _OF_SENDER, received=False)
     sides = pl.concat([received, sent])
     call = call_at(calls, sides["rank"], sides["worker"], sides["told_ns"])
     times = calls.select(
@@ -67,9 +44,26 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
     return found.with_columns(pl.Series("computing_ns", computing))
 
 
+#: Columns of `matched` by what they are to a side.
+_OF_RECEIVER = {
+    **{"rank": "destination", "peer": "source", "worker": "receive_worker", "posted_ns": "expected_ns"},
+    **{"other_ns": "sent_ns", "told_ns": "received_ns", "other_told_ns": "freed_ns"},
+}
+_OF_SENDER = {
+    **{"rank": "source", "peer": "destination", "worker": "send_worker", "posted_ns": "sent_ns"},
+    **{"other_ns": "expected_ns", "told_ns": "freed_ns", "other_told_ns": "received_ns"},
+}
+
+
+def _sides(matched: pl.DataFrame, columns: dict[str, str], *, received: bool) -> pl.DataFrame:
+    named = (pl.col(column).alias(name) for name, column in columns.items())
+    return matched.select(
+        "message", "size_bytes", pl.lit(received).alias("received"), *named, "buffered"
+    )
+
+
 def eager_limit(matched: pl.DataFrame, clock_error_ns: int) -> int:
-    """Size of the largest message whose sender was told its end before the receive was posted; -1: none
-    was.
+    """Size of the largest message whose sender was notified before the receive was posted; -1: none.
 
     Up to this size sends need no receive, as far as the run shows: for messages of which the recording
     does not know the protocol.

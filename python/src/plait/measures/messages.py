@@ -17,9 +17,9 @@ _KEY = ["source", "destination", "communicator", "sequence"]
 def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
     """One row for each message that has both sides and was received, in order of posting.
 
-    sent_ns: posted by the sender; left_ns: free on the sender; freed_ns: the sender was told;
+    sent_ns: posted by the sender; left_ns: free on the sender; freed_ns: the sender was notified;
     expected_ns: posted by the receiver; arrived_ns: all bytes at the receiver; received_ns: the receiver
-    was told. send_worker, send_site, receive_worker, receive_site: as in the table of messages.
+    was notified. send_worker, send_site, receive_worker, receive_site: as in the table of messages.
     """
     keyed = messages.with_columns(_key(messages))
     sends = (
@@ -77,7 +77,7 @@ def unmatched_messages(messages: pl.DataFrame) -> pl.DataFrame:
     """The sides of messages that have no other side, or whose receive never completed: rows of the
     table.
 
-    Of programs recorded from outside, `function` and `site` tell what posted them.
+    Of programs recorded from outside, `function` and `site` identify what posted them.
     """
     key, received = _key(messages), messages["received"]
     sent_keys, received_keys = key.filter(~received), key.filter(received)

@@ -15,9 +15,9 @@ from plait import _events as events
 
 Floats = npt.NDArray[np.float64]
 
-#: Messages up to this size tell the latency, those from the second on the rate.
+#: Messages up to this size determine the latency, those from the second on the rate.
 _SMALL_BYTES, _LARGE_BYTES = 1024, 16384
-#: Fewer messages than this tell nothing of the network.
+#: Fewer messages than this do not characterise the network.
 _SAMPLES_MIN = 5
 #: Calls that were shorter did not wait.
 _WAITED_MIN_NS = 2000
@@ -64,8 +64,8 @@ def fit_link(sides: pl.DataFrame, messages: int) -> Link | None:
 
 
 def soonest_ns(matched: pl.DataFrame, link: Link | None) -> Floats:
-    """For each message: when it would have been there at the soonest, had the network always been looked
-    at.
+    """For each message: when it would have been there at the soonest, had the network always been
+    polled.
 
     Each rank takes in one message after another, and gives out one after another, in the order in which
     they become ready to move, at the link's rate; the latency comes on top. With no link: when it was
@@ -93,7 +93,7 @@ def soonest_ns(matched: pl.DataFrame, link: Link | None) -> Floats:
 
 
 def message_overlap(sides: pl.DataFrame, soonest: Floats, link: Link | None) -> pl.DataFrame:
-    """Of each non-blocking side that its call was told of: transfer_ns, possible_ns, achieved_ns.
+    """Of each non-blocking side that its call was notified of: transfer_ns, possible_ns, achieved_ns.
 
     rank, received, size_bytes. Transfer: from when the data could move to the soonest it could be there.
     Possible: as much of that as the rank computed from when the data could move to the call that waited
@@ -145,10 +145,10 @@ def stalled_calls(
     stalled_ns.
 
     A message could have been there sooner by no more than what one of its two ranks computed, in no call
-    that looks at the network, between the data being ready to move and the rank's waiting for it; and no
-    sooner than the network moves it (`soonest_ns`, where the run tells that). A call could have ended
+    that polls the network, between the data being ready to move and the rank's waiting for it; and no
+    sooner than the network moves it (`soonest_ns`, where the run has that). A call could have ended
     when the last of its messages could have been there. What the quickest waits take is not counted. So
-    this is the most that a thread that looks at the network all the time could save in this call; what
+    this is the most that a thread that polls the network all the time could save in this call; what
     follows in other ranks from ending sooner is not counted. `begun`: non-blocking collectives
     (`begun_collectives`): the same, with the last rank's coming for ready.
     """

@@ -7,7 +7,7 @@ import polars as pl
 
 from plait._events import Run
 
-# As src/plait/particles/step_record.cpp names them.
+# As src/plait/particles/steps/step_record.cpp names them.
 _HERE, _UPDATED, _TOOK = "particles here", "particles updated", "step time (ms)"
 _PHASE_BEGIN, _PHASE_END = "phase ", " (ms)"
 
@@ -18,7 +18,7 @@ PHASES = {"phase": pl.String(), "rank": pl.Int32(), "steps": pl.Int64(), "mean_m
 def particle_steps(run: Run) -> pl.DataFrame:
     """A row for each step: particles and updates of all ranks, the time of the slowest.
 
-    Steps that some rank has not told of (the record was cut off) are left out.
+    Steps that some rank has not reported of (the record was cut off) are left out.
     """
     values = _named(run, [_HERE, _UPDATED, _TOOK])
     if not values.height:

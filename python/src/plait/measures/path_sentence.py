@@ -21,17 +21,17 @@ def path_sentence(path: pl.DataFrame, kinds: tuple[str, ...]) -> str:
     whole = int(parts["time_ns"].sum()) if parts.height else 0
     if whole == 0:
         return ""
-    told: list[str] = []
+    phrases: list[str] = []
     for kind, rank, what, share in parts.head(_NAMED_MAX).select("kind", "rank", "what", "share").rows():
-        if told and share < _SMALL:
+        if phrases and share < _SMALL:
             break
         name = f"{kinds[kind]} on rank {rank}" if what == critical_path.RUN else WHAT[what]
-        told.append(f"{100 * share:.0f} % {name}")
+        phrases.append(f"{100 * share:.0f} % {name}")
     step = path["step"].item(0)
-    rest = 1.0 - float(parts["share"].head(len(told)).sum())
-    if rest >= _SMALL and parts.height > len(told):
-        told.append(f"{100 * rest:.0f} % smaller parts")
-    listed = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    rest = 1.0 - float(parts["share"].head(len(phrases)).sum())
+    if rest >= _SMALL and parts.height > len(phrases):
+        phrases.append(f"{100 * rest:.0f} % smaller parts")
+    listed = phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
     return f"The critical path of step {step} ({format_time(whole)}) is {listed}."
 
 

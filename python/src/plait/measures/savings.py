@@ -56,7 +56,7 @@ def savings(
       posted for the same rank and communicator with no wait and no collective between. Copying them
       together is not counted.
     - Balance: what was lost by waiting for ranks that came late (`wait_states`): if all came at the same
-      time, nobody would wait.
+      time, no rank would wait.
     """
     in_calls = calls.group_by("rank").agg(
         (pl.col("end_ns") - pl.col("start_ns")).sum().alias("in_calls_ns")

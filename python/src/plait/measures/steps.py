@@ -25,9 +25,9 @@ def step_bounds(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def steps_of_run(run: Run) -> pl.DataFrame:
-    """Steps as the graph's runs tell them; for a program without tasks, as its spans do.
+    """Steps from the runs of graphs; for a program without tasks, as its spans do.
 
-    Logs of SWIFT may hold the tasks of some steps only; their spans tell of all.
+    Logs of SWIFT may hold the tasks of some steps only; their spans report all.
     """
     if run.tasks.height and run.meta.get("recorder") != "swift":
         return step_bounds(run.tasks)

@@ -20,7 +20,7 @@ from plait.measures import critical_path
 #: What an edge is; the values of the `what` column.
 DEPENDENCY, MESSAGE, SPAWNED, FOLLOWED = range(4)
 WHAT = ("comes after", "message", "was spawned by", "next on the critical path")
-#: The kind of joins that stand for "all that a task has spawned".
+#: The kind of joins that represent "all that a task has spawned".
 NO_KIND = -1
 #: Steps are left out, evenly, when all together have more edges.
 EDGES_MAX = 5_000_000
@@ -125,7 +125,7 @@ def _messages(nodes: pl.DataFrame) -> pl.DataFrame:
 
 
 def _dependencies(run: Run, nodes: pl.DataFrame) -> pl.DataFrame:
-    """Those that the graphs in the trace tell, between tasks that ran."""
+    """Those of the graphs in the trace, between tasks that ran."""
     placed = nodes.filter(pl.col("place") > 0).select("node", "rank", "step", "place")
     told = (
         run.graph_runs.join(run.dependencies, on=["rank", "graph"])
@@ -161,7 +161,7 @@ def _released(run: Run, nodes: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class _Families:
-    """What tasks have spawned. Behind it stands a gate, before all that waits for the first parent."""
+    """What tasks have spawned. Behind it is a gate, before all that waits for the first parent."""
 
     edges: pl.DataFrame
     gate_nodes: pl.DataFrame

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What in a run cannot be right, or is missing, that no single file can tell: sentences."""
+"""What in a run cannot be right, or is missing, that no single file shows: sentences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def find_trouble(run: Run, matched: pl.DataFrame, unmatched: pl.DataFrame) -> li
 
 
 def _clocks_backwards(run: Run) -> list[str]:
-    """Calls of one thread stand in the order in which they ended."""
+    """Calls of one thread are in the order in which they ended."""
     if not run.calls.height:
         return []
     jumps = run.calls.select(

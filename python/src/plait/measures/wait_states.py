@@ -3,7 +3,7 @@
 
 The kinds and their definitions are those of the field: M. Geimer et al., "The Scalasca performance
 toolset architecture", Concurrency and Computation: Practice and Experience 22 (2010) 702, and the list
-of patterns in the documentation of Scalasca. Where ours differ, the kind says so.
+of patterns in the documentation of Scalasca. Where ours differ, the kind has another name.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _messages(sides: pl.DataFrame) -> pl.DataFrame:
 
 def meetings(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
     """The collectives (`collective_calls`), with when the last rank came that each had to wait for
-    (`until_ns`; null: it needed nobody), who that was (`peer`), and the kind."""
+    (`until_ns`; null: it needed no rank), which one (`peer`), and the kind."""
     found = collectives.collective_calls(run, calls)
     if collectives.PREFIX in found["flow"]:
         found = _with_those_before(run, found)
@@ -145,7 +145,7 @@ def meetings(run: Run, calls: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_those_before(run: Run, found: pl.DataFrame) -> pl.DataFrame:
-    """before_ns: when the last of the ranks came that stand before this one in the communicator."""
+    """before_ns: when the last of the ranks came that are before this one in the communicator."""
     members = run.communicators.select("communicator", "rank", "index").unique(["communicator", "rank"])
     place = pl.col("index").fill_null(pl.col("rank").cast(pl.Int64))
     key = ["communicator", "count"]
@@ -165,7 +165,7 @@ def _collectives(met: pl.DataFrame) -> pl.DataFrame:
 
 
 def begun_collectives(met: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
-    """Of the `meetings`, the non-blocking ones, each with the call that was told of its end, as in
+    """Of the `meetings`, the non-blocking ones, each with the call that was notified of its end, as in
     `message_sides`: call, call_start_ns, call_end_ns, told_ns."""
     own = met.filter(pl.col("call").is_null() & pl.col("until_ns").is_not_null())
     call = call_at(calls, own["rank"], own["worker"], own["end_ns"])

@@ -33,7 +33,7 @@ def plot_bodies(snapshots: list[Snapshot]) -> Figure:
         above.set_aspect("equal")
         above.set_xlabel("x")
         above.set_ylabel("y")
-        style.title(above, f"{which} snapshot{time}: {snapshot.bodies:,} bodies")
+        style.title(above, f"{which} snapshot{time}: {snapshot.count:,} bodies")
         angle = np.degrees(np.arctan2(positions[:, 1], positions[:, 0]))
         radius = np.hypot(positions[:, 0], positions[:, 1])
         _draw(unrolled, angle, radius, ((-180.0, 180.0), radius_range))

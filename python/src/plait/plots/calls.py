@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
-    """Two panels: the whole run, and a stretch of it in which messages can be told apart."""
+    """Two panels: the whole run, and a stretch of it in which messages can be distinguished."""
     own = [lane for lane in lanes.lanes if lane.what == "calls"]
     if not own:
         return None
@@ -45,8 +45,8 @@ def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
     axes = style.add_axes(figure, panels)
     names, colours = kind_table(analysis.run)
     shown = _draw_panel(axes[0], own, lanes, analysis, analysis.window_ns)
-    told = "" if len(own) == len(analysis.run.ranks_present) else f" ({len(own)} lanes of them)"
-    style.title(axes[0], f"What each rank did: computing, and calls{told}")
+    of_ranks = "" if len(own) == len(analysis.run.ranks_present) else f" ({len(own)} lanes of them)"
+    style.title(axes[0], f"What each rank did: computing, and calls{of_ranks}")
     if close is not None:
         shown |= _draw_panel(axes[1], own, lanes, analysis, close)
         _draw_messages(axes[1], own, analysis, close)

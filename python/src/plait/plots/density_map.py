@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from plait.plots import palette, style
-from plait.readers.particle_snapshots import Floats, ParticleSnapshot
+from plait.readers.snapshots import Floats, Snapshot
 
 Quantity = Literal["density", "energy", "ranks"]
 QUANTITIES: dict[str, str] = {
@@ -33,7 +33,7 @@ _CHUNK = 4_000_000
 
 
 def plot_maps(
-    snapshots: list[ParticleSnapshot], quantity: Quantity = "density", axis: int = 2, pixels: int = 512
+    snapshots: list[Snapshot], quantity: Quantity = "density", axis: int = 2, pixels: int = 512
 ) -> Figure:
     """A panel for each snapshot, seen along `axis` (0, 1, 2); all have one scale."""
     right, up = _plane(axis)
@@ -67,7 +67,7 @@ def plot_maps(
     return figure
 
 
-def project(snapshot: ParticleSnapshot, weights: Floats, axis: int, pixels: int) -> Floats:
+def project(snapshot: Snapshot, weights: Floats, axis: int, pixels: int) -> Floats:
     """Weights an area, (up, right): each particle is a bell as wide as it reaches; the sum is kept, but
     for what lies outside."""
     right, up = _plane(axis)
@@ -124,18 +124,18 @@ def _deposit(
     return total.reshape(shape)
 
 
-def _reach(snapshot: ParticleSnapshot, shape: tuple[int, int]) -> Floats:
-    """Files that do not tell it: as wide as the mean distance in the picture, within limits."""
+def _reach(snapshot: Snapshot, shape: tuple[int, int]) -> Floats:
+    """Files without it: as wide as the mean distance in the picture, within limits."""
     mean = np.sqrt(shape[0] * shape[1] / max(1, snapshot.positions.shape[0]))
     return np.full(snapshot.positions.shape[0], float(np.clip(1.5 * mean, 1.0, 12.0)))
 
 
 def _plane(axis: int) -> tuple[int, int]:
-    """What goes to the right and up when one looks along an axis."""
+    """What goes to the right and up in a view along an axis."""
     return ((1, 2), (0, 2), (0, 1))[axis]
 
 
-def _map_of(snapshot: ParticleSnapshot, quantity: str, axis: int, pixels: int) -> Floats:
+def _map_of(snapshot: Snapshot, quantity: str, axis: int, pixels: int) -> Floats:
     density = project(snapshot, snapshot.masses, axis, pixels)
     if quantity == "density" or snapshot.energies is None:
         return density
@@ -154,14 +154,14 @@ def _norm(maps: list[Floats]) -> Normalize:
     return Normalize(min(low, 0.98 * high), high)
 
 
-def _extent(snapshot: ParticleSnapshot, axis: int) -> tuple[float, float, float, float]:
+def _extent(snapshot: Snapshot, axis: int) -> tuple[float, float, float, float]:
     right, up = _plane(axis)
     low, high = snapshot.low, snapshot.high
     return float(low[right]), float(high[right]), float(low[up]), float(high[up])
 
 
 def _draw_map(
-    axes: Axes, snapshot: ParticleSnapshot, values: npt.NDArray[np.float64], norm: Normalize, axis: int
+    axes: Axes, snapshot: Snapshot, values: npt.NDArray[np.float64], norm: Normalize, axis: int
 ) -> None:
     axes.imshow(
         np.maximum(values, norm.vmin or 0.0),
@@ -173,7 +173,7 @@ def _draw_map(
     )
 
 
-def _draw_ranks(axes: Axes, snapshot: ParticleSnapshot, axis: int) -> None:
+def _draw_ranks(axes: Axes, snapshot: Snapshot, axis: int) -> None:
     """A layer through the middle, so that domains do not hide each other."""
     right, up = _plane(axis)
     ranks = snapshot.ranks if snapshot.ranks is not None else np.zeros(len(snapshot.masses), np.int64)

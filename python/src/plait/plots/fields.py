@@ -57,7 +57,7 @@ def _is_worth(values: Map | None) -> bool:
 
 
 def _top(all_values: list[Map | None]) -> float:
-    """One scale for a row of pictures; single cells that stand out do not set it."""
+    """One scale for a row of pictures; single outliers do not set it."""
     tops = [float(np.nanquantile(np.abs(v), 0.998)) for v in all_values if v is not None and v.size]
     highs = [float(np.nanmax(np.abs(v))) for v in all_values if v is not None and v.size]
     top = max(tops, default=0.0)

@@ -43,14 +43,14 @@ def kinds_as_dot(graph: KindGraph, run: Run, title: str) -> str:
         lines.append(f"  k{row['kind']} [label=<{text}>, {_fill(colours, row)}{border}];")
     most = max(1, graph.edges["count"].max() or 1)
     for row in graph.edges.iter_rows(named=True):
-        looks = [
+        attributes = [
             f'label=" {row["count"]:,}"',
             f"penwidth={1.0 + 2.5 * (row['count'] / most) ** 0.5:.1f}",
         ]
-        looks += _edge_style(row["what"], False)
+        attributes += _edge_style(row["what"], False)
         if row["what"] == measure.MESSAGE and not row["across"]:
-            looks.append('tooltip="within a rank"')
-        lines.append(f"  k{row['from']} -> k{row['to']} [{', '.join(looks)}];")
+            attributes.append('tooltip="within a rank"')
+        lines.append(f"  k{row['from']} -> k{row['to']} [{', '.join(attributes)}];")
     return _digraph(lines, "TB", title)
 
 
@@ -68,8 +68,8 @@ def tasks_as_dot(part: Part, run: Run, title: str) -> str:
             lines.append(f"    t{row['node']} [{_task_looks(row, part, run, colours, begin)}];")
         lines.append("  }")
     for row in part.graph.edges.iter_rows(named=True):
-        looks = _edge_style(row["what"], row["critical"])
-        lines.append(f"  t{row['from']} -> t{row['to']} [{', '.join(looks)}];")
+        attributes = _edge_style(row["what"], row["critical"])
+        lines.append(f"  t{row['from']} -> t{row['to']} [{', '.join(attributes)}];")
     return _digraph(lines, "LR", title)
 
 
@@ -85,7 +85,7 @@ def _digraph(lines: list[str], direction: str, title: str) -> str:
 
 
 def _kind_label(name: str, row: dict[str, float], work_ns: int, path_ns: int) -> str:
-    """As Graphviz takes it: a first line that stands out, and numbers below."""
+    """As Graphviz takes it: a first line in bold, and numbers below."""
     told = [f"<b>{_text(name)}</b>"]
     if row["role"] == events.ROLE_JOIN:
         told.append(format_count(int(row["count"]), "join"))
@@ -112,10 +112,10 @@ def _task_looks(row: dict[str, int], part: Part, run: Run, colours: list[str], b
         told[1] = f"{row['count']:,} tasks, {format_time(row['total_ns'])}"
         on_path = f", {row['critical_count']:,} on the path" if row["critical"] else ""
         told.append(f"up to {format_time(row['longest_ns'])}{on_path}")
-    looks = [f"label=<{'<br/>'.join(told)}>", _fill(colours, row)]
+    attributes = [f"label=<{'<br/>'.join(told)}>", _fill(colours, row)]
     if row["critical"]:
-        looks.append(f'color="{_PATH}", penwidth=3')
-    return ", ".join([*looks, f'tooltip="{_quoted(_task_tip(row, part, name, begin_ns))}"'])
+        attributes.append(f'color="{_PATH}", penwidth=3')
+    return ", ".join([*attributes, f'tooltip="{_quoted(_task_tip(row, part, name, begin_ns))}"'])
 
 
 def _task_tip(row: dict[str, int], part: Part, name: str, begin_ns: int) -> str:
@@ -138,17 +138,17 @@ def _task_tip(row: dict[str, int], part: Part, name: str, begin_ns: int) -> str:
 
 def _edge_style(what: int, critical: bool) -> list[str]:
     colour = _MESSAGE if what == measure.MESSAGE else _EDGE
-    looks = []
+    attributes = []
     if critical:
         colour = _PATH
-        looks.append("penwidth=2.8")
+        attributes.append("penwidth=2.8")
     if what == measure.MESSAGE:
-        looks += ['style="bold,dashed"', f'fontcolor="{_MESSAGE}"', 'arrowhead="vee"']
+        attributes += ['style="bold,dashed"', f'fontcolor="{_MESSAGE}"', 'arrowhead="vee"']
     elif what == measure.SPAWNED:
-        looks.append('arrowhead="empty"')
+        attributes.append('arrowhead="empty"')
     elif what == measure.FOLLOWED:
-        looks += ['style="dotted"', "weight=3"]
-    return [*looks, f'color="{colour}"', f'edgetooltip="{measure.WHAT[what]}"']
+        attributes += ['style="dotted"', "weight=3"]
+    return [*attributes, f'color="{colour}"', f'edgetooltip="{measure.WHAT[what]}"']
 
 
 def _fill(colours: list[str], row: dict[str, int]) -> str:

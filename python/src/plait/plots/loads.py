@@ -64,7 +64,7 @@ def _share(line: dict[str, Any]) -> str:
 
 def _trade(axes: Any, lines: list[dict[str, Any]]) -> None:
     """What is left of the imbalance, against what elements send each other from then on."""
-    least = 1e-6  # Zero has no place on a logarithmic axis, and less than this nobody can measure.
+    least = 1e-6  # Zero has no place on a logarithmic axis, and less than this cannot be measured.
     shown = [lines[0], *sorted(lines[1:], key=lambda line: line["imbalance"])[: _LINES_MAX - 1]]
     talks = any(line["bytes_between_ranks"] > 0 for line in lines)
     what = "bytes_between_ranks" if talks else "bytes_moved"

@@ -44,8 +44,8 @@ def plot_in_flight(analysis: Analysis) -> Figure | None:
     axes.grid(axis="y")
     axes.set_xlabel(f"time since the start of the run [{unit}]")
     axes.set_ylabel(f"data in flight [{name}]")
-    told = _told(chosen, len(curves), "in flight")
-    style.title(axes, f"Data in flight: sent by each rank and not yet received{told}")
+    of_ranks = _told(chosen, len(curves), "in flight")
+    style.title(axes, f"Data in flight: sent by each rank and not yet received{of_ranks}")
     _legend(figure, len(chosen))
     return figure
 
@@ -148,7 +148,7 @@ def _scatter(axes: Axes, x: Numbers, y: Numbers, source: npt.NDArray[np.int32]) 
 
 
 def _highest(peaks: dict[int, float]) -> list[int]:
-    """All ranks, or of more than can be told apart those with the highest peaks, by number."""
+    """All ranks, or of more than can be distinguished those with the highest peaks, by number."""
     if len(peaks) <= _LEGEND_MAX:
         return sorted(peaks)
     ordered = sorted(peaks, key=lambda rank: (-peaks[rank], rank))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Colours of task kinds and ranks, the same in the page and in the PNG files.
 
-From Paul Tol's schemes, which people with colour-blindness can tell apart. The kinds that took most
+From Paul Tol's schemes, which people with colour-blindness can distinguish. The kinds that took most
 time get the colours that differ most.
 """
 

@@ -65,7 +65,7 @@ def plot_gaps(analysis: Analysis) -> Figure | None:
     axes.set_axisbelow(True)
     axes.set_xlabel(f"length of a gap [{unit}]")
     axes.set_ylabel(f"time in gaps of this length [{unit}]")
-    style.title(axes, "How long nobody looked at the network while something was in flight")
+    style.title(axes, "How long no thread polled the network while something was in flight")
     return figure
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The look of all pictures: light ground, quiet axes, DejaVu Sans, 120 dots per inch."""
+"""The style of all pictures: light ground, quiet axes, DejaVu Sans, 120 dots per inch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _STYLE: dict[str, Any] = {
 
 
 def context() -> AbstractContextManager[None]:
-    """Everything drawn within has this look."""
+    """Everything drawn within has this style."""
     return mpl.rc_context(cast(Any, _STYLE))
 
 

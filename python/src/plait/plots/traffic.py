@@ -54,7 +54,7 @@ def plot_matrix(analysis: Analysis) -> Figure | None:
 def _draw_matrix(figure: Figure, axes: Axes, values: Floats, ranks: int, *, is_bytes: bool) -> None:
     shown: Floats = np.where(values > 0, values, np.nan)
     least, most = float(np.nanmin(shown)), float(np.nanmax(shown))
-    # At least a power of ten from pale to dark, so that small differences look small.
+    # At least a power of ten from pale to dark, so that small differences appear small.
     scale = LogNorm(min(least, most / 10), most)
     image = axes.imshow(
         shown,

@@ -29,7 +29,7 @@ def plot_spectra(measured: Measurements) -> Figure:
 
 
 def plot_history(measured: Measurements) -> Figure:
-    """Energy, dissipation, and what tells of the turbulence, over time."""
+    """Energy, dissipation, and measures of the turbulence, over time."""
     columns = measured.columns
     figure = style.new_figure(13, 4.2)
     panels = style.add_axes(figure, 1, 3)

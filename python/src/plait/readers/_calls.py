@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,78 +14,41 @@ import polars as pl
 
 from plait import _events as events
 from plait._events import Site
-from plait.readers import _layout as layout
+from plait._schema import NOTHING, SCHEMA
 from plait.readers._clocks import ClockMap
-from plait.readers._frames import frame, rank_column
+from plait.readers._frames import Renumber, event_table, frame, list_entries
 from plait.readers._rank_file import RankFile
-
-Renumber = Callable[[npt.NDArray[np.uint32], dict[tuple[int, int], str], int], npt.NDArray[np.int32]]
 
 
 def call_tables(file: RankFile, clock: ClockMap, renumber: Renumber) -> dict[str, pl.DataFrame]:
     return {
-        "calls": _call_table(file, clock, renumber),
+        "calls": event_table(file, SCHEMA["call"], clock, renumber),
         "communicators": _communicator_table(file),
         "shares": _share_table(file),
     }
 
 
-def _or_none(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    wide = values.astype(np.int64)
-    wide[values == layout.NOTHING] = -1
-    return wide
-
-
-def _call_table(file: RankFile, clock: ClockMap, renumber: Renumber) -> pl.DataFrame:
-    found = file.calls
-    is_known = found["site"] != layout.NOTHING
-    site = np.full(found.size, -1, dtype=np.int32)
-    site[is_known] = renumber(found["site"][is_known], file.names, layout.ROLE_SITE)
-    return frame(
-        {
-            "rank": rank_column(file, found),
-            "worker": found["thread"],
-            "function": renumber(found["function"], file.names, layout.ROLE_FUNCTION),
-            "site": site,
-            "communicator": _or_none(found["communicator"]),
-            "class": found["what"],
-            "start_ns": clock.apply(found["start"]),
-            "end_ns": clock.apply(found["end"]),
-            "bytes_given": found["bytes_given"],
-            "bytes_got": found["bytes_got"],
-            "peer": _or_none(found["peer"]),
-            "number": found["number"],
-            "count": found["count"],
-        },
-        events.CALLS,
-    )
-
-
 def _communicator_table(file: RankFile) -> pl.DataFrame:
-    found = file.communicators
-    index = found["first"].astype(np.int64)[:, None] + np.arange(layout.MEMBERS_IN_RECORD)
-    used = (index < found["size"].astype(np.int64)[:, None]) & (found["members"] != layout.NOTHING)
-    return frame(
-        {
-            "communicator": np.repeat(found["communicator"], used.sum(axis=1)),
-            "index": index[used],
-            "rank": found["members"][used],
-        },
-        events.COMMUNICATORS,
-    )
+    found = file["communicator"]
+    row, place, member = list_entries(file, SCHEMA["communicator"])
+    table = {
+        "communicator": found["communicator"][row],
+        "index": found["first"].astype(np.int64)[row] + place,
+        "rank": member,
+    }
+    known = member != NOTHING
+    return frame({name: values[known] for name, values in table.items()}, events.COMMUNICATORS)
 
 
 def _share_table(file: RankFile) -> pl.DataFrame:
-    found = file.shares
-    used: npt.NDArray[Any] = np.arange(layout.SHARES_IN_RECORD) < found["count"][:, None]
-    index = found["first"].astype(np.int64)[:, None] + np.arange(layout.SHARES_IN_RECORD)
-    shares = found["bytes"][used]
+    found = file["shares"]
+    row, place, given = list_entries(file, SCHEMA["shares"])
     return frame(
         {
-            "rank": rank_column(file, shares),
-            "number": np.repeat(found["call"], found["count"]),
-            "index": index[used],
-            "bytes_given": shares,
+            "rank": np.full(given.size, file.rank),
+            "number": found["call"][row],
+            "index": found["first"].astype(np.int64)[row] + place,
+            "bytes_given": given,
         },
         events.SHARES,
     )
@@ -94,7 +57,7 @@ def _share_table(file: RankFile) -> pl.DataFrame:
 def add_postings(messages: pl.DataFrame, calls: pl.DataFrame) -> pl.DataFrame:
     """A rank's messages with the function and the site that posted them, where a call is known that did.
 
-    A call that begins several messages has the number of the first: the last call before is looked for.
+    A call that begins several messages has the number of the first: so the last call before it is taken.
     """
     posts = calls.filter(pl.col("class").is_in([events.CALL_BEGINS, events.CALL_MESSAGE]))
     if not posts.height or not messages.height:
@@ -128,7 +91,7 @@ def _last_at_or_before(
 
 
 def read_sites(path: Path, places: Sequence[str], notices: list[str]) -> tuple[Site, ...]:
-    """What sites.json tells of the places; those that it does not know stand as they were recorded."""
+    """The entries of sites.json for the places; unknown ones stay as recorded."""
     told: Any = {}
     if places:
         try:

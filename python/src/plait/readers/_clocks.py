@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Maps a rank's own time to rank 0's (docs/trace-format.md, section Clocks)."""
+"""Maps a rank's own time to rank 0's (docs/reference/trace-format.md, section Clocks)."""
 
 from __future__ import annotations
 

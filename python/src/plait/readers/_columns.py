@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Records as columns, gathered in one pass over a file: what stands between is read from memory once."""
+"""Records as columns, gathered in one pass over a file: what is between is read from memory once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 Array = npt.NDArray[Any]
 Index = npt.NDArray[np.int64]
 
-#: Records that are looked at together, for all columns: they stay in the processor's cache meanwhile.
+#: Records that are processed together, for all columns: they stay in the processor's cache meanwhile.
 _BLOCK = 1 << 13
 
 
@@ -50,7 +50,7 @@ def gather(
         kind: {
             name: np.empty((counts[kind], *dtype[name].shape), dtype=dtype[name].base)
             for name in dtype.names or ()
-            if name != "kind"
+            if name != "record"
         }
         for kind, dtype in layouts.items()
     }

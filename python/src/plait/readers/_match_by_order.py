@@ -9,7 +9,7 @@ import polars as pl
 
 from plait._labels import Ints, label
 
-#: From here on, sequence numbers of received messages that nobody sent.
+#: From here on, sequence numbers of received messages without a send.
 SENT_BY_NOBODY = 0x80000000
 
 
@@ -52,7 +52,7 @@ def _order(labels: Ints, number: Ints) -> Ints:
 
 
 def _nth(sorted_labels: Ints) -> Ints:
-    """How many of the same label stand before each."""
+    """How many of the same label are before each."""
     if not sorted_labels.size:
         return sorted_labels
     begins = np.flatnonzero(np.r_[True, np.diff(sorted_labels) != 0])

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rank's file: finds the valid records, leaves out the impossible ones and says which."""
+"""One rank's file: finds the valid records, leaves out the impossible ones and reports which."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,23 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from plait import _events as events
-from plait.readers import _layout as layout
+from plait import _schema
+from plait._schema import SCHEMA, Field, Record, Schema
 from plait.readers._columns import Columns, Index, gather
 
 Mask = npt.NDArray[np.bool_]
 
-#: A time further than this from the start of the run is taken for a damaged record.
-TIME_MAX_NS = 366 * 86400 * 10**9
-#: A rank with more workers than this is taken for a damaged record.
-WORKERS_MAX = 4096
-SIZE_MAX_BYTES = 1 << 50
-#: Ranks that a header may claim; guards against a damaged header.
-RANKS_MAX = 1 << 22
+KIND_NONE = 0  # ends a chunk
 
 
 class UnusableFileError(Exception):
-    """The file as a whole cannot be read; the text says why."""
+    """The file as a whole cannot be read; the text has the reason."""
 
 
 @dataclass
@@ -35,23 +28,16 @@ class RankFile:
     rank: int
     ranks: int
     wall_ns: int
-    tasks: Columns
-    messages: Columns
-    spans: Columns
-    gaps: Columns
-    counters: Columns
-    clocks: Columns
-    graph_tasks: Columns
-    graph_runs: Columns
-    calls: Columns
-    communicators: Columns
-    shares: Columns
-    message_threads: npt.NDArray[np.uint16]  # which recorded each of `messages`
+    records: dict[str, Columns]  # by their names in the schema
+    message_threads: npt.NDArray[np.uint16]  # which recorded each message
     names: dict[tuple[int, int], str]  # (role, number) -> text
     notices: list[str] = field(default_factory=list)
 
+    def __getitem__(self, record: str) -> Columns:
+        return self.records[record]
 
-def read_rank_file(path: Path) -> RankFile:
+
+def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
     """Reads what is valid. Raises UnusableFileError where not even the header is."""
     try:
         raw = np.fromfile(path, dtype=np.uint8)
@@ -59,11 +45,11 @@ def read_rank_file(path: Path) -> RankFile:
         raise UnusableFileError(f"cannot be read ({error.strerror})") from error
     header = _read_header(raw)
     notices: list[str] = []
-    records = raw[layout.HEADER_BYTES :]
-    records = records[: records.size // layout.RECORD_BYTES * layout.RECORD_BYTES]
-    table = records.reshape(-1, layout.RECORD_BYTES)
+    records = raw[_schema.HEADER_BYTES :]
+    records = records[: records.size // _schema.RECORD_BYTES * _schema.RECORD_BYTES]
+    table = records.reshape(-1, _schema.RECORD_BYTES)
     kinds = _valid_kinds(
-        np.ascontiguousarray(table[:, 0]), int(header["chunk_bytes"]) // layout.RECORD_BYTES
+        np.ascontiguousarray(table[:, 0]), int(header["chunk_bytes"]) // _schema.RECORD_BYTES
     )
     if kinds.bad_chunks:
         notices.append(
@@ -71,50 +57,25 @@ def read_rank_file(path: Path) -> RankFile:
             "a chunk record and were left out"
         )
 
-    chunk_records = int(header["chunk_bytes"]) // layout.RECORD_BYTES
-    if kinds.of_record.size % chunk_records and kinds.of_record[-1] != layout.KIND_NONE:
+    chunk_records = int(header["chunk_bytes"]) // _schema.RECORD_BYTES
+    if kinds.of_record.size % chunk_records and kinds.of_record[-1] != KIND_NONE:
         notices.append(
             f"{path.name} ends in the middle of its records: it was cut off, or its rank was killed "
             "while it wrote; what came after is missing"
         )
-    ranks = int(header["ranks"])
-    checks: dict[int, tuple[np.dtype[Any], Callable[[Columns], list[Check]]]] = {
-        layout.KIND_TASK: (layout.TASK, lambda found: _check_tasks(found, ranks)),
-        layout.KIND_MESSAGE: (layout.MESSAGE, lambda found: _check_messages(found, ranks)),
-        layout.KIND_SPAN: (layout.SPAN, lambda found: _check_interval(found, "span")),
-        layout.KIND_GAP: (layout.GAP, lambda found: _check_interval(found, "poll gap")),
-        layout.KIND_COUNTER: (layout.COUNTER, _check_counters),
-        layout.KIND_CLOCK: (layout.CLOCK, _check_clocks),
-        layout.KIND_GRAPH_TASK: (layout.GRAPH_TASK, _check_graph_tasks),
-        layout.KIND_GRAPH_RUN: (layout.GRAPH_RUN, _check_graph_runs),
-        layout.KIND_CALL: (layout.CALL, lambda found: _check_calls(found, ranks)),
-        layout.KIND_COMMUNICATOR: (
-            layout.COMMUNICATOR,
-            lambda found: _check_communicators(found, ranks),
-        ),
-        layout.KIND_SHARES: (layout.SHARES, _check_shares),
-        layout.KIND_NAME: (layout.NAME, lambda found: []),
-    }
-    found = gather(table, kinds.of_record, {kind: dtype for kind, (dtype, _) in checks.items()})
-    for kind, (_, check) in checks.items():
-        found[kind] = _keep_possible(found[kind], check(found[kind]), path.name, notices)
+    ranks = int(header["rank_count"])
+    gathered = gather(table, kinds.of_record, {r.kind: r.dtype for r in schema.records.values()})
+    found = {}
+    for record in schema.records.values():
+        checks = _checks(record, gathered[record.kind], ranks)
+        found[record.name] = _keep_possible(gathered[record.kind], checks, path.name, notices)
     return RankFile(
         rank=int(header["rank"]),
         ranks=ranks,
-        wall_ns=int(header["wall_ns"]),
-        tasks=found[layout.KIND_TASK],
-        messages=found[layout.KIND_MESSAGE],
-        spans=found[layout.KIND_SPAN],
-        gaps=found[layout.KIND_GAP],
-        counters=found[layout.KIND_COUNTER],
-        clocks=found[layout.KIND_CLOCK],
-        graph_tasks=found[layout.KIND_GRAPH_TASK],
-        graph_runs=found[layout.KIND_GRAPH_RUN],
-        calls=found[layout.KIND_CALL],
-        communicators=found[layout.KIND_COMMUNICATOR],
-        shares=found[layout.KIND_SHARES],
-        message_threads=kinds.threads(table, found[layout.KIND_MESSAGE].where),
-        names=_read_names(found[layout.KIND_NAME]),
+        wall_ns=int(header["wall_clock_ns"]),
+        records=found,
+        message_threads=kinds.threads(table, found["message"].where),
+        names=_read_names(found["name"]),
         notices=notices,
     )
 
@@ -124,7 +85,7 @@ def _read_names(found: Columns) -> dict[tuple[int, int], str]:
     for role, number, length, raw in zip(
         *(found[name] for name in ("role", "number", "length", "text")), strict=True
     ):
-        text = bytes(raw)[: min(int(length), layout.NAME_BYTES)]
+        text = bytes(raw)[: min(int(length), _schema.NAME_BYTES)]
         shown = text.decode("utf-8", "replace").rstrip("\0")
         readable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in shown)
         names[int(role), int(number)] = readable
@@ -132,22 +93,22 @@ def _read_names(found: Columns) -> dict[tuple[int, int], str]:
 
 
 def _read_header(raw: npt.NDArray[np.uint8]) -> Any:
-    if raw.size < layout.HEADER_BYTES:
+    if raw.size < _schema.HEADER_BYTES:
         raise UnusableFileError(f"is only {raw.size} bytes long, shorter than its header")
-    header = raw[: layout.HEADER_BYTES].view(layout.HEADER)[0]
-    if raw[:8].tobytes() != layout.MAGIC:
+    header = raw[: _schema.HEADER_BYTES].view(_schema.HEADER)[0]
+    if raw[:8].tobytes() != _schema.MAGIC:
         raise UnusableFileError("is no plait trace (it does not begin with PLAITTRC)")
-    if header["version"] != layout.VERSION:
+    if header["version"] != _schema.VERSION:
         raise UnusableFileError(
-            f"has format version {header['version']}, this plait reads version {layout.VERSION}"
+            f"has format version {header['version']}, this plait reads version {_schema.VERSION}"
         )
-    if header["record_bytes"] != layout.RECORD_BYTES:
+    if header["record_bytes"] != _schema.RECORD_BYTES:
         raise UnusableFileError(f"has records of {header['record_bytes']} bytes instead of 64")
     chunk_bytes = int(header["chunk_bytes"])
-    if chunk_bytes < 128 or chunk_bytes % 64:
+    if chunk_bytes < _schema.CHUNK_BYTES_MIN or chunk_bytes % _schema.RECORD_BYTES:
         raise UnusableFileError(f"has chunks of {chunk_bytes} bytes, which is no multiple of 64")
-    if not 0 < int(header["ranks"]) <= RANKS_MAX or header["rank"] >= header["ranks"]:
-        raise UnusableFileError(f"says it is rank {header['rank']} of {header['ranks']}")
+    if not 0 < int(header["rank_count"]) <= _schema.RANKS_MAX or header["rank"] >= header["rank_count"]:
+        raise UnusableFileError(f"claims to be rank {header['rank']} of {header['rank_count']}")
     return header
 
 
@@ -159,8 +120,10 @@ class _Kinds:
     chunk_records: int
 
     def threads(self, table: npt.NDArray[np.uint8], where: Index) -> npt.NDArray[np.uint16]:
-        """The thread in whose chunk each of these records stands."""
-        heads = np.ascontiguousarray(table[:: self.chunk_records]).view(layout.CHUNK).reshape(-1)
+        """The thread in whose chunk each of these records is."""
+        heads = (
+            np.ascontiguousarray(table[:: self.chunk_records]).view(SCHEMA["chunk"].dtype).reshape(-1)
+        )
         found: npt.NDArray[np.uint16] = heads["thread"][where // self.chunk_records]
         return found
 
@@ -174,9 +137,9 @@ def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
     padded = np.zeros(max(1, chunks) * chunk_records, dtype=np.uint8)
     padded[: kinds.size] = kinds
     grid = padded.reshape(-1, chunk_records)
-    headless = (grid[:, 0] != layout.KIND_CHUNK) & (grid[:, 0] != layout.KIND_NONE)
-    alive = np.logical_and.accumulate(grid != layout.KIND_NONE, axis=1)
-    alive &= (grid[:, 0] == layout.KIND_CHUNK)[:, None]
+    headless = (grid[:, 0] != SCHEMA["chunk"].kind) & (grid[:, 0] != KIND_NONE)
+    alive = np.logical_and.accumulate(grid != KIND_NONE, axis=1)
+    alive &= (grid[:, 0] == SCHEMA["chunk"].kind)[:, None]
     valid = np.where(alive, grid, np.uint8(0)).reshape(-1)[: kinds.size]
     first_bad = int(np.flatnonzero(headless)[0]) * chunk_records if headless.any() else 0
     return _Kinds(valid, int(headless.sum()), first_bad, chunk_records)
@@ -184,130 +147,99 @@ def _valid_kinds(kinds: npt.NDArray[np.uint8], chunk_records: int) -> _Kinds:
 
 @dataclass(frozen=True)
 class Check:
-    """Records for which `bad` holds cannot be true; `what` says why."""
+    """Records for which `bad` holds cannot be true; `what` is the reason."""
 
     bad: Mask | None  # None: it holds for none
     what: str
 
 
-def _outside(*times: npt.NDArray[np.int64]) -> Mask | None:
+def _outside(times: list[npt.NDArray[np.int64]]) -> Mask | None:
     """Where any of the times is too far away; None: nowhere."""
     if all(time.size == 0 or _is_near(int(time.min()), int(time.max())) for time in times):
         return None
     outside = np.zeros(times[0].size, dtype=np.bool_)
     for time in times:
-        outside |= (time > TIME_MAX_NS) | (time < -TIME_MAX_NS)
+        outside |= (time > _schema.TIME_MAX_NS) | (time < -_schema.TIME_MAX_NS)
     return outside
 
 
 def _is_near(least_ns: int, most_ns: int) -> bool:
-    return least_ns >= -TIME_MAX_NS and most_ns <= TIME_MAX_NS
+    return least_ns >= -_schema.TIME_MAX_NS and most_ns <= _schema.TIME_MAX_NS
 
 
-def _bad_worker(worker: npt.NDArray[np.uint16]) -> Mask:
-    bad: Mask = (worker >= WORKERS_MAX) & (worker != events.NO_WORKER)
-    return bad
+def _checks(record: Record, found: Columns, ranks: int) -> list[Check]:
+    """What the types of its fields allow; as detail/decode.hpp has it in C++."""
+    noun = record.noun
+    times = [found[one.name] for one in record.fields if one.is_time]
+    checks = [Check(_outside(times), f"{noun} with an impossible time")]
+    if record.interval:
+        first, last = (found[one.name] for one in record.interval)
+        is_known: Any = last != 0 if record.interval[1].options.get("unknown") else True
+        checks.append(Check((last < first) & is_known, f"{noun} ends before it starts"))
+    for one in record.fields:
+        checks += _checks_of_field(record, one, found, ranks)
+    return [*checks, *_checks_of_list(record, found, ranks)]
 
 
-def _check_interval(found: Columns, noun: str) -> list[Check]:
-    start, end = found["start"], found["end"]
-    return [
-        Check(_outside(start, end), f"{noun} with an impossible time"),
-        Check(end < start, f"{noun} ends before it starts"),
-        Check(_bad_worker(found["worker"]), f"{noun} of an impossible worker"),
+def _checks_of_field(record: Record, field: Field, found: Columns, ranks: int) -> list[Check]:
+    if field.is_list or field.type == "flag":
+        return []
+    noun, values = record.noun, found[field.name]
+    not_there = f"{noun} of a rank that is not in the run"
+    if field.is_enum:
+        return [Check(values > field.last, f"{noun} with an unknown {field.column}")]
+    if field.type == "worker":
+        bad = (values >= _schema.WORKERS_MAX) & (values != _schema.NO_WORKER)
+        return [Check(bad, f"{noun} of an impossible worker")]
+    if field.type == "size":
+        return [Check(values > _schema.SIZE_MAX_BYTES, f"{noun} of an impossible size")]
+    if field.type == "f64":
+        return [Check(~np.isfinite(values), f"{noun} whose {field.name} is not finite")]
+    if field.type == "duration":
+        return [Check(values < 0, f"{noun} with a negative {field.name.replace('_', ' ')}")]
+    if field.type == "message_object":
+        return [Check((found["role"] != 0) & (values >> np.uint64(32) >= ranks), not_there)]
+    if field.type in ("rank", "rank_number"):
+        is_none = (values == _schema.NOTHING) & bool(field.optional)
+        if isinstance(field.optional, str):
+            flag = next(one for one in record.flags if one.name == field.optional)
+            is_none = is_none & ((found["flags"] & flag.options["bit"]) != 0)
+        return [Check((values >= ranks) & ~is_none, not_there)]
+    return []
+
+
+def _checks_of_list(record: Record, found: Columns, ranks: int) -> list[Check]:
+    if record.list is None:
+        return []
+    noun, entries = record.noun, found[record.list.name]
+    counts = list_counts(record, found)
+    used: Mask = np.arange(record.list.length) < counts[:, None]
+    checks = [
+        Check(counts > record.list.length, f"{noun} with more {record.list.name} than a record holds")
     ]
+    if record.has("first"):
+        first = found["first"].astype(np.int64)
+        end = found["size"] if record.has("size") else first + counts
+        checks.append(Check(end > 2 * ranks, f"{noun} of more members than the run has ranks"))
+        if record.has("size"):
+            checks.append(Check(first >= end, f"{noun} with a member beyond its size"))
+    if record.list.element == "rank_number":
+        bad: Mask = used & (entries >= ranks) & (entries != _schema.NOTHING)
+        checks.append(Check(np.any(bad, axis=1), f"{noun} of a rank that is not in the run"))
+    elif record.list.element == "size":
+        bad = used & (entries > _schema.SIZE_MAX_BYTES)
+        checks.append(Check(np.any(bad, axis=1), f"{noun} of an impossible size"))
+    return checks
 
 
-def _check_tasks(found: Columns, ranks: int) -> list[Check]:
-    peer = found["object"] >> np.uint64(32)
-    message = (found["flags"] & 3) != 0
-    return [
-        *_check_interval(found, "task"),
-        Check(_outside(found["ready"]), "task with an impossible time"),
-        Check((found["flags"] & 3) == 3, "task is both a send and a receive"),
-        Check(message & (peer >= ranks), "send or receive task of a rank that is not in the run"),
-    ]
-
-
-def _check_messages(found: Columns, ranks: int) -> list[Check]:
-    times = ("posted", "handed", "arrived", "completed")
-    # A receive from any source that never got a message.
-    from_any = (found["peer"] == layout.NOTHING) & ((found["flags"] & layout.UNFINISHED) != 0)
-    return [
-        Check(_outside(*(found[name] for name in times)), "message with an impossible time"),
-        Check((found["peer"] >= ranks) & ~from_any, "message of a rank that is not in the run"),
-        Check(found["bytes"] > SIZE_MAX_BYTES, "message of an impossible size"),
-        Check(found["direction"] > 1, "message that was neither sent nor received"),
-        Check(found["protocol"] >= len(events.PROTOCOLS), "message of an unknown protocol"),
-        Check(
-            (found["completed"] != 0) & (found["completed"] < found["posted"]),
-            "message ends before it starts",
-        ),
-    ]
-
-
-def _check_counters(found: Columns) -> list[Check]:
-    return [
-        Check(_outside(found["time"]), "counter with an impossible time"),
-        Check(~np.isfinite(found["value"]), "counter whose value is not finite"),
-    ]
-
-
-def _check_clocks(found: Columns) -> list[Check]:
-    return [
-        Check(_outside(found["time"], found["offset"]), "clock exchange with an impossible time"),
-        Check(found["round_trip"] < 0, "clock exchange that was answered before it was asked"),
-    ]
-
-
-def _check_graph_tasks(found: Columns) -> list[Check]:
-    return [
-        Check(found["part"] > events.ROLE_JOIN, "task of a graph that is nothing known"),
-        Check(
-            found["later_count"] > layout.LATER_IN_RECORD,
-            "task of a graph with more after it than its record holds",
-        ),
-    ]
-
-
-def _check_graph_runs(found: Columns) -> list[Check]:
-    return [Check(_outside(found["start"]), "run of a graph with an impossible time")]
-
-
-def _check_calls(found: Columns, ranks: int) -> list[Check]:
-    start, end, thread = found["start"], found["end"], found["thread"]
-    given, got = found["bytes_given"], found["bytes_got"]
-    return [
-        Check(_outside(start, end), "call with an impossible time"),
-        Check(end < start, "call ends before it starts"),
-        Check(_bad_worker(thread), "call of an impossible thread"),
-        Check(found["what"] >= len(events.CALL_CLASSES), "call that does nothing known"),
-        Check((given > SIZE_MAX_BYTES) | (got > SIZE_MAX_BYTES), "call of an impossible size"),
-        Check(
-            (found["peer"] >= ranks) & (found["peer"] != layout.NOTHING),
-            "call with a peer that is not in the run",
-        ),
-    ]
-
-
-def _check_communicators(found: Columns, ranks: int) -> list[Check]:
-    first = found["first"].astype(np.int64)
-    index = first[:, None] + np.arange(layout.MEMBERS_IN_RECORD)
-    members, size = found["members"], found["size"]
-    used: Mask = (index < size[:, None]) & (members != layout.NOTHING)
-    return [
-        Check(size > 2 * ranks, "communicator of more members than the run has ranks"),
-        Check(
-            np.any(used & (members >= ranks), axis=1), "communicator of a rank that is not in the run"
-        ),
-    ]
-
-
-def _check_shares(found: Columns) -> list[Check]:
-    return [
-        Check(found["count"] > layout.SHARES_IN_RECORD, "shares of more members than its record holds"),
-        Check(np.any(found["bytes"] > SIZE_MAX_BYTES, axis=1), "share of an impossible size"),
-    ]
+def list_counts(record: Record, found: Columns) -> npt.NDArray[np.int64]:
+    """How many entries of its list are in each record."""
+    assert record.list is not None
+    if record.has("count"):
+        counts: npt.NDArray[np.int64] = found["count"].astype(np.int64)
+        return counts
+    rest = found["size"].astype(np.int64) - found["first"]
+    return np.clip(rest, 0, record.list.length)
 
 
 def _keep_possible(found: Columns, checks: list[Check], name: str, notices: list[str]) -> Columns:

@@ -2,7 +2,7 @@
 """From ticks of each rank's own counter to nanoseconds on one time axis.
 
 SWIFT has a barrier at the start of each step: all ranks begin a step at the same moment, which is that
-of the lowest rank that tells of it. Between, each rank's ticks are divided by its own frequency.
+of the lowest rank that reports it. Between, each rank's ticks are divided by its own frequency.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NS = 1e9
 
 
 class Clock:
-    """Time 0 is the start of the run on the lowest rank, or of the first step where none tells it."""
+    """Time 0 is the start of the run on the lowest rank, or of the first step where none reports it."""
 
     def __init__(self, texts: Texts, frequency_hz: float | None) -> None:
         """Raises PlaitError where the frequency is neither in a dump nor given."""
@@ -37,7 +37,7 @@ class Clock:
         if self._told:
             return float(next(iter(self._told.values())))
         raise PlaitError(
-            "reports of MPI requests count in ticks and do not tell how many make a second: give "
+            "reports of MPI requests count in ticks and do not report how many make a second: give "
             "--frequency (such as --frequency 2.2e9; it is in the first lines that SWIFT prints), or a "
             "thread_info_MPI-step*.dat of the same run, which has it"
         )
@@ -58,7 +58,7 @@ class Clock:
 
 
 def _step_starts(texts: Texts, frequencies: dict[int, float]) -> pl.DataFrame:
-    """step, step_ns: of the lowest rank that tells of the step."""
+    """step, step_ns: of the lowest rank that reports the step."""
     reports = texts.rows.group_by("rank", "step").agg(
         (pl.col("etic") - pl.col("stic")).min().alias("tick")
     )

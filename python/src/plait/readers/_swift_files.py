@@ -22,7 +22,7 @@ DUMP_COLUMNS = (
     *("rank", "rid", "type", "subtype", "cj_is_null", "tic", "toc", "ci_hydro", "cj_hydro"),
     *("ci_grav", "cj_grav", "flags", "sid"),
 )
-#: Ranks that a row may tell of; guards against a damaged file.
+#: Ranks that a row may name; guards against a damaged file.
 RANKS_MAX = 1 << 22
 SUBTYPES_MAX = 1 << 16
 THREADS_MAX = 4096
@@ -54,18 +54,18 @@ class Names:
 
 @dataclass
 class Texts:
-    """What stands in the files."""
+    """What is in the files."""
 
     rows: pl.DataFrame  # of reports: REPORT_COLUMNS but the words, received, file (its index), line
     tasks: pl.DataFrame  # of dumps: DUMP_COLUMNS, step
-    heads: pl.DataFrame  # of dumps: rank, step, tic, toc, frequency (0 where not told)
+    heads: pl.DataFrame  # of dumps: rank, step, tic, toc, frequency (0 where not reported)
     names: Names
     files: list[str]  # names of the reports
     notices: list[str]
 
 
 def read_texts(paths: Sequence[Path], names: Names) -> Texts:
-    """Reads reports and dumps in any order; folders are searched. Adds to `names` what reports tell."""
+    """Reads reports and dumps in any order; searches folders. Adds to `names` those of the reports."""
     reports, dumps = _sort_files(paths)
     texts = Texts(_empty(_ROWS), _empty(_TASKS), _empty(_HEADS), names, [p.name for p in reports], [])
     rows = [_read_report(path, number, texts) for number, path in enumerate(reports)]
@@ -87,7 +87,7 @@ def _empty(schema: dict[str, pl.DataType]) -> pl.DataFrame:
 
 
 def _sort_files(paths: Sequence[Path]) -> tuple[list[Path], list[Path]]:
-    """Reports and dumps, told apart by their names, else by how many columns they have."""
+    """Reports and dumps, distinguished by their names, else by how many columns they have."""
     found: list[Path] = []
     for path in paths:
         if not path.is_dir():
@@ -203,7 +203,7 @@ def _step_in_name(path: Path) -> int:
     digits = path.stem.rpartition("step")[2]
     if not digits.isdigit():
         raise PlaitError(
-            f"{path}: a task dump tells its step in its name only, and this one has none; call it "
+            f"{path}: a task dump has its step in its name only, and this one has none; call it "
             "thread_info_MPI-step<number>.dat"
         )
     return int(digits)

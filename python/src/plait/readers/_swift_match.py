@@ -18,9 +18,9 @@ def pair_requests(texts: Texts) -> pl.DataFrame:
     """One row for each request: where it began, and end_step, end_stic and thread of the row that ends
     it (null where there is none). `row` is the place of its beginning in the reports.
 
-    A row that ends a request tells how long that was active, so what it ends is the equal request that
+    A row that ends a request has the time that it was active, so what it ends is the equal request that
     began at that tick; where the tick does not fit, the first of the step that nothing else ended. An
-    end without a beginning is taken to have begun when it says.
+    end without a beginning is taken to have begun when it claims.
     """
     rows = texts.rows.with_columns(pl.col("size").abs()).with_row_index("row")
     begins = rows.filter(pl.col("activation") == 1).with_columns(pl.col("etic").alias("tick"))
@@ -75,8 +75,8 @@ def _note_alone(texts: Texts, ends: pl.DataFrame) -> None:
         file, line = ends.sort("row").select("file", "line").row(0)
         texts.notices.append(
             f"{format_count(ends.height, 'request')} ended without having begun in these files, first "
-            f"in line {line} of {texts.files[file]}: they are taken to have begun when they say; is the "
-            "report of an earlier step missing?"
+            f"in line {line} of {texts.files[file]}: they are taken to have begun when they claim; is "
+            "the report of an earlier step missing?"
         )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text tables of numbers between blanks, with `#` lines beside; says which line is wrong."""
+"""Text tables of numbers between blanks, with `#` lines beside; reports which line is wrong."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TextTable:
     texts: dict[str, list[str]] = field(default_factory=dict)
     line: Ints = field(default_factory=lambda: np.zeros(0, np.int64))  # number in the file, from 1
     comments: list[str] = field(default_factory=list)
-    #: What stands in a last line that was cut off, and was left out.
+    #: What is in a last line that was cut off, and was left out.
     cut_off: str | None = None
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checkpoint files (docs/checkpoints.md), with all that they promise checked."""
+"""Checkpoint files (docs/how-to/checkpoints.md), with all that they promise checked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a run's folder (docs/trace-format.md) into event tables."""
+"""Reads a run's folder (docs/reference/trace-format.md) into event tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,26 +17,34 @@ import polars as pl
 
 from plait import _events as events
 from plait._errors import PlaitError
-from plait._events import Run
+from plait._events import TABLES, Run
 from plait._launcher import name_signals
-from plait.readers import _layout as layout
+from plait._schema import ROLES, SCHEMA, Schema
 from plait.readers._calls import add_postings, call_tables, read_sites
 from plait.readers._clocks import ClockMap, fit_clock
-from plait.readers._frames import frame, rank_column
+from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
 from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
 
-_ROLES = {0: "kind", 1: "span", 2: "counter", 3: "function", 4: "place"}
+#: What an unnamed one is called, by role.
+_UNNAMED = {
+    **{role: number for number, role in ROLES.items()},
+    ROLES["task"]: "kind",
+    ROLES["call_site"]: "place",
+}
+#: Records that have no table of their own: their contents go into other tables and notices.
+_NO_TABLE = ("chunk", "name", "clock")
 _MISSING_SHOWN_MAX = 8
 #: Files read at once. numpy lets other threads run; each needs its file in memory.
 _THREADS_MAX = 4
 
 
-def read_run(folder: Path) -> Run:
+def read_run(folder: Path, schema: Schema = SCHEMA) -> Run:
     """Everything readable of a run, with notices about what is not.
 
-    Raises PlaitError, a sentence for the user, when there is nothing usable at all.
+    `schema`: with more records than plait's own, which are then in `Run.other`. Raises PlaitError, a
+    sentence for the user, when there is nothing usable at all.
     """
     if not folder.is_dir():
         raise PlaitError(
@@ -45,7 +54,7 @@ def read_run(folder: Path) -> Run:
     notices: list[str] = []
     meta = _read_meta(folder / "meta.json", notices)
     meta = _add_launch(meta, folder / "run.json", notices)
-    files = _read_files(folder, notices)
+    files = _read_files(folder, schema, notices)
     if not files:
         why = f" ({notices[-1]})" if notices and ".plt" in notices[-1] else ""
         raise PlaitError(
@@ -56,7 +65,7 @@ def read_run(folder: Path) -> Run:
     _note_missing(files, ranks, meta, notices)
     for file in files:
         notices.extend(file.notices)
-    return _assemble(folder, meta, ranks, files, notices)
+    return _assemble(folder, meta, ranks, files, schema, notices)
 
 
 def _read_meta(path: Path, notices: list[str]) -> dict[str, Any]:
@@ -79,7 +88,7 @@ def _read_meta(path: Path, notices: list[str]) -> dict[str, Any]:
 
 
 def _add_launch(meta: dict[str, Any], path: Path, notices: list[str]) -> dict[str, Any]:
-    """What `plait run` noted: the command, where the program did not tell it, and how it ended."""
+    """What `plait run` noted: the command, where the program did not report it, and how it ended."""
     try:
         launch = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -99,14 +108,14 @@ def _add_launch(meta: dict[str, Any], path: Path, notices: list[str]) -> dict[st
     return meta
 
 
-def _try_file(path: Path) -> RankFile | UnusableFileError:
+def _try_file(path: Path, schema: Schema) -> RankFile | UnusableFileError:
     try:
-        return read_rank_file(path)
+        return read_rank_file(path, schema)
     except UnusableFileError as error:
         return error
 
 
-def _read_files(folder: Path, notices: list[str]) -> list[RankFile]:
+def _read_files(folder: Path, schema: Schema, notices: list[str]) -> list[RankFile]:
     files: dict[int, RankFile] = {}
     paths = [
         path
@@ -114,13 +123,13 @@ def _read_files(folder: Path, notices: list[str]) -> list[RankFile]:
         if path.is_file() and re.fullmatch(r"rank-\d+\.plt", path.name)
     ]
     with ThreadPoolExecutor(max_workers=min(_THREADS_MAX, os.cpu_count() or 1)) as pool:
-        found = list(pool.map(_try_file, paths))
+        found = list(pool.map(_try_file, paths, repeat(schema)))
     for path, file in zip(paths, found, strict=True):
         if isinstance(file, UnusableFileError):
             notices.append(f"{path.name} {file}; it was left out")
             continue
         if file.rank in files:
-            notices.append(f"{path.name} says it is rank {file.rank} as well; it was left out")
+            notices.append(f"{path.name} claims to be rank {file.rank} as well; it was left out")
             continue
         files[file.rank] = file
     return [files[rank] for rank in sorted(files)]
@@ -140,28 +149,33 @@ def _note_missing(files: list[RankFile], ranks: int, meta: dict[str, Any], notic
             f"The files of {missing} of {ranks} ranks are missing or unreadable (rank "
             f"{', '.join(some)}{more}): figures show the others"
         )
-    told = meta.get("ranks")
-    if isinstance(told, int) and told != ranks:
-        notices.append(f"meta.json tells of {told} ranks, the files of {ranks}")
+    declared = meta.get("ranks")
+    if isinstance(declared, int) and declared != ranks:
+        notices.append(f"meta.json has {declared} ranks, the files {ranks}")
 
 
 def _assemble(
-    folder: Path, meta: dict[str, Any], ranks: int, files: list[RankFile], notices: list[str]
+    folder: Path,
+    meta: dict[str, Any],
+    ranks: int,
+    files: list[RankFile],
+    schema: Schema,
+    notices: list[str],
 ) -> Run:
     numbering = _Numbering()
     tables: dict[str, list[pl.DataFrame]] = {}
     present = tuple(file.rank for file in files)
     reference_ns = files[0].wall_ns
     error_ns = 0
-    are_compared = any(file.clocks.size for file in files)
+    are_compared = any(file["clock"].size for file in files)
     by_order = np.concatenate([_is_by_order(file) for file in files])
     while files:  # each is let go of before the next one's tables are made
         file = files.pop(0)
-        clock = fit_clock(file.clocks, _last_ns(file), file.wall_ns - reference_ns)
+        clock = fit_clock(file["clock"], _last_ns(file), file.wall_ns - reference_ns)
         if file.rank == 0:
             clock = ClockMap(0)
         error_ns = max(error_ns, clock.error_ns)
-        for name, table in _tables(file, clock, numbering).items():
+        for name, table in _tables(file, schema, clock, numbering).items():
             tables.setdefault(name, []).append(table)
     if len(present) > 1 and not are_compared:
         notices.append(
@@ -176,25 +190,27 @@ def _assemble(
     if own_messages:
         messages = messages.filter(~is_own)
     whole["messages"] = messages
-    _note_unended(meta, ranks, whole["calls"], numbering.names(layout.ROLE_FUNCTION), notices)
+    _note_unended(meta, ranks, whole["calls"], numbering.names(ROLES["function"]), notices)
     return Run(
         meta=meta,
         ranks=ranks,
         ranks_present=present,
-        kinds=numbering.names(0),
-        span_kinds=numbering.names(1),
-        counter_kinds=numbering.names(2),
-        functions=numbering.names(layout.ROLE_FUNCTION),
-        sites=read_sites(folder / "sites.json", numbering.names(layout.ROLE_SITE), notices),
+        kinds=numbering.names(ROLES["task"]),
+        span_kinds=numbering.names(ROLES["span"]),
+        counter_kinds=numbering.names(ROLES["counter"]),
+        functions=numbering.names(ROLES["function"]),
+        sites=read_sites(folder / "sites.json", numbering.names(ROLES["call_site"]), notices),
         clock_error_ns=error_ns,
         own_messages=own_messages,
         notices=tuple(notices),
+        other={name: whole.pop(name) for name in list(whole) if name not in TABLES},
         **whole,
     )
 
 
 def _is_by_order(file: RankFile) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = (file.messages["flags"] & layout.MATCHED_BY_ORDER) != 0
+    flag = next(field for field in SCHEMA["message"].flags if field.name == "is_matched_by_order")
+    found: npt.NDArray[np.bool_] = (file["message"]["flags"] & flag.options["bit"]) != 0
     return found
 
 
@@ -217,20 +233,18 @@ def _note_unended(
 
 
 def _last_ns(file: RankFile) -> int:
-    lasts = [int(file.clocks["time"].max())] if file.clocks.size else []
-    for records, column in (
-        *((file.tasks, "end"), (file.messages, "completed"), (file.spans, "end"), (file.calls, "end")),
-    ):
-        if records.size:
-            lasts.append(int(records[column].max()))
-    return max(lasts, default=0)
+    ends = [(name, "end") for name in ("task", "span", "call")]
+    lasts = [("clock", "time"), ("message", "completed"), *ends]
+    return max(
+        (int(file[record][field].max()) for record, field in lasts if file[record].size), default=0
+    )
 
 
 class _Numbering:
     """One number for each name over all ranks; names keep the order in which they turn up."""
 
     def __init__(self) -> None:
-        self._of: dict[int, dict[str, int]] = {role: {} for role in _ROLES}
+        self._of: dict[int, dict[str, int]] = {role: {} for role in _UNNAMED}
 
     def renumber(
         self, numbers: npt.NDArray[np.uint32], names: dict[tuple[int, int], str], role: int
@@ -238,7 +252,7 @@ class _Numbering:
         found, inverse = _distinct(numbers)
         known = self._of[role]
         mapped = [
-            known.setdefault(names.get((role, int(number))) or f"{_ROLES[role]} {number}", len(known))
+            known.setdefault(names.get((role, int(number))) or f"{_UNNAMED[role]} {number}", len(known))
             for number in found
         ]
         result: npt.NDArray[np.int32] = np.asarray(mapped, dtype=np.int32)[inverse]
@@ -249,7 +263,7 @@ class _Numbering:
 
 
 def _distinct(numbers: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The numbers that turn up, sorted, and which of them stands in each place."""
+    """The numbers that turn up, sorted, and which of them is at each place."""
     most = int(numbers.max()) if numbers.size else 0
     if most > max(1 << 16, numbers.size):
         return np.unique(numbers, return_inverse=True)
@@ -258,118 +272,46 @@ def _distinct(numbers: npt.NDArray[np.uint32]) -> tuple[npt.NDArray[Any], npt.ND
     return np.flatnonzero(there) if numbers.size else numbers, (np.cumsum(there) - 1)[numbers]
 
 
-def _tables(file: RankFile, clock: ClockMap, numbering: _Numbering) -> dict[str, pl.DataFrame]:
-    calls = call_tables(file, clock, numbering.renumber)
-    return {
-        **calls,
-        "tasks": _task_table(file, clock, numbering),
-        "messages": add_postings(_message_table(file, clock), calls["calls"]),
-        "spans": _span_table(file, clock, numbering),
-        "gaps": _gap_table(file, clock),
-        "counters": _counter_table(file, clock, numbering),
-        **graph_tables(file, clock, numbering.renumber),
+def _tables(
+    file: RankFile, schema: Schema, clock: ClockMap, numbering: _Numbering
+) -> dict[str, pl.DataFrame]:
+    plain = {
+        record.table: event_table(file, record, clock, numbering.renumber)
+        for record in schema.records.values()
+        if record.table and record.list is None and record.name not in (*_NO_TABLE, "message")
     }
+    tasks = plain["tasks"].with_columns(pl.min_horizontal("ready_ns", "start_ns").alias("ready_ns"))
+    messages = _message_table(file, clock, numbering)
+    tables = {**plain, "tasks": tasks, **graph_tables(file, clock, numbering.renumber)}
+    tables.update(call_tables(file, clock, numbering.renumber))
+    return {**tables, "messages": add_postings(messages, tables["calls"])}
 
 
-def _task_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
-    found = file.tasks
-    ready = np.where(found["ready"] == 0, found["start"], found["ready"])
-    return frame(
-        {
-            "rank": rank_column(file, found),
-            "worker": found["worker"],
-            "kind": numbering.renumber(found["name"], file.names, 0),
-            "role": found["flags"] & 3,
-            "object": found["object"],
-            "ready_ns": clock.apply(np.minimum(ready, found["start"])),
-            "start_ns": clock.apply(found["start"]),
-            "end_ns": clock.apply(found["end"]),
-            "id": found["id"],
-            "released_by": found["released_by"],
-            "step": found["step"],
-            "place": found["place"],
-        },
-        events.TASKS,
-    )
-
-
-def _message_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
-    found = file.messages
-    posted, handed, arrived, completed = (
-        found[name] for name in ("posted", "handed", "arrived", "completed")
-    )
+def _message_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
+    columns = event_columns(file, SCHEMA["message"], clock, numbering.renumber)
+    found = file["message"]
+    times = (found[name] for name in ("posted", "handed", "arrived", "completed"))
+    posted, handed, arrived, completed = times
     posted = np.where(posted == 0, handed, posted)
     handed = np.where(handed == 0, posted, handed)
     completed = np.where(completed == 0, np.maximum(handed, arrived), completed)
     arrived = np.where(arrived == 0, completed, arrived)
-    received = found["direction"] == 1
-    peer = found["peer"].astype(np.int64)
-    peer[found["peer"] == layout.NOTHING] = -1
-    by_order = _is_by_order(file)
+    received = columns["direction"] == 1
     unknown = np.full(found.size, -1, dtype=np.int32)
     return frame(
         {
-            "rank": rank_column(file, found),
+            **columns,
             "received": received,
-            "protocol": found["protocol"],
-            "source": np.where(received, peer, file.rank),
-            "destination": np.where(received, file.rank, peer),
-            "communicator": found["communicator"],
-            "sequence": found["sequence"],
-            "tag": found["tag"],
-            "size_bytes": found["bytes"],
+            "source": np.where(received, columns["peer"], file.rank),
+            "destination": np.where(received, file.rank, columns["peer"]),
             "posted_ns": clock.apply(posted),
             "handed_ns": clock.apply(handed),
             "arrived_ns": clock.apply(arrived),
             "completed_ns": clock.apply(completed),
-            "unfinished": (found["flags"] & layout.UNFINISHED) != 0,
             "worker": file.message_threads,
-            "number": np.where(by_order, found["sequence"], 0),
+            "number": np.where(columns["is_matched_by_order"], found["sequence"], 0),
             "function": unknown,
             "site": unknown,
         },
         events.MESSAGES,
-    )
-
-
-def _span_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
-    found = file.spans
-    return frame(
-        {
-            "rank": rank_column(file, found),
-            "worker": found["worker"],
-            "kind": numbering.renumber(found["name"], file.names, 1),
-            "object": found["object"],
-            "start_ns": clock.apply(found["start"]),
-            "end_ns": clock.apply(found["end"]),
-            "step": found["step"],
-        },
-        events.SPANS,
-    )
-
-
-def _gap_table(file: RankFile, clock: ClockMap) -> pl.DataFrame:
-    found = file.gaps
-    return frame(
-        {
-            "rank": rank_column(file, found),
-            "worker": found["worker"],
-            "start_ns": clock.apply(found["start"]),
-            "end_ns": clock.apply(found["end"]),
-        },
-        events.GAPS,
-    )
-
-
-def _counter_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:
-    found = file.counters
-    return frame(
-        {
-            "rank": rank_column(file, found),
-            "kind": numbering.renumber(found["name"], file.names, 2),
-            "time_ns": clock.apply(found["time"]),
-            "value": found["value"],
-            "step": found["step"],
-        },
-        events.COUNTERS,
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the logs of SWIFT (docs/formats.md): its reports of MPI requests, and its task dumps.
+"""Reads the logs of SWIFT (docs/reference/formats.md): its reports of MPI requests, and its task dumps.
 
 Times in them are ticks of each rank's own counter. They come out as nanoseconds on one time axis.
 """
@@ -28,8 +28,8 @@ REQUESTS: dict[str, pl.DataType] = {
     "size_bytes": pl.Int64(),
     "sequence": pl.Int64(),  # equal on both sides of a message, within (source, destination, subtype)
     "posted_ns": pl.Int64(),
-    "completed_ns": pl.Int64(),  # null: nothing tells that it completed
-    "thread": pl.Int64(),  # that was told of the end; 0 where the report does not say
+    "completed_ns": pl.Int64(),  # null: not known to have completed
+    "thread": pl.Int64(),  # that was notified of the end; 0 where the report lacks it
 }
 TASKS: dict[str, pl.DataType] = {
     "rank": pl.Int64(),
@@ -66,8 +66,8 @@ def read_swift(
 ) -> SwiftLog:
     """Reads reports and dumps, of any ranks and steps, in any order; folders are searched for them.
 
-    The ticks a second are those that the dumps tell for each rank; `frequency_hz` wins over them.
-    `names` adds to the names that the reports tell. Raises PlaitError with file and line for what is
+    The ticks a second are those that the dumps report for each rank; `frequency_hz` wins over them.
+    `names` adds to the names in the reports. Raises PlaitError with file and line for what is
     none.
     """
     texts = read_texts(paths, names or Names())
@@ -126,7 +126,7 @@ def _tasks(texts: Texts, clock: Clock) -> pl.DataFrame:
 
 
 def _steps(requests: pl.DataFrame, tasks: pl.DataFrame, texts: Texts, clock: Clock) -> pl.DataFrame:
-    """A step ends when the dump says, else with the last that is known of it on the rank."""
+    """A step ends as in the dump, else with the last that is known of it on the rank."""
     heads = texts.heads.with_columns((pl.col("toc") - pl.col("tic")).alias("length"))
     ends = [
         requests.select("rank", "step", pl.coalesce("completed_ns", "posted_ns").alias("end_ns")),

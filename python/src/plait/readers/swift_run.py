@@ -18,7 +18,7 @@ _STEP = "step"
 
 def run_of_swift(log: SwiftLog, ended: datetime | None = None) -> Run:
     """Requests become messages whose communicator is the subtype, as SWIFT has a communicator for each;
-    tasks keep thread, type and subtype; steps become spans. What the logs do not tell (when data left or
+    tasks keep thread, type and subtype; steps become spans. What the logs lack (when data left or
     arrived) is not known. `ended`: when the logs were written.
     """
     first = [log.steps["start_ns"].min(), log.requests["posted_ns"].min(), log.tasks["start_ns"].min()]

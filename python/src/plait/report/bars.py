@@ -35,7 +35,7 @@ def columns(
 ) -> str:
     """Stacked columns. `values`: [column, part]; `tips`: hover text of each column, in lines.
 
-    `most`: what the highest column amounts to; `marks`: what stands below columns, evenly spread
+    `most`: what the highest column amounts to; `marks`: what is below columns, evenly spread
     from the first on; two are put at the ends.
     """
     count = values.shape[0]

@@ -194,7 +194,7 @@ def _parts(analysis: Analysis) -> dict[str, tuple[float, int]]:
         own = analysis.kinds.filter(pl.col("role") == events.ROLE_TASK)
         for name, total, count in own.select("name", "sum_ns", "count").iter_rows():
             found[f"task {name}"] = (total / threads, count)
-        rest = "outside tasks (idle, or looking at the network)"
+        rest = "outside tasks (idle, or polling the network)"
     elif analysis.calls.by_function.height:
         columns = ("function", "time_ns", "count")
         for function, total, count in analysis.calls.by_function.select(columns).iter_rows():
@@ -255,7 +255,7 @@ def _whole(a: Analysis, b: Analysis) -> list[Row]:
     for (name, unit, better), value in first.items():
         other = second[name, unit, better]
         if value is not None or other is not None:
-            # What only one of them tells is no better there.
+            # What only one of them reports is no better there.
             both = value is not None and other is not None
             rows.append(Row(name, value, other, unit, better if both else Better.NEITHER))
     return rows
@@ -296,7 +296,7 @@ def _numbers(analysis: Analysis) -> dict[_Key, float | None]:
             _float(analysis.ranks["idle_share"].mean()) if has_tasks else None
         ),
         ("imbalance of computing", Unit.SHARE, less): balance.whole() if balance.ranks else None,
-        ("nobody looked at the network, a rank", Unit.TIME, less): gaps if run.gaps.height else None,
+        ("no thread polled the network, a rank", Unit.TIME, less): gaps if run.gaps.height else None,
         ("messages", Unit.COUNT, neither): float(sent.height) if sent.height else None,
         ("bytes sent", Unit.BYTES, neither): size if sent.height else None,
         ("data rate, all ranks", Unit.RATE, more): (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Curves of two runs over each other, as SVG that stands in a page."""
+"""Curves of two runs over each other, as SVG for a page."""
 
 from __future__ import annotations
 

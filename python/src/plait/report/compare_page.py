@@ -157,7 +157,7 @@ def _curves(runs: Sequence[Analysis]) -> list[str]:
         (
             "in-flight",
             "Data in flight",
-            "Bytes that some rank had posted for sending and whose receiver had not yet been told, of "
+            "Bytes that some rank had posted for sending and whose receiver was not yet notified, of "
             "all ranks together; the most in each of 400 bins. Both runs begin at the left.",
             in_flight_curves(runs),
         ),

@@ -24,10 +24,10 @@ def draw_kinds(analysis: Analysis, step: int | None = None) -> Drawing:
     """Of all steps (as many as there is room for), or of one."""
     graph = task_graph(analysis.run, analysis.path_tasks, None if step is None else [step])
     kinds = by_kind(graph, analysis.paths)
-    told = f"step {step}" if step is not None else format_count(len(graph.steps), "step")
+    which = f"step {step}" if step is not None else format_count(len(graph.steps), "step")
     if graph.steps_left_out:
-        told += f" of {len(graph.steps) + graph.steps_left_out:,}"
-    title = f"Kinds of tasks in {told}, and how often one came before the other"
+        which += f" of {len(graph.steps) + graph.steps_left_out:,}"
+    title = f"Kinds of tasks in {which}, and how often one came before the other"
     return Drawing(title, kinds_as_dot(kinds, analysis.run, title), step)
 
 

@@ -39,8 +39,10 @@ def render_svg(dot: str) -> str | None:
     except subprocess.TimeoutExpired:
         return None
     if done.returncode != 0 or b"</svg>" not in done.stdout:
-        told = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise PlaitError(f"{program} did not draw the graph: {told[0] if told else 'it said nothing'}")
+        messages = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise PlaitError(
+            f"{program} did not draw the graph: {messages[0] if messages else 'no message'}"
+        )
     return done.stdout.decode("utf-8")
 
 

@@ -37,5 +37,5 @@ def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> 
 
 
 def _head(text: str) -> str:
-    """Over cells of text, which stand at the left: those of places."""
+    """Over cells of text, which are at the left: those of places."""
     return f'<th class="left">{escape(text)}</th>' if text == PLACE else f"<th>{escape(text)}</th>"

@@ -17,7 +17,7 @@ import polars as pl
 from plait import _events as events
 from plait._events import Run
 
-#: More lanes than this cannot be told apart on a page: those of some ranks are drawn.
+#: More lanes than this cannot be distinguished on a page: those of some ranks are drawn.
 LANES_MAX = 400
 #: Ranks that have lanes; of more, those that spent most and least, and others evenly spread.
 RANKS_MAX = 256
@@ -62,7 +62,7 @@ _BAR = {
     "bytes_got": pl.Int64(),
 }
 _NOTHING = {"site": -1, "peer": -1, "bytes_given": 0, "bytes_got": 0, "step": -1, "object": 0}
-GAP_NAME = "nobody looked at the network"
+GAP_NAME = "no thread polled the network"
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 from io import BytesIO
@@ -28,7 +29,6 @@ from plait.plots import (
     workload,
 )
 from plait.readers.openpmd import first_and_last_fields
-from plait.readers.particle_snapshots import first_and_last_particles
 from plait.readers.profiles import read_profile
 from plait.readers.snapshots import first_and_last
 from plait.readers.statistics import read_statistics
@@ -52,103 +52,86 @@ class OutputPicture:
         return figure(self.name, self.title, self.text, f'<div class="plot">{image}</div>', plain=True)
 
 
-def draw_outputs(folder: Path, run: Run, matched: pl.DataFrame) -> list[OutputPicture]:
+def draw_outputs(folder: Path, run: Run, matched: pl.DataFrame) -> Iterator[OutputPicture]:
     """One for each kind of output that is there."""
-    pictures = []
-    snapshots = first_and_last(folder)
+    snapshots = first_and_last(folder, "dark matter")
     if snapshots:
-        pictures.append(
-            OutputPicture(
-                "bodies",
-                "The bodies at the first and the last snapshot",
-                "Left: all bodies seen from above. Right: the same unrolled, distance from the centre "
-                "against the angle around it, so that the structure of a ring is visible.",
-                _png(bodies.plot_bodies(snapshots)),
-            )
+        yield OutputPicture(
+            "bodies",
+            "The bodies at the first and the last snapshot",
+            "Left: all bodies seen from above. Right: the same unrolled, distance from the centre "
+            "against the angle around it, so that the structure of a ring is visible.",
+            _png(bodies.plot_bodies(snapshots)),
         )
     maps = first_and_last_fields(folder)
     if maps:
-        pictures.append(
-            OutputPicture(
-                "fields",
-                "Particles and fields at the first and the last output",
-                "From the openPMD files in the run's folder, in the program's units: density of all "
-                "particles, and the strength of fields. Of a box with three axes, all particles and the "
-                "fields in its middle plane, seen along z. Pictures above each other have one scale.",
-                _png(fields.plot_fields(maps)),
-            )
+        yield OutputPicture(
+            "fields",
+            "Particles and fields at the first and the last output",
+            "From the openPMD files in the run's folder, in the program's units: density of all "
+            "particles, and the strength of fields. Of a box with three axes, all particles and the "
+            "fields in its middle plane, seen along z. Pictures above each other have one scale.",
+            _png(fields.plot_fields(maps)),
         )
-    return pictures + _draw_particles(folder, run) + _draw_turbulence(folder, run, matched)
+    yield from _draw_particles(folder, run)
+    yield from _draw_turbulence(folder, run, matched)
 
 
-def _draw_particles(folder: Path, run: Run) -> list[OutputPicture]:
-    pictures = []
+def _draw_particles(folder: Path, run: Run) -> Iterator[OutputPicture]:
     steps = particle_steps(run)
     updated = steps["updated"].to_numpy()
     if updated.size > 1 and updated.min() < 0.9 * updated.max():  # else all steps are alike
-        pictures.append(
-            OutputPicture(
-                "workload",
-                "What a step costs, by how many particles it updates",
-                "Left: each step, from all ranks' updates and the time of the slowest rank. Steps far "
-                "above the dashed line pay for more than their particles: work for each cell, "
-                "messages, waits. Right: which steps the time and the updates of the run were in.",
-                _png(workload.plot_workload(steps)),
-            )
+        yield OutputPicture(
+            "workload",
+            "What a step costs, by how many particles it updates",
+            "Left: each step, from all ranks' updates and the time of the slowest rank. Steps far "
+            "above the dashed line pay for more than their particles: work for each cell, "
+            "messages, waits. Right: which steps the time and the updates of the run were in.",
+            _png(workload.plot_workload(steps)),
         )
-    snapshots = first_and_last_particles(folder)
+    snapshots = first_and_last(folder)
     if snapshots and snapshots[-1].kind == "gas":
-        pictures.append(
-            OutputPicture(
-                "density-map",
-                "Gas at the first and the last snapshot",
-                "Column density, seen along z, in the file's units; each particle is as wide as it "
-                "reaches. `plait map` draws other snapshots, quantities and axes.",
-                _png(density_map.plot_maps(snapshots)),
-            )
+        yield OutputPicture(
+            "density-map",
+            "Gas at the first and the last snapshot",
+            "Column density, seen along z, in the file's units; each particle is as wide as it "
+            "reaches. `plait map` draws other snapshots, quantities and axes.",
+            _png(density_map.plot_maps(snapshots)),
         )
     shared = [one for one in snapshots if one.ranks is not None and int(one.ranks.max()) > 0]
     if shared:
-        pictures.append(
-            OutputPicture(
-                "domains",
-                "Which rank has which particles",
-                "At the first and the last snapshot, in a layer through the middle, seen along z.",
-                _png(density_map.plot_maps(shared, "ranks")),
-            )
+        yield OutputPicture(
+            "domains",
+            "Which rank has which particles",
+            "At the first and the last snapshot, in a layer through the middle, seen along z.",
+            _png(density_map.plot_maps(shared, "ranks")),
         )
     statistics = read_statistics(folder)
     if statistics is not None:
-        pictures.append(
-            OutputPicture(
-                "energies",
-                "Energy over time",
-                "As the program measured it. Left: what there is of each kind; right: how far their "
-                "sum has gone from what it was at the beginning.",
-                _png(energies.plot_energies(statistics)),
-            )
+        yield OutputPicture(
+            "energies",
+            "Energy over time",
+            "As the program measured it. Left: what there is of each kind; right: how far their "
+            "sum has gone from what it was at the beginning.",
+            _png(energies.plot_energies(statistics)),
         )
     found = read_profile(folder)
     if found is not None:
-        pictures.append(
-            OutputPicture(
-                "profile",
-                f"Problem {found.problem} at t = {found.time:.4g}, beside what it should be",
-                f"{found.particles:,} particles. Points are means over particles at a place, the "
-                "band is how far their densities scatter; the line is the exact solution, where there "
-                "is one.",
-                _png(profile.plot_profile(found)),
-            )
+        yield OutputPicture(
+            "profile",
+            f"Problem {found.problem} at t = {found.time:.4g}, beside what it should be",
+            f"{found.particles:,} particles. Points are means over particles at a place, the "
+            "band is how far their densities scatter; the line is the exact solution, where there "
+            "is one.",
+            _png(profile.plot_profile(found)),
         )
-    return pictures
 
 
-def _draw_turbulence(folder: Path, run: Run, matched: pl.DataFrame) -> list[OutputPicture]:
+def _draw_turbulence(folder: Path, run: Run, matched: pl.DataFrame) -> Iterator[OutputPicture]:
     measured = read_measurements(folder)
-    pictures = []
     if measured is not None and measured.columns["time"].size:
         points = " x ".join(map(str, measured.points))
-        pictures += [
+        yield from [
             OutputPicture(
                 "spectrum",
                 "Spectra of the flow",
@@ -167,27 +150,22 @@ def _draw_turbulence(folder: Path, run: Run, matched: pl.DataFrame) -> list[Outp
         ]
         times = hidden_times(run.tasks, matched)
         if times.height and int(times["moving_ns"].sum()) > 0:
-            pictures.append(
-                OutputPicture(
-                    "hidden",
-                    "Messages behind computing",
-                    "The time in which a message to a rank was under way, from when both sides had "
-                    "posted it until the receiver was told, and how much of it the rank's workers "
-                    "computed.",
-                    _png(hidden.plot_hidden(times)),
-                )
+            yield OutputPicture(
+                "hidden",
+                "Messages behind computing",
+                "The time in which a message to a rank was under way, from when both sides had "
+                "posted it until the receiver was notified, and how much of it the rank's workers "
+                "computed.",
+                _png(hidden.plot_hidden(times)),
             )
     slices = first_and_last_slices(folder)
     if slices:
-        pictures.append(
-            OutputPicture(
-                "vorticity",
-                "Strength of vorticity at the first and the last output",
-                "The plane in the middle of z; each picture has its own scale.",
-                _png(turbulence.plot_vorticity(slices)),
-            )
+        yield OutputPicture(
+            "vorticity",
+            "Strength of vorticity at the first and the last output",
+            "The plane in the middle of z; each picture has its own scale.",
+            _png(turbulence.plot_vorticity(slices)),
         )
-    return pictures
 
 
 def _png(drawn: Figure) -> bytes:

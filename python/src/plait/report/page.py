@@ -60,7 +60,7 @@ def build_page(
     def read(name: str) -> str:
         return (assets / name).read_text(encoding="utf-8")
 
-    # "</" would end the script element, whatever stands around it.
+    # "</" would end the script element, whatever is around it.
     data = json.dumps(payload.data, allow_nan=False, separators=(",", ":")).replace("</", "<\\/")
     columns = "\n".join(
         f'<script type="text/plain" id="column-{name}">{text}</script>'
@@ -131,7 +131,7 @@ def _tiles(analysis: Analysis) -> str:
     if analysis.calls.by_function.height:
         inside = int(analysis.calls.by_function["time_ns"].sum())
         tiles.append((format_share(inside, analysis.calls.whole_ns), "of the ranks' time was in calls"))
-        tiles.append((f"{run.calls.height:,}", "calls"))
+        tiles.append((f"{run.calls.height + int(run.calls['repeats'].sum()):,}", "calls"))
     if analysis.ranks.height:
         shares = analysis.ranks["idle_share"].to_list()
         ranks = f"idle, of {len(shares)} ranks: {min(shares):.1%} to {max(shares):.1%}"
@@ -237,7 +237,7 @@ def _timeline_text(analysis: Analysis, payload: Payload) -> tuple[str, str]:
         title = "What each worker did"
         text = (
             "One lane for each worker; bare is idle, counted from the first task to the last. Sends and "
-            "receives occupy no worker and stand in the thin rows below, from posting to completion; "
+            "receives occupy no worker and are in the thin rows below, from posting to completion; "
             f"zoomed in, arrows join them. {zoomed}. Dashed lines are the starts of steps; {follow}."
         )
     else:
@@ -257,7 +257,7 @@ def _messages(analysis: Analysis, payload: Payload) -> list[str]:
         figure(
             "in-flight",
             "Data in flight",
-            "Bytes that a rank has posted for sending and whose receiver has not yet been told.",
+            "Bytes that a rank has posted for sending and whose receiver has not yet been notified.",
             legend,
         ),
         figure(
@@ -282,7 +282,7 @@ def _scatter_text(analysis: Analysis) -> tuple[str, str]:
         "How long messages were under way",
         "A dot for each message, coloured by its sender: from when it was sent to when its receive "
         "ended. Slanted rows of dots that fall were all noticed at one moment; bands are sizes, or "
-        "pairs of ranks; what lies far above the rest waited for a rank, or for somebody to look.",
+        "pairs of ranks; what lies far above the rest waited for a rank, or until a thread polled.",
     )
 
 
@@ -378,7 +378,7 @@ def _gaps(payload: Payload) -> str:
         return ""
     return figure(
         "gaps",
-        "How long nobody looked at the network",
+        "How long no thread polled the network",
         "Time spent in poll gaps, by length of the gap, while something was in flight. Messages that "
         "complete in a gap are noticed only at its end.",
         '<div class="plot"></div>',

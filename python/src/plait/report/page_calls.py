@@ -41,7 +41,7 @@ def call_time_section(analysis: Analysis) -> str:
         f"Time in calls: {format_share(inside, whole)} of the ranks' time",
         "Shares are of the time of all threads that call, from when the first rank was through "
         "MPI_Init to when the last one came to MPI_Finalize. Orange functions wait: their time is not "
-        "their own cost, the next figures tell what they waited for. Sites are places in the program; "
+        "their own cost, the next figures show what they waited for. Sites are places in the program; "
         "without debug information they are offsets in its file.",
         f'<div class="plot">{by_function}<br>{by_site}</div>',
         plain=True,
@@ -103,9 +103,9 @@ def waits_section(analysis: Analysis) -> str:
         "What each rank's time went into",
         "Late sender: a receive, or a wait for one, before the message was sent. Late receiver: a send "
         "that needs its receive, before that was posted. At a barrier or another collective: until the "
-        "last rank came. Data that was ready earlier had both sides posted, but nobody looked: "
+        "last rank came. Data that was ready earlier had both sides posted, but no thread polled: "
         "background progression would have moved it. The rest of the time in calls is moving data. Who "
-        "came late is the cause: look there for more work, or for what delays "
+        "came late is the cause: check there for more work, or for what delays "
         "it.",
         f'<div class="plot">{inside}</div>',
         plain=True,

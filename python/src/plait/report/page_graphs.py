@@ -31,12 +31,10 @@ TASKS_TEXT = (
 def graph_section(name: str, title: str, text: str, svg: str | None) -> str:
     title = escape(title)
     if svg is None:
-        inside = f'<p class="missing">{MISSING}: {name}.dot stands beside this page.</p>'
+        inside = f'<p class="missing">{MISSING}: {name}.dot is beside this page.</p>'
         return figure(name, title, text, inside, plain=True)
     if len(svg) > _BYTES_MAX:
-        inside = (
-            f'<p class="missing">This picture is large: it stands in {name}.svg beside this page.</p>'
-        )
+        inside = f'<p class="missing">This picture is large: it is in {name}.svg beside this page.</p>'
         return figure(name, title, text, inside, plain=True)
     tools = _TOOLS.format(f"also in {name}.svg and {name}.dot")
     inside = f'{tools}<div class="plot graph">{inline(svg, name)}</div>'

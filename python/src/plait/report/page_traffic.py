@@ -31,7 +31,7 @@ def matrix_section(analysis: Analysis, payload: Payload) -> str:
         "Who sends how much to whom",
         "Senders from top to bottom, receivers from left to right, colours by powers of ten. Cells "
         "beside the diagonal are neighbours; a full square is everybody to everybody; a row or column "
-        "that stands out is a rank that gives or gets more than others. Collectives are counted as what "
+        "that differs is a rank that gives or gets more than others. Collectives are counted as what "
         f"they carry, whatever messages the library makes of them.{grouped}",
         '<div class="plot grid"></div>',
     )

@@ -41,7 +41,7 @@ def dead_time_section(analysis: Analysis) -> str:
         "Where the time of the workers went",
         "A step of a rank lasts from the start of the graph's run there to the end of the rank's "
         "last task or message. Between two tasks of a worker, either a task was ready on its rank "
-        "(it had no lock, or nobody had taken it yet) or nothing was: it waited for messages or "
+        "(it had no lock, or no worker had taken it yet) or nothing was: it waited for messages or "
         "for other workers. Time in which no graph was running is the program's own between steps.",
         inside,
         plain=True,

@@ -29,7 +29,7 @@ DETAILED_BARS_MAX = 250_000
 MESSAGES_MAX = 500_000
 PATH_STRETCHES_MAX = 60_000
 COUNTER_POINTS_MAX = 20_000
-#: Steps whose critical path is told in a sentence each.
+#: Steps whose critical path is described in a sentence each.
 SENTENCES_MAX = 5_000
 
 
@@ -138,7 +138,7 @@ def _bar_columns(lanes: Lanes, low_ns: int, quantum: int) -> dict[str, str]:
 
 
 def _call_columns(bars: pl.DataFrame) -> dict[str, str]:
-    """What the hover text of calls shows; columns that tell nothing are left out."""
+    """What the hover text of calls shows; empty columns are left out."""
     columns = {}
     for name in ("site", "peer"):
         values = bars[name].to_numpy()

@@ -18,7 +18,7 @@ from plait.report.columns import pack_increasing, pack_u32
 GROUPS_MAX = 256
 #: Rows of the balance over time.
 BALANCE_ROWS_MAX = 128
-_FINE = 1000  # shares are told in thousandths
+_FINE = 1000  # shares are given in thousandths
 
 
 def traffic_data(analysis: Analysis) -> tuple[dict[str, Any], dict[str, str]]:

@@ -17,7 +17,7 @@ from plait.report.analysis import Analysis
 
 
 def write_tables(analysis: Analysis, output: Path) -> None:
-    """A file for each table that holds something; docs/report.md lists them."""
+    """A file for each table that holds something; docs/how-to/report.md lists them."""
     tables = {
         "kinds": analysis.kinds.drop("kind"),
         "dead-time": analysis.dead_steps,

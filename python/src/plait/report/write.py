@@ -34,7 +34,7 @@ class Written:
 def write_report(analysis: Analysis, output: Path) -> Written:
     """Writes into `output` only, which is made when it is not there."""
     make_folder(output)
-    outputs = draw_outputs(analysis.folder, analysis.run, analysis.matched)
+    outputs = list(draw_outputs(analysis.folder, analysis.run, analysis.matched))
     page = output / "report.html"
     graphs, pictures = _write_graphs(analysis, output)
     write_text(page, build_page(analysis, make_payload(analysis), outputs, graphs))
