@@ -28,14 +28,14 @@ def main() -> int:
     document = pathlib.Path(name)
     text = document.read_text()
     if not SHOWN.search(text):
-        print(f"{document} shows no difference: a line `<!-- diff BEFORE AFTER -->` stands before each")
+        print(f"{document} shows no difference: a line `<!-- diff BEFORE AFTER -->` precedes each")
         return 1
     right = SHOWN.sub(lambda shown: shown["head"] + difference(shown["before"], shown["after"]) + shown["end"], text)
     if "--write" in options:
         document.write_text(right)
     elif right != text:
         print("".join(difflib.unified_diff(text.splitlines(True), right.splitlines(True), name, "as the files are")))
-        print(f"the files have changed since: run tools/shown_diffs.py --write {name}, and read what stands around")
+        print(f"the files have changed since: run tools/shown_diffs.py --write {name}, and read the text around them")
         return 1
     return 0
 

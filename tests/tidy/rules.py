@@ -11,31 +11,35 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 # Bottom to top; a folder may include itself and those before it.
-LAYERS = ["base", "trace", "net", "comm", "task", "data", "runtime"]
+LAYERS = ["base", "trace", "net", "files", "comm", "task", "data", "runtime"]
 # Beside the stack: what each may include apart from itself.
 BESIDE = {
     "replay": ["base", "trace", "net"],
     "record": ["base", "trace"],
     "fft": ["base", "trace", "net", "comm", "task"],
-    "particles": ["base", "trace", "net", "comm", "task"],
+    "particles": ["base", "trace", "net", "files", "comm", "task"],
+    "testing": LAYERS,
 }
-# What of these stands above the stack, and may include all of it (docs/decisions/0010).
+# What of these is above the stack, and may include all of it (docs/decisions/0010).
 ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
 
 # The programs in apps/, whose tests are in tests/ under the same name.
 APPS = ["ring", "sph", "pic", "dns", "cholesky"]
 APPLICATION = re.compile(rf"apps/|examples/|tests/({'|'.join(APPS)})/")
 
-# Public headers of libraries that not every build has, and that plait.hpp therefore leaves out.
-OPTIONAL = ("plait/particles/hdf5/",)
+# The public headers of a package each, for programs.
+UMBRELLAS = ("plait/plait.hpp", "plait/fft.hpp", "plait/particles.hpp")
+# Public headers of libraries that not every build has, and that these therefore leave out.
+OPTIONAL = ("plait/particles/hdf5/", "plait/files/", "plait/testing/")
 
 HEADER_LINES_MAX = 250
 SOURCE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 MPI_ALLOWED = re.compile(
-    r"src/plait/(net/mpi|data/balance/zoltan|data/hdf5/mpi|fft/mpi|particles/hdf5/mpi|record|replay/backend/mpi|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
-    r"|examples/|bench/|tests/(data/balance/zoltan|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
+    r"src/plait/(net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|record|replay/backend/mpi"
+    r"|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
+    r"|examples/|bench/|tests/(data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
@@ -109,15 +113,15 @@ def umbrella_is_for_applications(path: str, text: str) -> list[str]:
     names = [(line, name) for line, _, name in includes(text) if name.startswith("plait/")]
     if path.startswith("src/"):
         return [
-            f"{path}:{line}: nothing in src/ includes plait/plait.hpp: include the header that declares what you use"
+            f"{path}:{line}: nothing in src/ includes {name}: include the header that declares what you use"
             for line, name in names
-            if name == "plait/plait.hpp"
+            if name in UMBRELLAS
         ]
     if APPLICATION.match(path):
         return [
-            f"{path}:{line}: {name} is internal here: applications include plait/plait.hpp only (or plait/base/)"
+            f"{path}:{line}: {name} is internal here: applications include {', '.join(UMBRELLAS)} (or plait/base/)"
             for line, name in names
-            if name != "plait/plait.hpp" and not name.startswith(("plait/base/", *OPTIONAL))
+            if name not in (*UMBRELLAS, "plait/version.hpp") and not name.startswith(("plait/base/", *OPTIONAL))
         ]
     return []
 
@@ -171,7 +175,7 @@ def licence_comes_first(path: str, text: str) -> list[str]:
         if not text.startswith((f"// {line}\n", f"/* {line} */\n")):
             return [f"{path}:1: the first line must be: // {line}"]
         return []
-    # A script may say first what it does.
+    # A script may begin with what it does.
     if line not in "\n".join(text.splitlines()[:16]):
         return [f"{path}:1: no licence among the first lines: write # {line}"]
     return []
@@ -190,7 +194,7 @@ def files_stay_small(path: str, text: str, exceptions: Mapping[str, Mapping[str,
         return []
     return [
         f"{path}:{limit}: {lines} lines, limit {limit}: split it by concept, or, if it is one clear idea, "
-        "say so in its first lines and give it a limit in tests/tidy/exceptions.toml"
+        "write so in its first lines and give it a limit in tests/tidy/exceptions.toml"
     ]
 
 
@@ -281,8 +285,21 @@ def banned_words(path: str, text: str) -> list[str]:
     ]
 
 
+def tests_have_their_own_namespaces(path: str, text: str) -> list[str]:
+    """Sanitizer builds compile several test files as one, and a test runs the cases of one `*_test.cpp`."""
+    case = re.search(r"^(?:TYPED_)?TEST(?:_[FP])?\(", text, re.MULTILINE)
+    if case is None or not path.startswith("tests/") or re.search(r"^int main\(", text, re.MULTILINE):
+        return []
+    name = path.rpartition("/")[2].removesuffix(".cpp")
+    if not name.endswith("_test"):
+        return [f"{path}:{line_of(text, case.start())}: no test runs this case: move it into a file *_test.cpp"]
+    if not re.search(rf"^namespace (?:\w+::)*{name} \{{$", text, re.MULTILINE):
+        return [f"{path}:1: names that other test files may have, too: write namespace plait::FOLDER::{name} {{"]
+    return []
+
+
 def no_traces_of_a_machine(path: str, text: str) -> list[str]:
-    """Paths of somebody's machine; `/tmp` is everybody's."""
+    """Paths of one machine; `/tmp` is on all."""
     return [
         f"{path}:{line_of(text, m.start())}: a path of one machine ({m.group(1)}): make it relative or configurable"
         for m in re.finditer(r"(?<![\w.}~)*-])(/(?:root|home|work|Users)/\w)", text)
@@ -293,7 +310,7 @@ def no_traces_of_a_machine(path: str, text: str) -> list[str]:
 
 
 def untested_headers(paths: Collection[str], covered_by: Mapping[str, str]) -> list[str]:
-    """Each src/plait/F/x.hpp has tests/F/x_test.cpp, or a line that says whose test covers it and why."""
+    """Each src/plait/F/x.hpp has tests/F/x_test.cpp, or a line that names the test that covers it and why."""
     found = []
     for path in sorted(paths):
         match = re.fullmatch(r"src/plait/((?:[^/]+/)+)([^/]+)\.hpp", path)
@@ -306,7 +323,7 @@ def untested_headers(paths: Collection[str], covered_by: Mapping[str, str]) -> l
                 found.append(f"tests/tidy/exceptions.toml:1: {name} has a test of its own now: delete its line")
         elif name not in covered_by:
             found.append(
-                f"{path}:1: no test: write {test}, or say in tests/tidy/exceptions.toml whose test covers it and why"
+                f"{path}:1: no test: write {test}, or name the test that covers it in tests/tidy/exceptions.toml"
             )
         else:
             named = re.match(r"(tests/\S+_test\.(?:cpp|py)|python/tests/\S+\.py)\b", covered_by[name])
@@ -318,7 +335,7 @@ def untested_headers(paths: Collection[str], covered_by: Mapping[str, str]) -> l
 
 
 def tests_without_build(paths: Collection[str], cmake: Mapping[str, str]) -> list[str]:
-    """`cmake` maps each CMakeLists.txt to its text. A loop over names counts, if it stands in the test's own folder."""
+    """`cmake` maps each CMakeLists.txt to its text. A loop over names in a folder above the test counts."""
     everything = "\n".join(cmake.values())
     found = []
     for path in sorted(paths):
@@ -326,8 +343,13 @@ def tests_without_build(paths: Collection[str], cmake: Mapping[str, str]) -> lis
         if match is None:
             continue
         folder, name = match.groups()
-        own = cmake.get(f"tests/{folder}/CMakeLists.txt", "")
-        in_loop = f"plait_test({folder}/${{" in own and re.search(rf"(?<![\w/]){re.escape(name)}(?![\w/])", own)
+        parts = [*folder.split("/"), name]
+        in_loop = False
+        for depth in range(1, len(parts)):
+            above, below = "/".join(parts[:depth]), "/".join(parts[depth:])
+            own = cmake.get(f"tests/{above}/CMakeLists.txt", "")
+            listed = re.search(rf"(?<![\w/]){re.escape(below)}(?![\w/])", own)
+            in_loop = in_loop or bool(f"plait_test({above}/${{" in own and listed)
         if not in_loop and not re.search(rf"(?<![\w/]){re.escape(folder)}/{re.escape(name)}(?![\w/])", everything):
             found.append(f"{path}:1: no CMakeLists.txt builds it: add plait_test({folder}/{name} ...)")
     return found
@@ -364,10 +386,12 @@ def headings(markdown: str) -> set[str]:
 
 
 def strip_fences(markdown: str) -> str:
-    def blank(match: re.Match[str]) -> str:
-        return "\n" * match.group().count("\n")
+    """The text with programs and their output blanked, positions kept."""
 
-    return re.sub(r"^(```+)[^\n]*\n.*?^\1\s*$", blank, markdown, flags=re.MULTILINE | re.DOTALL)
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match.group())
+
+    return re.sub(r"^ *(```+)[^\n]*\n.*?^ *\1\s*$", blank, markdown, flags=re.MULTILINE | re.DOTALL)
 
 
 def broken_links(path: str, markdown: str, exists: Callable[[str], bool], read: Callable[[str], str]) -> list[str]:

@@ -48,19 +48,19 @@ CPP = "src/plait/comm/engine.cpp"
             rules.umbrella_is_for_applications,
             "apps/ring/a.cpp",
             '#include "plait/task/graph.hpp"\n',
-            "plait.hpp only",
+            "applications include plait/plait.hpp",
         ),
         (
             rules.umbrella_is_for_applications,
             "tests/ring/a_test.cpp",
             '#include "plait/net/a.hpp"\n',
-            "plait.hpp only",
+            "applications include plait/plait.hpp",
         ),
         (
             rules.umbrella_is_for_applications,
             "examples/01_a.cpp",
             '#include "plait/net/a.hpp"\n',
-            "plait.hpp only",
+            "applications include plait/plait.hpp",
         ),
         (
             rules.includes_name_the_whole_path,
@@ -99,6 +99,13 @@ CPP = "src/plait/comm/engine.cpp"
             "mend the test or delete it",
         ),
         (rules.banned_words, CPP, "using namespace std;\n", "write std::"),
+        (
+            rules.tests_have_their_own_namespaces,
+            "tests/comm/a_test.cpp",
+            "namespace plait::comm {\nnamespace {\nTEST(A, b) {}\n",
+            "plait::FOLDER::a_test",
+        ),
+        (rules.tests_have_their_own_namespaces, "tests/comm/a.cpp", "TEST_P(A, b) {}\n", "*_test.cpp"),
         (
             rules.no_traces_of_a_machine,
             CPP,
@@ -174,6 +181,11 @@ def test_refused(rule: rules.Rule, path: str, text: str, remedy: str) -> None:
         ),
         (rules.banned_words, "apps/ring/main.cpp", "std::cout << 1;\n"),
         (rules.banned_words, "src/plait/task/worker.cpp", "std::this_thread::sleep_for(wait);\n"),
+        (
+            rules.tests_have_their_own_namespaces,
+            "tests/comm/a_test.cpp",
+            "namespace plait::comm::a_test {\nnamespace {\nTEST(A, b) {}\n",
+        ),
         (rules.no_traces_of_a_machine, "README.md", "see docs/home/page and /tmp/x and ~/work/y\n"),
     ],
 )

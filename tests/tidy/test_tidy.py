@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of the project, as tests of its files: run `tools/test tidy`. The rules stand in rules.py."""
+"""The rules of the project, as tests of its files: run `tools/test tidy`. The rules are in the modules beside it."""
 
 from __future__ import annotations
 
+import atexit
 import concurrent.futures
 import functools
 import os
@@ -10,12 +11,20 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
+import tempfile
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+import documents
 import lizard
 import pytest
 import rules
+import shapes
+import typer.main
+import words
+from plait.__main__ import app
+from plait.commands import bench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -60,8 +69,13 @@ def scripts() -> list[str]:
     return named + [p for p in project_files() if p.startswith("tools/") and "." not in p]
 
 
-def documents() -> list[str]:
+def pages() -> list[str]:
     return [p for p in project_files() if p.endswith(".md")]
+
+
+def written_for_users() -> list[str]:
+    """Documents, but for the change log: its entries were true of their release."""
+    return [p for p in pages() if p != "CHANGELOG.md"]
 
 
 def complaints_about(paths: list[str], rule: rules.Rule) -> list[str]:
@@ -87,6 +101,7 @@ def require(complaints: list[str]) -> None:
         rules.headers_are_included_once,
         rules.no_code_in_comments,
         rules.banned_words,
+        rules.tests_have_their_own_namespaces,
     ],
     ids=lambda rule: rule.__name__,
 )
@@ -122,7 +137,7 @@ def test_exceptions_are_needed_and_explained() -> None:
         place = f"tests/tidy/exceptions.toml:1: {path}"
         lines = len(read(path).splitlines()) if path in project_files() else 0
         if not entry.get("why"):
-            found.append(f"{place}: say why the file is one idea")
+            found.append(f"{place}: give the reason why the file is one idea")
         if lines <= rules.lines_max(path, {}):
             found.append(f"{place}: within the ordinary budget, or gone: delete its line")
         elif lines < entry["lines"] - 40:
@@ -141,12 +156,12 @@ def test_exceptions_are_needed_and_explained() -> None:
 
 
 def test_todos_have_reasons() -> None:
-    paths = [p for p in cpp_files() + scripts() + documents() if not p.startswith("tests/tidy/")]
+    paths = [p for p in cpp_files() + scripts() + pages() if not p.startswith("tests/tidy/")]
     require(complaints_about(paths, rules.todos_have_reasons))
 
 
 def test_no_traces_of_a_machine() -> None:
-    paths = [p for p in cpp_files() + scripts() + documents() if not p.startswith("tests/tidy/")]
+    paths = [p for p in cpp_files() + scripts() + pages() if not p.startswith("tests/tidy/")]
     require(complaints_about(paths, rules.no_traces_of_a_machine))
 
 
@@ -162,6 +177,13 @@ def test_every_test_is_built() -> None:
     require(rules.tests_without_build(project_files(), cmake))
 
 
+def test_what_is_made_from_the_trace_schema_is_up_to_date() -> None:
+    installed("clang-format")
+    command = [sys.executable, "tools/make_trace_code.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    require((done.stdout + done.stderr).splitlines())
+
+
 def test_every_folder_is_on_the_map() -> None:
     require(rules.unmapped_folders(project_files(), read("ARCHITECTURE.md")))
 
@@ -174,10 +196,135 @@ def test_links_lead_somewhere() -> None:
     def exists(path: str) -> bool:
         return (ROOT / path).exists()
 
-    require([line for path in documents() for line in rules.broken_links(path, read(path), exists, read)])
+    require([line for path in pages() for line in rules.broken_links(path, read(path), exists, read)])
 
 
-# --- what tools say -------------------------------------------------------------------------------
+def test_types_are_few_and_small() -> None:
+    limits = exceptions()["class"]
+    require(complaints_about(headers(), lambda p, t: shapes.classes_stay_small(p, t, limits)))
+
+
+def test_exceptions_for_classes_are_needed() -> None:
+    found = []
+    for key, limits in exceptions()["class"].items():
+        path, _, name = key.partition(":")
+        types = shapes.types_in(read(path)) if path in project_files() else []
+        place = f"tests/tidy/exceptions.toml:1: {key}"
+        sizes = [t for t in types if t.name.rpartition("::")[2] == name]
+        if not limits.get("why"):
+            found.append(f"{place}: give the reason why it is one idea")
+        for what, limit in (("methods", shapes.METHODS_MAX), ("fields", shapes.FIELDS_MAX)):
+            count = max((getattr(t, what) for t in sizes), default=0)
+            if what in limits and count <= limit:
+                found.append(f"{place}: {what} are within the ordinary limit, or gone: delete them from its line")
+            elif what in limits and count < limits[what] - 8:
+                found.append(f"{place}: has {count} {what} now: lower the limit")
+    require(found)
+
+
+def test_public_headers_include_no_detail() -> None:
+    allowed = exceptions()["includes_detail"]
+    offending = {p: c for p in headers() if (c := shapes.public_headers_include_no_detail(p, read(p)))}
+    found = [line for path, lines in offending.items() if path not in allowed for line in lines]
+    found += [
+        f"tests/tidy/exceptions.toml:1: {path} includes no detail/ any more: delete its line"
+        for path in allowed
+        if path not in offending
+    ]
+    require(found)
+
+
+def test_public_types_have_names_of_their_own() -> None:
+    require(shapes.repeated_type_names({p: read(p) for p in headers()}, exceptions()["shared_name"]))
+
+
+def require_but_for(allowed: Mapping[str, str], offending: Mapping[str, list[str]], why_stale: str) -> None:
+    """Files in `allowed` may offend, and must: an exception that is no longer needed is an offence itself."""
+    found = [line for path, lines in offending.items() if path not in allowed for line in lines]
+    found += [
+        f"tests/tidy/exceptions.toml:1: {path} {why_stale}: delete its line"
+        for path in allowed
+        if path not in offending
+    ]
+    require(found)
+
+
+def test_communicators_are_claimed() -> None:
+    allowed = exceptions()["communicator"]
+    offending = {p: c for p in cpp_files() if (c := shapes.communicators_are_claimed(p, read(p)))}
+    require_but_for(allowed, offending, "has no literal communicator any more")
+
+
+# --- words and documents --------------------------------------------------------------------------
+
+
+def test_words_that_are_out() -> None:
+    allowed = exceptions()["word"]
+    found: dict[str, list[str]] = {}
+    for path in project_files():
+        if words.prose_of(path) is not None and path != "CHANGELOG.md":
+            found.setdefault(words.folder_of(path), []).extend(words.words_that_are_out(path, read(path), allowed))
+    require(words.words_over_limits(found, exceptions()["words"]))
+
+
+def test_exceptions_for_words_are_needed() -> None:
+    paths = {key.partition(":")[0] for key in exceptions()["word"]}
+    needed = {
+        f"{p}:{line.split(chr(39))[1]}"
+        for p in paths & set(project_files())
+        for line in words.words_that_are_out(p, read(p))
+    }
+    require(
+        [
+            f"tests/tidy/exceptions.toml:1: {key} does not occur: delete its line"
+            for key in exceptions()["word"]
+            if key not in needed
+        ]
+    )
+
+
+def test_lines_of_documents_fit() -> None:
+    allowed = exceptions()["long_lines"]
+    offending = {p: c for p in written_for_users() if (c := documents.lines_fit(p, read(p)))}
+    require_but_for(allowed, offending, "has lines that fit now")
+
+
+def test_the_map_names_what_exists() -> None:
+    text = read("ARCHITECTURE.md")
+    require(documents.map_names_exist(text, lambda p: (ROOT / p).exists()))
+    require(documents.layers_agree(text, rules.LAYERS, rules.BESIDE))
+
+
+def test_decisions_are_complete() -> None:
+    require(complaints_about(pages(), documents.decisions_are_complete))
+
+
+def test_documents_are_in_the_index() -> None:
+    require(documents.documents_are_in_the_index(project_files(), read))
+
+
+@functools.cache
+def commands() -> dict[str, frozenset[str]]:
+    """What may follow each of these in a document."""
+    benches = {pathlib.Path(p).stem for p in project_files() if re.fullmatch(r"bench/\w+\.cpp", p)}
+    return {
+        "plait": frozenset(typer.main.get_command(app).commands),
+        "plait bench": frozenset(benches | set(bench._MODULES) | set(bench._IN_PYTHON)),
+        "make": frozenset(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE)),
+        "tools/": frozenset(pathlib.Path(p).stem for p in project_files() if p.startswith("tools/")),
+    }
+
+
+def test_commands_in_documents_exist() -> None:
+    require(complaints_about(written_for_users(), lambda p, t: documents.unknown_commands(p, t, commands())))
+
+
+def test_options_in_documents_exist() -> None:
+    code = "\n".join(read(p) for p in project_files() if words.prose_of(p) is not None and not p.endswith(".md"))
+    require(complaints_about(written_for_users(), lambda p, t: documents.unknown_options(p, t, code)))
+
+
+# --- what tools report -------------------------------------------------------------------------------
 
 
 def output_of(*command: str) -> list[str]:
@@ -187,13 +334,24 @@ def output_of(*command: str) -> list[str]:
 
 
 @functools.cache
+def made_headers() -> str:
+    """The folder of plait/version.hpp, which CMake makes."""
+    place = tempfile.TemporaryDirectory()
+    atexit.register(place.cleanup)
+    (pathlib.Path(place.name) / "plait").mkdir()
+    text = re.sub(r"@PROJECT_VERSION_\w+@", "0", read("src/plait/version.hpp.in"))
+    (pathlib.Path(place.name) / "plait/version.hpp").write_text(text)
+    return place.name
+
+
+@functools.cache
 def compiler() -> tuple[str, ...]:
     """The compiler, with the flags that any file of the project may need. Warnings are the build's affair."""
     cxx = os.environ.get("CXX") or shutil.which("g++") or shutil.which("c++") or "clang++"
     own = [
         "-DPLAIT_CHECKS=1",
         "-DPLAIT_WITH_MPI=1",
-        *(f"-I{ROOT}/{folder}" for folder in ("src", "apps", "tests", "bench")),
+        *(f"-I{folder}" for folder in (*(ROOT / name for name in ("src", "apps", "tests", "bench")), made_headers())),
     ]
     mpi = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
     mpi += [f for f in output_of("mpicxx", "-show")[1:] if f.startswith(("-I", "-D"))]
@@ -219,38 +377,40 @@ def include_root(path: str) -> str:
 
 @functools.cache
 def included_first() -> frozenset[str]:
-    """What some source of the project includes before anything else: that the build passes is the proof."""
-    found = set()
-    for path in project_files():
-        if path.endswith(".cpp") and (first := rules.includes(read(path))[:1]):
-            name = first[0][2]
-            found |= {name, f"{include_root(path).rpartition('/')[0]}/{name}"}
+    """What some source of the project includes before anything else, and what that includes first, and so on: that the
+    build passes is the proof."""
+    found: set[str] = set()
+
+    def follow(path: str) -> None:
+        first = rules.includes(read(path))[:1]
+        name = first[0][2] if first else ""
+        for named in (name, f"{include_root(path).rpartition('/')[0]}/{name}"):
+            if named in paths and named not in found:
+                found.add(named)
+                follow(paths[named])
+
+    paths = {include_root(path): path for path in headers()}
+    for path in cpp_files():
+        if path.endswith(".cpp"):
+            follow(path)
     return frozenset(found)
 
 
-@pytest.fixture(scope="session")
-def header_complaints() -> dict[str, str]:
-    def compile_alone(path: str) -> str:
-        own_folder = ["-I" + "/".join(path.split("/")[:2])] if path.startswith("apps/") else []
-        return compile_text(f'#include "{include_root(path)}"\n#include "{include_root(path)}"\n', *own_folder)
-
-    return in_parallel(compile_alone, [p for p in headers() if include_root(p) not in included_first()])
-
-
 @pytest.mark.parametrize("path", headers())
-def test_header_compiles_alone(path: str, header_complaints: dict[str, str]) -> None:
-    if header_complaints.get(path):
-        pytest.fail(
-            f"{path} does not compile alone: include what it uses\n{header_complaints[path]}",
-            pytrace=False,
-        )
+def test_header_compiles_alone(path: str) -> None:
+    if include_root(path) in included_first():
+        return
+    own_folder = ["-I" + "/".join(path.split("/")[:2])] if path.startswith("apps/") else []
+    complaint = compile_text(f'#include "{include_root(path)}"\n#include "{include_root(path)}"\n', *own_folder)
+    if complaint:
+        pytest.fail(f"{path} does not compile alone: include what it uses\n{complaint}", pytrace=False)
 
 
 def test_programs_in_documents_compile() -> None:
     """Each block, after the umbrella header; one that is not whole is marked ```cpp sketch."""
     blocks = {}
-    umbrella = '#include "plait/plait.hpp"\n' if (ROOT / "src/plait/plait.hpp").exists() else ""
-    for path in documents():
+    umbrella = "".join(f'#include "{header}"\n' for header in rules.UMBRELLAS)
+    for path in pages():
         for line, text in rules.programs_in(read(path)):
             blocks[f"{path}:{line}"] = f'{umbrella}#line {line} "{path}"\n{text}'
     results = in_parallel(compile_text, list(blocks.values()))

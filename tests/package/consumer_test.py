@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""consumer_test.py SOURCE BUILD COMPILER: three examples, built outside the checkout in each way to use plait.
+
+BUILD, a build of SOURCE, is installed for what uses static libraries. Shared ones are built once more, without
+optimisation, by the program that contains plait.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, BUILD = (pathlib.Path(argument) for argument in sys.argv[1:3])
+COMPILER = sys.argv[3]
+EXAMPLES = {"01_hello": "plait-core", "10_poisson": "plait-fft", "11_particles": "plait-particles"}
+PACKAGES = ("core", "fft", "particles")
+
+
+def run(*command: object, **environment: str) -> str:
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, env={**os.environ, **environment}, check=False
+    )
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(map(str, command))}:\n{(done.stdout + done.stderr)[-6000:]}")
+    return done.stdout
+
+
+def install(build: pathlib.Path, prefix: pathlib.Path) -> None:
+    for package in PACKAGES:
+        run("cmake", "--install", build, "--prefix", prefix, "--component", package)
+
+
+class Consumer(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls) -> None:
+        place = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(place.cleanup)
+        cls.folder = pathlib.Path(place.name)
+        cls.static = cls.folder / "static"
+        install(BUILD, cls.static)
+
+    def build(self, way: str, folder: pathlib.Path, *options: str) -> None:
+        options = (f"-DWAY={way}", f"-DSOURCE={SOURCE}", f"-DCMAKE_CXX_COMPILER={COMPILER}", *options)
+        run("cmake", "-S", SOURCE / "tests/package/consumer", "-B", folder, "-G", "Ninja", *options)
+        run("cmake", "--build", folder, "-j", os.cpu_count() or 2)
+
+    def check_output(self, folder: pathlib.Path) -> None:
+        for example in EXAMPLES:
+            printed = run(SOURCE / "tools/mpiexec", 2, folder / example)
+            self.assertEqual(printed, (SOURCE / f"examples/{example}.expected").read_text())
+
+    def test_static_libraries_are_found_by_cmake(self) -> None:
+        self.build("package", self.folder / "package", f"-DCMAKE_PREFIX_PATH={self.static}")
+        self.check_output(self.folder / "package")
+
+    def test_a_missing_component_is_named(self) -> None:
+        (self.folder / "missing").mkdir()
+        script = self.folder / "missing/CMakeLists.txt"
+        script.write_text(
+            "cmake_minimum_required(VERSION 3.25)\nproject(missing LANGUAGES CXX)\n"
+            "find_package(plait CONFIG REQUIRED COMPONENTS core warp)\n"
+        )
+        with self.assertRaisesRegex(AssertionError, "installed without the component\\s+warp"):
+            run("cmake", "-S", script.parent, "-B", script.parent / "build", f"-DCMAKE_PREFIX_PATH={self.static}")
+
+    def test_pkg_config_has_the_flags(self) -> None:
+        folder = self.folder / "plain"
+        folder.mkdir()
+        modules = str(next(self.static.glob("lib*/pkgconfig")))
+        for example, module in EXAMPLES.items():
+            flags = run("pkg-config", "--cflags", "--libs", module, PKG_CONFIG_PATH=modules).split()
+            source = SOURCE / f"examples/{example}.cpp"
+            run(COMPILER, "-std=c++20", "-O0", source, "-o", folder / example, *flags)
+        self.check_output(folder)
+
+    def test_only_public_headers_and_what_they_include_are_installed(self) -> None:
+        include = self.static / "include"
+        headers = {str(path.relative_to(include)) for path in include.glob("plait/**/*.hpp")}
+        included = {
+            name
+            for header in headers
+            for name in re.findall(r'^#include "(plait/[^"]+)"', (include / header).read_text(), re.MULTILINE)
+        }
+        optional = {name for name in included if "/hdf5/" in name}
+        self.assertEqual(included - headers - optional, set())
+        self.assertEqual({name for name in headers if "/detail/" in name} - included, set())
+        self.assertLessEqual({"plait/plait.hpp", "plait/fft.hpp", "plait/particles.hpp", "plait/version.hpp"}, headers)
+
+    def test_core_needs_no_library_of_the_other_packages(self) -> None:
+        modules = str(next(self.static.glob("lib*/pkgconfig")))
+        flags = run("pkg-config", "--cflags", "--libs", "plait-core", PKG_CONFIG_PATH=modules)
+        for library in ("hdf5", "fftw", "hwy", "boost", "zoltan", "json"):
+            self.assertNotIn(library, flags.lower())
+
+    def test_shared_libraries_of_a_program_that_contains_plait(self) -> None:
+        folder, prefix = self.folder / "contained", self.folder / "shared"
+        options = ["-DBUILD_SHARED_LIBS=ON", "-DPLAIT_INSTALL=ON", "-DCMAKE_UNITY_BUILD=ON"]
+        options += [f"-DPLAIT_WITH_{part}=OFF" for part in ("HDF5", "INSTRUMENTS", "ZOLTAN")]
+        with self.subTest("add_subdirectory"):
+            self.build("contained", folder, *options)
+            self.check_output(folder)
+        with self.subTest("FetchContent"):
+            self.build("fetched", folder, f"-DFETCHCONTENT_SOURCE_DIR_PLAIT={SOURCE}")
+            self.check_output(folder)
+        with self.subTest("find_package"):
+            install(folder, prefix)
+            self.build("package", self.folder / "with_shared", f"-DCMAKE_PREFIX_PATH={prefix}")
+            self.check_output(self.folder / "with_shared")
+            needed = run("ldd", self.folder / "with_shared/01_hello")
+            self.assertIn(str(prefix), next(line for line in needed.splitlines() if "libplait-core" in line))
+            exported = run("nm", "-DC", "--defined-only", next(prefix.glob("lib*/libplait-core.so")))
+            others = [line for line in exported.splitlines() if "plait::" not in line]
+            self.assertEqual(others, [])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
