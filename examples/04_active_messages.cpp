@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
-// An active message calls a handler on the rank that it goes to: nobody there has to expect it.
+// An active message calls a handler on its destination, which posts no receive.
 #include <cstdint>
 #include <iostream>
 
@@ -39,5 +39,5 @@ int main(int argc, char** argv) {
     network.progress_until([&] { return told == 55; });
     std::cout << "the bank holds " << told << '\n';
   }
-  plait::barrier(network);  // the bank handles messages until the customer has been told
+  plait::barrier(network);  // the bank handles messages until the customer has its answer
 }

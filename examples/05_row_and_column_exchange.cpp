@@ -14,9 +14,9 @@
 int main(int argc, char** argv) {
   const plait::MpiSession mpi{argc, argv};
   plait::Runtime runtime{MPI_COMM_WORLD};
-  const plait::RankGrid grid{.rows = 2, .columns = 2};
-  const plait::Group row = plait::row_group(runtime.messages(), grid, plait::CommId{1});
-  const plait::Group column = plait::column_group(runtime.messages(), grid, plait::CommId{2});
+  const plait::GroupGrid grid{.rows = 2, .columns = 2};
+  const plait::Group row = plait::row_group(runtime.messages(), grid);
+  const plait::Group column = plait::column_group(runtime.messages(), grid);
 
   using Field = std::vector<double>;
   std::array<Field, 2> fields{Field(10'000, runtime.self().value() + 1.0), Field(10'000, 10.0)};
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
 
   std::array<double, 2> sums{std::accumulate(in_columns[0].begin(), in_columns[0].end(), 0.0),
                              std::accumulate(in_columns[1].begin(), in_columns[1].end(), 0.0)};
-  plait::all_reduce(plait::Group{runtime.messages(), plait::CommId{3}}, std::span{sums}).wait();
+  plait::all_reduce(plait::Group{runtime.messages()}, std::span{sums}).wait();
   if (runtime.self() == plait::Rank{0}) {
     std::cout << "the fields' sums are " << sums[0] << " and " << sums[1] << '\n';
   }

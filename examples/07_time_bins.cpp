@@ -14,7 +14,7 @@ namespace {
 
 using Object = plait::TimeBins::Object;
 
-// Objects 0 to 7 of either rank, counted from the middle of the row; then the copy, which stands beside object 0.
+// Objects 0 to 7 of either rank, counted from the middle of the row; then the copy, beside object 0.
 constexpr Object own_count = 8;
 constexpr Object copy = own_count;
 
@@ -70,7 +70,7 @@ int main(int argc, char** argv) {
     boundary.settle(bins, [&](Object object) { return std::span{neighbours[object]}; }, now);
   }
 
-  plait::all_reduce(plait::Group{runtime.messages(), plait::CommId{1}}, std::span{updates}).wait();
+  plait::all_reduce(plait::Group{runtime.messages()}, std::span{updates}).wait();
   if (runtime.self() == plait::Rank{0}) {
     std::cout << steps << " steps with " << updates[0] << " updates; with one step for all it would be "
               << 2 * own_count * steps << '\n'

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
 // Works on values that are not there yet, named by references: their order follows from who may do what with which
-// value. Some values come from the other rank; some works are done only if a value says so, when it is there.
+// value. Some values come from the other rank; some tasks run only if a value, once available, requires it.
 #include <iostream>
 #include <numeric>
 #include <utility>

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 namespace fft = plait::fft;
@@ -19,8 +20,8 @@ int main(int argc, char** argv) {
   plait::Runtime runtime{MPI_COMM_WORLD};
   constexpr fft::Index n = 32;
   const fft::Plan plan{runtime.messages(), runtime.scheduler(), {n, n, n}, {.effort = fft::Effort::estimate}};
-  const fft::Layout& here = plan.physical();
-  const fft::Layout& waves = plan.spectral();
+  const fft::ArrayLayout& here = plan.physical();
+  const fft::ArrayLayout& waves = plan.spectral();
   std::vector<double> field(static_cast<std::size_t>(here.size()));
   std::vector<std::complex<double>> modes(static_cast<std::size_t>(waves.size()));
   fft::Execution forward{plan, std::span<const double>{field}, std::span{modes}, 1.0 / (n * n * n)};
@@ -30,7 +31,7 @@ int main(int argc, char** argv) {
     constexpr double step = 2 * std::numbers::pi / n;
     return std::sin(step * static_cast<double>(i)) * std::cos(2 * step * static_cast<double>(j + 2 * k));
   };
-  const auto for_each = [](const fft::Box& box, const auto& act) {
+  const auto for_each = [](const fft::IndexBox& box, const auto& act) {
     for (fft::Index i = box.low[0]; i < box.high[0]; ++i) {
       for (fft::Index j = box.low[1]; j < box.high[1]; ++j) {
         for (fft::Index k = box.low[2]; k < box.high[2]; ++k) {

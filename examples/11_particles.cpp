@@ -6,6 +6,7 @@
 #include <iostream>
 #include <numeric>
 
+#include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
 using namespace plait::particles;

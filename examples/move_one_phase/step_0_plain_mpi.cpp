@@ -20,7 +20,7 @@ constexpr int tile = 8;    // cells each way of what burns by itself
 constexpr int tiles = cells / tile;
 constexpr int step_count = 30;
 
-/// What burning needs of the plate: a tile's cells, in rows that need not stand together.
+/// What burning needs of the plate: a tile's cells, in rows that may be non-contiguous.
 struct Cells {
   double* temperature;
   double* heat;  // what burning gives off

@@ -22,7 +22,7 @@ constexpr int tile = 8;    // cells each way of what burns by itself
 constexpr int tiles = cells / tile;
 constexpr int step_count = 30;
 
-/// What burning needs of the plate: a tile's cells, in rows that need not stand together.
+/// What burning needs of the plate: a tile's cells, in rows that may be non-contiguous.
 struct Cells {
   double* temperature;
   double* heat;  // what burning gives off
@@ -224,8 +224,9 @@ void run() {
   double hottest = 0;
   for (int step = 0; step < step_count; ++step) {
     lender.lend<Temperatures>();
-    fuels.each([&](Fuel& fuel, plait::Turn& turn) { fuel.burn(*lender.at(turn.id())); }, "burn");
-    lender.give_back<Heats>();
+    fuels.each([&](Fuel& fuel, plait::ElementContext& context) { fuel.burn(*lender.at(context.id())); },
+               {.name = "burn", .gate = &lender.gate()});  // each starts when its temperatures are there
+    lender.give_back<Heats>().wait();
     plate.let_heat_flow();
     hottest = std::max(hottest, plate.hottest());
   }
