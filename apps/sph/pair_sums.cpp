@@ -154,19 +154,14 @@ DensitySums density_of(const DensityTarget& target, const DensitySources& source
           .curl_z = total(curl_z, norm * inverse)};
 }
 
-template <KernelKind kind>
-void density_of_all(std::span<const DensityTarget> targets, const DensitySources& sources, DensitySums* sums) {
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    sums[i] = density_of<kind>(targets[i], sources);
-  }
-}
-
 void sum_density(KernelKind kernel,
                  std::span<const DensityTarget> targets,
                  const DensitySources& sources,
                  DensitySums* sums) {
-  kernel == KernelKind::cubic_spline ? density_of_all<KernelKind::cubic_spline>(targets, sources, sums)
-                                     : density_of_all<KernelKind::wendland_c2>(targets, sources, sums);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    sums[i] = kernel == KernelKind::cubic_spline ? density_of<KernelKind::cubic_spline>(targets[i], sources)
+                                                 : density_of<KernelKind::wendland_c2>(targets[i], sources);
+  }
 }
 
 /// What the sums of forces of one target take of the equation of state.
@@ -292,13 +287,11 @@ ForceSums forces_of(const Scheme& scheme, const ForceTarget& target, const Force
   const Floats ratio = hn::Set(d, support_ratio(kind));
   const Floats support = hn::Set(d, loop.support);
   Near near;
-  std::size_t found = 0;
   for (std::size_t i = 0; i < sources.count;) {
     i = find_near(target, sources, i, near, [&](std::size_t j) HWY_ATTR {
       const Floats reach = hn::Max(support, hn::Mul(ratio, hn::LoadU(d, sources.smoothing + j)));
       return hn::Mul(reach, reach);
     });
-    found += near.count;
     use_near(near, [&](Indices index, hn::Mask<Lanes> is_there) HWY_ATTR { loop.add(index, is_there); });
   }
   const auto total = [&](Floats sum) HWY_ATTR { return hn::GetLane(hn::SumOfLanes(d, sum)); };
@@ -308,8 +301,7 @@ ForceSums forces_of(const Scheme& scheme, const ForceTarget& target, const Force
           .energy_rate = total(loop.sums.energy_rate),
           .compression = total(loop.sums.compression),
           .laplacian = total(loop.sums.laplacian),
-          .signal_speed = hn::GetLane(hn::MaxOfLanes(d, loop.sums.signal)),
-          .neighbours = static_cast<float>(found)};
+          .signal_speed = hn::GetLane(hn::MaxOfLanes(d, loop.sums.signal))};
 }
 
 void sum_forces(const Scheme& scheme,

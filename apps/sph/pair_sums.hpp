@@ -51,7 +51,6 @@ struct ForceSums {
   float compression = 0;  ///< Sum of m/rho v.r W'/r over neighbours: minus the divergence, as dh/dt takes it.
   float laplacian = 0;    ///< Of the specific energy.
   float signal_speed = 0;
-  float neighbours = 0;  ///< Other particles within the larger of both supports.
 };
 
 /// Sums over sources within each target's own support (a gather). One result for each target. The vectors are as wide

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sph/known_answer.hpp"
+#include "sph/diagnostics.hpp"
 
 namespace sph::plain_model_test {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sph/profile.hpp"
+#include "sph/diagnostics.hpp"
 
 namespace sph::problem_test {
 namespace {

@@ -63,12 +63,6 @@ hdf5::Attributes attributes_of(const Scheme& scheme) {
   return group;
 }
 
-hdf5::Attributes attributes_of(const GravitySettings& gravity) {
-  hdf5::Attributes group;
-  visit_gravity(gravity, put_into(group));
-  return group;
-}
-
 /// The schemes of hydrodynamics and gravity in a file of this program.
 Scheme scheme_from(const hdf5::Attributes& hydro, const hdf5::Attributes& gravity) {
   Scheme scheme;
@@ -80,27 +74,22 @@ Scheme scheme_from(const hdf5::Attributes& hydro, const hdf5::Attributes& gravit
   return scheme;
 }
 
-/// The file read in one of both ways.
-struct Read {
-  hdf5::SnapshotInfo info;
-  Naming naming = Naming::snapshot;
-};
-Read read_either(const std::filesystem::path& file,
-                 Particles& store,
-                 const GasFields& fields,
-                 std::uint32_t rank,
-                 std::uint32_t ranks) {
+/// Reads the file with the names of snapshots, or of initial conditions.
+hdf5::SnapshotInfo read_either(const std::filesystem::path& file,
+                               Particles& store,
+                               const GasFields& fields,
+                               std::uint32_t rank,
+                               std::uint32_t ranks) {
   Result<hdf5::SnapshotInfo> as_snapshot =
       hdf5::read_snapshot(file, layout_of(fields, Naming::snapshot), store, rank, ranks);
   if (as_snapshot) {
-    return {std::move(as_snapshot).value(), Naming::snapshot};
+    return std::move(as_snapshot).value();
   }
   const std::string trouble = as_snapshot.error().what();
   if (trouble.find("InternalEnergies") == std::string::npos && trouble.find("SmoothingLengths") == std::string::npos) {
     throw Error{as_snapshot.error()};
   }
-  return {hdf5::read_snapshot(file, layout_of(fields, Naming::initial_condition), store, rank, ranks).value(),
-          Naming::initial_condition};
+  return hdf5::read_snapshot(file, layout_of(fields, Naming::initial_condition), store, rank, ranks).value();
 }
 
 }  // namespace
@@ -159,7 +148,7 @@ hdf5::SnapshotHeader header_of(const Problem& problem, const RunState& state) {
   header.code = "plait-sph";
   header.run_name = problem.name.empty() ? "plait-sph" : problem.name;
   header.groups[scheme_group] = attributes_of(problem.scheme);
-  header.groups[gravity_group] = attributes_of(problem.scheme.gravity);
+  visit_gravity(problem.scheme.gravity, put_into(header.groups[gravity_group]));
   hdf5::Attributes run;
   run.set("Time", state.time);
   run.set("Step", state.step);
@@ -186,27 +175,23 @@ Loaded load(const std::filesystem::path& file,
             const GasFields& fields,
             std::uint32_t rank,
             std::uint32_t ranks) {
-  const Read read = read_either(file, store, fields, rank, ranks);
-  const hdf5::SnapshotHeader& header = read.info.header;
+  const hdf5::SnapshotInfo info = read_either(file, store, fields, rank, ranks);
+  const hdf5::SnapshotHeader& header = info.header;
   Loaded loaded;
-  const auto group = [&](const char* name) -> const hdf5::Attributes* {
-    const auto found = header.groups.find(name);
-    return found == header.groups.end() ? nullptr : &found->second;
-  };
   Problem& problem = loaded.problem;
   // Another program's groups may have the same names.
-  const hdf5::Attributes* const run = group(state_group);
-  if (run != nullptr && run->contains("Problem")) {
-    run->get("Step", loaded.state.step);
-    run->get("Resolution", loaded.state.options.resolution);
-    run->get("Seed", loaded.state.options.seed);
-    const auto name = run->get<std::string>("Problem");
+  if (header.groups.contains(state_group) && info.group(state_group).contains("Problem")) {
+    const hdf5::Attributes& run = info.group(state_group);
+    run.get("Step", loaded.state.step);
+    run.get("Resolution", loaded.state.options.resolution);
+    run.get("Seed", loaded.state.options.seed);
+    const auto name = run.get<std::string>("Problem");
     if (!name.empty()) {
       problem = make_problem(name, loaded.state.options);
     }
-    run->get("Time end", problem.time_end);
-    problem.scheme = scheme_from(*group(scheme_group), *group(gravity_group));
-    const auto begin = run->get<std::vector<double>>("Totals at the beginning");
+    run.get("Time end", problem.time_end);
+    problem.scheme = scheme_from(info.group(scheme_group), info.group(gravity_group));
+    const auto begin = run.get<std::vector<double>>("Totals at the beginning");
     if (begin.size() == 7) {
       Totals& t = loaded.state.begin;
       t.kept.mass = begin[0], t.kept.kinetic = begin[1], t.thermal = begin[2], t.kept.potential = begin[3];

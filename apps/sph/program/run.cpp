@@ -16,10 +16,9 @@
 
 #include "plait/particles/hdf5/mpi/snapshot_together.hpp"
 
-#include "sph/known_answer.hpp"
+#include "sph/diagnostics.hpp"
 #include "sph/parallel/simulation.hpp"
 #include "sph/plain_model.hpp"
-#include "sph/profile.hpp"
 #include "sph/program/files.hpp"
 #include "support/agree.hpp"
 #include "support/output_folder.hpp"

@@ -58,20 +58,10 @@ TEST_F(ParticlesAndModel, does_what_a_list_does_under_random_operations) {
       case 0:
         add(random() % 50);
         break;
-      case 1: {
-        std::vector<Particles::Index> places;
-        std::vector<Star> kept;
-        for (Particles::Index i = 0; i < model_.size(); ++i) {
-          if (random() % 3 == 0) {
-            places.push_back(i);
-          } else {
-            kept.push_back(model_[i]);
-          }
-        }
-        store_.remove(places);
-        model_ = kept;
+      case 1:
+        model_.resize(model_.size() - model_.size() / 3);
+        store_.shrink(model_.size());
         break;
-      }
       case 2: {
         std::vector<Particles::Index> places;
         std::map<std::uint64_t, std::vector<Star>> kept;

@@ -29,14 +29,12 @@ using plait::particles::CellWork;
 
 /// What steps of their own add to a particle.
 struct StepFields {
-  Field<std::uint8_t> bin;       ///< Of its step.
-  Field<std::uint8_t> bin_seen;  ///< What neighbours see of it: changes only between stages that read it.
-  Field<Ticks> begin;            ///< Of its step.
+  Particles& store;
 
-  explicit StepFields(Particles& store)
-      : bin{store.add_field<std::uint8_t>("time bin")},
-        bin_seen{store.add_field<std::uint8_t>("time bin seen")},
-        begin{store.add_field<Ticks>("begin of step")} {}
+  Field<std::uint8_t> bin = store.add_field<std::uint8_t>("time bin");  ///< Of its step.
+  /// What neighbours see of it: changes only between stages that read it.
+  Field<std::uint8_t> bin_seen = store.add_field<std::uint8_t>("time bin seen");
+  Field<Ticks> begin = store.add_field<Ticks>("begin of step");  ///< Of its step.
 };
 
 /// Particles of a leaf whose new steps are short.

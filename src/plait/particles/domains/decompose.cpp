@@ -2,17 +2,14 @@
 #include "plait/particles/domains/decompose.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/reduce.hpp"
-#include "plait/comm/coroutine.hpp"
 #include "plait/particles/domains/detail/cut_search.hpp"
 #include "plait/particles/store/checks.hpp"
 
@@ -33,20 +30,6 @@ double fraction(std::uint32_t k) {
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
-
-/// Sums over all ranks, before boundaries are searched.
-struct Survey {
-  Box box;  ///< Of places.
-  double measured_cost = 0;
-  double measured_count = 0;
-};
-struct Together {
-  Survey operator()(const Survey& a, const Survey& b) const {
-    Survey both{a.box, a.measured_cost + b.measured_cost, a.measured_count + b.measured_count};
-    both.box.include(b.box);
-    return both;
-  }
-};
 
 /// Which ranks differ from this one along the axes of `free` only.
 std::vector<Rank> members(const DomainGrid& grid, Rank self, std::array<bool, 3> free) {
@@ -101,133 +84,106 @@ std::vector<Sample> choose_samples(const Particles& particles, const Space& spac
   return samples;
 }
 
-class Decomposition::Impl {
- public:
-  Impl(Endpoint& messages, const Space& space, const DomainGrid& grid, const DecompositionOptions& options)
-      : endpoint_{messages}, space_{space}, grid_{grid}, options_{options}, counts_along_{grid.counts()} {
-    space.check();
-    if (grid.ranks() != messages.rank_count()) {
-      throw Error{
-          ErrorCode::bad_argument,
-          fmt::format(
-              "a grid of {} x {} x {} domains does not fit {} ranks", grid.x, grid.y, grid.z, messages.rank_count())};
-    }
-    if (options.samples == 0 || !(options.share_of_old >= 0 && options.share_of_old < 1) || !(options.tolerance > 0)) {
-      throw Error{
-          ErrorCode::bad_argument,
-          "a decomposition takes a sample of each rank at least, some of the new cuts, and a positive tolerance"};
-    }
-    const auto group = [this](std::array<bool, 3> free) {
-      return Group{endpoint_, members(grid_, endpoint_.self(), free)};
-    };
-    sharing_ = {group({true, true, true}), group({false, true, true}), group({false, false, true})};
-    rows_ = {group({true, false, false}), group({false, true, false})};
+Decomposition::Decomposition(Endpoint& messages,
+                             const Space& space,
+                             const DomainGrid& grid,
+                             const DecompositionOptions& options)
+    : endpoint_{messages}, space_{space}, grid_{grid}, options_{options} {
+  space.check();
+  if (grid.ranks() != messages.rank_count()) {
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format(
+            "a grid of {} x {} x {} domains does not fit {} ranks", grid.x, grid.y, grid.z, messages.rank_count())};
   }
+  if (options.samples == 0 || !(options.share_of_old >= 0 && options.share_of_old < 1) || !(options.tolerance > 0)) {
+    throw Error{ErrorCode::bad_argument,
+                "a decomposition takes a sample of each rank at least, some of the new cuts, and a positive tolerance"};
+  }
+  const auto group = [this](std::array<bool, 3> free) {
+    return Group{endpoint_, members(grid_, endpoint_.self(), free)};
+  };
+  sharing_ = {group({true, true, true}), group({false, true, true}), group({false, false, true})};
+  rows_ = {group({true, false, false}), group({false, true, false})};
+}
 
-  void choose(const Particles& particles) {
-    samples_ = choose_samples(particles, space_, options_.samples);
-    survey_ = {};
-    for (const float cost : particles[Particles::cost]) {
-      survey_.measured_cost += cost;
-      survey_.measured_count += cost > 0 ? 1 : 0;
-    }
-    for (const Sample& sample : samples_) {
-      survey_.box.include(sample.place);
-    }
+void Decomposition::choose(const Particles& particles) {
+  samples_ = choose_samples(particles, space_, options_.samples);
+  survey_ = {};
+  for (const float cost : particles[Particles::cost]) {
+    survey_.measured_cost += cost;
+    survey_.measured_count += cost > 0 ? 1 : 0;
   }
-
-  Request cut(Domain& domain) {
-    expect(domain.grid() == grid_ && domain.self() == endpoint_.self(), "the domain is this rank's, of the same grid");
-    ++counts_.decompositions;
-    return run(endpoint_, *this, domain);
+  for (const Sample& sample : samples_) {
+    survey_.box.include(sample.place);
   }
+}
 
-  DecompositionCounts counts_;
+Request Decomposition::cut(Domain& domain) {
+  expect(domain.grid() == grid_ && domain.self() == endpoint_.self(), "the domain is this rank's, of the same grid");
+  ++counts_.decompositions;
+  return run(domain);
+}
 
- private:
-  static AsyncOperation run(Endpoint& endpoint, Impl& self, Domain& domain);
-  static AsyncOperation find_cuts(Endpoint& endpoint, Impl& self, std::size_t axis, std::vector<double>& cuts);
-  static AsyncOperation travel(Endpoint& endpoint, Impl& self, std::size_t axis, const std::vector<double>& cuts);
+template <class T>
+Request Decomposition::add_up(std::size_t axis, std::span<T> numbers) {
+  ++counts_.reductions;
+  counts_.bytes += numbers.size_bytes();
+  return comm::all_reduce(*sharing_[axis], numbers, comm::Sum{});
+}
 
-  template <class T, class Operation = comm::Sum>
-  Request add_up(std::size_t axis, std::span<T> numbers) {
-    ++counts_.reductions;
-    counts_.bytes += numbers.size_bytes();
-    return comm::all_reduce(*sharing_[axis], numbers, Operation{});
-  }
-  /// Scales samples of weight 1 if no particle has been measured here, but some have on other ranks.
-  void scale_unmeasured(double own_measured) {
-    if (own_measured == 0 && survey_.measured_count > 0) {
-      for (Sample& sample : samples_) {
-        sample.weight *= survey_.measured_cost / survey_.measured_count;
-      }
+/// Scales samples of weight 1 if no particle has been measured here, but some have on other ranks.
+void Decomposition::scale_unmeasured(double own_measured) {
+  if (own_measured == 0 && survey_.measured_count > 0) {
+    for (Sample& sample : samples_) {
+      sample.weight *= survey_.measured_cost / survey_.measured_count;
     }
   }
-  [[nodiscard]] std::vector<detail::Weighed> weighed(std::size_t axis) const {
-    std::vector<detail::Weighed> values;
-    values.reserve(samples_.size());
-    for (const Sample& sample : samples_) {
-      values.push_back({sample.place[axis], sample.weight});
-    }
-    return values;
-  }
-  void blend(std::vector<double>& cuts, std::span<const double> old) const {
-    for (std::size_t i = 0; i < cuts.size() && i < old.size(); ++i) {
-      if (std::isfinite(old[i])) {
-        cuts[i] = options_.share_of_old * old[i] + (1 - options_.share_of_old) * cuts[i];
-      }
-    }
-  }
+}
 
-  Endpoint& endpoint_;
-  const Space space_;
-  const DomainGrid grid_;
-  const DecompositionOptions options_;
-  const std::array<std::uint32_t, 3> counts_along_;
-  std::array<std::optional<Group>, 3>
-      sharing_;  ///< The ranks that search boundaries along an axis: all, a slab, a column.
-  std::array<std::optional<Group>, 2> rows_;  ///< Along which samples travel to their slab, and to their column.
-  std::vector<Sample> samples_;
-  Survey survey_;
-  std::span<const double> old_;  ///< Cuts along the axis that is being cut.
-};
+void Decomposition::blend(std::vector<double>& cuts, std::span<const double> old) const {
+  for (std::size_t i = 0; i < cuts.size() && i < old.size(); ++i) {
+    if (std::isfinite(old[i])) {
+      cuts[i] = options_.share_of_old * old[i] + (1 - options_.share_of_old) * cuts[i];
+    }
+  }
+}
 
 /// Leaves in `cuts` the new ones along `axis`.
-AsyncOperation Decomposition::Impl::find_cuts(Endpoint& /*endpoint*/,
-                                              Impl& self,
-                                              std::size_t axis,
-                                              std::vector<double>& cuts) {
-  const double low = self.survey_.box.low[axis];
-  const double high = self.survey_.box.high[axis];
-  const std::uint32_t parts = self.counts_along_[axis];
-  CutSearch search{{.parts = parts, .low = low, .high = high, .tolerance = self.options_.tolerance, .old = self.old_},
-                   self.weighed(axis)};
+AsyncOperation Decomposition::find_cuts(std::size_t axis, std::vector<double>& cuts) {
+  const double low = survey_.box.low[axis];
+  const double high = survey_.box.high[axis];
+  const std::uint32_t parts = grid_.counts()[axis];
+  std::vector<detail::Weighed> values;
+  values.reserve(samples_.size());
+  for (const Sample& sample : samples_) {
+    values.push_back({sample.place[axis], sample.weight});
+  }
+  CutSearch search{{.parts = parts, .low = low, .high = high, .tolerance = options_.tolerance, .old = old_},
+                   std::move(values)};
   while (!search.is_done()) {
     std::vector<double> sums = search.weigh();
-    Request added = self.add_up(axis, std::span<double>{sums});
+    Request added = add_up(axis, std::span<double>{sums});
     co_await added;
     search.narrow(sums);
   }
   if (!search.is_empty()) {
     cuts = search.cuts();
-    self.blend(cuts, self.old_);
+    blend(cuts, old_);
     co_return;
   }
   // No rank has samples: the old boundaries, or even parts.
   for (std::uint32_t cut = 0; cut + 1 < parts; ++cut) {
-    const bool has_old = cut < self.old_.size() && std::isfinite(self.old_[cut]);
-    cuts.push_back(has_old ? self.old_[cut] : low + (high - low) * (cut + 1.0) / parts);
+    const bool has_old = cut < old_.size() && std::isfinite(old_[cut]);
+    cuts.push_back(has_old ? old_[cut] : low + (high - low) * (cut + 1.0) / parts);
   }
 }
 
 /// Brings samples along `axis` to the rank of their part.
-AsyncOperation Decomposition::Impl::travel(Endpoint& endpoint,
-                                           Impl& self,
-                                           std::size_t axis,
-                                           const std::vector<double>& cuts) {
-  const Group& row = *self.rows_[axis];
+AsyncOperation Decomposition::travel(std::size_t axis, const std::vector<double>& cuts) {
+  const Group& row = *rows_[axis];
   std::vector<std::vector<Sample>> leaving(row.size());
-  for (const Sample& sample : self.samples_) {
+  for (const Sample& sample : samples_) {
     const auto part = std::ranges::upper_bound(cuts, sample.place[axis]) - cuts.begin();
     leaving[static_cast<std::size_t>(part)].push_back(sample);
   }
@@ -236,20 +192,20 @@ AsyncOperation Decomposition::Impl::travel(Endpoint& endpoint,
   for (std::size_t member = 0; member < row.size(); ++member) {
     if (member != row.self()) {
       const std::span<const std::byte> data = std::as_bytes(std::span<const Sample>{leaving[member]});
-      requests.push_back(endpoint.receive({row.rank(member), samples_tag, row.comm()}, arriving[member]));
-      requests.push_back(endpoint.send({row.rank(member), samples_tag, row.comm()}, data));
-      ++self.counts_.messages;
-      self.counts_.bytes += data.size();
+      requests.push_back(endpoint_.receive({row.rank(member), samples_tag, row.comm()}, arriving[member]));
+      requests.push_back(endpoint_.send({row.rank(member), samples_tag, row.comm()}, data));
+      ++counts_.messages;
+      counts_.bytes += data.size();
     }
   }
   for (Request& request : requests) {
     co_await request;
   }
   // In the order of ranks, so that every run computes the same.
-  self.samples_.clear();
+  samples_.clear();
   for (std::size_t member = 0; member < row.size(); ++member) {
     if (member == row.self()) {
-      self.samples_.insert(self.samples_.end(), leaving[member].begin(), leaving[member].end());
+      samples_.insert(samples_.end(), leaving[member].begin(), leaving[member].end());
       continue;
     }
     const Bytes& bytes = arriving[member];
@@ -258,54 +214,36 @@ AsyncOperation Decomposition::Impl::travel(Endpoint& endpoint,
                   fmt::format("{} bytes came as samples: no whole number of them", bytes.size()),
                   row.rank(member)};
     }
-    const std::size_t first = self.samples_.size();
-    self.samples_.resize(first + bytes.size() / sizeof(Sample));
+    const std::size_t first = samples_.size();
+    samples_.resize(first + bytes.size() / sizeof(Sample));
     if (!bytes.empty()) {
-      std::memcpy(self.samples_.data() + first, bytes.data(), bytes.size());
+      std::memcpy(samples_.data() + first, bytes.data(), bytes.size());
     }
   }
 }
 
-AsyncOperation Decomposition::Impl::run(Endpoint& endpoint, Impl& self, Domain& domain) {
-  const double own_measured = self.survey_.measured_count;
-  Request surveyed = self.add_up<Survey, Together>(0, std::span{&self.survey_, 1});
+AsyncOperation Decomposition::run(Domain& domain) {
+  const double own_measured = survey_.measured_count;
+  Request surveyed = add_up(0, std::span{&survey_, 1});
   co_await surveyed;
-  if (self.survey_.box.is_empty()) {
+  if (survey_.box.is_empty()) {
     co_return;
   }
-  self.scale_unmeasured(own_measured);
+  scale_unmeasured(own_measured);
   std::array<std::vector<double>, 3> cuts;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (self.counts_along_[axis] == 1) {
+    if (grid_.counts()[axis] == 1) {
       continue;
     }
-    self.old_ = domain.is_cut() ? domain.cuts(axis) : std::span<const double>{};
-    Request found = find_cuts(endpoint, self, axis, cuts[axis]);
+    old_ = domain.is_cut() ? domain.cuts(axis) : std::span<const double>{};
+    Request found = find_cuts(axis, cuts[axis]);
     co_await found;
     if (axis < 2) {
-      Request arrived = travel(endpoint, self, axis, cuts[axis]);
+      Request arrived = travel(axis, cuts[axis]);
       co_await arrived;
     }
   }
   domain.set_cuts(std::move(cuts));
-}
-
-Decomposition::Decomposition(Endpoint& messages,
-                             const Space& space,
-                             const DomainGrid& grid,
-                             const DecompositionOptions& options)
-    : impl_{std::make_unique<Impl>(messages, space, grid, options)} {}
-
-Decomposition::~Decomposition() = default;
-
-void Decomposition::choose(const Particles& particles) {
-  impl_->choose(particles);
-}
-Request Decomposition::cut(Domain& domain) {
-  return impl_->cut(domain);
-}
-const DecompositionCounts& Decomposition::counts() const noexcept {
-  return impl_->counts_;
 }
 
 }  // namespace plait::particles

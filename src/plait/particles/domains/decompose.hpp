@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "plait/comm/collectives/group.hpp"
+#include "plait/comm/coroutine.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/comm/request.hpp"
 #include "plait/particles/domains/domain.hpp"
@@ -60,7 +62,7 @@ class Decomposition {
                 const DecompositionOptions& options = {});
   Decomposition(const Decomposition&) = delete;
   Decomposition& operator=(const Decomposition&) = delete;
-  ~Decomposition();
+  ~Decomposition() = default;
 
   /// Chooses this rank's samples for the next `cut`. Throws: as `choose_samples`.
   void choose(const Particles& particles);
@@ -69,11 +71,43 @@ class Decomposition {
   /// collective.
   [[nodiscard]] comm::Request cut(Domain& domain);
 
-  [[nodiscard]] const DecompositionCounts& counts() const noexcept;
+  [[nodiscard]] comm::Endpoint& endpoint() const noexcept { return endpoint_; }
+  [[nodiscard]] const DecompositionCounts& counts() const noexcept { return counts_; }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  /// What is summed over all ranks before boundaries are searched.
+  struct Survey {
+    Box box;  ///< Of places.
+    double measured_cost = 0;
+    double measured_count = 0;
+
+    friend Survey operator+(const Survey& a, const Survey& b) {
+      Survey both{a.box, a.measured_cost + b.measured_cost, a.measured_count + b.measured_count};
+      both.box.include(b.box);
+      return both;
+    }
+  };
+
+  comm::AsyncOperation run(Domain& domain);
+  comm::AsyncOperation find_cuts(std::size_t axis, std::vector<double>& cuts);
+  comm::AsyncOperation travel(std::size_t axis, const std::vector<double>& cuts);
+  template <class T>
+  comm::Request add_up(std::size_t axis, std::span<T> numbers);
+  void scale_unmeasured(double own_measured);
+  void blend(std::vector<double>& cuts, std::span<const double> old) const;
+
+  comm::Endpoint& endpoint_;
+  const Space space_;
+  const DomainGrid grid_;
+  const DecompositionOptions options_;
+  /// The ranks that search boundaries along an axis: all, a slab, a column.
+  std::array<std::optional<comm::Group>, 3> sharing_;
+  /// Along which samples travel to their slab, and to their column.
+  std::array<std::optional<comm::Group>, 2> rows_;
+  std::vector<Sample> samples_;
+  Survey survey_;
+  std::span<const double> old_;  ///< Cuts along the axis that is being cut.
+  DecompositionCounts counts_;
 };
 
 }  // namespace plait::particles

@@ -2,15 +2,11 @@
 #include "plait/particles/domains/exchange.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "plait/base/error.hpp"
-#include "plait/comm/coroutine.hpp"
 #include "plait/particles/store/checks.hpp"
 #include "plait/particles/store/detail/inside.hpp"
 
@@ -84,59 +80,20 @@ void append_chosen(const Rows& rows, std::span<const Index> chosen, const Partic
   }
 }
 
-struct Leaver {
-  Index place = 0;
-  Hop hop;
-};
-
-/// What is exchanged with the rank that differs in the part along one axis.
-struct Partner {
-  Rank rank;
-  std::uint32_t part = 0;
-  Bytes leaving;
-  Bytes arriving;
-};
-
 }  // namespace
 
-class ParticleExchange::Impl {
- public:
-  Impl(Endpoint& messages, const Space& space, Particles& store)
-      : endpoint_{messages}, space_{space}, store_{store}, comms_{messages.claim_comms(1)} {
-    space.check();
-  }
+ParticleExchange::ParticleExchange(Endpoint& messages, const Space& space, Particles& store)
+    : endpoint_{messages}, space_{space}, store_{store}, comms_{messages.claim_comms(1)} {
+  space.check();
+}
 
-  void begin_search(const Domain& domain, std::uint32_t pieces) {
-    expect(pieces > 0, "there is at least one piece");
-    domain_ = &domain;
-    found_.resize(pieces);
-  }
-  void search_piece(std::uint32_t piece);
-  Request move(Travel travel);
-  void finish();
+void ParticleExchange::begin_search(const Domain& domain, std::uint32_t pieces) {
+  expect(pieces > 0, "there is at least one piece");
+  domain_ = &domain;
+  found_.resize(pieces);
+}
 
-  ExchangeCounts counts_;
-
- private:
-  static AsyncOperation run(Endpoint& endpoint, Impl& self);
-  void choose_partners(Travel travel);
-  void pack_leavers();
-  void sort_out(const Partner& partner, std::uint8_t axis);
-  [[nodiscard]] Partner& partner_towards(const Hop& hop);
-
-  Endpoint& endpoint_;
-  const Space space_;
-  Particles& store_;
-  const comm::ClaimedComms comms_;
-  const Domain* domain_ = nullptr;
-  Travel travel_ = Travel::neighbors;
-  std::vector<std::vector<Leaver>> found_;        ///< By piece.
-  std::vector<Index> leavers_;                    ///< Ascending.
-  std::array<std::vector<Partner>, 3> partners_;  ///< By axis.
-  Bytes staying_;                                 ///< Rows that have come and go no further.
-};
-
-void ParticleExchange::Impl::search_piece(std::uint32_t piece) {
+void ParticleExchange::search_piece(std::uint32_t piece) {
   std::vector<Leaver>& found = found_[piece];
   found.clear();
   const std::span<Vector> positions = store_.positions();
@@ -161,7 +118,7 @@ void ParticleExchange::Impl::search_piece(std::uint32_t piece) {
   }
 }
 
-void ParticleExchange::Impl::choose_partners(Travel travel) {
+void ParticleExchange::choose_partners(Travel travel) {
   const std::array<std::uint32_t, 3> counts = domain_->grid().counts();
   const std::array<bool, 3> closed = space_.closed_axes();
   for (std::uint8_t axis = 0; axis < 3; ++axis) {
@@ -177,7 +134,7 @@ void ParticleExchange::Impl::choose_partners(Travel travel) {
   }
 }
 
-Partner& ParticleExchange::Impl::partner_towards(const Hop& hop) {
+ParticleExchange::Partner& ParticleExchange::partner_towards(const Hop& hop) {
   const std::uint32_t n = domain_->grid().counts()[hop.axis];
   const std::uint32_t next = travel_ == Travel::everywhere
                                  ? hop.part
@@ -187,7 +144,7 @@ Partner& ParticleExchange::Impl::partner_towards(const Hop& hop) {
   return *partner;
 }
 
-void ParticleExchange::Impl::pack_leavers() {
+void ParticleExchange::pack_leavers() {
   leavers_.clear();
   std::array<std::vector<std::vector<Index>>, 3> places;
   for (std::size_t axis = 0; axis < 3; ++axis) {
@@ -211,18 +168,18 @@ void ParticleExchange::Impl::pack_leavers() {
   }
 }
 
-Request ParticleExchange::Impl::move(Travel travel) {
+Request ParticleExchange::move(Travel travel) {
   expect(domain_ != nullptr, "a search precedes each move");
   travel_ = travel;
   ++counts_.exchanges;
   choose_partners(travel);
   pack_leavers();
   staying_.clear();
-  return run(endpoint_, *this);
+  return run();
 }
 
 /// Particles that arrived along `axis` stay, or go on along a later one.
-void ParticleExchange::Impl::sort_out(const Partner& partner, std::uint8_t axis) {
+void ParticleExchange::sort_out(const Partner& partner, std::uint8_t axis) {
   std::vector<Index> stay;
   for (const Rows& rows : rows_of(partner.arriving, store_.row_bytes(), partner.rank)) {
     stay.clear();
@@ -250,26 +207,26 @@ void ParticleExchange::Impl::sort_out(const Partner& partner, std::uint8_t axis)
   }
 }
 
-AsyncOperation ParticleExchange::Impl::run(Endpoint& endpoint, Impl& self) {
+AsyncOperation ParticleExchange::run() {
   for (std::uint8_t axis = 0; axis < 3; ++axis) {
     std::vector<Request> requests;
-    for (Partner& partner : self.partners_[axis]) {
-      const comm::Address address{partner.rank, Tag{axis}, self.comms_[0]};
-      requests.push_back(endpoint.receive(address, partner.arriving));
-      requests.push_back(endpoint.send(address, std::span<const std::byte>{partner.leaving}));
-      ++self.counts_.messages;
-      self.counts_.bytes += partner.leaving.size();
+    for (Partner& partner : partners_[axis]) {
+      const comm::Address address{partner.rank, Tag{axis}, comms_[0]};
+      requests.push_back(endpoint_.receive(address, partner.arriving));
+      requests.push_back(endpoint_.send(address, std::span<const std::byte>{partner.leaving}));
+      ++counts_.messages;
+      counts_.bytes += partner.leaving.size();
     }
     for (Request& request : requests) {
       co_await request;
     }
-    for (const Partner& partner : self.partners_[axis]) {
-      self.sort_out(partner, axis);
+    for (const Partner& partner : partners_[axis]) {
+      sort_out(partner, axis);
     }
   }
 }
 
-void ParticleExchange::Impl::finish() {
+void ParticleExchange::finish() {
   store_.remove_unordered(leavers_);
   leavers_.clear();
   for (const Rows& rows : rows_of(staying_, store_.row_bytes(), endpoint_.self())) {
@@ -278,29 +235,9 @@ void ParticleExchange::Impl::finish() {
   staying_.clear();
 }
 
-ParticleExchange::ParticleExchange(Endpoint& messages, const Space& space, Particles& store)
-    : impl_{std::make_unique<Impl>(messages, space, store)} {}
-
-ParticleExchange::~ParticleExchange() = default;
-
-void ParticleExchange::begin_search(const Domain& domain, std::uint32_t pieces) {
-  impl_->begin_search(domain, pieces);
-}
-void ParticleExchange::search_piece(std::uint32_t piece) {
-  impl_->search_piece(piece);
-}
 void ParticleExchange::search(const Domain& domain) {
-  impl_->begin_search(domain, 1);
-  impl_->search_piece(0);
-}
-Request ParticleExchange::move(Travel travel) {
-  return impl_->move(travel);
-}
-void ParticleExchange::finish() {
-  impl_->finish();
-}
-const ExchangeCounts& ParticleExchange::counts() const noexcept {
-  return impl_->counts_;
+  begin_search(domain, 1);
+  search_piece(0);
 }
 
 void exchange_everywhere(ParticleExchange& exchange, const Domain& domain) {

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "plait/base/bytes.hpp"
+#include "plait/comm/coroutine.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/comm/request.hpp"
 #include "plait/particles/domains/domain.hpp"
@@ -44,7 +44,7 @@ class ParticleExchange {
   ParticleExchange(comm::Endpoint& messages, const Space& space, Particles& store);
   ParticleExchange(const ParticleExchange&) = delete;
   ParticleExchange& operator=(const ParticleExchange&) = delete;
-  ~ParticleExchange();
+  ~ParticleExchange() = default;
 
   /// Finds the particles that leave: `begin_search`, then all `search_piece`s, which may run at the same time; `search`
   /// does both. Wraps positions into the periodic root box. The domain must not change until the exchange ends.
@@ -59,11 +59,40 @@ class ParticleExchange {
   /// Puts the arrived particles in the places of those that left; after `move` is complete.
   void finish();
 
-  [[nodiscard]] const ExchangeCounts& counts() const noexcept;
+  [[nodiscard]] comm::Endpoint& endpoint() const noexcept { return endpoint_; }
+  [[nodiscard]] const ExchangeCounts& counts() const noexcept { return counts_; }
 
  private:
-  class Impl;
-  std::unique_ptr<Impl> impl_;
+  using Index = Particles::Index;
+  struct Leaver {
+    Index place = 0;
+    Hop hop;
+  };
+  /// What is exchanged with the rank that differs in the part along one axis.
+  struct Partner {
+    Rank rank;
+    std::uint32_t part = 0;
+    Bytes leaving;
+    Bytes arriving;
+  };
+
+  comm::AsyncOperation run();
+  void choose_partners(Travel travel);
+  void pack_leavers();
+  void sort_out(const Partner& partner, std::uint8_t axis);
+  [[nodiscard]] Partner& partner_towards(const Hop& hop);
+
+  comm::Endpoint& endpoint_;
+  const Space space_;
+  Particles& store_;
+  const comm::ClaimedComms comms_;
+  const Domain* domain_ = nullptr;
+  Travel travel_ = Travel::neighbors;
+  std::vector<std::vector<Leaver>> found_;        ///< By piece.
+  std::vector<Index> leavers_;                    ///< Ascending.
+  std::array<std::vector<Partner>, 3> partners_;  ///< By axis.
+  Bytes staying_;                                 ///< Rows that have come and go no further.
+  ExchangeCounts counts_;
 };
 
 /// Search, move everywhere, finish: waits. Collective. For the start of a run.

@@ -29,12 +29,6 @@ struct SnapshotHeader {
   std::map<std::string, Attributes> groups;
 };
 
-/// Consecutive particles of one type.
-struct SnapshotSlab {
-  std::uint64_t first = 0;
-  std::uint64_t count = 0;
-};
-
 /// What a file holds, found without reading particles.
 struct SnapshotInfo {
   std::string file;
@@ -46,13 +40,6 @@ struct SnapshotInfo {
   /// One of the groups in the header. Throws: `Error` with `bad_input` that names file and group, when it is not there.
   [[nodiscard]] const Attributes& group(const std::string& name) const;
 };
-
-/// The particles of `type` for rank `rank` of `ranks`: those that it held, if as many ranks wrote the file; else an
-/// equal share.
-[[nodiscard]] SnapshotSlab slab_of(const SnapshotInfo& info,
-                                   std::uint32_t type,
-                                   std::uint32_t rank,
-                                   std::uint32_t ranks);
 
 /// Writes the particles of one process to one HDF5 file in the layout of GADGET and SWIFT snapshots, in the order of
 /// the store, each kind in its group.

@@ -36,8 +36,9 @@ struct Talk {
   Bytes notes_in;
   Bytes particles_out;
   Bytes particles_in;
-  std::vector<CellNote> notes;  ///< That came,
-  CellSizes sizes;              ///< with the sizes of all these cells.
+  std::vector<CellNote> notes;        ///< That came,
+  std::vector<std::uint16_t> groups;  ///< with the leaves of each group of all these cells,
+  std::vector<std::uint16_t> leaves;  ///< and the particles of each leaf.
 };
 
 template <class T>
@@ -130,12 +131,11 @@ void read_notes(Talk& talk) {
   std::size_t groups = 0;
   std::size_t leaves = 0;
   for (const CellNote& note : talk.notes) {
-    talk.sizes.cells.push_back(static_cast<std::uint16_t>(note.group_count));
     groups += note.group_count;
     leaves += note.leaf_count;
   }
-  talk.sizes.groups = take<std::uint16_t>(left, groups, talk.rank);
-  talk.sizes.leaves = take<std::uint16_t>(left, leaves, talk.rank);
+  talk.groups = take<std::uint16_t>(left, groups, talk.rank);
+  talk.leaves = take<std::uint16_t>(left, leaves, talk.rank);
 }
 
 void send_and_receive(
@@ -151,34 +151,8 @@ void send_and_receive(
   }
 }
 
-/// The part of `sizes` that cell number `wanted` of it has, appended to `to`.
-class SizesReader {
- public:
-  explicit SizesReader(const CellSizes& sizes) : sizes_{sizes} {}
-
-  void next(bool is_wanted, CellSizes& to) {
-    const std::uint16_t groups = sizes_.cells[cell_++];
-    if (is_wanted) {
-      to.cells.push_back(groups);
-    }
-    for (std::uint16_t i = 0; i < groups; ++i) {
-      const std::uint16_t leaves = sizes_.groups[group_++];
-      if (is_wanted) {
-        to.groups.push_back(leaves);
-        to.leaves.insert(to.leaves.end(), sizes_.leaves.begin() + leaf_, sizes_.leaves.begin() + leaf_ + leaves);
-      }
-      leaf_ += leaves;
-    }
-  }
-
- private:
-  const CellSizes& sizes_;
-  std::size_t cell_ = 0;
-  std::size_t group_ = 0;
-  std::ptrdiff_t leaf_ = 0;
-};
-
-/// The cells of both ranks that are near to one of the other rank; both compute the same.
+/// The cells of both ranks that are near to one of the other rank; both compute the same. The sizes of theirs are
+/// appended to `ghosts`.
 HaloPeer choose(const CellTable& table, Talk& talk, const Nearness& near, CellSizes& ghosts) {
   HaloPeer peer;
   peer.rank = talk.rank;
@@ -195,25 +169,25 @@ HaloPeer choose(const CellTable& table, Talk& talk, const Nearness& near, CellSi
       peer.mine.push_back(cell);
     }
   }
-  SizesReader reader{talk.sizes};
+  auto group = talk.groups.begin();
+  auto leaf = talk.leaves.begin();
   for (std::size_t i = 0; i < talk.notes.size(); ++i) {
-    reader.next(is_theirs[i], ghosts);
+    const CellNote& note = talk.notes[i];
+    const auto next_group = group + note.group_count;
+    const auto next_leaf = leaf + note.leaf_count;
     if (is_theirs[i]) {
-      peer.their_numbers.push_back(talk.notes[i].number);
+      peer.their_numbers.push_back(note.number);
+      ghosts.cells.push_back(static_cast<std::uint16_t>(note.group_count));
+      ghosts.groups.insert(ghosts.groups.end(), group, next_group);
+      ghosts.leaves.insert(ghosts.leaves.end(), leaf, next_leaf);
     }
+    group = next_group;
+    leaf = next_leaf;
   }
   return peer;
 }
 
 }  // namespace
-
-std::size_t Halo::ghost_count() const noexcept {
-  std::size_t sum = 0;
-  for (const HaloPeer& peer : peers) {
-    sum += peer.theirs.size();
-  }
-  return sum;
-}
 
 Halo make_halo(comm::Endpoint& endpoint, CellTable& table, const Nearness& near, const HaloFields& fields) {
   const comm::Group all_ranks{endpoint};

@@ -29,8 +29,6 @@ struct Nearness {
 /// Ghosts, copies of other ranks' cells that are near to own ones, and the ranks with copies of own cells.
 struct Halo {
   std::vector<HaloPeer> peers;  ///< By rank; those that have something for each other.
-
-  [[nodiscard]] std::size_t ghost_count() const noexcept;
 };
 
 /// The fields of ghosts.

@@ -13,34 +13,31 @@ namespace {
 
 constexpr std::align_val_t line{64};
 
-/// Copies the entries of `bytes` each at `from[first, last)` to `to`, one after the other.
-template <class Copy>
-void gather_with(std::span<const Particles::Index> from, Copy copy) {
+/// Copies the entries of `bytes` each at the places `from` to `to`, one after the other.
+template <class Size>
+void gather_sized(const std::byte* source, Size bytes, std::span<const Particles::Index> from, std::byte* to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
-    copy(i, from[i]);
+    std::memcpy(to + i * bytes, source + from[i] * bytes, bytes);
   }
 }
-
 template <std::size_t bytes>
-void gather_sized(const std::byte* source, std::span<const Particles::Index> from, std::byte* to) {
-  gather_with(from, [&](std::size_t i, std::size_t j) { std::memcpy(to + i * bytes, source + j * bytes, bytes); });
-}
+using Known = std::integral_constant<std::size_t, bytes>;
 
 /// The sizes that matter are known to the compiler, which copies them in registers.
 void gather(const std::byte* source, std::size_t bytes, std::span<const Particles::Index> from, std::byte* to) {
   switch (bytes) {
     case 1:
-      return gather_sized<1>(source, from, to);
+      return gather_sized(source, Known<1>{}, from, to);
     case 4:
-      return gather_sized<4>(source, from, to);
+      return gather_sized(source, Known<4>{}, from, to);
     case 8:
-      return gather_sized<8>(source, from, to);
+      return gather_sized(source, Known<8>{}, from, to);
     case 12:
-      return gather_sized<12>(source, from, to);
+      return gather_sized(source, Known<12>{}, from, to);
     case 24:
-      return gather_sized<24>(source, from, to);
+      return gather_sized(source, Known<24>{}, from, to);
     default:
-      gather_with(from, [&](std::size_t i, std::size_t j) { std::memcpy(to + i * bytes, source + j * bytes, bytes); });
+      return gather_sized(source, bytes, from, to);
   }
 }
 
@@ -94,12 +91,6 @@ std::span<std::byte> Particles::bytes_of(AnyField field) noexcept {
   return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
 }
 
-void Particles::set_zero(AnyField field, std::size_t first, std::size_t last) noexcept {
-  if (first < last) {
-    std::memset(columns_[field.column].data.get() + first * field.bytes, 0, (last - first) * field.bytes);
-  }
-}
-
 void Particles::reserve(std::size_t size) {
   if (size <= capacity_) {
     return;
@@ -132,24 +123,9 @@ std::size_t Particles::add(std::size_t count) {
   return first;
 }
 
-void Particles::remove(std::span<const Index> places) {
-  if (places.empty()) {
-    return;
-  }
-  expect(std::ranges::adjacent_find(places, std::greater_equal<>{}) == places.end() && places.back() < size_,
-         "places ascend and are those of particles");
-  for (Column& column : columns_) {
-    std::size_t kept = places.front();
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      const std::size_t begin = std::size_t{places[i]} + 1;
-      const std::size_t end = i + 1 < places.size() ? places[i + 1] : size_;
-      std::memmove(column.data.get() + kept * column.bytes,
-                   column.data.get() + begin * column.bytes,
-                   (end - begin) * column.bytes);
-      kept += end - begin;
-    }
-  }
-  size_ -= places.size();
+void Particles::shrink(std::size_t size) {
+  expect(size <= size_, "no more particles than there are");
+  size_ = size;
 }
 
 void Particles::remove_unordered(std::span<const Index> places) {

@@ -69,8 +69,6 @@ class Particles {
     return {reinterpret_cast<const T*>(columns_[field.column].data.get()), size_};
   }
   [[nodiscard]] std::span<const std::byte> bytes_of(AnyField field) const noexcept;
-  /// Makes all bytes of the field 0, of the particles from `first` to `last` - 1.
-  void set_zero(AnyField field, std::size_t first, std::size_t last) noexcept;
   [[nodiscard]] std::span<std::byte> bytes_of(AnyField field) noexcept;
 
   static constexpr Field<Vector> position{0};
@@ -88,9 +86,9 @@ class Particles {
   /// Appends particles whose fields are all zero; returns the place of the first.
   /// Throws: `Error` with `bad_argument` beyond `size_max`.
   std::size_t add(std::size_t count);
-  /// Removes those at `places`, which ascend; the others keep their order. Cost: O(size).
-  void remove(std::span<const Index> places);
-  /// The same; particles from the end fill the gaps. Cost: O(places).
+  /// Removes all but the first `size`.
+  void shrink(std::size_t size);
+  /// Removes those at `places`, which ascend; particles from the end fill the gaps. Cost: O(places).
   void remove_unordered(std::span<const Index> places);
   void clear() noexcept { size_ = 0; }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <variant>
@@ -47,14 +46,11 @@ class KindRows {
     is_part_ = true;
   }
   [[nodiscard]] const void* of(const AnyField& field) {
-    const std::span<const std::byte> all = particles_.bytes_of(field);
     if (!is_part_) {
-      return all.data();
+      return particles_.bytes_of(field).data();
     }
-    buffer_.resize(places_.size() * field.bytes);
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-      std::memcpy(&buffer_[i * field.bytes], &all[std::size_t{places_[i]} * field.bytes], field.bytes);
-    }
+    buffer_.clear();
+    particles_.pack(std::span{&field, 1}, places_, buffer_);
     return buffer_.data();
   }
 
@@ -62,7 +58,7 @@ class KindRows {
   const Particles& particles_;
   bool is_part_ = false;
   std::vector<Particles::Index> places_;
-  std::vector<std::byte> buffer_;
+  Bytes buffer_;
 };
 
 /// Numbers are written as lists, also one: so does SWIFT.
