@@ -12,6 +12,7 @@
 
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/task/detail/node.hpp"
+#include "plait/task/run/kinds.hpp"
 
 namespace plait::task::open_run_test {
 namespace {

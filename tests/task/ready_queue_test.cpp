@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/task/ready_queue.hpp"
+#include "plait/task/detail/ready_queue.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +16,7 @@ namespace plait::task::ready_queue_test {
 namespace {
 
 using detail::Node;
+using detail::ReadyQueue;
 
 Node* pop(ReadyQueue& queue) {
   Node* node = nullptr;

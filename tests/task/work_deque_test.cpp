@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/task/work_deque.hpp"
+#include "plait/task/detail/work_deque.hpp"
 
 #include <atomic>
 #include <deque>
@@ -15,6 +15,7 @@ namespace plait::task::work_deque_test {
 namespace {
 
 using detail::Node;
+using detail::WorkDeque;
 
 TEST(WorkDeque, does_as_a_plain_deque_does) {
   std::mt19937 random{7};

@@ -3,15 +3,21 @@
 
 #include <concepts>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
 #include <type_traits>
 #include <utility>
 
+#include "plait/base/id.hpp"
+
 namespace plait::task {
 
 class TaskContext;
+
+/// A kind of task: tasks of one kind have one name, and one colour in pictures.
+using TaskKind = Id<struct TaskKindTag, std::uint16_t>;
 
 /// What a task does: any callable that takes a `TaskContext&` or nothing; what it returns is dropped.
 ///

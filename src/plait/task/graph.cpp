@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "plait/base/error.hpp"
+#include "plait/task/detail/node.hpp"
 
 namespace plait::task {
 
@@ -94,14 +95,14 @@ Graph::~Graph() {
 }
 
 TaskKind Graph::kind(std::string_view name) {
-  if (!kinds_.empty() && kinds_.back() == name) {  // most often the same again
-    return TaskKind{static_cast<std::uint16_t>(kinds_.size() - 1)};
+  if (!kinds_.names.empty() && kinds_.names.back() == name) {  // most often the same again
+    return TaskKind{static_cast<std::uint16_t>(kinds_.names.size() - 1)};
   }
-  const auto known = std::ranges::find(kinds_, name);
-  const auto index = static_cast<std::uint16_t>(known - kinds_.begin());
-  if (known == kinds_.end()) {
-    kinds_.emplace_back(name);
-    kind_cost_ns_.push_back(0);
+  const auto known = std::ranges::find(kinds_.names, name);
+  const auto index = static_cast<std::uint16_t>(known - kinds_.names.begin());
+  if (known == kinds_.names.end()) {
+    kinds_.names.emplace_back(name);
+    kinds_.cost_ns.push_back(0);
   }
   return TaskKind{index};
 }
@@ -198,7 +199,7 @@ void Graph::prepare(std::size_t active) {
     weigh(task_count());
     return;
   }
-  weigh(std::min((active + runs_a_round - 1) / runs_a_round, task_count()));
+  weigh((std::min(active, task_count()) + runs_a_round - 1) / runs_a_round);
 }
 
 /// Makes the list of successors a list of dependencies again, for more to be added.
@@ -272,11 +273,11 @@ std::string Graph::cycle() const {
     way.push_back(before);
     before = one_before(before);
   }
-  std::string names = kinds_[before->kind.value()];
+  std::string names = kinds_.names[before->kind.value()];
   for (auto step = way.rbegin(); step != way.rend() && *step != before; ++step) {
-    names += " -> " + kinds_[(*step)->kind.value()];
+    names += " -> " + kinds_.names[(*step)->kind.value()];
   }
-  return names + " -> " + kinds_[before->kind.value()];
+  return names + " -> " + kinds_.names[before->kind.value()];
 }
 
 detail::Node& Graph::in_order(std::size_t place) const {
@@ -286,27 +287,27 @@ detail::Node& Graph::in_order(std::size_t place) const {
 /// Rounds the kinds' costs, to powers of two, and only those that have left theirs by far: weights that are refreshed a
 /// part at a time would else not fit each other. Returns whether one was changed.
 bool Graph::set_kind_steps() {
-  bool is_changed = kind_step_ns_.size() != kind_cost_ns_.size();
-  kind_step_ns_.resize(kind_cost_ns_.size(), 0);
-  for (std::size_t kind = 0; kind < kind_cost_ns_.size(); ++kind) {
-    const float cost = kind_cost_ns_[kind];
-    float& step = kind_step_ns_[kind];
+  bool is_changed = kinds_.step_ns.size() != kinds_.cost_ns.size();
+  kinds_.step_ns.resize(kinds_.cost_ns.size(), 0);
+  for (std::size_t kind = 0; kind < kinds_.cost_ns.size(); ++kind) {
+    const float cost = kinds_.cost_ns[kind];
+    float& step = kinds_.step_ns[kind];
     if (cost > 2 * step || cost < step / 2) {
       step = std::exp2(std::round(std::log2(cost)));
       is_changed = true;
     }
   }
-  return is_changed && std::ranges::any_of(kind_step_ns_, [](float step) { return step > 0; });
+  return is_changed && std::ranges::any_of(kinds_.step_ns, [](float step) { return step > 0; });
 }
 
 /// Short tasks of a kind count as equal: what was measured of each is noise, which would only put them out of order.
 float Graph::cost_of(detail::Node& node) const {
-  const float of_kind = kind_cost_ns_[node.kind.value()];
+  const float of_kind = kinds_.cost_ns[node.kind.value()];
   if (node.cost_source == detail::CostSource::kind) {
     node.cost_ns = of_kind;
   }
   const bool is_noise = node.cost_source != detail::CostSource::estimate && node.cost_ns < detail::short_ns;
-  return is_noise ? kind_step_ns_[node.kind.value()] : node.cost_ns;
+  return is_noise ? kinds_.step_ns[node.kind.value()] : node.cost_ns;
 }
 
 /// The next `count` tasks, from the last of the order to the first and round again. A slice takes the weights of what

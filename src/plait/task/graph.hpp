@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -14,9 +15,8 @@
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
-#include "plait/comm/endpoint.hpp"
+#include "plait/comm/address.hpp"
 #include "plait/task/body.hpp"
-#include "plait/task/detail/node.hpp"
 #include "plait/task/resource.hpp"
 
 namespace plait::task {
@@ -25,6 +25,8 @@ namespace detail {
 class GraphRecord;
 class Lifecycle;
 class Runs;
+struct Node;
+struct Role;
 }  // namespace detail
 
 /// A task of a graph: a handle for building the graph and for choosing what is active. Valid while its graph lives.
@@ -86,7 +88,7 @@ class Graph {
   Task receive(std::string_view kind, const comm::Address& from, std::span<std::byte> buffer, Body on_arrival = {});
 
   [[nodiscard]] std::size_t task_count() const noexcept { return all_.size(); }
-  [[nodiscard]] const std::vector<std::string>& kinds() const noexcept { return kinds_; }
+  [[nodiscard]] const std::vector<std::string>& kinds() const noexcept { return kinds_.names; }
 
   /// Lists the dependencies, finds an order in which the tasks can run, and refreshes the tasks' priorities: the
   /// longest way to the end, by measured cost (that of its kind, where a task has not been measured), where what leads
@@ -94,8 +96,7 @@ class Graph {
   ///
   /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies) after a change;
   /// else one in 32 as many tasks are refreshed as are `active`, the next ones each time, so that a step stays cheap.
-  void prepare(std::size_t active);
-  void prepare() { prepare(task_count()); }
+  void prepare(std::size_t active = std::numeric_limits<std::size_t>::max());
   /// All tasks.
   [[nodiscard]] std::span<const Task> all() const noexcept { return all_; }
 
@@ -110,6 +111,12 @@ class Graph {
     detail::Node* later;
   };
   struct Chunk;
+  /// By number of the kind.
+  struct Kinds {
+    std::vector<std::string> names;
+    std::vector<float> cost_ns;  ///< Mean of what has been measured; 0: nothing yet.
+    std::vector<float> step_ns;  ///< The same, rounded: what a short task of the kind counts for.
+  };
 
   Task add(TaskKind kind, const detail::Role& role);
   void depend(detail::Node& earlier, detail::Node& later);
@@ -126,9 +133,7 @@ class Graph {
 
   std::vector<std::unique_ptr<Chunk>> chunks_;
   std::vector<Task> all_;
-  std::vector<std::string> kinds_;
-  std::vector<float> kind_cost_ns_;        ///< Mean of what has been measured; 0: nothing yet.
-  std::vector<float> kind_step_ns_;        ///< The same, rounded: what a short task of the kind counts for.
+  Kinds kinds_;
   std::vector<Edge> new_edges_;            ///< Not in `successors_` yet.
   std::vector<detail::Node*> successors_;  ///< Of all tasks, one after the other.
   std::vector<detail::Node*> order_;       ///< Empty when the order of making will do.

@@ -10,7 +10,6 @@
 #include "plait/base/clock.hpp"
 #include "plait/comm/address.hpp"
 #include "plait/task/body.hpp"
-#include "plait/task/detail/node.hpp"
 #include "plait/task/resource.hpp"
 
 namespace plait::task {

@@ -17,6 +17,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/net/loopback/loopback.hpp"
+#include "plait/task/detail/node.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/task/resource.hpp"
 #include "plait/task/scheduler.hpp"

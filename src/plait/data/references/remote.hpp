@@ -27,7 +27,7 @@ struct OutgoingValue {
 
 template <class T>
 void SendValue<T>::operator()(const T& value) const {
-  auto& outgoing = *static_cast<OutgoingValue*>(message->kernel);
+  auto& outgoing = message->kernel.get<OutgoingValue>();
   outgoing.bytes = pack(value);
   message->engine.post_send(*message, to, outgoing.bytes);
 }
@@ -55,7 +55,7 @@ void send_ref(Work& work, Rank to, Tag tag, Ref<T, Permission::read, now>&& ref)
     engine.fail(Error{ErrorCode::bad_argument, "a reference was sent to a rank that this run does not have"});
   }
   detail::Job& message = engine.take(detail::send_kind, 0);
-  message.emplace(detail::OutgoingValue{});
+  message.kernel.emplace(detail::OutgoingValue{});
   engine.expect_send(message);
   work(WorkKind{&detail::send_kind},
        detail::SendValue<T>{&message, {.rank = to, .tag = tag, .comm = engine.comm()}},

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "plait/base/bytes.hpp"
@@ -20,12 +19,11 @@
 
 namespace plait::task {
 class Graph;
-/// A kind of task: tasks of one kind have one name, and one colour in pictures.
-using TaskKind = Id<struct TaskKindTag, std::uint16_t>;
 }  // namespace plait::task
 
 namespace plait::task::detail {
 
+struct Label;
 struct Node;
 struct SchedulerState;
 
@@ -38,12 +36,6 @@ enum class CostSource : std::uint8_t { kind, estimate, measured };
 /// Reading the clock takes longer than the shortest tasks do: below this, one in some is measured, which is
 /// no measure of that one.
 inline constexpr float short_ns = 2'000;
-
-/// What a task that is of no graph is called.
-struct Label {
-  std::string name;
-  trace::NameId trace_name{};
-};
 
 /// The message of a send or receive task.
 struct NodeMessage final : comm::Completion {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/task/ready_queue.hpp"
+#include "plait/task/detail/ready_queue.hpp"
 
 #include <algorithm>
 #include <mutex>
 
-namespace plait::task {
+namespace plait::task::detail {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr std::uint64_t unknown_cost_ns = 2'000;
 
 }  // namespace
 
-std::uint64_t ReadyQueue::expected_ns(const detail::Node& node) noexcept {
+std::uint64_t ReadyQueue::expected_ns(const Node& node) noexcept {
   return node.cost_ns > 0 ? static_cast<std::uint64_t>(node.cost_ns) : unknown_cost_ns;
 }
 
@@ -33,7 +33,7 @@ void ReadyQueue::tell_size() noexcept {
   }
 }
 
-void ReadyQueue::insert(detail::Node& node) {
+void ReadyQueue::insert(Node& node) {
   const Entry entry{node.urgency(), next_order_++, &node};
   work_ns_ += expected_ns(node);
   if (first_falling_ * 2 >= falling_.size()) {  // more gone than there: what moves is paid by what went
@@ -48,7 +48,7 @@ void ReadyQueue::insert(detail::Node& node) {
   }
 }
 
-void ReadyQueue::push(detail::Node& node) {
+void ReadyQueue::push(Node& node) {
   const std::lock_guard lock{mutex_};
   insert(node);
   tell_size();
@@ -65,16 +65,16 @@ void ReadyQueue::empty_inbox() {
   if (inbox_.is_empty()) {
     return;
   }
-  detail::Node* newest = inbox_.take_all();
-  detail::Node* oldest = nullptr;
+  Node* newest = inbox_.take_all();
+  Node* oldest = nullptr;
   while (newest != nullptr) {
-    detail::Node* const before = newest->next;
+    Node* const before = newest->next;
     newest->next = oldest;
     oldest = newest;
     newest = before;
   }
   while (oldest != nullptr) {
-    detail::Node* const after = oldest->next;
+    Node* const after = oldest->next;
     insert(*oldest);
     oldest = after;
   }
@@ -91,16 +91,16 @@ ReadyQueue::Entry ReadyQueue::take_heaviest() {
   return entry;
 }
 
-std::size_t ReadyQueue::take(std::span<detail::Node*> room, float short_ns) {
+std::size_t ReadyQueue::take(std::span<Node*> room, float short_max_ns) {
   if (is_empty()) {
     return 0;
   }
   const std::lock_guard lock{mutex_};
   empty_inbox();
-  return take_locked(room, short_ns);
+  return take_locked(room, short_max_ns);
 }
 
-std::size_t ReadyQueue::steal(std::span<detail::Node*> room, float short_ns) {
+std::size_t ReadyQueue::steal(std::span<Node*> room, float short_max_ns) {
   if (is_empty()) {
     return 0;
   }
@@ -110,20 +110,20 @@ std::size_t ReadyQueue::steal(std::span<detail::Node*> room, float short_ns) {
   }
   empty_inbox();
   const std::size_t half = (heap_.size() + falling_.size() - first_falling_ + 1) / 2;
-  return take_locked(room.first(std::min(room.size(), half)), short_ns);
+  return take_locked(room.first(std::min(room.size(), half)), short_max_ns);
 }
 
-std::size_t ReadyQueue::take_locked(std::span<detail::Node*> room, float short_ns) {
+std::size_t ReadyQueue::take_locked(std::span<Node*> room, float short_max_ns) {
   std::size_t count = 0;
   bool is_short = true;
   while (count < room.size() && is_short && (has_falling() || !heap_.empty())) {
     const Entry heaviest = take_heaviest();
-    detail::Node& node = *heaviest.node;
+    Node& node = *heaviest.node;
     if (!node.has_claims || try_lock_all(*node.claims)) {
       room[count++] = &node;
       work_ns_ -= expected_ns(node);
       // What holds locks runs at once: others may want them.
-      is_short = !node.has_claims && node.cost_ns > 0 && node.cost_ns < short_ns;
+      is_short = !node.has_claims && node.cost_ns > 0 && node.cost_ns < short_max_ns;
     } else {
       set_aside_.push_back({heaviest.weight / 2, heaviest.order, &node});
     }
@@ -137,4 +137,4 @@ std::size_t ReadyQueue::take_locked(std::span<detail::Node*> room, float short_n
   return count;
 }
 
-}  // namespace plait::task
+}  // namespace plait::task::detail

@@ -11,7 +11,7 @@
 #include "plait/task/detail/node.hpp"
 #include "plait/task/detail/node_stack.hpp"
 
-namespace plait::task {
+namespace plait::task::detail {
 
 /// Tasks of one worker that are ready, the one with the longest way to the end first. A task whose resources are taken
 /// sinks: its weight is halved each time, so that it is not tried over and over before others.
@@ -21,17 +21,17 @@ namespace plait::task {
 /// lock. Threads: any. Cost: a short lock, and O(log n) at most.
 class ReadyQueue {
  public:
-  void push(detail::Node& node);
+  void push(Node& node);
   /// As `push`, from another worker.
-  void send(detail::Node& node) noexcept { inbox_.push(node); }
+  void send(Node& node) noexcept { inbox_.push(node); }
 
   /// The heaviest tasks whose resources could be locked, with them locked, heaviest first: one, or as many as there is
-  /// room for while they are known to be shorter than `short_ns`.
+  /// room for while they are known to be shorter than `short_max_ns`.
   ///
   /// Returns how many.
-  std::size_t take(std::span<detail::Node*> room, float short_ns);
+  std::size_t take(std::span<Node*> room, float short_max_ns);
   /// As `take`, at most half of what is there rounded up, and none at once when another thread is at this queue.
-  std::size_t steal(std::span<detail::Node*> room, float short_ns);
+  std::size_t steal(std::span<Node*> room, float short_max_ns);
 
   /// Whether the owner is away, so that any task here is worth stealing.
   void set_unattended(bool is_unattended);
@@ -50,16 +50,16 @@ class ReadyQueue {
   struct Entry {
     float weight;
     std::uint32_t order;  ///< Of equal weights the first that came; comes round after 4e9, which may swap two.
-    detail::Node* node;
+    Node* node;
   };
   static bool is_lighter(const Entry& left, const Entry& right) noexcept;
   [[nodiscard]] bool has_falling() const noexcept { return first_falling_ < falling_.size(); }
-  void insert(detail::Node& node);
+  void insert(Node& node);
   void empty_inbox();
   Entry take_heaviest();
-  std::size_t take_locked(std::span<detail::Node*> room, float short_ns);
+  std::size_t take_locked(std::span<Node*> room, float short_max_ns);
   void tell_size() noexcept;
-  static std::uint64_t expected_ns(const detail::Node& node) noexcept;
+  static std::uint64_t expected_ns(const Node& node) noexcept;
 
   /// Written only when it changes, and on a cache line of its own: others poll it.
   alignas(64) std::atomic<bool> is_worth_stealing_ = false;
@@ -73,7 +73,7 @@ class ReadyQueue {
   std::size_t first_falling_ = 0;
   std::vector<Entry> heap_;
   std::vector<Entry> set_aside_;  ///< During a take: tasks that could not be locked.
-  alignas(64) detail::NodeStack inbox_;
+  alignas(64) NodeStack inbox_;
 };
 
-}  // namespace plait::task
+}  // namespace plait::task::detail

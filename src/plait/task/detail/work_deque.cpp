@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/task/work_deque.hpp"
+#include "plait/task/detail/work_deque.hpp"
 
-namespace plait::task {
+namespace plait::task::detail {
 
 // Where the paper has a fence, here the neighbouring accesses are sequentially consistent: as fast on the machines at
 // hand, and understood by the thread sanitizer.
@@ -17,7 +17,7 @@ void WorkDeque::grow(std::int64_t capacity) {
   rings_.push_back(std::move(larger));
 }
 
-void WorkDeque::push(detail::Node& node) {
+void WorkDeque::push(Node& node) {
   const std::int64_t bottom = bottom_.load(std::memory_order_relaxed);
   const std::int64_t top = top_.load(std::memory_order_acquire);  // with steal(): the slot is free
   const Ring* ring = ring_.load(std::memory_order_relaxed);
@@ -29,7 +29,7 @@ void WorkDeque::push(detail::Node& node) {
   bottom_.store(bottom + 1, std::memory_order_release);  // with steal(): publishes the node
 }
 
-detail::Node* WorkDeque::pop() noexcept {
+Node* WorkDeque::pop() noexcept {
   if (size() == 0) {  // only this thread adds: what it sees as empty is
     return nullptr;
   }
@@ -41,7 +41,7 @@ detail::Node* WorkDeque::pop() noexcept {
     bottom_.store(bottom + 1, std::memory_order_relaxed);
     return nullptr;
   }
-  detail::Node* node = ring->at(bottom).load(std::memory_order_relaxed);
+  Node* node = ring->at(bottom).load(std::memory_order_relaxed);
   if (top == bottom) {  // the last one: a thief may want it, too
     if (!top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed)) {
       node = nullptr;
@@ -51,15 +51,15 @@ detail::Node* WorkDeque::pop() noexcept {
   return node;
 }
 
-detail::Node* WorkDeque::steal() noexcept {
+Node* WorkDeque::steal() noexcept {
   std::int64_t top = top_.load(std::memory_order_seq_cst);
   const std::int64_t bottom = bottom_.load(std::memory_order_seq_cst);  // acquires, with push()
   if (top >= bottom) {
     return nullptr;
   }
-  detail::Node* const node = ring_.load(std::memory_order_acquire)->at(top).load(std::memory_order_relaxed);
+  Node* const node = ring_.load(std::memory_order_acquire)->at(top).load(std::memory_order_relaxed);
   return top_.compare_exchange_strong(top, top + 1, std::memory_order_seq_cst, std::memory_order_relaxed) ? node
                                                                                                           : nullptr;
 }
 
-}  // namespace plait::task
+}  // namespace plait::task::detail

@@ -7,11 +7,9 @@
 #include <memory>
 #include <vector>
 
-namespace plait::task {
+namespace plait::task::detail {
 
-namespace detail {
 struct Node;
-}
 
 /// Tasks whose order does not matter: their owner takes the one that came last, whose data is warm, others the one that
 /// came first. Without a lock.
@@ -26,11 +24,11 @@ class WorkDeque {
   WorkDeque& operator=(const WorkDeque&) = delete;
   ~WorkDeque() = default;
 
-  void push(detail::Node& node);
+  void push(Node& node);
   /// The task that came last, or null.
-  [[nodiscard]] detail::Node* pop() noexcept;
+  [[nodiscard]] Node* pop() noexcept;
   /// The task that came first; null when there is none, or when another thread has just taken it.
-  [[nodiscard]] detail::Node* steal() noexcept;
+  [[nodiscard]] Node* steal() noexcept;
 
   /// A hint: may be out of date when it returns.
   [[nodiscard]] std::size_t size() const noexcept {
@@ -43,11 +41,11 @@ class WorkDeque {
 
   struct Ring {
     explicit Ring(std::int64_t its_capacity)
-        : capacity{its_capacity}, slots{std::make_unique<std::atomic<detail::Node*>[]>(its_capacity)} {}
-    [[nodiscard]] std::atomic<detail::Node*>& at(std::int64_t index) const { return slots[index & (capacity - 1)]; }
+        : capacity{its_capacity}, slots{std::make_unique<std::atomic<Node*>[]>(its_capacity)} {}
+    [[nodiscard]] std::atomic<Node*>& at(std::int64_t index) const { return slots[index & (capacity - 1)]; }
 
     std::int64_t capacity;
-    std::unique_ptr<std::atomic<detail::Node*>[]> slots;
+    std::unique_ptr<std::atomic<Node*>[]> slots;
   };
 
   void grow(std::int64_t capacity);
@@ -58,4 +56,4 @@ class WorkDeque {
   std::vector<std::unique_ptr<Ring>> rings_;  ///< Earlier ones are kept: a thief may still read one.
 };
 
-}  // namespace plait::task
+}  // namespace plait::task::detail

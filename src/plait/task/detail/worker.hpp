@@ -12,9 +12,9 @@
 #include "plait/task/body.hpp"
 #include "plait/task/detail/node.hpp"
 #include "plait/task/detail/node_pool.hpp"
-#include "plait/task/ready_queue.hpp"
+#include "plait/task/detail/ready_queue.hpp"
+#include "plait/task/detail/work_deque.hpp"
 #include "plait/task/run/detail/run_state.hpp"
-#include "plait/task/work_deque.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::task::detail {

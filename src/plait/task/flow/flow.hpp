@@ -85,7 +85,7 @@ class Flow {
   template <class Kernel, class... Accesses>
     requires(sizeof...(Accesses) > 0)
   Submitted submit(const SubmitOptions& options, Kernel&& kernel, const Accesses&... accesses) {
-    using Kept = std::remove_cvref_t<Kernel>;
+    using Kept = std::decay_t<Kernel>;
     const std::array<detail::AccessNote, sizeof...(Accesses)> notes{
         detail::AccessNote{accesses.datum, Accesses::mode}...};
     detail::Record* const task =
@@ -100,7 +100,7 @@ class Flow {
   /// Adds a task of this rank only, without data: it does not count as a submission.
   template <class Kernel>
   Submitted spawn(Kernel&& kernel, const FlowKind& kind = {}, int priority = 0) {
-    using Kept = std::remove_cvref_t<Kernel>;
+    using Kept = std::decay_t<Kernel>;
     detail::Record& task = engine_->enter_local(kind ? kind.name() : detail::kind_of_type<Kept>, priority);
     task.call = &detail::call_kernel<Kept>;
     return launch(task, std::forward<Kernel>(kernel));
@@ -131,7 +131,7 @@ class Flow {
 
   template <class Kernel>
   Submitted launch(detail::Record& task, Kernel&& kernel) {
-    task.emplace(std::forward<Kernel>(kernel));
+    task.kernel.emplace(std::forward<Kernel>(kernel));
     const Submitted submitted{detail::RecordName{.record = &task, .serial = task.serial}};
     engine_->launch(task);
     return submitted;

@@ -6,11 +6,20 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "plait/task/detail/node.hpp"
 #include "plait/task/flow/kind.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::task {
+
+namespace detail {
+
+/// What a task that is of no graph is called.
+struct Label {
+  std::string name;
+  trace::NameId trace_name{};
+};
+
+}  // namespace detail
 
 /// The kinds of tasks of a front end, by name, and what they are called in traces.
 ///

@@ -12,6 +12,7 @@
 #include "plait/data/collections/detail/news.hpp"
 #include "plait/data/collections/detail/termination.hpp"
 #include "plait/task/open_run.hpp"
+#include "plait/task/run/kinds.hpp"
 
 namespace plait::data::detail {
 

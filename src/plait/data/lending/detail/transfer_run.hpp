@@ -14,7 +14,9 @@
 #include "plait/data/collections/element.hpp"
 #include "plait/data/lending/detail/routes.hpp"
 #include "plait/data/lending/engine/piece_part.hpp"
+#include "plait/task/detail/node.hpp"
 #include "plait/task/open_run.hpp"
+#include "plait/task/run/kinds.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::data::detail {

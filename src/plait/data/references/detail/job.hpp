@@ -4,15 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <new>
 #include <span>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "plait/comm/completion.hpp"
 #include "plait/data/references/detail/stage.hpp"
+#include "plait/task/detail/kernel_storage.hpp"
 #include "plait/task/detail/node.hpp"
 
 namespace plait::data::detail {
@@ -38,27 +35,11 @@ struct Job final : task::detail::Node, comm::Completion {
   std::vector<Use> many_uses;  ///< In the place of `few_uses` where these are not enough.
   Stage* result = nullptr;     ///< Held.
 
-  static constexpr std::size_t kernel_bytes = 96;
   void (*call)(Job&) = nullptr;
-  void (*destroy)(Job&) noexcept = nullptr;
-  void* kernel = nullptr;  ///< In `kernel_memory` or, when it is large, on the heap.
-  alignas(std::max_align_t) std::byte kernel_memory[kernel_bytes]{};
+  task::detail::KernelStorage<96> kernel;
 
   [[nodiscard]] std::span<Use> uses() noexcept {
     return {many_uses.empty() ? few_uses.data() : many_uses.data(), use_count};
-  }
-
-  template <class Kernel>
-  std::decay_t<Kernel>& emplace(Kernel&& made) {
-    using Kept = std::decay_t<Kernel>;
-    if constexpr (sizeof(Kept) <= kernel_bytes && alignof(Kept) <= alignof(std::max_align_t)) {
-      kernel = ::new (static_cast<void*>(kernel_memory)) Kept(std::forward<Kernel>(made));
-      destroy = [](Job& job) noexcept { std::destroy_at(static_cast<Kept*>(job.kernel)); };
-    } else {
-      kernel = new Kept(std::forward<Kernel>(made));
-      destroy = [](Job& job) noexcept { delete static_cast<Kept*>(job.kernel); };
-    }
-    return *static_cast<Kept*>(kernel);
   }
 };
 

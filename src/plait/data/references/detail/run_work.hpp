@@ -134,7 +134,7 @@ template <class R>
 /// Calls the kernel with its values, and keeps what it returns.
 template <class Function, class... Refs>
 void call_function(Job& job) {
-  auto& function = *static_cast<Function*>(job.kernel);
+  auto& function = job.kernel.template get<Function>();
   const auto arguments = [&]<std::size_t... index>(std::index_sequence<index...> /*indices*/) {
     [[maybe_unused]] const auto uses = job.uses();
     return std::tuple_cat(argument_of<Refs>(uses[index])...);
@@ -216,7 +216,7 @@ auto run_work(WorkEngine& engine, const task::detail::KindName& kind, Function&&
   check_values(engine, refs...);
   Job& job = engine.take(kind, sizeof...(Refs));
   job.call = &call_function<Kept, Refs...>;
-  job.emplace(std::forward<Function>(function));
+  job.kernel.emplace(std::forward<Function>(function));
   auto made = [&]<std::size_t... index>(std::index_sequence<index...> /*indices*/) {
     [[maybe_unused]] const auto uses = job.uses();
     return std::tuple_cat(reference_to_result<ResultOf<Kept, Refs...>>(job), hand_over(refs, job, uses[index])...);
@@ -233,7 +233,7 @@ template <class T, class Kernel>
                                  Kernel&& kernel) {
   Job& job = engine.take(kind, 0);
   job.call = &call_function<std::decay_t<Kernel>>;
-  Bytes& bytes = job.emplace(std::forward<Kernel>(kernel)).bytes;
+  Bytes& bytes = job.kernel.emplace(std::forward<Kernel>(kernel)).bytes;
   auto made = reference_to_result<T>(job);
   engine.launch_receive(job, from, bytes);
   return std::get<0>(std::move(made));

@@ -204,10 +204,7 @@ void WorkEngine::ended(task::detail::Node& node, task::detail::ReadySink& sink) 
 
 /// Lets go of what it holds, and back to those that are free.
 void WorkEngine::give(Job& job) noexcept {
-  if (job.kernel != nullptr) {
-    job.destroy(job);
-    job.kernel = nullptr;
-  }
+  job.kernel.reset();
   for (Use& use : job.uses()) {
     drop(*use.stage);
     if (use.next_stage != nullptr) {
@@ -293,7 +290,7 @@ std::string WorkEngine::describe_waiting() {
   std::string text = "These wait:";
   int count = 0;
   for (const auto& job : all_) {
-    if (job->kernel != nullptr && job->waits.load(std::memory_order_relaxed) > 0 && ++count <= described_max) {
+    if (job->kernel.has_value() && job->waits.load(std::memory_order_relaxed) > 0 && ++count <= described_max) {
       text += fmt::format(" {};", job->label->name);
     }
   }

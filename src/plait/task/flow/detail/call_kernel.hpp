@@ -27,7 +27,7 @@ template <class Accessed>
 /// Calls a task's kernel with what its accesses stand for; leaves a coroutine's frame in the record.
 template <class Kernel, class... Accesses>
 void call_kernel(Record& record, [[maybe_unused]] TaskContext& context) {
-  auto& kernel = *static_cast<Kernel*>(record.kernel_place);
+  auto& kernel = record.kernel.template get<Kernel>();
   [&]<std::size_t... Index>(std::index_sequence<Index...> /*indices*/) {
     if constexpr (std::is_invocable_v<Kernel&, TaskContext&, decltype(argument<Accesses>(record, Index))...>) {
       kernel(context, argument<Accesses>(record, Index)...);

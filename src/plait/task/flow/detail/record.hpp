@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "plait/base/spin_lock.hpp"
 #include "plait/comm/completion.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/task/detail/kernel_storage.hpp"
 #include "plait/task/detail/node.hpp"
 #include "plait/task/detail/node_stack.hpp"
 #include "plait/task/flow/detail/datum.hpp"
@@ -27,12 +27,15 @@ enum class Part : std::uint8_t { task, send, receive, passing_on, gate };
 class Records;
 struct Record;
 
-/// How an endpoint notifies a record of its message.
+/// The message of a record, and how an endpoint notifies it.
 struct RecordMessage final : comm::Completion {
   explicit RecordMessage(Record& its_record) : record{its_record} {}
   void completed(const comm::Status& status) noexcept override;
   void released(const comm::Status& status) noexcept override;
+
   Record& record;
+  comm::Address address;
+  std::vector<comm::Destination> destinations;
 };
 
 /// A place that a record uses.
@@ -62,32 +65,15 @@ struct Record final : Node {
   std::vector<Record*> later;  ///< What waits for this one; while it has not ended, under the lock.
   std::vector<Use> uses;
 
-  // Of a task: what it does. The kernel is in `kernel` or, if it is large, on the heap.
-  static constexpr std::size_t kernel_bytes = 128;
+  // Of a task: what it does.
   void (*call)(Record&, TaskContext&) = nullptr;
-  void (*destroy)(Record&) noexcept = nullptr;
-  void* kernel_place = nullptr;
-  alignas(std::max_align_t) std::byte kernel[kernel_bytes]{};
+  KernelStorage<128> kernel;
   std::coroutine_handle<> coroutine;  ///< While it has not returned.
   std::vector<RecordName> gates;      ///< Of data that come later, by access; nothing for the others.
 
   // Of a message.
   RecordMessage message{*this};
-  comm::Address address;
-  std::vector<comm::Destination> destinations;
   Record* partner = nullptr;  ///< Of a receive: what ends when its buffer is released; and the other way round.
-
-  template <class Kernel>
-  void emplace(Kernel&& made) {
-    using Kept = std::remove_cvref_t<Kernel>;
-    if constexpr (sizeof(Kept) <= kernel_bytes && alignof(Kept) <= alignof(std::max_align_t)) {
-      kernel_place = ::new (static_cast<void*>(kernel)) Kept(std::forward<Kernel>(made));
-      destroy = [](Record& record) noexcept { std::destroy_at(static_cast<Kept*>(record.kernel_place)); };
-    } else {
-      kernel_place = new Kept(std::forward<Kernel>(made));
-      destroy = [](Record& record) noexcept { delete static_cast<Kept*>(record.kernel_place); };
-    }
-  }
 
   [[nodiscard]] std::span<std::byte> bytes_of(std::size_t use) const {
     return {uses[use].place->memory, uses[use].place->bytes};

@@ -87,12 +87,10 @@ Records::Records(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder
 void Records::drop_all() noexcept {
   front_.abandon();
   for (const auto& record : pool_.all()) {
-    if (record->kernel_place != nullptr) {
-      if (record->coroutine) {
-        record->coroutine.destroy();
-      }
-      record->destroy(*record);
+    if (record->coroutine) {
+      record->coroutine.destroy();
     }
+    record->kernel.reset();
     for (const Use& use : record->uses) {  // of a failed run
       memory_.leave(*use.place);
     }
@@ -179,7 +177,7 @@ std::string Records::describe_waiting() const {
     if (waits > 0) {
       text += fmt::format(" (for {} others)", waits);
     } else if (record->part == Part::receive) {
-      text += fmt::format(" (from rank {})", record->address.rank.value());
+      text += fmt::format(" (from rank {})", record->message.address.rank.value());
     }
   }
   return count > 0 ? text : "the other ranks' ends of wait()";
@@ -227,18 +225,18 @@ void Records::post_send(Record& record) noexcept {
   }
   const std::span<const std::byte> data = record.bytes_of(0);
   messages_sent_.fetch_add(1, std::memory_order_relaxed);  // a statistic, as are the next
-  ranks_sent_to_.fetch_add(record.destinations.size(), std::memory_order_relaxed);
-  bytes_sent_.fetch_add(record.destinations.size() * data.size(), std::memory_order_relaxed);
+  ranks_sent_to_.fetch_add(record.message.destinations.size(), std::memory_order_relaxed);
+  bytes_sent_.fetch_add(record.message.destinations.size() * data.size(), std::memory_order_relaxed);
   try {
-    if (record.destinations.size() == 1) {
+    if (record.message.destinations.size() == 1) {
       (void)endpoint_.send(
-          record.address, data, {.priority = record.urgency_of_messages, .completion = &record.message});
+          record.message.address, data, {.priority = record.urgency_of_messages, .completion = &record.message});
     } else {
-      (void)endpoint_.multicast(record.destinations,
-                                record.address.tag,
+      (void)endpoint_.multicast(record.message.destinations,
+                                record.message.address.tag,
                                 data,
                                 {.priority = record.urgency_of_messages, .completion = &record.message},
-                                record.address.comm);
+                                record.message.address.comm);
     }
   } catch (const Error& error) {
     front_.run().fail(error);
@@ -247,7 +245,7 @@ void Records::post_send(Record& record) noexcept {
 
 void Records::post_receive(Record& record) noexcept {
   try {
-    (void)endpoint_.receive(record.address, record.bytes_of(0), &record.partner->message);
+    (void)endpoint_.receive(record.message.address, record.bytes_of(0), &record.partner->message);
   } catch (const Error& error) {
     front_.run().fail(error);
   }
@@ -323,10 +321,7 @@ void Records::end(Record& record, ReadySink* sink) noexcept {
     }
   }
   record.later.clear();
-  if (record.kernel_place != nullptr) {
-    record.destroy(record);
-    record.kernel_place = nullptr;
-  }
+  record.kernel.reset();
   for (const Use& use : record.uses) {
     memory_.leave(*use.place);
   }

@@ -103,8 +103,8 @@ void Values::send(Datum& datum, Place& place, Rank to, int priority) {
     return;
   }
   Record& record = records_.make(Part::send, send_kind, priority);
-  record.destinations.assign(1, destination);
-  record.address = {.rank = to, .tag = tag_of(datum), .comm = comm_};
+  record.message.destinations.assign(1, destination);
+  record.message.address = {.rank = to, .tag = tag_of(datum), .comm = comm_};
   places_.attach(record, place, Mode::read);
   if (is_present) {
     local.transfer = {.record = &record, .serial = record.serial};
@@ -122,7 +122,7 @@ bool Values::join_transfer(LocalDatum& local, const comm::Destination& destinati
   if (transfer.serial != local.transfer.serial || transfer.has_ended || transfer.is_posted) {
     return false;
   }
-  transfer.destinations.push_back(destination);
+  transfer.message.destinations.push_back(destination);
   return true;
 }
 
@@ -132,7 +132,7 @@ void Values::receive(Place& place, const comm::Address& from, int priority) {
   Record& rest = records_.make(Part::passing_on, receive_kind, priority);
   record.partner = &rest;
   rest.partner = &record;
-  record.address = from;
+  record.message.address = from;
   places_.attach(record, place, Mode::write);
   place.users.fetch_add(1, std::memory_order_relaxed);  // the datum's own count is still there
   rest.uses.push_back({.place = &place, .mode = Mode::read});
@@ -304,9 +304,9 @@ void Values::contribute(Record* task, Datum& datum, Rank executes) {
 void Values::set_neutral(Datum& datum, Place& place) {
   Record& task = records_.make(Part::task, neutral_kind, 0);
   places_.attach(task, place, Mode::write);
-  task.emplace(datum.reduction.get());
+  task.kernel.emplace(static_cast<const Reduction*>(datum.reduction.get()));
   task.call = [](Record& record, TaskContext& /*context*/) {
-    (*static_cast<const Reduction* const*>(record.kernel_place))->set_neutral(record.bytes_of(0));
+    record.kernel.get<const Reduction*>()->set_neutral(record.bytes_of(0));
   };
   records_.begin(task);
 }
@@ -340,9 +340,9 @@ void Values::combine(Datum& datum, Rank contributor) {
   records_.count(task);
   places_.attach(task, *datum.local->current, Mode::read_write);
   places_.attach(task, *contribution, Mode::read);
-  task.emplace(datum.reduction.get());
+  task.kernel.emplace(static_cast<const Reduction*>(datum.reduction.get()));
   task.call = [](Record& record, TaskContext& /*context*/) {
-    (*static_cast<const Reduction* const*>(record.kernel_place))->combine(record.bytes_of(0), record.bytes_of(1));
+    record.kernel.get<const Reduction*>()->combine(record.bytes_of(0), record.bytes_of(1));
   };
   records_.begin(task);
   places_.retire(contribution);

@@ -6,6 +6,7 @@
 #include "plait/task/detail/node.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/task/run/detail/run_state.hpp"
+#include "plait/task/run/kinds.hpp"
 
 namespace plait::task::detail {
 

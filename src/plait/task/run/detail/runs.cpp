@@ -232,7 +232,7 @@ std::shared_ptr<RunState> Runs::open(Graph* graph, std::function<std::string()> 
   run->first_id = state_.next_id.fetch_add(graph != nullptr ? graph->task_count() : 0, std::memory_order_relaxed);
   if (graph != nullptr) {
     for (RunShare& share : run->shares) {
-      share.kind_cost_ns = graph->kind_cost_ns_;
+      share.kind_cost_ns = graph->kinds_.cost_ns;
     }
     if (state_.recorder.is_on()) {
       for (const std::string& kind : graph->kinds()) {
@@ -339,7 +339,7 @@ void Runs::finish(RunState& run) noexcept {
 
 /// Reports to a graph what its kinds of tasks have cost.
 void Runs::teach(const RunState& run) noexcept {
-  for (std::size_t kind = 0; kind < run.graph->kind_cost_ns_.size(); ++kind) {
+  for (std::size_t kind = 0; kind < run.graph->kinds_.cost_ns.size(); ++kind) {
     float sum = 0;
     int count = 0;
     for (const RunShare& share : run.shares) {
@@ -349,7 +349,7 @@ void Runs::teach(const RunState& run) noexcept {
       }
     }
     if (count > 0) {
-      run.graph->kind_cost_ns_[kind] = sum / static_cast<float>(count);
+      run.graph->kinds_.cost_ns[kind] = sum / static_cast<float>(count);
     }
   }
 }
