@@ -59,7 +59,7 @@ void add_parallel_options(CLI::App& app, Settings& settings) {
   app.add_flag("!--no-multicast", settings.has_multicast, "Send a tile to each reader by itself")->group(group);
 }
 
-/// Trouble that all ranks met alike is told by rank 0, other trouble by the rank that met it.
+/// Rank 0 reports an error that all ranks have; another error is reported by the rank that has it.
 int run_on_ranks(const Settings& settings, int& argc, char**& argv) {
   plait::MpiSession session{argc, argv};
   try {

@@ -10,7 +10,7 @@
 
 namespace cholesky {
 
-/// What the command line says.
+/// The options of the command line.
 struct Settings {
   std::size_t size = 4096;
   std::string matrix;
@@ -29,7 +29,7 @@ struct Settings {
   std::vector<std::string> command;  ///< The whole command line, for the trace.
 };
 
-/// The runtime's options: those of the environment, with what the command line says instead.
+/// The runtime's options: those of the environment, replaced by those of the command line.
 /// Throws: `plait::Error` that names the option, when a value makes no sense.
 [[nodiscard]] plait::Options runtime_options(const Settings& settings);
 

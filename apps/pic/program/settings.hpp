@@ -11,7 +11,7 @@
 
 namespace pic {
 
-/// What the command line of plait-pic says.
+/// The options of plait-pic.
 struct RunSettings {
   ProblemOptions problem{.cells = {64, 64}, .steps = 100};
   std::string way = "static";

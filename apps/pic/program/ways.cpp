@@ -51,7 +51,7 @@ constexpr std::array<WayKind, 3> kinds{{
      &make_synchronous<2>,
      &make_synchronous<3>},
     {"collection",
-     "patches are elements of a collection, and move between ranks when --balancer says so",
+     "patches are elements of a collection, and move between ranks with --balancer",
      true,
      true,
      &make_collection<2>,
