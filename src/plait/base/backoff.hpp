@@ -12,21 +12,21 @@
 
 namespace plait {
 
-/// How a thread waits for something that it must poll.
+/// How a thread waits while it polls.
 struct WaitPolicy {
-  /// Polls without a pause for this long; 0 if threads outnumber cores, as spinning would take cores from computing.
+  /// Time of polling without a pause; 0 if threads outnumber cores.
   nanoseconds spin = std::chrono::microseconds{10};
-  /// Then yields between polls, for this multiple of `spin`. Otherwise two ranks that answer each other would find each
-  /// other asleep in every exchange, once one is late.
+  /// Then yields between polls, for this multiple of `spin`. Without it, two ranks that answer each other would each
+  /// find the other asleep once one is late.
   unsigned yield_spins = 10;
-  /// Then sleeps between polls; the time doubles from `sleep_min` to `sleep_max`.
+  /// Then sleeps between polls, for times that double from `sleep_min` to `sleep_max`.
   nanoseconds sleep_min = std::chrono::microseconds{5};
   nanoseconds sleep_max = std::chrono::microseconds{100};
 };
 
-/// Detects that the machine's cores are oversubscribed: a thread that yielded came back late. For some time, waiting
-/// threads then sleep instead of yielding: the system resumes a sleeping thread before computing ones, and a yielding
-/// thread after them, which takes milliseconds. Threads: any.
+/// Detects oversubscribed cores: a thread that yielded was resumed late. For some time, waiting threads then sleep
+/// instead of yielding: the system resumes a sleeping thread before computing ones, but a yielding one after them,
+/// which takes milliseconds. Threads: any.
 class Crowding {
  public:
   /// Lets other threads run, for the shortest possible time.
@@ -52,10 +52,8 @@ class Crowding {
   std::atomic<std::chrono::steady_clock::rep> until_ = 0;
 };
 
-/// One wait under a policy: call `pause()` after each poll that found nothing, `reset()` after one that found
-/// something.
-///
-/// Sleeps follow the machine's clock.
+/// One wait under a policy: call `pause()` after each poll without an event, `reset()` after one with events. Sleeps
+/// follow the machine's clock.
 class Backoff {
  public:
   /// Borrows `crowding` for its lifetime.
@@ -71,7 +69,7 @@ class Backoff {
     sleep_ = policy_.sleep_min;
   }
 
-  /// Counts a poll that found nothing, after which the caller has slept for `next_sleep()` if `must_sleep()`.
+  /// Counts a poll without an event, after which the caller has slept for `next_sleep()` if `must_sleep()`.
   void count_look() noexcept {
     if (phase_ == Phase::sleep) {
       sleep_ = std::min(sleep_ * 2, policy_.sleep_max);
@@ -86,8 +84,7 @@ class Backoff {
     }
   }
 
-  /// Counts a poll that found nothing; returns at once while spinning, else after yielding or sleeping. Returns whether
-  /// it slept.
+  /// Counts a poll without an event; yields or sleeps unless spinning. Returns whether it slept.
   bool pause() {
     const bool sleeps = must_sleep();
     if (sleeps) {
@@ -104,7 +101,7 @@ class Backoff {
 
   [[nodiscard]] bool must_sleep() const noexcept { return phase_ == Phase::sleep; }
 
-  /// What the next sleep should last.
+  /// Duration of the next sleep.
   [[nodiscard]] nanoseconds next_sleep() const noexcept { return sleep_; }
 
  private:

@@ -10,8 +10,7 @@
 
 namespace plait {
 
-/// An allocator whose elements are not set when a container grows: buffers that are about to be overwritten need not be
-/// cleared.
+/// An allocator that leaves new elements uninitialised, for buffers that are about to be overwritten.
 template <class T>
 struct UninitializedAllocator {
   using value_type = T;
@@ -35,7 +34,7 @@ struct UninitializedAllocator {
   friend bool operator==(const UninitializedAllocator&, const UninitializedAllocator&) = default;
 };
 
-/// A buffer of bytes. `resize` does not set what it adds.
+/// A buffer of bytes. `resize` leaves new bytes uninitialised.
 using Bytes = std::vector<std::byte, UninitializedAllocator<std::byte>>;
 
 }  // namespace plait

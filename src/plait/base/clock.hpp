@@ -8,9 +8,9 @@ namespace plait {
 
 using std::chrono::nanoseconds;
 
-/// Where time comes from: the machine, or a simulation. Passed to whatever measures or waits.
+/// A source of time: the machine or a simulation. Times count from the clock's own origin and never decrease.
 ///
-/// Threads: `now()` from any. Times count from an origin of the clock's own and never go back.
+/// Threads: any for `now()`.
 class Clock {
  public:
   Clock() = default;

@@ -14,22 +14,20 @@ namespace plait {
 
 /// The kind of an `Error`, for programs; `what()` is for people.
 enum class ErrorCode : std::uint8_t {
-  bad_argument,   ///< The caller requested something impossible.
+  bad_argument,   ///< An argument is invalid.
   bad_input,      ///< A file or an option is missing, malformed or contradicts another.
   io,             ///< The system refused to read or write.
   truncated,      ///< A message was longer than the buffer of the receive that it matched.
   out_of_memory,  ///< A message was longer than the memory that is left.
   network,        ///< The network failed; `rank()` is the peer if one is known.
-  peer_failed,    ///< Another rank stopped the run; the sentence is the one that it gave.
-  timeout,        ///< Nothing moved for the time that was set.
-  user_task,      ///< A task's body threw something that is no `Error`.
+  peer_failed,    ///< Another rank stopped the run; the sentence is its own.
+  timeout,        ///< No progress within the time limit.
+  user_task,      ///< A task's body threw an exception that is no `Error`.
 };
 
 [[nodiscard]] const char* to_string(ErrorCode code) noexcept;
 
-/// An error that no caller below the public interface can handle.
-///
-/// `what()` is one or two sentences: what happened, where, and what to do about it.
+/// An error that the library cannot handle. `what()` describes what is wrong, where, and what to do.
 class Error : public std::runtime_error {
  public:
   explicit Error(ErrorCode code, const std::string& sentence, Rank rank = {})
@@ -44,7 +42,14 @@ class Error : public std::runtime_error {
   Rank rank_;
 };
 
-/// A value or an error. For callers that can rarely handle the error: files, options.
+/// Throws an `Error` with `bad_argument` unless `fact` is true: for mistakes of the caller, checked in all builds.
+inline void require(bool fact, const char* sentence) {
+  if (!fact) {
+    throw Error{ErrorCode::bad_argument, sentence};
+  }
+}
+
+/// A value or an error, for files and options.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -53,7 +58,7 @@ class [[nodiscard]] Result {
 
   explicit operator bool() const noexcept { return std::holds_alternative<T>(state_); }
 
-  /// The value. Throws the error when there is none.
+  /// Returns the value. Throws the error when there is none.
   [[nodiscard]] T& value() & {
     if (const Error* trouble = std::get_if<Error>(&state_)) {
       throw *trouble;

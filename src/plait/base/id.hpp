@@ -8,10 +8,9 @@
 
 namespace plait {
 
-/// An index that cannot be mistaken for another kind of index.
+/// An index with a type of its own, which `Kind`, an undefined struct, distinguishes.
 ///
-/// `Kind` is an undefined struct that names the kind. A default-constructed id names nothing and
-/// converts to false. Ids compare and copy like integers but do not add: an id is not a count.
+/// A default-constructed id is invalid and converts to false. Ids compare like integers but have no arithmetic.
 template <class Kind, class Rep = std::uint32_t>
 class Id {
   static_assert(std::is_unsigned_v<Rep>, "the largest value is reserved for 'nothing'");
@@ -32,14 +31,14 @@ class Id {
   Rep value_ = nothing;
 };
 
-/// A process of the parallel program, counted from 0.
+/// A process of the parallel program, from 0.
 using Rank = Id<struct RankTag>;
-/// Distinguishes messages between the same two ranks; the program chooses any 64-bit value but the largest.
+/// A message tag: any 64-bit value but the largest.
 using Tag = Id<struct TagTag, std::uint64_t>;
-/// A computing thread of one rank, counted from 0.
+/// A computing thread of one rank, from 0.
 using WorkerId = Id<struct WorkerTag, std::uint16_t>;
 
-/// In a receive: matches a message from any rank, with any tag.
+/// Wildcards of a receive.
 inline constexpr Rank any_source{};
 inline constexpr Tag any_tag{};
 

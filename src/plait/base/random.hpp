@@ -8,11 +8,11 @@
 
 namespace plait {
 
-/// Random numbers that are the same on every machine for the same seed; not for secrets.
+/// Pseudorandom numbers that are the same on every machine for the same seed; not for cryptography.
 ///
-/// SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA
-/// 2014. Meets `std::uniform_random_bit_generator`, but the distributions of <random> differ
-/// between libraries: use the functions here where runs must repeat.
+/// SplitMix64 of Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014. Meets
+/// `std::uniform_random_bit_generator`, but the distributions of <random> differ between libraries: use these functions
+/// where runs must be reproducible.
 class Random {
  public:
   using result_type = std::uint64_t;

@@ -8,9 +8,9 @@ namespace plait {
 
 /// A lock for sections of well below a microsecond, for `std::unique_lock` and `std::lock_guard`.
 ///
-/// Unlocking is a plain store. Unlike a mutex it does not wait until writes in the section have reached other cores,
-/// which between two cores that exchange messages takes longer than the section itself. A thread that finds it locked
-/// polls a few times, then yields, so that a preempted holder can continue.
+/// Unlocking is a plain store: unlike a mutex, it does not wait until other cores have the writes of the section, which
+/// takes longer than the section itself. A thread that finds it locked polls a few times, then yields, so that a
+/// preempted holder can continue.
 class SpinLock {
  public:
   void lock() noexcept {

@@ -7,10 +7,10 @@
 
 namespace plait {
 
-/// Cores that this process may use: all of the machine, unless it is bound to some.
+/// Cores that this process may use: all of the machine unless it is bound.
 [[nodiscard]] std::uint32_t usable_core_count();
 
-/// The numbers of those cores, as the system counts them; not empty.
+/// The numbers of those cores, as in the system; not empty.
 [[nodiscard]] std::vector<int> usable_cores();
 
 /// Binds the calling thread to one core; does nothing if the system refuses.
@@ -23,7 +23,7 @@ void bind_to_core(int core) noexcept;
 [[nodiscard]] std::string host_name();
 
 /// Whether `ranks_here` ranks on this machine with `threads` threads each have fewer cores than threads. Assumes that a
-/// process that is bound to some cores has them for itself.
+/// bound process has its cores exclusively.
 [[nodiscard]] bool is_oversubscribed(std::uint32_t ranks_here, std::uint32_t threads);
 
 }  // namespace plait

@@ -7,7 +7,7 @@
 
 namespace plait {
 
-/// The compiler's name of `Type`, cut out of the name of a function. For errors and figures.
+/// The compiler's name of `Type`, for error messages.
 template <class Type>
 [[nodiscard]] consteval std::string_view type_name() {
   const std::string_view whole = std::source_location::current().function_name();
