@@ -39,6 +39,7 @@ SHORT = {"std::uint8_t": "u8", "std::uint16_t": "u16", "std::uint32_t": "u32", "
 BYTES = {"u8": 1, "u16": 2, "u32": 4, "u64": 8, "i64": 8, "f64": 8}
 IDS = {"name": "NameId", "rank": "Rank", "tag": "Tag"}
 TIMES = ("time", "duration", "shift")
+LIST_BYTES = 48
 
 Table = dict[str, Any]
 
@@ -114,6 +115,8 @@ class Record:
                 if not 1 <= byte < 64 or (byte in taken and not shares):
                     raise SystemExit(f"{self.name}.{field.name}: byte {byte} is taken, or outside of the record")
                 taken[byte] = field.type
+            if field.is_list and (field.bytes, field.at + field.bytes) != (LIST_BYTES, 64):
+                raise SystemExit(f"{self.name}.{field.name}: a list takes the last {LIST_BYTES} bytes of a record")
 
     def field(self, name: str) -> Field | None:
         return next((field for field in self.fields if field.name == name), None)
@@ -201,6 +204,12 @@ def event_header(schema: Schema) -> str:
         if not record.list:
             held = f"Recorded<{record.event}>" if record.by_thread else record.event
             out += f"  std::vector<{held}> {record.table};\n"
+    out += "\n"
+    for record in schema.events:
+        if not record.list:
+            thread, held = ("thread", "{thread, event}") if record.by_thread else ("/*thread*/", "event")
+            out += f"  void add(std::uint32_t {thread}, const {record.event}& event) "
+            out += f"{{ {record.table}.push_back({held}); }}\n"
     return out + "};\n\n}  // namespace plait::trace\n"
 
 
@@ -269,192 +278,80 @@ def layout_header(schema: Schema) -> str:
     return out + "}  // namespace plait::trace::detail\n"
 
 
-def encoded(field: Field) -> str:
-    value = f"event.{field.name}"
-    if field.type in IDS:
-        return f"{value}.value()"
-    if field.type in TIMES:
-        return f"{value}.count()"
-    return f"static_cast<std::uint8_t>({value})" if field.is_enum else value
-
-
-def puts_of(record: Record) -> str:
-    out = ""
-    flags: dict[int, list[str]] = {}
-    for field in record.fields:
-        if field.type == "flag":
-            flags.setdefault(field.at, []).append(f"(event.{field.name} ? {field.told['bit']}U : 0U)")
-        elif field.type == "worker":
-            out += f"put<std::uint16_t>(to, {field.at}, writer.worker());\n"
-        elif field.type == "text":
-            out += f"put_text(to, {field.at}, event.{field.name});\n"
-        elif record.list and field.name == "count":
-            out += f"put(to, {field.at}, static_cast<{field.stored}>(count));\n"
-        elif record.list and field.name == "size":
-            out += f"put(to, {field.at}, static_cast<{field.stored}>(event.first + list.size()));\n"
-        elif record.list and field.name == "first":
-            out += f"put(to, {field.at}, static_cast<{field.stored}>(event.first + done));\n"
-        elif field.is_list:
-            out += f"put_list<{field.told['length']}>(to, {field.at}, list.subspan(done, count)"
-            out += ", nothing);\n" if field.optional else ");\n"
-        else:
-            out += f"put<{field.stored}>(to, {field.at}, {encoded(field)});\n"
-    return out + "".join(
-        f"put(to, {at}, static_cast<std::uint8_t>({' | '.join(bits)}));\n" for at, bits in flags.items()
-    )
-
-
-def encode_header(schema: Schema) -> str:
-    out = HEAD + (
-        "#pragma once\n\n#include <algorithm>\n#include <cstddef>\n#include <cstdint>\n\n"
-        '#include "plait/trace/detail/bytes.hpp"\n#include "plait/trace/detail/layout.hpp"\n'
-        '#include "plait/trace/event.hpp"\n#include "plait/trace/record_writer.hpp"\n\n'
-        "/// Each `encode` writes an event as one record; one with a list, as many as the list needs.\n"
-        "namespace plait::trace::detail {\n\n"
-    )
-    for record in schema.records:
-        event = record.event.removeprefix("detail::")
-        out += f"inline void encode(const {event}& event, RecordWriter& writer) noexcept {{\n"
-        write = "if (std::byte* const to = writer.begin_record(); to != nullptr) {\n" + puts_of(record)
-        write += f"writer.end_record(static_cast<std::uint8_t>(Kind::{record.name}));\n}}\n"
-        if record.list:
-            out += f"const auto list = event.{record.list.name};\nstd::size_t done = 0;\n"
-            size = (
-                f"const std::size_t count = std::min<std::size_t>(list.size() - done, {record.list.told['length']});\n"
-            )
-            step = f"{size}{write}done += count;\n"
-            is_more = "done < list.size()"
-            out += (
-                f"do {{\n{step}}} while ({is_more});\n"
-                if record.told.get("empty")
-                else f"while ({is_more}) {{\n{step}}}\n"
-            )
-        else:
-            out += write
-        out += "}\n\n"
-    return out + "}  // namespace plait::trace::detail\n"
-
-
-def gets_of(record: Record) -> str:
-    out = ""
-    for field in record.members:
-        raw = f"get<{field.stored}>(from, {field.at})"
-        target = f"event.{field.name}"
-        if field.type == "flag":
-            out += f"{target} = ({raw} & {field.told['bit']}U) != 0;\n"
-        elif field.type == "text":
-            length = "event.length" if record.field("length") else "text_bytes_max"
-            out += f"{target} = get_text(from, {field.at}, {length});\n"
-        elif field.is_list:
-            out += f"const auto list = get_list<{field.stored}, {field.told['length']}>(from, {field.at});\n"
-            if count := record.field("count"):
-                out += f"const std::size_t count = get<{count.stored}>(from, {count.at});\n"
-            elif record.field("size"):
-                rest = "event.size - std::min(event.first, event.size)"
-                out += f"const std::size_t count = std::min<std::size_t>({rest}, {field.told['length']});\n"
-            out += f"{target} = std::span{{list}}.first(std::min<std::size_t>(count, list.size()));\n"
-        elif field.is_enum:
-            out += f"{target} = static_cast<{field.type}>({raw});\n"
-        else:
-            braces = field.type in IDS or field.type in TIMES
-            out += f"{target} = {field.event_type}{{{raw}}};\n" if braces else f"{target} = {raw};\n"
-    return out
-
-
-Check = tuple[str, str]  # a C++ condition that holds for what cannot be true, and the words of the notice
-
-
-def checks_of(record: Record, schema: Schema) -> list[Check]:
-    """As `_checks` of python/src/plait/readers/_rank_file.py."""
-    noun = record.noun
-    found: list[Check] = []
-    if times := [f"event.{field.name}" for field in record.members if field.type in TIMES]:
-        found.append((f"is_impossible({{{', '.join(times)}}})", f"{noun} with an impossible time"))
-    if record.interval:
-        first, last = (record.field(name) for name in record.interval)
-        known = f"event.{last.name} != nanoseconds{{}} && " if last.told.get("unknown") else ""
-        found.append((f"{known}event.{last.name} < event.{first.name}", f"{noun} ends before it starts"))
-    for field in record.fields:
-        found += check_of_field(record, field, schema)
-    if record.list:
-        found += checks_of_list(record, record.list)
-    if record.field("length"):
-        found.append(("event.length > text_bytes_max", f"{noun} that is longer than its record"))
-    return found
-
-
-def check_of_field(record: Record, field: Field, schema: Schema) -> list[Check]:
-    noun, value = record.noun, f"event.{field.name}"
-    not_there = f"{noun} of a rank that is not in the run"
+def description_of(record: Record, field: Field, schema: Schema) -> str:
+    """The call that describes a field; its words are those of `_checks` in python/src/plait/readers/_rank_file.py."""
+    value = f"{field.at}, event.{field.name}"
+    if field.type == "worker":
+        return f"record.worker({field.at});\n"
+    if record.list and field.name == "count":
+        return f"record.count({field.at}, static_cast<{field.stored}>(event.{record.list.name}.size()));\n"
+    if field.is_list:
+        return f"record.{ {'size': 'sizes', 'rank_number': 'ranks'}.get(field.element, 'list') }({value});\n"
     if field.is_enum:
         last = field.told.get("until") or schema.enums[field.type]["values"][-1]["name"]
-        return [(f"{value} > {field.type}::{last}", f"{noun} with an unknown {field.told.get('column', field.name)}")]
+        words = f"with an unknown {field.told.get('column', field.name)}"
+        return f'record.choice({value}, {field.type}::{last}, "{words}");\n'
     if field.type in ("rank", "rank_number"):
-        number = f"{value}.value()" if field.type == "rank" else value
-        if_set = f" && event.{field.optional}" if isinstance(field.optional, str) else ""
-        none = f"!({number} == nothing{if_set}) && " if field.optional else ""
-        return [(f"{none}{number} >= rank_count", not_there)]
-    bad = {
-        "worker": (f"is_bad_worker(get<std::uint16_t>(from, {field.at}))", f"{noun} of an impossible worker"),
-        "size": (f"{value} > size_max", f"{noun} of an impossible size"),
-        "message_object": (f"event.role != TaskRole::compute && {value} >> 32U >= rank_count", not_there),
-        "f64": (f"!std::isfinite({value})", f"{noun} whose {field.name} is not finite"),
-        "duration": (f"{value} < nanoseconds{{}}", f"{noun} with a negative {field.name.replace('_', ' ')}"),
-    }
-    return [bad[field.type]] if field.type in bad else []
+        may_be_none = f"event.{field.optional}" if isinstance(field.optional, str) else str(field.optional).lower()
+        return f"record.rank({value}, {may_be_none});\n"
+    call, more = {
+        "time": ("time", ""),
+        "shift": ("shift", ""),
+        "duration": ("duration", f', "with a negative {field.name.replace("_", " ")}"'),
+        "flag": ("flag", f", {field.told.get('bit')}U"),
+        "text": ("text", ", event.length" if record.field("length") else ", text_bytes_max"),
+        "size": ("size", ""),
+        "message_object": ("object", ", event.role"),
+    }.get(field.type, ("value", ""))
+    return f"record.{call}({value}{more});\n"
 
 
-def checks_of_list(record: Record, field: Field) -> list[Check]:
-    noun, value = record.noun, f"event.{field.name}"
-    found: list[Check] = []
-    if record.field("count"):
-        found.append(("count > list.size()", f"{noun} with more {field.name} than a record holds"))
-    if record.field("first"):
-        end = "event.size" if record.field("size") else "event.first + count"
-        found.append((f"{end} > 2 * std::uint64_t{{rank_count}}", f"{noun} of more members than the run has ranks"))
-    if record.field("size"):
-        found.append(("event.first >= event.size", f"{noun} with a member beyond its size"))
-    if field.element == "size":
-        found.append((f"has_impossible_size({value})", f"{noun} of an impossible size"))
-    elif field.element == "rank_number":
-        found.append((f"has_other_rank({value}, rank_count)", f"{noun} of a rank that is not in the run"))
-    return found
+def describes(record: Record, schema: Schema) -> str:
+    """Times first and flags before what depends on them; of a list, the fields with its length before it."""
+    event = record.event.removeprefix("detail::")
+    out = f'template <class Record>\nvoid describe(Record& record, {event}& event) {{\nrecord.begin("{record.noun}");\n'
+    firsts = [[f for f in record.members if f.type in TIMES], [f for f in record.fields if f.type == "flag"]]
+    out += "".join(description_of(record, field, schema) for field in firsts[0])
+    if record.interval:
+        first, last = (record.field(name) for name in record.interval)
+        is_known = f"event.{last.name} != nanoseconds{{}}" if last.told.get("unknown") else "true"
+        out += f"record.interval(event.{first.name}, event.{last.name}, {is_known});\n"
+    rest = [f for f in record.fields if f.type not in (*TIMES, "flag") and not f.is_list]
+    out += "".join(description_of(record, field, schema) for field in [*firsts[1], *rest])
+    if record.list:
+        has_size = record.field("size") is not None
+        out += "record.part_of(event.first, event.size);\n" if has_size else ""
+        out += description_of(record, record.list, schema)
+        out += "record.part(event.first);\n" if record.field("first") and not has_size else ""
+    return out + "}\n\n"
 
 
-def decode_header(schema: Schema) -> str:
+def records_header(schema: Schema) -> str:
     out = HEAD + (
-        "#pragma once\n\n#include <algorithm>\n#include <cmath>\n#include <cstddef>\n#include <cstdint>\n"
-        '#include <span>\n\n#include "plait/trace/detail/bytes.hpp"\n#include "plait/trace/detail/checks.hpp"\n'
+        "#pragma once\n\n#include <cstddef>\n#include <cstdint>\n#include <type_traits>\n\n"
         '#include "plait/trace/detail/layout.hpp"\n#include "plait/trace/event.hpp"\n\n'
+        "/// The records: what encode.hpp writes and decode.hpp reads, each field at its offset.\n"
         "namespace plait::trace::detail {\n\n"
+        "template <class Described, Kind number>\nstruct RecordOf {\nusing Event = Described;\n"
+        "static constexpr Kind kind = number;\n};\ntemplate <class... All>\nstruct RecordList {};\n"
     )
-    for record in schema.records:
-        event = record.event.removeprefix("detail::")
-        out += f"template <class Take>\nconst char* decode_{record.name}(const std::byte* from, "
-        out += f"[[maybe_unused]] std::uint32_t rank_count, Take& take) {{\n{event} event;\n{gets_of(record)}"
-        why = "".join(f'{condition} ? "{why}" : ' for condition, why in checks_of(record, schema))
-        out += f"return take_if_true({why}nullptr, event, take);\n}}\n\n"
-    out += (
-        "/// Decodes the record at `from` and calls `take` with its event, whose texts and lists last for the call.\n"
-        "/// Returns what about it cannot be true in a run of `rank_count` ranks, in which case it does not call;\n"
-        "/// else nullptr, also for kinds of later versions.\ntemplate <class Take>\n"
-        "[[nodiscard]] const char* decode(const std::byte* from, std::uint32_t rank_count, Take&& take) {\n"
-        "switch (static_cast<Kind>(from[0])) {\n"
+    names = (f"RecordOf<{r.event.removeprefix('detail::')}, Kind::{r.name}>" for r in schema.records)
+    out += f"using Records = RecordList<{', '.join(names)}>;\n\n" + (
+        "/// The kind of the record that an event becomes.\ntemplate <class Event, class... All>\n"
+        "[[nodiscard]] consteval Kind kind_of(RecordList<All...> /*all*/) {\nKind kind = Kind::none;\n"
+        "((kind = std::is_same_v<Event, typename All::Event> ? All::kind : kind), ...);\nreturn kind;\n}\n\n"
+        "/// The list of an event, which takes the rest of its record, and of further ones if it is longer.\n"
+        "template <class Event>\ninline constexpr std::nullptr_t list_of = nullptr;\n"
     )
-    for record in schema.records:
-        out += f"case Kind::{record.name}:\nreturn decode_{record.name}(from, rank_count, take);\n"
-    out += "case Kind::none:\nbreak;\n}\nreturn nullptr;\n}\n\n"
-    out += "/// The latest time in an event.\n"
-    for record in schema.events:
-        times = [f"event.{f.name}" for f in record.members if f.type == "time"]
-        latest = f"std::max({{{', '.join(times)}}})" if len(times) > 1 else (times or ["nanoseconds{}"])[0]
-        named = "event" if times else ""
-        out += f"inline nanoseconds last_time(const {record.event}& {named}) {{ return {latest}; }}\n"
-        if not record.list:
-            pushed = "{thread, event}" if record.by_thread else "event"
-            out += "inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, "
-            out += f"const {record.event}& event) {{ events.{record.table}.push_back({pushed}); }}\n"
-    return out + "\n}  // namespace plait::trace::detail\n"
+    lists = [record for record in schema.records if record.list]
+    for record in lists:
+        out += f"template <>\ninline constexpr auto list_of<{record.event}> = &{record.event}::{record.list.name};\n"
+    out += f"inline constexpr std::size_t list_bytes = {LIST_BYTES};\n/// Whether an empty list leaves a record, too.\n"
+    empty = " || ".join(f"std::is_same_v<Event, {r.event}>" for r in lists if r.told.get("empty"))
+    out += f"template <class Event>\ninline constexpr bool records_empty_list = {empty or 'false'};\n\n"
+    out += "// Each `describe` calls a member of `record` for each field of an event: a writer's or a reader's.\n\n"
+    out += "".join(describes(record, schema) for record in schema.records)
+    return out + "}  // namespace plait::trace::detail\n"
 
 
 def code_files(schema: Schema) -> dict[str, str]:
@@ -463,8 +360,7 @@ def code_files(schema: Schema) -> dict[str, str]:
         "thread_recorder.hpp": recorder_header(schema),
         "thread_recorder.cpp": recorder_source(schema),
         "detail/layout.hpp": layout_header(schema),
-        "detail/encode.hpp": encode_header(schema),
-        "detail/decode.hpp": decode_header(schema),
+        "detail/records.hpp": records_header(schema),
     }
 
 

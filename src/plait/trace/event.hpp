@@ -233,6 +233,15 @@ struct RankEvents {
   std::vector<ClockEvent> clocks;
   std::vector<GraphRunEvent> graph_runs;
   std::vector<Recorded<CallEvent>> calls;
+
+  void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
+  void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
+  void add(std::uint32_t thread, const SpanEvent& event) { spans.push_back({thread, event}); }
+  void add(std::uint32_t thread, const PollGapEvent& event) { gaps.push_back({thread, event}); }
+  void add(std::uint32_t thread, const CounterEvent& event) { counters.push_back({thread, event}); }
+  void add(std::uint32_t /*thread*/, const ClockEvent& event) { clocks.push_back(event); }
+  void add(std::uint32_t /*thread*/, const GraphRunEvent& event) { graph_runs.push_back(event); }
+  void add(std::uint32_t thread, const CallEvent& event) { calls.push_back({thread, event}); }
 };
 
 }  // namespace plait::trace

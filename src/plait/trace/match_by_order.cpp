@@ -19,6 +19,8 @@ struct Side {
 
   [[nodiscard]] auto pair() const { return std::tuple{source, destination, communicator}; }
   [[nodiscard]] auto kind() const { return std::tuple{source, destination, communicator, tag.value()}; }
+  [[nodiscard]] auto place_in_pair() const { return std::tuple_cat(pair(), std::tuple{number}); }
+  [[nodiscard]] auto place_in_kind() const { return std::tuple_cat(kind(), std::tuple{number}); }
 };
 
 std::vector<Side> sides(std::vector<RankTrace>& ranks, MessageDirection direction) {
@@ -40,26 +42,18 @@ std::vector<Side> sides(std::vector<RankTrace>& ranks, MessageDirection directio
   return found;
 }
 
-void sort_by_kind(std::vector<Side>& sides) {
-  std::ranges::sort(sides, [](const Side& a, const Side& b) {
-    return std::tuple_cat(a.kind(), std::tuple{a.number}) < std::tuple_cat(b.kind(), std::tuple{b.number});
-  });
-}
-
 }  // namespace
 
 void match_by_order(std::vector<RankTrace>& ranks) {
   std::vector<Side> sent = sides(ranks, MessageDirection::sent);
-  std::ranges::sort(sent, [](const Side& a, const Side& b) {
-    return std::tuple_cat(a.pair(), std::tuple{a.number}) < std::tuple_cat(b.pair(), std::tuple{b.number});
-  });
+  std::ranges::sort(sent, {}, &Side::place_in_pair);
   for (std::size_t i = 0, first = 0; i < sent.size(); ++i) {
     first = sent[i].pair() == sent[first].pair() ? first : i;
     sent[i].event->sequence = static_cast<std::uint32_t>(i - first);
   }
-  sort_by_kind(sent);
+  std::ranges::sort(sent, {}, &Side::place_in_kind);
   std::vector<Side> received = sides(ranks, MessageDirection::received);
-  sort_by_kind(received);
+  std::ranges::sort(received, {}, &Side::place_in_kind);
   std::uint32_t by_nobody = sent_by_nobody;
   std::size_t next = 0;
   for (const Side& side : received) {

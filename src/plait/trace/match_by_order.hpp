@@ -7,14 +7,14 @@
 
 namespace plait::trace {
 
-/// From here on, sequence numbers of received messages without a send.
+/// Received messages without a send get sequence numbers from here.
 inline constexpr std::uint32_t sent_by_nobody = 0x8000'0000;
 
-/// Gives the messages of programs recorded from outside the sequence numbers that others have from the start: within
-/// (source, destination, communicator), the same on both sides.
+/// Assigns sequence numbers within (source, destination, communicator) to messages of programs recorded from outside,
+/// the same on both sides.
 ///
-/// As MPI matches: of all messages with the same source, destination, communicator and tag, the n-th that was sent is
-/// the n-th that was received, each in the order of posting. `read_run` does this. Cost: sorts the messages.
+/// As in MPI, the n-th send of a source, destination, communicator and tag matches the n-th receive, each in the order
+/// of posting. `read_run` does this. Cost: sorts the messages.
 void match_by_order(std::vector<RankTrace>& ranks);
 
 }  // namespace plait::trace

@@ -9,6 +9,7 @@
 #include <system_error>
 #include <unistd.h>
 
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -25,17 +26,7 @@ constexpr std::uint32_t format_version = 1;
 std::string to_text(Meta::Time time) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(time);
   const auto part = std::chrono::duration_cast<milliseconds>(time - whole);
-  const std::time_t seconds = std::chrono::system_clock::to_time_t(whole);
-  std::tm utc{};
-  ::gmtime_r(&seconds, &utc);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-                     utc.tm_year + 1900,
-                     utc.tm_mon + 1,
-                     utc.tm_mday,
-                     utc.tm_hour,
-                     utc.tm_min,
-                     utc.tm_sec,
-                     part.count());
+  return fmt::format("{:%FT%T}.{:03}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(whole)), part.count());
 }
 
 std::optional<Meta::Time> to_time(const std::string& text) {

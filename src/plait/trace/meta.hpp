@@ -13,7 +13,7 @@
 
 namespace plait::trace {
 
-/// What ran, as it is in a trace's meta.json; docs/reference/trace-format.md explains each field.
+/// The contents of a trace's meta.json; docs/reference/trace-format.md explains each field.
 struct Meta {
   using Time = std::chrono::system_clock::time_point;
 
@@ -23,20 +23,18 @@ struct Meta {
   std::uint32_t workers = 0;       ///< Computing threads of a rank.
   std::vector<std::string> hosts;  ///< Of each rank.
   Time started;
-  std::optional<Time> ended;  ///< Nothing while it runs, and when it did not end in good order.
-  std::string mpi;            ///< `Driver::name()` will do.
+  std::optional<Time> ended;  ///< Nothing while it runs, and after a run that failed.
+  std::string mpi;            ///< For example `Driver::name()`.
   std::string revision;
   std::map<std::string, std::string> options;
   std::string recorder = "plait";  ///< Who recorded it: docs/reference/trace-format.md names them.
 };
 
-/// Writes `folder`/meta.json, for rank 0 at the start and again at a clean end; makes the folder if
-/// it is not there. A reader meanwhile finds the old file or the new one, whole. Times are kept
-/// to the millisecond. Throws: `Error` with `io`.
+/// Writes `folder`/meta.json atomically, on rank 0 at the start and at a clean end; creates the folder if it is
+/// missing. Times are stored to the millisecond. Throws: `Error` with `io`.
 void write_meta(const std::filesystem::path& folder, const Meta& meta);
 
-/// Reads `folder`/meta.json. Unknown keys are ignored, missing ones left as they are by default,
-/// apart from `format`, `version` and `ranks`.
+/// Reads `folder`/meta.json. Ignores unknown keys; only `format`, `version` and `ranks` are required.
 [[nodiscard]] Result<Meta> read_meta(const std::filesystem::path& folder);
 
 }  // namespace plait::trace

@@ -27,8 +27,7 @@ class Collector {
  public:
   Collector(RankTrace& trace, std::string file) : trace_{trace}, file_{std::move(file)} {}
 
-  /// Takes the records of one chunk, up to the first of kind 0. `first` is the number of its first
-  /// record in the file.
+  /// Takes the records of a chunk up to the first of kind 0. `first` is the number of its first record in the file.
   void take_chunk(std::span<const std::byte> chunk, std::uint64_t first) {
     record_ = first;
     if (chunk.size() < detail::record_bytes || kind_of(chunk) == detail::Kind::none) {
@@ -42,10 +41,8 @@ class Collector {
          chunk = chunk.subspan(detail::record_bytes), ++record_, is_head = false) {
       if (kind_of(chunk) == detail::Kind::chunk && !is_head) {
         leave_out("a chunk that begins inside another");
-      } else if (const char* trouble =
-                     detail::decode(chunk.data(), trace_.rank_count, [this](const auto& event) { take(event); });
-                 trouble != nullptr) {
-        leave_out(trouble);
+      } else if (const detail::Trouble trouble = decode(chunk.data()); trouble.words != nullptr) {
+        leave_out(fmt::format("{} {}", trouble.noun, trouble.words));
       }
     }
   }
@@ -61,11 +58,15 @@ class Collector {
     return static_cast<detail::Kind>(record.front());
   }
 
-  template <class Event>
-  void take(const Event& event) {
-    detail::add(trace_, thread_, event);
-    trace_.last_event = std::max(trace_.last_event, detail::last_time(event));
+  detail::Trouble decode(const std::byte* record) {
+    const auto take_timed = [this](const auto& event, nanoseconds latest) {
+      take(event);
+      trace_.last_event = std::max(trace_.last_event, latest);
+    };
+    return detail::decode(record, trace_.rank_count, take_timed, detail::Records{});
   }
+
+  void take(const auto& event) { trace_.add(thread_, event); }
 
   void take(const detail::ChunkRecord& chunk) {
     const WorkerId worker{chunk.thread};  // 65535 is the id that names nothing
@@ -106,7 +107,7 @@ class Collector {
     std::ranges::copy(shares.bytes, bytes.begin() + shares.first);
   }
 
-  void leave_out(const char* trouble) {
+  void leave_out(std::string_view trouble) {
     if (++left_out_ <= notices_max) {
       trace_.notices.push_back(fmt::format("{}: event {}: {}; left out", file_, record_, trouble));
     }

@@ -18,7 +18,7 @@
 namespace plait::trace {
 
 struct TracedThread {
-  WorkerId worker;  ///< Names nothing for a thread that is no worker.
+  WorkerId worker;  ///< Invalid for a thread that is no worker.
   std::string name;
 };
 
@@ -31,7 +31,7 @@ struct GraphTask {
   friend bool operator==(const GraphTask&, const GraphTask&) = default;
 };
 
-/// Of the tasks at two places of a graph, the later starts after the end of the earlier.
+/// Of two tasks of a graph, by place: `later` starts after the end of `earlier`.
 struct Dependency {
   std::uint32_t graph = 0;
   std::uint32_t earlier = 0;
@@ -39,9 +39,8 @@ struct Dependency {
   friend bool operator==(const Dependency&, const Dependency&) = default;
 };
 
-/// What is in one rank's file. Times are the rank's own; `ClockLine` compares them.
-///
-/// Events of one thread are in the order in which they were recorded.
+/// The contents of one rank's file, by the rank's own clock; `ClockLine` converts times. Events of one thread are in
+/// the order of recording.
 struct RankTrace : RankEvents {
   using Names = std::map<NameId, std::string>;
 
@@ -57,16 +56,15 @@ struct RankTrace : RankEvents {
   std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;
   std::map<std::uint32_t, std::vector<std::uint64_t>> shares;  ///< Of a vector collective, by number of the call.
   nanoseconds last_event{};                                    ///< The latest time of any event.
-  /// What was left out because it cannot be true, in sentences that name the file.
+  /// Invalid records that were left out, in sentences that name the file.
   std::vector<std::string> notices;
 
-  /// The text of a name; "#7" for one that the file does not name.
+  /// The text of a name; "#7" for number 7 without a text in the file.
   [[nodiscard]] std::string name(Role role, NameId id) const;
 };
 
-/// Reads a rank's file. What a killed run leaves is valid as far as it goes; events that cannot be
-/// true are left out, with a notice. Error: `bad_input` or `io`, with the file's name, when not even
-/// the header can be. Cost: memory for all events, about what the file takes.
+/// Reads a rank's file, also of a killed run. Leaves out invalid events, with a notice. Error: `bad_input` or `io` with
+/// the file's name when the header is invalid. Cost: memory for all events, about the size of the file.
 [[nodiscard]] Result<RankTrace> read_rank_trace(const std::filesystem::path& file);
 
 /// A whole run.
@@ -74,12 +72,12 @@ struct RunTrace {
   Meta meta;
   std::vector<RankTrace> ranks;  ///< Index is rank.
 
-  /// How to compare times of `rank` with those of others.
+  /// Converts times of `rank` to those of rank 0.
   [[nodiscard]] ClockLine clock_line(Rank rank) const;
 };
 
-/// Reads a run's folder. Error: as above, also when a rank's file is missing or belongs to another
-/// run's number of ranks. A missing meta.json (rank 0 was killed at once) leaves `meta` empty.
+/// Reads a run's folder. Error: as above, also when a rank's file is missing or has another number of ranks. Without
+/// meta.json (rank 0 was killed at once) `meta` is empty.
 [[nodiscard]] Result<RunTrace> read_run(const std::filesystem::path& folder);
 
 }  // namespace plait::trace

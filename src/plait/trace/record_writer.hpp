@@ -12,31 +12,30 @@ namespace detail {
 class ChunkFile;
 }
 
-/// Writes records of one thread into its chunks of the trace file. What the records contain is decided by callers.
+/// Writes records of one thread into its chunks of the trace file.
 ///
-/// Threads: one at a time. Never throws: when the disk is full, the file reports it once on stderr and later records
+/// Threads: one at a time. Throws nothing: when the disk is full, the file reports it once on stderr and later records
 /// are lost.
 class RecordWriter {
  public:
-  /// Borrows the file. Without one: off.
+  /// Borrows the file; null: off.
   RecordWriter(detail::ChunkFile* file, std::uint16_t worker, std::string thread_name) noexcept;
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
   ~RecordWriter();
 
-  /// Whether records are kept. Callers need not compute what is only recorded when they are not.
+  /// Whether records are written.
   [[nodiscard]] bool is_on() const noexcept { return next_ != nullptr; }
   [[nodiscard]] std::uint16_t worker() const noexcept { return worker_; }
 
-  /// The bytes of the next record, all zeros; nullptr when there is no space for it.
+  /// Returns the bytes of the next record, all zeros; null when there is no space.
   [[nodiscard]] std::byte* begin_record() noexcept {
     if (next_ == end_) [[unlikely]] {
       begin_chunk();
     }
     return next_;
   }
-  /// Completes the record that was begun. Its kind is stored last, so that readers of a killed process's file find a
-  /// record whole or not at all.
+  /// Completes the record. Stores its kind last, so that the file of a killed process has complete records only.
   void end_record(std::uint8_t kind) noexcept;
 
  private:

@@ -14,24 +14,21 @@
 namespace plait::trace {
 
 struct RecorderOptions {
-  /// Made if it is not there; the file in it is rank-NNNN.plt.
+  /// Created if it is missing; the file in it is rank-NNNN.plt.
   std::filesystem::path folder;
   Rank rank;
   std::uint32_t rank_count = 0;
-  /// A multiple of 4096: what each thread's part of the file grows by.
+  /// The file grows by chunks of this size for each thread; a multiple of 4096.
   std::uint32_t chunk_bytes = 256 * 1024;
 };
 
-/// The trace of one rank: a file, names, and one `ThreadRecorder` for each thread.
-///
-/// Knows ids and registered names, never a task or a message class. Must outlive what records.
-/// Threads: all calls from any.
+/// The trace of one rank: a file, names, and a `ThreadRecorder` for each thread. Must outlive its users. Threads: any.
 class Recorder {
  public:
-  /// Off: gives names, keeps time, records nothing. Borrows the clock.
+  /// Records nothing; assigns names and measures time. Borrows the clock.
   explicit Recorder(const Clock& clock);
-  /// Time 0 is now. Borrows the clock. Throws: `Error` with `io` when the file cannot be made or
-  /// is there already, with `bad_argument` for options that make no sense.
+  /// Time 0 is now. Borrows the clock. Throws: `Error` with `io` when the file cannot be created or exists, with
+  /// `bad_argument` for invalid options.
   Recorder(const Clock& clock, const RecorderOptions& options);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -41,12 +38,11 @@ class Recorder {
   /// Time since this recorder's time 0.
   [[nodiscard]] nanoseconds now() const noexcept { return clock_.now() - time_zero_; }
 
-  /// The number of a name: the same text has the same one. Numbers of each role count from 0.
-  /// Takes a lock; ask once and keep it.
+  /// The number of a name; numbers of each role count from 0. Takes a lock: store the result.
   [[nodiscard]] NameId name(Role role, std::string_view text);
 
-  /// The recorder of a thread, made at the first call: of worker `worker`, or, for a thread that is
-  /// no worker (an invalid id), of the thread called `name`. Takes a lock; ask once and keep it.
+  /// The recorder of worker `worker` or, if that is invalid, of the thread `name`; created at the first call. Takes a
+  /// lock: store the result.
   [[nodiscard]] ThreadRecorder& thread(WorkerId worker, std::string_view name);
 
  private:

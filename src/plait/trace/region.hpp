@@ -8,14 +8,13 @@
 
 namespace plait::trace {
 
-/// A part of a program's main thread that reports shall show by its name: from where it is made to the end of its
-/// scope.
+/// Records the time from its construction to the end of its scope under a name, for reports.
 ///
 ///     const plait::trace::Region region{runtime.trace(), "solve", step};
 ///     MPI_Allreduce(...);
 ///
-/// Recorded as a span of worker 0. Borrows the recorder. Threads: the one that runs graphs, between them. Cost: two
-/// locks and an event, about 0.2 us; nothing when tracing is off.
+/// It is a span of worker 0. Borrows the recorder. Threads: the one that runs graphs, between them. Cost: two locks and
+/// an event, about 0.2 us; nothing when tracing is off.
 class Region {
  public:
   Region(Recorder& trace, std::string_view name, std::uint64_t step = 0)

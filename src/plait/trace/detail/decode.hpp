@@ -1,335 +1,171 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made from schema.toml by tools/make_trace_code.py: edit that.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
 
-#include "plait/trace/detail/bytes.hpp"
-#include "plait/trace/detail/checks.hpp"
-#include "plait/trace/detail/layout.hpp"
-#include "plait/trace/event.hpp"
+#include "plait/trace/detail/records.hpp"
 
 namespace plait::trace::detail {
 
-template <class Take>
-const char* decode_chunk(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  ChunkRecord event;
-  event.thread = get<std::uint16_t>(from, 2);
-  event.number = get<std::uint32_t>(from, 4);
-  event.name = get_text(from, 8, text_bytes_max);
-  return take_if_true(nullptr, event, take);
-}
+/// Why a record cannot be true, such as "task" "with an impossible time"; null words when nothing is wrong.
+struct Trouble {
+  const char* noun = nullptr;
+  const char* words = nullptr;
+};
 
-template <class Take>
-const char* decode_name(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  NameRecord event;
-  event.role = static_cast<Role>(get<std::uint8_t>(from, 1));
-  event.length = get<std::uint16_t>(from, 2);
-  event.number = get<std::uint32_t>(from, 4);
-  event.text = get_text(from, 8, event.length);
-  return take_if_true(event.role > Role::call_site    ? "name with an unknown role"
-                      : event.length > text_bytes_max ? "name that is longer than its record"
-                                                      : nullptr,
-                      event,
-                      take);
-}
+/// Reads the fields that `describe` names from their offsets in a record, and checks them. Lists that it has read last
+/// as long as it does.
+class FieldReader {
+ public:
+  FieldReader(const std::byte* record, std::uint32_t rank_count) noexcept : record_{record}, rank_count_{rank_count} {}
 
-template <class Take>
-const char* decode_task(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  TaskEvent event;
-  event.kind = NameId{get<std::uint32_t>(from, 4)};
-  event.role = static_cast<TaskRole>(get<std::uint8_t>(from, 1));
-  event.object = get<std::uint64_t>(from, 8);
-  event.ready = nanoseconds{get<std::int64_t>(from, 16)};
-  event.start = nanoseconds{get<std::int64_t>(from, 24)};
-  event.end = nanoseconds{get<std::int64_t>(from, 32)};
-  event.id = get<std::uint64_t>(from, 40);
-  event.released_by = get<std::uint64_t>(from, 48);
-  event.step = get<std::uint32_t>(from, 56);
-  event.place = get<std::uint32_t>(from, 60);
-  return take_if_true(is_impossible({event.ready, event.start, event.end}) ? "task with an impossible time"
-                      : event.end < event.start                            ? "task ends before it starts"
-                      : is_bad_worker(get<std::uint16_t>(from, 2))         ? "task of an impossible worker"
-                      : event.role > TaskRole::receive                     ? "task with an unknown role"
-                      : event.role != TaskRole::compute && event.object >> 32U >= rank_count
-                          ? "task of a rank that is not in the run"
-                          : nullptr,
-                      event,
-                      take);
-}
+  [[nodiscard]] const Trouble& trouble() const noexcept { return trouble_; }
+  /// The latest time in the record.
+  [[nodiscard]] nanoseconds latest() const noexcept { return latest_; }
 
-template <class Take>
-const char* decode_message(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  MessageEvent event;
-  event.direction = static_cast<MessageDirection>(get<std::uint8_t>(from, 1));
-  event.protocol = static_cast<Protocol>(get<std::uint8_t>(from, 2));
-  event.peer = Rank{get<std::uint32_t>(from, 4)};
-  event.communicator = get<std::uint32_t>(from, 8);
-  event.sequence = get<std::uint32_t>(from, 12);
-  event.tag = Tag{get<std::uint64_t>(from, 16)};
-  event.bytes = get<std::uint64_t>(from, 24);
-  event.is_matched_by_order = (get<std::uint8_t>(from, 3) & 1U) != 0;
-  event.is_unfinished = (get<std::uint8_t>(from, 3) & 2U) != 0;
-  event.posted = nanoseconds{get<std::int64_t>(from, 32)};
-  event.handed = nanoseconds{get<std::int64_t>(from, 40)};
-  event.arrived = nanoseconds{get<std::int64_t>(from, 48)};
-  event.completed = nanoseconds{get<std::int64_t>(from, 56)};
-  return take_if_true(
-      is_impossible({event.posted, event.handed, event.arrived, event.completed}) ? "message with an impossible time"
-      : event.completed != nanoseconds{} && event.completed < event.posted        ? "message ends before it starts"
-      : event.direction > MessageDirection::received                              ? "message with an unknown direction"
-      : event.protocol > Protocol::not_known                                      ? "message with an unknown protocol"
-      : !(event.peer.value() == nothing && event.is_unfinished) && event.peer.value() >= rank_count
-          ? "message of a rank that is not in the run"
-      : event.bytes > size_max ? "message of an impossible size"
-                               : nullptr,
-      event,
-      take);
-}
-
-template <class Take>
-const char* decode_span(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  SpanEvent event;
-  event.name = NameId{get<std::uint32_t>(from, 4)};
-  event.object = get<std::uint64_t>(from, 8);
-  event.start = nanoseconds{get<std::int64_t>(from, 16)};
-  event.end = nanoseconds{get<std::int64_t>(from, 24)};
-  event.step = get<std::uint32_t>(from, 32);
-  return take_if_true(is_impossible({event.start, event.end})      ? "span with an impossible time"
-                      : event.end < event.start                    ? "span ends before it starts"
-                      : is_bad_worker(get<std::uint16_t>(from, 2)) ? "span of an impossible worker"
-                                                                   : nullptr,
-                      event,
-                      take);
-}
-
-template <class Take>
-const char* decode_poll_gap(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  PollGapEvent event;
-  event.start = nanoseconds{get<std::int64_t>(from, 8)};
-  event.end = nanoseconds{get<std::int64_t>(from, 16)};
-  return take_if_true(is_impossible({event.start, event.end})      ? "poll gap with an impossible time"
-                      : event.end < event.start                    ? "poll gap ends before it starts"
-                      : is_bad_worker(get<std::uint16_t>(from, 2)) ? "poll gap of an impossible worker"
-                                                                   : nullptr,
-                      event,
-                      take);
-}
-
-template <class Take>
-const char* decode_counter(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  CounterEvent event;
-  event.name = NameId{get<std::uint32_t>(from, 4)};
-  event.time = nanoseconds{get<std::int64_t>(from, 8)};
-  event.value = get<double>(from, 16);
-  event.step = get<std::uint32_t>(from, 24);
-  return take_if_true(is_impossible({event.time})   ? "counter with an impossible time"
-                      : !std::isfinite(event.value) ? "counter whose value is not finite"
-                                                    : nullptr,
-                      event,
-                      take);
-}
-
-template <class Take>
-const char* decode_clock(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  ClockEvent event;
-  event.time = nanoseconds{get<std::int64_t>(from, 8)};
-  event.offset = nanoseconds{get<std::int64_t>(from, 16)};
-  event.round_trip = nanoseconds{get<std::int64_t>(from, 24)};
-  return take_if_true(is_impossible({event.time, event.offset, event.round_trip}) ? "clock with an impossible time"
-                      : event.round_trip < nanoseconds{}                          ? "clock with a negative round trip"
-                                                                                  : nullptr,
-                      event,
-                      take);
-}
-
-template <class Take>
-const char* decode_graph_task(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  GraphTaskEvent event;
-  event.graph = get<std::uint32_t>(from, 8);
-  event.place = get<std::uint32_t>(from, 12);
-  event.role = static_cast<TaskRole>(get<std::uint8_t>(from, 1));
-  event.kind = NameId{get<std::uint32_t>(from, 4)};
-  const auto list = get_list<std::uint32_t, 12>(from, 16);
-  const std::size_t count = get<std::uint16_t>(from, 2);
-  event.later = std::span{list}.first(std::min<std::size_t>(count, list.size()));
-  return take_if_true(event.role > TaskRole::join ? "graph task with an unknown role"
-                      : count > list.size()       ? "graph task with more later than a record holds"
-                                                  : nullptr,
-                      event,
-                      take);
-}
-
-template <class Take>
-const char* decode_graph_run(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  GraphRunEvent event;
-  event.graph = get<std::uint32_t>(from, 4);
-  event.step = get<std::uint32_t>(from, 16);
-  event.start = nanoseconds{get<std::int64_t>(from, 8)};
-  event.active = get<std::uint32_t>(from, 20);
-  return take_if_true(is_impossible({event.start}) ? "graph run with an impossible time" : nullptr, event, take);
-}
-
-template <class Take>
-const char* decode_call(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  CallEvent event;
-  event.what = static_cast<CallClass>(get<std::uint8_t>(from, 1));
-  event.function = NameId{get<std::uint32_t>(from, 4)};
-  event.site = NameId{get<std::uint32_t>(from, 8)};
-  event.communicator = get<std::uint32_t>(from, 12);
-  event.start = nanoseconds{get<std::int64_t>(from, 16)};
-  event.end = nanoseconds{get<std::int64_t>(from, 24)};
-  event.bytes_given = get<std::uint64_t>(from, 32);
-  event.bytes_got = get<std::uint64_t>(from, 40);
-  event.peer = get<std::uint32_t>(from, 48);
-  event.number = get<std::uint32_t>(from, 52);
-  event.count = get<std::uint32_t>(from, 56);
-  event.repeats = get<std::uint32_t>(from, 60);
-  return take_if_true(is_impossible({event.start, event.end})                ? "call with an impossible time"
-                      : event.end < event.start                              ? "call ends before it starts"
-                      : event.what > CallClass::begun_collective             ? "call with an unknown class"
-                      : is_bad_worker(get<std::uint16_t>(from, 2))           ? "call of an impossible worker"
-                      : event.bytes_given > size_max                         ? "call of an impossible size"
-                      : event.bytes_got > size_max                           ? "call of an impossible size"
-                      : !(event.peer == nothing) && event.peer >= rank_count ? "call of a rank that is not in the run"
-                                                                             : nullptr,
-                      event,
-                      take);
-}
-
-template <class Take>
-const char* decode_communicator(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  CommunicatorEvent event;
-  event.communicator = get<std::uint32_t>(from, 4);
-  event.size = get<std::uint32_t>(from, 8);
-  event.first = get<std::uint32_t>(from, 12);
-  const auto list = get_list<std::uint32_t, 12>(from, 16);
-  const std::size_t count = std::min<std::size_t>(event.size - std::min(event.first, event.size), 12);
-  event.members = std::span{list}.first(std::min<std::size_t>(count, list.size()));
-  return take_if_true(event.size > 2 * std::uint64_t{rank_count} ? "communicator of more members than the run has ranks"
-                      : event.first >= event.size                ? "communicator with a member beyond its size"
-                      : has_other_rank(event.members, rank_count) ? "communicator of a rank that is not in the run"
-                                                                  : nullptr,
-                      event,
-                      take);
-}
-
-template <class Take>
-const char* decode_shares(const std::byte* from, [[maybe_unused]] std::uint32_t rank_count, Take& take) {
-  SharesEvent event;
-  event.call = get<std::uint32_t>(from, 4);
-  event.first = get<std::uint32_t>(from, 8);
-  const auto list = get_list<std::uint64_t, 6>(from, 16);
-  const std::size_t count = get<std::uint32_t>(from, 12);
-  event.bytes = std::span{list}.first(std::min<std::size_t>(count, list.size()));
-  return take_if_true(count > list.size() ? "shares with more bytes than a record holds"
-                      : event.first + count > 2 * std::uint64_t{rank_count}
-                          ? "shares of more members than the run has ranks"
-                      : has_impossible_size(event.bytes) ? "shares of an impossible size"
-                                                         : nullptr,
-                      event,
-                      take);
-}
-
-/// Decodes the record at `from` and calls `take` with its event, whose texts and lists last for the call.
-/// Returns what about it cannot be true in a run of `rank_count` ranks, in which case it does not call;
-/// else nullptr, also for kinds of later versions.
-template <class Take>
-[[nodiscard]] const char* decode(const std::byte* from, std::uint32_t rank_count, Take&& take) {
-  switch (static_cast<Kind>(from[0])) {
-    case Kind::chunk:
-      return decode_chunk(from, rank_count, take);
-    case Kind::name:
-      return decode_name(from, rank_count, take);
-    case Kind::task:
-      return decode_task(from, rank_count, take);
-    case Kind::message:
-      return decode_message(from, rank_count, take);
-    case Kind::span:
-      return decode_span(from, rank_count, take);
-    case Kind::poll_gap:
-      return decode_poll_gap(from, rank_count, take);
-    case Kind::counter:
-      return decode_counter(from, rank_count, take);
-    case Kind::clock:
-      return decode_clock(from, rank_count, take);
-    case Kind::graph_task:
-      return decode_graph_task(from, rank_count, take);
-    case Kind::graph_run:
-      return decode_graph_run(from, rank_count, take);
-    case Kind::call:
-      return decode_call(from, rank_count, take);
-    case Kind::communicator:
-      return decode_communicator(from, rank_count, take);
-    case Kind::shares:
-      return decode_shares(from, rank_count, take);
-    case Kind::none:
-      break;
+  void begin(const char* noun) noexcept { trouble_.noun = noun; }
+  template <class T>
+  void value(std::size_t at, T& value) noexcept {
+    if constexpr (requires { typename T::Value; }) {
+      value = T{get<typename T::Value>(at)};  // an id
+    } else {
+      value = get<T>(at);
+    }
+    if constexpr (std::is_floating_point_v<T>) {
+      refuse_if(!std::isfinite(value), "with a number that is not finite");
+    }
   }
-  return nullptr;
+  void time(std::size_t at, nanoseconds& time) noexcept {
+    shift(at, time);
+    latest_ = std::max(latest_, time);
+  }
+  void shift(std::size_t at, nanoseconds& shift) noexcept {
+    shift = nanoseconds{get<std::int64_t>(at)};
+    refuse_if(shift.count() > time_max_ns || shift.count() < -time_max_ns, "with an impossible time");
+  }
+  void duration(std::size_t at, nanoseconds& duration, const char* words) noexcept {
+    shift(at, duration);
+    refuse_if(duration < nanoseconds{}, words);
+  }
+  void interval(nanoseconds start, nanoseconds end, bool is_known) noexcept {
+    refuse_if(is_known && end < start, "ends before it starts");
+  }
+  template <class Enum>
+  void choice(std::size_t at, Enum& choice, Enum last, const char* words) noexcept {
+    choice = get<Enum>(at);
+    refuse_if(choice > last, words);
+  }
+  template <class Number>
+  void rank(std::size_t at, Number& rank, bool may_be_none) noexcept {
+    value(at, rank);
+    refuse_if(!is_rank(get<std::uint32_t>(at), may_be_none), "of a rank that is not in the run");
+  }
+  void worker(std::size_t at) noexcept {
+    const auto worker = get<std::uint16_t>(at);
+    refuse_if(worker >= worker_count_max && worker != no_worker, "of an impossible worker");
+  }
+  void size(std::size_t at, std::uint64_t& bytes) noexcept {
+    value(at, bytes);
+    refuse_if(bytes > size_max, "of an impossible size");
+  }
+  void object(std::size_t at, std::uint64_t& object, TaskRole role) noexcept {
+    value(at, object);
+    refuse_if(role != TaskRole::compute && object >> 32U >= rank_count_, "of a rank that is not in the run");
+  }
+  void flag(std::size_t at, bool& is_set, unsigned bit) noexcept { is_set = (get<std::uint8_t>(at) & bit) != 0; }
+  /// The text ends at the first zero, or at `length`.
+  void text(std::size_t at, std::string_view& text, std::size_t length) noexcept {
+    refuse_if(length > text_bytes_max, "that is longer than its record");
+    text = {reinterpret_cast<const char*>(record_ + at), std::min(length, text_bytes_max)};
+    text = text.substr(0, text.find('\0'));
+  }
+
+  /// The number of entries of the list that follows.
+  template <class Count>
+  void count(std::size_t at, Count /*unused*/) noexcept {
+    count_ = get<Count>(at);
+  }
+  template <class T>
+  void list(std::size_t at, std::span<const T>& list) noexcept {
+    constexpr std::size_t length = list_bytes / sizeof(T);
+    auto& storage = std::get<std::array<T, length>&>(std::tie(numbers_, sizes_));
+    storage = get<std::array<T, length>>(at);
+    refuse_if(count_ > length, "with a list that is longer than its record");
+    list = std::span{storage}.first(std::min(count_, length));
+  }
+  void ranks(std::size_t at, std::span<const std::uint32_t>& ranks) noexcept {
+    list(at, ranks);
+    refuse_if(!std::ranges::all_of(ranks, [this](std::uint32_t rank) { return is_rank(rank, true); }),
+              "of a rank that is not in the run");
+  }
+  void sizes(std::size_t at, std::span<const std::uint64_t>& sizes) noexcept {
+    list(at, sizes);
+    refuse_if(std::ranges::any_of(sizes, [](std::uint64_t size) { return size > size_max; }), "of an impossible size");
+  }
+  /// Of a list of `size` entries, this record has those from `first` on.
+  void part_of(std::uint32_t first, std::uint32_t size) noexcept {
+    refuse_if(size > 2 * std::uint64_t{rank_count_}, "of more members than the run has ranks");
+    refuse_if(first >= size, "with a member beyond its size");
+    count_ = std::min<std::size_t>(size - std::min(first, size), list_bytes / sizeof(std::uint32_t));
+  }
+  /// The list that was read begins at member `first`.
+  void part(std::uint32_t first) noexcept {
+    refuse_if(first + count_ > 2 * std::uint64_t{rank_count_}, "of more members than the run has ranks");
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] T get(std::size_t at) const noexcept {
+    T value;
+    std::memcpy(&value, record_ + at, sizeof value);
+    return value;
+  }
+  [[nodiscard]] bool is_rank(std::uint32_t number, bool may_be_none) const noexcept {
+    return number < rank_count_ || (may_be_none && number == nothing);
+  }
+  void refuse_if(bool is_bad, const char* words) noexcept {
+    if (is_bad && trouble_.words == nullptr) {
+      trouble_.words = words;
+    }
+  }
+
+  const std::byte* record_;
+  std::uint32_t rank_count_;
+  Trouble trouble_;
+  nanoseconds latest_{};
+  std::size_t count_ = 0;
+  std::array<std::uint32_t, list_bytes / sizeof(std::uint32_t)> numbers_;  // set with the list
+  std::array<std::uint64_t, list_bytes / sizeof(std::uint64_t)> sizes_;    // set with the list
+};
+
+template <class Event, class Take>
+Trouble decode_as(const std::byte* record, std::uint32_t rank_count, Take& take) {
+  Event event;
+  FieldReader fields{record, rank_count};
+  describe(fields, event);
+  if (fields.trouble().words == nullptr) {
+    take(event, fields.latest());
+  }
+  return fields.trouble();
 }
 
-/// The latest time in an event.
-inline nanoseconds last_time(const TaskEvent& event) {
-  return std::max({event.ready, event.start, event.end});
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const TaskEvent& event) {
-  events.tasks.push_back({thread, event});
-}
-inline nanoseconds last_time(const MessageEvent& event) {
-  return std::max({event.posted, event.handed, event.arrived, event.completed});
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const MessageEvent& event) {
-  events.messages.push_back({thread, event});
-}
-inline nanoseconds last_time(const SpanEvent& event) {
-  return std::max({event.start, event.end});
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const SpanEvent& event) {
-  events.spans.push_back({thread, event});
-}
-inline nanoseconds last_time(const PollGapEvent& event) {
-  return std::max({event.start, event.end});
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const PollGapEvent& event) {
-  events.gaps.push_back({thread, event});
-}
-inline nanoseconds last_time(const CounterEvent& event) {
-  return event.time;
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const CounterEvent& event) {
-  events.counters.push_back({thread, event});
-}
-inline nanoseconds last_time(const ClockEvent& event) {
-  return event.time;
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const ClockEvent& event) {
-  events.clocks.push_back(event);
-}
-inline nanoseconds last_time(const GraphTaskEvent&) {
-  return nanoseconds{};
-}
-inline nanoseconds last_time(const GraphRunEvent& event) {
-  return event.start;
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const GraphRunEvent& event) {
-  events.graph_runs.push_back(event);
-}
-inline nanoseconds last_time(const CallEvent& event) {
-  return std::max({event.start, event.end});
-}
-inline void add(RankEvents& events, [[maybe_unused]] std::uint32_t thread, const CallEvent& event) {
-  events.calls.push_back({thread, event});
-}
-inline nanoseconds last_time(const CommunicatorEvent&) {
-  return nanoseconds{};
-}
-inline nanoseconds last_time(const SharesEvent&) {
-  return nanoseconds{};
+/// Decodes a record and calls `take` with its event, whose texts and lists last for the call, and its latest time. Does
+/// not call it for a record that is invalid in a run of `rank_count` ranks, nor for kinds of later versions.
+template <class Take, class... All>
+[[nodiscard]] Trouble decode(const std::byte* record, std::uint32_t rank_count, Take take, RecordList<All...> /*all*/) {
+  const auto kind = static_cast<Kind>(record[0]);
+  Trouble trouble;
+  (void)((kind == All::kind && (trouble = decode_as<typename All::Event>(record, rank_count, take), true)) || ...);
+  return trouble;
 }
 
 }  // namespace plait::trace::detail

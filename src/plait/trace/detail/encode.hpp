@@ -1,189 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
-// Made from schema.toml by tools/make_trace_code.py: edit that.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <type_traits>
 
-#include "plait/trace/detail/bytes.hpp"
-#include "plait/trace/detail/layout.hpp"
-#include "plait/trace/event.hpp"
+#include "plait/trace/detail/records.hpp"
 #include "plait/trace/record_writer.hpp"
 
-/// Each `encode` writes an event as one record; one with a list, as many as the list needs.
 namespace plait::trace::detail {
 
-inline void encode(const ChunkRecord& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint16_t>(to, 2, event.thread);
-    put<std::uint32_t>(to, 4, event.number);
-    put_text(to, 8, event.name);
-    writer.end_record(static_cast<std::uint8_t>(Kind::chunk));
-  }
-}
+/// Writes the fields that `describe` names at their offsets in a record, whose bytes are zeros.
+class FieldWriter {
+ public:
+  FieldWriter(std::byte* record, std::uint16_t worker) noexcept : record_{record}, worker_{worker} {}
 
-inline void encode(const NameRecord& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint8_t>(to, 1, static_cast<std::uint8_t>(event.role));
-    put<std::uint16_t>(to, 2, event.length);
-    put<std::uint32_t>(to, 4, event.number);
-    put_text(to, 8, event.text);
-    writer.end_record(static_cast<std::uint8_t>(Kind::name));
-  }
-}
-
-inline void encode(const TaskEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint16_t>(to, 2, writer.worker());
-    put<std::uint32_t>(to, 4, event.kind.value());
-    put<std::uint8_t>(to, 1, static_cast<std::uint8_t>(event.role));
-    put<std::uint64_t>(to, 8, event.object);
-    put<std::int64_t>(to, 16, event.ready.count());
-    put<std::int64_t>(to, 24, event.start.count());
-    put<std::int64_t>(to, 32, event.end.count());
-    put<std::uint64_t>(to, 40, event.id);
-    put<std::uint64_t>(to, 48, event.released_by);
-    put<std::uint32_t>(to, 56, event.step);
-    put<std::uint32_t>(to, 60, event.place);
-    writer.end_record(static_cast<std::uint8_t>(Kind::task));
-  }
-}
-
-inline void encode(const MessageEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint8_t>(to, 1, static_cast<std::uint8_t>(event.direction));
-    put<std::uint8_t>(to, 2, static_cast<std::uint8_t>(event.protocol));
-    put<std::uint32_t>(to, 4, event.peer.value());
-    put<std::uint32_t>(to, 8, event.communicator);
-    put<std::uint32_t>(to, 12, event.sequence);
-    put<std::uint64_t>(to, 16, event.tag.value());
-    put<std::uint64_t>(to, 24, event.bytes);
-    put<std::int64_t>(to, 32, event.posted.count());
-    put<std::int64_t>(to, 40, event.handed.count());
-    put<std::int64_t>(to, 48, event.arrived.count());
-    put<std::int64_t>(to, 56, event.completed.count());
-    put(to, 3, static_cast<std::uint8_t>((event.is_matched_by_order ? 1U : 0U) | (event.is_unfinished ? 2U : 0U)));
-    writer.end_record(static_cast<std::uint8_t>(Kind::message));
-  }
-}
-
-inline void encode(const SpanEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint16_t>(to, 2, writer.worker());
-    put<std::uint32_t>(to, 4, event.name.value());
-    put<std::uint64_t>(to, 8, event.object);
-    put<std::int64_t>(to, 16, event.start.count());
-    put<std::int64_t>(to, 24, event.end.count());
-    put<std::uint32_t>(to, 32, event.step);
-    writer.end_record(static_cast<std::uint8_t>(Kind::span));
-  }
-}
-
-inline void encode(const PollGapEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint16_t>(to, 2, writer.worker());
-    put<std::int64_t>(to, 8, event.start.count());
-    put<std::int64_t>(to, 16, event.end.count());
-    writer.end_record(static_cast<std::uint8_t>(Kind::poll_gap));
-  }
-}
-
-inline void encode(const CounterEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint32_t>(to, 4, event.name.value());
-    put<std::int64_t>(to, 8, event.time.count());
-    put<double>(to, 16, event.value);
-    put<std::uint32_t>(to, 24, event.step);
-    writer.end_record(static_cast<std::uint8_t>(Kind::counter));
-  }
-}
-
-inline void encode(const ClockEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::int64_t>(to, 8, event.time.count());
-    put<std::int64_t>(to, 16, event.offset.count());
-    put<std::int64_t>(to, 24, event.round_trip.count());
-    writer.end_record(static_cast<std::uint8_t>(Kind::clock));
-  }
-}
-
-inline void encode(const GraphTaskEvent& event, RecordWriter& writer) noexcept {
-  const auto list = event.later;
-  std::size_t done = 0;
-  do {
-    const std::size_t count = std::min<std::size_t>(list.size() - done, 12);
-    if (std::byte* const to = writer.begin_record(); to != nullptr) {
-      put(to, 2, static_cast<std::uint16_t>(count));
-      put<std::uint32_t>(to, 8, event.graph);
-      put<std::uint32_t>(to, 12, event.place);
-      put<std::uint8_t>(to, 1, static_cast<std::uint8_t>(event.role));
-      put<std::uint32_t>(to, 4, event.kind.value());
-      put_list<12>(to, 16, list.subspan(done, count));
-      writer.end_record(static_cast<std::uint8_t>(Kind::graph_task));
+  template <class T>
+  void value(std::size_t at, const T& value) noexcept {
+    if constexpr (requires { value.value(); }) {
+      put(at, value.value());  // an id
+    } else {
+      put(at, value);
     }
-    done += count;
-  } while (done < list.size());
-}
-
-inline void encode(const GraphRunEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint32_t>(to, 4, event.graph);
-    put<std::uint32_t>(to, 16, event.step);
-    put<std::int64_t>(to, 8, event.start.count());
-    put<std::uint32_t>(to, 20, event.active);
-    writer.end_record(static_cast<std::uint8_t>(Kind::graph_run));
   }
-}
-
-inline void encode(const CallEvent& event, RecordWriter& writer) noexcept {
-  if (std::byte* const to = writer.begin_record(); to != nullptr) {
-    put<std::uint8_t>(to, 1, static_cast<std::uint8_t>(event.what));
-    put<std::uint16_t>(to, 2, writer.worker());
-    put<std::uint32_t>(to, 4, event.function.value());
-    put<std::uint32_t>(to, 8, event.site.value());
-    put<std::uint32_t>(to, 12, event.communicator);
-    put<std::int64_t>(to, 16, event.start.count());
-    put<std::int64_t>(to, 24, event.end.count());
-    put<std::uint64_t>(to, 32, event.bytes_given);
-    put<std::uint64_t>(to, 40, event.bytes_got);
-    put<std::uint32_t>(to, 48, event.peer);
-    put<std::uint32_t>(to, 52, event.number);
-    put<std::uint32_t>(to, 56, event.count);
-    put<std::uint32_t>(to, 60, event.repeats);
-    writer.end_record(static_cast<std::uint8_t>(Kind::call));
+  void time(std::size_t at, nanoseconds time) noexcept { put<std::int64_t>(at, time.count()); }
+  void shift(std::size_t at, nanoseconds shift) noexcept { time(at, shift); }
+  void duration(std::size_t at, nanoseconds duration, const char* /*words*/) noexcept { time(at, duration); }
+  template <class Enum>
+  void choice(std::size_t at, Enum choice, Enum /*last*/, const char* /*words*/) noexcept {
+    put(at, choice);
   }
-}
-
-inline void encode(const CommunicatorEvent& event, RecordWriter& writer) noexcept {
-  const auto list = event.members;
-  std::size_t done = 0;
-  while (done < list.size()) {
-    const std::size_t count = std::min<std::size_t>(list.size() - done, 12);
-    if (std::byte* const to = writer.begin_record(); to != nullptr) {
-      put<std::uint32_t>(to, 4, event.communicator);
-      put(to, 8, static_cast<std::uint32_t>(event.first + list.size()));
-      put(to, 12, static_cast<std::uint32_t>(event.first + done));
-      put_list<12>(to, 16, list.subspan(done, count), nothing);
-      writer.end_record(static_cast<std::uint8_t>(Kind::communicator));
+  template <class Number>
+  void rank(std::size_t at, const Number& rank, bool /*may_be_none*/) noexcept {
+    value(at, rank);
+  }
+  void worker(std::size_t at) noexcept { put(at, worker_); }
+  void size(std::size_t at, std::uint64_t bytes) noexcept { put(at, bytes); }
+  void object(std::size_t at, std::uint64_t object, TaskRole /*role*/) noexcept { put(at, object); }
+  void flag(std::size_t at, bool is_set, unsigned bit) noexcept { record_[at] |= std::byte(is_set ? bit : 0U); }
+  void text(std::size_t at, std::string_view text, std::size_t /*length*/) noexcept {
+    std::memcpy(record_ + at, text.data(), std::min(text.size(), text_bytes_max));
+  }
+  template <class Count>
+  void count(std::size_t at, Count count) noexcept {
+    put(at, count);
+  }
+  template <class T>
+  void list(std::size_t at, std::span<const T> list, T fill = 0) noexcept {
+    for (std::size_t i = 0; i < list_bytes / sizeof(T); ++i) {
+      put(at + i * sizeof(T), i < list.size() ? list[i] : fill);
     }
-    done += count;
+  }
+  void ranks(std::size_t at, std::span<const std::uint32_t> ranks) noexcept { list(at, ranks, nothing); }
+  void sizes(std::size_t at, std::span<const std::uint64_t> sizes) noexcept { list(at, sizes); }
+
+  // What only readers check.
+  void begin(const char* /*noun*/) noexcept {}
+  void interval(nanoseconds /*start*/, nanoseconds /*end*/, bool /*is_known*/) noexcept {}
+  void part_of(std::uint32_t /*first*/, std::uint32_t /*size*/) noexcept {}
+  void part(std::uint32_t /*first*/) noexcept {}
+
+ private:
+  template <class T>
+  void put(std::size_t at, T value) noexcept {
+    std::memcpy(record_ + at, &value, sizeof value);
+  }
+
+  std::byte* record_;
+  std::uint16_t worker_;
+};
+
+template <class Event>
+void encode_one(const Event& event, RecordWriter& writer) noexcept {
+  if (std::byte* const record = writer.begin_record(); record != nullptr) {
+    FieldWriter fields{record, writer.worker()};
+    describe(fields, const_cast<Event&>(event));  // only read
+    writer.end_record(static_cast<std::uint8_t>(kind_of<Event>(Records{})));
   }
 }
 
-inline void encode(const SharesEvent& event, RecordWriter& writer) noexcept {
-  const auto list = event.bytes;
-  std::size_t done = 0;
-  while (done < list.size()) {
-    const std::size_t count = std::min<std::size_t>(list.size() - done, 6);
-    if (std::byte* const to = writer.begin_record(); to != nullptr) {
-      put<std::uint32_t>(to, 4, event.call);
-      put(to, 8, static_cast<std::uint32_t>(event.first + done));
-      put(to, 12, static_cast<std::uint32_t>(count));
-      put_list<6>(to, 16, list.subspan(done, count));
-      writer.end_record(static_cast<std::uint8_t>(Kind::shares));
+/// Writes an event as one record; one with a list, as many as the list needs.
+template <class Event>
+void encode(const Event& event, RecordWriter& writer) noexcept {
+  if constexpr (std::is_null_pointer_v<decltype(list_of<Event>)>) {
+    encode_one(event, writer);
+  } else {
+    constexpr auto list = list_of<Event>;
+    const auto whole = event.*list;
+    constexpr std::size_t length = list_bytes / sizeof(whole[0]);
+    Event part = event;
+    for (std::size_t done = 0; done < whole.size() || (done == 0 && records_empty_list<Event>); done += length) {
+      part.*list = whole.subspan(done, std::min(length, whole.size() - done));
+      if constexpr (requires { part.size; }) {
+        part.size = static_cast<std::uint32_t>(event.first + whole.size());
+      }
+      if constexpr (requires { part.first; }) {
+        part.first = static_cast<std::uint32_t>(event.first + done);
+      }
+      encode_one(part, writer);
     }
-    done += count;
   }
 }
 

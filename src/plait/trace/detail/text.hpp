@@ -7,10 +7,10 @@
 
 namespace plait::trace::detail {
 
-[[nodiscard]] bool is_utf8(std::string_view text) noexcept;
+[[nodiscard]] bool is_utf8(std::string_view text);
 
-/// `text` as it can are in a record: at most `bytes_max` bytes of UTF-8, cut at a character;
-/// every byte above 127 becomes '?' when the text is not UTF-8.
+/// Returns `text` as a record stores it: at most `bytes_max` bytes of UTF-8, truncated at a character. In a text that
+/// is not UTF-8, every byte above 127 becomes '?'.
 [[nodiscard]] std::string storable_text(std::string_view text, std::size_t bytes_max);
 
 }  // namespace plait::trace::detail
