@@ -45,7 +45,7 @@ class HostsWorld final : public World {
       }
       parts[peer.value() % 2 == host ? 0 : 1].serves.push_back(peer);
     }
-    return std::make_unique<CombinedDriver>(rank, ranks_, std::move(parts));
+    return make_combined_driver(rank, ranks_, std::move(parts));
   }
 
  private:
@@ -84,11 +84,11 @@ INSTANTIATE_TEST_SUITE_P(All,
 struct TwoParts {
   explicit TwoParts(const SimOptions& far = {}) : near{1}, away{2, far} {}
 
-  CombinedDriver combined() {
+  std::unique_ptr<Driver> combined() {
     std::vector<CombinedPart> parts(2);
     parts[0] = {near.driver(Rank{0}), {Rank{0}}, {Rank{0}}};
     parts[1] = {away.driver(Rank{1}), {Rank{1}, Rank{0}}, {Rank{1}}};
-    return CombinedDriver{Rank{0}, 2, std::move(parts)};
+    return make_combined_driver(Rank{0}, 2, std::move(parts));
   }
 
   LoopbackNetwork near;
@@ -97,10 +97,10 @@ struct TwoParts {
 
 TEST(CombinedDriver, is_the_least_of_its_parts) {
   TwoParts parts{{.packet_bytes_max = 2048, .bulk_slot_count = 3}};
-  const CombinedDriver driver = parts.combined();
-  EXPECT_EQ(driver.packet_bytes_max(), 2048U);
-  EXPECT_EQ(driver.bulk_slot_count(), 3U);
-  EXPECT_STREQ(driver.name(), "loopback + sim");
+  const auto driver = parts.combined();
+  EXPECT_EQ(driver->packet_bytes_max(), 2048U);
+  EXPECT_EQ(driver->bulk_slot_count(), 3U);
+  EXPECT_STREQ(driver->name(), "loopback + sim");
 }
 
 TEST(CombinedDriver, leaves_out_a_part_that_serves_nobody) {
@@ -109,19 +109,19 @@ TEST(CombinedDriver, leaves_out_a_part_that_serves_nobody) {
   std::vector<CombinedPart> parts(2);
   parts[0] = {near.driver(Rank{0}), {Rank{0}}, {Rank{0}}};
   parts[1] = {idle.driver(Rank{0}), {Rank{0}}, {}};
-  const CombinedDriver driver{Rank{0}, 1, std::move(parts)};
-  EXPECT_STREQ(driver.name(), "loopback");
-  EXPECT_EQ(driver.packet_bytes_max(), LoopbackOptions{}.packet_bytes_max);
+  const auto driver = make_combined_driver(Rank{0}, 1, std::move(parts));
+  EXPECT_STREQ(driver->name(), "loopback");
+  EXPECT_EQ(driver->packet_bytes_max(), LoopbackOptions{}.packet_bytes_max);
 }
 
 TEST(CombinedDriver, names_a_lost_peer_as_the_whole_network_does) {
   TwoParts parts{{.failures = {{Rank{0}, nanoseconds{1}}}}};
-  CombinedDriver driver = parts.combined();
+  const auto driver = parts.combined();
   parts.away.advance_to(nanoseconds{1000});
-  Packet packet = driver.acquire();
+  Packet packet = driver->acquire();
   packet.resize(1);
   try {
-    static_cast<void>(driver.send(Rank{1}, std::move(packet)));
+    static_cast<void>(driver->send(Rank{1}, std::move(packet)));
     FAIL() << "the part has lost its rank 0, which is called 1";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::network);
@@ -136,7 +136,7 @@ TEST(CombinedDriver, refuses_ranks_that_are_served_wrongly) {
     std::vector<CombinedPart> parts(2);
     parts[0] = {one.driver(Rank{0}), all_of(2), std::move(first)};
     parts[1] = {other.driver(Rank{0}), all_of(2), std::move(second)};
-    return CombinedDriver{Rank{0}, 2, std::move(parts)};
+    return make_combined_driver(Rank{0}, 2, std::move(parts));
   };
   EXPECT_THROW(with({Rank{0}}, {}), Error) << "by none";
   EXPECT_THROW(with({Rank{0}, Rank{1}}, {Rank{1}}), Error) << "by two";

@@ -27,13 +27,13 @@ inline std::vector<OfiSetting> ofi_settings() {
     all.push_back({provider, {.provider = provider}});
     all.push_back({provider + "_small",
                    {.provider = provider,
-                    .packet_bytes_max = 1024,
-                    .receives_posted = 3,
-                    .sends_in_flight_max = 2,
-                    .bulk_slot_count = 2,
-                    .bulk_sends_max = 1,
-                    .bulk_chunk_bytes = 50000,
-                    .bulk_chunks_in_flight = 3}});
+                    .transfers = {.packet_bytes_max = 1024,
+                                  .receives_posted = 3,
+                                  .sends_in_flight_max = 2,
+                                  .bulk_slot_count = 2,
+                                  .bulk_sends_max = 1,
+                                  .bulk_chunk_bytes = 50000,
+                                  .bulk_chunks_in_flight = 3}}});
   }
   return all;
 }

@@ -103,10 +103,10 @@ TEST(OfiDriver, refuses_an_address_that_this_host_does_not_have) {
 }
 
 TEST(OfiDriver, refuses_options_that_make_no_sense) {
-  EXPECT_NE(complaint({.packet_bytes_max = 10}), "");
-  EXPECT_NE(complaint({.receives_posted = 0}), "");
-  EXPECT_NE(complaint({.bulk_slot_count = 0}), "");
-  EXPECT_NE(complaint({.bulk_chunk_bytes = 0}), "");
+  EXPECT_NE(complaint({.transfers = {.packet_bytes_max = 10}}), "");
+  EXPECT_NE(complaint({.transfers = {.receives_posted = 0}}), "");
+  EXPECT_NE(complaint({.transfers = {.bulk_slot_count = 0}}), "");
+  EXPECT_NE(complaint({.transfers = {.bulk_chunk_bytes = 0}}), "");
 }
 
 TEST(OfiDriver, refuses_ranks_that_have_different_providers) {

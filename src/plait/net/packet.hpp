@@ -10,9 +10,9 @@
 
 namespace plait::net {
 
-/// Bytes on their way: a buffer of fixed capacity of which the first `size()` bytes count. Owned by one holder.
+/// A buffer of fixed capacity whose first `size()` bytes are sent. It has one owner.
 ///
-/// A default-constructed or moved-from packet is empty and converts to false. The bytes of a new packet are not set.
+/// A default-constructed or moved-from packet has no buffer and converts to false. New bytes are uninitialised.
 class Packet {
  public:
   Packet() = default;
@@ -39,7 +39,7 @@ class Packet {
   [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {bytes_.get(), size_}; }
 
-  /// Sets how many bytes count; bytes already there stay. Expects: at most `capacity()`.
+  /// Sets the size; existing bytes stay. Expects: at most `capacity()`.
   void resize(std::size_t size) {
     expect(size <= capacity_, "a packet does not grow");
     size_ = size;

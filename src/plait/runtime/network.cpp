@@ -117,7 +117,7 @@ DriverPointer combine(MPI_Comm communicator, DriverPointer near, std::vector<Ran
   parts[0] = {std::move(near), called, called};
   parts[1].driver = net::make_mpi_driver(communicator, between_hosts);
   const auto rank_count = static_cast<std::uint32_t>(parts[1].called.size());
-  return std::make_unique<net::CombinedDriver>(rank_in(communicator), rank_count, std::move(parts));
+  return net::make_combined_driver(rank_in(communicator), rank_count, std::move(parts));
 }
 
 DriverPointer make_ofi(MPI_Comm communicator, const NetworkOptions& options) {

@@ -9,11 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "plait/base/error.hpp"
-#include "plait/net/detail/packet_pool.hpp"
-#include "plait/net/detail/take.hpp"
+#include "plait/net/detail/driver_parts.hpp"
 
 namespace plait::net {
 namespace {
@@ -36,8 +33,8 @@ struct Mailbox {
   std::atomic<std::size_t> entry_count = 0;
 };
 
-/// A place for one bulk transfer: whichever side comes second copies, with the lock held, so that
-/// a driver that ends can wait for the copy from or into its rank's memory.
+/// One bulk transfer. The second side to post copies with the lock held, so that the end of a driver waits for the
+/// copy.
 struct Slot {
   enum class Waiting : std::uint8_t { nothing, for_sender, for_receiver };
 
@@ -84,34 +81,162 @@ namespace {
 class LoopbackDriver final : public Driver {
  public:
   LoopbackDriver(std::shared_ptr<LoopbackNetwork::State> state, Rank self)
-      : Driver{{.name = "loopback",
-                .self = self,
-                .rank_count = static_cast<std::uint32_t>(state->ranks.size()),
-                .packet_bytes_max = state->options.packet_bytes_max,
-                .packets_in_flight_max = state->options.packets_in_flight_max,
-                .bulk_slot_count = state->options.bulk_slot_count,
-                .bulk_in_flight_max = state->options.bulk_in_flight_max,
-                .clock = state->options.clock}},
+      : Driver{detail::traits_from(state->options, "loopback", self, state->ranks.size(), state->options.clock)},
         state_{std::move(state)},
         mine_{state_->of(self)},
         pool_{packet_bytes_max(), pool_spare_max} {}
   LoopbackDriver(const LoopbackDriver&) = delete;
   LoopbackDriver& operator=(const LoopbackDriver&) = delete;
-  ~LoopbackDriver() override;
 
-  Packet acquire() override;
-  void recycle(Packet&& packet) noexcept override;
-  Post send(Rank to, Packet&& packet) override;
-  Post send_bulk(const BulkSend& bulk) override;
-  Post receive_bulk(const BulkReceive& bulk) override;
-  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
+  ~LoopbackDriver() override {
+    {
+      const std::lock_guard lock{mine_.mailbox.mutex};
+      mine_.mailbox.is_closed = true;
+      mine_.mailbox.arrivals.clear();
+      mine_.mailbox.bulk.clear();
+    }
+    for (const auto& rank : state_->ranks) {
+      for (Slot& slot : rank->slots) {
+        withdraw(slot, *rank);
+      }
+    }
+  }
+
+  Packet acquire() override {
+    if (pool_.is_empty()) {
+      const std::lock_guard lock{state_->mutex};
+      auto& depot = state_->depot;
+      for (std::size_t taken = 0; taken < depot_batch && !depot.empty(); ++taken) {
+        pool_.recycle(std::move(depot.back()));
+        depot.pop_back();
+      }
+    }
+    return pool_.acquire();
+  }
+
+  void recycle(Packet&& packet) noexcept override {
+    if (pool_.is_full()) {
+      const std::lock_guard lock{state_->mutex};
+      auto& depot = state_->depot;
+      for (std::size_t moved = 0; moved < depot_batch && depot.size() < depot.capacity(); ++moved) {
+        depot.push_back(pool_.acquire());  // below the reserved capacity: does not throw
+      }
+    }
+    pool_.recycle(std::move(packet));
+  }
+
+  Post send(Rank to, Packet&& packet) override {
+    detail::expect_valid(*this, to, packet);
+    Mailbox& mailbox = state_->of(to).mailbox;
+    const std::lock_guard lock{mailbox.mutex};
+    if (mailbox.is_closed) {
+      recycle(std::move(packet));
+      return Post::done;
+    }
+    if (mailbox.arrivals.size() >= state_->options.mailbox_packets_max) {
+      return Post::retry;
+    }
+    mailbox.arrivals.push_back({self(), std::move(packet)});
+    mailbox.entry_count.fetch_add(1, std::memory_order_release);  // with acquire in collect_mail()
+    return Post::done;
+  }
+
+  Post send_bulk(const BulkSend& bulk) override {
+    detail::expect_valid(*this, bulk);
+    Slot& slot = state_->of(bulk.to).slots[bulk.slot.value()];
+    const std::lock_guard lock{slot.mutex};
+    if (slot.waiting == Slot::Waiting::for_receiver) {
+      return Post::retry;
+    }
+    ++bulk_sends_in_flight_;
+    if (slot.waiting == Slot::Waiting::nothing) {
+      slot.waiting = Slot::Waiting::for_receiver;
+      slot.sender = self();
+      slot.data = bulk.data;
+      slot.cookie = bulk.cookie;
+      return Post::posted;
+    }
+    expect(slot.sender == self(), "the receive in this slot is for this sender");
+    copy_bulk(bulk.data, slot.buffer);
+    slot.waiting = Slot::Waiting::nothing;
+    notify(bulk.to, {TransferDirection::received, slot.cookie});
+    notify(self(), {TransferDirection::sent, bulk.cookie});
+    return Post::posted;
+  }
+
+  Post receive_bulk(const BulkReceive& bulk) override {
+    detail::expect_valid(*this, bulk);
+    Slot& slot = mine_.slots[bulk.slot.value()];
+    const std::lock_guard lock{slot.mutex};
+    expect(slot.waiting != Slot::Waiting::for_sender, "a slot serves one receive at a time");
+    if (slot.waiting == Slot::Waiting::nothing) {
+      slot.waiting = Slot::Waiting::for_sender;
+      slot.sender = bulk.from;
+      slot.buffer = bulk.buffer;
+      slot.cookie = bulk.cookie;
+      return Post::posted;
+    }
+    expect(slot.sender == bulk.from, "the data in this slot is from this sender");
+    copy_bulk(slot.data, bulk.buffer);
+    slot.waiting = Slot::Waiting::nothing;
+    notify(slot.sender, {TransferDirection::sent, slot.cookie});
+    notify(self(), {TransferDirection::received, bulk.cookie});
+    return Post::posted;
+  }
+
+  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override {
+    if (arrivals_.empty() || bulk_.empty()) {
+      collect_mail();
+    }
+    Polled polled;
+    polled.arrivals = detail::take(arrivals_, next_arrival_, arrivals);
+    polled.bulk = detail::take(bulk_, next_bulk_, bulk);
+    bulk_sends_in_flight_ -= static_cast<std::size_t>(
+        std::ranges::count(bulk.first(polled.bulk), TransferDirection::sent, &BulkDone::direction));
+    return polled;
+  }
+
   bool is_idle() const noexcept override { return bulk_sends_in_flight_ == 0; }
   bool is_busy(Rank /*to*/) const noexcept override { return false; }  // a packet is there at once
 
  private:
-  void notify(Rank rank, const BulkDone& done);
-  void collect_mail();
-  void withdraw(Slot& slot, const RankState& receiver);
+  void notify(Rank rank, const BulkDone& done) {
+    Mailbox& mailbox = state_->of(rank).mailbox;
+    const std::lock_guard lock{mailbox.mutex};
+    if (!mailbox.is_closed) {
+      mailbox.bulk.push_back(done);
+      mailbox.entry_count.fetch_add(1, std::memory_order_release);  // with acquire in collect_mail()
+    }
+  }
+
+  /// Exchanges the lists that have been polled empty for those in the mailbox.
+  void collect_mail() {
+    Mailbox& mailbox = mine_.mailbox;
+    if (mailbox.entry_count.load(std::memory_order_acquire) == 0) {  // with release in send(), notify()
+      return;
+    }
+    const std::lock_guard lock{mailbox.mutex};
+    std::size_t collected = 0;
+    if (arrivals_.empty()) {
+      arrivals_.swap(mailbox.arrivals);
+      collected += arrivals_.size();
+    }
+    if (bulk_.empty()) {
+      bulk_.swap(mailbox.bulk);
+      collected += bulk_.size();
+    }
+    mailbox.entry_count.fetch_sub(collected, std::memory_order_relaxed);  // the lock orders it
+  }
+
+  /// Forgets what this rank has posted in a slot of `receiver`, once no copy is under way.
+  void withdraw(Slot& slot, const RankState& receiver) {
+    const std::lock_guard lock{slot.mutex};
+    const bool is_my_receive = &receiver == &mine_ && slot.waiting == Slot::Waiting::for_sender;
+    const bool is_my_send = slot.sender == self() && slot.waiting == Slot::Waiting::for_receiver;
+    if (is_my_receive || is_my_send) {
+      slot.waiting = Slot::Waiting::nothing;
+    }
+  }
 
   std::shared_ptr<LoopbackNetwork::State> state_;
   RankState& mine_;
@@ -124,165 +249,11 @@ class LoopbackDriver final : public Driver {
   std::size_t next_bulk_ = 0;
 };
 
-LoopbackDriver::~LoopbackDriver() {
-  {
-    const std::lock_guard lock{mine_.mailbox.mutex};
-    mine_.mailbox.is_closed = true;
-    mine_.mailbox.arrivals.clear();
-    mine_.mailbox.bulk.clear();
-  }
-  for (const auto& rank : state_->ranks) {
-    for (Slot& slot : rank->slots) {
-      withdraw(slot, *rank);
-    }
-  }
-}
-
-/// Forgets what this rank has posted in a slot of `receiver`, once no copy is under way.
-void LoopbackDriver::withdraw(Slot& slot, const RankState& receiver) {
-  const std::lock_guard lock{slot.mutex};
-  const bool is_my_receive = &receiver == &mine_ && slot.waiting == Slot::Waiting::for_sender;
-  const bool is_my_send = slot.sender == self() && slot.waiting == Slot::Waiting::for_receiver;
-  if (is_my_receive || is_my_send) {
-    slot.waiting = Slot::Waiting::nothing;
-  }
-}
-
-Packet LoopbackDriver::acquire() {
-  if (pool_.is_empty()) {
-    const std::lock_guard lock{state_->mutex};
-    auto& depot = state_->depot;
-    for (std::size_t taken = 0; taken < depot_batch && !depot.empty(); ++taken) {
-      pool_.recycle(std::move(depot.back()));
-      depot.pop_back();
-    }
-  }
-  return pool_.acquire();
-}
-
-void LoopbackDriver::recycle(Packet&& packet) noexcept {
-  if (pool_.is_full()) {
-    const std::lock_guard lock{state_->mutex};
-    auto& depot = state_->depot;
-    for (std::size_t moved = 0; moved < depot_batch && depot.size() < depot.capacity(); ++moved) {
-      depot.push_back(pool_.acquire());  // below the reserved capacity: does not throw
-    }
-  }
-  pool_.recycle(std::move(packet));
-}
-
-Post LoopbackDriver::send(Rank to, Packet&& packet) {
-  expect(packet.size() > 0, "a packet that is sent has at least one byte");
-  Mailbox& mailbox = state_->of(to).mailbox;
-  const std::lock_guard lock{mailbox.mutex};
-  if (mailbox.is_closed) {
-    recycle(std::move(packet));
-    return Post::done;
-  }
-  if (mailbox.arrivals.size() >= state_->options.mailbox_packets_max) {
-    return Post::retry;
-  }
-  mailbox.arrivals.push_back({self(), std::move(packet)});
-  mailbox.entry_count.fetch_add(1, std::memory_order_release);  // with acquire in collect_mail()
-  return Post::done;
-}
-
-Post LoopbackDriver::send_bulk(const BulkSend& bulk) {
-  expect(!bulk.data.empty(), "a bulk transfer has at least one byte");
-  RankState& receiver = state_->of(bulk.to);
-  expect(bulk.slot.value() < receiver.slots.size(), "a slot that the receiver has");
-  Slot& slot = receiver.slots[bulk.slot.value()];
-  const std::lock_guard lock{slot.mutex};
-  if (slot.waiting == Slot::Waiting::for_receiver) {
-    return Post::retry;
-  }
-  ++bulk_sends_in_flight_;
-  if (slot.waiting == Slot::Waiting::nothing) {
-    slot.waiting = Slot::Waiting::for_receiver;
-    slot.sender = self();
-    slot.data = bulk.data;
-    slot.cookie = bulk.cookie;
-    return Post::posted;
-  }
-  expect(slot.sender == self(), "the receive in this slot is for this sender");
-  copy_bulk(bulk.data, slot.buffer);
-  slot.waiting = Slot::Waiting::nothing;
-  notify(bulk.to, {TransferDirection::received, slot.cookie});
-  notify(self(), {TransferDirection::sent, bulk.cookie});
-  return Post::posted;
-}
-
-Post LoopbackDriver::receive_bulk(const BulkReceive& bulk) {
-  expect(!bulk.buffer.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < mine_.slots.size(), "a slot that this rank has");
-  Slot& slot = mine_.slots[bulk.slot.value()];
-  const std::lock_guard lock{slot.mutex};
-  expect(slot.waiting != Slot::Waiting::for_sender, "a slot serves one receive at a time");
-  if (slot.waiting == Slot::Waiting::nothing) {
-    slot.waiting = Slot::Waiting::for_sender;
-    slot.sender = bulk.from;
-    slot.buffer = bulk.buffer;
-    slot.cookie = bulk.cookie;
-    return Post::posted;
-  }
-  expect(slot.sender == bulk.from, "the data in this slot is from this sender");
-  copy_bulk(slot.data, bulk.buffer);
-  slot.waiting = Slot::Waiting::nothing;
-  notify(slot.sender, {TransferDirection::sent, slot.cookie});
-  notify(self(), {TransferDirection::received, bulk.cookie});
-  return Post::posted;
-}
-
-void LoopbackDriver::notify(Rank rank, const BulkDone& done) {
-  Mailbox& mailbox = state_->of(rank).mailbox;
-  const std::lock_guard lock{mailbox.mutex};
-  if (!mailbox.is_closed) {
-    mailbox.bulk.push_back(done);
-    mailbox.entry_count.fetch_add(1, std::memory_order_release);  // with acquire in collect_mail()
-  }
-}
-
-/// Exchanges the lists that have been polled empty for those in the mailbox.
-void LoopbackDriver::collect_mail() {
-  Mailbox& mailbox = mine_.mailbox;
-  if (mailbox.entry_count.load(std::memory_order_acquire) == 0) {  // with release in send(), notify()
-    return;
-  }
-  const std::lock_guard lock{mailbox.mutex};
-  std::size_t collected = 0;
-  if (arrivals_.empty()) {
-    arrivals_.swap(mailbox.arrivals);
-    collected += arrivals_.size();
-  }
-  if (bulk_.empty()) {
-    bulk_.swap(mailbox.bulk);
-    collected += bulk_.size();
-  }
-  mailbox.entry_count.fetch_sub(collected, std::memory_order_relaxed);  // the lock orders it
-}
-
-Polled LoopbackDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
-  if (arrivals_.empty() || bulk_.empty()) {
-    collect_mail();
-  }
-  Polled polled;
-  polled.arrivals = detail::take(arrivals_, next_arrival_, arrivals);
-  polled.bulk = detail::take(bulk_, next_bulk_, bulk);
-  bulk_sends_in_flight_ -= static_cast<std::size_t>(
-      std::ranges::count(bulk.first(polled.bulk), TransferDirection::sent, &BulkDone::direction));
-  return polled;
-}
-
 }  // namespace
 
 LoopbackNetwork::LoopbackNetwork(std::uint32_t rank_count, const LoopbackOptions& options) {
-  if (rank_count == 0) {
-    throw Error{ErrorCode::bad_argument, "a loopback network needs at least one rank"};
-  }
-  if (options.packet_bytes_max < 1024) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("packets of {} bytes are too small; at least 1024 are needed", options.packet_bytes_max)};
-  }
+  require(rank_count > 0, "loopback network: at least one rank is needed");
+  require(options.packet_bytes_max >= 1024, "loopback network: packet_bytes_max must be at least 1024 bytes");
   state_ = std::make_shared<State>(rank_count, options);
   state_->depot.reserve(std::size_t{rank_count} * pool_spare_max);
 }
@@ -292,16 +263,8 @@ std::uint32_t LoopbackNetwork::rank_count() const noexcept {
 }
 
 std::unique_ptr<Driver> LoopbackNetwork::driver(Rank rank) {
-  if (!rank || rank.value() >= rank_count()) {
-    throw Error{
-        ErrorCode::bad_argument, fmt::format("there is no such rank in a loopback network of {}", rank_count()), rank};
-  }
   const std::lock_guard lock{state_->mutex};
-  if (std::exchange(state_->of(rank).is_taken, true)) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("rank {} of this loopback network has its driver already", rank.value()),
-                rank};
-  }
+  detail::take_rank(*state_, "loopback", rank);
   return std::make_unique<LoopbackDriver>(state_, rank);
 }
 

@@ -15,21 +15,18 @@ namespace plait::net {
 struct LoopbackOptions {
   std::size_t packet_bytes_max = 8192;
   std::uint32_t packets_in_flight_max = 64;
-  /// Most packets that wait for one rank, from all peers; beyond, `send` returns `retry`.
+  /// Packets from all peers that wait for one rank; beyond, `send` returns `retry`.
   std::uint32_t mailbox_packets_max = 4096;
   std::uint32_t bulk_slot_count = 16;
   std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
-  /// Borrowed for as long as any driver lives; nothing = the machine's steady clock.
+  /// Must outlive the drivers; null for the machine's clock.
   const Clock* clock = nullptr;
 };
 
-/// N ranks as N drivers in one process: a packet moves by ownership, bulk data by one copy.
+/// N ranks as N drivers in one process. Packets move by ownership, bulk data with one copy.
 ///
-/// The network and its drivers share what they need; any may end first. When a driver ends, what
-/// its rank had in flight is given up, and packets to it vanish from then on.
-///
-/// Threads: each driver is used by one thread at a time, different drivers by different threads
-/// at once; `driver()` from any thread.
+/// The network and its drivers may end in any order. When a driver ends, its transfers are abandoned, and later packets
+/// to it are dropped. Threads: one at a time for each driver; any for `driver()`.
 class LoopbackNetwork {
  public:
   /// Throws: `Error` with `bad_argument` for no ranks, or packets of less than 1024 bytes.
@@ -37,7 +34,7 @@ class LoopbackNetwork {
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept;
 
-  /// The driver of `rank`, once for each rank. Throws: `Error` with `bad_argument` otherwise.
+  /// Creates the driver of `rank`, once. Throws: `Error` with `bad_argument` otherwise.
   [[nodiscard]] std::unique_ptr<Driver> driver(Rank rank);
 
   struct State;

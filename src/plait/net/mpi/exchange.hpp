@@ -7,10 +7,10 @@
 
 namespace plait::net {
 
-/// An exchange among the ranks of `communicator`, which is borrowed for as long as the exchange is used.
+/// Returns an exchange among the ranks of `communicator`, which must outlive it.
 ///
-/// Each call is collective: two MPI calls, and as much memory as all ranks bring, less than 2 GiB.
-/// Throws: each call, `Error` with `network` when MPI fails.
+/// Each call is collective, makes two MPI calls and gathers less than 2 GiB. It throws `Error` with `network` when MPI
+/// fails.
 [[nodiscard]] Exchange mpi_exchange(MPI_Comm communicator);
 
 }  // namespace plait::net

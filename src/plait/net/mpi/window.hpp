@@ -11,15 +11,14 @@
 
 namespace plait::net {
 
-/// Calls `make` in one group of ranks after the other. Open MPI 4 names the files behind windows by the number of the
-/// communicator, which is the same in groups that do not meet: made at once, their windows get each other's.
+/// Calls `make` in one group of ranks after the other. Open MPI 4 names the files of windows by the number of the
+/// communicator, which disjoint groups share: windows that they create at once get the same file.
 ///
-/// Collective over `world`, each rank with the communicator of its own group; `make` throws nothing. Cost: a barrier of
+/// Collective over `world`, each rank with the communicator of its own group. `make` throws nothing. Cost: a barrier of
 /// all ranks for each group. Threads: one.
 void in_turn(MPI_Comm world, MPI_Comm group, const std::function<void()>& make);
 
-/// A window of MPI's one-sided communication in passive mode, open to all ranks of a group for as long as it lives:
-/// what other ranks of the group fetch from. Threads: one.
+/// A window for MPI's one-sided communication, locked by all ranks of a group while it lives. Threads: one.
 class Window {
  public:
   enum class Kind : std::uint8_t {
@@ -28,7 +27,7 @@ class Window {
   };
 
   /// Collective over `world`, each rank with the communicator of its own group; both must live as long.
-  /// Throws: `Error` with `network` on every rank when MPI cannot make it in one of the groups, with the reason.
+  /// Throws: `Error` with `network` and the reason on every rank when MPI cannot create it in one of the groups.
   Window(MPI_Comm world, MPI_Comm group, std::size_t bytes, Kind kind = Kind::fetched);
   Window(const Window&) = delete;
   Window& operator=(const Window&) = delete;
@@ -37,13 +36,13 @@ class Window {
 
   /// This rank's part.
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return memory_; }
-  /// Where the part of `rank` begins in this process. Of a shared window only.
+  /// The part of `rank` in this process; of a shared window only.
   [[nodiscard]] const std::byte* memory_of(std::size_t rank) const { return shared_[rank]; }
-  /// Starts to fetch `into.size()` bytes at `offset` in the memory of `rank`; a plain copy from this rank.
+  /// Starts to fetch `into.size()` bytes at `offset` of the part of `rank`; copies from this rank's own part.
   void get(std::span<std::byte> into, std::size_t rank, std::size_t offset) const;
-  /// Returns when what was fetched is there.
+  /// Waits until everything is fetched.
   void flush() const;
-  /// Makes what every rank has written into its own memory visible to all, and waits for all.
+  /// Waits for all ranks, and makes visible what each has written into its own part.
   void synchronise() const;
 
  private:
@@ -54,7 +53,7 @@ class Window {
   MPI_Win window_ = MPI_WIN_NULL;
 };
 
-/// The members of a group of `size` in an order at random, another for each `self`, the same in each run.
+/// Returns the members of a group of `size` in a random order, which depends on `self` only.
 [[nodiscard]] std::vector<std::size_t> random_order(std::size_t size, std::size_t self);
 
 }  // namespace plait::net

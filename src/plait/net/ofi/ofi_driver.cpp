@@ -6,15 +6,14 @@
 #include <chrono>
 #include <cstring>
 #include <rdma/fi_errno.h>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/net/detail/packet_pool.hpp"
-#include "plait/net/detail/take.hpp"
+#include "plait/net/detail/driver_parts.hpp"
+#include "plait/net/loopback/loopback.hpp"
 #include "plait/net/ofi/detail/bulk_receives.hpp"
 #include "plait/net/ofi/detail/bulk_sends.hpp"
 #include "plait/net/ofi/detail/call.hpp"
@@ -24,7 +23,6 @@
 #include "plait/net/ofi/detail/packet_sends.hpp"
 #include "plait/net/ofi/detail/peer_watch.hpp"
 #include "plait/net/ofi/detail/peers.hpp"
-#include "plait/net/ofi/detail/self_link.hpp"
 
 namespace plait::net {
 namespace {
@@ -34,9 +32,6 @@ namespace ofi = detail::ofi;
 using ofi::Operation;
 using ofi::Purpose;
 
-constexpr std::uint32_t pool_spare_max = 256;
-constexpr std::size_t packets_in_flight_least = 2;
-constexpr std::size_t packets_in_flight_most = 32;
 /// Completions read in one poll.
 constexpr std::size_t completions_per_poll = 16;
 /// Completions that may wait, beyond those of this rank's own operations: what peers write.
@@ -45,26 +40,6 @@ constexpr std::size_t completions_spare = 1024;
 constexpr std::size_t inject_bytes_wanted = 4096;
 /// How long an ending driver waits for what is still in flight.
 constexpr std::chrono::seconds give_up_after{1};
-constexpr std::uint32_t slots_max = std::uint32_t{1} << 30U;
-
-void check(Rank self, std::uint32_t rank_count, const OfiOptions& options) {
-  const auto refuse = [](std::string_view why) {
-    throw Error{ErrorCode::bad_argument, fmt::format("ofi driver: {}", why)};
-  };
-  if (!self || self.value() >= rank_count || rank_count > ofi::ranks_max) {
-    refuse("this rank is none of those that take part");
-  }
-  if (options.packet_bytes_max < 1024) {
-    refuse("packets need 1024 bytes at least");
-  }
-  if (options.receives_posted == 0 || options.sends_in_flight_max == 0 || options.bulk_sends_max == 0 ||
-      options.bulk_chunks_in_flight == 0 || options.bulk_chunk_bytes == 0) {
-    refuse("no number of operations, and no size, can be 0");
-  }
-  if (options.bulk_slot_count == 0 || options.bulk_slot_count > slots_max) {
-    refuse("between 1 and 2^30 bulk slots are possible");
-  }
-}
 
 /// What each rank has brought, by rank. Collective.
 std::vector<Bytes> meet(const Exchange& exchange, std::uint32_t rank_count, std::span<const std::byte> mine) {
@@ -107,8 +82,9 @@ ofi::Fabric open_fabric(Rank self, const Neighbours& neighbours, const OfiOption
       .node = options.node.empty() && neighbours.are_all_here ? "127.0.0.1" : options.node,
       .ranks = neighbours.are_all_here ? Ranks::on_one_host : Ranks::on_many_hosts,
   };
-  const std::size_t completions = completions_spare + options.receives_posted + options.sends_in_flight_max +
-                                  std::size_t{options.bulk_sends_max} * options.bulk_chunks_in_flight;
+  const TransferOptions& transfers = options.transfers;
+  const std::size_t completions = completions_spare + transfers.receives_posted + transfers.sends_in_flight_max +
+                                  std::size_t{transfers.bulk_sends_max} * transfers.bulk_chunks_in_flight;
   try {
     return ofi::Fabric{ofi::find_provider(wanted), completions, neighbours.processes.size()};
   } catch (const Error& error) {
@@ -156,15 +132,14 @@ std::vector<fi_addr_t> meet_peers(ofi::Fabric& fabric, Rank self, std::uint32_t 
   return names;
 }
 
-class OfiDriver final : public Driver {
+class OfiDriver final : public detail::PooledDriver {
  public:
   OfiDriver(DriverTraits traits,
             ofi::Fabric&& opened,
             Neighbours&& neighbours,
             const Exchange& exchange,
-            const OfiOptions& options)
-      : Driver{std::move(traits)},
-        pool_{options.packet_bytes_max, pool_spare_max},
+            const TransferOptions& options)
+      : PooledDriver{std::move(traits)},
         fabric_{std::move(opened)},
         ring_{fabric_, pool_, options.receives_posted},
         peers_{meet_peers(fabric_, self(), rank_count(), exchange)},
@@ -172,30 +147,224 @@ class OfiDriver final : public Driver {
         sends_{fabric_, pool_, peers_, self(), {options.sends_in_flight_max, fabric_.info().tx_attr->inject_size}},
         bulk_sends_{fabric_, peers_, {options.bulk_sends_max, options.bulk_chunks_in_flight}},
         bulk_receives_{fabric_, options.bulk_slot_count, options.bulk_chunk_bytes},
-        itself_{{options.sends_in_flight_max, options.bulk_sends_max, options.bulk_chunk_bytes}} {}
+        itself_{LoopbackNetwork{1,
+                                {.packet_bytes_max = options.packet_bytes_max,
+                                 .mailbox_packets_max = options.sends_in_flight_max,
+                                 .bulk_slot_count = options.bulk_slot_count}}
+                    .driver(Rank{0})} {}
   OfiDriver(const OfiDriver&) = delete;
   OfiDriver& operator=(const OfiDriver&) = delete;
-  ~OfiDriver() override;
 
-  Packet acquire() override { return pool_.acquire(); }
-  void recycle(Packet&& packet) noexcept override { pool_.recycle(std::move(packet)); }
-  Post send(Rank to, Packet&& packet) override;
-  Post send_bulk(const BulkSend& bulk) override;
-  Post receive_bulk(const BulkReceive& bulk) override;
-  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
-  bool is_idle() const noexcept override { return sends_.is_empty() && bulk_sends_.is_empty() && itself_.is_empty(); }
+  ~OfiDriver() override {
+    const auto deadline = std::chrono::steady_clock::now() + give_up_after;
+    const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
+    try {
+      // A peer that has ended before is not notified: its endpoint is closed, which crashes shm within one process.
+      while (drop_arrivals() && !is_late()) {
+      }
+      say_goodbye();
+      while (!(sends_.is_empty() && bulk_sends_.is_empty()) && !is_late()) {
+        drop_arrivals();
+        sends_.send_waiting();
+        bulk_sends_.post_refused();
+      }
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+      // What cannot be moved any more is given up, as it would be after the deadline.
+    }
+    fabric_.close_endpoint();
+    bulk_receives_.close();
+  }
+
+  Post send(Rank to, Packet&& packet) override {
+    detail::expect_valid(*this, to, packet);
+    if (to != self()) {
+      return sends_.send(to, std::move(packet));
+    }
+    const Post post = itself_->send(Rank{0}, std::move(packet));
+    own_count_ += post == Post::retry ? 0 : 1;
+    return post;
+  }
+
+  Post send_bulk(const BulkSend& bulk) override {
+    detail::expect_valid(*this, bulk);
+    if (bulk.to != self()) {
+      return bulk_sends_.start(bulk);
+    }
+    const Post post = itself_->send_bulk({Rank{0}, bulk.slot, bulk.data, bulk.cookie});
+    own_count_ += post == Post::retry ? 0 : 2;  // sent and received
+    return post;
+  }
+
+  Post receive_bulk(const BulkReceive& bulk) override {
+    detail::expect_valid(*this, bulk);
+    if (bulk.from == self()) {
+      return itself_->receive_bulk({Rank{0}, bulk.slot, bulk.buffer, bulk.cookie});
+    }
+    const ofi::Ready ready = bulk_receives_.open(bulk);
+    Packet packet = pool_.acquire();
+    packet.resize(sizeof ready);
+    std::memcpy(packet.data(), &ready, sizeof ready);
+    sends_.send_own(Purpose::ready, bulk.from, std::move(packet));
+    return Post::posted;
+  }
+
+  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override {
+    read_completions();
+    Polled polled = own_count_ > 0 ? poll_itself(arrivals, bulk) : Polled{};
+    while (polled.arrivals < arrivals.size() && take(arrivals[polled.arrivals])) {
+      ++polled.arrivals;
+    }
+    if (polled.arrivals == 0) {
+      watch_peers();
+    }
+    ring_.post_missing(polled.arrivals == 0 ? ofi::PacketRing::Few::too : ofi::PacketRing::Few::later);
+    sends_.send_waiting();
+    bulk_sends_.post_refused();
+    polled.bulk += take_done(bulk.subspan(polled.bulk));
+    return polled;
+  }
+
+  bool is_idle() const noexcept override { return sends_.is_empty() && bulk_sends_.is_empty() && itself_->is_idle(); }
   bool is_busy(Rank to) const noexcept override { return sends_.is_busy(to); }
 
  private:
-  void read_completions();
-  void note(const fi_cq_data_entry& entry);
-  void note_trouble();
-  bool take(Arrival& arrival);
-  void watch_peers();
-  bool drop_arrivals();
-  void say_goodbye();
+  /// Takes note of what libfabric has completed.
+  void read_completions() {
+    std::array<fi_cq_data_entry, completions_per_poll> entries;  // not set: filled by libfabric
+    const ssize_t count = fi_cq_read(fabric_.queue(), entries.data(), entries.size());
+    if (count == -FI_EAGAIN) {
+      return;
+    }
+    if (count == -FI_EAVAIL) {
+      note_trouble();
+      return;
+    }
+    ofi::check_ofi(count, "fi_cq_read");
+    for (const fi_cq_data_entry& entry : std::span{entries}.first(static_cast<std::size_t>(count))) {
+      note(entry);
+    }
+  }
 
-  detail::PacketPool pool_;
+  void note(const fi_cq_data_entry& entry) {
+    if ((entry.flags & FI_REMOTE_WRITE) != 0) {
+      bulk_receives_.note_chunk(entry.data, done_);
+      return;
+    }
+    const Operation& operation = *static_cast<Operation*>(entry.op_context);
+    switch (operation.kind) {
+      case Operation::Kind::receive:
+        ring_.note(operation, entry.len, entry.data);
+        break;
+      case Operation::Kind::send:
+        sends_.note_sent(operation);
+        break;
+      case Operation::Kind::chunk:
+        bulk_sends_.note_written(operation, done_);
+        break;
+    }
+  }
+
+  /// Something has failed: throws, unless it was a send to a peer that has ended its driver.
+  void note_trouble() {
+    fi_cq_err_entry entry{};
+    const ssize_t count = fi_cq_readerr(fabric_.queue(), &entry, 0);
+    if (count == -FI_EAGAIN) {
+      return;
+    }
+    ofi::check_ofi(count, "fi_cq_readerr");
+    std::array<char, 256> room{};
+    const char* const words =
+        fi_cq_strerror(fabric_.queue(), entry.prov_errno, entry.err_data, room.data(), room.size());
+    const auto* const operation = static_cast<const Operation*>(entry.op_context);
+    Rank peer;
+    if (operation != nullptr && operation->kind == Operation::Kind::send) {
+      peer = operation->peer;
+      sends_.note_sent(*operation);
+    } else if (operation != nullptr && operation->kind == Operation::Kind::chunk) {
+      peer = operation->peer;
+      bulk_sends_.note_failed(*operation);
+    }
+    if (!peer) {
+      throw Error{ErrorCode::network,
+                  fmt::format("libfabric failed to receive: {} ({})", fi_strerror(entry.err), words)};
+    }
+    if (peers_.state(peer) == ofi::Peers::State::here) {
+      peers_.set_state(peer, ofi::Peers::State::lost);
+      ofi::peer_is_lost(peer, fmt::format("{}; {}", fi_strerror(entry.err), words).c_str());
+    }
+  }
+
+  /// Returns the oldest packet, and handles the driver's own messages before it.
+  bool take(Arrival& arrival) {
+    ofi::PacketRing::Message message;
+    while (ring_.take(message)) {
+      const Rank from = message.label.from;
+      peers_.set_known(from);
+      if (message.label.purpose == Purpose::packet) {
+        arrival.peer = from;
+        arrival.packet = std::move(message.packet);
+        return true;
+      }
+      if (message.label.purpose == Purpose::ready) {
+        ofi::Ready ready;
+        std::memcpy(&ready, message.packet.data(), sizeof ready);
+        bulk_sends_.note_ready(from, ready);
+      } else if (message.label.purpose == Purpose::goodbye) {
+        peers_.set_state(from, ofi::Peers::State::left);
+      }
+      pool_.recycle(std::move(message.packet));
+    }
+    return false;
+  }
+
+  /// Returns what this rank has sent to itself.
+  Polled poll_itself(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
+    const Polled polled = itself_->poll(arrivals, bulk);
+    for (Arrival& arrival : arrivals.first(polled.arrivals)) {
+      arrival.peer = self();
+    }
+    own_count_ -= polled.arrivals + polled.bulk;
+    return polled;
+  }
+
+  /// Called when nothing has arrived: checks that the peers this rank may wait for still live.
+  void watch_peers() {
+    const ofi::PeerWatch::Turn turn = watch_.check();
+    if (!turn.has_come) {
+      return;
+    }
+    bulk_sends_.require_receivers();
+    bulk_receives_.require_senders(peers_);
+    if (turn.to_greet) {
+      const bool is_quiet = !sends_.is_busy(turn.to_greet) && bulk_sends_.is_empty();
+      watch_.note_greeting(turn.to_greet, sends_.greet(turn.to_greet) == Post::retry && is_quiet);
+    }
+  }
+
+  /// Drops the packets that have arrived, but handles the driver's own messages. False when there were none.
+  bool drop_arrivals() {
+    read_completions();
+    Arrival dropped;
+    bool has_come = false;
+    for (; take(dropped); has_come = true) {
+      pool_.recycle(std::move(dropped.packet));
+    }
+    ring_.post_missing(ofi::PacketRing::Few::too);
+    return has_come;
+  }
+
+  /// Notifies the peers that would otherwise take silence for death.
+  void say_goodbye() {
+    for (std::uint32_t rank = 0; rank < peers_.count(); ++rank) {
+      if (peers_.is_known(Rank{rank}) && peers_.state(Rank{rank}) == ofi::Peers::State::here) {
+        Packet packet = pool_.acquire();
+        packet.resize(1);
+        *packet.data() = std::byte{0};
+        sends_.send_own(Purpose::goodbye, Rank{rank}, std::move(packet));
+      }
+    }
+  }
+
   ofi::Fabric fabric_;
   ofi::PacketRing ring_;
   ofi::Peers peers_;
@@ -203,208 +372,9 @@ class OfiDriver final : public Driver {
   ofi::PacketSends sends_;
   ofi::BulkSends bulk_sends_;
   ofi::BulkReceives bulk_receives_;
-  ofi::SelfLink itself_;
-  // Ended transfers that have not been polled yet.
-  std::vector<BulkDone> done_;
-  std::size_t next_done_ = 0;
+  std::unique_ptr<Driver> itself_;  ///< Few providers are good at messages of a rank to itself.
+  std::size_t own_count_ = 0;       ///< What this rank has sent to itself and not polled, received transfers included.
 };
-
-/// Takes note of what libfabric has completed.
-void OfiDriver::read_completions() {
-  std::array<fi_cq_data_entry, completions_per_poll> entries;  // not set: filled by libfabric
-  const ssize_t count = fi_cq_read(fabric_.queue(), entries.data(), entries.size());
-  if (count == -FI_EAGAIN) {
-    return;
-  }
-  if (count == -FI_EAVAIL) {
-    note_trouble();
-    return;
-  }
-  ofi::check_ofi(count, "fi_cq_read");
-  for (const fi_cq_data_entry& entry : std::span{entries}.first(static_cast<std::size_t>(count))) {
-    note(entry);
-  }
-}
-
-void OfiDriver::note(const fi_cq_data_entry& entry) {
-  if ((entry.flags & FI_REMOTE_WRITE) != 0) {
-    bulk_receives_.note_chunk(entry.data, done_);
-    return;
-  }
-  const Operation& operation = *static_cast<Operation*>(entry.op_context);
-  switch (operation.kind) {
-    case Operation::Kind::receive:
-      ring_.note(operation, entry.len, entry.data);
-      break;
-    case Operation::Kind::send:
-      sends_.note_sent(operation);
-      break;
-    case Operation::Kind::chunk:
-      bulk_sends_.note_written(operation, done_);
-      break;
-  }
-}
-
-/// Something has failed: throws, unless it was a send to a peer that has ended its driver.
-void OfiDriver::note_trouble() {
-  fi_cq_err_entry entry{};
-  const ssize_t count = fi_cq_readerr(fabric_.queue(), &entry, 0);
-  if (count == -FI_EAGAIN) {
-    return;
-  }
-  ofi::check_ofi(count, "fi_cq_readerr");
-  std::array<char, 256> room{};
-  const char* const words = fi_cq_strerror(fabric_.queue(), entry.prov_errno, entry.err_data, room.data(), room.size());
-  const auto* const operation = static_cast<const Operation*>(entry.op_context);
-  Rank peer;
-  if (operation != nullptr && operation->kind == Operation::Kind::send) {
-    peer = operation->peer;
-    sends_.note_sent(*operation);
-  } else if (operation != nullptr && operation->kind == Operation::Kind::chunk) {
-    peer = operation->peer;
-    bulk_sends_.note_failed(*operation);
-  }
-  if (!peer) {
-    throw Error{ErrorCode::network, fmt::format("libfabric failed to receive: {} ({})", fi_strerror(entry.err), words)};
-  }
-  if (peers_.state(peer) == ofi::Peers::State::here) {
-    peers_.set_state(peer, ofi::Peers::State::lost);
-    ofi::peer_is_lost(peer, fmt::format("{}; {}", fi_strerror(entry.err), words).c_str());
-  }
-}
-
-/// Returns the oldest packet, and handles the driver's own messages before it.
-bool OfiDriver::take(Arrival& arrival) {
-  if (itself_.take(arrival.packet)) {
-    arrival.peer = self();
-    return true;
-  }
-  ofi::PacketRing::Message message;
-  while (ring_.take(message)) {
-    const Rank from = message.label.from;
-    peers_.set_known(from);
-    if (message.label.purpose == Purpose::packet) {
-      arrival.peer = from;
-      arrival.packet = std::move(message.packet);
-      return true;
-    }
-    if (message.label.purpose == Purpose::ready) {
-      ofi::Ready ready;
-      std::memcpy(&ready, message.packet.data(), sizeof ready);
-      bulk_sends_.note_ready(from, ready);
-    } else if (message.label.purpose == Purpose::goodbye) {
-      peers_.set_state(from, ofi::Peers::State::left);
-    }
-    pool_.recycle(std::move(message.packet));
-  }
-  return false;
-}
-
-/// Called when nothing has arrived: checks that the peers this rank may wait for still live.
-void OfiDriver::watch_peers() {
-  const ofi::PeerWatch::Turn turn = watch_.check();
-  if (!turn.has_come) {
-    return;
-  }
-  bulk_sends_.require_receivers();
-  bulk_receives_.require_senders(peers_);
-  if (turn.to_greet) {
-    const bool is_quiet = !sends_.is_busy(turn.to_greet) && bulk_sends_.is_empty();
-    watch_.note_greeting(turn.to_greet, sends_.greet(turn.to_greet) == Post::retry && is_quiet);
-  }
-}
-
-/// Notifies the peers that would otherwise take silence for death.
-void OfiDriver::say_goodbye() {
-  for (std::uint32_t rank = 0; rank < peers_.count(); ++rank) {
-    if (peers_.is_known(Rank{rank}) && peers_.state(Rank{rank}) == ofi::Peers::State::here) {
-      Packet packet = pool_.acquire();
-      packet.resize(1);
-      *packet.data() = std::byte{0};
-      sends_.send_own(Purpose::goodbye, Rank{rank}, std::move(packet));
-    }
-  }
-}
-
-/// Drops the packets that have arrived, but handles the driver's own messages. False when there were none.
-bool OfiDriver::drop_arrivals() {
-  read_completions();
-  Arrival dropped;
-  bool has_come = false;
-  for (; take(dropped); has_come = true) {
-    pool_.recycle(std::move(dropped.packet));
-  }
-  ring_.post_missing(ofi::PacketRing::Few::too);
-  return has_come;
-}
-
-OfiDriver::~OfiDriver() {
-  const auto deadline = std::chrono::steady_clock::now() + give_up_after;
-  const auto is_late = [&] { return std::chrono::steady_clock::now() > deadline; };
-  try {
-    // A peer that has ended before is not notified: its endpoint is closed, which crashes shm within one process.
-    while (drop_arrivals() && !is_late()) {
-    }
-    say_goodbye();
-    while (!(sends_.is_empty() && bulk_sends_.is_empty()) && !is_late()) {
-      drop_arrivals();
-      sends_.send_waiting();
-      bulk_sends_.post_refused();
-    }
-  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
-    // What cannot be moved any more is given up, as it would be after the deadline.
-  }
-  fabric_.close_endpoint();
-  bulk_receives_.close();
-}
-
-Post OfiDriver::send(Rank to, Packet&& packet) {
-  expect(packet.size() > 0, "a packet that is sent has at least one byte");
-  expect(to.value() < rank_count(), "a rank that takes part");
-  return to == self() ? itself_.send(std::move(packet)) : sends_.send(to, std::move(packet));
-}
-
-Post OfiDriver::send_bulk(const BulkSend& bulk) {
-  expect(!bulk.data.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < bulk_slot_count(), "a slot that the receiver has");
-  return bulk.to == self() ? itself_.send_bulk(bulk) : bulk_sends_.start(bulk);
-}
-
-Post OfiDriver::receive_bulk(const BulkReceive& bulk) {
-  expect(!bulk.buffer.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < bulk_slot_count(), "a slot that this rank has");
-  if (bulk.from == self()) {
-    itself_.receive_bulk(bulk);
-    return Post::posted;
-  }
-  const ofi::Ready ready = bulk_receives_.open(bulk);
-  Packet packet = pool_.acquire();
-  packet.resize(sizeof ready);
-  std::memcpy(packet.data(), &ready, sizeof ready);
-  sends_.send_own(Purpose::ready, bulk.from, std::move(packet));
-  return Post::posted;
-}
-
-Polled OfiDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
-  read_completions();
-  Polled polled;
-  while (polled.arrivals < arrivals.size() && take(arrivals[polled.arrivals])) {
-    ++polled.arrivals;
-  }
-  if (polled.arrivals == 0) {
-    watch_peers();
-  }
-  ring_.post_missing(polled.arrivals == 0 ? ofi::PacketRing::Few::too : ofi::PacketRing::Few::later);
-  sends_.send_waiting();
-  bulk_sends_.post_refused();
-  if (!itself_.is_empty()) {
-    itself_.progress(done_);
-  }
-  if (!done_.empty()) {
-    polled.bulk = detail::take(done_, next_done_, bulk);
-  }
-  return polled;
-}
 
 }  // namespace
 
@@ -412,19 +382,14 @@ std::unique_ptr<Driver> make_ofi_driver(Rank self,
                                         std::uint32_t rank_count,
                                         const Exchange& exchange,
                                         const OfiOptions& options) {
-  check(self, rank_count, options);
+  require(self && self.value() < rank_count && rank_count <= ofi::ranks_max,
+          "ofi driver: this rank is not one of those that take part");
+  DriverTraits traits = options.transfers.traits("ofi", self, rank_count);
   Neighbours neighbours = meet_neighbours(rank_count, exchange);
   ofi::Fabric fabric = open_fabric(self, neighbours, options);
-  const std::size_t share = options.unexpected_bytes_max / (std::size_t{rank_count} * options.packet_bytes_max);
-  DriverTraits traits{.name = describe(fabric.info()),
-                      .self = self,
-                      .rank_count = rank_count,
-                      .packet_bytes_max = options.packet_bytes_max,
-                      .packets_in_flight_max = static_cast<std::uint32_t>(
-                          std::clamp(share, packets_in_flight_least, packets_in_flight_most)),
-                      .bulk_slot_count = options.bulk_slot_count,
-                      .bulk_in_flight_max = options.bulk_in_flight_max};
-  return std::make_unique<OfiDriver>(std::move(traits), std::move(fabric), std::move(neighbours), exchange, options);
+  traits.name = describe(fabric.info());
+  return std::make_unique<OfiDriver>(
+      std::move(traits), std::move(fabric), std::move(neighbours), exchange, options.transfers);
 }
 
 }  // namespace plait::net

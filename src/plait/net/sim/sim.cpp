@@ -12,8 +12,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
-#include "plait/net/detail/packet_pool.hpp"
-#include "plait/net/detail/take.hpp"
+#include "plait/net/detail/driver_parts.hpp"
 
 namespace plait::net {
 namespace {
@@ -77,30 +76,19 @@ bool happens_later(const Event& a, const Event& b) noexcept {
 }
 
 void check(std::uint32_t rank_count, const SimOptions& options) {
-  const auto refuse = [](std::string_view why) {
-    throw Error{ErrorCode::bad_argument, fmt::format("simulated network: {}", why)};
-  };
-  if (rank_count == 0) {
-    refuse("at least one rank is needed");
-  }
-  if (options.packet_bytes_max < 1024) {
-    refuse("packets need at least 1024 bytes");
-  }
-  if (!(options.retry_probability >= 0 && options.retry_probability < 1)) {
-    refuse("the probability of a retry must be at least 0 and below 1");
-  }
-  if (options.delay_max < nanoseconds{0} || options.failure_noticed_after < nanoseconds{0} ||
-      options.cost.latency < nanoseconds{0} || options.cost.overhead < nanoseconds{0} ||
-      options.cost.gap < nanoseconds{0} || !(options.cost.per_byte_ns >= 0)) {
-    refuse("no time can be negative");
-  }
-  if (options.send_queue_packets_max == 0 || options.bulk_chunk_bytes == 0) {
-    refuse("send queue and bulk chunks must not be of size 0");
-  }
+  require(rank_count > 0, "simulated network: at least one rank is needed");
+  require(options.packet_bytes_max >= 1024, "simulated network: packet_bytes_max must be at least 1024 bytes");
+  require(options.retry_probability >= 0 && options.retry_probability < 1,
+          "simulated network: retry_probability must be at least 0 and below 1");
+  require(options.delay_max >= nanoseconds{0} && options.failure_noticed_after >= nanoseconds{0} &&
+              options.cost.latency >= nanoseconds{0} && options.cost.overhead >= nanoseconds{0} &&
+              options.cost.gap >= nanoseconds{0} && options.cost.per_byte_ns >= 0,
+          "simulated network: no time can be negative");
+  require(options.send_queue_packets_max > 0 && options.bulk_chunk_bytes > 0,
+          "simulated network: send_queue_packets_max and bulk_chunk_bytes must not be 0");
   for (const SimFailure& failure : options.failures) {
-    if (!failure.rank || failure.rank.value() >= rank_count || failure.at < nanoseconds{0}) {
-      refuse("a failure needs a rank of the network and a time from 0");
-    }
+    require(failure.rank && failure.rank.value() < rank_count && failure.at >= nanoseconds{0},
+            "simulated network: a failure needs a rank of the network and a time that is not negative");
   }
 }
 
@@ -108,28 +96,96 @@ void check(std::uint32_t rank_count, const SimOptions& options) {
 
 /// The machine: ranks, what is under way between them, and time.
 struct SimNetwork::State {
-  State(std::uint32_t rank_count, const SimOptions& opts);
+  State(std::uint32_t rank_count, const SimOptions& opts)
+      : options{opts}, random{opts.seed}, pool{opts.packet_bytes_max, pool_spare_max}, ranks(rank_count) {
+    for (RankState& rank : ranks) {
+      rank.slots.resize(options.bulk_slot_count);
+    }
+    for (const SimFailure& failure : options.failures) {
+      schedule(failure.at, {.what = What::rank_dies, .from = failure.rank});
+    }
+  }
 
   RankState& of(Rank rank) {
     expect(rank.value() < ranks.size(), "a rank of this network");
     return ranks[rank.value()];
   }
-  void schedule(nanoseconds time, Event&& event);
+
+  void schedule(nanoseconds time, Event&& event) {
+    event.time = time;
+    event.number = event_count_++;
+    events_.push_back(std::move(event));
+    std::ranges::push_heap(events_, happens_later);
+  }
+
   [[nodiscard]] std::optional<nanoseconds> next_event() const {
     return events_.empty() ? std::nullopt : std::optional{events_.front().time};
   }
-  void advance_to(nanoseconds time);
+
+  void advance_to(nanoseconds time) {
+    expect(time >= clock.now(), "virtual time does not go back");
+    while (!events_.empty() && events_.front().time <= time) {
+      std::ranges::pop_heap(events_, happens_later);
+      Event event = std::move(events_.back());
+      events_.pop_back();
+      clock.advance_to(event.time);
+      happen(std::move(event));
+    }
+    clock.advance_to(time);
+  }
 
   /// True when a post is to be refused at random.
   bool is_unlucky() { return options.retry_probability > 0 && random.happens(options.retry_probability); }
-  void check_alive(Rank peer);
-  void post_packet(Rank from, Rank to, Packet&& packet);
+
+  void check_alive(Rank peer) {
+    if (of(peer).is_failure_noticed) {
+      throw Error{ErrorCode::network,
+                  fmt::format("the connection to rank {} is gone (it died in this simulation)", peer.value()),
+                  peer};
+    }
+  }
+
+  void post_packet(Rank from, Rank to, Packet&& packet) {
+    ++of(from).packets_on_wire;
+    const Departure departure = depart(from, to, packet.size());
+    schedule(departure.comes_in, {.what = What::packet_comes_in, .from = from, .to = to, .packet = std::move(packet)});
+  }
+
   /// Sends the next chunk of the transfer in `slot` of `to`, if both sides have posted.
-  void post_chunk(Rank to, BulkSlot slot);
+  void post_chunk(Rank to, BulkSlot slot) {
+    Transfer& transfer = of(to).slots[slot.value()];
+    if (transfer.data.empty() || transfer.buffer.empty()) {
+      return;
+    }
+    if (transfer.number == 0) {
+      transfer.number = ++transfer_count_;
+    }
+    const std::size_t bytes = std::min(options.bulk_chunk_bytes, transfer.data.size() - transfer.bytes_left_sender);
+    const Departure departure = depart(transfer.from, to, bytes);
+    const auto event = [&](What what) {
+      return Event{
+          .what = what, .from = transfer.from, .to = to, .slot = slot, .transfer = transfer.number, .bytes = bytes};
+    };
+    schedule(departure.left, event(What::chunk_left));
+    schedule(departure.comes_in, event(What::chunk_comes_in));
+  }
+
   /// Forgets all bulk transfers with `rank`, whose memory is gone.
-  void give_up_transfers(Rank rank);
+  void give_up_transfers(Rank rank) {
+    for (std::uint32_t index = 0; index < ranks.size(); ++index) {
+      for (Transfer& transfer : ranks[index].slots) {
+        give_up(transfer, Rank{index}, rank);
+      }
+    }
+  }
+
   /// Lets the next poll of `survivor` after the death is noticed throw.
-  void note_broken(Rank survivor, Rank dead);
+  void note_broken(Rank survivor, Rank dead) {
+    std::vector<Rank>& peers = of(survivor).broken_peers;
+    if (std::ranges::find(peers, dead) == peers.end()) {
+      peers.push_back(dead);
+    }
+  }
 
  private:
   /// The message's first byte at the receiver, and the sender's free moment after it.
@@ -137,19 +193,145 @@ struct SimNetwork::State {
     nanoseconds left;
     nanoseconds comes_in;
   };
-  Departure depart(Rank from, Rank to, std::size_t bytes);
-  nanoseconds come_in(Rank from, Rank to, std::size_t bytes);
+
+  Departure depart(Rank from, Rank to, std::size_t bytes) {
+    const LogGP& cost = options.cost;
+    const nanoseconds now = clock.now();
+    if (from == to) {
+      const nanoseconds left = now + cost.overhead;
+      return {left, left};
+    }
+    nanoseconds& free = of(from).out_free;
+    const nanoseconds start = std::max(now, free);
+    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes);
+    nanoseconds comes_in = start + cost.overhead + cost.latency;
+    if (options.delay_max > nanoseconds{0}) {
+      comes_in += nanoseconds{random.below(static_cast<std::uint64_t>(options.delay_max.count()) + 1)};
+    }
+    if (options.order == SimOrder::kept_in_pair && options.delay_max > nanoseconds{0}) {
+      nanoseconds& last = last_comes_in_[std::uint64_t{from.value()} << 32U | to.value()];
+      comes_in = std::max(comes_in, last);
+      last = comes_in;
+    }
+    return {start + cost.overhead + bytes_time(bytes), comes_in};
+  }
+
+  /// When a message whose first byte is at the receiver now will be there as a whole.
+  nanoseconds come_in(Rank from, Rank to, std::size_t bytes) {
+    const LogGP& cost = options.cost;
+    if (from == to) {
+      return clock.now() + bytes_time(bytes);
+    }
+    nanoseconds& free = of(to).in_free;
+    const nanoseconds start = std::max(clock.now(), free);
+    free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes);
+    return start + bytes_time(bytes) + cost.overhead;
+  }
+
   nanoseconds bytes_time(std::size_t bytes) const {
     return nanoseconds{std::llround(static_cast<double>(bytes - 1) * options.cost.per_byte_ns)};
   }
-  Transfer* transfer_of(const Event& event);
-  void happen(Event&& event);
-  void packet_comes_in(Event&& event);
-  void give_up(Transfer& transfer, Rank to, Rank rank);
-  void chunk_left(const Event& event);
-  void chunk_is_here(const Event& event);
-  void rank_dies(Rank rank);
-  void death_is_noticed(Rank rank);
+
+  /// The transfer that the event is about; nothing when it was given up meanwhile.
+  Transfer* transfer_of(const Event& event) {
+    Transfer& transfer = of(event.to).slots[event.slot.value()];
+    return transfer.number == event.transfer ? &transfer : nullptr;
+  }
+
+  void happen(Event&& event) {
+    switch (event.what) {
+      case What::packet_comes_in:
+        packet_comes_in(std::move(event));
+        return;
+      case What::packet_is_here:
+        of(event.to).arrivals.push_back({event.from, std::move(event.packet)});
+        return;
+      case What::chunk_left:
+        chunk_left(event);
+        return;
+      case What::chunk_comes_in: {
+        event.what = What::chunk_is_here;
+        const nanoseconds here = come_in(event.from, event.to, event.bytes);
+        schedule(here, std::move(event));
+        return;
+      }
+      case What::chunk_is_here:
+        chunk_is_here(event);
+        return;
+      case What::rank_dies:
+        rank_dies(event.from);
+        return;
+      case What::death_is_noticed:
+        of(event.from).is_failure_noticed = true;
+        return;
+    }
+  }
+
+  void packet_comes_in(Event&& event) {
+    --of(event.from).packets_on_wire;
+    // What a rank sent before it died is lost with it, like what is sent to it afterwards.
+    if (!of(event.from).is_alive || !of(event.to).is_alive) {
+      pool.recycle(std::move(event.packet));
+      return;
+    }
+    event.what = What::packet_is_here;
+    const nanoseconds here = come_in(event.from, event.to, event.packet.size());
+    schedule(here, std::move(event));
+  }
+
+  void give_up(Transfer& transfer, Rank to, Rank rank) {
+    const bool is_used = !transfer.data.empty() || !transfer.buffer.empty();
+    if (!is_used || (to != rank && transfer.from != rank)) {
+      return;
+    }
+    if (transfer.bytes_left_sender < transfer.data.size()) {
+      --of(transfer.from).bulk_sends;
+    }
+    note_broken(to == rank ? transfer.from : to, rank);
+    transfer = Transfer{};
+  }
+
+  void chunk_left(const Event& event) {
+    Transfer* transfer = transfer_of(event);
+    if (transfer == nullptr) {
+      return;
+    }
+    // Copied now, because the sender may write to its buffer once it is notified; the receiver is notified later.
+    const std::size_t offset = transfer->bytes_left_sender;
+    std::memcpy(transfer->buffer.data() + offset, transfer->data.data() + offset, event.bytes);
+    transfer->bytes_left_sender += event.bytes;
+    if (transfer->bytes_left_sender < transfer->data.size()) {
+      post_chunk(event.to, event.slot);
+      return;
+    }
+    --of(event.from).bulk_sends;
+    of(event.from).bulk.push_back({TransferDirection::sent, transfer->send_cookie});
+  }
+
+  void chunk_is_here(const Event& event) {
+    Transfer* transfer = transfer_of(event);
+    if (transfer == nullptr) {
+      return;
+    }
+    transfer->bytes_arrived += event.bytes;
+    if (transfer->bytes_arrived == transfer->buffer.size()) {
+      of(event.to).bulk.push_back({TransferDirection::received, transfer->receive_cookie});
+      *transfer = Transfer{};
+    }
+  }
+
+  void rank_dies(Rank rank) {
+    RankState& dead = of(rank);
+    if (!std::exchange(dead.is_alive, false)) {
+      return;
+    }
+    dead.arrivals.clear();
+    dead.bulk.clear();
+    dead.next_arrival = 0;
+    dead.next_bulk = 0;
+    schedule(clock.now() + options.failure_noticed_after, {.what = What::death_is_noticed, .from = rank});
+    give_up_transfers(rank);
+  }
 
  public:
   SimOptions options;
@@ -166,234 +348,12 @@ struct SimNetwork::State {
   std::unordered_map<std::uint64_t, nanoseconds> last_comes_in_;
 };
 
-SimNetwork::State::State(std::uint32_t rank_count, const SimOptions& opts)
-    : options{opts}, random{opts.seed}, pool{opts.packet_bytes_max, pool_spare_max}, ranks(rank_count) {
-  for (RankState& rank : ranks) {
-    rank.slots.resize(options.bulk_slot_count);
-  }
-  for (const SimFailure& failure : options.failures) {
-    schedule(failure.at, {.what = What::rank_dies, .from = failure.rank});
-  }
-}
-
-void SimNetwork::State::schedule(nanoseconds time, Event&& event) {
-  event.time = time;
-  event.number = event_count_++;
-  events_.push_back(std::move(event));
-  std::ranges::push_heap(events_, happens_later);
-}
-
-void SimNetwork::State::advance_to(nanoseconds time) {
-  expect(time >= clock.now(), "virtual time does not go back");
-  while (!events_.empty() && events_.front().time <= time) {
-    std::ranges::pop_heap(events_, happens_later);
-    Event event = std::move(events_.back());
-    events_.pop_back();
-    clock.advance_to(event.time);
-    happen(std::move(event));
-  }
-  clock.advance_to(time);
-}
-
-void SimNetwork::State::happen(Event&& event) {
-  switch (event.what) {
-    case What::packet_comes_in:
-      packet_comes_in(std::move(event));
-      return;
-    case What::packet_is_here:
-      of(event.to).arrivals.push_back({event.from, std::move(event.packet)});
-      return;
-    case What::chunk_left:
-      chunk_left(event);
-      return;
-    case What::chunk_comes_in: {
-      event.what = What::chunk_is_here;
-      const nanoseconds here = come_in(event.from, event.to, event.bytes);
-      schedule(here, std::move(event));
-      return;
-    }
-    case What::chunk_is_here:
-      chunk_is_here(event);
-      return;
-    case What::rank_dies:
-      rank_dies(event.from);
-      return;
-    case What::death_is_noticed:
-      death_is_noticed(event.from);
-      return;
-  }
-}
-
-void SimNetwork::State::packet_comes_in(Event&& event) {
-  --of(event.from).packets_on_wire;
-  // What a rank sent before it died is lost with it, like what is sent to it afterwards.
-  if (!of(event.from).is_alive || !of(event.to).is_alive) {
-    pool.recycle(std::move(event.packet));
-    return;
-  }
-  event.what = What::packet_is_here;
-  const nanoseconds here = come_in(event.from, event.to, event.packet.size());
-  schedule(here, std::move(event));
-}
-
-SimNetwork::State::Departure SimNetwork::State::depart(Rank from, Rank to, std::size_t bytes) {
-  const LogGP& cost = options.cost;
-  const nanoseconds now = clock.now();
-  if (from == to) {
-    const nanoseconds left = now + cost.overhead;
-    return {left, left};
-  }
-  nanoseconds& free = of(from).out_free;
-  const nanoseconds start = std::max(now, free);
-  free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes);
-  nanoseconds comes_in = start + cost.overhead + cost.latency;
-  if (options.delay_max > nanoseconds{0}) {
-    comes_in += nanoseconds{random.below(static_cast<std::uint64_t>(options.delay_max.count()) + 1)};
-  }
-  if (options.order == SimOrder::kept_in_pair && options.delay_max > nanoseconds{0}) {
-    nanoseconds& last = last_comes_in_[std::uint64_t{from.value()} << 32U | to.value()];
-    comes_in = std::max(comes_in, last);
-    last = comes_in;
-  }
-  return {start + cost.overhead + bytes_time(bytes), comes_in};
-}
-
-/// When a message whose first byte is at the receiver now will be there as a whole.
-nanoseconds SimNetwork::State::come_in(Rank from, Rank to, std::size_t bytes) {
-  const LogGP& cost = options.cost;
-  if (from == to) {
-    return clock.now() + bytes_time(bytes);
-  }
-  nanoseconds& free = of(to).in_free;
-  const nanoseconds start = std::max(clock.now(), free);
-  free = start + std::max(cost.overhead, cost.gap) + bytes_time(bytes);
-  return start + bytes_time(bytes) + cost.overhead;
-}
-
-void SimNetwork::State::check_alive(Rank peer) {
-  if (of(peer).is_failure_noticed) {
-    throw Error{ErrorCode::network,
-                fmt::format("the connection to rank {} is gone (it died in this simulation)", peer.value()),
-                peer};
-  }
-}
-
-void SimNetwork::State::post_packet(Rank from, Rank to, Packet&& packet) {
-  ++of(from).packets_on_wire;
-  const Departure departure = depart(from, to, packet.size());
-  schedule(departure.comes_in, {.what = What::packet_comes_in, .from = from, .to = to, .packet = std::move(packet)});
-}
-
-void SimNetwork::State::post_chunk(Rank to, BulkSlot slot) {
-  Transfer& transfer = of(to).slots[slot.value()];
-  if (transfer.data.empty() || transfer.buffer.empty()) {
-    return;
-  }
-  if (transfer.number == 0) {
-    transfer.number = ++transfer_count_;
-  }
-  const std::size_t bytes = std::min(options.bulk_chunk_bytes, transfer.data.size() - transfer.bytes_left_sender);
-  const Departure departure = depart(transfer.from, to, bytes);
-  const auto event = [&](What what) {
-    return Event{
-        .what = what, .from = transfer.from, .to = to, .slot = slot, .transfer = transfer.number, .bytes = bytes};
-  };
-  schedule(departure.left, event(What::chunk_left));
-  schedule(departure.comes_in, event(What::chunk_comes_in));
-}
-
-/// The transfer that the event is about; nothing when it was given up meanwhile.
-Transfer* SimNetwork::State::transfer_of(const Event& event) {
-  Transfer& transfer = of(event.to).slots[event.slot.value()];
-  return transfer.number == event.transfer ? &transfer : nullptr;
-}
-
-void SimNetwork::State::chunk_left(const Event& event) {
-  Transfer* transfer = transfer_of(event);
-  if (transfer == nullptr) {
-    return;
-  }
-  // Copied now, because the sender may write to its buffer once it is notified; the receiver is notified later.
-  const std::size_t offset = transfer->bytes_left_sender;
-  std::memcpy(transfer->buffer.data() + offset, transfer->data.data() + offset, event.bytes);
-  transfer->bytes_left_sender += event.bytes;
-  if (transfer->bytes_left_sender < transfer->data.size()) {
-    post_chunk(event.to, event.slot);
-    return;
-  }
-  --of(event.from).bulk_sends;
-  of(event.from).bulk.push_back({TransferDirection::sent, transfer->send_cookie});
-}
-
-void SimNetwork::State::chunk_is_here(const Event& event) {
-  Transfer* transfer = transfer_of(event);
-  if (transfer == nullptr) {
-    return;
-  }
-  transfer->bytes_arrived += event.bytes;
-  if (transfer->bytes_arrived == transfer->buffer.size()) {
-    of(event.to).bulk.push_back({TransferDirection::received, transfer->receive_cookie});
-    *transfer = Transfer{};
-  }
-}
-
-void SimNetwork::State::rank_dies(Rank rank) {
-  RankState& dead = of(rank);
-  if (!std::exchange(dead.is_alive, false)) {
-    return;
-  }
-  dead.arrivals.clear();
-  dead.bulk.clear();
-  dead.next_arrival = 0;
-  dead.next_bulk = 0;
-  schedule(clock.now() + options.failure_noticed_after, {.what = What::death_is_noticed, .from = rank});
-  give_up_transfers(rank);
-}
-
-void SimNetwork::State::give_up_transfers(Rank rank) {
-  for (std::uint32_t index = 0; index < ranks.size(); ++index) {
-    for (Transfer& transfer : ranks[index].slots) {
-      give_up(transfer, Rank{index}, rank);
-    }
-  }
-}
-
-void SimNetwork::State::give_up(Transfer& transfer, Rank to, Rank rank) {
-  const bool is_used = !transfer.data.empty() || !transfer.buffer.empty();
-  if (!is_used || (to != rank && transfer.from != rank)) {
-    return;
-  }
-  if (transfer.bytes_left_sender < transfer.data.size()) {
-    --of(transfer.from).bulk_sends;
-  }
-  note_broken(to == rank ? transfer.from : to, rank);
-  transfer = Transfer{};
-}
-
-void SimNetwork::State::note_broken(Rank survivor, Rank dead) {
-  std::vector<Rank>& peers = of(survivor).broken_peers;
-  if (std::ranges::find(peers, dead) == peers.end()) {
-    peers.push_back(dead);
-  }
-}
-
-void SimNetwork::State::death_is_noticed(Rank rank) {
-  of(rank).is_failure_noticed = true;
-}
-
 namespace {
 
 class SimDriver final : public Driver {
  public:
   SimDriver(std::shared_ptr<SimNetwork::State> state, Rank self)
-      : Driver{{.name = "sim",
-                .self = self,
-                .rank_count = static_cast<std::uint32_t>(state->ranks.size()),
-                .packet_bytes_max = state->options.packet_bytes_max,
-                .packets_in_flight_max = state->options.packets_in_flight_max,
-                .bulk_slot_count = state->options.bulk_slot_count,
-                .bulk_in_flight_max = state->options.bulk_in_flight_max,
-                .clock = &state->clock}},
+      : Driver{detail::traits_from(state->options, "sim", self, state->ranks.size(), &state->clock)},
         state_{std::move(state)},
         mine_{state_->of(self)} {}
   SimDriver(const SimDriver&) = delete;
@@ -402,10 +362,86 @@ class SimDriver final : public Driver {
 
   Packet acquire() override { return state_->pool.acquire(); }
   void recycle(Packet&& packet) noexcept override { state_->pool.recycle(std::move(packet)); }
-  Post send(Rank to, Packet&& packet) override;
-  Post send_bulk(const BulkSend& bulk) override;
-  Post receive_bulk(const BulkReceive& bulk) override;
-  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override;
+
+  Post send(Rank to, Packet&& packet) override {
+    detail::expect_valid(*this, to, packet);
+    if (!mine_.is_alive) {
+      recycle(std::move(packet));
+      return Post::done;
+    }
+    state_->check_alive(to);
+    if (mine_.packets_on_wire >= state_->options.send_queue_packets_max || state_->is_unlucky()) {
+      return Post::retry;
+    }
+    state_->post_packet(self(), to, std::move(packet));
+    return Post::posted;
+  }
+
+  Post send_bulk(const BulkSend& bulk) override {
+    detail::expect_valid(*this, bulk);
+    if (!mine_.is_alive) {
+      return Post::posted;
+    }
+    state_->check_alive(bulk.to);
+    Transfer& transfer = state_->of(bulk.to).slots[bulk.slot.value()];
+    if (!transfer.data.empty() || state_->is_unlucky()) {
+      return Post::retry;
+    }
+    expect(transfer.buffer.empty() || transfer.from == self(), "the receive in this slot is for this sender");
+    expect(transfer.buffer.empty() || transfer.buffer.size() == bulk.data.size(),
+           "a bulk receive is exactly as long as the data");
+    if (!state_->of(bulk.to).is_alive) {
+      state_->note_broken(self(), bulk.to);
+      return Post::posted;
+    }
+    transfer.from = self();
+    transfer.data = bulk.data;
+    transfer.send_cookie = bulk.cookie;
+    ++mine_.bulk_sends;
+    state_->post_chunk(bulk.to, bulk.slot);
+    return Post::posted;
+  }
+
+  Post receive_bulk(const BulkReceive& bulk) override {
+    detail::expect_valid(*this, bulk);
+    if (!mine_.is_alive) {
+      return Post::posted;
+    }
+    state_->check_alive(bulk.from);
+    if (state_->is_unlucky()) {
+      return Post::retry;
+    }
+    if (!state_->of(bulk.from).is_alive) {
+      state_->note_broken(self(), bulk.from);
+      return Post::posted;
+    }
+    Transfer& transfer = mine_.slots[bulk.slot.value()];
+    expect(transfer.buffer.empty(), "a slot serves one receive at a time");
+    expect(transfer.data.empty() || transfer.from == bulk.from, "the data in this slot is from this sender");
+    expect(transfer.data.empty() || transfer.data.size() == bulk.buffer.size(),
+           "a bulk receive is exactly as long as the data");
+    transfer.from = bulk.from;
+    transfer.buffer = bulk.buffer;
+    transfer.receive_cookie = bulk.cookie;
+    state_->post_chunk(self(), bulk.slot);
+    return Post::posted;
+  }
+
+  Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override {
+    if (!mine_.is_alive) {
+      return {};
+    }
+    const auto noticed =
+        std::ranges::find_if(mine_.broken_peers, [this](Rank peer) { return state_->of(peer).is_failure_noticed; });
+    if (noticed != mine_.broken_peers.end()) {
+      const Rank peer = *noticed;
+      mine_.broken_peers.erase(noticed);
+      state_->check_alive(peer);
+    }
+    return {detail::take(mine_.arrivals, mine_.next_arrival, arrivals),
+            detail::take(mine_.bulk, mine_.next_bulk, bulk)};
+  }
+
   bool is_idle() const noexcept override { return mine_.packets_on_wire == 0 && mine_.bulk_sends == 0; }
   bool is_busy(Rank to) const noexcept override { return to != self() && state_->clock.now() < mine_.out_free; }
 
@@ -413,86 +449,6 @@ class SimDriver final : public Driver {
   std::shared_ptr<SimNetwork::State> state_;
   RankState& mine_;
 };
-
-Post SimDriver::send(Rank to, Packet&& packet) {
-  expect(packet.size() > 0, "a packet that is sent has at least one byte");
-  if (!mine_.is_alive) {
-    recycle(std::move(packet));
-    return Post::done;
-  }
-  state_->check_alive(to);
-  if (mine_.packets_on_wire >= state_->options.send_queue_packets_max || state_->is_unlucky()) {
-    return Post::retry;
-  }
-  state_->post_packet(self(), to, std::move(packet));
-  return Post::posted;
-}
-
-Post SimDriver::send_bulk(const BulkSend& bulk) {
-  expect(!bulk.data.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < bulk_slot_count(), "a slot that the receiver has");
-  if (!mine_.is_alive) {
-    return Post::posted;
-  }
-  state_->check_alive(bulk.to);
-  Transfer& transfer = state_->of(bulk.to).slots[bulk.slot.value()];
-  if (!transfer.data.empty() || state_->is_unlucky()) {
-    return Post::retry;
-  }
-  expect(transfer.buffer.empty() || transfer.from == self(), "the receive in this slot is for this sender");
-  expect(transfer.buffer.empty() || transfer.buffer.size() == bulk.data.size(),
-         "a bulk receive is exactly as long as the data");
-  if (!state_->of(bulk.to).is_alive) {
-    state_->note_broken(self(), bulk.to);
-    return Post::posted;
-  }
-  transfer.from = self();
-  transfer.data = bulk.data;
-  transfer.send_cookie = bulk.cookie;
-  ++mine_.bulk_sends;
-  state_->post_chunk(bulk.to, bulk.slot);
-  return Post::posted;
-}
-
-Post SimDriver::receive_bulk(const BulkReceive& bulk) {
-  expect(!bulk.buffer.empty(), "a bulk transfer has at least one byte");
-  expect(bulk.slot.value() < bulk_slot_count(), "a slot that this rank has");
-  if (!mine_.is_alive) {
-    return Post::posted;
-  }
-  state_->check_alive(bulk.from);
-  if (state_->is_unlucky()) {
-    return Post::retry;
-  }
-  if (!state_->of(bulk.from).is_alive) {
-    state_->note_broken(self(), bulk.from);
-    return Post::posted;
-  }
-  Transfer& transfer = mine_.slots[bulk.slot.value()];
-  expect(transfer.buffer.empty(), "a slot serves one receive at a time");
-  expect(transfer.data.empty() || transfer.from == bulk.from, "the data in this slot is from this sender");
-  expect(transfer.data.empty() || transfer.data.size() == bulk.buffer.size(),
-         "a bulk receive is exactly as long as the data");
-  transfer.from = bulk.from;
-  transfer.buffer = bulk.buffer;
-  transfer.receive_cookie = bulk.cookie;
-  state_->post_chunk(self(), bulk.slot);
-  return Post::posted;
-}
-
-Polled SimDriver::poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) {
-  if (!mine_.is_alive) {
-    return {};
-  }
-  const auto noticed =
-      std::ranges::find_if(mine_.broken_peers, [this](Rank peer) { return state_->of(peer).is_failure_noticed; });
-  if (noticed != mine_.broken_peers.end()) {
-    const Rank peer = *noticed;
-    mine_.broken_peers.erase(noticed);
-    state_->check_alive(peer);
-  }
-  return {detail::take(mine_.arrivals, mine_.next_arrival, arrivals), detail::take(mine_.bulk, mine_.next_bulk, bulk)};
-}
 
 }  // namespace
 
@@ -514,15 +470,7 @@ bool SimNetwork::is_alive(Rank rank) const {
 }
 
 std::unique_ptr<Driver> SimNetwork::driver(Rank rank) {
-  if (!rank || rank.value() >= rank_count()) {
-    throw Error{
-        ErrorCode::bad_argument, fmt::format("there is no such rank in a simulated network of {}", rank_count()), rank};
-  }
-  if (std::exchange(state_->of(rank).is_taken, true)) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("rank {} of this simulated network has its driver already", rank.value()),
-                rank};
-  }
+  detail::take_rank(*state_, "simulated", rank);
   return std::make_unique<SimDriver>(state_, rank);
 }
 

@@ -133,8 +133,8 @@ Fabric::Fabric(FiInfo info, std::size_t completions, std::size_t peers) : info_{
   }
 }
 
-/// Whether it has been opened: not when `may_be_taken`, and its name is. libfabric's shm names endpoints by process and
-/// a count that goes up with each try, and processes that were killed leave theirs behind.
+/// False when the endpoint's name exists and `may_be_taken`. libfabric's shm names endpoints by process and a count,
+/// which the next try increments; killed processes leave their endpoints behind.
 bool Fabric::open_endpoint(bool may_be_taken) {
   fid_ep* endpoint = nullptr;
   check_ofi(fi_endpoint(domain_.get(), info_.get(), &endpoint, nullptr), "fi_endpoint");

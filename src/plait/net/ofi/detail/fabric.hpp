@@ -37,13 +37,11 @@ struct Wanted {
   enum class Ranks { on_one_host, on_many_hosts } ranks = Ranks::on_many_hosts;
 };
 
-/// The host and the namespaces of this process: equal for two processes that reach each other at 127.0.0.1 and know
-/// each other by number.
+/// The host and namespaces of this process: equal for processes that share 127.0.0.1 and process numbers.
 [[nodiscard]] std::string describe_host();
 
-/// The first provider, in libfabric's order, that can do what the driver needs: reliable packets in order, remote
-/// writes with a word for the receiver's completion queue, progress by polling only. Throws: `Error` with
-/// `bad_argument` that lists what is available.
+/// The first provider, in libfabric's order, with reliable ordered packets, remote writes with completion data, and
+/// manual progress. Throws: `Error` with `bad_argument` that lists the available ones.
 [[nodiscard]] FiInfo find_provider(const Wanted& wanted);
 
 /// One endpoint with its completion queue and the addresses of its peers; closed in the right order.
@@ -66,8 +64,7 @@ class Fabric {
   [[nodiscard]] Bytes address() const;
   /// How to name the endpoint with that address in libfabric's calls.
   [[nodiscard]] fi_addr_t insert(std::span<const std::byte> address);
-  /// Makes memory writable for peers until the handle ends; `key_wanted`, new each time, counts only where the provider
-  /// does not choose.
+  /// Registers memory for writes of peers until the handle ends. `key_wanted` must be new; some providers ignore it.
   [[nodiscard]] FiHandle<fid_mr> make_writable(std::span<std::byte> memory, std::uint64_t key_wanted);
 
   /// Ends all operations: no buffer is touched any more.

@@ -9,9 +9,8 @@
 
 namespace plait::net::detail::ofi {
 
-/// The context of an operation, which libfabric returns through the completion queue.
-///
-/// Its place in memory must not change while the operation is under way: libfabric writes into `context`.
+/// The context of an operation, which libfabric returns with its completion. It must not move while the operation is in
+/// flight.
 struct Operation {
   enum class Kind : std::uint8_t { receive, send, chunk };
 
@@ -23,8 +22,7 @@ struct Operation {
 
 static_assert(offsetof(Operation, context) == 0, "what libfabric hands back is the operation");
 
-/// What a message is for. Travels with the sender's rank beside the message, in the 32 bits of remote completion data
-/// that every provider has, so that a packet has no frame of ours.
+/// The purpose of a message. It is sent with the sender's rank in the 32 bits of remote completion data.
 enum class Purpose : std::uint8_t {
   packet,   ///< For the user of the driver.
   ready,    ///< Where bulk data may be written.

@@ -17,8 +17,7 @@ using Word = std::atomic_ref<std::uint64_t>;
 /// Steps without a byte copied, between two questions whether the peer still lives.
 constexpr std::uint32_t idle_steps_max = 1024;
 constexpr std::chrono::seconds give_up_after{1};
-/// A transfer is cut into so many pieces, if they are neither too short for the kernel nor too long for one poll: so
-/// both sides have their share, and neither waits long for the other's last.
+/// Pieces of a transfer, within the limits of their size: both sides copy some, and wait briefly for the other's last.
 constexpr std::size_t pieces_wanted = 16;
 constexpr std::size_t piece_bytes_min = std::size_t{64} * 1024;
 constexpr std::size_t page_bytes = 4096;

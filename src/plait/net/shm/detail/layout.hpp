@@ -9,13 +9,11 @@
 
 namespace plait::net::detail::shm {
 
-/// A place for bulk data of one receiver, of which each slot has one. Two lines: what is set once for each transfer,
-/// and what both sides count in.
+/// The bulk slot of a receiver: a cache line that is set once for each transfer, and one with counters of both sides.
 ///
-/// With single copy both sides copy pieces when they poll: `claim` holds the number of the transfer in this place in
-/// its upper half and the next piece to be copied in the lower one, or a value below. Taking a piece is one
-/// compare-and-exchange, which fails for a transfer that is over. Through a buffer, the sender counts what it has put
-/// in, the receiver what it has taken out.
+/// With single copy, both sides copy pieces when they poll. `claim` has the number of the transfer in its upper half,
+/// and the next piece, or a value below, in the lower one. A compare-and-exchange takes a piece, and fails for a
+/// transfer that has ended. With a buffer, the sender counts bytes put in, the receiver bytes taken out.
 struct BulkPlace {
   static constexpr std::uint32_t awaits_sender = 0xffffffff;
   static constexpr std::uint32_t given_up = 0xfffffffe;  ///< By a side that has ended.

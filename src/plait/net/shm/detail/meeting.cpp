@@ -21,11 +21,8 @@
 namespace plait::net::detail::shm {
 namespace {
 
-/// A rank's first words to the others.
-struct Hello {
-  ProcessId process;
-  std::uint64_t marks = 0;  ///< Address of one word for each rank, for others to try to read and write.
-  // What must be equal everywhere.
+/// Must be equal on all ranks.
+struct Agreed {
   std::uint64_t packet_bytes_max = 0;
   std::uint64_t ring_bytes = 0;
   std::uint64_t bounce_bytes = 0;
@@ -34,18 +31,14 @@ struct Hello {
   std::uint32_t single_copy = 0;
   std::uint32_t looks_at_all = 0;
 
-  [[nodiscard]] bool agrees_with(const Hello& other) const {
-    const auto all = [](const Hello& one) {
-      return std::array<std::uint64_t, 7>{one.packet_bytes_max,
-                                          one.ring_bytes,
-                                          one.bounce_bytes,
-                                          one.piece_bytes,
-                                          one.slot_count,
-                                          one.single_copy,
-                                          one.looks_at_all};
-    };
-    return all(*this) == all(other);
-  }
+  friend bool operator==(const Agreed&, const Agreed&) = default;
+};
+
+/// The first message of a rank to the others.
+struct Hello {
+  ProcessId process;
+  std::uint64_t marks = 0;  ///< Address of one word for each rank, for others to try to read and write.
+  Agreed agreed;
 };
 
 /// Where the segment is.
@@ -59,9 +52,8 @@ std::vector<T> exchange_values(const Exchange& exchange, const T& mine, std::uin
   const std::vector<Bytes> all = exchange(std::as_bytes(std::span{&mine, 1}));
   std::vector<T> values(rank_count);
   for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-    if (rank >= all.size() || all[rank].size() != sizeof(T)) {
-      throw Error{ErrorCode::bad_argument, "shm driver: the exchange did not bring what each rank has given"};
-    }
+    require(rank < all.size() && all[rank].size() == sizeof(T),
+            "shm driver: the exchange did not return what each rank has given");
     std::memcpy(static_cast<void*>(&values[rank]), all[rank].data(), sizeof(T));
   }
   return values;
@@ -172,6 +164,18 @@ std::byte* open(const char* name, std::size_t bytes) {
   return start;
 }
 
+enum class Users : std::uint8_t { one, counted };
+
+/// Owns mapped memory, alone or with other ranks of this process, of which the last one unmaps it.
+Mapping own(std::byte* memory, std::size_t bytes, Users users) {
+  return {memory, [bytes, users](std::byte* start) {
+            // acq_rel: the unmapping follows all accesses of the others.
+            if (users == Users::one || Segment{start, {}}.user_count().fetch_sub(1, std::memory_order_acq_rel) == 1) {
+              ::munmap(start, bytes);
+            }
+          }};
+}
+
 /// Makes the segment on rank 0 and maps it everywhere.
 Mapping map_on_all(std::uint32_t self,
                    const std::vector<Hello>& hellos,
@@ -187,7 +191,7 @@ Mapping map_on_all(std::uint32_t self,
       std::byte* const start = create(name.text, layout);
       const auto users = std::ranges::count(hellos, hellos[0].process, &Hello::process);
       Segment{start, layout}.user_count().store(static_cast<std::uint64_t>(users), std::memory_order_relaxed);
-      mapping = {start, bytes, Mapping::Users::counted};
+      mapping = own(start, bytes, Users::counted);
       place.start = std::bit_cast<std::uintptr_t>(start);
       name.text.copy(place.name.data(), place.name.size() - 1);
     }
@@ -196,11 +200,10 @@ Mapping map_on_all(std::uint32_t self,
   agree(exchange, [&] {
     if (self != 0) {
       // NOLINTBEGIN(performance-no-int-to-ptr): sent as a number
-      // Ranks of one process share one mapping: the thread sanitizer, for one, knows addresses, not what is behind
-      // them.
+      // Ranks of one process share one mapping, as the thread sanitizer knows addresses only.
       mapping = hellos[self].process == hellos[0].process
-                    ? Mapping{reinterpret_cast<std::byte*>(place.start), bytes, Mapping::Users::counted}
-                    : Mapping{open(place.name.data(), bytes), bytes, Mapping::Users::one};
+                    ? own(reinterpret_cast<std::byte*>(place.start), bytes, Users::counted)
+                    : own(open(place.name.data(), bytes), bytes, Users::one);
       // NOLINTEND(performance-no-int-to-ptr)
     }
   });
@@ -208,26 +211,6 @@ Mapping map_on_all(std::uint32_t self,
 }
 
 }  // namespace
-
-Mapping::Mapping(Mapping&& other) noexcept
-    : start_{std::exchange(other.start_, nullptr)}, bytes_{other.bytes_}, users_{other.users_} {}
-
-Mapping& Mapping::operator=(Mapping&& other) noexcept {
-  std::swap(start_, other.start_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(users_, other.users_);
-  return *this;
-}
-
-Mapping::~Mapping() {
-  if (start_ == nullptr) {
-    return;
-  }
-  // acq_rel: the unmapping follows all accesses of the others.
-  if (users_ == Users::one || Segment{start_, {}}.user_count().fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    ::munmap(start_, bytes_);
-  }
-}
 
 Layout layout_for(std::uint32_t rank_count, const ShmOptions& options) {
   const std::size_t least = RingMemory::capacity_min(options.packet_bytes_max);
@@ -247,18 +230,16 @@ Meeting meet(Rank self, std::uint32_t rank_count, const Exchange& exchange, cons
       exchange_values(exchange,
                       Hello{.process = this_process(),
                             .marks = std::bit_cast<std::uintptr_t>(marks.data()),
-                            .packet_bytes_max = options.packet_bytes_max,
-                            .ring_bytes = meeting.layout.ring_bytes,
-                            .bounce_bytes = options.bounce_bytes,
-                            .piece_bytes = options.bulk_piece_bytes_max,
-                            .slot_count = options.bulk_slot_count,
-                            .single_copy = static_cast<std::uint32_t>(options.single_copy),
-                            .looks_at_all = options.look_at_all_ranks_max},
+                            .agreed = {.packet_bytes_max = options.packet_bytes_max,
+                                       .ring_bytes = meeting.layout.ring_bytes,
+                                       .bounce_bytes = options.bounce_bytes,
+                                       .piece_bytes = options.bulk_piece_bytes_max,
+                                       .slot_count = options.bulk_slot_count,
+                                       .single_copy = static_cast<std::uint32_t>(options.single_copy),
+                                       .looks_at_all = options.look_at_all_ranks_max}},
                       rank_count);
   for (const Hello& hello : hellos) {
-    if (!hello.agrees_with(hellos[0])) {
-      throw Error{ErrorCode::bad_argument, "shm driver: the options are not the same on all ranks"};
-    }
+    require(hello.agreed == hellos[0].agreed, "shm driver: the options are not the same on all ranks");
     meeting.processes.push_back(hello.process);
   }
   agree(exchange, [&] { throw_unless_all_are_here(hellos, self.value()); });

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "plait/net/exchange.hpp"
@@ -12,26 +13,8 @@
 
 namespace plait::net::detail::shm {
 
-/// A mapped piece of memory, its own or shared with other ranks of this process, of which the last one unmaps it.
-class Mapping {
- public:
-  enum class Users : std::uint8_t { one, counted };
-
-  Mapping() = default;
-  Mapping(std::byte* start, std::size_t bytes, Users users) : start_{start}, bytes_{bytes}, users_{users} {}
-  Mapping(Mapping&& other) noexcept;
-  Mapping& operator=(Mapping&& other) noexcept;
-  Mapping(const Mapping&) = delete;
-  Mapping& operator=(const Mapping&) = delete;
-  ~Mapping();
-
-  [[nodiscard]] std::byte* start() const noexcept { return start_; }
-
- private:
-  std::byte* start_ = nullptr;
-  std::size_t bytes_ = 0;
-  Users users_ = Users::one;
-};
+/// The segment in this process, unmapped when its last user ends.
+using Mapping = std::shared_ptr<std::byte>;
 
 /// What each rank knows when all have met.
 struct Meeting {
@@ -44,8 +27,8 @@ struct Meeting {
 /// Without buffers for bulk data.
 [[nodiscard]] Layout layout_for(std::uint32_t rank_count, const ShmOptions& options);
 
-/// Finds out whether all ranks can see each other, makes the segment and maps it on all. As
-/// `make_shm_driver`: collective, and throws on all ranks or on none.
+/// Checks that all ranks can access each other, and creates and maps the segment. Collective; throws on all ranks or
+/// none.
 [[nodiscard]] Meeting meet(Rank self, std::uint32_t rank_count, const Exchange& exchange, const ShmOptions& options);
 
 }  // namespace plait::net::detail::shm

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "plait/base/clock.hpp"
+#include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
 #include "plait/net/shm/detail/layout.hpp"
 #include "plait/net/shm/detail/process.hpp"
@@ -20,7 +25,13 @@ class Peers {
     const Clock* clock = nullptr;  ///< Borrowed.
   };
 
-  Peers(const Segment& segment, std::uint32_t self, std::vector<ProcessId> processes, Settings settings);
+  Peers(const Segment& segment, std::uint32_t self, std::vector<ProcessId> processes, Settings settings)
+      : segment_{segment},
+        self_{self},
+        processes_{std::move(processes)},
+        settings_{std::move(settings)},
+        last_check_{settings_.clock->now()},
+        last_check_of_one_{last_check_} {}
 
   [[nodiscard]] const ProcessId& process(std::uint32_t rank) const { return processes_[rank]; }
   [[nodiscard]] bool is_in_this_process(std::uint32_t rank) const { return processes_[rank] == processes_[self_]; }
@@ -32,17 +43,49 @@ class Peers {
   void leave() noexcept { segment_.has_left(self_).store(1, std::memory_order_release); }  // with acquire above
 
   /// Throws `Error` with `network` and the rank.
-  [[noreturn]] void fail(std::uint32_t rank, const char* what) const;
+  [[noreturn]] void fail(std::uint32_t rank, const char* what) const {
+    const std::uint32_t called = settings_.called.empty() ? rank : settings_.called[rank].value();
+    throw Error{ErrorCode::network,
+                fmt::format("shared memory with rank {} (process {}): {}", called, processes_[rank].number, what),
+                Rank{rank}};
+  }
 
-  /// Checks a few processes in turn, if the last check was long ago. Throws when one has ended. Cost: a reading of the
-  /// clock, rarely some 40 us.
-  void watch();
-  /// Checks one peer, for which this rank waits, if the last such check was long ago. Throws as `watch`.
-  void watch(std::uint32_t rank);
-  [[nodiscard]] bool has_gone(std::uint32_t rank) const;
+  /// Checks the next few processes once each interval, for about 40 us. Throws when one has ended.
+  void watch() {
+    const nanoseconds now = settings_.clock->now();
+    if (now - last_check_ < settings_.interval) {
+      return;
+    }
+    last_check_ = now;
+    const auto count = static_cast<std::uint32_t>(processes_.size());
+    for (std::uint32_t checked = 0; checked < std::min(checked_at_once_max, count); ++checked) {
+      next_ = next_ + 1 < count ? next_ + 1 : 0;
+      require_alive(next_);
+    }
+  }
+
+  /// Checks one peer, for which this rank waits, once each interval. Throws as above.
+  void watch(std::uint32_t rank) {
+    const nanoseconds now = settings_.clock->now();
+    if (now - last_check_of_one_ >= settings_.interval) {
+      last_check_of_one_ = now;
+      require_alive(rank);
+    }
+  }
+
+  [[nodiscard]] bool has_gone(std::uint32_t rank) const {
+    return !is_in_this_process(rank) && is_gone(processes_[rank]);
+  }
 
  private:
-  void require_alive(std::uint32_t rank) const;
+  static constexpr std::uint32_t checked_at_once_max = 4;
+
+  void require_alive(std::uint32_t rank) const {
+    // In this order: a process that ends regularly gives notice first.
+    if (has_gone(rank) && !has_left(rank)) {
+      fail(rank, "the process has ended without notice; its own output may show why");
+    }
+  }
 
   Segment segment_;
   std::uint32_t self_;

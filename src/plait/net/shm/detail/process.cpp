@@ -3,10 +3,9 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <fcntl.h>
 #include <optional>
-#include <string_view>
+#include <sstream>
 #include <sys/prctl.h>
 #include <sys/uio.h>
 #include <system_error>
@@ -39,33 +38,20 @@ struct Stat {
   std::uint64_t started = 0;
 };
 
-/// Of /proc/PID/stat: "number (name) state ..." with the start as field 22. The name may hold anything, so the fields
+/// From /proc/PID/stat: "number (name) state ..." with the start as field 22. The name may hold anything, so the fields
 /// count from its closing parenthesis.
-std::optional<Stat> parse_stat(std::string_view text) {
-  constexpr int fields_to_start = 19;
-  const std::size_t close = text.rfind(')');
-  if (close == std::string_view::npos || close + 2 >= text.size()) {
-    return {};
-  }
-  Stat stat{.state = text[close + 2]};
-  std::size_t begin = close + 2;
-  for (int field = 0; field < fields_to_start; ++field) {
-    begin = text.find(' ', begin);
-    if (begin == std::string_view::npos) {
-      return {};
-    }
-    ++begin;
-  }
-  const std::string_view rest = text.substr(begin);
-  if (std::from_chars(rest.begin(), rest.end(), stat.started).ec != std::errc{}) {
-    return {};
-  }
-  return stat;
-}
-
 std::optional<Stat> stat_of(std::int32_t number) {
-  const auto text = head_of(fmt::format("/proc/{}/stat", number).c_str());
-  return text ? parse_stat(*text) : std::nullopt;
+  constexpr int fields_between = 18;
+  const std::string text = head_of(fmt::format("/proc/{}/stat", number).c_str()).value_or("");
+  const std::size_t close = text.rfind(')');
+  std::istringstream fields{close == std::string::npos ? "" : text.substr(close + 1)};
+  Stat stat;
+  std::string skipped;
+  fields >> stat.state;
+  for (int field = 0; field < fields_between; ++field) {
+    fields >> skipped;
+  }
+  return fields >> stat.started ? std::optional{stat} : std::nullopt;
 }
 
 /// Runs `move` until all is moved: the kernel may move less than it was asked to.

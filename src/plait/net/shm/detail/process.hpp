@@ -8,8 +8,7 @@
 
 namespace plait::net::detail::shm {
 
-/// A process of this machine. A number alone is used again after its process has ended; with the time of its start it
-/// names one process.
+/// A process of this host. Numbers are reused; the start time makes it unique.
 struct ProcessId {
   std::int32_t number = 0;
   std::uint64_t started = 0;  ///< In ticks since the machine has started, as in /proc.
@@ -19,18 +18,17 @@ struct ProcessId {
 
 [[nodiscard]] ProcessId this_process();
 
-/// Whether `process` has ended; false when the system does not let us see. Cost: about 10 us, a file of /proc is read.
+/// Whether `process` has ended; false when /proc is not readable. Cost: about 10 us.
 [[nodiscard]] bool is_gone(const ProcessId& process);
 
-/// Lets other processes of this user read our memory where the system would else allow it to our parents only.
+/// Permits other processes of this user to access this one where the system permits parents only.
 void let_others_attach() noexcept;
 
-/// Copies between our memory and that of `process`, with one copy, by the kernel. Returns 0 or the system's error
-/// number.
+/// Copies between this process and `process` with one copy in the kernel. Returns 0 or the system's error number.
 [[nodiscard]] int read_from(const ProcessId& process, std::uint64_t from, std::span<std::byte> to) noexcept;
 [[nodiscard]] int write_to(const ProcessId& process, std::uint64_t to, std::span<const std::byte> from) noexcept;
 
-/// The system's words for an error number.
+/// The system's message for an error number.
 [[nodiscard]] std::string system_words(int code);
 
 }  // namespace plait::net::detail::shm

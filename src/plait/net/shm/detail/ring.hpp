@@ -17,13 +17,12 @@ inline constexpr std::size_t line_bytes = 64;
   return (value + unit - 1) / unit * unit;
 }
 
-/// A ring of records from one sender to one receiver, in memory that both see: a line with how far the receiver has
-/// read, then `capacity` bytes.
+/// A ring of records from one sender to one receiver in shared memory: a line with the receiver's position, then
+/// `capacity` bytes.
 ///
-/// A record is a word with its size, then its bytes; it starts on a cache line. A size of 0 means that there is nothing
-/// yet. So the receiver learns of a record from the line that holds its data, and a short one costs one line's way from
-/// core to core. The sender clears the word after a record before it shows the record: what the receiver reads next
-/// is never the rest of an earlier lap.
+/// A record starts on a cache line with its size, 0 if it is not written yet; then its bytes. So a small record moves
+/// between cores with one cache line. The sender clears the size after a record before it publishes the record, so that
+/// the receiver never reads a size of an earlier lap.
 struct RingMemory {
   static constexpr std::size_t head_bytes = 2 * line_bytes;  // two lines: processors fetch them in pairs
 
