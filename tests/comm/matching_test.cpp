@@ -14,7 +14,7 @@
 namespace plait::comm::matching_test {
 namespace {
 
-bool fits(const Envelope& receive, const Envelope& message) {
+bool fits(const MessageEnvelope& receive, const MessageEnvelope& message) {
   return receive.comm == message.comm && (receive.source == any_source || receive.source == message.source) &&
          (receive.tag == any_tag || receive.tag == message.tag);
 }
@@ -44,12 +44,12 @@ class LinearMatcher {
     return receive;
   }
 
-  UnexpectedMessage* probe(const Envelope& receive) {
+  UnexpectedMessage* probe(const MessageEnvelope& receive) {
     const auto found = std::ranges::find_if(unexpected_, [&](auto* m) { return fits(receive, m->envelope); });
     return found == unexpected_.end() ? nullptr : *found;
   }
 
-  UnexpectedMessage* claim(const Envelope& receive) {
+  UnexpectedMessage* claim(const MessageEnvelope& receive) {
     UnexpectedMessage* const message = probe(receive);
     std::erase(unexpected_, message);
     return message;
@@ -62,7 +62,7 @@ class LinearMatcher {
   std::deque<UnexpectedMessage*> unexpected_;
 };
 
-Envelope envelope(unsigned source, std::uint64_t tag, unsigned comm = 0) {
+MessageEnvelope envelope(unsigned source, std::uint64_t tag, unsigned comm = 0) {
   return {CommId{comm}, Rank{source}, Tag{tag}};
 }
 
@@ -92,8 +92,9 @@ TEST(Matcher, takes_an_unexpected_message_out_of_all_classes) {
   ASSERT_EQ(arrive(matcher, message), nullptr);
   PostedReceive exact{.envelope = envelope(1, 7)};
   EXPECT_EQ(matcher.post(exact), &message);
-  for (const Envelope wildcard :
-       {Envelope{world, any_source, Tag{7}}, Envelope{world, Rank{1}, any_tag}, Envelope{world, any_source, any_tag}}) {
+  for (const MessageEnvelope wildcard : {MessageEnvelope{world, any_source, Tag{7}},
+                                         MessageEnvelope{world, Rank{1}, any_tag},
+                                         MessageEnvelope{world, any_source, any_tag}}) {
     EXPECT_EQ(matcher.probe(wildcard), nullptr);
   }
 }
@@ -147,7 +148,7 @@ TEST_P(RandomOperations, agree_with_the_linear_matcher) {
   const unsigned tags = 1 + below(6);
   unsigned next = 1;
   for (int step = 0; step < 20000; ++step) {
-    Envelope e = envelope(below(sources), below(tags), below(2));
+    MessageEnvelope e = envelope(below(sources), below(tags), below(2));
     const unsigned action = below(10);
     if (action < 4) {
       const auto& [a, b] = messages.emplace_back(std::make_unique<UnexpectedMessage>(UnexpectedMessage{.envelope = e}),

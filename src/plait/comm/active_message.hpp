@@ -11,13 +11,13 @@
 
 namespace plait::comm {
 
-/// A type whose bytes mean the same on every rank, with a number of its own among active messages.
+/// A trivially copyable type with a handler id of its own.
 template <class Message>
 concept ActivePayload = std::is_trivially_copyable_v<Message> && requires {
   { Message::handler } -> std::convertible_to<HandlerId>;
 };
 
-/// Has `handler(source, message)` called for each `Message` that is posted to this rank. See `Endpoint::on`.
+/// Registers `handler(source, message)` for each `Message` that is posted to this rank. See `Endpoint::on`.
 template <ActivePayload Message, class Callable>
 void on(Endpoint& endpoint, Callable handler) {
   endpoint.on(Message::handler, [handler = std::move(handler)](const ActiveMessage& raw) {

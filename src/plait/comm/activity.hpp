@@ -12,17 +12,17 @@ class Core;
 class Network;
 }  // namespace detail
 
-/// What an endpoint does, for threads that decide whether to poll. Hints: they order nothing. Threads: any.
+/// Counters of an endpoint, for threads that decide whether to poll: hints without memory ordering. Threads: any.
 class Activity {
  public:
   /// Operations that are not complete.
   [[nodiscard]] std::size_t outstanding_count() const noexcept { return outstanding_.load(std::memory_order_relaxed); }
-  /// Whether bulk data is in flight. It moves only while some thread polls: a waiting thread should then poll again at
-  /// once, and yield in between.
+  /// Whether bulk data is in flight, which moves only while a thread polls: waiting threads should then yield, not
+  /// sleep.
   [[nodiscard]] bool is_moving_bulk() const noexcept { return bulk_count_.load(std::memory_order_relaxed) > 0; }
-  /// Whether anything is in flight, so that some thread should poll periodically.
+  /// Whether anything is in flight, so that a thread should poll periodically.
   [[nodiscard]] bool needs_polls() const noexcept { return needs_polls_.load(std::memory_order_relaxed); }
-  /// Whether active messages may come, for which nothing is in flight here.
+  /// Whether active messages may arrive, although nothing is in flight here.
   [[nodiscard]] bool has_handlers() const noexcept { return has_handlers_.load(std::memory_order_relaxed); }
   /// Polls so far, by any thread.
   [[nodiscard]] std::uint64_t poll_count() const noexcept { return poll_count_.load(std::memory_order_relaxed); }
@@ -43,16 +43,6 @@ class Activity {
   std::atomic<std::uint64_t> packet_count_ = 0;
   std::atomic<bool> needs_polls_ = false;
   std::atomic<bool> has_handlers_ = false;
-};
-
-/// Is notified when something has come into flight after nothing was. Called once, with no lock held; must be short.
-class Doorbell {
- public:
-  Doorbell() = default;
-  Doorbell(const Doorbell&) = delete;
-  Doorbell& operator=(const Doorbell&) = delete;
-  virtual ~Doorbell() = default;
-  virtual void ring() noexcept = 0;
 };
 
 }  // namespace plait::comm

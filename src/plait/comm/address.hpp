@@ -10,14 +10,14 @@
 
 namespace plait::comm {
 
-/// Where a message goes to, or is expected from (there source and tag may be wild).
+/// The destination of a message, or its expected source, of which rank and tag may be wildcards.
 struct Address {
   Rank rank;
   Tag tag;
   CommId comm = world;
 };
 
-/// What an active message's handler is given; `payload` is valid during the call only.
+/// The argument of a handler; `payload` is valid during the call only.
 struct ActiveMessage {
   Rank source;
   std::span<const std::byte> payload;

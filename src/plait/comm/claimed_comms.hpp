@@ -11,10 +11,10 @@ namespace plait::comm {
 
 class Endpoint;
 
-/// Consecutive communicators from `Endpoint::claim_comms`, which nothing else of this endpoint uses.
+/// Owns consecutive communicators from `Endpoint::claim_comms`.
 ///
-/// They are this object's until it ends; the endpoint then forgets them, and never hands out their ids again. No
-/// message of theirs may be in flight to this rank at that time. Threads: one at a time. Must end before its endpoint.
+/// Their ids are never assigned again. None of their messages may be in flight to this rank when this object ends.
+/// Threads: one at a time. Must end before its endpoint.
 class [[nodiscard]] ClaimedComms {
  public:
   ClaimedComms() = default;

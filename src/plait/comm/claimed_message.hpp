@@ -13,8 +13,7 @@ namespace detail {
 struct Unexpected;
 }
 
-/// A message that `Endpoint::claim` has taken out, so that only its holder can receive it. Dropping it drops the
-/// message.
+/// A message that only its holder can receive, from `Endpoint::claim`. Destroying it drops the message.
 ///
 /// Threads: one at a time. Must end before its endpoint.
 class [[nodiscard]] ClaimedMessage {

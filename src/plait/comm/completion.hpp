@@ -5,11 +5,11 @@
 
 namespace plait::comm {
 
-/// Is notified when an operation completes, and when the library does not need its buffer any more.
+/// Is notified when an operation completes, and when its buffer is released.
 ///
-/// The one mechanism of completion: `Request::then`, `wait`, `co_await`, `CompletionQueue` and tasks are built on it.
-/// One object may be posted with several operations. Each function is called once an operation, with no lock held, by
-/// the thread that made the progress; it must be short, must not wait, and may post further operations.
+/// `Request::then`, `wait`, `co_await`, `CompletionQueue` and tasks are built on it. One object may observe several
+/// operations. Each function is called once for each operation, with no lock held, by the thread that makes progress.
+/// It must be short, must not wait, and may post operations.
 class Completion {
  public:
   Completion() = default;
@@ -20,8 +20,8 @@ class Completion {
   /// The data may be read (receive), or the buffer reused (send).
   virtual void completed(const Status& status) noexcept = 0;
 
-  /// The buffer of a receive may be written again: no forward of it is left. Directly after `completed`, except for a
-  /// multicast that this rank forwards. The completion may end in it.
+  /// The buffer of a receive may be written again. Called directly after `completed`, or when this rank has forwarded a
+  /// multicast. The completion may end in it.
   virtual void released(const Status& /*status*/) noexcept {}
 };
 

@@ -13,9 +13,9 @@ namespace plait::comm {
 
 class Endpoint;
 
-/// What `co_await request` does: resumes when the operation is complete, with its status, in the thread that made the
-/// progress; throws as `Request::wait` does. The coroutine must reach its next `co_await` quickly, and not wait
-/// otherwise. Cost: no allocation for the first that awaits an operation.
+/// The awaiter of `co_await request`: resumes with the status in the thread that makes progress; throws as
+/// `Request::wait`. The coroutine must reach its next `co_await` quickly and not wait otherwise. Cost: no allocation
+/// for the first awaiter of an operation.
 class RequestAwaiter final : Completion {
  public:
   explicit RequestAwaiter(Request request) noexcept : request_{std::move(request)} {}
@@ -40,13 +40,12 @@ class RequestAwaiter final : Completion {
   return RequestAwaiter{std::move(request)};
 }
 
-/// An operation written as a coroutine: `AsyncOperation f(Endpoint& endpoint, ...) { ...; co_await endpoint.send(...);
-/// }`.
+/// An operation written as a coroutine, such as
+///     AsyncOperation f(Endpoint& endpoint, ...) { ...; co_await endpoint.send(...); }
 ///
-/// It starts at once, in the caller, and resumes as what it awaits completes; its request is complete when it has
-/// returned, with error `user_task` when it has thrown an exception that is no `Error`, else with the error's code. Its
-/// first parameter must be the endpoint, or have an `endpoint()`, as a `Group`. Reference parameters must live until it
-/// is complete.
+/// It starts in the caller. Its request is complete when it has returned, with the code of the `Error` that it has
+/// thrown, or `user_task` for other exceptions. The first parameter must be the endpoint or have an `endpoint()`, like
+/// a `Group`. Reference parameters must live until it is complete.
 class AsyncOperation {
  public:
   struct promise_type {

@@ -26,7 +26,7 @@ Status status_of(const Unexpected& message) {
           {}};
 }
 
-Envelope envelope_of(const Address& from) {
+MessageEnvelope envelope_of(const Address& from) {
   return {from.comm, from.rank, from.tag};
 }
 
@@ -231,6 +231,30 @@ ClaimedComms Endpoint::claim_comms(std::uint32_t count, const std::source_locati
   return {*this, core_->look_up([&](Engine& engine) { return engine.claims().claim(count, where); }), count};
 }
 
+ClaimedComms::~ClaimedComms() {
+  if (endpoint_ != nullptr) {
+    endpoint_->core_->release_comms(first_, count_);
+  }
+}
+
+ClaimedMessage::ClaimedMessage(Endpoint& endpoint, std::unique_ptr<Unexpected> message, const Status& status)
+    : endpoint_{&endpoint}, message_{std::move(message)}, status_{status} {}
+
+ClaimedMessage::ClaimedMessage(ClaimedMessage&& other) noexcept = default;
+
+ClaimedMessage& ClaimedMessage::operator=(ClaimedMessage&& other) noexcept {
+  std::swap(endpoint_, other.endpoint_);
+  std::swap(message_, other.message_);
+  std::swap(status_, other.status_);
+  return *this;
+}
+
+ClaimedMessage::~ClaimedMessage() {
+  if (message_) {
+    endpoint_->core_->act([&](Engine& engine) { engine.delivery().drop(std::move(message_)); });
+  }
+}
+
 // ---- progress and failure ----
 
 std::size_t Endpoint::progress() noexcept {
@@ -253,7 +277,7 @@ void Endpoint::set_wait(const WaitPolicy& policy) noexcept {
   core_->set_wait(policy);
 }
 
-bool Endpoint::arm(Doorbell* doorbell) {
+bool Endpoint::arm(const std::function<void()>* doorbell) {
   return core_->arm(doorbell);
 }
 

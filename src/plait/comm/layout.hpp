@@ -8,19 +8,18 @@
 
 namespace plait::comm {
 
-/// Where the bytes of a message are in memory, when they are not contiguous.
+/// The memory of a non-contiguous message: the sequence of the bytes of its blocks. It owns no memory.
 ///
-/// A message is the sequence of its blocks' bytes; sender and receiver may divide it differently. Describes memory,
-/// owns none. Threads: reading from any. Cost: making one is linear in the blocks of `blocks`, constant for `strided`;
-/// finding an offset is logarithmic in the blocks, or constant.
+/// Sender and receiver may have different blocks. Threads: any, for const calls. Cost: construction is linear in the
+/// blocks of `blocks` and constant for `strided`; `block_at` is logarithmic or constant.
 class Layout {
  public:
-  /// The blocks one after another, as an iovec; empty ones are skipped.
+  /// The blocks in order, like an iovec; empty ones are skipped.
   [[nodiscard]] static Layout blocks(std::vector<std::span<std::byte>> blocks);
   [[nodiscard]] static Layout blocks(std::vector<std::span<const std::byte>> blocks);
-  /// `count` blocks of `block_bytes`, whose beginnings are `stride_bytes` apart: a column of a matrix, a face of a box.
+  /// `count` blocks of `block_bytes` at a stride of `stride_bytes`: a column of a matrix, a face of a box.
   ///
-  /// Expects: blocks do not overlap: `stride_bytes >= block_bytes`.
+  /// Expects: `stride_bytes >= block_bytes`.
   [[nodiscard]] static Layout strided(std::byte* first,
                                       std::size_t block_bytes,
                                       std::size_t stride_bytes,
@@ -35,9 +34,7 @@ class Layout {
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
-  /// The contiguous memory of the bytes from `offset`: at least one byte, at most `bytes`.
-  ///
-  /// Expects: `offset` is below `size()`.
+  /// The contiguous memory from `offset`, which is below `size()`: at least one byte, at most `bytes`.
   [[nodiscard]] std::span<std::byte> block_at(std::size_t offset, std::size_t bytes) const;
 
   /// Copies the bytes from `offset` on into `to`.

@@ -12,12 +12,12 @@ using detail::Ends;
 constexpr std::size_t class_count = 4;
 constexpr std::size_t by_tag = 2;  ///< The class of receives from any source with one tag.
 
-std::size_t class_of(const Envelope& receive) noexcept {
+std::size_t class_of(const MessageEnvelope& receive) noexcept {
   return (receive.tag == any_tag ? 1U : 0U) + (receive.source == any_source ? 2U : 0U);
 }
 
 /// The key of a message or receive in class `which`.
-Envelope key_of(std::size_t which, const Envelope& envelope) noexcept {
+MessageEnvelope key_of(std::size_t which, const MessageEnvelope& envelope) noexcept {
   return {envelope.comm, (which & 2U) != 0 ? any_source : envelope.source, (which & 1U) != 0 ? any_tag : envelope.tag};
 }
 
@@ -49,7 +49,7 @@ auto unexpected_link(std::size_t which) {
 
 }  // namespace
 
-std::size_t Matcher::KeyHash::operator()(const Envelope& key) const noexcept {
+std::size_t Matcher::KeyHash::operator()(const MessageEnvelope& key) const noexcept {
   // Two rounds of multiply and fold (as in wyhash): tags are often consecutive or equal in their low bits.
   const std::uint64_t peer = (std::uint64_t{key.comm.value()} << 32U) | key.source.value();
   __extension__ using Wide = unsigned __int128;
@@ -105,7 +105,7 @@ UnexpectedMessage* Matcher::post(PostedReceive& receive) {
   return nullptr;
 }
 
-PostedReceive* Matcher::match(const Envelope& message) {
+PostedReceive* Matcher::match(const MessageEnvelope& message) {
   expect(message.source && message.tag, "a message has a source and a tag");
   PostedReceive* best = nullptr;
   std::size_t best_class = 0;
@@ -155,7 +155,7 @@ void Matcher::list_by_tag() {
   }
 }
 
-UnexpectedMessage* Matcher::probe(const Envelope& receive) {
+UnexpectedMessage* Matcher::probe(const MessageEnvelope& receive) {
   if (unexpected_count_ == 0) {
     return nullptr;
   }
@@ -167,7 +167,7 @@ UnexpectedMessage* Matcher::probe(const Envelope& receive) {
   return bin == tables_[which].end() ? nullptr : bin->second.unexpected.first;
 }
 
-UnexpectedMessage* Matcher::claim(const Envelope& receive) {
+UnexpectedMessage* Matcher::claim(const MessageEnvelope& receive) {
   UnexpectedMessage* const message = probe(receive);
   if (message != nullptr) {
     take(*message);

@@ -12,18 +12,18 @@
 
 namespace plait::comm {
 
-/// What a message and a receive are matched by. In a receive, source and tag may be wildcards.
-struct Envelope {
+/// The values by which messages and receives match. In a receive, source and tag may be wildcards.
+struct MessageEnvelope {
   CommId comm = world;
   Rank source;
   Tag tag;
 
-  friend bool operator==(const Envelope&, const Envelope&) = default;
+  friend bool operator==(const MessageEnvelope&, const MessageEnvelope&) = default;
 };
 
 namespace detail {
 
-/// The links of an element in a doubly linked list, which has no memory of its own.
+/// The links of an element in an intrusive doubly linked list.
 template <class Node>
 struct Link {
   Node* previous = nullptr;
@@ -34,16 +34,16 @@ struct Link {
 
 /// A receive that waits for its message. Owned by the caller; must stay until matched or cancelled.
 struct PostedReceive {
-  Envelope envelope;
+  MessageEnvelope envelope;
 
   std::uint64_t order = 0;
   bool is_posted = false;
   detail::Link<PostedReceive> link;
 };
 
-/// A message that has arrived before its receive. Owned by the caller; must stay until taken.
+/// A message that has arrived before its receive. Owned by the caller; must stay until it is taken.
 struct UnexpectedMessage {
-  Envelope envelope;  ///< Neither source nor tag is a wildcard.
+  MessageEnvelope envelope;  ///< Neither source nor tag is a wildcard.
 
   bool is_listed_by_tag = false;
   std::array<detail::Link<UnexpectedMessage>, 4> links;
@@ -68,43 +68,41 @@ struct Bin {
 
 }  // namespace detail
 
-/// Matches messages and receives, in constant time whatever is outstanding.
+/// Matches messages and receives in constant time.
 ///
-/// There are four classes of receive: (source, tag), (source, any tag), (any source, tag), any of both. A
-/// receive is in the one bin of its class and envelope; an unexpected message is linked into one bin of each
-/// class and unlinked from all four when it is taken (into that of any source and one tag only from the first such
-/// receive on: few programs have any). Of several receives that fit a message, the one posted first gets
-/// it; of several messages that fit a receive, the one that arrived first. Bins are stored in their table, so that a
-/// message costs few cache misses; empty ones are freed at once.
+/// There are four classes of receive: (source, tag), (source, any tag), (any source, tag), (any source, any tag). A
+/// receive is in one bin, of its class and envelope. An unexpected message is in one bin of each class until it is
+/// taken; bins of (any source, tag) are filled from the first such receive on, as few programs have any. A message
+/// matches the receive that was posted first, a receive the message that arrived first. Bins are stored in hash tables,
+/// for few cache misses; empty ones are erased.
 ///
-/// Expects that messages of one (source, communicator) arrive in the order in which they were sent.
-/// Threads: one at a time. Cost: at most four hash look-ups an operation; O(1) in what is outstanding.
+/// Expects that messages of one (source, communicator) arrive in the order of sending. Threads: one at a time. Cost: at
+/// most four hash look-ups for each operation.
 class Matcher {
  public:
   Matcher() = default;
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
-  /// The unexpected message that `receive` gets, taken out; or null, and then `receive` is posted.
+  /// Takes the unexpected message that `receive` matches. Posts `receive` and returns null when there is none.
   [[nodiscard]] UnexpectedMessage* post(PostedReceive& receive);
 
-  /// The posted receive that gets this message, taken out; or null.
-  [[nodiscard]] PostedReceive* match(const Envelope& message);
-  /// Keeps a message for which `match` has just returned null.
+  /// Takes the posted receive that matches this message; null when there is none.
+  [[nodiscard]] PostedReceive* match(const MessageEnvelope& message);
+  /// Adds an unexpected message, for which `match` has just returned null.
   void keep(UnexpectedMessage& message);
 
-  /// The unexpected message that a receive with this envelope would get, left in place; or null.
-  [[nodiscard]] UnexpectedMessage* probe(const Envelope& receive);
-  /// As `probe`, but taken out: no other receive can get it.
-  [[nodiscard]] UnexpectedMessage* claim(const Envelope& receive);
+  /// Returns the unexpected message that a receive with this envelope would match, or null.
+  [[nodiscard]] UnexpectedMessage* probe(const MessageEnvelope& receive);
+  /// As `probe`, but takes the message.
+  [[nodiscard]] UnexpectedMessage* claim(const MessageEnvelope& receive);
 
-  /// Takes a receive out. False when it is not posted (any more).
+  /// Removes a receive. False when it is not posted.
   bool cancel(PostedReceive& receive);
 
   [[nodiscard]] std::size_t bin_count() const noexcept;
 
-  /// Calls `visit` with each outstanding receive, then returns; in no order. `visit` may free it, if the matcher is
-  /// not used any more.
+  /// Calls `visit` with each posted receive, in no order. `visit` may free it if the matcher is not used afterwards.
   template <class Visit>
   void for_each_posted(Visit&& visit) const;
   template <class Visit>
@@ -112,9 +110,9 @@ class Matcher {
 
  private:
   struct KeyHash {
-    std::size_t operator()(const Envelope& key) const noexcept;
+    std::size_t operator()(const MessageEnvelope& key) const noexcept;
   };
-  using Table = boost::unordered_flat_map<Envelope, detail::Bin, KeyHash>;
+  using Table = boost::unordered_flat_map<MessageEnvelope, detail::Bin, KeyHash>;
 
   void link(std::size_t which, UnexpectedMessage& message);
   void list_by_tag();

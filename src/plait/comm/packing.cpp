@@ -1,36 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/packing.hpp"
 
+#include <algorithm>
 #include <array>
-#include <string>
+#include <ranges>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
 
 namespace plait::comm {
 
-namespace {
-
-constexpr std::array entries{PackingEntry{"immediate", make_immediate_packing},
-                             PackingEntry{"aggregate", make_aggregate_packing},
-                             PackingEntry{"priority", make_priority_packing}};
-
-}  // namespace
-
-std::span<const PackingEntry> packing_entries() noexcept {
-  return entries;
-}
-
-std::unique_ptr<Packing> make_packing(std::string_view name, std::span<const PackingEntry> table) {
-  std::string known;
-  for (const PackingEntry& entry : table) {
-    if (entry.name == name) {
-      return entry.make();
-    }
-    known += (known.empty() ? "" : ", ") + std::string{entry.name};
+std::unique_ptr<Packing> make_packing(std::string_view name) {
+  using Make = std::unique_ptr<Packing> (*)();
+  constexpr std::array<std::pair<std::string_view, Make>, 3> all{{{"immediate", make_immediate_packing},
+                                                                  {"aggregate", make_aggregate_packing},
+                                                                  {"priority", make_priority_packing}}};
+  const auto found = std::ranges::find(all, name, [](const auto& entry) { return entry.first; });
+  if (found == all.end()) {
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format(
+            "there is no packing strategy '{}': choose one of {}", name, fmt::join(all | std::views::keys, ", "))};
   }
-  throw Error{ErrorCode::bad_argument, fmt::format("there is no packing strategy '{}': choose one of {}", name, known)};
+  return found->second();
 }
 
 }  // namespace plait::comm

@@ -48,9 +48,8 @@ std::optional<ProgressionMode> progression_mode(std::string_view name) noexcept 
 
 Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
     : endpoint_{endpoint}, options_{options} {
-  if (options_.period_min <= nanoseconds::zero() || options_.period_max < options_.period_min) {
-    throw Error{ErrorCode::bad_argument, "the timer's periods must be above 0, the longer not below the shorter"};
-  }
+  require(options_.period_min > nanoseconds::zero() && options_.period_max >= options_.period_min,
+          "the timer's period_min must be above 0 and not above period_max");
   switch (options_.mode) {
     case ProgressionMode::none:
       break;
@@ -88,7 +87,7 @@ bool Progression::sleep_until_needed() {
   if (endpoint_.activity().has_handlers() && options_.listen_period > nanoseconds::zero()) {
     std::this_thread::sleep_for(options_.listen_period);
     endpoint_.progress();
-  } else if (endpoint_.arm(this)) {
+  } else if (endpoint_.arm(&doorbell_)) {
     rings_.wait(seen, std::memory_order_acquire);
   }
   return !is_ending();

@@ -6,10 +6,10 @@
 
 namespace plait::comm {
 
-/// The other end of a request: for operations that are made of several messages, such as collectives.
+/// Completes a request: for operations of several messages, such as collectives.
 ///
-/// Threads: any; `complete` once. The request may outlive the promise. A promise that ends before `complete` completes
-/// its request with `ErrorCode::network`.
+/// Threads: any; `complete` once. The request may outlive the promise. A promise that ends first completes its request
+/// with `ErrorCode::network`.
 class Promise {
  public:
   explicit Promise(Endpoint& endpoint);

@@ -13,19 +13,17 @@ class Endpoint;
 
 namespace detail {
 struct Operation;
-void acquire(Operation& operation) noexcept;
-void release(Operation* operation) noexcept;
 }  // namespace detail
 
-/// A send, receive, multicast or collective operation in flight. A handle: copies name the same operation, and dropping
-/// all of them abandons nothing: the operation continues, and its buffer must stay until it is released.
+/// A handle of a send, receive, multicast or collective operation. Copies name the same operation. The operation
+/// continues without handles, and its buffer must stay until it is released.
 ///
-/// Ways to learn of its completion: `wait`, `test`, `then`, `co_await` (coroutine.hpp), a `CompletionQueue`, a task's
-/// dependency. Threads: any; one handle by one thread at a time.
+/// Its completion is observed by `wait`, `test`, `then`, `co_await` (coroutine.hpp), a `CompletionQueue` or a dependent
+/// task. Threads: any; one at a time for each handle.
 class [[nodiscard]] Request {
  public:
   Request() = default;
-  /// Of an operation that was complete at once.
+  /// Of an operation that is complete already.
   explicit Request(const Status& status) noexcept : status_{status} {}
   /// Takes over one count of `operation`.
   Request(Endpoint& endpoint, detail::Operation& operation) noexcept : endpoint_{&endpoint}, operation_{&operation} {}
@@ -41,46 +39,44 @@ class [[nodiscard]] Request {
   }
   ~Request();
 
-  /// True when the data may be read (receive) or the buffer reused (send). Makes no progress by itself.
+  /// Whether the data may be read (receive) or the buffer reused (send). Makes no progress.
   [[nodiscard]] bool is_complete() const noexcept;
-  /// True when, besides, a receive's buffer may be written again: no forward of it is left (multicast).
+  /// Whether the buffer of a receive may also be written: no multicast is forwarded from it any more.
   [[nodiscard]] bool is_released() const noexcept;
 
-  /// Makes some progress; true when complete.
+  /// Makes progress once; true when complete.
   [[nodiscard]] bool test();
 
-  /// Waits until complete, making progress, or sleeping while another thread does.
+  /// Waits until complete: makes progress, or sleeps while another thread does. Not from a handler.
   ///
-  /// Throws: `Error` when the message was truncated, the network failed or the run was stopped. Not to be called from a
-  /// handler.
+  /// Throws: `Error` when the message was truncated, the network failed or the run was stopped.
   Status wait();
   /// As `wait`, until released.
   Status wait_released();
 
-  /// The result, without waiting; throws as `wait`. Expects: complete.
+  /// Returns the result without waiting; throws as `wait`. Expects: complete.
   [[nodiscard]] Status status() const;
   /// As `status`, but returns an error in it instead of throwing.
   [[nodiscard]] const Status& result() const noexcept;
 
-  /// Calls `callback` once with the status when the operation completes, or now when it is complete. The same rules as
-  /// for `Completion::completed` hold. An exception in a later call stops the run. Cost: an allocation for all but the
-  /// first of an operation.
+  /// Calls `callback` with the status when the operation completes, or now. The rules of `Completion::completed` hold.
+  /// An exception in a later call stops the run. Cost: an allocation, except for the first of an operation.
   void then(std::function<void(const Status&)> callback);
-  /// As `then`, but takes nothing and returns false when the operation is complete already.
+  /// As `then`, but returns false and does nothing when the operation is complete.
   [[nodiscard]] bool then_unless_complete(std::function<void(const Status&)>&& callback);
-  /// Has `completion` notified when the operation completes, and of nothing later: it may end in `completed`. Does
-  /// nothing and returns false when the operation is complete already. Borrowed until then.
+  /// Has `completion` notified when the operation completes, but not of its release: it may end in `completed`.
+  /// Borrowed until then. Returns false and does nothing when the operation is complete.
   [[nodiscard]] bool notify_unless_complete(Completion& completion);
 
-  /// Takes a receive back that has not been matched. False when it is too late: it will complete.
+  /// Cancels a receive that is not matched. False when it is matched, and will complete.
   bool cancel();
 
  private:
   friend class Endpoint;
 
   Endpoint* endpoint_ = nullptr;
-  detail::Operation* operation_ = nullptr;  ///< Null when it was complete at once: then
-  Status status_;                           ///< this is its result.
+  detail::Operation* operation_ = nullptr;
+  Status status_;  ///< The result when there is no operation.
 };
 
 }  // namespace plait::comm

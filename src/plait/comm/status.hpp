@@ -10,17 +10,16 @@
 
 namespace plait::comm {
 
-/// A space of messages of its own: tags and orders of different communicators never meet.
+/// A communicator. Messages of different communicators neither match nor order each other.
 using CommId = Id<struct CommTag>;
 
-/// The communicator of the program's messages by default. The program may choose any id below
-/// `first_claimed_comm`.
+/// The default communicator of the program, which may choose any id below `first_claimed_comm`.
 inline constexpr CommId world{0};
-/// From here on up to `collective_bit`, ids are assigned by `Endpoint::claim_comms` only.
+/// `Endpoint::claim_comms` assigns the ids from here up to `collective_bit`.
 inline constexpr CommId first_claimed_comm{0x4000'0000};
-/// Separates the messages of a group's collective operations from the program's messages in the same communicator.
+/// Distinguishes the messages of a group's collective operations from the program's in the same communicator.
 inline constexpr std::uint32_t collective_bit = 0x8000'0000U;
-/// plait's own: active messages, and the exchanges of the runtime at its start and end.
+/// plait's own: active messages, and exchanges of the runtime at its start and end.
 inline constexpr CommId internal{0xffff'fff0};
 /// The collective operations of the runtime, and all ids above, which are reserved.
 inline constexpr CommId internal_collectives{0xffff'fff1};
@@ -32,9 +31,9 @@ inline constexpr CommId internal_collectives{0xffff'fff1};
 struct Status {
   Rank source;
   Tag tag;
-  std::size_t bytes = 0;           ///< Length of the message, also when it was truncated.
+  std::size_t bytes = 0;           ///< Length of the message, also when truncated.
   std::uint32_t sequence = 0;      ///< Number of the message within (source, destination, communicator).
-  std::optional<ErrorCode> error;  ///< Nothing when all went well.
+  std::optional<ErrorCode> error;  ///< Nothing on success.
 };
 
 }  // namespace plait::comm

@@ -6,9 +6,8 @@
 
 namespace plait::comm {
 
-/// Completes when every member has called it. Non-blocking: the caller works between the call and the wait.
-/// Cost: ceil(log2(size)) rounds of one empty message to and from each member: dissemination, of Hensgen, Finkel and
-/// Manber, "Two algorithms for barrier synchronization", 1988.
+/// Completes when every member has called it. Non-blocking. Cost: ceil(log2(size)) rounds of one empty message to and
+/// from each member (dissemination: Hensgen, Finkel and Manber, "Two algorithms for barrier synchronization", 1988).
 Request barrier(const Group& group);
 
 }  // namespace plait::comm

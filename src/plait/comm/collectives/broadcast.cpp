@@ -81,8 +81,7 @@ class Multicast final : public Completion {
   Status status_;
 };
 
-// Long data as a stream of messages: pieces of exactly `piece_bytes`, then a shorter one, perhaps empty, which marks
-// the end, even when the two sides expect different sizes.
+// Large data as pieces of `piece_bytes`, then a smaller, perhaps empty one, which marks the end for any expected size.
 
 constexpr std::size_t piece_count(std::size_t bytes, std::size_t piece_bytes) noexcept {
   return bytes / piece_bytes + 1;
@@ -132,7 +131,8 @@ AsyncOperation forward_pieces(Broadcast broadcast) {
     const std::span<const std::byte> data = piece_of(broadcast.data, piece, broadcast.piece_bytes);
     Request received = std::move(receives.front());
     receives.pop_front();
-    length = co_await call.length_of(std::move(received), data.size());
+    co_await call.end_of(received, data.size());
+    length = received.result().bytes;  // also of a message that was lost
     if (is_end) {
       continue;
     }
@@ -149,11 +149,13 @@ AsyncOperation forward_pieces(Broadcast broadcast) {
     if (length < broadcast.piece_bytes && receive.cancel()) {
       continue;
     }
-    length = co_await call.length_of(std::move(receive), broadcast.piece_bytes);
+    co_await call.end_of(receive, broadcast.piece_bytes);
+    length = receive.result().bytes;
   }
   while (length >= broadcast.piece_bytes && !call.endpoint().failure()) {
     Request rest = call.receive(source, std::span<std::byte>{});
-    length = co_await call.length_of(std::move(rest), 0);
+    co_await call.end_of(rest, 0);
+    length = rest.result().bytes;
   }
   for (Request& request : sends) {
     co_await call.end_of(std::move(request));
@@ -172,9 +174,7 @@ Request broadcast(const Group& group, std::size_t root, std::span<std::byte> dat
     throw Error{ErrorCode::bad_argument,
                 fmt::format("member {} is the root of a broadcast among {} members", root, group.size())};
   }
-  if (options.piece_bytes == 0) {
-    throw Error{ErrorCode::bad_argument, "a broadcast needs pieces of 1 byte at least"};
-  }
+  require(options.piece_bytes > 0, "a broadcast needs piece_bytes of at least 1");
   BroadcastWay way = options.way;
   if (way == BroadcastWay::automatic) {
     way = choose_broadcast(group.size(), data.size(), options.piece_bytes);

@@ -12,9 +12,9 @@
 namespace plait::comm {
 
 enum class BroadcastWay : std::uint8_t {
-  automatic,  ///< `multicast`, and `pipelined` where it moves long data in less time; see `choose_broadcast`.
-  multicast,  ///< `Endpoint::multicast`: along a binomial tree; ranks that have not called yet forward it, too.
-  pipelined,  ///< In pieces from member to member: for long data its time hardly depends on the size of the group.
+  automatic,  ///< The faster one; see `choose_broadcast`.
+  multicast,  ///< Along a binomial tree (`Endpoint::multicast`), also through ranks that have not called it yet.
+  pipelined,  ///< In pieces from member to member: the time for large data hardly depends on the size of the group.
 };
 
 struct BroadcastOptions {
@@ -22,13 +22,13 @@ struct BroadcastOptions {
   std::size_t piece_bytes = std::size_t{256} << 10U;  ///< Of `pipelined`: at least 1; the same on all members.
 };
 
-/// Brings the `data` of member `root` into that of every other member. Non-blocking: complete when it is here and this
-/// rank's part in passing it on is done, so that `data` may be written again.
+/// Copies the `data` of member `root` to every other member. Non-blocking: complete when `data` has arrived, is
+/// forwarded, and may be written.
 ///
 /// All members must give the same size, root and options. A member whose `data` has another size ends with an error
-/// (`truncated`, or `bad_argument` when less came); what it passes on then is wrong, and ends so for its receivers.
-/// Throws: `Error` with `bad_argument` when `root` is no member or a piece is empty. Cost: ceil(log2(size)) messages
-/// at most of `data`, sent one after the other; of `pipelined`, one.
+/// (`truncated`, or `bad_argument` when it is too large), and so do the members that it forwards to. Throws: `Error`
+/// with `bad_argument` when `root` is no member or `piece_bytes` is 0. Cost: at most ceil(log2(size)) messages of
+/// `data`; of `pipelined`, one.
 Request broadcast(const Group& group,
                   std::size_t root,
                   std::span<std::byte> data,
@@ -43,8 +43,8 @@ Request broadcast(const Group& group,
   return broadcast(group, root, std::span<std::byte>{std::as_writable_bytes(data)}, options);
 }
 
-/// What `automatic` becomes. Pipelined data passes `members` in bytes + (members - 2) pieces, a tree's in
-/// ceil(log2(members)) times the bytes, at one time a byte (LogGP's G): the lesser is taken, of 8 pieces at least.
+/// The way that `automatic` selects. A pipeline takes the time of bytes + (members - 2) pieces, a tree that of
+/// ceil(log2(members)) times the bytes, each at LogGP's G: the smaller one, with a pipeline from 8 pieces on.
 [[nodiscard]] BroadcastWay choose_broadcast(std::size_t members, std::size_t bytes, std::size_t piece_bytes) noexcept;
 
 }  // namespace plait::comm

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/comm/collectives/detail/group_state.hpp"
 #include "plait/comm/endpoint.hpp"
 
 namespace plait::comm {
@@ -95,27 +94,6 @@ Group::Group(Endpoint& endpoint, std::vector<Rank> members, CommId comm) {
   const std::size_t self = place_of_self(endpoint, members);
   state_ =
       std::make_shared<State>(State{.endpoint = &endpoint, .comm = comm, .members = std::move(members), .self = self});
-}
-
-Endpoint& Group::endpoint() const noexcept {
-  return *state_->endpoint;
-}
-
-std::size_t Group::size() const noexcept {
-  return state_->members.size();
-}
-
-std::size_t Group::self() const noexcept {
-  return state_->self;
-}
-
-Rank Group::rank(std::size_t member) const {
-  expect(member < size(), "a group's members are counted from 0");
-  return state_->members[member];
-}
-
-CommId Group::comm() const noexcept {
-  return state_->comm;
 }
 
 Group row_group(Endpoint& endpoint, const GroupGrid& grid, CommId comm) {

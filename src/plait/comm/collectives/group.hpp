@@ -7,52 +7,62 @@
 #include <source_location>
 #include <vector>
 
+#include "plait/base/error.hpp"
 #include "plait/base/id.hpp"
+#include "plait/comm/claimed_comms.hpp"
 #include "plait/comm/status.hpp"
 
 namespace plait::comm {
-
-class Endpoint;
 
 namespace detail {
 class Call;
 }
 
-/// Some ranks of the run in an order of their own, this one among them: the members of collective operations.
+/// An ordered set of ranks, this one included: the members of collective operations.
 ///
-/// Its construction sends no message. All members construct it with the same ranks in the same order, and with the same
-/// `comm`, from which the communicator of its collectives follows; groups that share two ranks or more need different
-/// ones, also when they are the same ranks. The program's own messages with the same `comm` are not affected. All
-/// members call the collectives of a group in the same order, without waiting for one before they call the next; of
-/// different groups in any order. Copies are the same group. Threads: one group by one thread at a time, different
-/// groups by any.
+/// Construction sends no message. All members construct it with the same ranks in the same order and the same `comm`.
+/// Groups that share two or more ranks need different ones. Messages of the program with the same `comm` are separate.
+/// All members call the collectives of a group in the same order; they need not wait for one before they call the next.
+/// Copies are the same group. Threads: one at a time for each group.
 class Group {
  public:
-  /// All ranks of the run, with a communicator that is claimed for this group and its copies. See
-  /// `Endpoint::claim_comms`: all ranks construct such groups in the same order.
+  /// All ranks of the run, with a claimed communicator: all ranks construct such groups in the same order, as for
+  /// `Endpoint::claim_comms`.
   explicit Group(Endpoint& endpoint, const std::source_location& where = std::source_location::current());
   /// All ranks of the run. Throws: as below, for `comm`.
   Group(Endpoint& endpoint, CommId comm);
-  /// Throws: `Error` with `bad_argument` when a member is no rank of the run or is named twice, when this rank is none
-  /// of them, or when `comm` is not below `collective_bit`. Cost: linear in the ranks of the run.
+  /// Throws: `Error` with `bad_argument` when a member is no rank of the run or occurs twice, when this rank is no
+  /// member, or when `comm` is not below `collective_bit`. Cost: linear in the ranks of the run.
   Group(Endpoint& endpoint, std::vector<Rank> members, CommId comm);
-  /// As above, with a claimed communicator. Every rank of the run constructs such a group at this point, with members
-  /// of its own; no rank is a member of two.
+  /// As above, with a claimed communicator. Every rank of the run constructs one such group at this point; the groups
+  /// are disjoint.
   Group(Endpoint& endpoint,
         std::vector<Rank> members,
         const std::source_location& where = std::source_location::current());
 
-  [[nodiscard]] Endpoint& endpoint() const noexcept;
-  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] Endpoint& endpoint() const noexcept { return *state_->endpoint; }
+  [[nodiscard]] std::size_t size() const noexcept { return state_->members.size(); }
   /// This rank's place in the group, counted from 0.
-  [[nodiscard]] std::size_t self() const noexcept;
+  [[nodiscard]] std::size_t self() const noexcept { return state_->self; }
   /// Expects: `member` is below `size()`.
-  [[nodiscard]] Rank rank(std::size_t member) const;
-  [[nodiscard]] CommId comm() const noexcept;
+  [[nodiscard]] Rank rank(std::size_t member) const {
+    expect(member < size(), "a group's members are counted from 0");
+    return state_->members[member];
+  }
+  [[nodiscard]] CommId comm() const noexcept { return state_->comm; }
 
  private:
   friend class detail::Call;
-  struct State;
+
+  /// What the copies of a group, and its collectives in flight, share.
+  struct State {
+    Endpoint* endpoint = nullptr;
+    CommId comm;
+    ClaimedComms claimed;  ///< Has `comm`, unless the program chose it.
+    std::vector<Rank> members;
+    std::size_t self = 0;
+    std::uint64_t collective_count = 0;
+  };
 
   std::shared_ptr<State> state_;
 };
@@ -63,8 +73,8 @@ struct GroupGrid {
   std::uint32_t columns = 1;
 };
 
-/// The ranks of this rank's row, by column. Rows may share a `comm`, rows and columns not; without, one is claimed.
-/// Throws: `Error` with `bad_argument` when the size of the grid is not the number of ranks.
+/// The ranks of this rank's row, by column. All rows may have one `comm`, but not rows and columns; without, one is
+/// claimed. Throws: `Error` with `bad_argument` when the size of the grid is not the number of ranks.
 [[nodiscard]] Group row_group(Endpoint& endpoint, const GroupGrid& grid, CommId comm);
 [[nodiscard]] Group row_group(Endpoint& endpoint,
                               const GroupGrid& grid,

@@ -38,8 +38,8 @@ struct Reduce : Call {
   }
 };
 
-/// A power of two of the members takes part; of the first `2 * surplus`, each odd one leaves its row to the even one
-/// before it. Who takes part is counted anew, in the order of members.
+/// Reduces the members to a power of two: of the first `2 * surplus`, each odd one gives its row to the even one before
+/// it. Those that take part have new numbers, in the order of members.
 class Fold {
  public:
   explicit Fold(const Call& call)
@@ -148,8 +148,7 @@ AsyncOperation doubling_all_reduce(Reduce reduce) {
 // Rabenseifner, "Optimization of collective reduction operations", ICCS 2004: a reduce-scatter by recursive halving,
 // then the parts are gathered, on all members by recursive doubling, or on the root.
 
-/// Leaves in `sum`, which holds this member's row, the combined part of this member; of one that takes no part,
-/// nothing.
+/// Replaces the part of this member in `sum`, its row, by the combined part, on members that take part.
 AsyncOperation reduce_scatter(Reduce reduce, std::span<std::byte> sum) {
   Call& call = reduce;
   const Fold fold{call};
@@ -257,9 +256,8 @@ AsyncOperation halving_reduce(Reduce reduce) {
 }
 
 void throw_unless_whole(std::span<const std::byte> row, const Reduction& reduction) {
-  if (!reduction.combine || reduction.element_bytes == 0) {
-    throw Error{ErrorCode::bad_argument, "a reduction needs an operation on elements of 1 byte at least"};
-  }
+  require(reduction.combine && reduction.element_bytes > 0,
+          "a reduction needs an operation on elements of at least 1 byte");
   if (row.size() % reduction.element_bytes != 0) {
     throw Error{
         ErrorCode::bad_argument,

@@ -13,9 +13,8 @@
 
 namespace plait::comm {
 
-// Operations of two elements; any other that is associative and commutative, but for rounding, may be given. It is
-// called by whichever thread makes progress, perhaps after the call returned: it must own what it needs, and throw
-// nothing.
+// Operations on two elements. Others must be associative and commutative, except for rounding, throw nothing, and own
+// what they need: they run in any thread that makes progress, also after the call has returned.
 struct Sum {
   template <class T>
   [[nodiscard]] T operator()(const T& left, const T& right) const {
@@ -35,7 +34,7 @@ struct Maximum {
   }
 };
 
-/// An operation on rows of elements of some type. Made by `elementwise`.
+/// An operation on arrays of elements, from `elementwise`.
 struct Reduction {
   std::size_t element_bytes = 1;
   /// out[i] = left[i] combined with right[i], for `count` elements; `out` may be `left` or `right`.
@@ -61,9 +60,9 @@ template <class T, class Operation>
 }
 
 enum class ReduceWay : std::uint8_t {
-  automatic,  ///< By the bytes of one member; see `choose_reduce`.
-  tree,       ///< Whole rows: `reduce` along a binomial tree, `all_reduce` by recursive doubling.
-  halving,    ///< Parts of the rows are combined on different members, then gathered (Rabenseifner).
+  automatic,  ///< By the size of the data; see `choose_reduce`.
+  tree,       ///< Whole arrays: `reduce` along a binomial tree, `all_reduce` by recursive doubling.
+  halving,    ///< Members combine different parts, which are then gathered (Rabenseifner).
 };
 
 struct ReduceOptions {
@@ -71,22 +70,22 @@ struct ReduceOptions {
   ReduceWay way = ReduceWay::automatic;
 };
 
-/// Combines the rows of all members elementwise into `result` of member `root`; elsewhere `result` is not used.
+/// Combines `mine` of all members elementwise into `result` of member `root`; other members do not use `result`.
 ///
 /// Non-blocking: memory must stay until complete. In place on the root when `result` is `mine`. All members must give
-/// the same size, root, operation and way. The order of combining depends on these and the size of the group only, and
-/// the row of the member that comes earlier is the left operand (`tree`: earlier counted from the root), so every run
-/// has the same result, bit by bit. When sizes differ the root's request ends with an error, or that of a member on the
-/// way. Throws: `Error` with `bad_argument` when `root` is no member, the root's two rows differ in size, or they are
-/// not whole elements. Cost: `tree` ceil(log2(size)) rows one after the other; `halving` 2 rows in twice as many
-/// rounds.
+/// the same size, root, operation and way. Every run has the same result, bit by bit: the order of combining depends on
+/// these and the size of the group only, and the earlier member (`tree`: counted from the root) is the left operand.
+/// When sizes differ, the request of the root or of a member before it ends with an error. Throws: `Error` with
+/// `bad_argument` when `root` is no member, `mine` and the root's `result` differ in size, or they are not whole
+/// elements. Cost: `tree` ceil(log2(size)) messages of the whole size in sequence; `halving` twice the size in twice as
+/// many rounds.
 Request reduce(const Group& group,
                std::size_t root,
                std::span<const std::byte> mine,
                std::span<std::byte> result,
                const ReduceOptions& options);
 
-/// As `reduce`, with the result in `data` of every member, which holds its row before; the same on all, bit by bit.
+/// As `reduce`, of `data`, which then has the result on every member; the same on all, bit by bit.
 Request all_reduce(const Group& group, std::span<std::byte> data, const ReduceOptions& options);
 
 template <class T, class Operation = Sum>
@@ -107,8 +106,8 @@ Request all_reduce(const Group& group,
       group, std::span<std::byte>{std::as_writable_bytes(data)}, {elementwise<T>(std::move(operation)), way});
 }
 
-/// What `automatic` becomes for rows of `bytes`: `halving` from 2 KiB on and from 4 members on, the limit of Thakur,
-/// Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH", 2005, sections 4.4 and 4.5.
+/// The way that `automatic` selects: `halving` from 2 KiB and from 4 members, the limit of Thakur, Rabenseifner and
+/// Gropp, "Optimization of collective communication operations in MPICH", 2005, sections 4.4 and 4.5.
 [[nodiscard]] ReduceWay choose_reduce(std::size_t members, std::size_t bytes) noexcept;
 
 }  // namespace plait::comm

@@ -15,8 +15,7 @@ namespace plait::comm::detail {
 
 /// The operations of an engine from their start to their completion and release.
 ///
-/// Calls no completion: completed and released operations are linked into lists that the endpoint takes when it
-/// releases its lock. Threads: one at a time.
+/// Lists completed and released operations; the endpoint notifies of them without its lock. Threads: one at a time.
 class Completions {
  public:
   Completions(Rank self, MessageTrace& trace, ArrivedActives& actives)
@@ -30,11 +29,10 @@ class Completions {
   /// Counts it no more: a receive was cancelled.
   void withdraw() noexcept { --outstanding_; }
 
-  /// Records which message the receive has matched, and makes its buffer fit. False when that is impossible: then it is
-  /// completed with the error.
+  /// Assigns a message to a receive and resizes its buffer. False when it does not fit: completes it with the error.
   [[nodiscard]] bool accept(Operation& operation, const wire::Header& header);
-  /// Lists the operation as complete, with a message of `bytes`; a receive of an active message joins those that wait
-  /// for their handler. The last forward of a message releases what it forwards.
+  /// Lists the operation as complete, with a message of `bytes`. Queues a received active message for its handler. The
+  /// last forward of a message releases its source.
   void complete(Operation& operation, std::size_t bytes, std::optional<ErrorCode> error = {});
 
   /// Operations that have started and not completed.

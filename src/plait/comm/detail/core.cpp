@@ -79,7 +79,7 @@ void Core::wait(Operation& operation) {
   }
 }
 
-bool Core::arm(Doorbell* doorbell) {
+bool Core::arm(const std::function<void()>* doorbell) {
   const Lock lock{mutex_};
   if (doorbell != nullptr && (engine_->needs_polls() || engine_->network().failure())) {
     return false;
@@ -132,10 +132,10 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
   activity_.needs_polls_.store(needs_polls, relaxed);
   active_count_.store(engine_->actives().size(), std::memory_order_release);  // with acquire in progress()
   note_failure();
-  Doorbell* const doorbell = needs_polls ? std::exchange(doorbell_, nullptr) : nullptr;
+  const std::function<void()>* const doorbell = needs_polls ? std::exchange(doorbell_, nullptr) : nullptr;
   lock.unlock();
   if (doorbell != nullptr) {
-    doorbell->ring();
+    (*doorbell)();
   }
   while (completed != nullptr) {
     notify(*std::exchange(completed, completed->next_completed));

@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "plait/base/backoff.hpp"
@@ -22,10 +21,9 @@
 
 namespace plait::comm::detail {
 
-/// The inside of an endpoint: the engine behind a lock, and what happens around it: notifications, waiting threads,
-/// handlers, failure.
+/// The implementation of an endpoint: the engine with its lock, notifications, waiting threads, handlers and failure.
 ///
-/// Threads: any. Nothing of the program is called with the lock held.
+/// Threads: any. Calls no function of the program with the lock held.
 class Core {
  public:
   Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity);
@@ -77,7 +75,7 @@ class Core {
   }
   void set_wait(const WaitPolicy& policy) noexcept { wait_ = policy; }
 
-  /// Notifies of the completion of an operation, and of its release if that is due. Takes over one count.
+  /// Notifies of the completion of an operation, and of its release if it is released. Takes over one count.
   void notify(Operation& operation) noexcept;
 
   void on(HandlerId id, Handler handler);
@@ -90,7 +88,7 @@ class Core {
   [[nodiscard]] std::optional<Error> failure() const { return has_failed() ? failure_ : std::nullopt; }
   void stop_all(const Error& reason) noexcept;
 
-  [[nodiscard]] bool arm(Doorbell* doorbell);
+  [[nodiscard]] bool arm(const std::function<void()>* doorbell);
   void keep(std::shared_ptr<void> what);
   [[nodiscard]] std::unique_lock<SpinLock> hold() { return std::unique_lock{mutex_}; }
 
@@ -112,7 +110,7 @@ class Core {
   std::vector<std::shared_ptr<void>> kept_;
   std::optional<Engine> engine_;
   Handlers handlers_;
-  Doorbell* doorbell_ = nullptr;
+  const std::function<void()>* doorbell_ = nullptr;
 
   SpinLock handler_mutex_;  ///< Held while handlers run, so that they keep their order.
   Waiters waiters_;

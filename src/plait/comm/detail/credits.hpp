@@ -9,10 +9,10 @@
 
 namespace plait::comm::detail {
 
-/// How many packets with messages may be in flight to and from each peer.
+/// Bounds the packets with messages in flight to and from each peer.
 ///
-/// A packet costs the sender a credit; the receiver returns it when the packet is processed, with the next packet that
-/// it sends or, when half of all are due, by themselves. Threads: one at a time.
+/// A packet costs the sender a credit. The receiver returns it after processing, with the next packet to the sender, or
+/// in a packet of its own when half of all credits are to be returned. Threads: one at a time.
 class Credits {
  public:
   Credits(std::uint32_t peer_count, std::uint32_t credits_of_a_peer)
@@ -35,7 +35,7 @@ class Credits {
   [[nodiscard]] bool has_processed() const noexcept { return !listed_.empty(); }
   /// What the next packet to `peer` returns.
   [[nodiscard]] std::uint32_t take_due(Rank peer) noexcept { return std::exchange(peers_[peer.value()].due, 0); }
-  /// Calls `send(peer)` for each peer that has used half of its credits and has not had them back.
+  /// Calls `send(peer)` for each peer to which half of its credits are to be returned.
   template <class Send>
   void return_due(Send send) {
     for (const Rank peer : listed_) {

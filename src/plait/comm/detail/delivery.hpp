@@ -16,9 +16,8 @@
 
 namespace plait::comm::detail {
 
-/// Brings messages and receives together: expected and unexpected, eager and rendezvous, active ones to their queue.
-///
-/// Messages of one (source, communicator) must be delivered in order. Threads: one at a time.
+/// Matches messages and receives, and queues active messages. Messages of one (source, communicator) must be delivered
+/// in order. Threads: one at a time.
 class Delivery {
  public:
   /// The other members of the engine that a delivery uses; all must outlive it.
@@ -34,16 +33,16 @@ class Delivery {
   };
   explicit Delivery(const Uses& uses) : uses_{uses} {}
 
-  /// A message has come and is next in order.
+  /// Delivers the next message in order.
   void deliver(const Incoming& message);
 
-  /// Posts a receive, or gives it a message that is here.
+  /// Gives a receive an unexpected message, or posts it.
   void receive(Operation& receive);
   /// Gives a receive the message that was claimed for it.
   void receive_claimed(Operation& receive, std::unique_ptr<Unexpected> message);
   /// False when it is matched already.
   [[nodiscard]] bool cancel(Operation& receive);
-  /// Drops a claimed message; ranks behind this one get it nevertheless.
+  /// Drops a claimed message, but forwards it.
   void drop(std::unique_ptr<Unexpected> message);
 
  private:

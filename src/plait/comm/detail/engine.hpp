@@ -29,18 +29,18 @@
 
 namespace plait::comm::detail {
 
-/// The protocols of an endpoint: composes the members that each do a part, and gives them what the network brings.
+/// The protocols of an endpoint: composes its members and passes them what arrives.
 ///
-/// Packets come in here; `Sequences` puts messages in order, `Delivery` matches them, the rendezvous halves and
-/// `Multicast` move what is too long for a packet, `Outbox` sends. Threads: one at a time; the endpoint's lock ensures
-/// it. Calls no completion: what has completed is in `completions()` and `actives()`.
+/// `Sequences` orders messages, `Delivery` matches them, the rendezvous halves and `Multicast` move large ones,
+/// `Outbox` sends. Completed operations are in `completions()` and `actives()`. Threads: one at a time, by the
+/// endpoint's lock.
 class Engine {
  public:
-  /// Throws: `Error` with `bad_argument` for options that make no sense.
+  /// Throws: `Error` with `bad_argument` for invalid options.
   Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
-  /// Gives up what is outstanding.
+  /// Abandons what is outstanding.
   ~Engine();
 
   [[nodiscard]] Network& network() noexcept { return network_; }
@@ -59,9 +59,9 @@ class Engine {
   /// Ends a claim: forgets the order of messages in these communicators.
   void forget_comms(CommId first, std::uint32_t count) noexcept;
 
-  /// Whether everything sent has been handed over and left.
+  /// Whether everything is sent and flushed.
   [[nodiscard]] bool is_drained() const { return is_flushed() && sender_.is_empty(); }
-  /// As `is_drained`, but for rendezvous messages that no receiver has cleared yet.
+  /// As `is_drained`, except rendezvous messages that are not cleared to send.
   [[nodiscard]] bool is_flushed() const {
     return outbox_.is_empty() && !sender_.has_backlog() && network_.driver().is_idle();
   }

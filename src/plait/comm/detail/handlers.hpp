@@ -23,9 +23,8 @@ struct ArrivedActive {
 /// The active messages that have arrived, oldest first.
 using ArrivedActives = std::deque<ArrivedActive>;
 
-/// The handlers of an endpoint's active messages, by id: those that the program chose, and those that were claimed.
-///
-/// A handler stays where it is until it is removed. Threads: one at a time.
+/// The handlers of active messages by id, chosen by the program or claimed. A handler does not move until it is
+/// removed. Threads: one at a time.
 class Handlers {
  public:
   /// The program's own ids are below this.

@@ -7,8 +7,11 @@
 #include <span>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
+#include "plait/base/error.hpp"
 #include "plait/comm/detail/operation.hpp"
 #include "plait/comm/matching.hpp"
 #include "plait/comm/wire.hpp"
@@ -26,7 +29,7 @@ struct Incoming {
   std::span<const wire::Stop> stops;
   net::Packet* packet = nullptr;  ///< When the packet holds nothing else.
 
-  [[nodiscard]] Envelope envelope() const { return {CommId{header.comm}, source, Tag{header.tag}}; }
+  [[nodiscard]] MessageEnvelope envelope() const { return {CommId{header.comm}, source, Tag{header.tag}}; }
   /// Whether this rank forwards it, and must receive the data for that first.
   [[nodiscard]] bool is_forwarded_rendezvous() const {
     return header.kind == wire::ChunkKind::multicast_rts && !stops.empty();
@@ -46,11 +49,24 @@ struct Unexpected : UnexpectedMessage {
   nanoseconds arrived{};
 
   /// As it came in.
-  [[nodiscard]] Incoming incoming() const;
+  [[nodiscard]] Incoming incoming() const {
+    return {.header = header,
+            .source = envelope.source,
+            .via = via,
+            .data = packet ? packet.bytes().subspan(sizeof(wire::Header), header.payload) : data,
+            .available = available,
+            .stops = stops};
+  }
 };
 
 /// Throws `Error` with `network`: a packet of `bytes` from `via` is malformed.
-[[noreturn]] void refuse_packet(Rank via, std::size_t bytes);
+[[noreturn]] inline void refuse_packet(Rank via, std::size_t bytes) {
+  throw Error{ErrorCode::network,
+              fmt::format("a packet of {} bytes from rank {} is malformed: do all ranks run the same version of plait?",
+                          bytes,
+                          via.value()),
+              via};
+}
 
 /// The object of a packet that `bytes` begin with. Throws: as `refuse_packet`, when they are too few.
 template <class Part>
@@ -64,9 +80,23 @@ template <class Part>
 }
 
 /// Reads a message's chunk; the result refers to `payload`. Throws: as `refuse_packet`.
-[[nodiscard]] Incoming parse(Rank via,
-                             const wire::Header& header,
-                             std::span<const std::byte> payload,
-                             std::uint32_t rank_count);
+[[nodiscard]] inline Incoming parse(Rank via,
+                                    const wire::Header& header,
+                                    std::span<const std::byte> payload,
+                                    std::uint32_t rank_count) {
+  Incoming message{.header = header, .source = via, .via = via, .data = payload, .available = header.bytes};
+  if (header.kind == wire::ChunkKind::multicast || header.kind == wire::ChunkKind::multicast_rts) {
+    const auto route = read<wire::Route>(payload, via);
+    const std::size_t stops_bytes = route.stop_count * sizeof(wire::Stop);
+    if (route.origin >= rank_count || payload.size() < sizeof route + stops_bytes) {
+      refuse_packet(via, payload.size());
+    }
+    message.source = Rank{route.origin};
+    message.available = route.available;
+    message.stops = {reinterpret_cast<const wire::Stop*>(payload.data() + sizeof route), route.stop_count};
+    message.data = payload.subspan(sizeof route + stops_bytes);
+  }
+  return message;
+}
 
 }  // namespace plait::comm::detail

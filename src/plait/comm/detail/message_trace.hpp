@@ -9,8 +9,7 @@
 
 namespace plait::comm::detail {
 
-/// What an engine records: a record for each message on both ranks, and gaps between polls. Threads: one at a time.
-/// Cost: one predictable branch when tracing is off.
+/// Records messages and polling gaps. Threads: one at a time. Cost: one predictable branch when tracing is off.
 class MessageTrace {
  public:
   MessageTrace(trace::Recorder& recorder, nanoseconds poll_gap_min)

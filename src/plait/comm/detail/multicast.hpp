@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "plait/base/error.hpp"
 #include "plait/comm/detail/completions.hpp"
 #include "plait/comm/detail/incoming.hpp"
 #include "plait/comm/detail/network.hpp"
@@ -22,17 +26,36 @@ struct Branch {
   std::vector<wire::Stop> stops;
 };
 
-/// Divides the destinations of a multicast into the branches of a binomial tree: ceil(log2(n + 1)) of them, the
-/// biggest first, unless `stops_max`, the most that fits into a packet, requires more.
+/// Divides the destinations of a multicast into the ceil(log2(n + 1)) branches of a binomial tree, the largest first;
+/// into more when a branch exceeds `stops_max`, which fit into a packet.
 ///
-/// `stops` are sorted, the most urgent first: the first become this rank's own branches, the others are distributed so
-/// that an urgent one has few ranks before it. Cost: linear.
-[[nodiscard]] std::vector<Branch> branches(std::span<const wire::Stop> stops, std::size_t stops_max);
+/// `stops` are sorted, the most urgent first. The first are children of this rank; the others are distributed so that
+/// urgent ones are near it. Cost: linear.
+[[nodiscard]] inline std::vector<Branch> branches(std::span<const wire::Stop> stops, std::size_t stops_max) {
+  std::vector<std::size_t> rooms;  // how many stops each branch still takes
+  for (std::size_t left = stops.size(); left > 0;) {
+    const std::size_t size = std::min((left + 1) / 2, stops_max + 1);
+    rooms.push_back(size - 1);
+    left -= size;
+  }
+  std::vector<Branch> all(rooms.size());
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    all[index].to = stops[index];
+    all[index].stops.reserve(rooms[index]);
+  }
+  std::size_t index = 0;
+  for (const wire::Stop& stop : stops.subspan(all.size())) {
+    while (all[index].stops.size() == rooms[index]) {
+      index = (index + 1) % all.size();
+    }
+    all[index].stops.push_back(stop);
+    index = (index + 1) % all.size();
+  }
+  return all;
+}
 
-/// Sends and forwards messages to several ranks: each rank forwards what it received to the part of the destinations
-/// that came with it, whether its own receive is posted or not.
-///
-/// A rendezvous message is offered to the next ranks at once, and moved as its segments arrive. Threads: one at a time.
+/// Sends and forwards multicasts: each rank forwards a message to the destinations that came with it, also before its
+/// own receive is posted. Segments of a rendezvous message are forwarded as they arrive. Threads: one at a time.
 class Multicast {
  public:
   /// All must outlive it.
@@ -41,22 +64,146 @@ class Multicast {
       : network_{network}, outbox_{outbox}, completions_{completions}, sequences_{sequences}, rendezvous_{rendezvous} {}
 
   /// Starts `send` to each of `stops`, whose ranks differ; their sequence numbers are set here.
-  void send(Operation& send, std::vector<wire::Stop> stops);
+  void send(Operation& send, std::vector<wire::Stop> stops) {
+    completions_.start(send);
+    send.handed = send.posted;
+    for (wire::Stop& stop : stops) {
+      stop.sequence = sequences_.next_sent(Rank{stop.rank}, send.comm);
+    }
+    Forwarding& forwarding = send.forwarding_part();
+    forwarding.available = send.bytes;
+    forwarding.stops = std::move(stops);  // for the trace
+    if (forwarding.stops.empty()) {
+      completions_.complete(send, send.bytes);
+      return;
+    }
+    const wire::Header header{
+        .priority = send.priority, .comm = send.comm.value(), .tag = send.tag.value(), .bytes = send.bytes};
+    forward(send, header, network_.self(), forwarding.stops);
+  }
+
   /// Forwards an eager message, if it has stops.
-  void forward_eager(const Incoming& message);
+  void forward_eager(const Incoming& message) {
+    if (message.stops.empty()) {
+      return;
+    }
+    const auto data = std::make_shared<const Bytes>(message.data.begin(), message.data.end());
+    for (const Branch& branch : branches(message.stops, stops_max())) {
+      Operation& send = make_forward(message.header, message.source, branch);
+      send.forwarding->data = data;
+      send.memory = {const_cast<std::byte*>(data->data()), data->size()};  // a send only reads
+      outbox_.enqueue(send);
+    }
+  }
+
   /// Receives a rendezvous message with the program's receive, and forwards it.
-  void receive(Operation& receive, const Incoming& message);
+  void receive(Operation& receive, const Incoming& message) {
+    if (completions_.accept(receive, message.header)) {
+      forward(receive, message.header, message.source, message.stops);
+      rendezvous_.start(receive, message.header.operation, message.available);
+    } else {
+      (void)stage(message);  // the other ranks still want it
+    }
+  }
+
   /// Receives a rendezvous message for the ranks behind this one only; `take_staged` gives it to a later receive.
-  [[nodiscard]] Operation& stage(const Incoming& message);
+  [[nodiscard]] Operation& stage(const Incoming& message) {
+    auto& staging = *new Operation;
+    staging.direction = net::TransferDirection::received;
+    staging.is_internal = true;
+    staging.comm = CommId{message.header.comm};
+    staging.peer = message.via;
+    staging.source = message.source;
+    staging.resizable = &staging.owned;
+    completions_.start(staging);
+    if (completions_.accept(staging, message.header)) {
+      forward(staging, message.header, message.source, message.stops);
+      rendezvous_.start(staging, message.header.operation, message.available);
+    } else {
+      rendezvous_.refuse(message.via, message.header.operation);
+      network_.fail(Error{ErrorCode::out_of_memory, "no memory is left for a multicast that this rank forwards"});
+    }
+    return staging;
+  }
+
   /// Gives the program's receive what was staged, now or when it is complete. Takes over one count of `staging`.
-  void take_staged(Operation& receive, Operation& staging);
+  void take_staged(Operation& receive, Operation& staging) {
+    if (!staging.is_over) {
+      staging.forwarding_part().taker = &receive;
+      return;
+    }
+    const wire::Header header{.kind = wire::ChunkKind::multicast_rts,
+                              .priority = staging.priority,
+                              .sequence = staging.sequence,
+                              .tag = staging.tag.value(),
+                              .bytes = staging.bytes};
+    if (completions_.accept(receive, header)) {
+      receive.scatter(0, staging.owned);
+      completions_.complete(receive, staging.bytes);
+    }
+    release(&staging);
+  }
+
   /// A segment of `source` has arrived: what is there from the beginning is offered to the next ranks.
-  void segment_arrived(Operation& source, std::size_t offset, std::size_t bytes);
+  void segment_arrived(Operation& source, std::size_t offset, std::size_t bytes) {
+    if (source.forwards_left == 0) {
+      return;
+    }
+    Forwarding& forwarding = *source.forwarding;
+    forwarding.ahead.emplace_back(offset, bytes);
+    for (auto next = forwarding.ahead.begin(); next != forwarding.ahead.end();) {
+      if (next->first == forwarding.available) {
+        forwarding.available += next->second;
+        forwarding.ahead.erase(next);
+        next = forwarding.ahead.begin();
+      } else {
+        ++next;
+      }
+    }
+    const std::vector<Operation*> sends = forwarding.forwards;  // a copy: eager ones that are sent now end
+    for (Operation* const send : sends) {
+      if (send->is_rendezvous) {  // else its request to send will contain it
+        outbox_.send_control(
+            send->peer, {.kind = wire::ChunkKind::available, .bytes = forwarding.available, .operation = send->rts});
+      }
+    }
+  }
 
  private:
-  [[nodiscard]] std::size_t stops_max() const;
-  [[nodiscard]] Operation& make_forward(const wire::Header& header, Rank origin, const Branch& branch);
-  void forward(Operation& source, const wire::Header& header, Rank origin, std::span<const wire::Stop> stops);
+  /// Destinations that fit into a packet with their header.
+  [[nodiscard]] std::size_t stops_max() const {
+    return (network_.driver().packet_bytes_max() - sizeof(wire::Header) - sizeof(wire::Route)) / sizeof(wire::Stop);
+  }
+
+  [[nodiscard]] Operation& make_forward(const wire::Header& header, Rank origin, const Branch& branch) {
+    auto& send = *new Operation;
+    send.direction = net::TransferDirection::sent;
+    send.is_internal = true;
+    send.peer = Rank{branch.to.rank};
+    send.comm = CommId{header.comm};
+    send.tag = Tag{header.tag};
+    send.priority = header.priority;
+    send.sequence = branch.to.sequence;
+    send.bytes = header.bytes;
+    Forwarding& forwarding = send.forwarding_part();
+    forwarding.route = {origin.value(), static_cast<std::uint32_t>(branch.stops.size())};
+    forwarding.stops = branch.stops;
+    completions_.start(send);
+    return send;
+  }
+
+  /// Forwards what `source` holds or will hold.
+  void forward(Operation& source, const wire::Header& header, Rank origin, std::span<const wire::Stop> stops) {
+    Forwarding& forwarding = source.forwarding_part();
+    const std::vector<Branch> all = branches(stops, stops_max());
+    source.forwards_left += static_cast<std::uint32_t>(all.size());
+    for (const Branch& branch : all) {
+      Operation& send = make_forward(header, origin, branch);
+      send.forwarding->source = &source;
+      forwarding.forwards.push_back(&send);
+      outbox_.enqueue(send);
+    }
+  }
 
   Network& network_;
   Outbox& outbox_;

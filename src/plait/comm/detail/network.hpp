@@ -12,10 +12,9 @@
 
 namespace plait::comm::detail {
 
-/// The driver as the members of an engine use it: counts what is in flight, and keeps the first failure of the run.
+/// The driver of an engine, with counters of what is in flight and the first failure of the run.
 ///
-/// An error that the driver throws while something is posted becomes the failure, and the post is refused. Threads: one
-/// at a time.
+/// An error of the driver in a post becomes the failure, and the post returns false. Threads: one at a time.
 class Network {
  public:
   /// `activity` shows the counts to threads without the endpoint's lock.
@@ -25,8 +24,8 @@ class Network {
   [[nodiscard]] const net::Driver& driver() const noexcept { return driver_; }
   [[nodiscard]] Rank self() const noexcept { return driver_.self(); }
 
-  /// Hands the packet to the driver. False when the driver is full or has failed; `packet` is then left to the caller,
-  /// unless the driver took it before it failed.
+  /// Posts a packet. False when the driver is full or has failed; the caller keeps `packet`, unless the driver has
+  /// taken it.
   [[nodiscard]] bool send(Rank to, net::Packet& packet) {
     const net::Post post = attempt([&] { return driver_.send(to, std::move(packet)); });
     is_busy_ = is_busy_ || post == net::Post::posted;

@@ -15,10 +15,9 @@ enum class Interest : std::uint8_t {
   owned,            ///< As the first, and the operation deletes it, also when it never completes.
 };
 
-/// The completions that are notified of one operation, in the order in which they were attached.
+/// The completions that are notified of one operation, in the order of attachment. The first needs no allocation.
 ///
-/// Threads: `attach` and `has_completed` any; the others as the endpoint notifies, `release` after `complete`. Cost:
-/// without allocation for the first completion.
+/// Threads: any for `attach` and `has_completed`; one at a time for the others, `release` after `complete`.
 class Observers {
  public:
   Observers() = default;

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -50,12 +51,33 @@ struct MessageMemory {
   Bytes owned;                           ///< Data of an active message that waits to be sent, or that arrives.
 
   [[nodiscard]] std::size_t room() const { return layout ? layout->size() : memory.size(); }
+
   /// Copies the bytes from `offset` on out of the memory.
-  void gather(std::size_t offset, std::span<std::byte> to) const;
+  void gather(std::size_t offset, std::span<std::byte> to) const {
+    if (layout) {
+      layout->gather(offset, to);
+    } else if (!to.empty()) {
+      std::memcpy(to.data(), memory.data() + offset, to.size());
+    }
+  }
+
   /// Copies `from` into the memory, from `offset` on.
-  void scatter(std::size_t offset, std::span<const std::byte> from) const;
+  void scatter(std::size_t offset, std::span<const std::byte> from) const {
+    if (layout) {
+      layout->scatter(offset, from);
+    } else if (!from.empty()) {
+      std::memcpy(memory.data() + offset, from.data(), from.size());
+    }
+  }
+
   /// The memory of these bytes when it is contiguous, else nothing.
-  [[nodiscard]] std::span<std::byte> contiguous(std::size_t offset, std::size_t size) const;
+  [[nodiscard]] std::span<std::byte> contiguous(std::size_t offset, std::size_t size) const {
+    if (!layout) {
+      return memory.subspan(offset, size);
+    }
+    const std::span<std::byte> block = layout->block_at(offset, size);
+    return block.size() == size ? block : std::span<std::byte>{};
+  }
 };
 
 /// How far a rendezvous message has been moved.
@@ -102,8 +124,8 @@ struct OperationEnd {
   Operation* next_released = nullptr;
 };
 
-/// The state of one send or receive, shared by the engine and the handles. Reference-counted: the engine holds one
-/// count until the buffer is released and this is notified.
+/// The state of a send or receive, reference-counted: shared by the engine, until its release is notified, and the
+/// handles.
 struct Operation : PostedReceive, WaitingMessage, OperationEnd, MessageMemory, RendezvousState {
   std::atomic<std::uint32_t> count = 1;
   net::TransferDirection direction = net::TransferDirection::sent;
@@ -134,7 +156,16 @@ struct Operation : PostedReceive, WaitingMessage, OperationEnd, MessageMemory, R
   }
 };
 
-void acquire(Operation& operation) noexcept;
-void release(Operation* operation) noexcept;
+inline void acquire(Operation& operation) noexcept {
+  operation.count.fetch_add(1, std::memory_order_relaxed);  // the caller holds a count already
+}
+
+inline void release(Operation* operation) noexcept {
+  // Releases what this holder wrote; the last one acquires it. The only holder needs no atomic subtraction.
+  if (operation != nullptr && (operation->count.load(std::memory_order_acquire) == 1 ||
+                               operation->count.fetch_sub(1, std::memory_order_acq_rel) == 1)) {
+    delete operation;
+  }
+}
 
 }  // namespace plait::comm::detail

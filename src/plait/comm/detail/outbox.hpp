@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "plait/comm/address.hpp"
@@ -25,11 +24,11 @@
 
 namespace plait::comm::detail {
 
-/// What an engine sends in packets: messages and control.
+/// Sends messages and control in packets.
 ///
-/// While the network to a peer is idle and it has credits, a message is sent at once; otherwise it waits, and the
-/// packing strategy chooses what shares the next packet, control first. A packet that the driver refuses is kept as it
-/// is and goes first. Threads: one at a time.
+/// A message is sent at once when the link to the peer is idle and has credits. Otherwise it waits, and the packing
+/// strategy chooses the messages of the next packet, after control. A refused packet is sent first. Threads: one at a
+/// time.
 class Outbox {
  public:
   /// The other members of the engine that an outbox uses; all must outlive it.
@@ -45,8 +44,7 @@ class Outbox {
   /// Throws: `Error` with `bad_argument` for an unknown packing strategy.
   Outbox(const Uses& uses, const EndpointOptions& options);
 
-  /// The common case: sends an eager message that may be sent now, without an operation. Returns its sequence number;
-  /// nothing when it may not.
+  /// Sends an eager message without an operation. Returns its sequence number; nothing when it may not be sent now.
   [[nodiscard]] std::optional<std::uint32_t> send_now(const Address& to,
                                                       wire::ChunkKind kind,
                                                       std::span<const std::byte> data);

@@ -5,22 +5,69 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "plait/base/bytes.hpp"
+#include "plait/base/error.hpp"
 #include "plait/comm/detail/completions.hpp"
 #include "plait/comm/detail/message_trace.hpp"
 #include "plait/comm/detail/network.hpp"
-#include "plait/comm/detail/rts_table.hpp"
+#include "plait/comm/detail/operation.hpp"
 #include "plait/comm/wire.hpp"
 
 namespace plait::comm::detail {
 
-/// The sending half of rendezvous: sends a segment for each clear to send, the most urgent message first.
-///
-/// Never waits for receives of this rank: a flood of them must not keep a send from being posted. Threads: one at a
-/// time.
+/// The sends whose request to send is not answered, by number. Numbers are unique, so that a late answer finds no send.
+/// Threads: one at a time. Cost: O(1).
+class RtsTable {
+ public:
+  /// Gives `send` a number, also in `Operation::rts`.
+  std::uint64_t add(Operation& send) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(sends_.size()));
+      sends_.push_back(nullptr);
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    sends_[index] = &send;
+    send.rts = (++count_ << 32U) | index;
+    return send.rts;
+  }
+  /// The send of that number; null when it has ended.
+  [[nodiscard]] Operation* find(std::uint64_t number) const noexcept {
+    const auto index = static_cast<std::uint32_t>(number);
+    Operation* const send = index < sends_.size() ? sends_[index] : nullptr;
+    return send != nullptr && send->rts == number ? send : nullptr;
+  }
+  /// Expects: `number` has not ended.
+  void end(std::uint64_t number) {
+    const auto index = static_cast<std::uint32_t>(number);
+    sends_[index] = nullptr;
+    free_.push_back(index);
+  }
+  [[nodiscard]] bool is_empty() const noexcept { return free_.size() == sends_.size(); }
+
+  template <class Visit>
+  void for_each(Visit visit) const {
+    for (Operation* const send : sends_) {
+      if (send != nullptr) {
+        visit(send);
+      }
+    }
+  }
+
+ private:
+  std::vector<Operation*> sends_;  ///< Null = free.
+  std::vector<std::uint32_t> free_;
+  std::uint64_t count_ = 0;
+};
+
+/// The sending half of rendezvous: sends a segment for each clear to send, the most urgent message first. It does not
+/// depend on receives of this rank. Threads: one at a time.
 class RendezvousSender {
  public:
   RendezvousSender(Network& network, Completions& completions, MessageTrace& trace)
@@ -31,13 +78,53 @@ class RendezvousSender {
     send.is_rendezvous = true;
     return rts_.add(send);
   }
+
   /// The receiver on `via` has posted a slot for a segment. Throws: `Error` with `network` when it was not offered one.
-  void handle_cts(Rank via, const wire::Header& header, const wire::Cts& cts);
+  void handle_cts(Rank via, const wire::Header& header, const wire::Cts& cts) {
+    Operation* const send = rts_.find(header.operation);
+    if (send == nullptr || send->peer != via || cts.offset + cts.bytes > send->bytes ||
+        (&send->holder() != send && cts.offset + cts.bytes > send->holder().forwarding->available)) {
+      throw Error{
+          ErrorCode::network,
+          fmt::format("rank {} requests data that it was not offered: do all ranks run the same version of plait?",
+                      via.value()),
+          via};
+    }
+    backlog_.emplace(send->priority, std::pair{send, cts});
+    send_segments();
+  }
+
   /// The receiver does not want the data.
-  void handle_refused(const wire::Header& header);
+  void handle_refused(const wire::Header& header) {
+    Operation* const send = rts_.find(header.operation);
+    expect(send != nullptr, "only what was offered is refused");
+    rts_.end(header.operation);
+    completions_.complete(*send, send->bytes);
+  }
+
   /// Sends the segments that receivers wait for, as far as the driver takes them.
-  void send_segments();
-  void segment_sent(std::uint64_t cookie);
+  void send_segments() {
+    while (!backlog_.empty()) {
+      const auto& [send, cts] = backlog_.begin()->second;
+      if (!send_segment(*send, cts)) {
+        return;
+      }
+      backlog_.erase(backlog_.begin());
+    }
+  }
+
+  void segment_sent(std::uint64_t cookie) {
+    Segment& segment = segments_.at(cookie);
+    Operation& send = *std::exchange(segment.send, nullptr);
+    segment.copy = {};
+    free_cookies_.push_back(static_cast<std::uint32_t>(cookie));
+    send.bytes_moved += segment.bytes;
+    if (send.bytes_moved == send.bytes) {
+      rts_.end(send.rts);
+      send.moved = trace_.now();
+      completions_.complete(send, send.bytes);
+    }
+  }
 
   /// Whether a receiver waits for a segment.
   [[nodiscard]] bool has_backlog() const noexcept { return !backlog_.empty(); }
@@ -55,7 +142,30 @@ class RendezvousSender {
     std::size_t bytes = 0;
     Bytes copy;  ///< Where the message is not contiguous.
   };
-  [[nodiscard]] bool send_segment(Operation& send, const wire::Cts& cts);
+
+  /// False when the driver is full or has failed.
+  [[nodiscard]] bool send_segment(Operation& send, const wire::Cts& cts) {
+    if (free_cookies_.empty()) {
+      free_cookies_.push_back(static_cast<std::uint32_t>(segments_.size()));
+      segments_.emplace_back();
+    }
+    const std::uint32_t cookie = free_cookies_.back();
+    Segment& segment = segments_[cookie];
+    const Operation& holder = send.holder();
+    std::span<const std::byte> memory = holder.contiguous(cts.offset, cts.bytes);
+    if (memory.empty()) {
+      segment.copy.resize(cts.bytes);
+      holder.gather(cts.offset, segment.copy);
+      memory = segment.copy;
+    }
+    if (!network_.send_bulk({send.peer, net::BulkSlot{static_cast<std::uint32_t>(cts.slot)}, memory, cookie})) {
+      return false;
+    }
+    free_cookies_.pop_back();
+    segment.send = &send;
+    segment.bytes = cts.bytes;
+    return true;
+  }
 
   Network& network_;
   Completions& completions_;

@@ -37,8 +37,8 @@ struct Stream {
   }
 };
 
-/// Sequence numbers of messages for each (peer, communicator). Threads: one at a time. Cost: linear in the
-/// communicators in use with a peer, which are few, and constant for the one used last.
+/// Sequence numbers of messages for each (peer, communicator). Threads: one at a time. Cost: constant for the
+/// communicator used last, else linear in those used with the peer.
 class Sequences {
  public:
   explicit Sequences(std::uint32_t peer_count) : peers_(peer_count) {}

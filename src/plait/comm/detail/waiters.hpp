@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 #include "plait/base/spin_lock.hpp"
@@ -42,9 +43,7 @@ class WakeUp final : public Completion {
   std::shared_ptr<Sleeper> sleeper_;  // the thread may be gone before the signal returns
 };
 
-/// The threads that wait on an endpoint: one polls, the others sleep, the one that came first is asked to poll next.
-///
-/// Threads: any.
+/// The threads that wait on an endpoint: one polls, the others sleep; the first of them polls next. Threads: any.
 class Waiters {
  public:
   /// The role of the one that polls, until the end of scope; then the next sleeper is asked to poll.
@@ -67,13 +66,37 @@ class Waiters {
   };
 
   /// Sleeps until `self` is over or should take the role.
-  void wait(Sleeper& self);
+  void wait(Sleeper& self) {
+    {
+      const std::lock_guard lock{mutex_};
+      self.next_ = nullptr;
+      self.previous_ = last_;
+      (last_ == nullptr ? first_ : last_->next_) = &self;
+      last_ = &self;
+    }
+    while (has_poller_.load() && self.state_.load() == 0) {
+      self.state_.wait(0);
+    }
+    {
+      const std::lock_guard lock{mutex_};
+      (self.previous_ == nullptr ? first_ : self.previous_->next_) = self.next_;
+      (self.next_ == nullptr ? last_ : self.next_->previous_) = self.previous_;
+    }
+    const std::uint32_t woken = self.state_.fetch_and(~Sleeper::please_poll);
+    if (woken == (Sleeper::over | Sleeper::please_poll)) {  // it does not need the role: another one may
+      wake_one();
+    }
+  }
 
  private:
-  void wake_one();
+  void wake_one() {
+    const std::lock_guard lock{mutex_};
+    if (first_ != nullptr) {
+      first_->signal(Sleeper::please_poll);
+    }
+  }
 
-  // Sequentially consistent: a thread that goes to sleep either sees that the role is free, or is seen by the one that
-  // frees it.
+  // Sequentially consistent: a thread that sleeps either finds the role free, or is found by the one that frees it.
   std::atomic<bool> has_poller_ = false;
   SpinLock mutex_;
   Sleeper* first_ = nullptr;

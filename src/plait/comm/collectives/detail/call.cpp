@@ -1,36 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/collectives/detail/call.hpp"
 
-#include "plait/comm/collectives/detail/group_state.hpp"
-
 namespace plait::comm::detail {
 
 namespace {
 
-/// Of a tag: the phase; the number of the collective is above. 2^40 collectives of a group last 12 days at one a
-/// microsecond.
+/// Low bits of a tag for the phase, below the number of the collective, of which a group has 2^40.
 constexpr unsigned phase_bits = 24;
 
 }  // namespace
 
 Call::Call(const Group& group)
-    : group_{group.state_}, comm_{group.comm().value() | collective_bit}, number_{group.state_->collective_count++} {}
-
-Endpoint& Call::endpoint() const noexcept {
-  return *group_->endpoint;
-}
-
-std::size_t Call::size() const noexcept {
-  return group_->members.size();
-}
-
-std::size_t Call::self() const noexcept {
-  return group_->self;
-}
-
-Rank Call::rank(std::size_t member) const noexcept {
-  return group_->members[member];
-}
+    : group_{group}, comm_{group.comm().value() | collective_bit}, number_{group.state_->collective_count++} {}
 
 Address Call::address(std::size_t member, unsigned phase) const noexcept {
   return {rank(member), Tag{number_ << phase_bits | phase}, comm_};
@@ -61,10 +42,6 @@ Request Call::receive(std::size_t from, std::span<std::byte> buffer, unsigned ph
 
 Request Call::receive(std::size_t from, Layout buffer, unsigned phase) const noexcept {
   return guarded([&] { return endpoint().receive(address(from, phase), std::move(buffer)); });
-}
-
-Request Call::receive(std::size_t from, Bytes& buffer, unsigned phase) const noexcept {
-  return guarded([&] { return endpoint().receive(address(from, phase), buffer); });
 }
 
 void Call::throw_if_failed() const {

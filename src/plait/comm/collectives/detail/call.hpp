@@ -4,12 +4,10 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 
-#include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
 #include "plait/comm/address.hpp"
 #include "plait/comm/collectives/group.hpp"
@@ -20,36 +18,34 @@
 
 namespace plait::comm::detail {
 
-/// One collective under way on this rank: addresses its messages and keeps what has gone wrong first.
+/// One collective in flight on this rank: addresses its messages and stores its first error.
 ///
-/// After an error the algorithm continues: all messages that others wait for are sent, empty if they depend on missing
-/// data, so that their receivers fail too and no rank hangs; and no buffer is left to a receive that may still write
-/// into it. Threads: one at a time.
+/// After an error the algorithm continues: it sends all messages that others wait for, empty if their data is missing,
+/// so that their receivers fail too and no rank hangs; and it completes all its receives. Threads: one at a time.
 class Call {
  public:
   /// Takes the group's next number. Expects: all members do so in the same order.
   explicit Call(const Group& group);
 
-  [[nodiscard]] Endpoint& endpoint() const noexcept;
-  [[nodiscard]] std::size_t size() const noexcept;
-  [[nodiscard]] std::size_t self() const noexcept;
-  [[nodiscard]] Rank rank(std::size_t member) const noexcept;
-  /// The member `distance` places behind this one, round about; `before` likewise.
+  [[nodiscard]] Endpoint& endpoint() const noexcept { return group_.endpoint(); }
+  [[nodiscard]] std::size_t size() const noexcept { return group_.size(); }
+  [[nodiscard]] std::size_t self() const noexcept { return group_.self(); }
+  [[nodiscard]] Rank rank(std::size_t member) const noexcept { return group_.rank(member); }
+  /// The member `distance` places after this one, cyclically.
   [[nodiscard]] std::size_t after(std::size_t distance) const noexcept { return (self() + distance) % size(); }
   [[nodiscard]] std::size_t before(std::size_t distance) const noexcept {
     return (self() + size() - distance) % size();
   }
 
-  /// Where messages of this collective go to; `phase`, below 2^24, is the part of the algorithm; messages between
-  /// two members in one phase match in the order of their posts.
+  /// The address of messages of this collective. `phase`, below 2^24, is a part of the algorithm; messages between two
+  /// members in one phase match in the order of posting.
   [[nodiscard]] Address address(std::size_t member, unsigned phase = 0) const noexcept;
 
-  // As the endpoint's; a refusal comes back as a complete request with an error, never as an exception.
+  // As the endpoint's, but errors are returned as complete requests.
   [[nodiscard]] Request send(std::size_t to, std::span<const std::byte> data, unsigned phase = 0) const noexcept;
   [[nodiscard]] Request send(std::size_t to, Layout data, unsigned phase = 0) const noexcept;
   [[nodiscard]] Request receive(std::size_t from, std::span<std::byte> buffer, unsigned phase = 0) const noexcept;
   [[nodiscard]] Request receive(std::size_t from, Layout buffer, unsigned phase = 0) const noexcept;
-  [[nodiscard]] Request receive(std::size_t from, Bytes& buffer, unsigned phase = 0) const noexcept;
 
   /// Remembers the first error.
   void note(std::optional<ErrorCode> error) noexcept {
@@ -58,30 +54,25 @@ class Call {
     }
   }
   [[nodiscard]] bool has_failed() const noexcept { return error_.has_value(); }
-  /// At the end: throws what was noted first. The code is what becomes of it.
+  /// Throws the first error, at the end.
   void throw_if_failed() const;
 
-  /// `co_await call.end_of(request)`: resumes when it is complete, notes its error, and returns whether there was none.
-  /// Throws nothing.
+  /// `co_await call.end_of(request, bytes)`: resumes when the request is complete, notes its error, and returns whether
+  /// there was none. A message of another size than `bytes` is an error. Throws nothing.
   class End;
-  [[nodiscard]] End end_of(Request request) noexcept;
-  /// As above for a receive, of which exactly `bytes` are expected.
-  [[nodiscard]] End end_of(Request request, std::size_t bytes) noexcept;
-  /// As `end_of`, and returns the length of the message, also when it was lost: for streams of pieces.
-  class Length;
-  [[nodiscard]] Length length_of(Request request, std::size_t bytes) noexcept;
+  [[nodiscard]] End end_of(Request request, std::optional<std::size_t> bytes = {}) noexcept;
 
  private:
   template <class Post>
   [[nodiscard]] static Request guarded(Post post) noexcept;
 
-  std::shared_ptr<const Group::State> group_;
+  Group group_;
   CommId comm_;
   std::uint64_t number_;
   std::optional<ErrorCode> error_;
 };
 
-class [[nodiscard]] Call::End : Completion {
+class [[nodiscard]] Call::End final : Completion {
  public:
   End(Call& call, Request request, std::optional<std::size_t> bytes) noexcept
       : call_{&call}, request_{std::move(request)}, bytes_{bytes} {}
@@ -94,11 +85,8 @@ class [[nodiscard]] Call::End : Completion {
   /// Whether all went well.
   bool await_resume() const noexcept;
 
- protected:
-  [[nodiscard]] std::size_t length() const noexcept { return request_.result().bytes; }
-
  private:
-  void completed(const Status& /*status*/) noexcept final { caller_.resume(); }
+  void completed(const Status& /*status*/) noexcept override { caller_.resume(); }
 
   Call* call_;
   Request request_;
@@ -106,25 +94,7 @@ class [[nodiscard]] Call::End : Completion {
   std::coroutine_handle<> caller_;
 };
 
-class [[nodiscard]] Call::Length : public Call::End {
- public:
-  using End::End;
-
-  std::size_t await_resume() const noexcept {
-    End::await_resume();
-    return length();
-  }
-};
-
-inline Call::Length Call::length_of(Request request, std::size_t bytes) noexcept {
-  return {*this, std::move(request), bytes};
-}
-
-inline Call::End Call::end_of(Request request) noexcept {
-  return {*this, std::move(request), {}};
-}
-
-inline Call::End Call::end_of(Request request, std::size_t bytes) noexcept {
+inline Call::End Call::end_of(Request request, std::optional<std::size_t> bytes) noexcept {
   return {*this, std::move(request), bytes};
 }
 
