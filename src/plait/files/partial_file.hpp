@@ -6,8 +6,8 @@
 
 namespace plait::files {
 
-/// A file that is written under another name and takes its own when it is complete, so that an existing file stays
-/// whole until then. Removes what was written when it ends before `complete`. One process of a program creates it.
+/// A file that is written under another name and renamed when it is complete, so that an existing file stays intact
+/// until then. The destructor removes an incomplete file. One process creates it.
 class PartialFile {
  public:
   explicit PartialFile(std::filesystem::path file);

@@ -8,8 +8,7 @@
 
 namespace plait::files {
 
-/// A file of the operating system, until the end of scope. Every call throws `plait::Error` with `io`, which names the
-/// file, when the system refuses.
+/// An open file of the operating system. Every call throws `plait::Error` with `io` and the file's name when it fails.
 class SystemFile {
  public:
   enum class Mode : std::uint8_t { read, write };
@@ -19,12 +18,12 @@ class SystemFile {
   ~SystemFile();
 
   void write(std::uint64_t offset, std::span<const std::byte> data);
-  /// Throws with `bad_input` when the file ends before.
+  /// Throws with `bad_input` when the file is too short.
   void read(std::uint64_t offset, std::span<std::byte> data) const;
-  /// Takes the room for a file of so many bytes now, as far as the file system can.
+  /// Allocates the disk space of `bytes` now, if the file system can.
   void reserve(std::uint64_t bytes);
   [[nodiscard]] std::uint64_t size() const;
-  /// Returns when all that was written is on the disk.
+  /// Waits until all data is on the disk.
   void sync();
 
  private:
@@ -34,11 +33,11 @@ class SystemFile {
   int file_ = -1;
 };
 
-/// Throws `plait::Error` with `io` when this process may not write a file of so many bytes: who goes beyond that gets a
-/// signal that ends the program.
+/// Throws `plait::Error` with `io` when a file of `bytes` exceeds the limit of this process, beyond which a signal
+/// would end the program.
 void throw_if_too_large(const std::filesystem::path& path, std::uint64_t bytes);
 
-/// Has the names of a folder's files on the disk.
+/// Waits until the entries of a folder are on the disk.
 void sync_folder(const std::filesystem::path& folder);
 
 }  // namespace plait::files

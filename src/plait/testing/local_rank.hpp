@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,7 +17,7 @@
 
 namespace plait::test {
 
-/// One rank without a runtime: an endpoint and a scheduler, which is what libraries below the runtime need.
+/// One rank without a runtime: an endpoint and a scheduler, for tests of libraries below the runtime.
 class LocalRank {
  public:
   explicit LocalRank(std::unique_ptr<net::Driver> driver, const task::SchedulerOptions& options = {})
@@ -36,16 +37,33 @@ class LocalRank {
   task::Scheduler scheduler_;
 };
 
-/// Runs `body` as every rank; returns the text of what each threw, empty for a rank that succeeded. A rank that has
-/// failed goes on making progress until the others have returned.
-[[nodiscard]] std::vector<std::string> errors_on_ranks(const World& world,
-                                                       const task::SchedulerOptions& options,
-                                                       const std::function<void(LocalRank&)>& body);
+namespace detail {
 
-/// Runs `body` as every rank. Throws what the lowest rank that failed has thrown.
-void run_on_ranks(const World& world,
-                  const task::SchedulerOptions& options,
-                  const std::function<void(LocalRank&)>& body);
+inline std::vector<std::exception_ptr> run(const World& world,
+                                           const task::SchedulerOptions& options,
+                                           const std::function<void(LocalRank&)>& body) {
+  return run_threads(world, [&](std::unique_ptr<net::Driver> driver, const Perform& perform) {
+    LocalRank rank{std::move(driver), options};
+    perform(rank.messages(), [&] { body(rank); });
+  });
+}
+
+}  // namespace detail
+
+/// Runs `body` as every rank. Returns the error message of each rank, empty for one that succeeded. A failed rank makes
+/// progress until the others have returned.
+[[nodiscard]] inline std::vector<std::string> errors_on_ranks(const World& world,
+                                                              const task::SchedulerOptions& options,
+                                                              const std::function<void(LocalRank&)>& body) {
+  return texts_of(detail::run(world, options, body));
+}
+
+/// Runs `body` as every rank. Throws the exception of the lowest rank that failed.
+inline void run_on_ranks(const World& world,
+                         const task::SchedulerOptions& options,
+                         const std::function<void(LocalRank&)>& body) {
+  throw_first(detail::run(world, options, body));
+}
 inline void run_on_ranks(const World& world, const std::function<void(LocalRank&)>& body) {
   run_on_ranks(world, {}, body);
 }

@@ -10,8 +10,8 @@
 
 namespace plait::test {
 
-/// Runs `program` as every rank of a parallel program: a thread and a runtime each. Throws what the lowest rank that
-/// failed has thrown. Needs `plait::runtime`.
+/// Runs `program` as every rank of a parallel program, each with a thread and a runtime. Throws the exception of the
+/// lowest rank that failed. Needs `plait::runtime`.
 inline void run_program(const World& world, const Options& options, const std::function<void(Runtime&)>& program) {
   throw_first(run_threads(world, [&](std::unique_ptr<net::Driver> driver, const Perform& perform) {
     Runtime runtime{std::move(driver), options};

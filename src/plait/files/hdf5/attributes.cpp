@@ -2,6 +2,7 @@
 #include "plait/files/hdf5/attributes.hpp"
 
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -16,25 +17,20 @@ namespace {
                             : fmt::format("{} has an attribute '{}' that {}", where, key, what)};
 }
 
-/// A list of one kind of number from whatever a file has: it does not distinguish one number from a list of one, nor
-/// what an empty list was of.
+/// A number or a list of numbers as a list of `T`; nothing for a text. A file does not distinguish a number from a list
+/// of one, and has no type for an empty list.
 template <class T>
-std::vector<T> numbers(const Attributes::Value& value, bool& is_list) {
-  is_list = true;
-  if (const auto* one = std::get_if<double>(&value)) {
-    return {static_cast<T>(*one)};
-  }
-  if (const auto* one = std::get_if<std::uint64_t>(&value)) {
-    return {static_cast<T>(*one)};
-  }
-  if (const auto* many = std::get_if<std::vector<double>>(&value)) {
-    return {many->begin(), many->end()};
-  }
-  if (const auto* many = std::get_if<std::vector<std::uint64_t>>(&value)) {
-    return {many->begin(), many->end()};
-  }
-  is_list = false;
-  return {};
+std::optional<std::vector<T>> numbers(const Attributes::Value& value) {
+  const auto converted = []<class Held>(const Held& held) -> std::optional<std::vector<T>> {
+    if constexpr (std::is_same_v<Held, std::string>) {
+      return std::nullopt;
+    } else if constexpr (std::is_arithmetic_v<Held>) {
+      return std::vector<T>{static_cast<T>(held)};
+    } else {
+      return std::vector<T>(held.begin(), held.end());
+    }
+  };
+  return std::visit(converted, value);
 }
 
 }  // namespace
@@ -49,12 +45,11 @@ const Attributes::Value& Attributes::find(std::string_view key) const {
 }
 
 double Attributes::real(std::string_view key) const {
-  bool is_list = false;
-  const std::vector<double> all = numbers<double>(find(key), is_list);
-  if (!is_list || all.size() != 1) {
+  const auto all = numbers<double>(find(key));
+  if (!all || all->size() != 1) {
     fail(where_, key, "is not one number");
   }
-  return all.front();
+  return all->front();
 }
 
 std::uint64_t Attributes::whole(std::string_view key) const {
@@ -78,12 +73,11 @@ T Attributes::list(std::string_view key) const {
     }
     fail(where_, key, "is not a text");
   } else {
-    bool is_list = false;
-    T all = numbers<typename T::value_type>(value, is_list);
-    if (!is_list) {
+    const auto all = numbers<typename T::value_type>(value);
+    if (!all) {
       fail(where_, key, "is not a list of numbers");
     }
-    return all;
+    return *all;
   }
 }
 template std::string Attributes::list<std::string>(std::string_view) const;

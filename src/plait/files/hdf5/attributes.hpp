@@ -12,16 +12,16 @@
 
 namespace plait::files {
 
-/// The attributes of one group of a file: settings, counters, the state of a run.
+/// The attributes of one group of a file.
 class Attributes {
  public:
   using Value = std::variant<double, std::uint64_t, std::string, std::vector<double>, std::vector<std::uint64_t>>;
 
   Attributes() = default;
-  /// `where` names file and group, for errors.
+  /// `where` names file and group in errors.
   explicit Attributes(std::string where) : where_{std::move(where)} {}
 
-  /// Replaces what `key` held. Numbers without a fraction and enumerations are kept as unsigned numbers.
+  /// Sets or replaces `key`. Integers and enumerations are stored as unsigned numbers.
   template <class T>
   void set(std::string key, const T& value) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -36,8 +36,8 @@ class Attributes {
 
   [[nodiscard]] bool contains(std::string_view key) const { return values_.find(key) != values_.end(); }
 
-  /// Gives the value of `key` to `value`: any kind of number, enumeration, text or list that `set` takes.
-  /// Throws: `Error` with `bad_input` when it is not there, or does not fit; names file, group and key.
+  /// Gets the value of `key`: a number, enumeration, text or list as for `set`. Throws: `Error` with `bad_input` when
+  /// it is missing or does not fit; names file, group and key.
   template <class T>
   void get(std::string_view key, T& value) const {
     if constexpr (std::is_floating_point_v<T>) {

@@ -27,7 +27,7 @@ class Hdf5Handle {
 
   explicit operator bool() const noexcept { return id_ >= 0; }
   [[nodiscard]] hid_t id() const noexcept { return id_; }
-  /// Closes now. Returns whether it succeeded: a file that cannot be closed is not complete.
+  /// Closes now. Returns whether this succeeded.
   bool close() noexcept { return id_ < 0 || close_(std::exchange(id_, -1)) >= 0; }
 
  private:
@@ -51,7 +51,7 @@ class Hdf5Silence {
   void* data_ = nullptr;
 };
 
-/// Describes HDF5's last error in a few words.
+/// Returns HDF5's description of its last error.
 [[nodiscard]] inline std::string hdf5_reason() {
   std::string text;
   const auto keep_innermost = [](unsigned, const H5E_error2_t* error, void* to) -> herr_t {

@@ -11,13 +11,12 @@
 
 namespace plait::files {
 
-/// Reads one HDF5 file on one process. Every error is an `Error` with `bad_input` that names the file and what was
-/// read.
+/// Reads one HDF5 file on one process. Errors throw `Error` with `bad_input` that names the file and the object.
 class Hdf5Reader {
  public:
   enum class Links : bool { all, hard };
 
-  /// What a data set is like.
+  /// Shape and type of a data set.
   struct Facts {
     std::vector<hsize_t> extents;  ///< Slowest axis first; none for a single value.
     H5T_class_t kind = H5T_NO_CLASS;
@@ -25,11 +24,11 @@ class Hdf5Reader {
     std::uint64_t count = 0;  ///< Of all values.
   };
 
-  /// Throws: `Error` with `io` when there is no such file, `bad_input` when it is not an HDF5 file or is cut short.
+  /// Throws: `Error` with `io` when there is no such file, `bad_input` when it is no HDF5 file or truncated.
   explicit Hdf5Reader(const std::filesystem::path& file);
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
-  /// Throws: `Error` with `bad_input`: the file's name and `what`.
+  /// Throws: `Error` with `bad_input`, the file's name and `what`.
   [[noreturn]] void fail(const std::string& what) const;
 
   /// Whether a group or a data set of this path exists.
@@ -48,7 +47,7 @@ class Hdf5Reader {
             const std::vector<hsize_t>& count,
             hid_t type,
             void* to) const;
-  /// A data set of one text of fixed length.
+  /// Reads a data set of one text of fixed length.
   [[nodiscard]] std::string text(const std::string& path) const;
 
  private:

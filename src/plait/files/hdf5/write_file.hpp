@@ -23,32 +23,31 @@ class Hdf5Ranks {
   [[nodiscard]] virtual std::uint32_t count() const noexcept = 0;
   /// Borrows this.
   [[nodiscard]] virtual net::Exchange exchange() = 0;
-  /// The file access property list with which all ranks open one file at once; empty where HDF5 cannot: ranks then open
-  /// it in turn.
+  /// The file access property list for parallel access; empty where HDF5 has none, and ranks open the file in turn.
   [[nodiscard]] virtual Hdf5Handle parallel_access() const { return {}; }
 };
 
-/// What a rank puts into a file. Not collective: each rank may run it while others wait.
+/// Writes the contents of a file. Not collective: each rank may run it while others wait.
 using WriteContents = std::function<void(Hdf5Writer&)>;
 
-/// Creates `file` with what `write` puts into it, on all ranks: every rank creates the same groups, attributes and data
-/// sets in the same order, and writes its own slabs.
+/// Creates `file` by all ranks: every rank creates the same groups, attributes and data sets in the same order, and
+/// writes its own slabs.
 ///
 /// The ranks write at once where HDF5 has parallel I/O, else in turn. The file has another name until it is complete
-/// (`PartialFile`). Collective. Returns its size in bytes. Error: the same on all ranks; names file, place and reason;
-/// nothing is left behind.
+/// (`PartialFile`). Collective. Returns the size in bytes. Error: the same on all ranks; names file, object and reason.
+/// Nothing is left behind.
 [[nodiscard]] Result<std::uint64_t> write_hdf5(const std::filesystem::path& file,
                                                Hdf5Ranks& ranks,
                                                const WriteContents& write);
 
-/// The same by one process.
+/// As above, by one process.
 [[nodiscard]] Result<std::uint64_t> write_hdf5(const std::filesystem::path& file, const WriteContents& write);
 
 /// Creates `file` by this process, under its own name at once. Throws: `Error` with `io`.
 void create_hdf5(const std::filesystem::path& file, const WriteContents& write);
 
-/// Adds to an existing file: by this process, or by all `ranks` at once, which needs parallel I/O when there are
-/// several. Collective. Throws: `Error` with `io` on the ranks that met an error only.
+/// Adds to an existing file: by this process, or by all `ranks` at once, which needs parallel I/O for several.
+/// Collective. Throws: `Error` with `io`, only on the ranks that failed.
 void update_hdf5(const std::filesystem::path& file, const WriteContents& write);
 void update_hdf5(const std::filesystem::path& file, Hdf5Ranks& ranks, const WriteContents& write);
 

@@ -10,7 +10,7 @@
 
 namespace plait::files {
 
-/// A box of a data set; each list has one entry an axis, slowest first.
+/// A box of a data set; each list has one entry for each axis, slowest first.
 struct Hyperslab {
   std::vector<hsize_t> whole;  ///< Extents of the data set.
   std::vector<hsize_t> first;
@@ -19,7 +19,7 @@ struct Hyperslab {
   [[nodiscard]] bool is_empty() const noexcept;
 };
 
-/// Numbers of a data set: as they are in memory, and as the file stores them.
+/// Numbers of a data set, with their types in memory and in the file.
 struct Hdf5Numbers {
   const void* values = nullptr;
   hid_t type = H5I_INVALID_HID;
@@ -34,20 +34,20 @@ struct Hdf5Numbers {
 
 /// Creates groups, attributes and data sets of an open file.
 ///
-/// An error does not stop the calls that follow, as other ranks may wait for them inside HDF5: `throw_if_failed`
-/// reports the first. Where ranks write in turn, the first creates everything and the others add their slabs.
+/// After an error, later calls still run, as other ranks may wait for them inside HDF5; `throw_if_failed` reports the
+/// first error. Where ranks write in turn, the first creates everything and the others add their slabs.
 class Hdf5Writer {
  public:
   enum class Mode : std::uint8_t {
     create,
-    fill,  ///< Everything exists: data sets are filled, groups opened, attributes and links left alone.
+    fill,  ///< Everything exists: fills data sets, opens groups, ignores attributes and links.
   };
 
   /// Borrows `file` and `transfer`, a data transfer property list; `name` is for errors.
   Hdf5Writer(hid_t file, std::string name, hid_t transfer = H5P_DEFAULT, Mode mode = Mode::create)
       : file_{file}, name_{std::move(name)}, transfer_{transfer}, mode_{mode} {}
 
-  /// Creates a group, with those above it where they are missing.
+  /// Creates a group and missing groups above it.
   Hdf5Handle group(const std::string& path);
   /// Opens a group or a data set.
   [[nodiscard]] Hdf5Handle open(const std::string& path);
@@ -70,18 +70,18 @@ class Hdf5Writer {
   /// Creates a data set of one value or text.
   void scalar(const std::string& path, const Hdf5Numbers& number);
   void scalar(const std::string& path, const std::string& text);
-  /// Creates a contiguous data set whose place in the file is known at once: returns the offset of its first byte, 0
-  /// for an empty one. `fill`: a value of `type` for all elements; null leaves them unset.
+  /// Creates a contiguous data set and allocates it. Returns the offset of its first byte in the file, 0 for an empty
+  /// one. `fill` is a value of `type` for all elements; null leaves them unset.
   std::uint64_t reserve(const std::string& path, std::span<const hsize_t> extents, hid_t type, const void* fill);
   /// Writes a box of an existing data set.
   void write(const Hdf5Handle& set, const Hyperslab& slab, const Hdf5Numbers& numbers);
 
-  /// Brings everything to the disk. Collective where several ranks have the file open.
+  /// Flushes the file. Collective where several ranks have it open.
   void flush() { check(H5Fflush(file_, H5F_SCOPE_GLOBAL) >= 0, "to the disk"); }
 
-  /// Keeps the error that `what` cannot be written, unless `is_good`.
+  /// Stores the error that `what` cannot be written, unless `is_good`.
   void check(bool is_good, const std::string& what);
-  /// Throws: `Error` with `io` that names file, place and HDF5's reason, when a call has failed.
+  /// Throws: `Error` with `io`, the file, the object and HDF5's reason, when a call has failed.
   void throw_if_failed() const;
 
  private:

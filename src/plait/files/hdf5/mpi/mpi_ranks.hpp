@@ -7,7 +7,7 @@
 
 namespace plait::files {
 
-/// The ranks of a communicator, which is borrowed and must be quiet: HDF5 uses it.
+/// The ranks of a communicator, which is borrowed. It must have no messages in flight, as HDF5 uses it.
 class MpiRanks final : public Hdf5Ranks {
  public:
   explicit MpiRanks(MPI_Comm communicator) : communicator_{communicator} {}
