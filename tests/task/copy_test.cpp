@@ -162,14 +162,6 @@ TEST(CopyLimits, name_the_fewest_cores_that_are_almost_as_fast_as_the_best) {
   EXPECT_EQ(cores_worth_using(std::array{10.0, 5.0}), 1U);
 }
 
-TEST(CopyLimits, without_a_measurement_are_a_quarter_of_the_cores) {
-  EXPECT_EQ(default_copy_limits(0).core_count_max, 1U);
-  EXPECT_EQ(default_copy_limits(1).core_count_max, 1U);
-  EXPECT_EQ(default_copy_limits(2).core_count_max, 2U);
-  EXPECT_EQ(default_copy_limits(7).core_count_max, 2U);
-  EXPECT_EQ(default_copy_limits(64).core_count_max, 16U);
-}
-
 TEST(CopyLimits, when_measured_are_no_more_than_the_cores) {
   const CopyLimits limits = measure_copy_limits(3, 1 << 20);
   EXPECT_GE(limits.core_count_max, 1U);

@@ -187,7 +187,7 @@ TEST_P(OpenRuns, end_without_a_waiting_thread_if_there_are_workers) {
   for (int i = 0; i < 10; ++i) {
     run.submit(task([&](TaskContext&) { ++ran; }));
   }
-  run.close_later();
+  run.close_when([] { return true; });
   const comm::Request request = run.request();
   while (!request.is_complete()) {
     std::this_thread::yield();

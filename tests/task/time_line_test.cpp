@@ -83,17 +83,5 @@ TEST(TimeLine, refuses_an_end_that_is_not_after_the_begin) {
   EXPECT_THROW((TimeLine{0, std::numeric_limits<double>::infinity()}), Error);
 }
 
-TEST(TimeLine, decides_alike_on_both_sides_of_an_exchange) {
-  for (int mine = 0; mine < 6; ++mine) {
-    for (int theirs = 0; theirs < 6; ++theirs) {
-      for (Ticks now = 0; now < 256; ++now) {
-        const bool is_needed = is_active(bin(mine), now) || is_active(bin(theirs), now);
-        EXPECT_EQ(is_active_between(bin(mine), bin(theirs), now), is_needed);
-        EXPECT_EQ(is_active_between(bin(theirs), bin(mine), now), is_needed);
-      }
-    }
-  }
-}
-
 }  // namespace
 }  // namespace plait::task::time_line_test

@@ -28,12 +28,9 @@ struct Shared {
       : move{std::move(its_move)}, bytes{its_bytes}, piece{its_piece} {}
 
   void help() {
-    while (true) {
-      // Orders nothing: what was copied is published by the end of the task.
-      const std::size_t offset = next.fetch_add(piece, std::memory_order_relaxed);
-      if (offset >= bytes) {
-        return;
-      }
+    // Orders nothing: what was copied is published by the end of the task.
+    const auto take = [this] { return next.fetch_add(piece, std::memory_order_relaxed); };
+    for (std::size_t offset = take(); offset < bytes; offset = take()) {
       move(offset, std::min(piece, bytes - offset));
     }
   }
@@ -87,10 +84,6 @@ std::uint32_t cores_worth_using(std::span<const double> bandwidths) {
   return static_cast<std::uint32_t>(first - bandwidths.begin()) + 1;
 }
 
-CopyLimits default_copy_limits(std::uint32_t core_count) noexcept {
-  return {.core_count_max = std::max({core_count / 4, std::min(core_count, 2U), 1U})};
-}
-
 CopyLimits measure_copy_limits(std::uint32_t core_count, std::size_t bytes) {
   Bytes from(bytes);
   Bytes to(bytes);
@@ -103,11 +96,15 @@ CopyLimits measure_copy_limits(std::uint32_t core_count, std::size_t bytes) {
 }
 
 template <class Move>
-std::uint32_t Copier::divide(TaskContext& context, std::size_t bytes, Move move) const {
+std::uint32_t Copier::divide(TaskContext& context, std::size_t from_bytes, std::size_t bytes, Move move) const {
+  expect(from_bytes == bytes, "a copy is as long as what is copied");
+  if (bytes == 0) {
+    return 0;
+  }
   const std::size_t piece = std::max<std::size_t>(limits_.piece_bytes, 1);
   const std::size_t pieces = (bytes + piece - 1) / piece;
   std::uint32_t helpers = 0;
-  if (bytes >= limits_.divided_bytes_min && pieces > 1 && limits_.core_count_max > 1) {
+  if (bytes >= limits_.divided_bytes_min && limits_.core_count_max > 1) {
     const std::uint32_t wanted = std::min(context.idle_workers(), limits_.core_count_max - 1);
     helpers = static_cast<std::uint32_t>(std::min<std::size_t>(wanted, pieces - 1));
   }
@@ -117,38 +114,26 @@ std::uint32_t Copier::divide(TaskContext& context, std::size_t bytes, Move move)
   }
   const auto shared = std::make_shared<Shared<Move>>(std::move(move), bytes, piece);
   for (std::uint32_t helper = 0; helper < helpers; ++helper) {
-    context.spawn({.kind = kind_, .body = [shared](TaskContext&) { shared->help(); }});
+    context.spawn(kind_, [shared](TaskContext&) { shared->help(); });
   }
   shared->help();
   return helpers;
 }
 
 std::uint32_t Copier::copy(TaskContext& context, std::span<const std::byte> from, std::span<std::byte> to) const {
-  expect(from.size() == to.size(), "a copy is as long as what is copied");
-  if (from.empty()) {
-    return 0;
-  }
-  return divide(context, from.size(), [from, to](std::size_t offset, std::size_t bytes) {
+  return divide(context, from.size(), to.size(), [from, to](std::size_t offset, std::size_t bytes) {
     std::memcpy(to.data() + offset, from.data() + offset, bytes);
   });
 }
 
 std::uint32_t Copier::gather(TaskContext& context, const comm::Layout& from, std::span<std::byte> to) const {
-  expect(from.size() == to.size(), "a copy is as long as what is copied");
-  if (to.empty()) {
-    return 0;
-  }
-  return divide(context, to.size(), [from, to](std::size_t offset, std::size_t bytes) {
+  return divide(context, from.size(), to.size(), [from, to](std::size_t offset, std::size_t bytes) {
     from.gather(offset, to.subspan(offset, bytes));
   });
 }
 
 std::uint32_t Copier::scatter(TaskContext& context, std::span<const std::byte> from, const comm::Layout& to) const {
-  expect(from.size() == to.size(), "a copy is as long as what is copied");
-  if (from.empty()) {
-    return 0;
-  }
-  return divide(context, from.size(), [from, to](std::size_t offset, std::size_t bytes) {
+  return divide(context, from.size(), to.size(), [from, to](std::size_t offset, std::size_t bytes) {
     to.scatter(offset, from.subspan(offset, bytes));
   });
 }

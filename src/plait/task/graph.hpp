@@ -22,7 +22,6 @@
 namespace plait::task {
 
 namespace detail {
-class GraphRecord;
 class Lifecycle;
 class Runs;
 struct Node;
@@ -101,10 +100,9 @@ class Graph {
   [[nodiscard]] std::span<const Task> all() const noexcept { return all_; }
 
  private:
-  friend class Task;                 // a new dependency makes the order out of date
-  friend class detail::Runs;         // reports what was measured
-  friend class detail::Lifecycle;    // notes what `then` replaced
-  friend class detail::GraphRecord;  // notes here that the trace has this graph
+  friend class Task;               // a new dependency makes the order out of date
+  friend class detail::Runs;       // reports what was measured, notes that the trace has this graph
+  friend class detail::Lifecycle;  // notes what `then` replaced
 
   struct Edge {
     detail::Node* earlier;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -89,88 +90,53 @@ struct Ledger {
 
 // ---- lists as bytes ----
 
-template <class T>
-void put(Bytes& bytes, const T& value) {
-  const auto raw = std::as_bytes(std::span{&value, 1});
-  bytes.insert(bytes.end(), raw.begin(), raw.end());
-}
-void put(Bytes& bytes, const std::string& text) {
-  put(bytes, static_cast<std::uint32_t>(text.size()));
-  const auto raw = std::as_bytes(std::span{text});
-  bytes.insert(bytes.end(), raw.begin(), raw.end());
-}
-
-template <class T>
-void take(std::span<const std::byte>& bytes, T& value) {
-  std::memcpy(&value, bytes.data(), sizeof(T));
-  bytes = bytes.subspan(sizeof(T));
-}
-void put(Bytes& bytes, const Name& name) {
-  put(bytes, name.comm);
-  put(bytes, name.tag);
-}
-
-void take(std::span<const std::byte>& bytes, std::string& text) {
-  std::uint32_t size = 0;
-  take(bytes, size);
-  text.assign(reinterpret_cast<const char*>(bytes.data()), size);
-  bytes = bytes.subspan(size);
-}
-
-void take(std::span<const std::byte>& bytes, Name& name) {
-  take(bytes, name.comm);
-  take(bytes, name.tag);
-}
-
-Bytes packed(const Tallies& tallies) {
-  Bytes bytes;
-  for (const auto& [name, tally] : tallies) {
-    put(bytes, name);
-    put(bytes, tally.count);
-    put(bytes, tally.kind);
-  }
-  return bytes;
-}
-
-Tallies unpacked_tallies(std::span<const std::byte> bytes) {
-  Tallies tallies;
-  while (!bytes.empty()) {
-    Name name;
-    Tally tally;
-    take(bytes, name);
-    take(bytes, tally.count);
-    take(bytes, tally.kind);
-    tallies.emplace(name, std::move(tally));
-  }
-  return tallies;
-}
+/// A message in a list; the names of its kinds follow.
+struct Item {
+  Tag tag;
+  comm::CommId comm;
+  std::uint32_t send_count;
+  std::uint32_t receive_count;
+  std::uint32_t send_kind_size;
+  std::uint32_t receive_kind_size;
+  std::uint32_t reserved = 0;
+};
+static_assert(sizeof(Item) == 32, "without padding, as it is sent");
 
 Bytes packed(std::span<const LonelyMessage> messages) {
   Bytes bytes;
+  const auto append = [&bytes](const auto& values) {
+    const auto raw = std::as_bytes(std::span{values});
+    bytes.insert(bytes.end(), raw.begin(), raw.end());
+  };
   for (const LonelyMessage& message : messages) {
-    put(bytes, Name{message.comm, message.tag});
-    put(bytes, message.send_count);
-    put(bytes, message.receive_count);
-    put(bytes, message.send_kind);
-    put(bytes, message.receive_kind);
+    append(std::array{Item{.tag = message.tag,
+                           .comm = message.comm,
+                           .send_count = message.send_count,
+                           .receive_count = message.receive_count,
+                           .send_kind_size = static_cast<std::uint32_t>(message.send_kind.size()),
+                           .receive_kind_size = static_cast<std::uint32_t>(message.receive_kind.size())}});
+    append(message.send_kind);
+    append(message.receive_kind);
   }
   return bytes;
 }
 
-std::vector<LonelyMessage> unpacked_messages(std::span<const std::byte> bytes, Rank source, Rank destination) {
+std::vector<LonelyMessage> unpacked(const Bytes& bytes, Rank source, Rank destination) {
   std::vector<LonelyMessage> messages;
-  while (!bytes.empty()) {
-    LonelyMessage& message = messages.emplace_back();
-    Name name;
-    take(bytes, name);
-    message.source = source;
-    message.destination = destination;
-    message.comm = name.comm;
-    message.tag = name.tag;
-    take(bytes, message.send_count);
-    take(bytes, message.receive_count);
-    take(bytes, message.send_kind);
-    take(bytes, message.receive_kind);
+  const auto* const text = reinterpret_cast<const char*>(bytes.data());
+  for (std::size_t at = 0; at < bytes.size();) {
+    Item item{};
+    std::memcpy(static_cast<void*>(&item), text + at, sizeof item);
+    at += sizeof item;
+    messages.push_back({.source = source,
+                        .destination = destination,
+                        .tag = item.tag,
+                        .comm = item.comm,
+                        .send_count = item.send_count,
+                        .receive_count = item.receive_count,
+                        .send_kind = {text + at, item.send_kind_size},
+                        .receive_kind = {text + at + item.send_kind_size, item.receive_kind_size}});
+    at += item.send_kind_size + item.receive_kind_size;
   }
   return messages;
 }
@@ -188,44 +154,36 @@ std::uint32_t take_out(Tallies& tallies, const Name& name, std::uint32_t count) 
   return taken;
 }
 
-/// Takes the receives of what is sent out of `receives` and `from_any`; returns what is not received.
-std::vector<LonelyMessage> take_received(const Tallies& sends, Tallies& receives, Tallies& from_any) {
+/// Returns which messages from `source` to this rank, `self`, lack a partner. `sends` have no receives yet. Wildcard
+/// receives take what no other receive matches.
+std::vector<LonelyMessage> compare(
+    Rank source, Rank self, std::span<const LonelyMessage> sends, Tallies receives, Tallies& from_any) {
   std::vector<LonelyMessage> lonely;
-  for (const auto& [name, send] : sends) {
-    const Name with_any_tag{name.comm, any_tag};
+  for (const LonelyMessage& send : sends) {
+    const Name name{send.comm, send.tag};
+    const Name with_any_tag{send.comm, any_tag};
     const auto partner = receives.find(name);
-    const bool is_asked_for = partner != receives.end() && partner->second.count > 0;
-    std::uint32_t left = send.count - take_out(receives, name, send.count);
-    left -= take_out(receives, with_any_tag, left);
-    left -= take_out(from_any, name, left);
-    left -= take_out(from_any, with_any_tag, left);
-    if (left > 0) {
-      lonely.push_back({.tag = name.tag,
-                        .comm = name.comm,
-                        .send_count = send.count,
-                        .receive_count = send.count - left,
-                        .send_kind = send.kind,
-                        .receive_kind = is_asked_for ? partner->second.kind : ""});
+    const Tally receive = partner != receives.end() ? std::exchange(partner->second, {}) : Tally{};
+    std::uint32_t left = send.send_count - std::min(send.send_count, receive.count);
+    for (Tallies* const tallies : {&receives, &from_any}) {
+      left -= take_out(*tallies, name, left);
+      left -= take_out(*tallies, with_any_tag, left);
+    }
+    if (left > 0 || receive.count > send.send_count) {
+      LonelyMessage& message = lonely.emplace_back(send);
+      message.receive_count = std::max(receive.count, send.send_count - left);
+      message.receive_kind = receive.kind;
     }
   }
-  return lonely;
-}
-
-/// What of one rank's messages to another lacks a partner. Wildcard receives take what no other receive matches.
-std::vector<LonelyMessage> compare(const Tallies& sends, Tallies receives, Tallies& from_any) {
-  std::vector<LonelyMessage> lonely = take_received(sends, receives, from_any);
   for (const auto& [name, receive] : receives) {
-    if (receive.count == 0) {
-      continue;
+    if (receive.count > 0) {
+      lonely.push_back({.source = source,
+                        .destination = self,
+                        .tag = name.tag,
+                        .comm = name.comm,
+                        .receive_count = receive.count,
+                        .receive_kind = receive.kind});
     }
-    const auto partner = sends.find(name);
-    const Tally send = partner != sends.end() ? partner->second : Tally{};
-    lonely.push_back({.tag = name.tag,
-                      .comm = name.comm,
-                      .send_count = send.count,
-                      .receive_count = send.count + receive.count,
-                      .send_kind = send.kind,
-                      .receive_kind = receive.kind});
   }
   return lonely;
 }
@@ -242,8 +200,9 @@ class Comparison {
     for (std::uint32_t peer = 0; peer < theirs_.size(); ++peer) {
       judge(Rank{peer});
     }
-    note_left_over();
-    hear_verdicts();
+    Tallies none;
+    note(compare(any_source, endpoint_.self(), {}, ledger_.receives_from_any, none));
+    receive_verdicts();
     for (comm::Request& sent : sent_) {
       sent.wait();
     }
@@ -280,7 +239,11 @@ class Comparison {
   void send_lists() {
     for (std::size_t peer = 0; peer < mine_.size(); ++peer) {
       if (!agrees_what_i_send(peer)) {
-        send(peer, list_tag, packed(ledger_.sends[peer]));
+        std::vector<LonelyMessage> list;
+        for (const auto& [name, tally] : ledger_.sends[peer]) {
+          list.push_back({.tag = name.tag, .comm = name.comm, .send_count = tally.count, .send_kind = tally.kind});
+        }
+        send(peer, list_tag, packed(list));
       }
     }
   }
@@ -291,40 +254,22 @@ class Comparison {
     if (agrees_what_i_receive(peer)) {
       return;
     }
-    const Bytes list = receive(source, list_tag);
-    std::vector<LonelyMessage> lonely =
-        compare(unpacked_tallies(list), ledger_.receives[peer], ledger_.receives_from_any);
+    const std::vector<LonelyMessage> list = unpacked(receive(source, list_tag), source, endpoint_.self());
+    auto lonely = compare(source, endpoint_.self(), list, ledger_.receives[peer], ledger_.receives_from_any);
     send(peer, verdict_tag, packed(lonely));
-    for (LonelyMessage& message : lonely) {
-      message.source = source;
-      message.destination = endpoint_.self();
-      lonely_.push_back(std::move(message));
-    }
+    note(std::move(lonely));
   }
 
-  void note_left_over() {
-    for (const auto& [name, tally] : ledger_.receives_from_any) {
-      if (tally.count > 0) {
-        lonely_.push_back({.source = any_source,
-                           .destination = endpoint_.self(),
-                           .tag = name.tag,
-                           .comm = name.comm,
-                           .send_count = 0,
-                           .receive_count = tally.count,
-                           .send_kind = "",
-                           .receive_kind = tally.kind});
-      }
-    }
-  }
+  void note(std::vector<LonelyMessage>&& lonely) { std::ranges::move(lonely, std::back_inserter(lonely_)); }
 
-  void hear_verdicts() {
+  void receive_verdicts() {
     for (std::uint32_t peer = 0; peer < mine_.size(); ++peer) {
       if (agrees_what_i_send(peer)) {
         continue;
       }
       const Bytes verdict = receive(Rank{peer}, verdict_tag);
       if (Rank{peer} != endpoint_.self()) {  // else it is in the list
-        std::ranges::move(unpacked_messages(verdict, endpoint_.self(), Rank{peer}), std::back_inserter(lonely_));
+        note(unpacked(verdict, endpoint_.self(), Rank{peer}));
       }
     }
   }

@@ -7,36 +7,32 @@
 
 namespace plait::task {
 
-/// What a task wants of a resource: to change it alone, or to read it beside others that read.
+/// How a task uses a resource: alone, to modify it, or with other readers.
 enum class Access : std::uint8_t { exclusive, shared };
 
-/// Something that several tasks may read, or one may change: a cell, a list. Resources form trees: who has one has all
-/// below it.
+/// Data that several tasks may read or one task may modify: a cell, a list. Resources form trees: a lock of one covers
+/// all below it.
 ///
-/// A lock forbids every other lock of the same resource, of what is above it and of what is below it; a share
-/// forbids the locks there, but no share. An object with several kinds of data has a resource for each, in a tree of
-/// its own: `struct Cell { Resource particles; Resource multipoles; };`, each below that of the parent cell: then a
-/// task on the particles excludes none on the multipoles.
+/// A lock excludes locks and shares of the same resource, of those above and of those below it; a share excludes the
+/// locks there. An object with several kinds of data has a resource for each, in a tree of its own. With `struct Cell {
+/// Resource particles; Resource multipoles; };`, a task on the particles excludes none on the multipoles.
 ///
-/// All is try-only: nothing waits, so nothing can deadlock. A try fails only where it meets a lock or share, or another
-/// try that has come farther. Threads: any. Cost: one atomic operation for each level; a failed try undoes what it has
-/// done. (The rules are those of locks of several granularities with intentions: Gray, Lorie, Putzolu, Traiger,
-/// "Granularity of Locks and Degrees of Consistency in a Shared Data Base", 1976.)
+/// Locks are tried, never waited for, so that there is no deadlock. A try fails only if it meets a lock, a share, or
+/// another try. Threads: any. Cost: one atomic operation for each level; a failed try undoes what it has done. The
+/// rules are those of multi-granularity locking: Gray, Lorie, Putzolu, Traiger, "Granularity of Locks and Degrees of
+/// Consistency in a Shared Data Base", 1976.
 class Resource {
  public:
   /// `parent` must outlive this resource.
   explicit Resource(Resource* parent = nullptr) : parent_{parent} {}
-  Resource(const Resource&) = delete;
-  Resource& operator=(const Resource&) = delete;
-  ~Resource() = default;
 
-  /// False when this resource, one above or one below it is locked or shared.
+  /// Locks this resource. False when it, or one above or below it, is locked or shared.
   [[nodiscard]] bool try_lock() noexcept;
   /// Expects: this caller has locked it.
   void unlock() noexcept;
 
-  /// False when this resource, one above or one below it is locked. At most a million shares and locks below a resource
-  /// at once.
+  /// Shares this resource. False when it, or one above or below it, is locked. At most a million shares and locks may
+  /// be below a resource at once.
   [[nodiscard]] bool try_share() noexcept;
   /// Expects: this caller shares it.
   void unshare() noexcept;
@@ -44,7 +40,7 @@ class Resource {
   [[nodiscard]] bool is_locked() const noexcept { return (state() & locked) != 0; }      // a hint
   [[nodiscard]] bool is_shared() const noexcept { return (state() & all_shares) != 0; }  // a hint
 
-  /// Whether `other` is this resource, or above it. Cost: the levels between.
+  /// Returns whether `other` is this resource, or above it. Cost: the levels between.
   [[nodiscard]] bool is_within(const Resource& other) const noexcept;
 
  private:
@@ -69,7 +65,7 @@ class Resource {
   std::atomic<std::uint64_t> state_ = 0;
 };
 
-/// One resource that a task wants, and how.
+/// The request of a task for one resource.
 struct Claim {
   // NOLINTNEXTLINE(google-explicit-constructor): a list of resources is a list of claims
   Claim(Resource* its_resource, Access its_access = Access::exclusive) : resource{its_resource}, access{its_access} {}
@@ -78,14 +74,14 @@ struct Claim {
     return access == Access::shared ? resource->try_share() : resource->try_lock();
   }
   void release() const noexcept { access == Access::shared ? resource->unshare() : resource->unlock(); }
-  /// Whether the two can never be had together: then no task may have both. Cost: the depth of the trees.
+  /// Returns whether no task may hold both. Cost: the depth of the trees.
   [[nodiscard]] bool excludes(const Claim& other) const noexcept;
 
   Resource* resource;
   Access access;
 };
 
-/// Takes all or none.
+/// Takes all claims or none.
 [[nodiscard]] bool try_lock_all(std::span<const Claim> claims) noexcept;
 void unlock_all(std::span<const Claim> claims) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -84,6 +85,14 @@ class Scheduler {
   friend class OpenRun;
 
   std::unique_ptr<detail::SchedulerCore> core_;
+};
+
+/// Has a network, workers and a trace: a `plait::Runtime`.
+template <class R>
+concept RuntimeLike = requires(R& runtime) {
+  { runtime.messages() } -> std::same_as<comm::Endpoint&>;
+  { runtime.scheduler() } -> std::same_as<Scheduler&>;
+  { runtime.trace() } -> std::same_as<trace::Recorder&>;
 };
 
 }  // namespace plait::task

@@ -52,12 +52,6 @@ inline constexpr Ticks line_ticks = ticks_of(longest_bin);
   return std::min(own, TimeBin{static_cast<std::uint8_t>(theirs.value() + neighbour_bins_apart_max)});
 }
 
-/// Whether an exchange between two objects takes part in the step at `now`: when one of them is active. Symmetric: both
-/// ranks of a message that ask for the same two bins decide alike, which they must.
-[[nodiscard]] constexpr bool is_active_between(TimeBin mine, TimeBin theirs, Ticks now) {
-  return is_active(std::min(mine, theirs), now);
-}
-
 /// What the ticks are in the program's own time: `line_ticks` of them from one point in time to another.
 ///
 /// Threads: any.

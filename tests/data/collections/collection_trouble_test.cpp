@@ -143,7 +143,7 @@ const std::vector<Case>& cases() {
        {"element 4 of 'things' cannot be unpacked on rank 2", "32 bytes are no packed"},
        [](Things& things) { move_with(things, Fault::unpacks_more); }},
       {"pack_throws",
-       {"element 4 of 'things' cannot be packed on rank 1: nothing to pack"},
+       {"element 4 of 'things' cannot be packed on rank 1: it threw: nothing to pack"},
        [](Things& things) { move_with(things, Fault::pack_throws); }},
       {"unpack_throws",
        {"element 4 of 'things' cannot be unpacked on rank 2: nowhere to go"},

@@ -18,7 +18,7 @@
 #include "plait/data/collections/elements.hpp"
 #include "plait/data/collections/engine/collection_engine.hpp"
 #include "plait/data/collections/engine/typed_element.hpp"
-#include "plait/data/collections/options.hpp"
+#include "plait/data/collections/mapping.hpp"
 #include "plait/data/collections/phase.hpp"
 #include "plait/data/collections/report.hpp"
 #include "plait/data/collections/shape.hpp"
@@ -27,13 +27,7 @@
 
 namespace plait::data {
 
-/// What has a network, workers and a trace: a `plait::Runtime`.
-template <class R>
-concept RuntimeLike = requires(R& runtime) {
-  { runtime.messages() } -> std::same_as<comm::Endpoint&>;
-  { runtime.scheduler() } -> std::same_as<task::Scheduler&>;
-  { runtime.trace() } -> std::same_as<trace::Recorder&>;
-};
+using task::RuntimeLike;
 
 /// Has elements move by accessor `A`: what it packs, and unpacks into a new `T{}`.
 template <class A>

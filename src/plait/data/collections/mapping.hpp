@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <string>
 
 #include "plait/base/id.hpp"
 #include "plait/data/collections/element.hpp"
@@ -10,22 +12,36 @@
 
 namespace plait::data {
 
-/// Where an element is at first, and the rank that knows its place later: its home. Pure: the same answer on every
-/// rank, always. Threads: any.
+/// Returns the home of an element: the rank where it is created, and which knows its location later. Must be pure, and
+/// the same on every rank. Threads: any.
 using Mapping = std::function<Rank(ElementId)>;
 
-/// Neighbouring ids together, as many on one rank as on another, but for one. Ranks beyond the elements get none.
-/// Expects: a regular shape.
+/// Gives each rank a range of ids, of equal length up to one. Expects: a regular shape.
 [[nodiscard]] Mapping block(const Shape& shape, std::uint32_t rank_count);
-/// Neighbours in the grid together: stretches of the Hilbert curve through it (hilbert.hpp), with as many elements on
-/// one rank as on another, but for one. In one dimension the same as `block`.
+/// Gives each rank a segment of the Hilbert curve through the grid, of equal length up to one. In one dimension as
+/// `block`.
 ///
-/// Expects: a regular shape; of three dimensions, extents of at most 2^21. Keeps a number for each rank. Cost: some 10
-/// ns for each bit of the largest extent; to make it, as much for each rank times 2^dimensions and bits.
+/// Expects: a regular shape; in three dimensions, extents of at most 2^21. Stores a number for each rank. Cost: some 10
+/// ns for each bit of the largest extent; at creation, this times ranks, bits and 2^dimensions.
 [[nodiscard]] Mapping curve(const Shape& shape, std::uint32_t rank_count);
-/// One rank after the other.
+/// Deals the ids out one by one.
 [[nodiscard]] Mapping cyclic(std::uint32_t rank_count);
-/// Any ids, spread evenly and without order: the homes of irregular collections.
+/// Spreads any ids evenly, by a hash. The default of irregular collections.
 [[nodiscard]] Mapping scattered(std::uint32_t rank_count);
+
+/// Returns the place of a cell on the Hilbert curve through a square or cube of 2^bits cells a side, from 0. Successive
+/// cells of the curve are neighbours in space.
+///
+/// `cell`: one to three coordinates, each below 2^bits. Expects: at most 64 bits for all coordinates. Cost: some 10 ns
+/// a bit. Source: Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
+[[nodiscard]] std::uint64_t hilbert_place(std::span<const std::uint32_t> cell, unsigned bits);
+
+/// How a collection behaves. All ranks must give the same.
+struct CollectionOptions {
+  /// Names the collection in errors, and its phases that have no name of their own.
+  std::string name = "collection";
+  /// Maps elements to their homes. Default: `block`, and `scattered` for ids beyond the shape.
+  Mapping mapping;
+};
 
 }  // namespace plait::data

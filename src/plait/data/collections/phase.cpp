@@ -31,24 +31,24 @@ PhaseReport Phase::wait() {
   return std::exchange(engine_, nullptr)->finish(CollectionEngine::Flush::yes);
 }
 
+task::Run* Phase::run() const noexcept {
+  return engine_ == nullptr ? nullptr : engine_->run();
+}
+
 bool Phase::test() {
-  return engine_ == nullptr || engine_->test();
+  return run() == nullptr || run()->test();
 }
 
 bool Phase::is_over() const noexcept {
-  return engine_ == nullptr || engine_->is_over();
+  return run() == nullptr || run()->is_over();
 }
 
 comm::Request Phase::request() {
-  return engine_ == nullptr ? comm::Request{} : engine_->request();
+  return run() == nullptr ? comm::Request{} : run()->request();
 }
 
 void Phase::then(std::function<void()> callback) {
-  request().then([callback = std::move(callback)](const comm::Status& status) {
-    if (!status.error) {
-      callback();
-    }
-  });
+  run() == nullptr ? callback() : run()->then(std::move(callback));
 }
 
 bool Phase::Awaiter::await_suspend(std::coroutine_handle<> caller) {

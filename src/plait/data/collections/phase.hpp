@@ -10,6 +10,10 @@
 #include "plait/data/collections/phase_gate.hpp"
 #include "plait/data/collections/report.hpp"
 
+namespace plait::task {
+class Run;
+}
+
 namespace plait::data {
 
 namespace detail {
@@ -74,6 +78,8 @@ class [[nodiscard]] Phase {
   [[nodiscard]] Awaiter operator co_await() noexcept { return Awaiter{*this}; }
 
  private:
+  [[nodiscard]] task::Run* run() const noexcept;
+
   std::shared_ptr<detail::CollectionEngine> engine_;
 };
 

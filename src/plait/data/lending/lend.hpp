@@ -64,7 +64,9 @@ class Lender {
   /// are borrowed, as the pieces. All ranks create the lenders of a runtime in the same order. Throws: `Error` with
   /// `bad_argument` when the settings lack a function or name an element twice.
   template <class Runtime, class Elements>
-  Lender(Runtime& runtime, Elements& elements, LendSettings<Piece> settings);
+  Lender(Runtime& runtime, Elements& elements, LendSettings<Piece> settings)
+      : settings_{std::move(settings)},
+        engine_{runtime.messages(), runtime.scheduler(), runtime.trace(), owned(), callbacks(elements)} {}
   Lender(const Lender&) = delete;
   Lender& operator=(const Lender&) = delete;
   ~Lender() = default;
@@ -114,11 +116,65 @@ class Lender {
  private:
   using Direction = detail::LendEngine::Direction;
 
+  [[nodiscard]] std::vector<ElementId> owned() {
+    if (!settings_.parent_of || !settings_.make_copy) {
+      throw Error{
+          ErrorCode::bad_argument,
+          "a lender needs the ranks of the elements' pieces (parent_of), and a function that makes the piece of "
+          "an element that is not with its parent (make_copy)"};
+    }
+    std::vector<ElementId> ids;
+    for (const OwnPiece<Piece>& own : settings_.pieces) {
+      own_.emplace(own.id, own.piece);
+      ids.push_back(own.id);
+    }
+    return ids;
+  }
   template <class Elements>
-  [[nodiscard]] detail::LendEngine::Callbacks callbacks(Elements& elements);
-  [[nodiscard]] std::vector<ElementId> owned();
+  [[nodiscard]] detail::LendEngine::Callbacks callbacks(Elements& elements) {
+    return {.here =
+                [this, &elements] {
+                  std::vector<ElementPlace> here;
+                  for (auto&& [id, element] : elements.local()) {
+                    if (const Rank parent = settings_.parent_of(id)) {
+                      here.push_back({id, parent});
+                    }
+                  }
+                  return here;
+                },
+            .placement = [&elements] { return elements.placement_version(); },
+            .own_piece = [this](ElementId id) -> void* { return own_.at(id); },
+            .copy = [this](ElementId id) -> void* { return copies_.at(id).get(); },
+            .use_pieces =
+                [this](const std::vector<ElementId>& borrowed, const std::vector<ElementId>& at_home) {
+                  std::unordered_map<ElementId, std::shared_ptr<Piece>> copies;
+                  here_.clear();
+                  for (const ElementId id : borrowed) {
+                    const auto known = copies_.find(id);
+                    std::shared_ptr<Piece>& copy = copies[id];
+                    copy = known != copies_.end() ? std::move(known->second) : settings_.make_copy(id);
+                    here_.emplace(id, Lent<Piece>{*copy, false});
+                  }
+                  copies_ = std::move(copies);
+                  for (const ElementId id : at_home) {
+                    here_.emplace(id, Lent<Piece>{*own_.at(id), true});
+                  }
+                }};
+  }
   template <class A>
-  [[nodiscard]] static detail::PiecePart part_of();
+  [[nodiscard]] static detail::PiecePart part_of() {
+    return {.accessor = type_name<A>(),
+            .type = type_name<Piece>(),
+            .size = [](const void* piece) -> std::size_t { return A::size(*static_cast<const Piece*>(piece)); },
+            .pack =
+                [](const void* piece, std::span<std::byte> place) {
+                  Packer packer{place};
+                  A::pack(*static_cast<const Piece*>(piece), packer);
+                  return packer.count();
+                },
+            .unpack = [](std::span<const std::byte> from,
+                         void* piece) { unpack_with<A>(from, *static_cast<Piece*>(piece)); }};
+  }
 
   LendSettings<Piece> settings_;
   std::unordered_map<ElementId, Piece*> own_;
@@ -126,77 +182,5 @@ class Lender {
   std::unordered_map<ElementId, Lent<Piece>> here_;
   detail::LendEngine engine_;
 };
-
-// ---- bodies ----
-
-template <class Piece>
-template <class Runtime, class Elements>
-Lender<Piece>::Lender(Runtime& runtime, Elements& elements, LendSettings<Piece> settings)
-    : settings_{std::move(settings)},
-      engine_{runtime.messages(), runtime.scheduler(), runtime.trace(), owned(), callbacks(elements)} {}
-
-template <class Piece>
-std::vector<ElementId> Lender<Piece>::owned() {
-  if (!settings_.parent_of || !settings_.make_copy) {
-    throw Error{ErrorCode::bad_argument,
-                "a lender needs the ranks of the elements' pieces (parent_of), and a function that makes the piece of "
-                "an element that is not with its parent (make_copy)"};
-  }
-  std::vector<ElementId> ids;
-  for (const OwnPiece<Piece>& own : settings_.pieces) {
-    own_.emplace(own.id, own.piece);
-    ids.push_back(own.id);
-  }
-  return ids;
-}
-
-template <class Piece>
-template <class Elements>
-detail::LendEngine::Callbacks Lender<Piece>::callbacks(Elements& elements) {
-  return {.here =
-              [this, &elements] {
-                std::vector<ElementPlace> here;
-                for (auto&& [id, element] : elements.local()) {
-                  if (const Rank parent = settings_.parent_of(id)) {
-                    here.push_back({id, parent});
-                  }
-                }
-                return here;
-              },
-          .placement = [&elements] { return elements.placement_version(); },
-          .own_piece = [this](ElementId id) -> void* { return own_.at(id); },
-          .copy = [this](ElementId id) -> void* { return copies_.at(id).get(); },
-          .use_pieces =
-              [this](const std::vector<ElementId>& borrowed, const std::vector<ElementId>& at_home) {
-                std::unordered_map<ElementId, std::shared_ptr<Piece>> copies;
-                here_.clear();
-                for (const ElementId id : borrowed) {
-                  const auto known = copies_.find(id);
-                  std::shared_ptr<Piece>& copy = copies[id];
-                  copy = known != copies_.end() ? std::move(known->second) : settings_.make_copy(id);
-                  here_.emplace(id, Lent<Piece>{*copy, false});
-                }
-                copies_ = std::move(copies);
-                for (const ElementId id : at_home) {
-                  here_.emplace(id, Lent<Piece>{*own_.at(id), true});
-                }
-              }};
-}
-
-template <class Piece>
-template <class A>
-detail::PiecePart Lender<Piece>::part_of() {
-  return {.accessor = type_name<A>(),
-          .type = type_name<Piece>(),
-          .size = [](const void* piece) -> std::size_t { return A::size(*static_cast<const Piece*>(piece)); },
-          .pack =
-              [](const void* piece, std::span<std::byte> place) {
-                Packer packer{place};
-                A::pack(*static_cast<const Piece*>(piece), packer);
-                return packer.count();
-              },
-          .unpack = [](std::span<const std::byte> from,
-                       void* piece) { unpack_with<A>(from, *static_cast<Piece*>(piece)); }};
-}
 
 }  // namespace plait::data

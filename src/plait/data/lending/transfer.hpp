@@ -6,6 +6,7 @@
 
 #include "plait/comm/request.hpp"
 #include "plait/data/lending/engine/lend_engine.hpp"
+#include "plait/task/run/run.hpp"
 
 namespace plait::data {
 
@@ -27,22 +28,18 @@ class Transfer {
   /// or stays here.
   void wait(ElementId id) { engine_->wait(direction_, id); }
   /// Executes a few tasks. True when the transfer is over. Throws: as `wait`.
-  [[nodiscard]] bool test() { return engine_->test(direction_); }
+  [[nodiscard]] bool test() { return run() == nullptr || run()->test(); }
   /// Whether the piece of an element may be used here: by the element, or by its parent. Makes no progress.
   [[nodiscard]] bool is_ready(ElementId id) const { return engine_->is_ready(direction_, id); }
-  [[nodiscard]] bool is_over() const noexcept { return engine_->is_over(direction_); }
+  [[nodiscard]] bool is_over() const noexcept { return run() == nullptr || run()->is_over(); }
   /// Completes when the transfer is over: for a task's dependency, `co_await` or a completion queue.
-  [[nodiscard]] comm::Request request() { return engine_->request(direction_); }
-  /// Calls `callback` once when the transfer is over without error, or now. It is short, and does not wait.
-  void then(std::function<void()> callback) {
-    request().then([callback = std::move(callback)](const comm::Status& status) {
-      if (!status.error) {
-        callback();
-      }
-    });
-  }
+  [[nodiscard]] comm::Request request() { return run() == nullptr ? comm::Request{} : run()->request(); }
+  /// Calls `callback` once when the transfer is over without error, or now. It must be short and not wait.
+  void then(std::function<void()> callback) { run() == nullptr ? callback() : run()->then(std::move(callback)); }
 
  private:
+  [[nodiscard]] task::Run* run() const noexcept { return engine_->run(direction_); }
+
   detail::LendEngine* engine_;
   detail::LendEngine::Direction direction_;
 };

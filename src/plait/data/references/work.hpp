@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <type_traits>
@@ -14,7 +15,13 @@
 
 namespace plait::data {
 
-/// What works are called in errors, traces and pictures. From `Work::kind`; valid while that lives.
+/// How deferred tasks are executed.
+struct WorkOptions {
+  /// When so many tasks have not ended, the thread that creates more executes some first.
+  std::uint32_t window = 4096;
+};
+
+/// The name of deferred tasks in errors and traces. From `Work::kind`; valid while the `Work` lives.
 struct WorkKind {
   const task::detail::KindName* name;
 };
@@ -38,12 +45,7 @@ class Work {
   Work(comm::Endpoint& endpoint, task::Scheduler& scheduler, trace::Recorder& recorder, const WorkOptions& options = {})
       : endpoint_{endpoint}, engine_{std::make_shared<detail::WorkEngine>(endpoint, scheduler, recorder, options)} {}
   /// On a `plait::Runtime`.
-  template <class Runtime>
-    requires requires(Runtime& runtime) {
-      { runtime.messages() } -> std::same_as<comm::Endpoint&>;
-      { runtime.scheduler() } -> std::same_as<task::Scheduler&>;
-      { runtime.trace() } -> std::same_as<trace::Recorder&>;
-    }
+  template <task::RuntimeLike Runtime>
   explicit Work(Runtime& runtime, const WorkOptions& options = {})
       : Work{runtime.messages(), runtime.scheduler(), runtime.trace(), options} {}
   Work(const Work&) = delete;

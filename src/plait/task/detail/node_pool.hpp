@@ -12,18 +12,15 @@
 
 namespace plait::task::detail {
 
-/// The tasks that one worker has spawned, used again when they have ended: a run with any number of them takes the
-/// memory of those that are there at once.
+/// The tasks that one worker has spawned. They are reused when they have ended, so that memory is bounded by the tasks
+/// that exist at once.
 ///
 /// Threads: `give_back` from any, the rest from the worker.
 class NodePool {
  public:
   explicit NodePool(std::uint32_t home) : home_{home} {}
-  NodePool(const NodePool&) = delete;
-  NodePool& operator=(const NodePool&) = delete;
-  ~NodePool() = default;
 
-  /// A task that is not in use, with the state in which its last user left it but for its body, which is empty.
+  /// Takes a task that is not in use. Its body is empty; the rest of its state is that of its last use.
   [[nodiscard]] SpawnedNode& take() {
     if (free_ == nullptr) {
       refill();
@@ -32,12 +29,12 @@ class NodePool {
     return static_cast<SpawnedNode&>(*node);
   }
 
-  /// From the pool's own worker.
+  /// Returns a task from the pool's own worker.
   void put(SpawnedNode& node) noexcept {
     node.next = free_;
     free_ = &node;
   }
-  /// From another worker.
+  /// Returns a task from another worker.
   void give_back(SpawnedNode& node) noexcept { returned_.push(node); }
 
  private:

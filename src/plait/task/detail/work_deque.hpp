@@ -11,8 +11,8 @@ namespace plait::task::detail {
 
 struct Node;
 
-/// Tasks whose order does not matter: their owner takes the one that came last, whose data is warm, others the one that
-/// came first. Without a lock.
+/// A lock-free deque of tasks whose order does not matter. Its owner takes the newest task, whose data is in cache;
+/// thieves take the oldest.
 ///
 /// After Chase and Lev, "Dynamic circular work-stealing deque" (2005), with the memory orders of Le, Pop, Cohen and
 /// Zappa Nardelli, "Correct and efficient work-stealing for weak memory models" (2013). Threads: `push` and `pop` from
@@ -20,14 +20,11 @@ struct Node;
 class WorkDeque {
  public:
   WorkDeque() { grow(first_capacity); }
-  WorkDeque(const WorkDeque&) = delete;
-  WorkDeque& operator=(const WorkDeque&) = delete;
-  ~WorkDeque() = default;
 
   void push(Node& node);
-  /// The task that came last, or null.
+  /// Takes the newest task; null when there is none.
   [[nodiscard]] Node* pop() noexcept;
-  /// The task that came first; null when there is none, or when another thread has just taken it.
+  /// Takes the oldest task; null when there is none, or when another thread has just taken it.
   [[nodiscard]] Node* steal() noexcept;
 
   /// A hint: may be out of date when it returns.

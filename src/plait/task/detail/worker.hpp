@@ -23,6 +23,13 @@ namespace plait::task::detail {
 struct alignas(64) Worker {
   Worker(WorkerId its_id, trace::ThreadRecorder& its_trace) : id{its_id}, trace{its_trace}, pool{its_id.value()} {}
 
+  /// Sets an unknown cost to that of the task's kind.
+  void suppose_cost(Node& node) const noexcept {
+    if (node.cost_ns == 0 && node.kind.value() < share->kind_cost_ns.size()) {
+      node.cost_ns = share->kind_cost_ns[node.kind.value()];
+    }
+  }
+
   WorkerId id;
   trace::ThreadRecorder& trace;
   ReadyQueue queue;

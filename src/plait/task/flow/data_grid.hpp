@@ -3,24 +3,39 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "plait/base/error.hpp"
+#include "plait/base/id.hpp"
 #include "plait/task/flow/data.hpp"
-#include "plait/task/flow/distribution.hpp"
 #include "plait/task/flow/flow.hpp"
 
 namespace plait::task {
 
-/// Pieces of equal size in rows and columns, owned by a distribution: the tiles of a matrix.
+/// Returns the rank that owns the piece in `row` and `column` of a grid of data. Must be the same on every rank.
+using Distribution = std::function<Rank(std::uint32_t row, std::uint32_t column)>;
+
+/// The two-dimensional block-cyclic distribution of ScaLAPACK: the ranks form a grid in row-major order, which is
+/// repeated over the pieces.
+struct BlockCyclic {
+  std::uint32_t rows = 1;  ///< Of the grid of ranks.
+  std::uint32_t columns = 1;
+
+  [[nodiscard]] Rank operator()(std::uint32_t row, std::uint32_t column) const noexcept {
+    return Rank{row % rows * columns + column % columns};
+  }
+};
+
+/// A grid of data of equal size, distributed over the ranks: the tiles of a matrix.
 ///
 ///     DataGrid<double> tiles{flow, "A", {.rows = 8, .columns = 8}, 256 * 256, BlockCyclic{2, 2}};
 ///     if (tiles(3, 2).owner() == flow.self()) { fill(tiles.local(3, 2)); }
 ///     flow.submit(kernel, r(tiles(3, 2)), rw(tiles(4, 2)));
 ///
-/// A row and a column are numbered from 0. Made alike on every rank; valid while the flow lives.
+/// Rows and columns are numbered from 0. Every rank creates the same grid; it is valid while the flow lives.
 template <class T>
 class DataGrid {
  public:

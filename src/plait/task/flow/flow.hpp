@@ -42,12 +42,7 @@ class Flow {
   /// Borrows all. Throws: `Error` for options that make no sense.
   Flow(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options = {});
   /// On a `plait::Runtime`.
-  template <class Runtime>
-    requires requires(Runtime& runtime) {
-      { runtime.messages() } -> std::same_as<comm::Endpoint&>;
-      { runtime.scheduler() } -> std::same_as<Scheduler&>;
-      { runtime.trace() } -> std::same_as<trace::Recorder&>;
-    }
+  template <RuntimeLike Runtime>
   explicit Flow(Runtime& runtime, const FlowOptions& options = {})
       : Flow{runtime.messages(), runtime.scheduler(), runtime.trace(), options} {}
   Flow(const Flow&) = delete;

@@ -2,12 +2,12 @@
 #include "plait/data/collections/detail/element_calls.hpp"
 
 #include <algorithm>
-#include <exception>
 
 #include <fmt/format.h>
 
 #include "plait/data/collections/element_context.hpp"
 #include "plait/data/collections/engine/mailroom.hpp"
+#include "plait/task/run/detail/failure.hpp"
 #include "plait/task/task_context.hpp"
 
 namespace plait::data::detail {
@@ -47,8 +47,8 @@ void learn(float& mean_ns, nanoseconds took) noexcept {
 
 }  // namespace
 
-ElementCalls::ElementCalls(const CollectionInfo& info, const Parts& parts)
-    : info_{info}, parts_{parts}, workers_(info.scheduler.worker_count()) {}
+ElementCalls::ElementCalls(const EngineParts& parts)
+    : parts_{parts}, info_{parts.info}, workers_(parts.info.scheduler.worker_count()) {}
 
 void ElementCalls::adopt(ElementId id, Element& element) {
   element.id = id;
@@ -313,27 +313,16 @@ void ElementCalls::take_step(Element& element, ElementContext& context, WorkerSt
 
 /// Inside a catch block: throws the exception as an `Error` that names the element.
 void ElementCalls::throw_as_error(const Element& element) const {
-  const auto user_error = [&](std::string_view what) {
-    return Error{ErrorCode::user_task,
-                 fmt::format("element {} of '{}' on rank {} threw in phase '{}'{}",
-                             element.id.value(),
-                             info_.name,
-                             info_.self.value(),
-                             parts_.phase.label().name,
-                             what)};
-  };
-  try {
-    throw;
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::bad_input) {  // a message that does not unpack
-      throw Error{ErrorCode::bad_input, user_error(fmt::format(": {}", error.what())).what()};
-    }
-    throw;
-  } catch (const std::exception& error) {
-    throw user_error(fmt::format(": {}", error.what()));
-  } catch (...) {
-    throw user_error(" something that is no exception");
+  const std::string culprit = fmt::format("element {} of '{}' on rank {} threw in phase '{}'",
+                                          element.id.value(),
+                                          info_.name,
+                                          info_.self.value(),
+                                          parts_.phase.label().name);
+  const Error error = task::detail::current_error(culprit);
+  if (error.code() == ErrorCode::bad_input) {  // a message that does not unpack
+    throw Error{ErrorCode::bad_input, fmt::format("{}: {}", culprit, error.what())};
   }
+  throw Error{error};
 }
 
 /// The worker is done with the element, which runs once more if there is more for it to do.

@@ -10,13 +10,10 @@
 #include "plait/data/collections/detail/news.hpp"
 #include "plait/data/collections/detail/phase_control.hpp"
 #include "plait/data/collections/detail/places.hpp"
-#include "plait/data/collections/engine/phase_work.hpp"
 #include "plait/data/collections/phase_gate.hpp"
 #include "plait/data/collections/report.hpp"
 
 namespace plait::data::detail {
-
-class Mailroom;
 
 /// Executes elements: their steps in a phase, and the messages that have come for them.
 ///
@@ -25,14 +22,7 @@ class Mailroom;
 /// `adopt`, `begin` and reports are of the collection's thread; `wake` of any; the rest of workers.
 class ElementCalls final : public task::detail::Ending {
  public:
-  struct Parts {
-    PhaseControl& phase;
-    Places& places;
-    Links& links;
-    News& news;
-    Mailroom& mail;
-  };
-  ElementCalls(const CollectionInfo& info, const Parts& parts);
+  explicit ElementCalls(const EngineParts& parts);
 
   /// Makes an element a task of this collection.
   void adopt(ElementId id, Element& element);
@@ -78,8 +68,8 @@ class ElementCalls final : public task::detail::Ending {
   static void let_go(Element& element, WorkerState& state) noexcept;
   static void note_woken(Element& element, WorkerState& state) noexcept;
 
+  const EngineParts& parts_;
   const CollectionInfo& info_;
-  const Parts parts_;
   PhaseWork work_;
   PhaseGate* gate_ = nullptr;
   std::uint64_t begun_ = 0;  ///< Elements that have steps in the phase.

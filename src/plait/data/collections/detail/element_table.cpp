@@ -2,27 +2,20 @@
 #include "plait/data/collections/detail/element_table.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/task/run/detail/failure.hpp"
 
 namespace plait::data::detail {
 namespace {
 
 /// Inside a catch block: the exception as an error that begins with what it has prevented.
 Error error_at_hand(const std::string& prevented) {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return Error{error.code(), fmt::format("{}: {}", prevented, error.what())};
-  } catch (const std::exception& error) {
-    return Error{ErrorCode::user_task, fmt::format("{}: {}", prevented, error.what())};
-  } catch (...) {
-    return Error{ErrorCode::user_task, fmt::format("{}: it threw something that is no exception", prevented)};
-  }
+  const Error error = task::detail::current_error("it threw");
+  return Error{error.code(), fmt::format("{}: {}", prevented, error.what())};
 }
 
 }  // namespace

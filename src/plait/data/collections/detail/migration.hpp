@@ -15,15 +15,7 @@ namespace plait::data::detail {
 class Migration {
  public:
   using Notes = std::vector<std::pair<Rank, Head>>;
-  struct Parts {
-    ElementTable& table;
-    Places& places;
-    Links& links;
-    News& news;
-    ElementCalls& calls;
-    PhaseControl& phase;
-  };
-  Migration(const CollectionInfo& info, const Parts& parts) noexcept : info_{info}, parts_{parts} {}
+  explicit Migration(const EngineParts& parts) noexcept : parts_{parts}, info_{parts.info} {}
 
   /// `notes`: posted first, to homes of elements that have come or gone since the last phase. Throws: `Error` with
   /// `bad_argument`, on all ranks, for an element or a rank that is not there; what packing throws.
@@ -40,8 +32,8 @@ class Migration {
   void begin();
   void end();
 
+  const EngineParts& parts_;
   const CollectionInfo& info_;
-  const Parts parts_;
 };
 
 }  // namespace plait::data::detail

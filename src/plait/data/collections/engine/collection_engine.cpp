@@ -43,9 +43,10 @@ struct CollectionEngine::Members {
   News news{info, table, places};
   Links links{info.endpoint, handler, [this](const Head& head, auto rest) { take(head, rest); }};
   PhaseControl phase{info, handler, links, news};
-  Mailroom mail;
-  ElementCalls calls{info, {phase, places, links, news, mail}};
-  Migration migration{info, {table, places, links, news, calls, phase}};
+  const EngineParts parts{info, table, places, news, links, phase, mail, calls};
+  Mailroom mail{parts};
+  ElementCalls calls{parts};
+  Migration migration{parts};
 
   struct Later {
     Migration::Notes notes;                         ///< To homes.
@@ -56,9 +57,7 @@ struct CollectionEngine::Members {
 };
 
 CollectionEngine::Members::Members(const CollectionInfo& its_info, const CollectionOptions& options)
-    : info{its_info},
-      places{info, table, mapping_or_default(options, info.shape, info.rank_count)},
-      mail{info, {table, places, news, links, calls, phase}} {
+    : info{its_info}, places{info, table, mapping_or_default(options, info.shape, info.rank_count)} {
   info.endpoint.on(handler, [this](const comm::ActiveMessage& message) { arrive(message); });
   try {
     throw_if_programs_differ();  // when all have come here, messages may come
@@ -265,19 +264,8 @@ void CollectionEngine::start(PhaseWork work, std::string_view name, PhaseGate* g
   m.phase.open();
 }
 
-bool CollectionEngine::is_over() const noexcept {
-  task::OpenRun* const run = members_->phase.run();
-  return run == nullptr || run->is_over();
-}
-
-bool CollectionEngine::test() {
-  task::OpenRun* const run = members_->phase.run();
-  return run == nullptr || run->test();
-}
-
-comm::Request CollectionEngine::request() {
-  task::OpenRun* const run = members_->phase.run();
-  return run == nullptr ? comm::Request{} : run->request();
+task::Run* CollectionEngine::run() const noexcept {
+  return members_->phase.run();
 }
 
 PhaseReport CollectionEngine::finish(Flush flush) {

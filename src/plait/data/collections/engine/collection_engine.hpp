@@ -10,10 +10,10 @@
 #include "plait/base/bytes.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/data/collections/engine/collection_info.hpp"
-#include "plait/data/collections/engine/phase_work.hpp"
-#include "plait/data/collections/options.hpp"
+#include "plait/data/collections/mapping.hpp"
 #include "plait/data/collections/phase_gate.hpp"
 #include "plait/data/collections/report.hpp"
+#include "plait/task/run/run.hpp"
 
 namespace plait::data::detail {
 
@@ -63,9 +63,8 @@ class CollectionEngine {
 
   // ---- phases; collective ----
   void start(PhaseWork work, std::string_view name, PhaseGate* gate);
-  [[nodiscard]] bool is_over() const noexcept;
-  [[nodiscard]] bool test();
-  [[nodiscard]] comm::Request request();
+  /// The run of the phase that is open; null between phases.
+  [[nodiscard]] task::Run* run() const noexcept;
   enum class Flush : bool { no, yes };
   /// Waits for the phase, and ends it. `Flush::no`: in a callback, after the phase is over.
   PhaseReport finish(Flush flush);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "plait/base/id.hpp"
@@ -13,6 +14,14 @@
 
 namespace plait::data::detail {
 
+class ElementCalls;
+class ElementTable;
+class Links;
+class Mailroom;
+class News;
+class PhaseControl;
+class Places;
+
 /// What all parts of a collection's engine know. Borrowed objects outlive the collection.
 struct CollectionInfo {
   comm::Endpoint& endpoint;
@@ -23,6 +32,29 @@ struct CollectionInfo {
   std::uint32_t rank_count;
   Shape shape;
   std::string name;
+};
+
+/// The parts of a collection's engine.
+struct EngineParts {
+  const CollectionInfo& info;
+  ElementTable& table;
+  Places& places;
+  News& news;
+  Links& links;
+  PhaseControl& phase;
+  Mailroom& mail;
+  ElementCalls& calls;
+};
+
+/// The functions that a phase calls for each element, step after step.
+struct PhaseWork {
+  void* function = nullptr;
+  void (*call)(void* function, void* object, ElementContext& context, std::uint64_t step) = nullptr;
+  std::uint64_t steps = 0;
+  void* inputs_function = nullptr;
+  /// Returns how many messages a step waits for; null: none.
+  std::uint64_t (*inputs)(void* inputs_function, void* object, std::uint64_t step) = nullptr;
+  std::shared_ptr<void> keeps;  ///< Owns the functions of a phase that outlives the call that starts it.
 };
 
 }  // namespace plait::data::detail

@@ -31,8 +31,8 @@ void erase_packed(std::span<const std::byte> /*packed*/, void* /*object*/, Eleme
 
 void origin_of_methods() {}
 
-Mailroom::Mailroom(const CollectionInfo& info, const Parts& parts)
-    : info_{info}, parts_{parts}, buffers_(info.scheduler.worker_count()) {}
+Mailroom::Mailroom(const EngineParts& parts)
+    : parts_{parts}, info_{parts.info}, buffers_(parts.info.scheduler.worker_count()) {}
 
 // ---- sending ----
 

@@ -13,7 +13,7 @@
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/collections/element.hpp"
 #include "plait/data/lending/detail/routes.hpp"
-#include "plait/data/lending/engine/piece_part.hpp"
+#include "plait/data/lending/engine/lend_engine.hpp"
 #include "plait/task/detail/node.hpp"
 #include "plait/task/open_run.hpp"
 #include "plait/task/run/kinds.hpp"
@@ -61,7 +61,6 @@ class TransferRun final : public task::detail::Ending {
 
   /// Null when nothing was begun, or the last run was waited for.
   [[nodiscard]] task::OpenRun* run() noexcept { return run_.get(); }
-  [[nodiscard]] bool is_over() const noexcept { return !run_ || run_->is_over(); }
   /// Executes tasks until the run is over. Afterwards no other rank needs this one's progress for it. Throws: as
   /// `task::OpenRun::wait`.
   void wait();

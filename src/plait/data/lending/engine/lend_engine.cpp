@@ -231,18 +231,8 @@ void LendEngine::wait(Direction direction, ElementId id) {
   }
 }
 
-bool LendEngine::test(Direction direction) {
-  task::OpenRun* const run = members_->transfer(direction).run();
-  return run == nullptr || run->test();
-}
-
-bool LendEngine::is_over(Direction direction) const noexcept {
-  return members_->transfer(direction).is_over();
-}
-
-comm::Request LendEngine::request(Direction direction) {
-  task::OpenRun* const run = members_->transfer(direction).run();
-  return run == nullptr ? comm::Request{} : run->request();
+task::Run* LendEngine::run(Direction direction) const noexcept {
+  return members_->transfer(direction).run();
 }
 
 bool LendEngine::is_ready(Direction direction, ElementId id) const {

@@ -1,20 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "plait/comm/endpoint.hpp"
-#include "plait/comm/request.hpp"
 #include "plait/data/collections/phase_gate.hpp"
-#include "plait/data/lending/engine/piece_part.hpp"
 #include "plait/data/lending/lend_settings.hpp"
 #include "plait/task/scheduler.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::data::detail {
+
+/// An accessor for pieces whose type only `Lender` knows.
+struct PiecePart {
+  std::string_view accessor;
+  std::string_view type;
+  std::size_t (*size)(const void* piece);
+  /// Returns how many bytes it had to write.
+  std::size_t (*pack)(const void* piece, std::span<std::byte> place);
+  void (*unpack)(std::span<const std::byte> from, void* piece);
+};
 
 /// A lender without the type of its pieces: `Lender` is the template above it.
 ///
@@ -51,10 +62,9 @@ class LendEngine final : public PhaseGate {
   // ---- a transfer under way ----
   void wait(Direction direction);
   void wait(Direction direction, ElementId id);
-  [[nodiscard]] bool test(Direction direction);
-  [[nodiscard]] bool is_over(Direction direction) const noexcept;
   [[nodiscard]] bool is_ready(Direction direction, ElementId id) const;
-  [[nodiscard]] comm::Request request(Direction direction);
+  /// Null when no transfer was begun since the last wait.
+  [[nodiscard]] task::Run* run(Direction direction) const noexcept;
 
   // ---- as a gate ----
   void begin_phase(std::uint64_t placement) override;

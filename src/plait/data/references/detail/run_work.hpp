@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "plait/base/error.hpp"
-#include "plait/data/references/detail/job.hpp"
 #include "plait/data/references/detail/work_engine.hpp"
 #include "plait/data/references/ref.hpp"
 

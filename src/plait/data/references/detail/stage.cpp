@@ -3,7 +3,6 @@
 
 #include <mutex>
 
-#include "plait/data/references/detail/job.hpp"
 #include "plait/data/references/detail/work_engine.hpp"
 
 namespace plait::data::detail {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "plait/data/references/work.hpp"
+
 namespace plait::data::detail {
 namespace {
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -11,8 +14,11 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/spin_lock.hpp"
+#include "plait/comm/completion.hpp"
 #include "plait/comm/endpoint.hpp"
-#include "plait/data/references/detail/job.hpp"
+#include "plait/data/references/detail/stage.hpp"
+#include "plait/task/detail/kernel_storage.hpp"
+#include "plait/task/detail/node.hpp"
 #include "plait/task/flow/kind.hpp"
 #include "plait/task/run/kinds.hpp"
 #include "plait/task/run/run_front.hpp"
@@ -21,15 +27,40 @@
 
 namespace plait::data {
 
-/// How work behaves.
-struct WorkOptions {
-  /// Tasks that have not ended, above which the thread that makes more executes some first.
-  std::uint32_t window = 4096;
-};
+struct WorkOptions;
 
 namespace detail {
 
-/// What is behind a `Work`: jobs in an open run. Jobs are made by its owner's thread, or by bodies of other jobs.
+class WorkEngine;
+
+/// A deferred task: a task of an open run that starts when its values are there. From a pool, until it has ended.
+struct Job final : task::detail::Node, comm::Completion {
+  explicit Job(WorkEngine& its_engine) : Node{task::TaskKind{0}}, engine{its_engine} {}
+
+  /// Of its message.
+  void completed(const comm::Status& /*status*/) noexcept override {}
+  void released(const comm::Status& status) noexcept override;
+
+  WorkEngine& engine;
+  bool is_to_start = false;  ///< Counts as an event whose end starts it: how threads that are no workers start jobs.
+  bool has_run = false;
+  std::uint8_t use_count = 0;
+  Job* next_ready = nullptr;
+
+  static constexpr std::size_t uses_in_place = 4;
+  std::array<Use, uses_in_place> few_uses;
+  std::vector<Use> many_uses;  ///< In the place of `few_uses` where these are not enough.
+  Stage* result = nullptr;     ///< Held.
+
+  void (*call)(Job&) = nullptr;
+  task::detail::KernelStorage<96> kernel;
+
+  [[nodiscard]] std::span<Use> uses() noexcept {
+    return {many_uses.empty() ? few_uses.data() : many_uses.data(), use_count};
+  }
+};
+
+/// Runs the jobs of a `Work` in an open run. Jobs are created by its owner's thread and by bodies of other jobs.
 class WorkEngine final : public task::detail::Ending {
  public:
   WorkEngine(comm::Endpoint& endpoint,

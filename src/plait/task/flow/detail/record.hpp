@@ -4,7 +4,6 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/detail/kernel_storage.hpp"
 #include "plait/task/detail/node.hpp"
-#include "plait/task/detail/node_stack.hpp"
 #include "plait/task/flow/detail/datum.hpp"
 #include "plait/task/scheduler.hpp"
 
@@ -78,28 +76,6 @@ struct Record final : Node {
   [[nodiscard]] std::span<std::byte> bytes_of(std::size_t use) const {
     return {uses[use].place->memory, uses[use].place->bytes};
   }
-};
-
-/// Records that are not in use. Threads: `take` from one, `give` from any.
-class RecordPool {
- public:
-  RecordPool() = default;
-  RecordPool(const RecordPool&) = delete;
-  RecordPool& operator=(const RecordPool&) = delete;
-  ~RecordPool() = default;
-
-  /// A record with nothing in it and one wait.
-  [[nodiscard]] Record& take(Records& records, Part part);
-  void give(Record& record) noexcept { given_.push(record); }
-
-  /// All records there are, in use or not; for `take`'s thread.
-  [[nodiscard]] const std::vector<std::unique_ptr<Record>>& all() const noexcept { return all_; }
-
- private:
-  std::vector<std::unique_ptr<Record>> all_;
-  Node* free_ = nullptr;  ///< Linked.
-  std::uint64_t serial_ = 0;
-  NodeStack given_;
 };
 
 }  // namespace plait::task::detail

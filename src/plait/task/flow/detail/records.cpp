@@ -76,6 +76,16 @@ void end_reading(Record& record, Rank self) {
 
 }  // namespace
 
+void RecordMessage::completed(const comm::Status& status) noexcept {
+  if (record.part == Part::passing_on) {
+    record.records.has_arrived(*record.partner, status);
+  }
+}
+
+void RecordMessage::released(const comm::Status& /*status*/) noexcept {
+  record.records.has_ended(record);
+}
+
 Records::Records(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options)
     : endpoint_{endpoint},
       self_{endpoint.self()},
@@ -86,7 +96,7 @@ Records::Records(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder
 
 void Records::drop_all() noexcept {
   front_.abandon();
-  for (const auto& record : pool_.all()) {
+  for (const auto& record : all_) {
     if (record->coroutine) {
       record->coroutine.destroy();
     }
@@ -100,14 +110,36 @@ void Records::drop_all() noexcept {
 // ---- submission ----
 
 Record& Records::make(Part part, const KindName& kind, int priority) {
-  Record& record = pool_.take(*this, part);
+  if (free_ == nullptr) {
+    free_ = given_back_.take_all();
+  }
+  if (free_ == nullptr) {
+    Record& made = *all_.emplace_back(std::make_unique<Record>(*this));
+    made.body = [&made](TaskContext& context) { made.records.execute(made, context); };
+    made.ending = this;
+    free_ = &made;
+  }
+  auto& record = static_cast<Record&>(*std::exchange(free_, free_->next));
+  record.next = nullptr;
+  record.part = part;
+  record.role = part == Part::task ? Role::compute : Role::event;
+  {
+    const std::lock_guard lock{record.lock};
+    record.has_ended = false;
+    record.is_posted = false;
+    record.serial = ++serial_;
+  }
+  record.is_counted = false;
+  record.last_worker = {};
+  record.cost_ns = 0;
+  record.caused_by = 0;
+  record.waits.store(1, std::memory_order_relaxed);  // published when the record is handed over
   record.label = &kinds_.label(kind);
   record.weight_ns = static_cast<decltype(record.weight_ns)>(priority);
   record.urgency_of_messages = static_cast<std::int16_t>(std::clamp(priority, -32'768, 32'767));
   return record;
 }
 
-/// Lets a record start as soon as what it waits for has ended.
 void Records::begin(Record& record) {
   front_.begin();
   if (record.part != Part::gate) {
@@ -123,14 +155,13 @@ void Records::count(Record& task) noexcept {
   task.is_counted = true;
 }
 
-/// Has `record` wait until the next task of this rank is near and there is memory.
 void Records::take_memory(Record& record, Place& place) {
   record.waits.fetch_add(1, std::memory_order_relaxed);  // 1 is still kept for begin()
   memory_.ask(record, place, task_count_);
   give_memory(nullptr);
 }
 
-/// When nothing on this rank moves by itself, and this thread will add nothing, then only memory could help.
+/// Expects: this thread adds no task.
 void Records::throw_if_memory_blocks() {
   if (front_.is_moving() || !memory_.is_asked()) {
     return;
@@ -153,7 +184,7 @@ FlowStatistics Records::statistics() const {
           .ranks_sent_to = ranks_sent_to_.load(std::memory_order_relaxed),
           .bytes_sent = bytes_sent_.load(std::memory_order_relaxed),
           .messages_received = messages_received_.load(std::memory_order_relaxed),
-          .records_peak = pool_.all().size(),
+          .records_peak = all_.size(),
           .copy_bytes = memory_.bytes_in_use(),
           .copy_bytes_peak = memory_.bytes_peak()};
 }
@@ -161,7 +192,7 @@ FlowStatistics Records::statistics() const {
 std::string Records::describe_waiting() const {
   std::string text;
   int count = 0;
-  for (const auto& record : pool_.all()) {
+  for (const auto& record : all_) {
     {
       const std::lock_guard lock{record->lock};
       if (record->has_ended || record->part == Part::gate || record->part == Part::passing_on) {
@@ -332,7 +363,7 @@ void Records::end(Record& record, ReadySink* sink) noexcept {
   if (record.is_counted) {
     ended_tasks_.fetch_add(1, std::memory_order_relaxed);  // to judge what is near, and a statistic
   }
-  pool_.give(record);
+  given_back_.push(record);
   give_memory(sink);
   front_.rest();
   front_.end();

@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/task/detail/node_stack.hpp"
 #include "plait/task/flow/detail/copy_memory.hpp"
 #include "plait/task/flow/detail/record.hpp"
 #include "plait/task/flow/options.hpp"
@@ -14,28 +17,25 @@
 
 namespace plait::task::detail {
 
-/// What happens on this rank because of a flow: records from the pool to their ends, their messages, and the memory
-/// that they wait for.
+/// Creates the records of a flow on this rank, starts and ends them, transfers their messages, and gives them memory.
 ///
-/// Threads: `make`, `begin` and all that waits: the submitting one. Records end in any worker.
+/// Threads: the submitting one, but for the functions for any thread. Records end in any worker.
 class Records final : public Ending {
  public:
   Records(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options);
-  Records(const Records&) = delete;
-  Records& operator=(const Records&) = delete;
-  ~Records() = default;
 
   // ---- the submitting thread ----
+  /// Takes a free record, with nothing in it and one wait.
   [[nodiscard]] Record& make(Part part, const KindName& kind, int priority);
-  /// The record, a task, counts for what is near.
+  /// Counts a task of this rank, by which `take_memory` judges what is near.
   void count(Record& task) noexcept;
-  /// Lets a record start as soon as what it waits for has ended.
+  /// Starts a record as soon as all that it waits for has ended.
   void begin(Record& record);
   /// Has `record` wait until the next task of this rank is near and there is memory for `place`.
   void take_memory(Record& record, Place& place);
-  /// Throws: `Error` when nothing on this rank moves by itself, so that only memory could help.
+  /// Throws: `Error` when only more memory would let this rank continue.
   void throw_if_memory_blocks();
-  /// Ends the run, and frees what a failed one holds. Before places are destroyed.
+  /// Ends the run, and frees what a failed one holds. To be called before places are destroyed.
   void drop_all() noexcept;
   [[nodiscard]] FlowStatistics statistics() const;
   [[nodiscard]] RunFront& front() noexcept { return front_; }
@@ -61,11 +61,14 @@ class Records final : public Ending {
   const Rank self_;
   const bool checks_reads_;
   KindTable kinds_;
-  RecordPool pool_;
+  std::vector<std::unique_ptr<Record>> all_;  ///< In use or not.
+  Node* free_ = nullptr;                      ///< Linked: those that `make` takes next.
+  std::uint64_t serial_ = 0;
   CopyMemory memory_;
   std::uint64_t task_count_ = 0;  ///< Tasks of this rank.
 
   // Written by workers, too.
+  NodeStack given_back_;  ///< Records that are free again.
   std::atomic<std::uint64_t> ended_tasks_ = 0;
   std::atomic<std::uint64_t> messages_sent_ = 0;
   std::atomic<std::uint64_t> ranks_sent_to_ = 0;

@@ -52,10 +52,10 @@ std::optional<std::uint64_t> SubmissionLog::chain_at(std::uint64_t number) const
 
 std::string SubmissionLog::describe(std::uint64_t number) const {
   if (number > count_) {
-    return "nothing any more";
+    return "nothing further";
   }
   if (number < oldest_kept()) {
-    return "something that is not remembered any more";
+    return "a submission that is no longer kept";
   }
   const Entry& entry = entries_[(number - 1) % kept];
   std::string text = fmt::format("'{}'", entry.kind->name);

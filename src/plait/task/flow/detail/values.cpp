@@ -2,6 +2,7 @@
 #include "plait/task/flow/detail/values.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <utility>
 
@@ -19,6 +20,7 @@ constexpr KindName receive_kind{.name = "receive", .hash = hash_of("receive")};
 constexpr KindName memory_kind{.name = "memory", .hash = hash_of("memory")};
 constexpr KindName neutral_kind{.name = "neutral", .hash = hash_of("neutral")};
 constexpr KindName combine_kind{.name = "combine", .hash = hash_of("combine")};
+constexpr KindName gate_kind{.name = "later", .hash = hash_of("later")};
 constexpr std::size_t bits = 64;
 
 Tag tag_of(const Datum& datum) noexcept {
@@ -30,6 +32,36 @@ Place& new_copy(const Datum& datum) {
   place->bytes = datum.bytes;
   place->is_copy = true;
   return *place;
+}
+
+RecordName name_of(Record& record) {
+  return {.record = &record, .serial = record.serial};
+}
+
+void append(std::vector<RecordName>& list, std::vector<RecordName>& more) {
+  list.insert(list.end(), more.begin(), more.end());
+  more.clear();
+}
+
+bool is_over(const RecordName& name) {
+  const std::lock_guard lock{name.record->lock};
+  return name.record->serial != name.serial || name.record->has_ended;
+}
+
+/// False when it has ended.
+bool depend(Record& record, const RecordName& earlier) {
+  const std::lock_guard lock{earlier.record->lock};
+  if (earlier.record->serial != earlier.serial || earlier.record->has_ended) {
+    return false;
+  }
+  record.waits.fetch_add(1, std::memory_order_relaxed);  // 1 is still kept for begin()
+  earlier.record->later.push_back(&record);
+  return true;
+}
+
+/// Drops those that have ended.
+void depend_on_all(Record& record, std::vector<RecordName>& earlier) {
+  std::erase_if(earlier, [&](const RecordName& name) { return !depend(record, name); });
 }
 
 void forget_sent(LocalDatum& local) {
@@ -105,7 +137,7 @@ void Values::send(Datum& datum, Place& place, Rank to, int priority) {
   Record& record = records_.make(Part::send, send_kind, priority);
   record.message.destinations.assign(1, destination);
   record.message.address = {.rank = to, .tag = tag_of(datum), .comm = comm_};
-  places_.attach(record, place, Mode::read);
+  attach(record, place, Mode::read);
   if (is_present) {
     local.transfer = {.record = &record, .serial = record.serial};
   }
@@ -133,10 +165,10 @@ void Values::receive(Place& place, const comm::Address& from, int priority) {
   record.partner = &rest;
   rest.partner = &record;
   record.message.address = from;
-  places_.attach(record, place, Mode::write);
+  attach(record, place, Mode::write);
   place.users.fetch_add(1, std::memory_order_relaxed);  // the datum's own count is still there
   rest.uses.push_back({.place = &place, .mode = Mode::read});
-  places_.note_reader(place, {.record = &rest, .serial = rest.serial});
+  note_reader(place, {.record = &rest, .serial = rest.serial});
   if (place.is_copy) {
     records_.take_memory(record, place);
   }
@@ -146,11 +178,77 @@ void Values::receive(Place& place, const comm::Address& from, int priority) {
 
 // ---- places ----
 
+/// Commuting tasks come after what the first of them came after, and exclude one another.
+void Values::attach(Record& record, Place& place, Mode mode, Datum* datum) {
+  place.users.fetch_add(1, std::memory_order_relaxed);  // the datum's own count is still there
+  record.uses.push_back({.place = &place, .mode = mode, .datum = datum});
+  record.gates.emplace_back();
+  switch (mode) {
+    case Mode::read:
+      depend_on_all(record, place.writers);
+      note_reader(place, name_of(record));
+      break;
+    case Mode::later:
+      record.gates.back() = gate_after(place.writers);
+      note_reader(place, name_of(record));
+      break;
+    case Mode::write:
+    case Mode::read_write:
+      depend_on_all(record, place.writers);
+      depend_on_all(record, place.readers);
+      place.before.clear();
+      place.readers.clear();
+      place.writers.assign(1, name_of(record));
+      place.is_commuting = false;
+      break;
+    case Mode::commute:
+    case Mode::reduce:
+      if (!place.is_commuting || !place.readers.empty()) {
+        append(place.before, place.writers);
+        append(place.before, place.readers);
+        place.is_commuting = true;
+      }
+      depend_on_all(record, place.before);
+      std::erase_if(place.writers, is_over);
+      place.writers.push_back(name_of(record));
+      if (!record.claims) {
+        record.claims = std::make_unique<std::vector<Claim>>();
+      }
+      record.claims->emplace_back(&place.exclusion);
+      record.has_claims = true;
+      break;
+  }
+}
+
+/// Something to be awaited, as a task does not wait for it before it starts.
+RecordName Values::gate_after(std::vector<RecordName>& earlier) {
+  Record& gate = records_.make(Part::gate, gate_kind, 0);
+  depend_on_all(gate, earlier);
+  const RecordName name = name_of(gate);
+  records_.begin(gate);
+  return name;
+}
+
+/// A datum that is read for ever must not keep a list of all that have read it.
+void Values::note_reader(Place& place, const RecordName& reader) {
+  if (place.readers.size() >= place.readers_looked_at) {
+    std::erase_if(place.readers, is_over);
+    place.readers_looked_at = std::max<std::size_t>(16, 2 * place.readers.size());
+  }
+  place.readers.push_back(reader);
+}
+
+void Values::retire(Place*& place) noexcept {
+  if (Place* const retired = std::exchange(place, nullptr); retired != nullptr && retired->is_copy) {
+    records_.memory().leave(*retired);
+  }
+}
+
 /// A copy that does not come from elsewhere.
 Place& Values::new_writable_copy(Datum& datum) {
   Place& place = new_copy(datum);
   Record& gate = records_.make(Part::gate, memory_kind, 0);
-  places_.attach(gate, place, Mode::write);
+  attach(gate, place, Mode::write);
   records_.take_memory(gate, place);
   records_.begin(gate);
   return place;
@@ -173,7 +271,7 @@ void Values::list_copy(Datum& datum) {
 }
 
 void Values::use_in_task(Record& task, Datum& datum, Mode mode) {
-  places_.attach(task, mode == Mode::write ? writable(datum) : *datum.local->current, mode, &datum);
+  attach(task, mode == Mode::write ? writable(datum) : *datum.local->current, mode, &datum);
 }
 
 /// `by` has made a new value.
@@ -191,7 +289,7 @@ void Values::written(Datum& datum, Rank by) {
   if (by == self_) {
     datum.local->has_value = true;
   } else {
-    forget_present(datum);
+    retire(datum.local->current);
   }
 }
 
@@ -204,7 +302,7 @@ void Values::go_home(Datum& datum) {
   datum.holder = datum.owner;
   if (holder == self_) {
     forget_sent(*datum.local);
-    forget_present(datum);
+    retire(datum.local->current);
   } else if (datum.owner == self_) {
     forget_sent(*datum.local);
     datum.local->has_value = true;
@@ -217,7 +315,7 @@ void Values::flush(Datum& datum) {
   if (datum.local) {
     forget_sent(*datum.local);
     if (datum.holder != self_) {
-      forget_present(datum);
+      retire(datum.local->current);
     }
   }
 }
@@ -234,7 +332,7 @@ void Values::flush_all() {
   for (Datum* const datum : std::exchange(copies_, {})) {
     datum->local->is_listed = false;
     if (datum->owner != self_) {
-      forget_present(*datum);
+      retire(datum->local->current);
     }
   }
   ++epoch_;
@@ -242,8 +340,8 @@ void Values::flush_all() {
 
 void Values::forget(Datum& datum) noexcept {
   if (datum.local) {
-    forget_present(datum);
-    places_.retire(datum.local->partial);
+    retire(datum.local->current);
+    retire(datum.local->partial);
   }
 }
 
@@ -260,7 +358,7 @@ void Values::begin_reduction(Datum& datum) {
   if (datum.local) {
     forget_sent(*datum.local);
     if (datum.holder != self_) {
-      forget_present(datum);
+      retire(datum.local->current);
     }
   }
 }
@@ -291,19 +389,19 @@ void Values::contribute(Record* task, Datum& datum, Rank executes) {
     if (!std::exchange(local.has_value, true)) {
       set_neutral(datum, writable(datum));
     }
-    places_.attach(*task, *local.current, Mode::reduce, &datum);
+    attach(*task, *local.current, Mode::reduce, &datum);
     return;
   }
   if (local.partial == nullptr) {
     local.partial = &new_writable_copy(datum);
     set_neutral(datum, *local.partial);
   }
-  places_.attach(*task, *local.partial, Mode::reduce, &datum);
+  attach(*task, *local.partial, Mode::reduce, &datum);
 }
 
 void Values::set_neutral(Datum& datum, Place& place) {
   Record& task = records_.make(Part::task, neutral_kind, 0);
-  places_.attach(task, place, Mode::write);
+  attach(task, place, Mode::write);
   task.kernel.emplace(static_cast<const Reduction*>(datum.reduction.get()));
   task.call = [](Record& record, TaskContext& /*context*/) {
     record.kernel.get<const Reduction*>()->set_neutral(record.bytes_of(0));
@@ -329,7 +427,7 @@ void Values::end_reduction(Datum& datum) {
     }
   } else if (local.partial != nullptr) {
     send(datum, *local.partial, datum.holder, 0);
-    places_.retire(local.partial);
+    retire(local.partial);
   }
 }
 
@@ -338,14 +436,14 @@ void Values::combine(Datum& datum, Rank contributor) {
   receive(*contribution, {.rank = contributor, .tag = tag_of(datum), .comm = comm_}, 0);
   Record& task = records_.make(Part::task, combine_kind, 0);
   records_.count(task);
-  places_.attach(task, *datum.local->current, Mode::read_write);
-  places_.attach(task, *contribution, Mode::read);
+  attach(task, *datum.local->current, Mode::read_write);
+  attach(task, *contribution, Mode::read);
   task.kernel.emplace(static_cast<const Reduction*>(datum.reduction.get()));
   task.call = [](Record& record, TaskContext& /*context*/) {
     record.kernel.get<const Reduction*>()->combine(record.bytes_of(0), record.bytes_of(1));
   };
   records_.begin(task);
-  places_.retire(contribution);
+  retire(contribution);
 }
 
 }  // namespace plait::task::detail

@@ -6,7 +6,6 @@
 
 #include "plait/comm/address.hpp"
 #include "plait/task/flow/detail/datum.hpp"
-#include "plait/task/flow/detail/places.hpp"
 #include "plait/task/flow/detail/records.hpp"
 #include "plait/task/flow/options.hpp"
 
@@ -38,6 +37,10 @@ class Values {
   void forget(Datum& datum) noexcept;
 
  private:
+  void attach(Record& record, Place& place, Mode mode, Datum* datum = nullptr);
+  void note_reader(Place& place, const RecordName& reader);
+  [[nodiscard]] RecordName gate_after(std::vector<RecordName>& earlier);
+  void retire(Place*& place) noexcept;
   void throw_if_no_value(const Datum& datum, const char* wish);
   void send(Datum& datum, Place& place, Rank to, int priority);
   [[nodiscard]] bool join_transfer(LocalDatum& local, const comm::Destination& destination) const;
@@ -45,14 +48,12 @@ class Values {
   [[nodiscard]] Place& new_writable_copy(Datum& datum);
   [[nodiscard]] Place& writable(Datum& datum);
   void list_copy(Datum& datum);
-  void forget_present(Datum& datum) noexcept { places_.retire(datum.local->current); }
   void begin_reduction(Datum& datum);
   void set_neutral(Datum& datum, Place& place);
   void combine(Datum& datum, Rank contributor);
   void go_home(Datum& datum);
 
   Records& records_;
-  Places places_{records_};
   const Rank self_;
   const std::uint32_t rank_count_;
   const comm::CommId comm_;

@@ -2,13 +2,29 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <string>
 
 #include "plait/base/error.hpp"
 #include "plait/comm/endpoint.hpp"
 
 namespace plait::task::detail {
+
+/// Returns, in a catch block, the exception as an `Error`. The sentence of any other exception begins with `culprit`,
+/// which ends in "threw".
+[[nodiscard]] inline Error current_error(const std::string& culprit) {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::user_task, culprit + ": " + error.what()};
+  } catch (...) {
+    return Error{ErrorCode::user_task, culprit + " something that is no exception"};
+  }
+}
 
 /// The first error of a scheduler's runs, which ends all of them on all ranks. Threads: any.
 class Failure {
@@ -27,7 +43,7 @@ class Failure {
     has_failed_.store(true, std::memory_order_release);  // with has_failed()
   }
 
-  /// Whether the endpoint has failed, which is an error of all runs.
+  /// Returns whether a run or the endpoint has failed.
   bool see_endpoint() {
     if (endpoint_.failure()) {
       has_failed_.store(true, std::memory_order_release);  // with has_failed()

@@ -1,29 +1,58 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/run/detail/lifecycle.hpp"
 
-#include <exception>
+#include <algorithm>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "plait/task/graph.hpp"
-#include "plait/task/run/detail/costs.hpp"
-#include "plait/task/run/detail/names.hpp"
 #include "plait/task/task_context.hpp"
 
 namespace plait::task::detail {
 
 namespace {
 
+constexpr float cost_smoothing = 0.25F;
+constexpr float kind_cost_smoothing = 0.125F;
+/// A measurement counts as at most this many times the mean of its kind, or the task's own mean.
+constexpr float growth_max = 8;
+constexpr std::uint32_t short_tasks_per_measured = 16;
+
+/// Returns whether to measure this execution: of short tasks one in 16, of others and in a trace every one. Reading the
+/// clock takes as long as the shortest tasks.
+bool must_measure(Worker& worker, Node& node) noexcept {
+  worker.suppose_cost(node);
+  if (node.cost_ns > 0 && node.cost_ns < short_ns && --worker.until_measured > 0 && !worker.trace.is_on()) {
+    return false;
+  }
+  worker.until_measured = short_tasks_per_measured;
+  return true;
+}
+
+/// Adds a measurement to the mean of the task and to that of its kind.
+void learn(const Worker& worker, Node& node, nanoseconds took) noexcept {
+  auto cost = std::max(1.0F, static_cast<float>(took.count()));
+  const bool is_first = node.cost_source != CostSource::measured;
+  if (node.kind.value() < worker.share->kind_cost_ns.size()) {
+    float& mean = worker.share->kind_cost_ns[node.kind.value()];
+    if (mean > 0) {  // else a descheduled thread would count as a long task for many runs
+      cost = std::min(cost, growth_max * std::max(mean, is_first ? 0 : node.cost_ns));
+    }
+    mean = mean > 0 ? mean + kind_cost_smoothing * (cost - mean) : cost;
+  }
+  node.cost_ns = is_first ? cost : node.cost_ns + cost_smoothing * (cost - node.cost_ns);
+  node.cost_source = CostSource::measured;
+}
+
 void record(const Worker& worker, const Node& node, nanoseconds start) {
-  worker.trace.task({.kind = trace_name_of(*worker.run, node),
+  worker.trace.task({.kind = worker.run->trace_name_of(node),
                      .object = node.object,
                      .ready = node.ready,
                      .start = start,
                      .end = worker.now,
-                     .id = id_of(*worker.run, node),
+                     .id = worker.run->id_of(node),
                      .released_by = node.caused_by,
                      .step = worker.run->step,
                      .place = node.place()});
@@ -31,27 +60,10 @@ void record(const Worker& worker, const Node& node, nanoseconds start) {
 
 }  // namespace
 
-void Lifecycle::fail_with_current_exception(const Worker& worker, const Node& node) noexcept {
-  const auto user_error = [&](std::string_view what) {
-    return Error{
-        ErrorCode::user_task,
-        fmt::format("task '{}' on rank {} threw{}", name_of(*worker.run, node), state_.endpoint.self().value(), what)};
-  };
-  try {
-    throw;
-  } catch (const Error& error) {
-    state_.failure.fail(error);
-  } catch (const std::exception& error) {
-    state_.failure.fail(user_error(fmt::format(": {}", error.what())));
-  } catch (...) {
-    state_.failure.fail(user_error(" something that is no exception"));
-  }
-}
-
 /// Hands tasks of no graph over to the worker that has ended another.
 struct Lifecycle::Sink final : ReadySink {
   Sink(Lifecycle& its_lifecycle, Worker& its_worker, const Node& ended)
-      : lifecycle{its_lifecycle}, worker{its_worker}, cause{id_of(*worker.run, ended)}, epoch{worker.epoch} {}
+      : lifecycle{its_lifecycle}, worker{its_worker}, cause{worker.run->id_of(ended)}, epoch{worker.epoch} {}
   void ready(Node& node) override {
     node.caused_by = cause;
     lifecycle.make_ready(worker, node);
@@ -79,10 +91,11 @@ void Lifecycle::execute(Worker& worker, Node& node) {
   worker.running.store(node.epoch, std::memory_order_relaxed);  // a hint for watch()
   node.continues = false;
   try {
-    TaskContext context{spawner_, worker, node};
+    TaskContext context{*this, worker, node};
     node.body(context);
   } catch (...) {
-    fail_with_current_exception(worker, node);
+    state_.failure.fail(current_error(
+        fmt::format("task '{}' on rank {} threw", worker.run->name_of(node), state_.endpoint.self().value())));
   }
   worker.running.store(0, std::memory_order_relaxed);
   worker.is_now_fresh = is_measured;
@@ -200,7 +213,7 @@ void Lifecycle::release_successors(Worker& worker, Node& node) {
       successor.waits.store(is_ready, std::memory_order_relaxed);
       if (worker.trace.is_on()) {
         // A join leaves no record: what comes after it was made ready by what the join waited for last.
-        successor.caused_by = node.role->leaves_record ? id_of(*worker.run, node) : node.caused_by;
+        successor.caused_by = node.role->leaves_record ? worker.run->id_of(node) : node.caused_by;
       }
       make_ready(worker, successor);
     }

@@ -11,8 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "plait/task/run/detail/names.hpp"
-
 namespace plait::task::detail {
 
 namespace {
@@ -130,13 +128,13 @@ void MessageTasks::check(const Worker& worker, const Node& node) noexcept {
   const NodeMessage& message = *node.message;
   if (worker.trace.is_on()) {
     const Rank peer = node.role == Role::send ? message.address.rank : message.status.source;
-    worker.trace.task({.kind = trace_name_of(*worker.run, node),
+    worker.trace.task({.kind = worker.run->trace_name_of(node),
                        .role = node.role->in_trace,
                        .object = trace::message_object(peer, message.status.sequence),
                        .ready = node.ready,
                        .start = message.posted,
                        .end = worker.now,
-                       .id = id_of(*worker.run, node),
+                       .id = worker.run->id_of(node),
                        .released_by = node.caused_by,
                        .step = worker.run->step,
                        .place = node.place()});
@@ -145,7 +143,7 @@ void MessageTasks::check(const Worker& worker, const Node& node) noexcept {
     state_.failure.fail(
         Error{*message.status.error,
               fmt::format("task '{}' on rank {} received {} bytes from rank {} with tag {}, more than its buffer of {}",
-                          name_of(*worker.run, node),
+                          worker.run->name_of(node),
                           state_.endpoint.self().value(),
                           message.status.bytes,
                           message.status.source.value(),

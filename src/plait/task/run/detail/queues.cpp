@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "plait/task/run/detail/costs.hpp"
-
 namespace plait::task::detail {
 
 namespace {
@@ -79,7 +77,7 @@ Node* Queues::steal(Worker& worker) {
 }
 
 void Queues::offer(Worker& worker, Node& node) {
-  suppose_cost(worker, node);
+  worker.suppose_cost(node);
   const bool has_home = node.last_worker && node.last_worker != worker.id && node.cost_ns >= homely_ns &&
                         node.last_worker.value() < state_.workers.size();
   if (has_home) {

@@ -11,11 +11,8 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/spin_lock.hpp"
 #include "plait/comm/promise.hpp"
+#include "plait/task/detail/node.hpp"
 #include "plait/trace/recorder.hpp"
-
-namespace plait::task {
-class Graph;
-}  // namespace plait::task
 
 namespace plait::task::detail {
 
@@ -38,9 +35,11 @@ struct alignas(64) RunShare {
 /// Threads: the first block is written before the first task starts; for the other blocks see their comments.
 struct RunState {
   RunState(Runs& its_runs, std::size_t worker_count) : runs{its_runs}, shares(worker_count) {}
-  RunState(const RunState&) = delete;
-  RunState& operator=(const RunState&) = delete;
-  ~RunState() = default;
+
+  /// The name of one of its tasks in errors, and in traces; its number in traces.
+  [[nodiscard]] const std::string& name_of(const Node& node) const;
+  [[nodiscard]] trace::NameId trace_name_of(const Node& node) const;
+  [[nodiscard]] std::uint64_t id_of(const Node& node) const noexcept { return first_id + node.number; }
 
   /// Makes the state of a graph's run that is over, and that no other thread has, ready for the next run.
   void reset() noexcept {

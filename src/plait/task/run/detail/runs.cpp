@@ -204,11 +204,38 @@ std::shared_ptr<RunState> Runs::launch(Graph& graph, std::span<const Task> activ
   Worker& worker = *state_.workers.front();
   worker.now = state_.recorder.now();
   worker.is_now_fresh = true;
-  graph_record_.begin_run(graph, {run->names, run->step, active.size(), worker.now}, worker.trace);
+  if (worker.trace.is_on()) {
+    record_start(graph, *run, active.size());
+  }
   const Entered entered{state_, worker, run->epoch};
   activate(lifecycle_, worker, active);
   close(*run);
   return run;
+}
+
+/// Writes a graph into the trace at its first run and after a change, and a record of each run.
+void Runs::record_start(Graph& graph, const RunState& run, std::size_t active_count) {
+  const Worker& worker = *state_.workers.front();
+  if (graph.number_in_trace_ == 0) {
+    graph.number_in_trace_ = ++graphs_in_trace_;
+    std::vector<std::uint32_t> later;
+    for (const Task& task : graph.all()) {
+      const Node& node = task.node();
+      later.clear();
+      for (const Node* const successor : std::span{node.successors, node.successor_count}) {
+        later.push_back(successor->number + 1);
+      }
+      worker.trace.graph_task({.graph = graph.number_in_trace_,
+                               .place = node.number + 1,
+                               .role = node.role->in_trace,
+                               .kind = run.names[node.kind.value()],
+                               .later = later});
+    }
+  }
+  worker.trace.graph_run({.graph = graph.number_in_trace_,
+                          .step = run.step,
+                          .start = worker.now,
+                          .active = static_cast<std::uint32_t>(active_count)});
 }
 
 // ---- all runs ----
@@ -256,10 +283,6 @@ void Runs::close_when(RunState& run, std::function<bool()> is_done) {
   }
   run.closes_when = std::move(is_done);
   is_settling_.store(false, std::memory_order_release);  // with the exchange above
-  leave_alone(run);
-}
-
-void Runs::leave_alone(RunState& run) {
   count_lone(run);
   const Seated seat{*this, Seated::If::ever};
   state_.sleep.wake_all_surely();

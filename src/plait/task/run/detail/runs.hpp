@@ -9,7 +9,6 @@
 #include <string>
 
 #include "plait/comm/request.hpp"
-#include "plait/task/detail/graph_record.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/task/run/detail/lifecycle.hpp"
 #include "plait/task/run/detail/scheduler_state.hpp"
@@ -40,8 +39,6 @@ class Runs {
   void close(RunState& run) noexcept;
   /// Closes the run when `is_done()`, which a worker without tasks asks.
   void close_when(RunState& run, std::function<bool()> is_done);
-  /// No thread waits for the run: what worker 0 has taken goes to the others.
-  void leave_alone(RunState& run);
   /// Counts a task of no graph as one of `run`.
   void count_in(RunState& run, Node& node) noexcept;
   /// Makes a task of no graph ready. A thread that is not worker 0 and cannot be leaves it to the next worker.
@@ -76,15 +73,16 @@ class Runs {
   void count_lone(RunState& run) noexcept;
   [[noreturn]] void throw_failure(RunState& run);
   static void teach(const RunState& run) noexcept;
+  void record_start(Graph& graph, const RunState& run, std::size_t active_count);
 
   SchedulerState& state_;
   Lifecycle& lifecycle_;
   Seat seat_;
   Watch watch_;
   WorkLoop loop_;
-  GraphRecord graph_record_;  ///< Of worker 0, as is the next.
-  std::uint32_t step_count_ = 0;
-  std::shared_ptr<RunState> spare_;           ///< Of the last graph's run; likewise.
+  std::uint32_t step_count_ = 0;  ///< Of worker 0, as are the next two.
+  std::uint32_t graphs_in_trace_ = 0;
+  std::shared_ptr<RunState> spare_;           ///< Of the last graph's run.
   std::atomic<std::uint32_t> lone_runs_ = 0;  ///< Not over, and need no thread beside the workers.
   std::atomic<bool> is_settling_ = false;     ///< A thread asks which runs are over, or watches.
 };

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "plait/task/run/kinds.hpp"
+
 namespace plait::task::detail {
 
 SchedulerState::SchedulerState(comm::Endpoint& its_endpoint,
@@ -19,6 +21,14 @@ SchedulerState::SchedulerState(comm::Endpoint& its_endpoint,
     workers.push_back(std::make_unique<Worker>(id, recorder.thread(id, fmt::format("worker {}", index))));
     workers.back()->random = index * 2654435761U + 1;
   }
+}
+
+const std::string& RunState::name_of(const Node& node) const {
+  return node.its_label() != nullptr ? node.its_label()->name : graph->kinds()[node.kind.value()];
+}
+
+trace::NameId RunState::trace_name_of(const Node& node) const {
+  return node.its_label() != nullptr ? node.its_label()->trace_name : names[node.kind.value()];
 }
 
 void NodeMessage::released(const comm::Status& /*its_status*/) noexcept {

@@ -18,19 +18,16 @@
 
 namespace plait::task::detail {
 
-/// What the members of a scheduler share: its workers, the runs that are open, and what threads note for workers.
+/// The state that the members of a scheduler share: workers, open runs, and tasks that threads note for workers.
 struct SchedulerState {
   SchedulerState(comm::Endpoint& its_endpoint, trace::Recorder& its_recorder, SchedulerOptions its_options);
-  SchedulerState(const SchedulerState&) = delete;
-  SchedulerState& operator=(const SchedulerState&) = delete;
-  ~SchedulerState() = default;
 
-  /// The operation of `node` is complete, or it is to start: a worker calls its role. Threads: any.
+  /// Has a worker call the role of `node`, whose operation is complete, or which is to start. Threads: any.
   void note(Node& node) noexcept {
     noted.push(node);
     sleep.nudge();
   }
-  /// Makes the run of a task that has not ended the worker's present one.
+  /// Makes the run of a task that has not ended the worker's current one.
   void enter(Worker& worker, std::uint32_t epoch) const noexcept {
     if (worker.epoch != epoch) {
       worker.epoch = epoch;
