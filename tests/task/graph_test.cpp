@@ -51,7 +51,8 @@ TEST(Graph, names_the_tasks_of_a_cycle) {
     FAIL() << "a cycle cannot be run";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::bad_argument);
-    EXPECT_STREQ(error.what(), "these tasks wait for one another in a circle: tree -> force -> kick -> tree");
+    EXPECT_STREQ(error.what(),
+                 "these tasks depend on each other in a cycle, remove one dependency: tree -> force -> kick -> tree");
   }
 }
 

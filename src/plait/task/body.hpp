@@ -16,13 +16,13 @@ namespace plait::task {
 
 class TaskContext;
 
-/// A kind of task: tasks of one kind have one name, and one colour in pictures.
+/// The kind of a task: it gives tasks their name, and their colour in pictures.
 using TaskKind = Id<struct TaskKindTag, std::uint16_t>;
 
-/// What a task does: any callable that takes a `TaskContext&` or nothing; what it returns is dropped.
+/// The body of a task: any callable that takes a `TaskContext&` or nothing. Its result is discarded.
 ///
-/// Move-only. Up to 40 bytes of captures are kept in place, so that most tasks need no allocation; callables that are
-/// trivial to copy and destroy are moved as bytes. Threads: one at a time.
+/// Move-only. Captures of up to 40 bytes are stored in place, so that most tasks need no allocation. Trivially copyable
+/// callables are moved as bytes. Threads: one at a time.
 class Body {
  public:
   Body() noexcept = default;
@@ -45,10 +45,10 @@ class Body {
   ~Body() { reset(); }
 
   explicit operator bool() const noexcept { return call_ != nullptr; }
-  /// Expects: there is something to call.
+  /// Expects: it is not empty.
   void operator()(TaskContext& context) { call_(storage_, context); }
 
-  /// Whether it must be destroyed: what it holds does more at its end than disappear.
+  /// Returns whether its callable has a destructor that must run.
   [[nodiscard]] bool owns_something() const noexcept { return manage_ != nullptr; }
 
   void reset() noexcept {
@@ -92,16 +92,12 @@ class Body {
         };
       }
     } else {
-      auto owned = std::make_unique<Callable>(std::forward<Argument>(argument));
-      emplace<Boxed<Callable>>(Boxed<Callable>{std::move(owned)});
+      auto boxed = [owned = std::make_unique<Callable>(std::forward<Argument>(argument))](TaskContext& context) {
+        call(*owned, context);
+      };
+      emplace<decltype(boxed)>(std::move(boxed));
     }
   }
-
-  template <class Callable>
-  struct Boxed {
-    std::unique_ptr<Callable> owned;
-    void operator()(TaskContext& context) { call(*owned, context); }
-  };
 
   /// Expects: this is empty.
   void take(Body& other) noexcept {
@@ -116,7 +112,7 @@ class Body {
 
   alignas(void*) std::byte storage_[bytes_in_place] = {};
   void (*call_)(std::byte* storage, TaskContext& context) = nullptr;
-  /// Moves the callable to the second place, or, without one, destroys it. Nothing for what moves as bytes.
+  /// Moves the callable to `to`, or destroys it if `to` is null. Null for callables that are moved as bytes.
   void (*manage_)(std::byte* storage, std::byte* to) noexcept = nullptr;
 };
 

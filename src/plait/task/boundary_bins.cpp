@@ -35,17 +35,21 @@ std::vector<TimeBins::Object> BoundaryBins::settle(TimeBins& bins, const TimeBin
   (void)exchange(bins, now, true);
   std::vector<TimeBins::Object> changed = bins.active(now);
   std::vector<TimeBins::Object> shortened;
+  std::array<std::uint32_t, 1> any_changed{};
   do {
     const std::vector<TimeBins::Object> limited = bins.limit(changed, neighbours, now);
     changed = exchange(bins, now, false);
     shortened.insert(shortened.end(), limited.begin(), limited.end());
     shortened.insert(shortened.end(), changed.begin(), changed.end());
-  } while (is_anything(!changed.empty()));
+    any_changed[0] = changed.empty() ? 0 : 1;
+    comm::all_reduce(all_, std::span{any_changed}, comm::Maximum{}).wait();
+  } while (any_changed[0] != 0);
   std::ranges::sort(shortened);
   shortened.erase(std::ranges::unique(shortened).begin(), shortened.end());
   return shortened;
 }
 
+/// Sends the bins of own objects, and takes those of copies; returns which copies were shortened.
 std::vector<TimeBins::Object> BoundaryBins::exchange(TimeBins& bins, Ticks now, bool begins) {
   std::vector<Bytes> outgoing(boundaries_.size());
   std::vector<Bytes> incoming(boundaries_.size());
@@ -63,9 +67,20 @@ std::vector<TimeBins::Object> BoundaryBins::exchange(TimeBins& bins, Ticks now, 
   }
   std::vector<TimeBins::Object> changed;
   for (std::size_t index = 0; index < boundaries_.size(); ++index) {
-    throw_unless_same_size(boundaries_[index], incoming[index]);
+    const Boundary& boundary = boundaries_[index];
+    if (incoming[index].size() != boundary.theirs.size()) {
+      throw Error{
+          ErrorCode::bad_argument,
+          fmt::format("rank {} has {} copies of objects of rank {}, which has {}: build both sides of a boundary "
+                      "from the same data",
+                      endpoint_.self().value(),
+                      boundary.theirs.size(),
+                      boundary.rank.value(),
+                      incoming[index].size()),
+          boundary.rank};
+    }
     for (std::size_t place = 0; place < incoming[index].size(); ++place) {
-      const TimeBins::Object copy = boundaries_[index].theirs[place];
+      const TimeBins::Object copy = boundary.theirs[place];
       const TimeBin theirs{std::to_integer<std::uint8_t>(incoming[index][place])};
       const bool is_new_step = begins && is_active(bins.bin_of(copy), now);
       if (is_new_step) {
@@ -78,29 +93,10 @@ std::vector<TimeBins::Object> BoundaryBins::exchange(TimeBins& bins, Ticks now, 
   return changed;
 }
 
-void BoundaryBins::throw_unless_same_size(const Boundary& boundary, const Bytes& bins) const {
-  if (bins.size() != boundary.theirs.size()) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("rank {} has {} copies of objects of rank {}, which thinks it has {}: build both sides of "
-                            "a boundary from the same data",
-                            endpoint_.self().value(),
-                            boundary.theirs.size(),
-                            boundary.rank.value(),
-                            bins.size()),
-                boundary.rank};
-  }
-}
-
 Ticks BoundaryBins::next_time(const TimeBins& bins, Ticks now) {
   std::array<Ticks, 1> next{bins.next_time(now)};
   comm::all_reduce(all_, std::span{next}, comm::Minimum{}).wait();
   return next[0];
-}
-
-bool BoundaryBins::is_anything(bool here) {
-  std::array<std::uint32_t, 1> any{here ? 1U : 0U};
-  comm::all_reduce(all_, std::span{any}, comm::Maximum{}).wait();
-  return any[0] != 0;
 }
 
 }  // namespace plait::task

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t chunk_tasks = 256;  // 48 KiB: taken from the heap and given back without asking the system
 
-/// Of the graph as a whole: how many until all weights are refreshed.
+/// The number of runs until all weights of a graph are refreshed.
 constexpr std::size_t runs_a_round = 32;
 
 }  // namespace
@@ -45,22 +45,7 @@ Task& Task::after(Task earlier) {
   return *this;
 }
 
-Task& Task::before(Task later) {
-  later.after(*this);
-  return *this;
-}
-
-Task& Task::locks(Resource& resource) {
-  claim({&resource, Access::exclusive});
-  return *this;
-}
-
-Task& Task::shares(Resource& resource) {
-  claim({&resource, Access::shared});
-  return *this;
-}
-
-void Task::claim(const Claim& claim) {
+Task& Task::claim(const Claim& claim) {
   expect(node_->role == detail::Role::compute, "only tasks that compute lock");
   if (node_->claims == nullptr) {
     node_->claims = std::make_unique<std::vector<Claim>>();
@@ -70,6 +55,7 @@ void Task::claim(const Claim& claim) {
   node_->claims->push_back(claim);
   node_->has_claims = true;
   node_->owner->chunks_[node_->number / chunk_tasks]->owns_something = true;
+  return *this;
 }
 
 Task& Task::object(std::uint64_t number) {
@@ -202,7 +188,7 @@ void Graph::prepare(std::size_t active) {
   weigh((std::min(active, task_count()) + runs_a_round - 1) / runs_a_round);
 }
 
-/// Makes the list of successors a list of dependencies again, for more to be added.
+/// Turns the list of successors back into new edges, so that more can be added.
 void Graph::unlist_successors() {
   for (const Task& task : all_) {
     for (detail::Node* const later : std::span{task.node().successors, task.node().successor_count}) {
@@ -213,7 +199,7 @@ void Graph::unlist_successors() {
   successors_.clear();
 }
 
-/// Puts the successors of all tasks into one list, a task's own side by side. They are counted already.
+/// Lists the successors of all tasks, those of a task contiguous. They are counted already.
 void Graph::list_successors() {
   if (new_edges_.empty()) {
     return;
@@ -230,7 +216,7 @@ void Graph::list_successors() {
   new_edges_ = {};
 }
 
-/// Kahn's algorithm; what is left when no task is free any more is on cycles or behind one.
+/// Kahn's algorithm. Tasks that remain are on a cycle or behind one.
 void Graph::find_order() {
   order_.clear();
   if (is_made_in_order_) {
@@ -252,12 +238,13 @@ void Graph::find_order() {
     }
   }
   if (order_.size() < all_.size()) {
-    throw Error{ErrorCode::bad_argument, "these tasks wait for one another in a circle: " + cycle()};
+    throw Error{ErrorCode::bad_argument,
+                "these tasks depend on each other in a cycle, remove one dependency: " + cycle()};
   }
 }
 
-/// The kinds on a cycle. Each task that has no place in the order waits for another such: going back from one must come
-/// round.
+/// Returns the kinds on a cycle. Each task without a place in the order waits for another such task, so that going back
+/// from one ends in a cycle.
 std::string Graph::cycle() const {
   const std::unordered_set<const detail::Node*> ordered{order_.begin(), order_.end()};
   const auto is_left = [&](const Task& task) { return !ordered.contains(&task.node()); };
@@ -284,8 +271,8 @@ detail::Node& Graph::in_order(std::size_t place) const {
   return order_.empty() ? all_[place].node() : *order_[place];
 }
 
-/// Rounds the kinds' costs, to powers of two, and only those that have left theirs by far: weights that are refreshed a
-/// part at a time would else not fit each other. Returns whether one was changed.
+/// Rounds the costs of kinds to powers of two, and keeps those that are right within a factor of two: weights are
+/// refreshed a part at a time and must fit each other. Returns whether one was changed.
 bool Graph::set_kind_steps() {
   bool is_changed = kinds_.step_ns.size() != kinds_.cost_ns.size();
   kinds_.step_ns.resize(kinds_.cost_ns.size(), 0);
@@ -300,7 +287,7 @@ bool Graph::set_kind_steps() {
   return is_changed && std::ranges::any_of(kinds_.step_ns, [](float step) { return step > 0; });
 }
 
-/// Short tasks of a kind count as equal: what was measured of each is noise, which would only put them out of order.
+/// Short tasks of a kind count as equal: measurements of each are noise, which would change their order.
 float Graph::cost_of(detail::Node& node) const {
   const float of_kind = kinds_.cost_ns[node.kind.value()];
   if (node.cost_source == detail::CostSource::kind) {
@@ -310,8 +297,8 @@ float Graph::cost_of(detail::Node& node) const {
   return is_noise ? kinds_.step_ns[node.kind.value()] : node.cost_ns;
 }
 
-/// The next `count` tasks, from the last of the order to the first and round again. A slice takes the weights of what
-/// comes after it as they are, so that what is measured reaches the first tasks after one round.
+/// Refreshes the weights of the next `count` tasks, cyclically from the last of the order to the first. A measurement
+/// reaches the first tasks after one round.
 void Graph::weigh(std::size_t count) {
   for (; count > 0; --count) {
     detail::Node& node = in_order(all_.size() - 1 - next_to_weigh_);

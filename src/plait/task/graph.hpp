@@ -28,7 +28,7 @@ struct Node;
 struct Role;
 }  // namespace detail
 
-/// A task of a graph: a handle for building the graph and for choosing what is active. Valid while its graph lives.
+/// A handle to a task of a graph, to build the graph and to select the active tasks. Valid while its graph lives.
 ///
 /// Threads: the graph's.
 class Task {
@@ -36,34 +36,36 @@ class Task {
   Task() = default;
   explicit Task(detail::Node& node) : node_{&node} {}
 
-  /// This task starts when `earlier` has ended, if both are active.
+  /// Starts this task after `earlier` has ended, if both are active.
   Task& after(Task earlier);
-  Task& before(Task later);
-  /// While this task runs, no other task that locks `resource`, or what is above or below it, runs. Not for send
-  /// and receive tasks.
-  Task& locks(Resource& resource);
-  /// While this task runs, no task that locks `resource`, or what is above or below it, runs; others that share it
-  /// may. Not for send and receive tasks. Expects of both: the task claims nothing else that this one excludes.
-  Task& shares(Resource& resource);
-  /// What the task works on, for traces: any number.
+  Task& before(Task later) {
+    later.after(*this);
+    return *this;
+  }
+  /// Locks `resource`, with all above and below it, while this task runs. Not for send and receive tasks. Expects: no
+  /// other claim of the task excludes this one.
+  Task& locks(Resource& resource) { return claim({&resource, Access::exclusive}); }
+  /// Shares `resource` while this task runs: excludes tasks that lock it, or a resource above or below it. As above.
+  Task& shares(Resource& resource) { return claim({&resource, Access::shared}); }
+  /// Sets the number that traces show as the task's object.
   Task& object(std::uint64_t number);
-  /// How long the task will take, to order tasks by until it has been measured.
+  /// Sets the expected duration, which orders tasks until the task has been measured.
   Task& cost(nanoseconds estimate);
 
   [[nodiscard]] detail::Node& node() const { return *node_; }
   friend bool operator==(const Task&, const Task&) = default;
 
  private:
-  void claim(const Claim& claim);
+  Task& claim(const Claim& claim);
 
   detail::Node* node_ = nullptr;
 };
 
-/// Tasks and what must come before what. Built once; each run activates all of it or a part.
+/// Tasks and their dependencies. A graph is built once; each run activates all of it or a part.
 ///
-/// Dependencies order, locks exclude. Send and receive tasks are posted when what they depend on has ended, and
-/// end when the message's buffer is released; they never occupy a worker. Both ranks of a message must activate their
-/// ends. A graph knows no runtime: `Scheduler::run` runs it. Threads: one at a time, and none while it runs.
+/// Send and receive tasks are posted when their predecessors have ended, and end when the message's buffer is released.
+/// They never occupy a worker. Both ranks of a message must activate their ends. `Scheduler::run` runs a graph.
+/// Threads: one at a time, and none while it runs.
 class Graph {
  public:
   Graph();
@@ -71,32 +73,32 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
   ~Graph();
 
-  /// The kind called `name`, made at the first call.
+  /// Returns the kind called `name`, which is created at the first call.
   TaskKind kind(std::string_view name);
 
+  /// Adds a task that a worker executes.
   Task task(std::string_view kind, Body body) { return task(this->kind(kind), std::move(body)); }
   Task task(TaskKind kind, Body body);
-  /// A task without work: what is after it starts when all that is before it has ended. Costs no visit to a queue.
+  /// Adds a task without a body, which joins its predecessors. It passes through no queue.
   Task join(std::string_view kind);
 
-  /// Sends what `data()` names when the task is ready; it must stay unchanged until what is after this task starts.
+  /// Adds a task that sends `data()`, called when it is ready. The data must not change until its successors start.
   Task send(std::string_view kind, const comm::Address& to, std::function<std::span<const std::byte>()> data);
-  /// Receives into `buffer`, of any length; what is after this task may read it. With `on_arrival`, the task ends when
-  /// that has run, on a worker, after the message has come.
+  /// Adds a task that receives into `buffer`, resized to the message. Successors may read it. `on_arrival`, if given,
+  /// runs on a worker after the message has arrived, and the task ends after it.
   Task receive(std::string_view kind, const comm::Address& from, Bytes& buffer, Body on_arrival = {});
   Task receive(std::string_view kind, const comm::Address& from, std::span<std::byte> buffer, Body on_arrival = {});
 
   [[nodiscard]] std::size_t task_count() const noexcept { return all_.size(); }
   [[nodiscard]] const std::vector<std::string>& kinds() const noexcept { return kinds_.names; }
 
-  /// Lists the dependencies, finds an order in which the tasks can run, and refreshes the tasks' priorities: the
-  /// longest way to the end, by measured cost (that of its kind, where a task has not been measured), where what leads
-  /// to a send comes before what does not.
+  /// Finds an order of the tasks, and refreshes their priorities: the longest weighted path to the end, by measured
+  /// cost. Tasks that lead to a send precede all others. A task that was not measured has the cost of its kind.
   ///
   /// Throws: `Error` with `bad_argument` that names the tasks of a cycle. Cost: O(tasks + dependencies) after a change;
-  /// else one in 32 as many tasks are refreshed as are `active`, the next ones each time, so that a step stays cheap.
+  /// otherwise one priority is refreshed for 32 `active` tasks.
   void prepare(std::size_t active = std::numeric_limits<std::size_t>::max());
-  /// All tasks.
+  /// Returns all tasks.
   [[nodiscard]] std::span<const Task> all() const noexcept { return all_; }
 
  private:
@@ -109,11 +111,11 @@ class Graph {
     detail::Node* later;
   };
   struct Chunk;
-  /// By number of the kind.
+  /// By kind.
   struct Kinds {
     std::vector<std::string> names;
-    std::vector<float> cost_ns;  ///< Mean of what has been measured; 0: nothing yet.
-    std::vector<float> step_ns;  ///< The same, rounded: what a short task of the kind counts for.
+    std::vector<float> cost_ns;  ///< Mean of measurements; 0: none yet.
+    std::vector<float> step_ns;  ///< The same, rounded: the weight of a short task of the kind.
   };
 
   Task add(TaskKind kind, const detail::Role& role);
@@ -134,12 +136,12 @@ class Graph {
   Kinds kinds_;
   std::vector<Edge> new_edges_;            ///< Not in `successors_` yet.
   std::vector<detail::Node*> successors_;  ///< Of all tasks, one after the other.
-  std::vector<detail::Node*> order_;       ///< Empty when the order of making will do.
-  bool is_made_in_order_ = true;           ///< Each task came after all that it depends on.
+  std::vector<detail::Node*> order_;       ///< Empty when the order of creation is valid.
+  bool is_made_in_order_ = true;           ///< Each task was created after its predecessors.
   bool is_changed_ = true;
   std::atomic<bool> is_running_ = false;   ///< A run of it is not over.
-  bool has_weights_ = false;               ///< There is something to weigh by.
-  std::atomic<bool> has_gone_on_ = false;  ///< A task has called `TaskContext::then`: its node holds more than it did.
+  bool has_weights_ = false;               ///< Costs or sends are known.
+  std::atomic<bool> has_gone_on_ = false;  ///< A task has called `TaskContext::then`: its node may own a body.
   std::uint32_t number_in_trace_ = 0;      ///< 0: the trace does not have it as it is now.
   std::size_t next_to_weigh_ = 0;          ///< Counted from the end of the order.
 };

@@ -11,10 +11,10 @@
 
 namespace plait::task {
 
-/// Messages between two ranks that are sent more often than received, or the other way round. Kinds are the names of
-/// the tasks; empty where there is none.
+/// Messages between two ranks whose numbers of sends and receives differ. Kinds are the names of the tasks, empty where
+/// there is none.
 struct LonelyMessage {
-  Rank source{};  ///< `any_source` when a receive that takes any is left over.
+  Rank source{};  ///< `any_source` for a wildcard receive that is left over.
   Rank destination{};
   Tag tag{};  ///< `any_tag` likewise.
   comm::CommId comm{};
@@ -27,19 +27,17 @@ struct LonelyMessage {
 /// "from rank 0 to rank 1 with tag 7: 1 send ('halo'), 0 receives"
 [[nodiscard]] std::string to_string(const LonelyMessage& message);
 
-/// Compares, between each two ranks, what their active tasks send with what they receive: finds before a run what it
-/// would hang of.
+/// Finds messages of active tasks that lack a partner, before a run hangs because of them. Collective.
 ///
-/// Every rank calls it with the tasks that it is about to run; each learns of the messages that itself sends or
-/// receives and that lack a partner, both sides of each. Receives from any rank or with any tag take what no other
-/// receive asks for. Sees tasks of the graph only, not what bodies send. Waits, making progress; throws as
-/// `Endpoint::progress_until`. Cost: 32 bytes to each rank; lists only between ranks that differ.
+/// `active`: the tasks that this rank is about to run. Returns the messages that this rank sends or receives. Wildcard
+/// receives take what no other receive matches. Messages that bodies send are not checked. Waits, making progress.
+/// Throws: as `Endpoint::progress_until`. Cost: 32 bytes to each rank; lists only between ranks that differ.
 [[nodiscard]] std::vector<LonelyMessage> find_lonely_messages(comm::Endpoint& endpoint,
                                                               const Graph& graph,
                                                               std::span<const Task> active);
 
-/// Throws on every rank, when any has found one, an `Error` with `bad_argument` that names its lonely messages, or who
-/// knows more. Otherwise as `find_lonely_messages`.
+/// Throws on every rank, when `find_lonely_messages` returns any on one, an `Error` with `bad_argument` that names the
+/// messages, or a rank that does.
 void check_partners(comm::Endpoint& endpoint, const Graph& graph, std::span<const Task> active);
 
 }  // namespace plait::task

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "plait/base/error.hpp"
 
@@ -67,16 +68,16 @@ std::vector<TimeBins::Object> TimeBins::limit(std::span<const Object> changed,
                                               const Neighbours& neighbours,
                                               Ticks now) {
   std::vector<Object> shortened;
-  std::vector<Object> to_look_at{changed.begin(), changed.end()};
+  std::vector<Object> to_check{changed.begin(), changed.end()};
   const auto limit_one = [&](Object object, Object neighbour) {
     if (shorten(object, limited_by(bin_of(object), bin_of(neighbour)), now)) {
       shortened.push_back(object);
-      to_look_at.push_back(object);
+      to_check.push_back(object);
     }
   };
-  while (!to_look_at.empty()) {
-    const Object object = to_look_at.back();
-    to_look_at.pop_back();
+  while (!to_check.empty()) {
+    const Object object = to_check.back();
+    to_check.pop_back();
     for (const Object neighbour : neighbours(object)) {
       limit_one(object, neighbour);
       limit_one(neighbour, object);
@@ -115,27 +116,17 @@ void ActiveTasks::add(Task task, std::span<const TimeBins::Object> objects) {
   }
 }
 
-void ActiveTasks::add_always(Task task) {
-  always_.push_back(task);
-}
-
 std::span<const Task> ActiveTasks::at(const TimeBins& bins, Ticks now) {
   ++step_;
   active_ = always_;
   bins.for_each_active(now, [&](TimeBins::Object object) {
     for (const std::uint32_t index : of_object_.at(object)) {
-      activate(tasks_[index]);
+      if (std::exchange(tasks_[index].step, step_) != step_) {  // once, also for a task of two active objects
+        active_.push_back(tasks_[index].task);
+      }
     }
   });
   return active_;
-}
-
-/// Once a step, also for a task of two active objects.
-void ActiveTasks::activate(Entry& entry) {
-  if (entry.step != step_) {
-    entry.step = step_;
-    active_.push_back(entry.task);
-  }
 }
 
 }  // namespace plait::task

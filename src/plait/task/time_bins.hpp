@@ -15,23 +15,23 @@
 
 namespace plait::task {
 
-/// Which objects take steps of which length: numbers from 0, each in one bin. Finds those that are active at a time in
-/// a time that grows with their number alone.
+/// Assigns each object, numbered from 0, to the bin of its time step. Finds the active objects in time proportional to
+/// their number.
 ///
-/// At each time that `next_time` names, every active object begins a new step with `start`; between two such times
-/// nothing happens. Objects may be copies of another rank's: that rank sends their bins. Threads: one at a time.
+/// At each time that `next_time` returns, every active object begins a new step with `start`. Objects may be copies of
+/// those of another rank, which sends their bins. Threads: one at a time.
 class TimeBins {
  public:
   using Object = std::uint32_t;
 
-  /// The step that an object is in. It is shorter than its bin's steps, or longer, when it was shortened under way.
+  /// The current step of an object. After `shorten`, its length may differ from that of the bin's steps.
   struct Step {
     Ticks begin = 0;
     Ticks end = 0;
     TimeBin bin;
   };
 
-  /// All objects are in a step of the whole line, which has not begun: at time 0 all are active.
+  /// Puts all objects into the longest bin; at time 0 all are active.
   explicit TimeBins(std::size_t object_count);
 
   [[nodiscard]] std::size_t object_count() const noexcept { return steps_.size(); }
@@ -47,26 +47,25 @@ class TimeBins {
       }
     }
   }
-  /// A copy of the list, for a loop that moves them.
+  /// Returns a copy of the list, for loops that move objects.
   [[nodiscard]] std::vector<Object> active(Ticks now) const;
   [[nodiscard]] std::size_t active_count(Ticks now) const;
 
-  /// When any object is active next, after `now`. Without objects: the end of the line. Cost: O(1).
+  /// Returns the next time after `now` at which an object is active; without objects, the end of the line. Cost: O(1).
   [[nodiscard]] Ticks next_time(Ticks now) const;
 
-  /// The object's step ends, and its next begins: in the longest bin, up to `wanted`, whose steps begin at `now`.
-  /// Returns that bin. Expects: the object is active. Cost: O(1).
+  /// Begins the next step of the object, in the longest bin up to `wanted` whose steps begin at `now`. Returns that
+  /// bin. Expects: the object is active. Cost: O(1).
   TimeBin start(Object object, TimeBin wanted, Ticks now);
 
-  /// Wakes the object earlier: its present step ends when `wanted` is active next. Nothing when its bin is as short
-  /// already. Returns whether it is woken. Cost: O(1).
+  /// Ends the current step of the object when `wanted` is active next, unless its bin is as short already. Returns
+  /// whether the step was shortened. Cost: O(1).
   bool shorten(Object object, TimeBin wanted, Ticks now);
 
   using Neighbours = std::function<std::span<const Object>(Object)>;
-  /// Shortens steps until no two neighbours are farther apart than `neighbour_bins_apart_max`, where that can have come
-  /// from the steps of `changed`; returns whose were shortened, each once. The bins do not depend on the order: what
-  /// each rank makes of the same bins is the same. Expects: neighbours are mutual. Cost: the neighbours of `changed`
-  /// and of what is shortened.
+  /// Shortens steps until no two neighbours differ by more than `neighbour_bins_apart_max` bins, starting from
+  /// `changed`. Returns the shortened objects, each once. The result does not depend on the order, so that ranks agree.
+  /// Expects: neighbours are mutual. Cost: the neighbours of `changed` and of shortened objects.
   std::vector<Object> limit(std::span<const Object> changed, const Neighbours& neighbours, Ticks now);
 
  private:
@@ -84,23 +83,24 @@ class TimeBins {
   std::uint64_t occupied_ = 0;  ///< A bit for each bin that has objects.
 };
 
-/// Which tasks of a graph take part in a step: those of the objects that are active.
+/// Selects the tasks of a graph that take part in a step: those of active objects.
 ///
 /// Threads: one at a time.
 class ActiveTasks {
  public:
   explicit ActiveTasks(std::size_t object_count) : of_object_(object_count) {}
 
-  /// `task` is active whenever one of `objects` is. A send or receive task is given the objects on both of its sides,
-  /// on both of its ranks: then both decide alike.
+  /// Makes `task` active whenever one of `objects` is. Both ranks of a message pass the objects of both sides, so that
+  /// they decide alike.
   void add(Task task, std::span<const TimeBins::Object> objects);
   void add(Task task, std::initializer_list<TimeBins::Object> objects) {
     add(task, std::span{objects.begin(), objects.size()});
   }
-  /// `task` is active in each step.
-  void add_always(Task task);
+  /// Makes `task` active in each step.
+  void add_always(Task task) { always_.push_back(task); }
 
-  /// For `Scheduler::run`; valid until the next call. Cost: the active objects and their tasks.
+  /// Returns the active tasks, for `Scheduler::run`; valid until the next call. Cost: the active objects and their
+  /// tasks.
   [[nodiscard]] std::span<const Task> at(const TimeBins& bins, Ticks now);
 
  private:
@@ -108,8 +108,6 @@ class ActiveTasks {
     Task task;
     std::uint64_t step = 0;  ///< The last in which it was active.
   };
-
-  void activate(Entry& entry);
 
   std::vector<Entry> tasks_;
   std::vector<std::vector<std::uint32_t>> of_object_;

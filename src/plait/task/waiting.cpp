@@ -47,13 +47,6 @@ std::string reason(const Node& node) {
   return node.has_claims ? "for its locks" : "";
 }
 
-const char* colour(const Node& node) {
-  if (waits(node) > 0) {
-    return "#e8e8e8";
-  }
-  return node.role->is_message ? "#f4b183" : "#a9d18e";
-}
-
 }  // namespace
 
 bool is_stall(const Error& error) {
@@ -96,12 +89,13 @@ std::string waiting_graph(std::span<const Task> active, std::span<const std::str
                       all,
                       all > drawn_max ? fmt::format(", {} of them are shown", drawn_max) : "");
   for (const Node* const node : drawn) {
+    const char* const colour = waits(*node) > 0 ? "#e8e8e8" : node->role->is_message ? "#f4b183" : "#a9d18e";
     text += fmt::format("  t{} [label=\"{} {}\\n{}\", fillcolor=\"{}\"];\n",
                         node->number,
                         kinds[node->kind.value()],
                         node->number,
                         reason(*node),
-                        colour(*node));
+                        colour);
     for (const Node* const successor : std::span{node->successors, node->successor_count}) {
       if (is_drawn.contains(successor)) {
         text += fmt::format("  t{} -> t{};\n", node->number, successor->number);

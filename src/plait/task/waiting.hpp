@@ -12,20 +12,18 @@
 
 namespace plait::task {
 
-/// How the sentence of an error begins that ends a run in which nothing has moved.
+/// The beginning of the error that ends a run without progress.
 inline constexpr std::string_view stall_sentence = "nothing has moved";
 
-/// Whether a run ended because nothing moved, on this rank or on another.
+/// Returns whether a run ended because nothing moved, on this rank or on another.
 [[nodiscard]] bool is_stall(const Error& error);
 
-/// The tasks that have not ended, in words, the first 20. `kinds` are the names of their graph's kinds.
-///
-/// Threads: while the run goes on, the text may be out of date, never wrong for a run that does not move.
-/// Cost: O(active).
+/// Describes the first 20 tasks that have not ended. `kinds`: the names of their graph's kinds. During a run, the text
+/// may be out of date. Cost: O(active).
 [[nodiscard]] std::string describe_waiting(std::span<const Task> active, std::span<const std::string> kinds);
 
-/// The tasks that have not ended and what waits for what among them, as a graph in DOT, at most 500 tasks: first those
-/// that others wait for and that wait for nothing themselves.
+/// Returns the tasks that have not ended and their dependencies as a DOT graph, at most 500: first those that wait for
+/// no other.
 [[nodiscard]] std::string waiting_graph(std::span<const Task> active, std::span<const std::string> kinds);
 
 /// Writes `waiting_graph` to plait-waiting-rank-NNNN.dot in `folder` and reports it on stderr; never throws.

@@ -178,7 +178,7 @@ void submit(Flow& flow, const Step& step, const std::vector<Data<Word>>& data, W
           w(b));
       break;
     case Shape::flush:
-      constant % 5 == 0 ? flow.flush_all() : flow.flush(a);
+      flow.flush(a);
       break;
     default:
       flow.wait();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,12 +28,11 @@ namespace plait::data {
 
 using task::RuntimeLike;
 
-/// Has elements move by accessor `A`: what it packs, and unpacks into a new `T{}`.
+/// Selects accessor `A` to pack elements that move, and to unpack them into a new `T{}`: `MovesBy<A>{}`.
 template <class A>
 struct MovesBy {};
 
-/// Many elements, each on one rank at a time, that run in phases, send each other messages by id on any rank, and can
-/// be moved between phases.
+/// A distributed set of elements, which run in phases, send each other messages by id, and can migrate between phases.
 ///
 ///     Collection<Cell> cells{runtime, Shape{64, 64}, [](ElementId id, Index at) { return Cell{at}; }};
 ///     auto phase = cells.start([](Cell& cell, ElementContext& context) {
@@ -44,28 +42,23 @@ struct MovesBy {};
 ///     PhaseReport report = phase.wait();
 ///     cells.migrate(moves);
 ///
-/// Every rank creates it and calls what is marked collective, in the same order. During a phase one worker at a time is
-/// in an element, so that its methods need no locks. Memory: that of the elements here, and a few words for each
-/// element that is not at home and belongs here or is sent to from here; nothing is kept of all elements. Threads: one
-/// at a time. While a phase is open, its elements must not be used, nor changed: calls that would throw `Error` with
-/// `bad_argument`. `T` can be default constructed and moved, and is `Serializable` or moves by an accessor. Ids are
-/// used once: that of an element that was erased may be used again after the next phase.
+/// Every rank creates it and calls collective functions in the same order. One worker at a time executes an element, so
+/// that its methods need no locks. `T` is default constructible and movable, and is `Serializable` or moves by an
+/// accessor. The id of an erased element may be used again after the next phase. While a phase is open, calls that use
+/// or change elements throw `Error` with `bad_argument`. Memory: the elements here, and a few words for each element
+/// away from its home that has its home here or is sent to from here. Threads: one at a time.
 template <class T>
 class Collection : public Elements<T> {
  public:
   using Elements<T>::find;
 
-  /// Collective. Makes the elements of `shape`, each on the rank that the mapping returns, by `make(ElementId, Index)`.
+  /// Creates the elements of `shape` by `make(ElementId, Index)`, each on the rank that the mapping returns.
+  /// Collective.
   ///
   /// Borrows the runtime. Cost: a call of the mapping for each element of the shape.
-  template <RuntimeLike Runtime, class Make>
+  template <RuntimeLike Runtime, class Make, class A = void>
     requires std::is_invocable_r_v<T, Make&, ElementId, Index>
-  Collection(Runtime& runtime, const Shape& shape, Make make, CollectionOptions options = {})
-      : Collection{runtime, shape, std::move(make), std::move(options), MovesBy<void>{}} {}
-  /// As above, with elements that move by accessor `A`: `MovesBy<A>{}`.
-  template <RuntimeLike Runtime, class Make, class A>
-    requires std::is_invocable_r_v<T, Make&, ElementId, Index>
-  Collection(Runtime& runtime, const Shape& shape, Make make, CollectionOptions options, MovesBy<A> /*way*/)
+  Collection(Runtime& runtime, const Shape& shape, Make make, CollectionOptions options = {}, MovesBy<A> /*way*/ = {})
       : Elements<T>{make_engine<A>(runtime, shape, std::move(options))} {
     for (std::uint64_t id = 0; id < shape.count(); ++id) {
       if (engine_->home(ElementId{id}) == engine_->info().self) {
@@ -73,22 +66,22 @@ class Collection : public Elements<T> {
       }
     }
   }
-  /// Collective. Without elements: `create` makes them, with ids of the shape or any others.
+  /// Creates a collection without elements, for `create` with any ids. Collective.
   template <RuntimeLike Runtime, class A = void>
   Collection(Runtime& runtime, const Shape& shape, CollectionOptions options = {}, MovesBy<A> /*way*/ = {})
       : Elements<T>{make_engine<A>(runtime, shape, std::move(options))} {}
 
   // ---- phases ----
 
-  /// Collective: starts a phase and returns at once. Each element runs `f(T&, ElementContext&)`, `f(T&)` or a method
-  /// once, then takes the messages that it is sent. The phase is over when all elements of all ranks have run, and all
-  /// messages sent meanwhile, and by those that took them, have been taken.
+  /// Starts a phase and returns at once. Collective. Each element runs `f(T&, ElementContext&)`, `f(T&)` or a method
+  /// once, and takes its messages. The phase is over when all elements of all ranks have run and no message is in
+  /// flight.
   ///
-  /// `f` is copied; what it refers to must live until the phase is over. Other collections, graphs, flows, deferred
-  /// tasks and MPI code may run meanwhile; with one worker, elements run only while a thread waits on the scheduler. A
-  /// failed phase leaves a collection that can only be destroyed. Throws: `Error` with `bad_argument` while another
-  /// phase of this collection is open. Cost: 0.1 to 0.2 us for each element and each message within the rank, 1 us in a
-  /// trace, and four messages up and down a tree of the ranks.
+  /// `f` is copied; its references must be valid until the phase is over. Other collections, graphs, flows, deferred
+  /// tasks and MPI code may run meanwhile. With one worker, elements run only while a thread waits on the scheduler. A
+  /// failed collection can only be destroyed. Throws: `Error` with `bad_argument` while another phase of this
+  /// collection is open. Cost: 0.1 to 0.2 us for each element and each message within the rank, 1 us in a trace, and
+  /// four messages up and down a tree of the ranks.
   template <class F>
   [[nodiscard]] Phase start(F f, const PhaseOptions& options = {}) {
     auto keeps = std::make_shared<F>(std::move(f));
@@ -96,23 +89,23 @@ class Collection : public Elements<T> {
     work.keeps = std::move(keeps);
     return begin(std::move(work), options);
   }
-  /// Collective: `start`, and waits. Throws: as `Phase::wait`.
+  /// Starts a phase and waits for it. Collective. Throws: as `Phase::wait`.
   template <class F>
   PhaseReport each(F f, std::string_view name = {}) {
     return each(std::move(f), PhaseOptions{.name = name});
   }
   template <class F>
   PhaseReport each(F f, const PhaseOptions& options) {
-    return begin(work_of(f), options).wait();
+    return start(std::move(f), options).wait();
   }
 
-  /// Collective: starts a phase of `steps` steps without a barrier between them. An element runs `f(T&,
-  /// ElementContext&, step)` for steps 0, 1, ...; each when as many messages as `inputs(const T&, step)` returns have
-  /// come that were sent by `ElementContext::send_step` for this step. These are taken just before, in order of their
-  /// senders; others at once.
+  /// Starts a phase of `steps` steps without barriers between them. Collective. An element runs `f(T&, ElementContext&,
+  /// step)` for step 0, 1, ..., as soon as it has `inputs(const T&, step)` messages that were sent by
+  /// `ElementContext::send_step` for this step. It takes these just before, in order of their senders, and others at
+  /// once.
   ///
-  /// Throws: as `start`. `Phase::wait` throws `Error` with `user_task` that names the elements which wait although no
-  /// message is in flight, or one for which inputs come after their step.
+  /// Throws: as `start`. `Phase::wait` throws `Error` with `user_task` that names elements whose inputs were not sent,
+  /// or arrived after their step.
   template <class Inputs, class F>
     requires std::is_invocable_v<F&, T&, ElementContext&, std::uint64_t> &&
              std::is_invocable_r_v<std::uint64_t, Inputs&, const T&, std::uint64_t>
@@ -122,47 +115,46 @@ class Collection : public Elements<T> {
     work.keeps = std::move(keeps);
     return begin(std::move(work), options);
   }
-  /// Collective: `start_steps`, and waits.
+  /// Calls `start_steps`, and waits. Collective.
   template <class Inputs, class F>
     requires std::is_invocable_v<F&, T&, ElementContext&, std::uint64_t> &&
              std::is_invocable_r_v<std::uint64_t, Inputs&, const T&, std::uint64_t>
   PhaseReport iterate(std::uint64_t steps, Inputs inputs, F f, std::string_view name = {}) {
-    return begin(work_of(steps, inputs, f), {.name = name}).wait();
+    return start_steps(steps, std::move(inputs), std::move(f), {.name = name}).wait();
   }
 
-  /// Collective: a phase in which each element takes `(element.*method)(values...)`; the same call on every rank.
+  /// Runs a phase in which each element calls `(element.*method)(values...)`. Collective, with equal arguments.
   template <auto method, class... Values>
   PhaseReport broadcast(const Values&... values) {
     return each([&](T& element) { (element.*method)(values...); });
   }
 
-  /// Between phases, from any rank: as `ElementContext::send`, at the start of the next phase.
+  /// Sends a message at the start of the next phase, as `ElementContext::send`. From any rank.
   template <auto method, class... Values>
   void send(ElementId to, Values&&... values) {
     typename detail::Method<method>::Arguments arguments{std::forward<Values>(values)...};
-    engine_->send_later(to, *new detail::LocalMail<method>{ElementId{}, detail::no_step, std::move(arguments)});
+    engine_->send_later(to, detail::new_mail<method>(ElementId{}, detail::no_step, std::move(arguments)));
   }
 
   // ---- elements, between phases ----
 
-  /// Collective: takes elements of this rank to other ranks. What is sent to them from then on reaches them there.
-  ///
-  /// Throws: `Error` with `bad_argument`, on all ranks, for an element that is not here or is named twice, or a rank
-  /// that is not there. Pointers to moved elements are void.
+  /// Moves elements of this rank to other ranks, where later messages reach them. Collective. Invalidates pointers to
+  /// moved elements. Throws: `Error` with `bad_argument`, on all ranks, for an element that is not here or is named
+  /// twice, or for an invalid rank.
   MigrationReport migrate(std::span<const Move> moves) { return engine_->migrate(moves); }
 
-  /// Adds an element on this rank. Not collective; known to the others from the next phase or migration on.
-  ///
-  /// Throws: `Error` with `bad_argument` when the id is in use here; in the next phase, on all ranks, when elsewhere.
+  /// Adds an element on this rank. Not collective; other ranks can reach it from the next phase or migration on.
+  /// Throws: `Error` with `bad_argument` when the id is in use here; in the next phase, on all ranks, if in use
+  /// elsewhere.
   void create(ElementId id, T element) { engine_->create(id, *new detail::TypedElement<T>{std::move(element)}); }
-  /// Takes an element of this rank out of the collection. Throws: `Error` with `bad_argument` when it is not here.
+  /// Removes an element of this rank and returns it. Throws: `Error` with `bad_argument` when it is not here.
   T take_out(ElementId id) {
     const std::unique_ptr<detail::TypedElement<T>> element{
         static_cast<detail::TypedElement<T>*>(engine_->take_out(id))};
     return std::move(element->object);
   }
   void erase(ElementId id) { (void)take_out(id); }
-  /// Puts `element` into the place of one of this rank, which is returned. Throws: as above.
+  /// Replaces an element of this rank, and returns the old one. Throws: as above.
   T swap_in(ElementId id, T element) {
     T* const place = find(id);
     if (place == nullptr) {
@@ -170,9 +162,9 @@ class Collection : public Elements<T> {
     }
     return std::exchange(*place, std::move(element));
   }
-  /// Collective: elements in the place of all that there are, for restarts. `make()` gives those of this rank as pairs
-  /// of id and element; an id is given by one rank only. Throws: on all ranks, what `make` throws on any; all elements
-  /// are then as they were. Cost: a message for each element that is not at home.
+  /// Replaces all elements, for restarts. Collective. `make()` returns those of this rank as pairs of id and element;
+  /// each id is on one rank only. Throws: on all ranks, what `make` throws on any; the elements are then unchanged.
+  /// Cost: a message for each element that is not at home.
   template <class Make>
     requires std::is_invocable_r_v<std::vector<std::pair<ElementId, T>>, Make&>
   void replace(Make make) {

@@ -7,7 +7,7 @@
 
 namespace plait::data {
 
-/// One element of a collection, wherever it lives; `Shape` has its place in the grid.
+/// Identifies an element of a collection on all ranks. `Shape` maps it to an index.
 using ElementId = Id<struct ElementTag, std::uint64_t>;
 
 }  // namespace plait::data

@@ -13,50 +13,47 @@
 
 namespace plait::data {
 
-/// What an element knows in a step or an entry method: who and where it is, and how to reach other elements.
-///
-/// Valid during the call that it was given to, on the thread of that call.
+/// Gives a step or an entry method the identity and location of its element, and sends messages to other elements.
+/// Valid during the call, on its thread.
 class ElementContext {
  public:
   ElementContext(detail::Mailroom& mail, detail::Element& element, WorkerId worker) noexcept
       : mail_{mail}, element_{element}, worker_{worker} {}
 
   [[nodiscard]] ElementId id() const noexcept { return element_.id; }
-  /// Its place in the grid. Expects: an id that the shape has.
+  /// The index of the element in the grid. Expects: the shape contains its id.
   [[nodiscard]] Index index() const { return shape().index(element_.id); }
   [[nodiscard]] const Shape& shape() const noexcept { return mail_.info().shape; }
-  /// The rank where the element is.
+  /// The rank of the element.
   [[nodiscard]] Rank self() const noexcept { return mail_.info().self; }
   [[nodiscard]] WorkerId worker() const noexcept { return worker_; }
 
-  /// Calls `(element.*method)(arguments...)`, or `(element.*method)(context, arguments...)` if it takes that, of the
-  /// element `to` on any rank: exactly once, before the phase ends. Messages of one element to another are taken in the
-  /// order in which they were sent. Arguments are moved, or packed when the element is on another rank.
+  /// Calls `(element.*method)(values...)`, or `(element.*method)(context, values...)`, of element `to` on any rank:
+  /// exactly once, before the phase ends. Messages of one element to another are taken in the order in which they were
+  /// sent. Arguments are moved, or packed for another rank.
   ///
-  /// Cost: 0.1 us to an element of this rank, some 0.3 us when that one is idle. The element begins to take the message
-  /// when this task has ended.
+  /// Cost: 0.1 us to an element of this rank, some 0.3 us when it is idle. An idle element starts when this task has
+  /// ended.
   template <auto method, class... Values>
   void send(ElementId to, Values&&... values) {
     send_mail<method>(to, detail::no_step, std::forward<Values>(values)...);
   }
-  /// In `Collection::iterate`: as `send`, an input of step `step` of `to`, taken just before that step. The inputs of a
-  /// step are taken in order of their senders' ids.
+  /// Sends an input of step `step` of `to` in `Collection::iterate`. An element takes the inputs of a step just before
+  /// it, in order of their senders' ids.
   template <auto method, class... Values>
   void send_step(ElementId to, std::uint64_t step, Values&&... values) {
     send_mail<method>(to, step, std::forward<Values>(values)...);
   }
 
-  /// Adds an element to the collection, on this rank: it takes messages at once, and has steps from the next phase on.
-  /// `T` is the collection's. An id that is in use ends the run. An id beyond the shape is allowed. Messages of this
-  /// phase reach it by way of its home, in the order in which they were sent.
+  /// Adds an element on this rank. It takes messages at once, by way of its home, and runs steps from the next phase
+  /// on. `T` is the type of the collection. The id may be beyond the shape; one that is in use ends the run.
   template <class T>
   void create(ElementId id, T element) {
     mail_.create(id, *new detail::TypedElement<T>{std::move(element)}, worker_);
   }
-  /// Takes this element out of the collection at the end of its call; messages that come for it then are lost, and
-  /// counted as such.
+  /// Removes this element from the collection at the end of its call. Later messages to it are counted as lost.
   void erase() noexcept { element_.is_erased = true; }
-  /// As above, of another element, when it takes the message that this sends.
+  /// Sends a message that removes another element.
   void erase(ElementId id) { mail_.send_erase(id, element_, worker_); }
 
  private:
@@ -73,7 +70,7 @@ class ElementContext {
       return;
     }
     detail::Mailroom::note_sent(element_, to, sizeof(typename Method::Arguments));
-    mail_.deliver(route, to, *new detail::LocalMail<method>{element_.id, step, std::move(arguments)}, worker_);
+    mail_.deliver(route, to, detail::new_mail<method>(element_.id, step, std::move(arguments)), worker_);
   }
 
   detail::Mailroom& mail_;

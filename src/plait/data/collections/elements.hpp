@@ -28,14 +28,14 @@
 
 namespace plait::data {
 
-/// An element of this rank, as `Elements::local` lists it.
+/// An element of this rank, in `Elements::local`.
 template <class T>
 struct Local {
   ElementId id;
   T& element;
 };
 
-/// An element after it has been packed and unpacked.
+/// A copy of an element by packing and unpacking.
 template <class T>
 struct MovedCopy {
   Bytes packed;
@@ -43,22 +43,22 @@ struct MovedCopy {
   T copy;
 };
 
-/// The elements of a collection between phases: those of this rank, and results of all. Every `Collection` is one.
+/// The elements of a `Collection` between phases: those of this rank, and results of all.
 ///
-/// Throws, every call but `name`, `shape`, `self`, `rank_count`, `group` and `placement_version`: `Error` with
-/// `bad_argument` while a phase is open. Threads: that of the collection.
+/// While a phase is open, all functions but `name`, `shape`, `self`, `rank_count`, `group` and `placement_version`
+/// throw `Error` with `bad_argument`. Threads: that of the collection.
 template <class T>
 class Elements {
  public:
   // ---- of this rank ----
 
-  /// The element if it is here, else null. Valid until it moves, or is erased.
+  /// Returns an element of this rank, or null. Valid until the element moves or is erased.
   [[nodiscard]] T* find(ElementId id) const {
     detail::Element* const element = engine_->find(id);
     return element == nullptr ? nullptr : static_cast<T*>(element->value);
   }
   [[nodiscard]] std::size_t local_count() const { return engine_->local().size(); }
-  /// The elements of this rank, in order of id, as `Local<T>`. Valid until any of them moves, is made or erased.
+  /// Returns the elements of this rank as `Local<T>`, in order of id. Valid until any is created, moved or erased.
   [[nodiscard]] auto local() const {
     return engine_->local() | std::views::transform([](detail::Element* element) {
              return Local<T>{element->id, *static_cast<T*>(element->value)};
@@ -67,15 +67,15 @@ class Elements {
   [[nodiscard]] const std::string& name() const noexcept { return engine_->info().name; }
   [[nodiscard]] const Shape& shape() const noexcept { return engine_->info().shape; }
 
-  /// An element of this rank as it moves: packed by `serialize.hpp`, or by the collection's accessor. Throws: `Error`
-  /// that names it when it is not here, or cannot be packed.
+  /// Packs an element of this rank by `serialize.hpp`, or by the collection's accessor. Throws: `Error` that names it
+  /// when it is not here, or cannot be packed.
   [[nodiscard]] Bytes pack_element(ElementId id) const { return engine_->pack(id); }
-  /// What was packed so, as a new object, in no collection. Throws: `Error` that names `id`, for bytes that are no
+  /// Unpacks an element into an object in no collection. Throws: `Error` that names `id`, for bytes that are no
   /// element.
   [[nodiscard]] T unpack_element(ElementId id, std::span<const std::byte> packed) const {
     return std::move(unpack(id, packed)->object);
   }
-  /// An element of this rank as it would arrive elsewhere, and the bytes of both: for checks.
+  /// Returns a copy of an element of this rank as it would arrive elsewhere, and the bytes of both, for checks.
   [[nodiscard]] MovedCopy<T> copy_by_moving(ElementId id) const {
     Bytes packed = pack_element(id);
     const auto copy = unpack(id, packed);
@@ -83,7 +83,7 @@ class Elements {
     return {std::move(packed), std::move(packed_again), std::move(copy->object)};
   }
 
-  /// The cost of each element of this rank since the last reset, in order of id. It does not move with the element.
+  /// Returns the cost of each element of this rank since the last reset, in order of id. Costs do not migrate.
   [[nodiscard]] std::vector<ElementLoad> loads() const {
     std::vector<ElementLoad> loads;
     for (const detail::Element* const element : engine_->local()) {
@@ -91,22 +91,23 @@ class Elements {
     }
     return loads;
   }
-  /// The time that this rank took for its elements beside their calls, since the last reset: ends of their tasks, and
-  /// arrivals from other ranks; without progress of the network.
+  /// Returns the time since the last reset that this rank spent for its elements beside their calls: at ends of their
+  /// tasks and for arriving messages, without network progress.
   [[nodiscard]] double overhead_seconds() const { return std::chrono::duration<double>{engine_->overhead()}.count(); }
 
-  /// Counts changes of which elements are where; the same on all ranks after the same phase or migration. Elements that
-  /// were created or taken out since are not counted yet.
+  /// Returns a number that changes with the placement of elements, the same on all ranks after the same phase or
+  /// migration. Elements that were created or taken out since then are not counted yet.
   [[nodiscard]] std::uint64_t placement_version() const noexcept { return engine_->placement(); }
 
   [[nodiscard]] Rank self() const noexcept { return engine_->info().self; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return engine_->info().rank_count; }
-  /// All ranks: for collectives between phases, on every rank in the same order.
+  /// The group of all ranks, for collectives between phases in the same order on every rank.
   [[nodiscard]] const comm::Group& group() const noexcept { return engine_->group(); }
 
   // ---- results of all elements; collective ----
 
-  /// `f(const T&)` of all elements, combined by `op`, in an order that depends on where they are; of no elements `V{}`.
+  /// Combines `f(const T&)` of all elements by `op`, in an order that depends on their placement. Without elements:
+  /// `V{}`.
   template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
     requires std::is_trivially_copyable_v<V>
   [[nodiscard]] V all_reduce(F f, Op op = {}) const {
@@ -121,9 +122,8 @@ class Elements {
     return all[0].value;
   }
 
-  /// For each element of this rank, in order of id: `f` of it and of all elements with lower ids, combined in that
-  /// order: the same wherever elements are. Cost: each value goes to the rank that has its stretch of ids for this, and
-  /// back; a value of each rank on every rank.
+  /// Returns the inclusive scan of `f` in order of id, for each element of this rank. The order does not depend on
+  /// placement. Cost: each value goes to the rank of its range of ids, and back; every rank gets a value of each rank.
   template <class F, class Op = comm::Sum, class V = std::invoke_result_t<F&, const T&>>
   [[nodiscard]] std::vector<V> scan(F f, Op op = {}) const {
     const detail::Stretches stretches{group(), engine_->local()};
@@ -134,7 +134,7 @@ class Elements {
     return detail::scan_stretches(group(), values, op);
   }
 
-  /// On `root`: `f(const T&)` of every element, in order of id; elsewhere nothing.
+  /// Returns `f(const T&)` of every element in order of id on `root`, and nothing elsewhere.
   template <class F, class V = std::invoke_result_t<F&, const T&>>
   [[nodiscard]] std::vector<std::pair<ElementId, V>> gather(Rank root, F f) const {
     std::vector<std::pair<ElementId, V>> values;
@@ -144,7 +144,7 @@ class Elements {
     return detail::in_order<V>(detail::gather_any(group(), root.value(), pack(values)));
   }
 
-  /// Elements of all ranks.
+  /// Returns the number of elements on all ranks.
   [[nodiscard]] std::uint64_t count() const {
     return all_reduce([](const T&) { return std::uint64_t{1}; });
   }

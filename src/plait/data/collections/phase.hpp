@@ -20,51 +20,51 @@ namespace detail {
 class CollectionEngine;
 }
 
-/// How a phase runs.
+/// Settings of a phase.
 struct PhaseOptions {
   std::string_view name;      ///< In traces and errors; empty: the collection's.
-  PhaseGate* gate = nullptr;  ///< Holds elements back until their data is there, as a `Lender` does; borrowed.
+  PhaseGate* gate = nullptr;  ///< Delays elements until their data has arrived, as a `Lender` does; borrowed.
 };
 
-/// A phase of a collection under way: a handle, of which there is one. `PhaseReport` is its result.
+/// The unique handle to a phase of a collection. `PhaseReport` is its result.
 ///
 ///     PhaseReport report = cells.start(&Cell::move).wait();
 ///     PhaseReport report = co_await cells.start(&Cell::move);
 ///
-/// The collection counts as in a phase until `wait` has returned or a coroutine has gone on. Threads: one at a time.
+/// The phase is open until `wait` has returned or a coroutine has resumed. Threads: one at a time.
 class [[nodiscard]] Phase {
  public:
-  /// Of nothing.
+  /// Creates an empty handle.
   Phase() = default;
   explicit Phase(std::shared_ptr<detail::CollectionEngine> engine) noexcept : engine_{std::move(engine)} {}
   Phase(Phase&& other) noexcept = default;
-  /// Waits for the phase that this handle has had, as the destructor does.
+  /// Waits for the previous phase, as the destructor does.
   Phase& operator=(Phase&& other) noexcept;
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;
-  /// Waits until the phase is over. An error is kept by the scheduler, which throws it at the next start or wait.
+  /// Waits until the phase is over. The scheduler keeps an error, and throws it at the next start or wait.
   ~Phase();
 
-  /// Whether there is a phase that was not waited for.
+  /// Returns whether there is a phase that was not waited for.
   [[nodiscard]] explicit operator bool() const noexcept { return engine_ != nullptr; }
-  /// Executes tasks until the phase is over on all ranks, and ends it. Afterwards this handle is of nothing, and no
-  /// other rank needs this one's progress for the phase: the program may block in MPI.
+  /// Executes tasks until the phase is over on all ranks, and closes it. Afterwards this handle is empty, and the
+  /// program may block in MPI: no other rank needs progress of this one for the phase.
   ///
-  /// Throws: the first `Error` on any rank; an exception of an element comes as `user_task` and names it; as
+  /// Throws: the first `Error` on any rank; other exceptions of an element become `user_task` and name it; as
   /// `task::Run::wait`. Expects: a phase.
   PhaseReport wait();
-  /// Executes a few tasks. True when the phase is over: `wait` then returns without waiting. Throws: as `wait`.
+  /// Executes a few tasks. Returns whether the phase is over, so that `wait` will not wait. Throws: as `wait`.
   [[nodiscard]] bool test();
-  /// Whether the phase is over. Makes no progress.
+  /// Returns whether the phase is over. Makes no progress.
   [[nodiscard]] bool is_over() const noexcept;
-  /// Completes when the phase is over: for a task's dependency or a completion queue. The phase ends with `wait`.
+  /// Returns a request that completes when the phase is over, for tasks and completion queues. `wait` closes the phase.
   [[nodiscard]] comm::Request request();
-  /// Calls `callback` once when the phase is over without error, or now. It is short, and does not wait. A worker may
-  /// still be in it when `wait` has returned.
+  /// Calls `callback` once when the phase is over without error, at once if it is. It must be short and not wait, and
+  /// may still run when `wait` has returned.
   void then(std::function<void()> callback);
 
-  /// What `co_await` does: goes on when the phase is over, in the thread that made the progress. This ends the phase;
-  /// before the program blocks in MPI, it calls `Endpoint::flush`.
+  /// Resumes a coroutine when the phase is over, in the thread that made the progress, and closes the phase. Call
+  /// `Endpoint::flush` before the program blocks in MPI.
   class Awaiter {
    public:
     explicit Awaiter(Phase& phase) noexcept : phase_{phase} {}

@@ -8,23 +8,24 @@
 
 namespace plait::data {
 
-/// Holds elements of a phase back, each until its data is there, and learns when each has ended its steps.
+/// Delays each element of a phase until its data has arrived, and is notified when it has ended its steps. `Lender` is
+/// a gate.
 ///
-/// A phase that was started with a gate calls it; `Lender` is one. Threads: `enter` and `begin_phase` are called by the
-/// thread that starts the phase, `leave` by any worker.
+/// Threads: the thread that starts the phase calls `begin_phase`, `is_open` and `enter`; any worker calls `leave`.
 class PhaseGate {
  public:
   PhaseGate() = default;
   PhaseGate(const PhaseGate&) = delete;
   PhaseGate& operator=(const PhaseGate&) = delete;
 
-  /// A phase begins on this rank. `placement`: `Elements::placement_version` now. Throws: `Error` to refuse the phase.
+  /// Begins a phase on this rank. `placement`: the current `Elements::placement_version`. Throws: `Error` to refuse it.
   virtual void begin_phase(std::uint64_t placement) = 0;
-  /// Whether the element may begin its first step.
+  /// Returns whether the element may begin its first step.
   [[nodiscard]] virtual bool is_open(ElementId id) = 0;
-  /// As `is_open`. When false, the gate calls `open` once, as soon as it is true: from any thread; it is short.
+  /// As `is_open`. If false, the gate calls `open`, which is short, once as soon as it is true, from any thread.
   [[nodiscard]] virtual bool enter(ElementId id, std::function<void()> open) = 0;
-  /// The element has ended its last step of the phase, or was erased. Throws: `Error`, which ends the run.
+  /// Notifies that the element has ended its last step of the phase, or was erased. Throws: `Error`, which ends the
+  /// run.
   virtual void leave(ElementId id) = 0;
 
  protected:

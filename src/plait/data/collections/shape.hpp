@@ -9,7 +9,7 @@
 
 namespace plait::data {
 
-/// A place in a grid of up to three dimensions; those that are not there are 0.
+/// The index of a point in a grid of up to three dimensions; unused ones are 0.
 struct Index {
   std::uint32_t x = 0;
   std::uint32_t y = 0;
@@ -18,13 +18,13 @@ struct Index {
   friend constexpr bool operator==(const Index&, const Index&) = default;
 };
 
-/// Which elements a collection has at first: a grid, whose elements are numbered with x running fastest, or none, when
-/// the program makes elements with ids of its own.
+/// The initial elements of a collection: a grid, numbered with x fastest, or none if the program creates elements with
+/// ids of its own.
 class Shape {
  public:
-  /// Irregular: any ids, none at first.
+  /// Creates an irregular shape: any ids, no initial elements.
   constexpr Shape() = default;
-  /// Expects: no extent is 0, and their product fits 63 bits.
+  /// Creates a grid. Expects: no extent is 0, and their product fits 63 bits.
   explicit Shape(std::uint32_t x);
   Shape(std::uint32_t x, std::uint32_t y);
   Shape(std::uint32_t x, std::uint32_t y, std::uint32_t z);
@@ -32,14 +32,14 @@ class Shape {
   [[nodiscard]] constexpr bool is_regular() const noexcept { return dimensions_ > 0; }
   [[nodiscard]] constexpr int dimensions() const noexcept { return dimensions_; }
   [[nodiscard]] constexpr const std::array<std::uint32_t, 3>& extents() const noexcept { return extents_; }
-  /// Elements at first.
+  /// The number of initial elements.
   [[nodiscard]] std::uint64_t count() const noexcept;
 
-  /// Expect: regular, and inside.
+  /// Expect: a regular shape that contains the argument.
   [[nodiscard]] ElementId id(const Index& index) const;
   [[nodiscard]] Index index(ElementId id) const;
 
-  /// The element `dx`, `dy`, `dz` places on, around the end where `is_periodic`; nothing beyond the border.
+  /// Returns the element `step` places on, periodically where `is_periodic`; nothing beyond the boundary.
   [[nodiscard]] std::optional<ElementId> neighbour(ElementId id,
                                                    const std::array<int, 3>& step,
                                                    const std::array<bool, 3>& is_periodic) const;

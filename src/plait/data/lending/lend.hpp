@@ -16,16 +16,14 @@
 
 namespace plait::data {
 
-/// The piece that an element uses: the parent's own where the element is on its parent's rank, a copy elsewhere. A
-/// handle, valid until the lender ends or the element moves.
-///
-/// The parent's own piece is the object that the parent gave to the lender, at its address.
+/// A handle to the piece of an element: the parent's object where the element is on its parent's rank, a copy
+/// elsewhere. Valid until the lender is destroyed or the element moves.
 template <class Piece>
 class Lent {
  public:
   [[nodiscard]] Piece& operator*() const noexcept { return *piece_; }
   [[nodiscard]] Piece* operator->() const noexcept { return piece_; }
-  /// Whether nothing is copied.
+  /// Returns whether it is the parent's object, not a copy.
   [[nodiscard]] bool is_parents_own() const noexcept { return is_parents_own_; }
 
  private:
@@ -37,31 +35,31 @@ class Lent {
   bool is_parents_own_;
 };
 
-/// Lends data of an MPI code, the parent, to the elements of a collection, phase after phase.
+/// Lends data of an MPI code, the parent, to the elements of a collection.
 ///
-/// The parent has a fixed decomposition: the piece of an element stays on one rank, the element's parent rank, in the
-/// parent's own memory. The element is where balancing puts it, and stays there while the parent computes. `lend<In>`
-/// brings what accessor `In` takes out of each piece to the rank of the element, `give_back<Out>` brings what `Out`
-/// takes back. Both do nothing for an element on its parent's rank, which uses the parent's memory itself.
+/// The parent has a fixed decomposition: the piece of an element stays in the parent's memory on one rank, the
+/// element's parent rank. The element may migrate. `lend<In>` sends the part of each piece that accessor `In` packs to
+/// the rank of the element; `give_back<Out>` returns the part that `Out` packs. An element on its parent's rank uses
+/// the parent's memory, without a copy.
 ///
 ///     Lender<Cells> lender{runtime, patches, {parent_of, mine, make_copy}};
 ///     for (each step) {
 ///       lender.lend<Fields>();
-///       Phase phase = patches.start([&](Patch& patch, ElementContext& context) { patch.move(*lender.at(context.id()));
-///       },
-///                                   {.gate = &lender.gate()});     // each starts when its own piece is there
-///       lender.give_back<Currents>().wait();                       // each piece leaves when its element has ended
-///       solve_fields();                                            // MPI, as ever; messages of elements may still
-///       travel phase.wait();
+///       Phase phase = patches.start(
+///           [&](Patch& patch, ElementContext& context) { patch.move(*lender.at(context.id())); },
+///           {.gate = &lender.gate()});          // each element starts when its piece has arrived
+///       lender.give_back<Currents>().wait();    // each piece is sent when its element has ended
+///       solve_fields();                         // MPI; messages of elements may still be in flight
+///       phase.wait();
 ///     }
 ///
-/// From `lend` until it is back, the parent leaves a piece alone, and no element moves. All calls are collective unless
-/// marked otherwise. Threads: one at a time, but for `at`.
+/// From `lend` until its return, the parent does not access a piece, and no element migrates. Functions are collective
+/// unless marked otherwise. Threads: one at a time, but for `at`.
 template <class Piece>
 class Lender {
  public:
-  /// Runtime: as `task::Flow`. Elements: a `Collection`, or anything with its `local()` and `placement_version()`. Both
-  /// are borrowed, as the pieces. All ranks create the lenders of a runtime in the same order. Throws: `Error` with
+  /// Borrows the runtime, the pieces and `elements`: a `Collection`, or a type with its `local()` and
+  /// `placement_version()`. All ranks create the lenders of a runtime in the same order. Throws: `Error` with
   /// `bad_argument` when the settings lack a function or name an element twice.
   template <class Runtime, class Elements>
   Lender(Runtime& runtime, Elements& elements, LendSettings<Piece> settings)
@@ -71,22 +69,20 @@ class Lender {
   Lender& operator=(const Lender&) = delete;
   ~Lender() = default;
 
-  /// Starts to bring what `In` takes out of the parent's pieces to the elements, and returns at once. Only when
-  /// elements have moved since the last time, all ranks first exchange where they are.
+  /// Starts to send the parts of pieces that `In` packs to the elements, and returns at once. If elements have moved
+  /// since the last call, all ranks first exchange their locations.
   ///
-  /// Waits for pieces that are still on their way back. A phase of the collection may be open if no element has moved.
-  /// Throws: `Error` with `bad_argument` when pieces are lent already, when pieces and elements do not match one to
-  /// one, or when `In::pack` writes more or less than `In::size` returned; that stops the run on all ranks. Cost: one
-  /// message for each other rank that has elements of this parent or is the parent of elements here; two copies of the
-  /// bytes.
+  /// Waits for pieces that are still being returned. A phase of the collection may be open if no element has moved.
+  /// Throws: `Error` with `bad_argument`, which stops the run on all ranks, when pieces are lent already, when pieces
+  /// and elements do not match one to one, or when `In::pack` writes another number of bytes than `In::size` returned.
+  /// Cost: a message to or from each rank that shares pieces with this one; two copies of the bytes.
   template <Accessor<Piece> In>
   Transfer lend() {
     engine_.lend(part_of<In>());
     return {engine_, Direction::to_elements};
   }
-  /// Starts to bring what `Out` takes out of the elements' copies into their parents' pieces, and returns at once. The
-  /// pieces of elements in a phase that was started with this lender's gate leave when the elements have ended their
-  /// steps; messages that these take afterwards must not change the piece.
+  /// Starts to return the parts of pieces that `Out` packs to their parents, and returns at once. In a phase with this
+  /// lender's gate, a piece is sent when its element has ended its steps; later messages must not change it.
   ///
   /// Throws: as `lend`; `bad_argument` when nothing is lent, or when elements have moved since. Cost: as `lend`.
   template <Accessor<Piece> Out>
@@ -94,21 +90,15 @@ class Lender {
     engine_.give_back(part_of<Out>());
     return {engine_, Direction::to_parents};
   }
-  /// For `PhaseOptions`: elements begin when their piece is there.
+  /// Returns the gate for `PhaseOptions`: each element begins when its piece has arrived.
   [[nodiscard]] PhaseGate& gate() noexcept { return engine_; }
 
-  /// The piece of an element here. Not collective; any thread. Throws: `Error` with `bad_argument` when no such element
-  /// with a parent was here when it was lent, or when its data has not arrived: it has in a phase with this lender's
-  /// gate, and after `Transfer::wait`.
+  /// Returns the piece of an element of this rank. Not collective; any thread. Throws: `Error` with `bad_argument` when
+  /// the element has no piece or was not here at `lend`, or when its data has not arrived. It has arrived in a phase
+  /// with this lender's gate, and after `Transfer::wait`.
   [[nodiscard]] Lent<Piece> at(ElementId id) const {
-    const auto found = here_.find(id);
-    if (found == here_.end()) {
-      detail::LendEngine::throw_not_here(id);
-    }
-    if (!engine_.is_ready(Direction::to_elements, id)) {
-      detail::LendEngine::throw_not_arrived(id);
-    }
-    return found->second;
+    engine_.throw_unless_ready(id);
+    return here_.at(id);
   }
 
   [[nodiscard]] const LendTotals& totals() const noexcept { return engine_.totals(); }

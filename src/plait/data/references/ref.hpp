@@ -9,33 +9,33 @@
 
 namespace plait::data {
 
-/// What the holder of a reference may do with the value.
+/// How the holder of a reference may use the value.
 enum class Permission : std::uint8_t { none, read, modify };
 
 namespace detail {
 struct RefAccess;
 }
 
-/// The right to use a value that is not there yet, or that works are still at. `scheduled` is what works may do that
-/// are given this reference; `now` what its holder may do at once, which it may only with what `Work::fetch` returned.
+/// A reference to a value that may not be computed yet. `scheduled` is the permission of deferred tasks that get it;
+/// `now` that of its holder, who has one only for the result of `Work::fetch`.
 ///
-/// There is at most one `Ref<T>` (which modifies) of a value; it is moved into the work that modifies the value, which
-/// gives back another one. `read()` makes references that show the value as it is before the next modification; that
-/// waits until they are all used or gone. So the order of works follows from references alone, and no two works are at
-/// a value unless both read. What a permission does not allow does not compile.
+/// A value has at most one `Ref<T>`, which modifies. It is moved into the deferred task that modifies the value, which
+/// returns a new one. `read()` creates references to the value before its next modification, which waits until they are
+/// used or destroyed. The order of tasks follows from references alone, and tasks share a value only for reading. A use
+/// without permission does not compile.
 ///
-/// Move-only, the size of a pointer. Threads: any, one at a time each. May outlive the `Work` it is from.
+/// Move-only, the size of a pointer. Threads: any, one at a time each. May outlive its `Work`.
 template <class T, Permission scheduled = Permission::modify, Permission now = Permission::none>
 class [[nodiscard]] Ref {
   static_assert(std::is_object_v<T> && !std::is_const_v<T>,
-                "a Ref is of a value: Ref<T>, and Ref<T, Permission::read> for one that may not be changed");
+                "a Ref refers to a value: Ref<T>, and Ref<T, Permission::read> for one that may not be changed");
   static_assert(now == Permission::none || now == scheduled, "what may be done at once is what may be scheduled");
 
  public:
   using Value = T;
   static constexpr Permission may_schedule = scheduled;
 
-  /// Of nothing.
+  /// Creates an empty reference.
   Ref() = default;
   Ref(Ref&& other) noexcept : stage_{std::exchange(other.stage_, nullptr)} {}
   Ref& operator=(Ref&& other) noexcept {
@@ -44,17 +44,17 @@ class [[nodiscard]] Ref {
   }
   Ref(const Ref&) = delete;  // move it, or make another one that reads: read()
   Ref& operator=(const Ref&) = delete;
-  /// Lets the value go; it ends with the last who has it.
+  /// Releases the value, which is destroyed with its last reference.
   ~Ref() {
     if (stage_ != nullptr) {
       detail::release(*stage_, scheduled == Permission::read);
     }
   }
 
-  /// Whether it is of a value: false when it was moved from.
+  /// Returns whether it refers to a value: false when it was moved from.
   explicit operator bool() const noexcept { return stage_ != nullptr; }
 
-  /// Another one, of the value as it is before the next modification.
+  /// Returns a reference to the value before its next modification.
   [[nodiscard]] Ref<T, Permission::read> read() const {
     static_assert(scheduled != Permission::none, "a Ref without permission cannot give the permission to read");
     static_assert(now != Permission::modify,
@@ -64,15 +64,15 @@ class [[nodiscard]] Ref {
     detail::pin(*stage_);
     return Ref<T, Permission::read>{*stage_};
   }
-  /// Another one, to wait with: a task that is given it starts when the value is there, and does not see it.
+  /// Returns a reference without permission: a task that gets it waits for the value, and is not passed it.
   [[nodiscard]] Ref<T, Permission::none> token() const {
     detail::hold(*stage_);
     return Ref<T, Permission::none>{*stage_};
   }
-  /// Gives up what may be done at once.
+  /// Gives up the permission to use the value now.
   [[nodiscard]] Ref<T, scheduled> later() && { return Ref<T, scheduled>{*std::exchange(stage_, nullptr)}; }
 
-  /// The value: what `fetch` returned has it.
+  /// Returns the value. For results of `fetch`.
   [[nodiscard]] auto& operator*() {
     must_be_fetched();
     if constexpr (now == Permission::modify) {
@@ -93,7 +93,7 @@ class [[nodiscard]] Ref {
   template <class, Permission, Permission>
   friend class Ref;
 
-  /// Takes over one hold, and a pin if it reads.
+  /// Takes over one holder count, and a pin if it reads.
   explicit Ref(detail::Stage& stage) : stage_{&stage} {}
   void swap(Ref& other) noexcept { std::swap(stage_, other.stage_); }
   static constexpr void must_be_fetched() {

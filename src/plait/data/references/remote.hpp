@@ -12,7 +12,7 @@ namespace plait::data {
 
 namespace detail {
 
-/// Packs a value and posts it; `message` ends when it is sent.
+/// Packs a value and sends it; `message` ends when it is sent.
 template <class T>
 struct SendValue {
   Job* message;
@@ -20,7 +20,7 @@ struct SendValue {
 
   void operator()(const T& value) const;
 };
-/// Keeps the bytes until they have left.
+/// Holds the bytes until they are sent.
 struct OutgoingValue {
   Bytes bytes;
 };
@@ -43,11 +43,11 @@ inline constexpr task::detail::KindName receive_kind{.name = "receive a value", 
 
 }  // namespace detail
 
-/// Sends the value of `ref`, when it is there, to rank `to`, which names it `tag` in its own call of `receive_ref`.
-/// Values of one tag between two ranks come in the order in which they left.
+/// Sends the value of `ref`, when it is computed, to rank `to`, which calls `receive_ref` with the same tag. Values of
+/// one tag between two ranks arrive in order.
 ///
-/// A reference that reads: others may go on with the value. The value is packed when it is there, and that copy kept
-/// until it is sent. Throws: `bad_argument` for a rank that is not there; as a call of `work`.
+/// The value is packed as soon as it is computed, so that it may then be modified. Throws: `bad_argument` for an
+/// invalid rank; as a call of `work`.
 template <Serializable T, Permission now>
 void send_ref(Work& work, Rank to, Tag tag, Ref<T, Permission::read, now>&& ref) {
   detail::WorkEngine& engine = work.engine();
@@ -62,9 +62,8 @@ void send_ref(Work& work, Rank to, Tag tag, Ref<T, Permission::read, now>&& ref)
        std::move(ref));
 }
 
-/// A reference to the value that rank `from` sends as `tag`; works may be given it before the value has come.
-///
-/// Throws: as a call of `work`. When what comes is no packed `T`, the run ends with an error.
+/// Returns a reference to the value that rank `from` sends with `tag`, at once. Throws: as a call of `work`. If the
+/// message is no packed `T`, the run ends with an error.
 template <Serializable T>
   requires std::default_initializable<T>
 [[nodiscard]] Ref<T> receive_ref(Work& work, Rank from, Tag tag) {

@@ -11,7 +11,7 @@
 #include "plait/data/references/detail/run_work.hpp"
 #include "plait/data/references/detail/work_engine.hpp"
 #include "plait/data/references/ref.hpp"
-#include "plait/task/flow/kind.hpp"
+#include "plait/task/run/kinds.hpp"
 
 namespace plait::data {
 
@@ -26,31 +26,32 @@ struct WorkKind {
   const task::detail::KindName* name;
 };
 
-/// Work on values that references name: functions that run as tasks when their values are there.
+/// Deferred tasks: functions that run when the values of their references are computed.
 ///
 ///     data::Work work{runtime};
 ///     Ref<Field> field = work.ref<Field>(100);                        // a value, made here
 ///     field = work([](Field& field) { field.step(); }, std::move(field));
 ///     Ref<double> sum = work([](const Field& field) { return field.sum(); }, field.read());
-///     field = work.when([](const Field& field) { return field.is_hot(); }, [](Field& field) { ... },
-///     std::move(field)); std::cout << *work.fetch(std::move(sum)); work.wait();
+///     field = work.when([](const Field& field) { return field.is_hot(); },
+///                       [](Field& field) { ... }, std::move(field));
+///     std::cout << *work.fetch(std::move(sum));
+///     work.wait();
 ///
-/// A function is called with `T&` for a `Ref<T>`, `const T&` for one that reads, and nothing for one that only waits.
-/// What it returns is a value with a reference of its own. It may make more work, through the `Work` (but not wait),
-/// and whatever it throws ends the run on all ranks. Threads: the one that made it, which is worker 0, and bodies.
-/// One work, flow, graph or other run at a time on a scheduler, from the first call to the end of `wait`.
+/// A function is called with `T&` for a `Ref<T>`, `const T&` for one that reads, and nothing for one without
+/// permission. Its result is a value with a reference of its own. It may create deferred tasks, but not wait. An
+/// exception ends the run on all ranks. Threads: the one that created the `Work`, and bodies.
 class Work {
  public:
-  /// Borrows all. Throws: `Error` for options that make no sense.
+  /// Borrows its arguments. Throws: `Error` for a window of 0.
   Work(comm::Endpoint& endpoint, task::Scheduler& scheduler, trace::Recorder& recorder, const WorkOptions& options = {})
       : endpoint_{endpoint}, engine_{std::make_shared<detail::WorkEngine>(endpoint, scheduler, recorder, options)} {}
-  /// On a `plait::Runtime`.
+  /// Uses a `plait::Runtime`.
   template <task::RuntimeLike Runtime>
   explicit Work(Runtime& runtime, const WorkOptions& options = {})
       : Work{runtime.messages(), runtime.scheduler(), runtime.trace(), options} {}
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
-  /// Call `wait` before: what is left with works under way ends the run on all ranks.
+  /// Ends the run on all ranks if tasks are under way: call `wait` before.
   ~Work() {
     const bool has_ended = engine_->is_quiet();
     engine_->abandon();
@@ -59,7 +60,7 @@ class Work {
     }
   }
 
-  /// A value that is there already, made of `arguments`.
+  /// Creates a value from `arguments`.
   template <class T, class... Arguments>
   [[nodiscard]] Ref<T> ref(Arguments&&... arguments) {
     auto cell = std::make_unique<detail::CellOf<T>>();
@@ -69,14 +70,14 @@ class Work {
     return detail::RefAccess::make<Ref<T>>(*stage);
   }
 
-  /// A name for works; the same for the same name.
+  /// Returns a name for deferred tasks. Keep it, as the look-up takes time.
   [[nodiscard]] WorkKind kind(std::string_view name) { return {&engine_->kind(name)}; }
 
-  /// Has `function` called with the values of `refs` when they are there. Returns a reference to what it returns, if it
-  /// returns anything, and one in the place of each that modifies, in their order: one alone, or a tuple.
+  /// Adds a deferred task that calls `function` with the values of `refs` when they are computed. Returns a reference
+  /// to its result, if any, and a new reference for each that modifies, in their order: one alone, or a tuple.
   ///
-  /// Throws: what has ended the run, if anything has. Cost: below 1 us beyond the function; may execute works when more
-  /// than the window are under way.
+  /// Throws: the error that has ended the run. Cost: below 1 us beside the function; may execute tasks when the window
+  /// is full.
   template <class Function, class... Refs>
     requires(!std::same_as<std::decay_t<Function>, WorkKind>)
   auto operator()(Function&& function, Refs&&... refs) {
@@ -91,9 +92,8 @@ class Work {
     }
   }
 
-  /// As above, but `function` is called only if `condition` holds: a reference to a bool, which is known later, or a
-  /// function of the same values, which must not change them. The references go on either way. What `function` returns
-  /// comes as an optional: of nothing where it was not called.
+  /// As above, but calls `function` only if `condition` holds: a reference to a bool, or a function of the same values,
+  /// which must not change them. The result of `function` is an optional, empty if it was not called.
   template <class Condition, class Function, class... Refs>
   auto when(Condition&& condition, Function&& function, Refs&&... refs) {
     using Kept = std::decay_t<Function>;
@@ -113,11 +113,11 @@ class Work {
     }
   }
 
-  /// Works until the value is there and as free as the reference wants it, and returns the reference with the right to
-  /// use the value now.
+  /// Executes tasks until the value may be used as the reference permits, and returns the reference with the permission
+  /// to use the value now.
   ///
-  /// Throws: the first `Error` on any rank; `bad_argument` when it would wait for ever, as the program has references
-  /// that read the value and that it would have to let go first; `bad_argument` in a body.
+  /// Throws: the first `Error` on any rank; `bad_argument` in a body, and when the wait would not end because the
+  /// program still holds references that read the value.
   template <class T, Permission scheduled, Permission now>
   [[nodiscard]] Ref<T, scheduled, scheduled> fetch(Ref<T, scheduled, now>&& ref) {
     static_assert(scheduled != Permission::none, "a Ref without permission has no value to fetch: wait_for(ref)");
@@ -125,20 +125,20 @@ class Work {
     engine_->help_until_free(*detail::RefAccess::stage(ref), mode);
     return detail::RefAccess::make<Ref<T, scheduled, scheduled>>(*detail::RefAccess::give_up(ref));
   }
-  /// As `fetch`, and takes the value out: the reference ends.
+  /// Fetches the value and moves it out of the reference.
   template <class T, Permission now>
   [[nodiscard]] T take(Ref<T, Permission::modify, now>&& ref) {
     auto fetched = fetch(std::move(ref));
     return std::move(*fetched);
   }
-  /// Works until the value is there. Throws: as `fetch`.
+  /// Executes tasks until the value is computed. Throws: as `fetch`.
   template <class T, Permission scheduled, Permission now>
   void wait_for(const Ref<T, scheduled, now>& ref) {
     engine_->help_until_free(*detail::RefAccess::stage(ref), detail::Mode::wait);
   }
 
-  /// Works until all works of this rank have ended, with the messages that they sent, and lets the workers go: other
-  /// runs may follow. References and their values stay. Throws: as `fetch`.
+  /// Executes tasks until all deferred tasks of this rank have ended, and their messages are sent. References and their
+  /// values stay valid. Throws: as `fetch`.
   void wait() { engine_->wait(); }
 
   [[nodiscard]] Rank self() const noexcept { return endpoint_.self(); }

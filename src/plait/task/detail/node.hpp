@@ -27,22 +27,20 @@ struct Label;
 struct Node;
 struct SchedulerState;
 
-/// In the place of what a task waits for: it is ready.
+/// The value of `Node::waits` when the task is ready.
 inline constexpr std::uint32_t is_ready = 0xffffffff;
 
-/// What a task's cost was taken from: the mean of its kind, its builder's word, or its own earlier runs.
+/// The source of a task's cost: the mean of its kind, an estimate of the user, or its own earlier runs.
 enum class CostSource : std::uint8_t { kind, estimate, measured };
 
-/// Reading the clock takes longer than the shortest tasks do: below this, one in some is measured, which is
-/// no measure of that one.
+/// The cost below which only some executions are measured, as reading the clock takes as long as the shortest tasks.
 inline constexpr float short_ns = 2'000;
 
 /// The message of a send or receive task.
 struct NodeMessage final : comm::Completion {
   explicit NodeMessage(Node& its_node) : node{its_node} {}
   void completed(const comm::Status& its_status) noexcept override { status = its_status; }
-  /// The message has come or left, and its buffer is free for the tasks after this one: notes it, for a worker to act
-  /// on.
+  /// Notes, for a worker, that the buffer of the message is free for the successors.
   void released(const comm::Status& its_status) noexcept override;
 
   Node& node;
@@ -58,43 +56,43 @@ struct NodeMessage final : comm::Completion {
   SchedulerState* scheduler = nullptr;
 };
 
-/// Where the owner of an ended task hands over what may run now. Valid during the call; of the worker that calls.
+/// Takes the tasks that the owner of an ended task makes ready. Valid during the call, for its worker.
 class ReadySink {
  public:
-  /// `node`, counted already, waits for nothing any more.
+  /// Makes `node`, counted already, ready.
   virtual void ready(Node& node) = 0;
-  /// As `ready`, and counts it: for a task that runs once more.
+  /// As `ready`, and counts it: for a task that runs again.
   virtual void again(Node& node) = 0;
 
  protected:
   ~ReadySink() = default;
 };
 
-/// The owner of tasks that are of no graph: it keeps what comes after them, and their memory.
+/// The owner of tasks of no graph, which stores their successors and their memory.
 class Ending {
  public:
-  /// `node` has ended, its locks are free, and the scheduler does not touch it again. Called once for each time that
-  /// it ran, by the worker that ended it.
+  /// Notifies that `node` has ended. Its locks are free, and the scheduler does not access it again. Called once for
+  /// each execution, by the worker that ended it.
   virtual void ended(Node& node, ReadySink& sink) noexcept = 0;
 
  protected:
   ~Ending() = default;
 };
 
-/// A task: its description, what earlier runs have measured, and its state in the present run. What a run
-/// writes of every task is in the first cache line; the third is for traces, messages and tasks of no graph.
+/// A task: its description, its measured cost, and its state in the current run. A run writes only the first cache line
+/// of every task; the third is for traces, messages and tasks of no graph.
 struct alignas(64) Node {
   explicit Node(TaskKind its_kind) noexcept : kind{its_kind} {}
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
   ~Node() = default;
 
-  /// What it is called, when it is of no graph and has a name of its own.
+  /// The label of a task of no graph, if it has one.
   [[nodiscard]] const Label* its_label() const noexcept { return is_of_graph ? nullptr : label; }
-  /// In its graph, from 1, as traces count; 0: in none.
+  /// The number in its graph from 1, as in traces; 0: in none.
   [[nodiscard]] std::uint32_t place() const noexcept { return is_of_graph ? number + 1 : 0; }
-  /// What ready tasks are ordered by: the longest way to the end, but first those that another rank waits for. The
-  /// factor is above all times (36 years), and a power of two: it takes no digits away.
+  /// The order of ready tasks: the longest path to the end, after tasks that lead to a send. The factor is above all
+  /// times (36 years), and a power of two, which loses no digits.
   [[nodiscard]] float urgency() const noexcept { return leads_to_send ? (weight_ns + 1) * 0x1p60F : weight_ns; }
 
   std::atomic<std::uint32_t> waits = 0;       ///< What must still end before it is ready.
@@ -137,7 +135,7 @@ struct alignas(64) Node {
 
 static_assert(sizeof(Node) == 192, "three cache lines");
 
-/// A task that a running task has made. Lives in the pool of the worker that made it.
+/// A task that a running task has spawned, in the pool of that worker.
 struct SpawnedNode : Node {
   SpawnedNode() noexcept : Node{TaskKind{}} { is_spawned = true; }
   std::uint32_t home = 0;  ///< The worker whose pool it is from.

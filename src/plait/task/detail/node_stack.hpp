@@ -7,10 +7,10 @@
 
 namespace plait::task::detail {
 
-/// Tasks that any thread adds to, and one thread takes whole: linked through `Node::next`, the last that came first.
+/// A lock-free stack of tasks, linked through `Node::next`. Any thread pushes; one thread takes all at once, which
+/// avoids the ABA problem.
 ///
-/// Threads: any. Cost: one compare-and-swap for a push, without contention. Taking all at once is what makes
-/// this safe: a task that comes back cannot be mistaken for one that never left.
+/// Threads: any. Cost: one compare-and-swap for a push, without contention.
 class NodeStack {
  public:
   void push(Node& node) noexcept {
@@ -20,7 +20,7 @@ class NodeStack {
     }
   }
 
-  /// The last that came, linked to those before it; or null.
+  /// Returns the newest task, linked to older ones; or null.
   [[nodiscard]] Node* take_all() noexcept {
     return first_.exchange(nullptr, std::memory_order_acquire);  // with push()
   }

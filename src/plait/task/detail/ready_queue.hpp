@@ -13,33 +13,30 @@
 
 namespace plait::task::detail {
 
-/// Tasks of one worker that are ready, the one with the longest way to the end first. A task whose resources are taken
-/// sinks: its weight is halved each time, so that it is not tried over and over before others.
+/// The ready tasks of one worker, by longest path to the end. The weight of a task whose locks are taken is halved at
+/// each try, so that others come first.
 ///
-/// Tasks that come in falling order of weight, as those of a graph's activation and of a spawning task often do, wait
-/// in a plain list; only the others pay for a heap. What other workers send here comes through an inbox that takes no
-/// lock. Threads: any. Cost: a short lock, and O(log n) at most.
+/// Tasks that arrive in falling order of weight, which is frequent, are stored in a list; only the others need a heap.
+/// Other workers send tasks through a lock-free inbox. Threads: any. Cost: a short lock, and O(log n) at most.
 class ReadyQueue {
  public:
   void push(Node& node);
   /// As `push`, from another worker.
   void send(Node& node) noexcept { inbox_.push(node); }
 
-  /// The heaviest tasks whose resources could be locked, with them locked, heaviest first: one, or as many as there is
-  /// room for while they are known to be shorter than `short_max_ns`.
-  ///
-  /// Returns how many.
+  /// Takes and locks the heaviest tasks whose locks are free, heaviest first: one, or as many as `room` has while they
+  /// are known to be shorter than `short_max_ns`. Returns their number.
   std::size_t take(std::span<Node*> room, float short_max_ns);
-  /// As `take`, at most half of what is there rounded up, and none at once when another thread is at this queue.
+  /// As `take`, at most half of the tasks rounded up; none if another thread accesses this queue.
   std::size_t steal(std::span<Node*> room, float short_max_ns);
 
-  /// Whether the owner is away, so that any task here is worth stealing.
+  /// Sets whether the owner is away, so that any task here is worth stealing.
   void set_unattended(bool is_unattended);
 
   /// A hint: may be out of date when it returns.
   [[nodiscard]] std::size_t size() const noexcept { return size_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_empty() const noexcept { return size() == 0 && inbox_.is_empty(); }
-  /// A hint: whether what is here takes so long that another worker should have a part of it.
+  /// A hint: whether the tasks take so long that another worker should steal some.
   [[nodiscard]] bool is_worth_stealing() const noexcept {
     return is_worth_stealing_.load(std::memory_order_relaxed) || !inbox_.is_empty();
   }

@@ -12,16 +12,15 @@ class Lifecycle;
 struct Node;
 struct Worker;
 
-/// How tasks of one role live: what is done when one is ready, and when its operation is complete. A task has one role
+/// The role of tasks: the functions called when one is ready, and when its operation is complete. A task has one role
 /// at a time. A new role is an object of this type; those of the library are in run/detail/roles.cpp.
 struct Role {
   std::string_view name;
-  /// The task waits for nothing any more: queues it, posts its message, or does nothing if another thread notes its
-  /// end.
+  /// Called when the task is ready: queues it, posts its message, or does nothing if another thread notes its end.
   void (*ready)(Lifecycle& lifecycle, Worker& worker, Node& node);
-  /// A thread has noted the task (`SchedulerState::note`): its operation is complete.
+  /// Called when a thread has noted the task (`SchedulerState::note`): its operation is complete.
   void (*noted)(Lifecycle& lifecycle, Worker& worker, Node& node);
-  /// What keeps a task that is ready from ending, in words; null: only its locks and what it has spawned.
+  /// Describes what a ready task waits for; null: only for its locks and the tasks that it has spawned.
   std::string (*waits_for)(const Node& node) = nullptr;
   trace::TaskRole in_trace = trace::TaskRole::compute;
   bool is_message = false;    ///< Has a `NodeMessage`.

@@ -14,10 +14,10 @@ namespace plait::task {
 
 namespace detail {
 
-/// Has `task`, which is about to be suspended, run again when `event` has ended; false when it has already.
+/// Resumes `task`, which is about to be suspended, when `event` has ended. Returns false if it has already.
 [[nodiscard]] bool resume_after(Record& task, const RecordName& event);
 
-/// Waits for a request, as an event among the flow's.
+/// Awaits a request, as an event of the flow's run.
 class RequestAwaiter final : public Ending {
  public:
   RequestAwaiter(Record& task, comm::Request request) : task_{task}, request_{std::move(request)} {}
@@ -33,7 +33,7 @@ class RequestAwaiter final : public Ending {
   Node event_{TaskKind{0}};
 };
 
-/// Waits for something of the flow, if it is of this rank.
+/// Awaits a record of the flow, if this rank has it.
 class RecordAwaiter {
  public:
   RecordAwaiter(Record& task, const RecordName& event) : task_{task}, event_{event} {}
@@ -49,8 +49,7 @@ class RecordAwaiter {
 
 }  // namespace detail
 
-/// A datum that a coroutine gets when it asks: `std::span<const T> values = co_await data;`. Of an access
-/// `later(data)`.
+/// The argument of an access `later(data)`, which a coroutine awaits: `std::span<const T> values = co_await data;`.
 template <class T>
 class Later {
  public:
@@ -75,26 +74,24 @@ class Later {
   std::size_t use_;
 };
 
-/// A task that was submitted: `co_await submitted;` in a coroutine goes on when it has ended. Of a task that runs on
-/// another rank it knows nothing, and does not wait. Valid while the flow lives.
+/// A task that was submitted: a coroutine may `co_await` its end. A task of another rank is not awaited. Valid while
+/// the flow lives.
 class Submitted {
  public:
   Submitted() = default;
   explicit Submitted(const detail::RecordName& name) noexcept : name_{name} {}
 
-  /// Whether it runs, or has run, on this rank.
-  [[nodiscard]] bool is_here() const noexcept { return name_.record != nullptr; }
   [[nodiscard]] const detail::RecordName& name() const noexcept { return name_; }
 
  private:
   detail::RecordName name_;
 };
 
-/// A kernel that may wait: `Coroutine kernel(std::span<double> a, Later<double> b) { auto values = co_await b; ... }`.
+/// The result of a kernel that may wait:
+/// `Coroutine kernel(std::span<double> a, Later<double> b) { auto values = co_await b; ... }`.
 ///
-/// It may `co_await` a `comm::Request`, a `Later`, and a `Submitted`; while it does it occupies no worker, and keeps
-/// what its task holds: no task sees what it writes, and tasks after it wait. It may go on in another worker's
-/// thread.
+/// A kernel may `co_await` a `comm::Request`, a `Later` or a `Submitted`. Meanwhile it occupies no worker, and its task
+/// keeps its data: later tasks wait. It may resume in another worker's thread.
 class Coroutine {
  public:
   struct promise_type {
@@ -127,7 +124,7 @@ class Coroutine {
     }
   }
 
-  /// Hands the frame over to the task that runs it.
+  /// Passes ownership of the frame to the task that runs it.
   [[nodiscard]] std::coroutine_handle<promise_type> release() noexcept { return std::exchange(handle_, nullptr); }
 
  private:

@@ -13,14 +13,14 @@
 namespace plait::task {
 
 namespace detail {
-/// The owner's memory; from now on the datum has a value.
+/// Returns the owner's memory; from now on the datum has a value.
 [[nodiscard]] std::span<std::byte> local_bytes(Datum& datum);
 }  // namespace detail
 
-/// A handle to an array of `T` that one rank owns and that every rank of a flow knows by the same number.
+/// A handle to an array of `T` that one rank owns and every rank of a flow can access.
 ///
 /// From `Flow::data` or a `DataGrid`; valid while the flow lives. Only the owner has memory for it; other ranks get
-/// copies as tasks need them. Threads: the flow's.
+/// copies as their tasks need them. Threads: the flow's.
 template <class T>
 class Data {
   static_assert(std::is_trivially_copyable_v<T>, "travels between ranks as bytes");
@@ -32,18 +32,16 @@ class Data {
   [[nodiscard]] std::size_t size() const noexcept { return datum_->bytes / sizeof(T); }
   [[nodiscard]] Rank owner() const noexcept { return datum_->owner; }
 
-  /// The owner's elements, to set before the first task and to read after `Flow::wait`; the datum has a value from
-  /// then on.
-  ///
-  /// Throws: `Error` with `bad_argument` on other ranks, and while tasks are under way.
+  /// Returns the owner's elements, to set before the first task and to read after `Flow::wait`. The datum has a value
+  /// from then on. Throws: `Error` with `bad_argument` on other ranks, and while tasks may use it.
   [[nodiscard]] std::span<T> local() const {
     const std::span<std::byte> bytes = detail::local_bytes(*datum_);
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  /// Defines how tasks that `reduce` this datum add to it: each rank adds to a copy that starts with all elements
-  /// `neutral`; `combine(T& into, const T& from)` puts two elements together, in the order of the ranks. To be called
-  /// alike on every rank.
+  /// Defines how tasks `reduce` this datum. Each rank adds to a copy whose elements start as `neutral`;
+  /// `combine(T& into, const T& from)` combines elements of two copies, in the order of the ranks. The same call on
+  /// every rank.
   template <class Combine>
     requires std::is_invocable_v<Combine&, T&, const T&>
   const Data& reduces_with(const T& neutral, Combine combine) const {
@@ -69,7 +67,7 @@ class Data {
   detail::Datum* datum_ = nullptr;
 };
 
-/// A datum and what a task does with it; the kernel gets a `std::span<Element>`.
+/// An access of a task to a datum. The kernel gets a `std::span<Element>`.
 template <class Element, detail::Mode its_mode>
 struct DataAccess {
   using Value = Element;
@@ -77,32 +75,32 @@ struct DataAccess {
   detail::Datum* datum;
 };
 
-/// Reads: the kernel gets a `std::span<const T>`.
+/// Reads a datum: the kernel gets a `std::span<const T>`.
 template <class T>
 [[nodiscard]] DataAccess<const T, detail::Mode::read> r(const Data<T>& data) {
   return {&data.datum()};
 }
-/// Writes all of it, whatever was there: the kernel gets a `std::span<T>` with nothing to be read in it.
+/// Overwrites a datum: the kernel gets a `std::span<T>` of undefined values.
 template <class T>
 [[nodiscard]] DataAccess<T, detail::Mode::write> w(const Data<T>& data) {
   return {&data.datum()};
 }
-/// Reads and writes.
+/// Reads and writes a datum.
 template <class T>
 [[nodiscard]] DataAccess<T, detail::Mode::read_write> rw(const Data<T>& data) {
   return {&data.datum()};
 }
-/// Reads and writes, in any order with the neighbouring tasks that `commute` on it, one at a time.
+/// Reads and writes a datum. Successive tasks that `commute` on it run one at a time, in any order.
 template <class T>
 [[nodiscard]] DataAccess<T, detail::Mode::commute> commute(const Data<T>& data) {
   return {&data.datum()};
 }
-/// Adds to it; see `Data::reduces_with`. The kernel gets what its rank has added up.
+/// Adds to a datum, see `Data::reduces_with`. The kernel gets the contribution of its rank.
 template <class T>
 [[nodiscard]] DataAccess<T, detail::Mode::reduce> reduce(const Data<T>& data) {
   return {&data.datum()};
 }
-/// Reads, in a coroutine that starts without it: the kernel gets a `Later<T>`, and `co_await` of that the span.
+/// Reads a datum in a coroutine that starts without it: the kernel gets a `Later<T>`, and `co_await` of that the span.
 template <class T>
 [[nodiscard]] DataAccess<const T, detail::Mode::later> later(const Data<T>& data) {
   return {&data.datum()};

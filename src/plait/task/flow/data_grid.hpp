@@ -44,7 +44,7 @@ class DataGrid {
     std::uint32_t columns = 1;
   };
 
-  /// `name`: what errors call the pieces, as in `A(3, 2)`. Each piece has `element_count` elements.
+  /// `name` identifies the pieces in errors, as in `A(3, 2)`. Each piece has `element_count` elements.
   DataGrid(Flow& flow,
            std::string_view name,
            const Shape& shape,
@@ -72,7 +72,7 @@ class DataGrid {
   [[nodiscard]] bool is_local(std::uint32_t row, std::uint32_t column) const {
     return (*this)(row, column).owner() == self_;
   }
-  /// The owner's elements; see `Data::local`.
+  /// Returns the owner's elements, see `Data::local`.
   [[nodiscard]] std::span<T> local(std::uint32_t row, std::uint32_t column) const {
     return (*this)(row, column).local();
   }

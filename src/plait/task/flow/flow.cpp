@@ -8,10 +8,7 @@ std::span<std::byte> detail::local_bytes(Datum& datum) {
 }
 
 Flow::Flow(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options)
-    : endpoint_{endpoint},
-      self_{endpoint.self()},
-      rank_count_{endpoint.rank_count()},
-      engine_{std::make_shared<detail::FlowEngine>(endpoint, scheduler, recorder, options)} {}
+    : endpoint_{endpoint}, engine_{std::make_shared<detail::FlowEngine>(endpoint, scheduler, recorder, options)} {}
 
 Flow::~Flow() {
   const bool has_ended = engine_->is_quiet() && !engine_->has_failed();

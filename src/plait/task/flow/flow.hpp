@@ -15,8 +15,8 @@
 #include "plait/task/flow/data.hpp"
 #include "plait/task/flow/detail/call_kernel.hpp"
 #include "plait/task/flow/detail/flow_engine.hpp"
-#include "plait/task/flow/kind.hpp"
 #include "plait/task/flow/options.hpp"
+#include "plait/task/run/kinds.hpp"
 #include "plait/task/scheduler.hpp"
 #include "plait/trace/recorder.hpp"
 
@@ -25,53 +25,53 @@ namespace plait::task {
 template <class T>
 class DataGrid;
 
-/// A sequential program whose tasks run in parallel, on all ranks: every rank submits the same tasks in the same order,
-/// and from what they do with which data follows what must wait for what, and which rank must send what to which.
+/// A sequential program whose tasks run in parallel on all ranks. Every rank submits the same tasks in the same order;
+/// dependencies and messages follow from the data that tasks access.
 ///
 ///     Data<double> a = flow.data<double>(Rank{0}, 100), b = flow.data<double>(Rank{1}, 100);
 ///     flow.submit([](std::span<double> a) { ... }, w(a));                               // on rank 0, which owns a
 ///     flow.submit([](std::span<const double> a, std::span<double> b) { ... }, r(a), rw(b));  // on rank 1: a is sent
 ///     flow.wait();
 ///
-/// A task runs where the first datum that it writes is owned, unless `SubmitOptions::on` is set. A datum is sent to a
-/// rank that reads it once, until it is written again or flushed. Where a task has written what its rank does not own,
-/// the value stays there until it is flushed or `wait` is called. Data may be made at any time, alike on every rank.
-/// Threads: the one that made it. Other flows and graphs may be under way beside it on the scheduler.
+/// A task runs on the owner of the first datum that it writes, unless `SubmitOptions::on` is set. A datum is sent once
+/// to each rank that reads it, until it is written or flushed. A value that a task wrote on another rank than the
+/// owner's stays there until `flush` or `wait`. Data may be created at any time, the same on every rank. Threads: the
+/// one that created the flow. Other flows and graphs may be under way on the scheduler.
 class Flow {
  public:
-  /// Borrows all. Throws: `Error` for options that make no sense.
+  /// Borrows its arguments. Throws: `Error` for a window of 0.
   Flow(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options = {});
-  /// On a `plait::Runtime`.
+  /// Uses a `plait::Runtime`.
   template <RuntimeLike Runtime>
   explicit Flow(Runtime& runtime, const FlowOptions& options = {})
       : Flow{runtime.messages(), runtime.scheduler(), runtime.trace(), options} {}
   Flow(const Flow&) = delete;
   Flow& operator=(const Flow&) = delete;
-  /// Call `wait` before: a flow that is left with tasks under way ends the run on all ranks.
+  /// Ends the run on all ranks if tasks are under way: call `wait` before.
   ~Flow();
 
-  /// A datum of `count` elements, the same call on every rank. Only its owner takes memory for it, which is not set.
+  /// Creates a datum of `count` elements; the same call on every rank. Its owner allocates uninitialised memory for it.
   template <class T>
   [[nodiscard]] Data<T> data(Rank owner, std::size_t count) {
     return Data<T>{engine_->add(owner, count * sizeof(T), nullptr, {})};
   }
-  /// As above, in the owner's own memory, which must outlive the flow and has the datum's value. Other ranks' `memory`
-  /// is not read.
+  /// As above, in memory of the owner that has the datum's value and outlives the flow. Other ranks' `memory` is
+  /// ignored.
   template <class T>
   [[nodiscard]] Data<T> data(Rank owner, std::size_t count, std::span<T> memory) {
-    expect(owner != self_ || memory.size() == count, "the owner's memory is as long as the datum");
-    std::byte* const place = owner == self_ ? reinterpret_cast<std::byte*>(memory.data()) : nullptr;
+    expect(owner != self() || memory.size() == count, "the owner's memory is as long as the datum");
+    std::byte* const place = owner == self() ? reinterpret_cast<std::byte*>(memory.data()) : nullptr;
     return Data<T>{engine_->add(owner, count * sizeof(T), place, {})};
   }
 
-  /// A name for tasks; the same object for the same name. Ask once and keep it.
+  /// Returns a name for tasks. Keep it, as the look-up takes time.
   [[nodiscard]] FlowKind kind(std::string_view name) { return FlowKind{engine_->kind(name)}; }
 
-  /// Adds a task: `kernel` is called with a span for each of `accesses` when its turn has come. It may return a
-  /// `Coroutine`, and may take a `TaskContext&` first. It is moved or copied in.
+  /// Adds a task that calls `kernel` with a span for each of `accesses`. The kernel is moved or copied. It may take a
+  /// `TaskContext&` first, and may return a `Coroutine`.
   ///
-  /// Throws: what has ended the run, if anything has, on any rank. Cost: some 10 ns on a rank that the task does not
-  /// concern, below 1 us on others; may execute tasks when more than the window are under way.
+  /// Throws: the error that has ended the run on any rank. Cost: some 10 ns on a rank that the task does not concern,
+  /// below 1 us on others; may execute tasks when the window is full.
   template <class Kernel, class... Accesses>
     requires(!std::same_as<std::remove_cvref_t<Kernel>, SubmitOptions> && sizeof...(Accesses) > 0)
   Submitted submit(Kernel&& kernel, const Accesses&... accesses) {
@@ -92,7 +92,7 @@ class Flow {
     return launch(*task, std::forward<Kernel>(kernel));
   }
 
-  /// Adds a task of this rank only, without data: it does not count as a submission.
+  /// Adds a task without data on this rank only. It is no submission: other ranks need not call this.
   template <class Kernel>
   Submitted spawn(Kernel&& kernel, const FlowKind& kind = {}, int priority = 0) {
     using Kept = std::decay_t<Kernel>;
@@ -101,23 +101,22 @@ class Flow {
     return launch(task, std::forward<Kernel>(kernel));
   }
 
-  /// Has all copies of the datum dropped when the tasks submitted so far need them no more, and its value brought home.
-  /// The same call on every rank; counts as a submission.
+  /// Returns the value of the datum to its owner, and drops all copies, after the tasks submitted so far. A submission:
+  /// the same call on every rank.
   template <class T>
   void flush(const Data<T>& data) {
     engine_->flush(data.datum());
   }
-  void flush_all() { engine_->flush_all(); }
 
-  /// Works until all that was submitted has ended, on every rank; then each owner has its data's values, and no rank
-  /// has copies. The same call on every rank.
+  /// Executes tasks until all submissions have ended on every rank. Then each owner has the values of its data, and no
+  /// rank has copies. The same call on every rank.
   ///
-  /// Throws: the first `Error` on any rank: of a kernel, with the task's name; when the ranks have not submitted the
-  /// same; as `Scheduler::run`. The flow can then only be ended.
+  /// Throws: the first `Error` on any rank, of a kernel with the task's name; when ranks have submitted different
+  /// programs; as `Scheduler::run`. The flow can then only be destroyed.
   void wait() { engine_->wait(); }
 
-  [[nodiscard]] Rank self() const noexcept { return self_; }
-  [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
+  [[nodiscard]] Rank self() const noexcept { return endpoint_.self(); }
+  [[nodiscard]] std::uint32_t rank_count() const noexcept { return endpoint_.rank_count(); }
   [[nodiscard]] FlowStatistics statistics() const { return engine_->statistics(); }
 
  private:
@@ -133,8 +132,6 @@ class Flow {
   }
 
   comm::Endpoint& endpoint_;
-  Rank self_;
-  std::uint32_t rank_count_;
   std::shared_ptr<detail::FlowEngine> engine_;  ///< Shared with the endpoint when a run has failed.
 };
 

@@ -7,50 +7,50 @@
 
 #include "plait/base/id.hpp"
 #include "plait/comm/status.hpp"
-#include "plait/task/flow/kind.hpp"
+#include "plait/task/run/kinds.hpp"
 
 namespace plait::task {
 
-/// When to check whether kernels write what they declared as only read: costs two readings of all such data.
+/// When to check that kernels do not write data that they declared as read. Cost: two reads of all such data.
 enum class ReadChecks : std::uint8_t { in_debug_builds, always, never };
 
-/// Several readers of a datum: one message that they pass on, or one for each.
+/// How a datum is sent to several readers: as one multicast, or as a message to each.
 enum class Fanout : std::uint8_t { multicast, single_messages };
 
-/// How a flow behaves. All ranks must use the same.
+/// Settings of a flow. All ranks must use the same.
 struct FlowOptions {
-  /// Tasks and messages of this rank that have not ended, above which `submit` executes tasks until a quarter of them
-  /// has ended.
+  /// The number of unfinished tasks and messages of this rank at which `submit` executes tasks until a quarter has
+  /// ended.
   std::uint32_t window = 4096;
-  /// A buffer for what a task reads from another rank is allocated when fewer than so many tasks are before it.
+  /// The number of tasks ahead of a task below which buffers are allocated for the data that it receives.
   std::uint32_t receive_ahead = 256;
-  /// Memory for copies of other ranks' data.
+  /// The limit of memory for copies of other ranks' data.
   std::size_t copy_bytes_max = std::numeric_limits<std::size_t>::max();
   Fanout fanout = Fanout::multicast;
   ReadChecks read_checks = ReadChecks::in_debug_builds;
 };
 
-/// What a task is besides its kernel and its data.
+/// Settings of a task.
 struct SubmitOptions {
-  /// What it is called; by default as the kernel's type.
+  /// The name of the task; default: the kernel's type.
   FlowKind kind = {};
-  /// Of ready tasks the larger is executed first, and its messages are sent first.
+  /// Of ready tasks, those of higher priority are executed first, and their messages are sent first.
   int priority = 0;
-  /// Where to execute it; by default on the owner of the first datum that it writes, or else of its first datum.
+  /// The rank that executes it; default: the owner of the first datum that it writes, or else of its first datum.
   Rank on = {};
 };
 
-/// What a flow has done on this rank since it was made.
+/// Statistics of a flow on this rank since its creation.
 struct FlowStatistics {
-  std::uint64_t submitted = 0;  ///< On all ranks: each submits all.
+  std::uint64_t submitted = 0;  ///< Tasks of all ranks: each rank submits all.
   std::uint64_t executed = 0;
   std::uint64_t messages_sent = 0;  ///< A multicast is one.
   std::uint64_t ranks_sent_to = 0;  ///< Summed over the messages.
-  std::uint64_t bytes_sent = 0;     ///< To all of these ranks, also where others pass them on.
+  std::uint64_t bytes_sent = 0;     ///< To all of these ranks, including forwarded data.
   std::uint64_t messages_received = 0;
-  std::uint64_t records_peak = 0;   ///< Tasks and messages, and steps towards them, that were kept at once.
-  std::size_t copy_bytes = 0;       ///< Memory that copies take now,
-  std::size_t copy_bytes_peak = 0;  ///< and have taken at most.
+  std::uint64_t records_peak = 0;   ///< The most records of tasks, messages and steps towards them at once.
+  std::size_t copy_bytes = 0;       ///< Current memory of copies.
+  std::size_t copy_bytes_peak = 0;  ///< Most memory of copies.
 };
 
 }  // namespace plait::task

@@ -15,44 +15,42 @@ namespace detail {
 struct RunState;
 }
 
-/// A run under way on a scheduler: a handle, of which there is one.
+/// The unique handle to a run of a scheduler.
 ///
-/// The scheduler's workers execute the tasks of all runs by priority. Worker 0 is the thread that waits: on a scheduler
-/// with one worker, tasks are executed only while a thread waits for some run or tests one. Threads: one at a time for
-/// a handle; several threads may wait for different runs, of which one is worker 0 and the others sleep. Not from a
-/// task's body or a completion, but for `request` and `is_over`: there use `TaskContext::wait_for(kind,
-/// run.request())`.
+/// The workers execute the tasks of all runs by priority. With one worker, tasks are executed only while a thread waits
+/// for a run or tests one. Threads: one at a time for a handle; several may wait for different runs. A task's body or a
+/// completion may only call `request` and `is_over`: it waits by `TaskContext::wait_for(kind, run.request())`.
 class [[nodiscard]] Run {
  public:
-  /// Of nothing: it is over.
+  /// Creates an empty handle, which counts as over.
   Run() = default;
   Run(Run&& other) noexcept = default;
-  /// Waits for the run that this handle has had, as the destructor does.
+  /// Waits for the previous run, as the destructor does.
   Run& operator=(Run&& other) noexcept;
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
-  /// Waits until the run is over. An error is kept by the scheduler, which throws it at the next start or wait.
+  /// Waits until the run is over. The scheduler keeps an error, and throws it at the next start or wait.
   ~Run();
 
-  /// Whether all tasks have ended. Makes no progress.
+  /// Returns whether all tasks have ended. Makes no progress.
   [[nodiscard]] bool is_over() const noexcept;
 
-  /// Executes a few tasks of any run, and makes progress on the network. True when the run is over.
+  /// Executes a few tasks of any run, and makes progress on the network. Returns whether the run is over.
   ///
   /// Throws: as `wait`.
   [[nodiscard]] bool test();
 
   /// Executes tasks of any run until this one is over.
   ///
-  /// Throws: the first `Error` of a task of any run on any rank (an exception that is no `Error` comes as `user_task`),
-  /// or of the network, or `timeout` when nothing of this run moves. All runs of the scheduler end with that error.
+  /// Throws: the first `Error` of a task of any run on any rank, where other exceptions become `user_task`; of the
+  /// network; `timeout` when nothing of this run moves. All runs of the scheduler end with that error.
   void wait();
 
-  /// Completes when the run is over: for `then`, `co_await`, `TaskContext::wait_for` and completion queues. With an
-  /// error when the run has failed. `Request::wait` executes no task: prefer `wait` of this class.
+  /// Returns a request that completes when the run is over, with an error if it has failed. For `co_await`,
+  /// `TaskContext::wait_for` and completion queues; `Request::wait` executes no task.
   [[nodiscard]] comm::Request request();
-  /// Calls `callback` once when the run is over without error, or now when it is. It must be short. A worker may still
-  /// be in it when another thread has returned from `wait`.
+  /// Calls `callback` once when the run is over without error, at once if it is. It must be short, and may still run
+  /// when another thread has returned from `wait`.
   void then(std::function<void()> callback);
 
  private:

@@ -33,7 +33,7 @@ void RunFront::fail(const Error& error) {
 
 void RunFront::throw_if_failed() {
   if (has_failed_) {
-    throw Error{ErrorCode::bad_argument, fmt::format("this {} has failed before: it can only be ended", name_)};
+    throw Error{ErrorCode::bad_argument, fmt::format("this {} has failed before: it can only be destroyed", name_)};
   }
   if (run_ && run_->has_failed()) {
     has_failed_ = true;

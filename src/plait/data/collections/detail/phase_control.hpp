@@ -16,10 +16,10 @@
 
 namespace plait::data::detail {
 
-/// The beginning and the end of a collection's phases on this rank. A migration is a phase without a run of tasks.
+/// Begins and ends the phases of a collection on this rank. A migration is a phase without a run of tasks.
 ///
-/// In order: `begin`, for a phase of tasks `start_run`, `open`, `wait`, `close`. Threads: the collection's, one at a
-/// time; `take` and the reports of quiet from any.
+/// Order of calls: `begin`, `start_run` for a phase of tasks, `open`, `wait`, `close`. Threads: one at a time; any for
+/// `take` and reports of quiet.
 class PhaseControl {
  public:
   PhaseControl(const CollectionInfo& info, comm::HandlerId handler, Links& links, const News& news);

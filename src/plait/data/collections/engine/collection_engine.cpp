@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/data/collections/engine/collection_engine.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/comm/collectives/reduce.hpp"
-#include "plait/data/collections/detail/migration.hpp"
+#include "plait/data/collections/detail/element_calls.hpp"
 #include "plait/data/collections/engine/all_ranks.hpp"
 #include "plait/data/collections/engine/mailroom.hpp"
 
@@ -34,6 +37,14 @@ struct CollectionEngine::Members {
   void take(const Head& head, std::span<const std::byte> rest);
   void take_created(ElementId id, Rank at);
   void note_home(ElementId id, MessageKind what);
+  void insert(ElementId id, Element& element);
+  // A migration is a phase without tasks, which ends when every element has arrived.
+  void begin_migration();
+  void end_migration();
+  void check(std::span<const Move> moves);
+  void send_element(const Move& move, MigrationReport& report);
+  MigrationReport migrate(std::span<const Move> moves);
+  void replace(std::span<const std::pair<ElementId, Element*>> elements);
 
   const CollectionInfo info;
   comm::HandlerId handler = info.endpoint.claim_handler();
@@ -46,14 +57,10 @@ struct CollectionEngine::Members {
   const EngineParts parts{info, table, places, news, links, phase, mail, calls};
   Mailroom mail{parts};
   ElementCalls calls{parts};
-  Migration migration{parts};
 
-  struct Later {
-    Migration::Notes notes;                         ///< To homes.
-    std::vector<std::pair<ElementId, Mail*>> mail;  ///< Sent between phases.
-  };
-  Later later;                                ///< Sent with the next phase.
-  std::atomic<std::int64_t> arriving_ns = 0;  ///< In arrivals, since the last reset.
+  std::vector<std::pair<Rank, Head>> later_notes;       ///< To homes, with the next phase or migration.
+  std::vector<std::pair<ElementId, Mail*>> later_mail;  ///< With the next phase.
+  std::atomic<std::int64_t> arriving_ns = 0;            ///< In arrivals, since the last reset.
 };
 
 CollectionEngine::Members::Members(const CollectionInfo& its_info, const CollectionOptions& options)
@@ -69,7 +76,7 @@ CollectionEngine::Members::Members(const CollectionInfo& its_info, const Collect
 
 CollectionEngine::Members::~Members() {
   info.endpoint.off(handler);
-  for (const auto& [to, one] : later.mail) {
+  for (const auto& [to, one] : later_mail) {
     one->kind->drop(one);
   }
 }
@@ -112,7 +119,8 @@ void CollectionEngine::Members::take(const Head& head, std::span<const std::byte
       mail.take(head, rest);
       break;
     case MessageKind::element:
-      migration.take(id, rest);
+      insert(id, *table.unpack(id, rest));
+      places.has_arrived(id);
       break;
     case MessageKind::moved:
       places.set_away(id, Rank{head.origin});
@@ -144,8 +152,108 @@ void CollectionEngine::Members::take_created(ElementId id, Rank at) {
 void CollectionEngine::Members::note_home(ElementId id, MessageKind what) {
   news.note_change();
   if (const Rank at_home = places.home(id); at_home != info.self) {
-    later.notes.emplace_back(at_home, Head{.kind = what, .to = id.value(), .origin = info.self.value()});
+    later_notes.emplace_back(at_home, Head{.kind = what, .to = id.value(), .origin = info.self.value()});
   }
+}
+
+void CollectionEngine::Members::insert(ElementId id, Element& element) {
+  calls.adopt(id, element);
+  table.insert(element);
+}
+
+// ---- migrations ----
+
+void CollectionEngine::Members::begin_migration() {
+  phase.begin("");
+  places.begin_phase(phase.number());
+  places.begin_migration();
+}
+
+void CollectionEngine::Members::end_migration() {
+  phase.open();
+  phase.wait();
+  info.endpoint.flush();  // other ranks learn of the end from here, and this rank may block elsewhere next
+  phase.close();
+  news.adopt();
+}
+
+void CollectionEngine::Members::check(std::span<const Move> moves) {
+  std::vector<ElementId> ids;
+  for (const Move& move : moves) {
+    if (move.to.value() >= info.rank_count) {
+      phase.fail_all(Error{ErrorCode::bad_argument,
+                           fmt::format("element {} of '{}' cannot move to rank {}: this run has {} ranks",
+                                       move.id.value(),
+                                       info.name,
+                                       move.to.value(),
+                                       info.rank_count)});
+    }
+    if (!table.contains(move.id)) {
+      phase.fail_all(
+          Error{ErrorCode::bad_argument,
+                fmt::format("rank {} cannot move element {} of '{}', which is not there: name own elements only",
+                            info.self.value(),
+                            move.id.value(),
+                            info.name)});
+    }
+    ids.push_back(move.id);
+  }
+  std::ranges::sort(ids);
+  if (const auto twice = std::ranges::adjacent_find(ids); twice != ids.end()) {
+    phase.fail_all(Error{ErrorCode::bad_argument,
+                         fmt::format("element {} of '{}' cannot move to two places", twice->value(), info.name)});
+  }
+}
+
+MigrationReport CollectionEngine::Members::migrate(std::span<const Move> moves) {
+  phase.throw_unless_idle("a migration");
+  check(moves);
+  begin_migration();
+  for (const auto& [to, head] : std::exchange(later_notes, {})) {
+    links.post(to, head);
+  }
+  MigrationReport report;
+  const std::size_t before = table.count();
+  for (const Move& move : moves) {
+    if (move.to != info.self) {
+      try {
+        send_element(move, report);
+      } catch (const Error& error) {  // of an accessor, for example
+        phase.fail_all(error);
+      }
+    }
+  }
+  phase.note_migration(report.sent);
+  end_migration();
+  report.received = table.count() + report.sent - before;
+  report.took = phase.took();
+  return report;
+}
+
+void CollectionEngine::Members::send_element(const Move& move, MigrationReport& report) {
+  const Bytes packed = table.pack(table.here(move.id));
+  links.post(move.to, {.kind = MessageKind::element, .to = move.id.value(), .origin = info.self.value()}, packed);
+  ++report.sent;
+  report.bytes_sent += packed.size();
+  table.destroy(move.id);
+  places.has_left(move.id, move.to);
+  if (const Rank at_home = places.home(move.id); at_home != info.self && at_home != move.to) {
+    links.post(at_home, {.kind = MessageKind::moved, .to = move.id.value(), .origin = move.to.value()});
+  }
+}
+
+void CollectionEngine::Members::replace(std::span<const std::pair<ElementId, Element*>> elements) {
+  begin_migration();
+  table.clear();
+  places.clear();  // news of this phase waits until it opens
+  for (const auto& [id, element] : elements) {
+    insert(id, *element);
+    if (const Rank at_home = places.home(id); at_home != info.self) {
+      links.post(at_home, {.kind = MessageKind::created, .to = id.value(), .origin = info.self.value()});
+    }
+  }
+  phase.note_migration(elements.size() + 1);  // 1: also where all elements are gone
+  end_migration();
 }
 
 // ---- the engine ----
@@ -183,8 +291,7 @@ std::uint64_t CollectionEngine::placement() const noexcept {
 }
 
 void CollectionEngine::add(ElementId id, Element& element) {
-  members_->calls.adopt(id, element);
-  members_->table.insert(element);
+  members_->insert(id, element);
 }
 
 void CollectionEngine::create(ElementId id, Element& element) {
@@ -255,10 +362,10 @@ void CollectionEngine::start(PhaseWork work, std::string_view name, PhaseGate* g
   m.places.begin_phase(m.phase.number());
   (void)m.phase.start_run();
   m.calls.begin(std::move(work), gate, m.table.in_order());
-  for (const auto& [to, head] : std::exchange(m.later.notes, {})) {
+  for (const auto& [to, head] : std::exchange(m.later_notes, {})) {
     m.links.post(to, head);
   }
-  for (const auto& [to, mail] : std::exchange(m.later.mail, {})) {
+  for (const auto& [to, mail] : std::exchange(m.later_mail, {})) {
     m.mail.deliver(m.mail.route(to), to, *mail, {});
   }
   m.phase.open();
@@ -293,16 +400,16 @@ void CollectionEngine::send_later(ElementId to, Mail& mail) {
     mail.kind->drop(&mail);
     throw;
   }
-  members_->later.mail.emplace_back(to, &mail);
+  members_->later_mail.emplace_back(to, &mail);
 }
 
 MigrationReport CollectionEngine::migrate(std::span<const Move> moves) {
-  return members_->migration.migrate(moves, std::exchange(members_->later.notes, {}));
+  return members_->migrate(moves);
 }
 
 void CollectionEngine::replace(std::span<const std::pair<ElementId, Element*>> elements) {
-  members_->later.notes.clear();
-  members_->migration.replace(elements);
+  members_->later_notes.clear();
+  members_->replace(elements);
 }
 
 }  // namespace plait::data::detail

@@ -17,12 +17,13 @@
 
 namespace plait::data::detail {
 
-/// A collection without the type of its elements: compiled once, `Collection` is the template above it.
+/// A collection without the type of its elements, which is compiled once; `Collection` is the template above it.
 ///
-/// Puts its parts together, each in a file of detail/: where elements are (`Places`), those here (`ElementTable`), news
-/// of others (`News`), messages between ranks (`Links`) and to elements (`Mailroom`), what elements do
-/// (`ElementCalls`), when phases end (`PhaseControl`), and moves (`Migration`). Threads: its maker's, one at a time. No
-/// call but those of its phase is allowed while a phase is open: they throw `Error` with `bad_argument`.
+/// Composes its parts, each in a file of detail/: locations (`Places`), elements here (`ElementTable`), creations and
+/// removals (`News`), messages between ranks (`Links`) and to elements (`Mailroom`), execution (`ElementCalls`) and
+/// phases
+/// (`PhaseControl`). Threads: one at a time. While a phase is open, all calls but those of the phase throw `Error` with
+/// `bad_argument`.
 class CollectionEngine {
  public:
   struct Borrowed {
@@ -43,17 +44,17 @@ class CollectionEngine {
   [[nodiscard]] std::uint64_t placement() const noexcept;
 
   // ---- elements ----
-  /// Takes over an element that every rank knows to be here, its home.
+  /// Takes over an element that has its home here and exists from the beginning.
   void add(ElementId id, Element& element);
   /// Takes over a new element, whose home may be anywhere.
   void create(ElementId id, Element& element);
-  /// Gives an element of this rank up: it is the caller's.
+  /// Removes an element of this rank, which the caller owns from then on.
   [[nodiscard]] Element* take_out(ElementId id);
-  /// Null when it is not here.
+  /// Returns an element of this rank, or null.
   [[nodiscard]] Element* find(ElementId id) const;
-  /// In order of id.
+  /// Returns the elements of this rank, in order of id.
   [[nodiscard]] std::span<Element* const> local() const;
-  /// An element of this rank as it moves. Throw: `Error` that names the element.
+  /// Pack and unpack an element. Throw: `Error` that names the element.
   [[nodiscard]] Bytes pack(ElementId id) const;
   [[nodiscard]] Bytes pack(const Element& element) const;
   [[nodiscard]] Element* unpack(ElementId id, std::span<const std::byte> packed) const;
@@ -66,9 +67,9 @@ class CollectionEngine {
   /// The run of the phase that is open; null between phases.
   [[nodiscard]] task::Run* run() const noexcept;
   enum class Flush : bool { no, yes };
-  /// Waits for the phase, and ends it. `Flush::no`: in a callback, after the phase is over.
+  /// Waits for the phase, and closes it. `Flush::no`: in a callback, after the phase is over.
   PhaseReport finish(Flush flush);
-  /// Takes over a message that is sent with the next phase.
+  /// Takes over a message, and sends it with the next phase.
   void send_later(ElementId to, Mail& mail);
   MigrationReport migrate(std::span<const Move> moves);
   /// Takes over these elements, each from one rank, and destroys all others.

@@ -22,7 +22,7 @@ class News;
 class PhaseControl;
 class Places;
 
-/// What all parts of a collection's engine know. Borrowed objects outlive the collection.
+/// Data that all parts of a collection's engine share. Borrowed objects outlive the collection.
 struct CollectionInfo {
   comm::Endpoint& endpoint;
   task::Scheduler& scheduler;

@@ -15,16 +15,16 @@
 
 namespace plait::data::detail {
 
-/// What an element has sent since the last reset, by receiver.
+/// The bytes that an element has sent since the last reset, by receiver.
 struct SentBytes {
   std::vector<PeerBytes> to;
   std::size_t last = 0;  ///< Place in `to`.
 };
 
-/// An element on the rank where it is: a task that runs when there is something for it to do, or a part of one.
+/// An element on its rank: a task that runs when the element has a step or a message.
 ///
-/// Short elements are executed in batches: the task of the first one runs all of them. Each is idle, or another
-/// worker's, as soon as it has run; only the first waits for the end of the task.
+/// Short elements are executed in batches: the task of the first one runs all of them. Each of the others is idle, or
+/// free for another worker, as soon as it has run.
 struct Element : task::detail::Node {
   static constexpr std::uint64_t not_asked = static_cast<std::uint64_t>(-1);
 
@@ -56,7 +56,7 @@ struct Element : task::detail::Node {
   SentBytes sent;
 };
 
-/// Where a message to an element goes.
+/// The destination of a message to an element.
 struct Route {
   Element* local = nullptr;
   Rank rank;  ///< No rank when this rank is the home, and knows no such element.

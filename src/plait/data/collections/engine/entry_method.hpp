@@ -38,33 +38,25 @@ void unpack_arguments(std::span<const std::byte> from, std::tuple<Values...>& ar
       type_name<std::tuple<Values...>>());
 }
 
-template <class First, class... Rest>
-struct TakesContext {
-  static constexpr bool value = std::is_same_v<std::remove_cvref_t<First>, ElementContext>;
-  using Arguments = std::conditional_t<value,
-                                       std::tuple<std::remove_cvref_t<Rest>...>,
-                                       std::tuple<std::remove_cvref_t<First>, std::remove_cvref_t<Rest>...>>;
-};
-
 template <class T, class... Parameters>
 struct MethodOf {
   using Object = T;
   static constexpr bool takes_context = false;
-  using Arguments = std::tuple<>;
+  using Arguments = std::tuple<std::remove_cvref_t<Parameters>...>;
 };
-template <class T, class First, class... Rest>
-struct MethodOf<T, First, Rest...> {
-  using Object = T;
-  static constexpr bool takes_context = TakesContext<First, Rest...>::value;
-  using Arguments = typename TakesContext<First, Rest...>::Arguments;
+template <class T, class... Rest>
+struct MethodOf<T, ElementContext&, Rest...> : MethodOf<T, Rest...> {
+  static constexpr bool takes_context = true;
 };
+template <class T, class... Rest>
+struct MethodOf<T, const ElementContext&, Rest...> : MethodOf<T, ElementContext&, Rest...> {};
 
 template <class T, class Result, class... Parameters>
 MethodOf<T, Parameters...> method_of(Result (T::*)(Parameters...));
 template <class T, class Result, class... Parameters>
 MethodOf<T, Parameters...> method_of(Result (T::*)(Parameters...) const);
 
-/// A method of an element as a message calls it.
+/// Calls a method of an element for a message.
 template <auto method>
 struct Method {
   using Described = decltype(method_of(method));
@@ -89,14 +81,10 @@ struct Method {
   }
 };
 
-/// A message that was sent on this rank, not packed.
+/// A message within the rank, not packed.
 template <auto method>
 struct LocalMail : Mail {
-  using Arguments = typename Method<method>::Arguments;
-
-  LocalMail(ElementId sender, std::uint64_t its_step, Arguments&& its_arguments);
-
-  Arguments arguments;
+  typename Method<method>::Arguments arguments;
 };
 
 template <auto method>
@@ -112,35 +100,10 @@ inline constexpr MailKind local_mail{.call =
                                      }};
 
 template <auto method>
-LocalMail<method>::LocalMail(ElementId sender, std::uint64_t its_step, Arguments&& its_arguments)
-    : Mail{.kind = &local_mail<method>, .from = sender, .step = its_step}, arguments{std::move(its_arguments)} {}
-
-/// A message that has come from another rank.
-struct PackedMail : Mail {
-  PackedMail(ElementId sender, std::uint64_t its_step, PackedCall its_call, std::span<const std::byte> packed);
-
-  PackedCall call;
-  Bytes bytes;
-};
-
-inline constexpr MailKind packed_mail{.call =
-                                          [](Mail& mail, void* object, ElementContext& context) {
-                                            const auto& packed = static_cast<const PackedMail&>(mail);
-                                            packed.call(packed.bytes, object, context);
-                                          },
-                                      .drop = [](Mail* mail) noexcept { delete static_cast<PackedMail*>(mail); },
-                                      .pack = [](const Mail& mail, Bytes& to) -> PackedCall {
-                                        const auto& packed = static_cast<const PackedMail&>(mail);
-                                        to.insert(to.end(), packed.bytes.begin(), packed.bytes.end());
-                                        return packed.call;
-                                      }};
-
-inline PackedMail::PackedMail(ElementId sender,
-                              std::uint64_t its_step,
-                              PackedCall its_call,
-                              std::span<const std::byte> packed)
-    : Mail{.kind = &packed_mail, .from = sender, .step = its_step},
-      call{its_call},
-      bytes{packed.begin(), packed.end()} {}
+[[nodiscard]] LocalMail<method>& new_mail(ElementId from,
+                                          std::uint64_t step,
+                                          typename Method<method>::Arguments&& arguments) {
+  return *new LocalMail<method>{{.kind = &local_mail<method>, .from = from, .step = step}, std::move(arguments)};
+}
 
 }  // namespace plait::data::detail

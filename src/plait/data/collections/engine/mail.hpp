@@ -28,7 +28,7 @@ struct MailKind {
   PackedCall (*pack)(const Mail& mail, Bytes& to);
 };
 
-/// The step of a message that is no input of a step.
+/// The step number of messages that are no input of a step.
 inline constexpr std::uint64_t no_step = static_cast<std::uint64_t>(-1);
 
 /// A message to an element, on the rank where the element is, or while its place is unknown.
@@ -39,7 +39,7 @@ struct Mail {
   Mail* next = nullptr;
 };
 
-/// The messages of one element: any thread puts some in; the worker that executes the element takes all out.
+/// The messages of one element, from any thread to the worker that executes it.
 ///
 /// It also records whether the element is idle. The thread that puts the first message into an idle one starts its
 /// task.
@@ -50,7 +50,7 @@ class Mailbox {
   Mailbox& operator=(const Mailbox&) = delete;
   ~Mailbox() { drop_all(); }
 
-  /// True when the element was idle: the caller starts its task.
+  /// Adds a message. Returns true when the element was idle: the caller starts its task.
   [[nodiscard]] bool put(Mail& mail) noexcept {
     Mail* first = first_.load(std::memory_order_relaxed);
     do {
@@ -58,7 +58,7 @@ class Mailbox {
     } while (!first_.compare_exchange_weak(first, &mail, std::memory_order_acq_rel, std::memory_order_relaxed));
     return first == idle();
   }
-  /// Makes an idle element busy, without mail; false when it was busy.
+  /// Makes an idle element busy. Returns false when it was busy.
   bool begin() noexcept {
     Mail* first = idle();
     return first_.compare_exchange_strong(first, nullptr, std::memory_order_acquire, std::memory_order_relaxed);
@@ -75,7 +75,7 @@ class Mailbox {
     }
     return oldest;
   }
-  /// Makes the element idle; false when there is mail.
+  /// Makes the element idle. Returns false when there is mail.
   [[nodiscard]] bool end() noexcept {
     Mail* first = nullptr;
     // Releases what the task has written to the thread that puts the next message in.

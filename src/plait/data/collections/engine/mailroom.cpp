@@ -23,6 +23,28 @@ PackedCall call_at(std::int64_t distance) {
                                    static_cast<std::uintptr_t>(distance));
 }
 
+/// A message from another rank.
+struct PackedMail : Mail {
+  PackedCall call;
+  Bytes bytes;
+};
+
+constexpr MailKind packed_mail{.call =
+                                   [](Mail& mail, void* object, ElementContext& context) {
+                                     const auto& packed = static_cast<const PackedMail&>(mail);
+                                     packed.call(packed.bytes, object, context);
+                                   },
+                               .drop = [](Mail* mail) noexcept { delete static_cast<PackedMail*>(mail); },
+                               .pack = [](const Mail& mail, Bytes& to) -> PackedCall {
+                                 const auto& packed = static_cast<const PackedMail&>(mail);
+                                 to.insert(to.end(), packed.bytes.begin(), packed.bytes.end());
+                                 return packed.call;
+                               }};
+
+Mail& new_packed(ElementId from, std::uint64_t step, PackedCall call, std::span<const std::byte> packed) {
+  return *new PackedMail{{.kind = &packed_mail, .from = from, .step = step}, call, {packed.begin(), packed.end()}};
+}
+
 void erase_packed(std::span<const std::byte> /*packed*/, void* /*object*/, ElementContext& context) {
   context.erase();
 }
@@ -118,7 +140,7 @@ void Mailroom::send_erase(ElementId id, const Element& sender, WorkerId worker) 
   if (const Route to = route(id); to.is_elsewhere()) {
     post(to.rank, {.from = sender.id, .to = id, .call = &erase_packed}, buffer(worker));
   } else {
-    deliver(to, id, *new PackedMail{sender.id, no_step, &erase_packed, {}}, worker);
+    deliver(to, id, new_packed(sender.id, no_step, &erase_packed, {}), worker);
   }
 }
 
@@ -131,7 +153,7 @@ void Mailroom::take(const Head& head, std::span<const std::byte> rest) {
     route.local = parts_.news.route_to_created(to).local;
   }
   if (!route.is_elsewhere()) {
-    deliver(route, to, *new PackedMail{ElementId{head.from}, head.step, call_at(head.method), rest}, {});
+    deliver(route, to, new_packed(ElementId{head.from}, head.step, call_at(head.method), rest), {});
     return;
   }
   if (const Rank at_home = parts_.places.home(to); head.hops > 0 && at_home != info_.self) {

@@ -20,7 +20,7 @@
 
 namespace plait::data::detail {
 
-/// What some elements come to together; `count` is 0 for none.
+/// The combined value of `count` elements.
 template <class V>
 struct Partial {
   V value{};
@@ -35,7 +35,7 @@ template <class V, class Op>
   return {op(left.value, right.value), left.count + right.count};
 }
 
-/// What each rank has packed of its elements, in order of id.
+/// Unpacks the values of all ranks, and sorts them by id.
 template <class V>
 [[nodiscard]] std::vector<std::pair<ElementId, V>> in_order(const std::vector<Bytes>& packed) {
   std::vector<std::pair<ElementId, V>> all;
@@ -47,7 +47,7 @@ template <class V>
   return all;
 }
 
-/// The ids from the lowest to the highest of all elements, cut into as many stretches of one length as there are ranks.
+/// Divides the ids of all elements into as many ranges of equal length as there are ranks.
 class Stretches {
  public:
   /// Collective. `here`: the elements of this rank, in order of id.
@@ -69,8 +69,7 @@ class Stretches {
   std::uint64_t length_ = 1;
 };
 
-/// `values`: by stretch, and in order of id, those of this rank. Returns for each, in that order, all up to it
-/// combined.
+/// Returns the inclusive scan at each of `values`, which are those of this rank by range and in order of id.
 template <class V, class Op>
 [[nodiscard]] std::vector<V> scan_stretches(const comm::Group& group,
                                             const std::vector<std::vector<std::pair<ElementId, V>>>& values,
@@ -84,7 +83,7 @@ template <class V, class Op>
     std::size_t from;
     V sum;
   };
-  std::vector<Value> mine;  // this rank's stretch
+  std::vector<Value> mine;  // this rank's range
   packed = exchange_any(group, packed);
   for (std::size_t from = 0; from < packed.size(); ++from) {
     for (auto& [id, value] : unpack_as<std::vector<std::pair<ElementId, V>>>(packed[from])) {
@@ -95,7 +94,7 @@ template <class V, class Op>
   for (std::size_t i = 1; i < mine.size(); ++i) {
     mine[i].sum = op(mine[i - 1].sum, mine[i].sum);
   }
-  std::vector<V> whole;  // of this stretch, if there is anything in it
+  std::vector<V> whole;  // of this range, if it has elements
   if (!mine.empty()) {
     whole.push_back(mine.back().sum);
   }

@@ -19,7 +19,7 @@ struct TypedElement : Element {
   T object;
 };
 
-/// Elements that move by `serialize.hpp`, or by accessor `A`.
+/// The operations on elements of type `T` that move by `serialize.hpp`, or by accessor `A`.
 template <class T, class A = void>
 inline constexpr ElementKind kind_of{
     .destroy = [](Element* element) noexcept { delete static_cast<TypedElement<T>*>(element); },

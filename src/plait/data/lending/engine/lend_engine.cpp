@@ -39,10 +39,19 @@ struct LendEngine::Members {
   void settle();
   void connect();
   void is_unpacked(ElementId id);
-  void is_back(ElementId id);
   void send_back(std::size_t parent);
+  /// Runs `act`. Reports what it throws to all other ranks, as they may wait for messages of this one.
   template <class Act>
-  void or_stop_all(Act act);
+  void or_stop_all(Act act) {
+    try {
+      act();
+    } catch (const Error& error) {
+      if (!context.endpoint.failure()) {
+        context.endpoint.stop_all(error);
+      }
+      throw;
+    }
+  }
 
   TransferRun::Context context;
   Callbacks callbacks;
@@ -59,7 +68,10 @@ struct LendEngine::Members {
   std::size_t in_use_count = 0;                      ///< Of all loans.
 
   TransferRun lending{context, "unpack lent pieces", [this](ElementId id) { is_unpacked(id); }};
-  TransferRun returning{context, "unpack returned pieces", [this](ElementId id) { is_back(id); }};
+  TransferRun returning{context, "unpack returned pieces", [this](ElementId id) {
+                          const std::lock_guard guard{lock};
+                          own_are_back.at(id) = true;
+                        }};
   [[nodiscard]] TransferRun& transfer(Direction direction) noexcept {
     return direction == Direction::to_elements ? lending : returning;
   }
@@ -78,19 +90,6 @@ LendEngine::~LendEngine() {
   const bool are_lent_in_flight = members_->lending.abandon();
   if (members_->returning.abandon() || are_lent_in_flight) {
     endpoint.keep(std::move(members_));
-  }
-}
-
-/// All other ranks learn what this one throws, as they may wait for its messages.
-template <class Act>
-void LendEngine::Members::or_stop_all(Act act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    if (!context.endpoint.failure()) {
-      context.endpoint.stop_all(error);
-    }
-    throw;
   }
 }
 
@@ -261,11 +260,6 @@ void LendEngine::Members::is_unpacked(ElementId id) {
   }
 }
 
-void LendEngine::Members::is_back(ElementId id) {
-  const std::lock_guard guard{lock};
-  own_are_back.at(id) = true;
-}
-
 // ---- as a gate ----
 
 void LendEngine::begin_phase(std::uint64_t placement) {
@@ -324,19 +318,21 @@ void LendEngine::leave(ElementId id) {
   }
 }
 
-void LendEngine::throw_not_here(ElementId id) {
-  throw Error{ErrorCode::bad_argument,
-              fmt::format("element {} has no piece here: it has no parent, or was not on this rank when its parent's "
-                          "data was lent",
-                          id.value())};
-}
-
-void LendEngine::throw_not_arrived(ElementId id) {
-  throw Error{
-      ErrorCode::bad_argument,
-      fmt::format("the piece of element {} has not arrived: start the phase with the lender's gate, or wait for "
-                  "what lend has returned",
-                  id.value())};
+void LendEngine::throw_unless_ready(ElementId id) const {
+  const std::lock_guard lock{members_->lock};
+  const auto loan = members_->loans.find(id);
+  if (loan == members_->loans.end()) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("element {} has no piece here: it has no parent, or was not on this rank when its parent's "
+                            "data was lent",
+                            id.value())};
+  }
+  if (!loan->second.is_ready) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("the piece of element {} has not arrived: start the phase with the lender's gate, or wait "
+                            "for the transfer that lend returns",
+                            id.value())};
+  }
 }
 
 }  // namespace plait::data::detail

@@ -22,16 +22,16 @@ struct PiecePart {
   std::string_view accessor;
   std::string_view type;
   std::size_t (*size)(const void* piece);
-  /// Returns how many bytes it had to write.
+  /// Returns how many bytes the accessor tried to write.
   std::size_t (*pack)(const void* piece, std::span<std::byte> place);
   void (*unpack)(std::span<const std::byte> from, void* piece);
 };
 
-/// A lender without the type of its pieces: `Lender` is the template above it.
+/// A lender without the type of its pieces; `Lender` is the template above it.
 ///
-/// One message carries all pieces from one rank to another. A worker unpacks it when it has arrived, piece by piece; an
-/// element may start as soon as its own is unpacked. On the way back, the message leaves when the last of its elements
-/// has ended its steps. Threads: the lender's, one at a time; as a gate, those of phases.
+/// One message has all pieces from one rank to another. A worker unpacks it when it has arrived; an element may start
+/// as soon as its own piece is unpacked. A message of returned pieces is sent when the last of its elements has ended
+/// its steps. Threads: one at a time; as a gate, those of phases.
 class LendEngine final : public PhaseGate {
  public:
   /// To the elements, or back to the parents.
@@ -41,7 +41,7 @@ class LendEngine final : public PhaseGate {
     std::function<std::uint64_t()> placement;         ///< `Elements::placement_version`.
     std::function<void*(ElementId)> own_piece;        ///< Of an element whose parent is this rank.
     std::function<void*(ElementId)> copy;             ///< Of an element here whose parent is elsewhere.
-    /// Elements have moved: from here on, copies of `borrowed` are needed; elements of pieces `at_home` are here.
+    /// Called when elements have moved: `borrowed` need copies here; elements of pieces `at_home` are here.
     std::function<void(const std::vector<ElementId>& borrowed, const std::vector<ElementId>& at_home)> use_pieces;
   };
 
@@ -72,8 +72,8 @@ class LendEngine final : public PhaseGate {
   [[nodiscard]] bool enter(ElementId id, std::function<void()> open) override;
   void leave(ElementId id) override;
 
-  [[noreturn]] static void throw_not_here(ElementId id);
-  [[noreturn]] static void throw_not_arrived(ElementId id);
+  /// Throws: `Error` with `bad_argument` unless the piece of an element may be used here.
+  void throw_unless_ready(ElementId id) const;
 
  private:
   struct Members;

@@ -204,7 +204,7 @@ void WorkEngine::ended(task::detail::Node& node, task::detail::ReadySink& sink) 
   }
 }
 
-/// Lets go of what it holds, and back to those that are free.
+/// Releases the values of a job, and returns it to the pool.
 void WorkEngine::give(Job& job) noexcept {
   job.kernel.reset();
   for (Use& use : job.uses()) {
@@ -241,7 +241,7 @@ void WorkEngine::fail(const Error& error) {
 void WorkEngine::throw_if_inside_a_body() const {
   if (bodies_of_owner_ > 0 || std::this_thread::get_id() != owner_) {
     throw Error{ErrorCode::bad_argument,
-                "a body waits for a reference, which could be for ever: give the reference to a deferred task instead"};
+                "a body waits for a reference, which may never end: pass the reference to a deferred task instead"};
   }
 }
 
@@ -267,13 +267,14 @@ void WorkEngine::help_until(const std::function<bool()>& is_done, const char* wi
   });
   throw_if_failed();
   if (is_stuck) {
-    fail(Error{ErrorCode::bad_argument,
-               fmt::format("{}({}) on rank {} would wait for ever: what it needs waits for a reading reference that "
-                           "the program still has; use it or let it go before. {}",
-                           wish,
-                           of != nullptr ? of->type : std::string_view{},
-                           endpoint_.self().value(),
-                           describe_waiting())});
+    fail(
+        Error{ErrorCode::bad_argument,
+              fmt::format("{}({}) on rank {} would wait for ever for a modification that waits for a reading reference "
+                          "of the program: use or destroy that reference first. {}",
+                          wish,
+                          of != nullptr ? of->type : std::string_view{},
+                          endpoint_.self().value(),
+                          describe_waiting())});
   }
 }
 

@@ -19,7 +19,6 @@
 #include "plait/data/references/detail/stage.hpp"
 #include "plait/task/detail/kernel_storage.hpp"
 #include "plait/task/detail/node.hpp"
-#include "plait/task/flow/kind.hpp"
 #include "plait/task/run/kinds.hpp"
 #include "plait/task/run/run_front.hpp"
 #include "plait/task/scheduler.hpp"
@@ -33,11 +32,11 @@ namespace detail {
 
 class WorkEngine;
 
-/// A deferred task: a task of an open run that starts when its values are there. From a pool, until it has ended.
+/// A deferred task: a task of an open run that starts when its values are computed. From a pool, until it has ended.
 struct Job final : task::detail::Node, comm::Completion {
   explicit Job(WorkEngine& its_engine) : Node{task::TaskKind{0}}, engine{its_engine} {}
 
-  /// Of its message.
+  // Of its message:
   void completed(const comm::Status& /*status*/) noexcept override {}
   void released(const comm::Status& status) noexcept override;
 
@@ -71,18 +70,18 @@ class WorkEngine final : public task::detail::Ending {
   WorkEngine& operator=(const WorkEngine&) = delete;
   ~WorkEngine();
 
-  /// A job with room for so many uses, which waits for its launch only.
+  /// Takes a job with room for `use_count` uses, which waits for its launch only.
   [[nodiscard]] Job& take(const task::detail::KindName& kind, std::size_t use_count);
-  /// Throws: `Error`, after the run has failed.
+  /// Starts a job when its values are computed. Throws: `Error`, after the run has failed.
   void launch(Job& job);
-  /// A message that comes starts it. Throws: as `Endpoint::receive`.
+  /// Starts a job when a message from `from` has arrived in `buffer`.
   void launch_receive(Job& job, const comm::Address& from, Bytes& buffer);
-  /// A job that no worker executes: it ends when `post_send` with it has sent. From `take`.
+  /// Adds a job that no worker executes: it ends when the message of `post_send` is sent.
   void expect_send(Job& job);
-  /// `data` must stay until the job has ended: give it to its kernel. From bodies.
+  /// Sends `data`, which must stay until the job has ended. From bodies.
   void post_send(Job& job, const comm::Address& to, std::span<const std::byte> data);
 
-  /// Works until `mode` is possible. Throws: `Error` when it will never be, or the run has failed.
+  /// Executes tasks until `mode` is possible. Throws: `Error` when it never will be, or when the run has failed.
   void help_until_free(Stage& stage, Mode mode);
   void wait();
 

@@ -95,14 +95,9 @@ std::size_t CopyMemory::bytes_needed() const {
   return needed;
 }
 
-std::size_t CopyMemory::bytes_in_use() const {
+std::pair<std::size_t, std::size_t> CopyMemory::usage() const {
   const std::lock_guard lock{mutex_};
-  return used_bytes_;
-}
-
-std::size_t CopyMemory::bytes_peak() const {
-  const std::lock_guard lock{mutex_};
-  return peak_bytes_;
+  return {used_bytes_, peak_bytes_};
 }
 
 }  // namespace plait::task::detail

@@ -7,14 +7,15 @@
 #include <deque>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "plait/task/flow/detail/record.hpp"
 
 namespace plait::task::detail {
 
-/// Memory for copies of other ranks' data: given out in the order in which the tasks that need it were submitted, when
-/// they are near, within a limit. So what is given out is always enough for the oldest task, or the limit is too small.
+/// Memory for copies of other ranks' data, within a limit. It is given to tasks in the order of submission, when they
+/// are near, so that the oldest task has all it needs unless the limit is too small.
 ///
 /// Threads: any.
 class CopyMemory {
@@ -24,21 +25,21 @@ class CopyMemory {
   CopyMemory& operator=(const CopyMemory&) = delete;
   ~CopyMemory();
 
-  /// Has `record`, which waits for it, given the memory of `place` before task `consumer`.
+  /// Requests memory for `place` before task `consumer`; `record` waits for it.
   void ask(Record& record, Place& place, std::uint64_t consumer);
-  /// The next record whose place has now got its memory; or null.
+  /// Gives memory to the next request if it can. Returns its record, or null.
   [[nodiscard]] Record* give(std::uint64_t ended_tasks);
   void take_back(std::byte* memory, std::size_t bytes) noexcept;
-  /// Counts a user of `place` off; the last one ends it.
+  /// Removes a user of `place`; the last one destroys it.
   void leave(Place& place) noexcept;
 
-  /// A hint for all but the thread that asks.
+  /// Returns whether requests are open. A hint for all but the thread that makes them.
   [[nodiscard]] bool is_asked() const noexcept { return asked_.load(std::memory_order_relaxed) > 0; }
-  /// What limit the oldest asking task needs, if nothing else comes free.
+  /// Returns the limit that the oldest request needs if no memory becomes free.
   [[nodiscard]] std::size_t bytes_needed() const;
   [[nodiscard]] std::size_t bytes_max() const noexcept { return bytes_max_; }
-  [[nodiscard]] std::size_t bytes_in_use() const;
-  [[nodiscard]] std::size_t bytes_peak() const;
+  /// Returns the bytes in use, and the most that were in use at once.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> usage() const;
 
  private:
   struct Wish {
@@ -59,7 +60,7 @@ class CopyMemory {
   std::size_t peak_bytes_ = 0;
 };
 
-/// Memory on a cache line's border, which suits all kinds of elements.
+/// Allocates memory aligned to a cache line.
 [[nodiscard]] std::byte* allocate_aligned(std::size_t bytes);
 void free_aligned(std::byte* memory) noexcept;
 

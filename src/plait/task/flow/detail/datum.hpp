@@ -18,20 +18,20 @@ namespace plait::task::detail {
 class FlowEngine;
 struct Record;
 
-/// What a task does with a datum. `later`: reads it, when it asks for it.
+/// How a task accesses a datum. `later`: reads it when a coroutine awaits it.
 enum class Mode : std::uint8_t { read, later, write, read_write, commute, reduce };
 
 [[nodiscard]] constexpr bool only_reads(Mode mode) noexcept {
   return mode == Mode::read || mode == Mode::later;
 }
 
-/// A record as long as it has not ended: it is then given out again under another serial number.
+/// Identifies a use of a record, which is reused under another serial number when it has ended.
 struct RecordName {
   Record* record = nullptr;
   std::uint64_t serial = 0;
 };
 
-/// Memory of a datum on this rank, and in which order it is used. The lists are the submitting thread's.
+/// Memory of a datum on this rank, and the records that use it. The lists belong to the submitting thread.
 struct Place {
   std::byte* memory = nullptr;  ///< Of a copy: nothing until it is taken.
   std::size_t bytes = 0;
@@ -51,13 +51,13 @@ struct Place {
   std::atomic<std::uint32_t> readers_begun = 0;
 };
 
-/// How contributions to a datum are put together.
+/// How contributions to a datum are combined.
 struct Reduction {
   std::function<void(std::span<std::byte>)> set_neutral;
   std::function<void(std::span<std::byte>, std::span<const std::byte>)> combine;
 };
 
-/// What a rank knows of a datum that it owns, holds, has a copy of, or adds to.
+/// The state of a datum that this rank owns, holds, has a copy of, or contributes to.
 struct LocalDatum {
   Place* home = nullptr;     ///< The owner's.
   Place* current = nullptr;  ///< Where the present value is; nothing when it is elsewhere.
@@ -70,7 +70,7 @@ struct LocalDatum {
   std::vector<Rank> contributors;   ///< Others that add to it; the holder's list.
 };
 
-/// What every rank knows of a datum. All but `local` is the same on every rank after the same submissions.
+/// A datum on every rank. All but `local` is equal on every rank after the same submissions.
 struct Datum {
   Datum(FlowEngine& its_engine, std::uint32_t its_id, Rank its_owner)
       : engine{&its_engine}, id{its_id}, owner{its_owner} {}
@@ -95,7 +95,7 @@ struct Datum {
   std::uint32_t column = 0;
 };
 
-/// One of a task's data, as every rank sees it when the task is submitted.
+/// One access of a submitted task.
 struct AccessNote {
   Datum* datum;
   Mode mode;

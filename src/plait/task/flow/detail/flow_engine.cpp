@@ -16,7 +16,6 @@ constexpr int polls_before_report = 64;
 
 constexpr KindName data_kind{.name = "a new datum", .hash = hash_of("a new datum")};
 constexpr KindName flush_kind{.name = "flush", .hash = hash_of("flush")};
-constexpr KindName flush_all_kind{.name = "flush_all", .hash = hash_of("flush_all")};
 constexpr KindName wait_kind{.name = "wait", .hash = hash_of("wait")};
 
 Rank rank_that_executes(std::span<const AccessNote> accesses) {
@@ -269,19 +268,10 @@ void FlowEngine::flush(Datum& datum) {
   values_.flush(datum);
 }
 
-void FlowEngine::flush_all() {
-  log_.add(flush_all_kind, Rank{}, {});
-  bring_all_home();
-}
-
-void FlowEngine::bring_all_home() {
-  open();
-  values_.flush_all();
-}
-
 void FlowEngine::wait() {
   log_.add(wait_kind, Rank{}, {});
-  bring_all_home();
+  open();
+  values_.flush_all();
   help_until([this] { return records_.front().unfinished() == 0; });
   if (endpoint_.rank_count() > 1) {
     try {

@@ -19,8 +19,8 @@
 
 namespace plait::task::detail {
 
-/// What is behind a `Flow`: every rank notes every submission; what concerns this rank becomes records that wait for
-/// one another. Threads: the submitting one.
+/// Implements `Flow`: logs every submission, and creates records for those that concern this rank. Threads: the
+/// submitting one.
 class FlowEngine {
  public:
   FlowEngine(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options);
@@ -40,19 +40,18 @@ class FlowEngine {
   [[nodiscard]] const KindName& kind(std::string_view name) { return records_.kinds().kind(name); }
 
   // ---- submission ----
-  /// Notes a task; a record for it if it is executed here, else null.
+  /// Submits a task. Returns its record if this rank executes it, else null.
   [[nodiscard]] Record* enter(const KindName& kind, const SubmitOptions& options, std::span<const AccessNote> accesses);
-  /// A task of this rank only.
+  /// Creates a task of this rank only.
   [[nodiscard]] Record& enter_local(const KindName& kind, int priority);
   void launch(Record& task);
   void flush(Datum& datum);
-  void flush_all();
   void wait();
   [[nodiscard]] FlowStatistics statistics() const;
   [[nodiscard]] bool has_failed() noexcept { return records_.front().has_failed(); }
-  /// Gives up what only a living scheduler can do; before a failed flow's memory is left to the endpoint.
+  /// Ends the run, before a failed flow's memory is left to the endpoint.
   void abandon() noexcept;
-  /// Whether nothing is under way.
+  /// Returns whether no run is open.
   [[nodiscard]] bool is_quiet() noexcept { return !records_.front().is_open(); }
 
  private:
@@ -65,7 +64,6 @@ class FlowEngine {
   void help_until(const std::function<bool()>& is_done);
   void throttle();
   void check_periodically();
-  void bring_all_home();
   void throw_if_named_twice(std::span<const AccessNote> accesses);
 
   comm::Endpoint& endpoint_;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "plait/base/spin_lock.hpp"
@@ -18,14 +17,14 @@
 
 namespace plait::task::detail {
 
-/// What a record stands for. `gate`: nothing by itself; ends when what it waits for has ended. `passing_on`: the time
-/// in which a received buffer is still read by the endpoint, for other ranks.
+/// The kind of a record. `gate` ends when the records that it waits for have ended. `passing_on` ends when the endpoint
+/// no longer forwards a received buffer to other ranks.
 enum class Part : std::uint8_t { task, send, receive, passing_on, gate };
 
 class Records;
 struct Record;
 
-/// The message of a record, and how an endpoint notifies it.
+/// The message of a record, as its endpoint completes it.
 struct RecordMessage final : comm::Completion {
   explicit RecordMessage(Record& its_record) : record{its_record} {}
   void completed(const comm::Status& status) noexcept override;
@@ -46,7 +45,7 @@ struct Use {
   bool was_alone = false;
 };
 
-/// Something that happens on this rank: a task, a message, or a step towards one. From a pool, until it has ended.
+/// A task, a message, or a step towards one on this rank. Reused when it has ended.
 struct Record final : Node {
   explicit Record(Records& its_records) : Node{TaskKind{0}}, records{its_records} {}
 

@@ -83,12 +83,11 @@ void RecordMessage::completed(const comm::Status& status) noexcept {
 }
 
 void RecordMessage::released(const comm::Status& /*status*/) noexcept {
-  record.records.has_ended(record);
+  record.records.front().run().has_ended(record);
 }
 
 Records::Records(comm::Endpoint& endpoint, Scheduler& scheduler, trace::Recorder& recorder, const FlowOptions& options)
     : endpoint_{endpoint},
-      self_{endpoint.self()},
       checks_reads_{has_checks(options.read_checks)},
       kinds_{recorder},
       memory_{options.copy_bytes_max, std::max<std::uint64_t>(options.receive_ahead, 1)},
@@ -173,20 +172,21 @@ void Records::throw_if_memory_blocks() {
         fmt::format("copies of other ranks' data may take {} bytes on rank {}, but its next task needs {}: raise "
                     "copy_bytes_max, or flush data that is not read any more",
                     memory_.bytes_max(),
-                    self_.value(),
+                    endpoint_.self().value(),
                     memory_.bytes_needed())};
   }
 }
 
 FlowStatistics Records::statistics() const {
+  const auto [copy_bytes, copy_bytes_peak] = memory_.usage();
   return {.executed = ended_tasks_.load(std::memory_order_relaxed),
           .messages_sent = messages_sent_.load(std::memory_order_relaxed),
           .ranks_sent_to = ranks_sent_to_.load(std::memory_order_relaxed),
           .bytes_sent = bytes_sent_.load(std::memory_order_relaxed),
           .messages_received = messages_received_.load(std::memory_order_relaxed),
           .records_peak = all_.size(),
-          .copy_bytes = memory_.bytes_in_use(),
-          .copy_bytes_peak = memory_.bytes_peak()};
+          .copy_bytes = copy_bytes,
+          .copy_bytes_peak = copy_bytes_peak};
 }
 
 std::string Records::describe_waiting() const {
@@ -289,7 +289,7 @@ void Records::has_arrived(Record& record, const comm::Status& status) noexcept {
         Error{status.error.value_or(ErrorCode::bad_argument),
               fmt::format("rank {} expected {} bytes of a datum from rank {}, but {} came: do all ranks make the "
                           "same data in the same order?",
-                          self_.value(),
+                          endpoint_.self().value(),
                           bytes,
                           status.source.value(),
                           status.bytes),
@@ -323,7 +323,7 @@ void Records::execute(Record& record, TaskContext& context) {
     }
   }
   if (checks_reads_) {
-    end_reading(record, self_);
+    end_reading(record, endpoint_.self());
   }
 }
 
@@ -393,16 +393,16 @@ bool resume_after(Record& task, const RecordName& event) {
 }
 
 void RequestAwaiter::await_suspend(std::coroutine_handle<> /*caller*/) {
-  Records& records = task_.records;
+  OpenRun& run = task_.records.front().run();
   task_.waits.store(2, std::memory_order_relaxed);  // as in resume_after(); published by has_ended()
   event_.role = Role::event;
   event_.ending = this;
   event_.label = task_.label;
-  records.expect_end(event_);
+  run.expect_end(event_);
   // From here on, another thread may act on it; but the coroutine goes on only after this turn has ended.
   if (!comm::Request{request_}.then_unless_complete(
-          [&records, event = &event_](const comm::Status&) { records.has_ended(*event); })) {
-    records.has_ended(event_);
+          [&run, event = &event_](const comm::Status&) { run.has_ended(*event); })) {
+    run.has_ended(event_);
   }
 }
 

@@ -46,8 +46,6 @@ class Records final : public Ending {
   void execute(Record& record, TaskContext& context);
   void has_arrived(Record& record, const comm::Status& status) noexcept;
   void ended(Node& node, ReadySink& sink) noexcept override;
-  void expect_end(Node& node) noexcept { front_.run().expect_end(node); }
-  void has_ended(Node& node) noexcept { front_.run().has_ended(node); }
 
  private:
   void hand_over(Record& record, ReadySink* sink) noexcept;
@@ -58,7 +56,6 @@ class Records final : public Ending {
   [[nodiscard]] std::string describe_waiting() const;
 
   comm::Endpoint& endpoint_;
-  const Rank self_;
   const bool checks_reads_;
   KindTable kinds_;
   std::vector<std::unique_ptr<Record>> all_;  ///< In use or not.

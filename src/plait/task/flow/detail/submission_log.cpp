@@ -2,6 +2,7 @@
 #include "plait/task/flow/detail/submission_log.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -9,23 +10,7 @@ namespace plait::task::detail {
 
 namespace {
 
-const char* name_of(Mode mode) {
-  switch (mode) {
-    case Mode::read:
-      return "r";
-    case Mode::later:
-      return "later";
-    case Mode::write:
-      return "w";
-    case Mode::read_write:
-      return "rw";
-    case Mode::commute:
-      return "commute";
-    case Mode::reduce:
-      return "reduce";
-  }
-  return "?";
-}
+constexpr std::array mode_names{"r", "later", "w", "rw", "commute", "reduce"};  // by `Mode`
 
 }  // namespace
 
@@ -61,8 +46,10 @@ std::string SubmissionLog::describe(std::uint64_t number) const {
   std::string text = fmt::format("'{}'", entry.kind->name);
   const std::size_t described = std::min<std::size_t>(entry.access_count, described_max);
   for (std::size_t i = 0; i < described; ++i) {
-    text += fmt::format(
-        "{}{}({})", i == 0 ? " on " : ", ", name_of(entry.accesses[i].mode), name_of(*entry.accesses[i].datum));
+    text += fmt::format("{}{}({})",
+                        i == 0 ? " on " : ", ",
+                        mode_names.at(static_cast<std::size_t>(entry.accesses[i].mode)),
+                        name_of(*entry.accesses[i].datum));
   }
   if (entry.access_count > described) {
     text += ", ...";

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "plait/task/flow/detail/datum.hpp"
-#include "plait/task/flow/kind.hpp"
+#include "plait/task/run/kinds.hpp"
 
 namespace plait::task::detail {
 
-/// The submissions of one rank as a chain of hashes, whose last ones are kept, with what they were.
+/// The submissions of one rank as a chain of hashes. The last ones are kept with their descriptions.
 ///
-/// Two ranks whose chains agree at a number have submitted the same up to there. Threads: one at a time. Cost: a few
-/// nanoseconds a submission; 3 MB.
+/// Two ranks whose chains agree at a number have submitted the same tasks up to there. Threads: one at a time. Cost: a
+/// few nanoseconds a submission; 3 MB.
 class SubmissionLog {
  public:
   static constexpr std::uint64_t kept = std::uint64_t{1} << 15U;
@@ -78,7 +78,7 @@ class SubmissionLog {
   std::uint64_t count_ = 0;
 };
 
-/// What people call a datum: `A(1, 2)`, or its number.
+/// Returns the name of a datum in errors: `A(1, 2)`, or its number.
 [[nodiscard]] std::string name_of(const Datum& datum);
 
 }  // namespace plait::task::detail

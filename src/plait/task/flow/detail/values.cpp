@@ -92,7 +92,6 @@ void Values::throw_if_no_value(const Datum& datum, const char* wish) {
 
 // ---- values on their way ----
 
-/// Sees to it that rank `to` has the present value.
 void Values::bring(Datum& datum, Rank to, int priority) {
   if (datum.holder == self_) {
     throw_if_no_value(datum, "read");
@@ -274,7 +273,6 @@ void Values::use_in_task(Record& task, Datum& datum, Mode mode) {
   attach(task, mode == Mode::write ? writable(datum) : *datum.local->current, mode, &datum);
 }
 
-/// `by` has made a new value.
 void Values::written(Datum& datum, Rank by) {
   ++datum.version;
   datum.holder = by;
@@ -347,22 +345,6 @@ void Values::forget(Datum& datum) noexcept {
 
 // ---- reductions ----
 
-void Values::begin_reduction(Datum& datum) {
-  if (std::exchange(datum.is_reducing, true)) {
-    return;
-  }
-  if (!std::exchange(datum.is_listed_as_reducing, true)) {
-    reducing_.push_back(&datum);
-  }
-  ++datum.version;
-  if (datum.local) {
-    forget_sent(*datum.local);
-    if (datum.holder != self_) {
-      retire(datum.local->current);
-    }
-  }
-}
-
 /// Ranks that do not hold the value add to a copy of their own.
 void Values::contribute(Record* task, Datum& datum, Rank executes) {
   if (!datum.reduction) {
@@ -370,7 +352,18 @@ void Values::contribute(Record* task, Datum& datum, Rank executes) {
         Error{ErrorCode::bad_argument,
               fmt::format("{} is reduced, but has no rule: call reduces_with() on every rank", name_of(datum))});
   }
-  begin_reduction(datum);
+  if (!std::exchange(datum.is_reducing, true)) {
+    if (!std::exchange(datum.is_listed_as_reducing, true)) {
+      reducing_.push_back(&datum);
+    }
+    ++datum.version;
+    if (datum.local) {
+      forget_sent(*datum.local);
+      if (datum.holder != self_) {
+        retire(datum.local->current);
+      }
+    }
+  }
   if (datum.holder == self_ && executes != self_) {
     std::vector<Rank>& contributors = datum.local->contributors;
     if (std::ranges::find(contributors, executes) == contributors.end()) {
@@ -409,7 +402,6 @@ void Values::set_neutral(Datum& datum, Place& place) {
   records_.begin(task);
 }
 
-/// The contributions go to the holder, which puts them together in the order of the ranks.
 void Values::end_reduction(Datum& datum) {
   if (!std::exchange(datum.is_reducing, false)) {
     return;

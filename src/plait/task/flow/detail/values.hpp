@@ -11,29 +11,28 @@
 
 namespace plait::task::detail {
 
-/// What submissions do to data: which rank holds which value, which rank sends it to which, and how contributions are
-/// combined. The same on every rank after the same submissions, but for `Datum::local`. Threads: the submitting one.
+/// Tracks the holders of values, and infers messages, the order of records and reductions from submissions. Equal on
+/// every rank after the same submissions, but for `Datum::local`. Threads: the submitting one.
 class Values {
  public:
-  /// `comm`: of its messages.
   Values(Records& records, Rank self, std::uint32_t rank_count, comm::CommId comm, Fanout fanout) noexcept
       : records_{records}, self_{self}, rank_count_{rank_count}, comm_{comm}, fanout_{fanout} {}
 
   [[nodiscard]] static LocalDatum& local_of(Datum& datum);
-  /// Has rank `to` get the present value.
+  /// Sends the current value to rank `to` unless it has it.
   void bring(Datum& datum, Rank to, int priority);
-  /// Has `task`, of this rank, use the present value.
+  /// Adds an access of `task`, of this rank, to the current value.
   void use_in_task(Record& task, Datum& datum, Mode mode);
-  /// `by` has made a new value.
+  /// Notes that rank `by` computes a new value.
   void written(Datum& datum, Rank by);
-  /// A task on rank `executes` adds to the datum; `task` is null on other ranks.
+  /// Adds a contribution of a task on rank `executes`; `task` is null on other ranks.
   void contribute(Record* task, Datum& datum, Rank executes);
-  /// Combines the contributions, if there are any: they go to the holder, in the order of the ranks.
+  /// Sends contributions, if any, to the holder, which combines them in the order of the ranks.
   void end_reduction(Datum& datum);
-  /// Brings the value to its owner, and drops the copies.
+  /// Sends the value to its owner, and drops the copies.
   void flush(Datum& datum);
   void flush_all();
-  /// Drops what this rank has of a datum; for its end.
+  /// Releases the memory of a datum on this rank.
   void forget(Datum& datum) noexcept;
 
  private:
@@ -48,7 +47,6 @@ class Values {
   [[nodiscard]] Place& new_writable_copy(Datum& datum);
   [[nodiscard]] Place& writable(Datum& datum);
   void list_copy(Datum& datum);
-  void begin_reduction(Datum& datum);
   void set_neutral(Datum& datum, Place& place);
   void combine(Datum& datum, Rank contributor);
   void go_home(Datum& datum);

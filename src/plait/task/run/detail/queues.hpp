@@ -5,22 +5,21 @@
 
 namespace plait::task::detail {
 
-/// Which ready task a worker executes next: its own, or one that it takes from another.
+/// Selects the task that a worker executes next.
 ///
-/// A worker takes, in this order, the task that the last one has made ready, what it has taken from its queue, the
-/// spawned task that came last, its queue's most urgent, and another worker's. Threads: the worker's own.
+/// The order is: the task that the last one has made ready, the batch taken from the queue, the newest spawned task,
+/// the most urgent of the queue, a stolen task. Threads: the worker's own.
 class Queues {
  public:
   explicit Queues(SchedulerState& state) noexcept : state_{state} {}
 
-  /// Null when no task can be had.
+  /// Returns the next task, or null.
   [[nodiscard]] Node* next(Worker& worker);
-  /// Keeps a task that is ready for this worker's next, or puts it into a queue: that of the worker that ran it last,
-  /// if its data is worth it.
+  /// Makes a ready task this worker's next one, or queues it: a long one with the worker that ran it last.
   void offer(Worker& worker, Node& node);
-  /// A spawned task whose order matters, or not.
+  /// Queues a spawned task. `is_ordered`: its order matters.
   void offer_spawned(Worker& worker, Node& node, bool is_ordered);
-  /// Tasks that the worker has taken out of its queue and not executed, with their locks.
+  /// Returns tasks to the queue that the worker has taken and not executed, and unlocks them.
   static void put_back(Worker& worker);
 
  private:

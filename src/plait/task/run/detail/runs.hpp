@@ -7,49 +7,51 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "plait/comm/request.hpp"
 #include "plait/task/graph.hpp"
 #include "plait/task/run/detail/lifecycle.hpp"
 #include "plait/task/run/detail/scheduler_state.hpp"
 #include "plait/task/run/detail/seat.hpp"
-#include "plait/task/run/detail/watch.hpp"
 #include "plait/task/run/detail/work_loop.hpp"
 
 namespace plait::task::detail {
 
-/// The lives of a scheduler's runs: opened, started, closed, waited for, over. What is behind `Run` and `OpenRun`.
+/// Opens, starts, closes, awaits and finishes the runs of a scheduler, for `Run` and `OpenRun`.
 ///
-/// Threads: any. A thread that must be worker 0 takes the seat for as long as it is.
+/// Threads: any. A thread takes the seat while it must be worker 0.
 class Runs {
  public:
   Runs(SchedulerState& state, Queues& queues, Lifecycle& lifecycle) noexcept
-      : state_{state}, lifecycle_{lifecycle}, watch_{state}, loop_{state, queues, lifecycle, seat_, *this} {}
+      : state_{state}, lifecycle_{lifecycle}, loop_{state, queues, lifecycle, seat_, *this} {}
 
   // ---- graphs ----
-  /// Starts the tasks of `active` in a run of their own, which is closed.
+  /// Starts the tasks of `active` in a closed run of their own.
   [[nodiscard]] std::shared_ptr<RunState> start(Graph& graph, std::span<const Task> active);
-  /// As `start` and `wait`; the other workers are woken only when there is enough for them.
+  /// As `start` and `wait`. Wakes the other workers only when there are enough tasks for them.
   void run(Graph& graph, std::span<const Task> active);
 
   // ---- open runs ----
-  /// Opens a run, which is not over before it is closed. A graph's is closed when it has been started.
+  /// Opens a run, which is not over before it is closed. The run of a graph is closed when it has started.
   [[nodiscard]] std::shared_ptr<RunState> open(Graph* graph, std::function<std::string()> describe);
-  /// No task comes from outside any more: the run is over when its tasks have ended.
+  /// Closes a run to tasks from outside: it is over when its tasks have ended.
   void close(RunState& run) noexcept;
-  /// Closes the run when `is_done()`, which a worker without tasks asks.
+  /// Closes the run when `is_done()`, which a worker without tasks calls.
   void close_when(RunState& run, std::function<bool()> is_done);
-  /// Counts a task of no graph as one of `run`.
+  /// Adds a task of no graph to `run`.
   void count_in(RunState& run, Node& node) noexcept;
-  /// Makes a task of no graph ready. A thread that is not worker 0 and cannot be leaves it to the next worker.
+  /// Makes a task of no graph ready. A thread that cannot be worker 0 leaves it to the next worker.
   void make_ready(Node& node) noexcept;
 
   // ---- threads that wait ----
-  /// Throws: what has ended the run, after all workers have left.
+  /// Waits for the run. Throws: the error that has ended it, after all workers have left.
   void wait(RunState& run);
   /// Executes a few tasks. Throws: as `wait`.
   [[nodiscard]] bool test(RunState& run);
-  /// Executes tasks until `until()`, or until a run has failed. While another thread is worker 0, sleeps.
+  /// Executes tasks until `until()`, or until a run has failed. Sleeps while another thread is worker 0.
   void help(RunState& run, Until until);
   [[nodiscard]] comm::Request request(RunState& run);
   void fail(const Error& error) noexcept { state_.failure.fail(error); }
@@ -58,10 +60,11 @@ class Runs {
 
   // ---- workers ----
   [[nodiscard]] WorkLoop& loop() noexcept { return loop_; }
-  /// Asks which runs are over. One thread at a time: a second leaves it to the first, or to its own next question.
+  /// Finishes runs that are over. One thread at a time: a second one leaves it to the first.
   void settle() noexcept;
   enum class Watching : std::uint8_t { now, if_due };
-  /// Checks whether a run is stuck. Only worker 0 does.
+  /// Fails if a run is stuck: a thread waits for it, and nothing of it has moved for `stall_max`. Movement on the
+  /// network counts when no other run is open. Only worker 0 checks.
   void watch(const Worker& worker, Watching when);
 
  private:
@@ -78,13 +81,32 @@ class Runs {
   SchedulerState& state_;
   Lifecycle& lifecycle_;
   Seat seat_;
-  Watch watch_;
   WorkLoop loop_;
-  std::uint32_t step_count_ = 0;  ///< Of worker 0, as are the next two.
+  std::uint32_t step_count_ = 0;  ///< Of worker 0, as are the next three.
   std::uint32_t graphs_in_trace_ = 0;
+  nanoseconds last_watch_{};
   std::shared_ptr<RunState> spare_;           ///< Of the last graph's run.
   std::atomic<std::uint32_t> lone_runs_ = 0;  ///< Not over, and need no thread beside the workers.
   std::atomic<bool> is_settling_ = false;     ///< A thread asks which runs are over, or watches.
+};
+
+/// The members of a `Scheduler`, and the threads of all workers but the first.
+struct SchedulerCore {
+  SchedulerCore(comm::Endpoint& endpoint, trace::Recorder& recorder, SchedulerOptions options)
+      : state{endpoint, recorder, std::move(options)} {
+    for (std::size_t index = 1; index < state.workers.size(); ++index) {
+      threads.emplace_back([this, index] { runs.loop().serve(*state.workers[index]); });
+    }
+  }
+  SchedulerCore(const SchedulerCore&) = delete;
+  SchedulerCore& operator=(const SchedulerCore&) = delete;
+  ~SchedulerCore() { state.sleep.end(); }
+
+  SchedulerState state;
+  Queues queues{state};
+  Lifecycle lifecycle{state, queues};
+  Runs runs{state, queues, lifecycle};
+  std::vector<std::jthread> threads;  // last: they end before what they use
 };
 
 }  // namespace plait::task::detail
