@@ -41,7 +41,7 @@ std::vector<TimeBins::Object> BoundaryBins::settle(TimeBins& bins, const TimeBin
     changed = exchange(bins, now, false);
     shortened.insert(shortened.end(), limited.begin(), limited.end());
     shortened.insert(shortened.end(), changed.begin(), changed.end());
-    any_changed[0] = changed.empty() ? 0 : 1;
+    any_changed[0] = changed.empty() ? 0U : 1U;
     comm::all_reduce(all_, std::span{any_changed}, comm::Maximum{}).wait();
   } while (any_changed[0] != 0);
   std::ranges::sort(shortened);
