@@ -15,30 +15,30 @@
 
 namespace plait::data::detail {
 
-/// Executes elements: their steps in a phase, and the messages that have come for them.
+/// Executes the steps and messages of elements in a phase.
 ///
-/// One worker at a time executes an element; its mailbox records whether any does. Elements that are known to be short
-/// are executed in batches of some 10 us: a task for each would take ten times as long as the shortest calls. Threads:
-/// `adopt`, `begin` and reports are of the collection's thread; `wake` of any; the rest of workers.
+/// One worker at a time executes an element; its mailbox records whether any does. Short elements are executed in
+/// batches of some 10 us, as a task costs ten times as much as the shortest call. Threads: that of the collection for
+/// `adopt`, `begin` and reports; any for `wake`; workers for the rest.
 class ElementCalls final : public task::detail::Ending {
  public:
   explicit ElementCalls(const EngineParts& parts);
 
   /// Makes an element a task of this collection.
   void adopt(ElementId id, Element& element);
-  /// As above, of an element that is created during a phase: its steps begin with the next one.
+  /// As above, for an element that is created during a phase: its steps begin with the next one.
   void adopt_in_phase(ElementId id, Element& element);
-  /// Submits the elements to the run of the phase; those that `gate` holds back, if there is one, when it opens.
+  /// Submits the elements to the run of the phase. Those that `gate` delays, if it is not null, start when it opens.
   void begin(PhaseWork work, PhaseGate* gate, std::span<Element* const> elements);
-  /// Starts an element that was idle and has got mail. `worker`: of the calling task; none: outside of tasks.
+  /// Starts an idle element that has mail. `worker`: of the calling task, if any.
   void wake(Element& element, WorkerId worker) noexcept;
   void ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept override;
 
-  /// After a phase: the error that names elements which wait for inputs that were not sent, if any do.
+  /// Returns, after a phase, the error that names elements whose inputs were not sent, if any.
   [[nodiscard]] std::optional<Error> unfinished(std::span<Element* const> elements) const;
-  /// After a phase: what its elements did, on this rank; lets its functions go.
+  /// Reports, after a phase, the steps and messages of this rank, and releases the functions of the phase.
   void report(PhaseReport& report);
-  /// The time that workers took for ends of tasks, which start others, since the last reset. Between phases.
+  /// Returns the time of workers for ends of tasks since the last reset. Between phases.
   [[nodiscard]] nanoseconds overhead() const noexcept;
   void reset_overhead() noexcept;
 

@@ -23,22 +23,22 @@ class ElementTable {
 
   [[nodiscard]] Element* find(ElementId id) const;
   [[nodiscard]] bool contains(ElementId id) const { return by_id_.contains(id.value()); }
-  /// Throws: `Error` with `bad_argument` when it is not here.
+  /// As `find`. Throws: `Error` with `bad_argument` when the element is not here.
   [[nodiscard]] Element& here(ElementId id) const;
   [[nodiscard]] std::size_t count() const noexcept { return by_id_.size(); }
-  /// In order of id. Valid until the table changes. Cost: sorts after a change.
+  /// Returns the elements in order of id. Valid until the table changes. Cost: sorts after a change.
   [[nodiscard]] std::span<Element* const> in_order();
 
   /// Takes over an element whose id is not here.
   void insert(Element& element);
-  /// Gives an element up: it is the caller's. Throws: as `here`.
+  /// Removes an element, which the caller owns from then on. Throws: as `here`.
   Element* remove(ElementId id);
   void destroy(ElementId id) { info_.kind.destroy(remove(id)); }
   void clear();
 
-  /// An element as it moves. Throws: `Error` that names the element, for anything that its functions throw.
+  /// Packs an element. Throws: `Error` that names it, for anything that its functions throw.
   [[nodiscard]] Bytes pack(const Element& element) const;
-  /// The element that was packed so; the caller's.
+  /// Unpacks an element, which the caller owns. Throws: as `pack`.
   [[nodiscard]] Element* unpack(ElementId id, std::span<const std::byte> packed) const;
 
  private:

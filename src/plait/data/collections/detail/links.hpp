@@ -18,7 +18,7 @@
 
 namespace plait::data::detail {
 
-/// What the active messages of a collection begin with.
+/// The kind of an active message of a collection, at its beginning.
 enum class MessageKind : std::uint32_t {
   termination,  ///< A `Termination::Note` follows.
   mail,         ///< To an element; its arguments follow.
@@ -29,7 +29,7 @@ enum class MessageKind : std::uint32_t {
   erased,       ///< To its home: element `to` is no more.
 };
 
-/// Of all but notes on termination: these are counted, and handled in the order of their numbers.
+/// The header of all messages but notes on termination. They are counted, and handled in the order of their numbers.
 struct Head {
   MessageKind kind = MessageKind::mail;
   std::uint32_t number = 0;  ///< Among those from the rank that sends it to the rank that gets it.
@@ -43,29 +43,30 @@ struct Head {
 };
 static_assert(sizeof(Head) == 56 && std::is_trivially_copyable_v<Head>);
 
-/// The messages of a collection between ranks: taken in the order in which they were sent, in their phase, and counted.
+/// The messages of a collection between ranks. They are counted, and taken in their phase, in the order of sending.
 ///
-/// Messages of one rank to another are numbered, as a message longer than a packet arrives after shorter ones that were
-/// sent later. A message of a phase that this rank has not opened waits. Threads: any post; one at a time gives
-/// arrivals; the collection's opens and closes.
+/// Messages between two ranks are numbered, as one longer than a packet arrives after shorter ones that were sent
+/// later. A message of a phase that this rank has not opened is kept. Threads: any for posts; one at a time for
+/// arrivals; that of the collection for `open` and `close`.
 class Links {
  public:
   using Take = std::function<void(const Head& head, std::span<const std::byte> rest)>;
 
-  /// `take` gets each message once, in a phase that is open. It may throw: the endpoint then ends the run.
+  /// Calls `take` for each message once, in a phase that is open. It may throw: the endpoint then ends the run.
   Links(comm::Endpoint& endpoint, comm::HandlerId handler, Take take);
 
-  /// Messages that are posted from here on are of `phase`.
+  /// Assigns messages that are posted from now on to `phase`.
   void begin(std::uint64_t phase) noexcept { phase_.store(phase, std::memory_order_relaxed); }  // no other thread yet
   void post(Rank to, const Head& head, std::span<const std::byte> rest = {});
-  /// `message` has room for the head in front, which is filled in here.
+  /// As `post`, with room for the head at the front of `message`.
   void post_with_room(Rank to, const Head& head, Bytes& message);
   void has_arrived(Rank source, std::span<const std::byte> message);
 
-  /// Takes messages of `phase` from here on, first those that wait already.
+  /// Takes messages of `phase` from now on, first those that were kept.
   void open(std::uint64_t phase);
   void close();
-  /// Messages to and from other ranks since the beginning. What was handled is read first: its effects are then seen.
+  /// Returns the messages to and from other ranks since the beginning. Reads `handled` first, whose effects are then
+  /// seen.
   [[nodiscard]] Counts counts() const noexcept;
 
  private:

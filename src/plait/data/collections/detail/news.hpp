@@ -17,11 +17,11 @@
 
 namespace plait::data::detail {
 
-/// What a rank learns during a phase: elements that were created and erased, and messages to elements that no
-/// rank knows. It takes effect on table and places when the phase ends (`adopt`). Threads: any, but for `adopt`.
+/// Elements that were created and erased during a phase, and messages to elements that no rank knows. Table and places
+/// are updated when the phase ends (`adopt`). Threads: any, but for `adopt`.
 class News {
  public:
-  /// Sends a message to an element whose place has become known; called with the lock of the news held.
+  /// Delivers a message to an element whose location has become known; called with the lock held.
   using Deliver = std::function<void(const Route& route, ElementId to, Mail& mail)>;
 
   News(const CollectionInfo& info, ElementTable& table, Places& places) noexcept
@@ -30,30 +30,31 @@ class News {
   News& operator=(const News&) = delete;
   ~News();
 
-  /// An element was created on this rank: takes it over. Messages that waited for it go to `deliver`. Throws: `Error`
-  /// with `bad_argument` when the id is in use.
+  /// Takes over an element that was created on this rank, and passes messages that waited for it to `deliver`. Throws:
+  /// `Error` with `bad_argument` when the id is in use.
   void created_here(Element& element, const Deliver& deliver);
-  /// At its home: an element was created on rank `at`. As above.
+  /// Notes, at its home, that an element was created on rank `at`. As above.
   void created_elsewhere(ElementId id, Rank at, const Deliver& deliver);
-  /// An element of this rank has ended.
+  /// Notes that an element of this rank was erased.
   void erased_here(Element& element);
-  /// At its home: an element has ended elsewhere.
+  /// Notes, at its home, that an element was erased on another rank.
   void erased_elsewhere(ElementId id);
-  /// Keeps a message to an element that this rank, its home, does not know; or delivers it, if it is known by now.
+  /// Keeps a message to an element that its home, this rank, does not know, or delivers it if the element is known by
+  /// now.
   void keep(ElementId to, Mail& mail, const Deliver& deliver);
-  /// The way to an element that was created in this phase; empty if it was not.
+  /// Returns the route to an element that was created in this phase; empty if it was not.
   [[nodiscard]] Route route_to_created(ElementId id);
 
-  /// Counts a message that no element takes.
+  /// Counts a lost message.
   void lose(ElementId from, ElementId to);
-  /// Ends a phase: all that was learnt holds from here on, and messages that are kept still are lost.
+  /// Updates table and places at the end of a phase. Messages that are still kept are lost.
   void adopt();
   /// Moves the lost messages into a report.
   void report_lost(PhaseReport& report);
-  /// Elements that have come into the collection or left it on this rank, since the beginning.
+  /// Counts elements that were created or removed on this rank, since the beginning.
   [[nodiscard]] std::uint64_t changes() const noexcept { return changes_.load(std::memory_order_relaxed); }
   void note_change() noexcept { changes_.fetch_add(1, std::memory_order_relaxed); }  // read when the rank is quiet
-  /// The error for an id that is in use.
+  /// Returns the error for an id that is in use.
   [[nodiscard]] Error id_is_used(ElementId id) const;
 
  private:

@@ -33,7 +33,7 @@ class PhaseControl {
   /// `name`: of the phase; empty: the collection's.
   void begin(std::string_view name);
   [[nodiscard]] task::OpenRun& start_run();
-  /// All that this rank has begun is submitted: messages may be taken, and the rank may be quiet.
+  /// Takes messages from now on, and may report this rank as quiet: all its elements are submitted.
   void open();
   /// Returns when the phase has ended on all ranks. Throws: as `task::OpenRun::wait`, or as the endpoint.
   void wait();
@@ -47,13 +47,13 @@ class PhaseControl {
   /// Takes a note on termination.
   void take(Rank source, const Termination::Note& note) { termination_.take(source, note); }
 
-  /// Of the phase that is open; null in a migration, and between phases.
+  /// The run of the open phase; null in a migration, and between phases.
   [[nodiscard]] task::OpenRun* run() noexcept { return run_ ? &*run_ : nullptr; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] const task::detail::Label& label() const noexcept { return label_; }
-  /// From `begin` until all ranks had ended. Expects: over.
+  /// Returns the time from `begin` until the phase was over. Expects: it is over.
   [[nodiscard]] nanoseconds took() const noexcept;
-  /// Changes whenever any rank's elements have changed: the same on all ranks after the same phase.
+  /// Returns a number that changes with the elements of any rank, equal on all ranks after the same phase.
   [[nodiscard]] std::uint64_t placement() const noexcept { return placement_; }
   void note_migration(std::uint64_t moved) noexcept { moved_ += moved; }
 

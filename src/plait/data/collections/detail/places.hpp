@@ -14,38 +14,38 @@
 
 namespace plait::data::detail {
 
-/// Where elements are that are not on this rank: homes, and what this rank knows beside them.
+/// The locations of elements of other ranks: their homes, and locations that this rank has learnt.
 ///
-/// The home of an element always knows its place. Another rank that sends to it remembers its last place for 64 phases.
-/// Nothing changes during a phase, so that all messages of a pair of elements take one way and keep their order; only
-/// `learn` is called then, which takes effect with the next phase. Threads: `learn` and `next_stop` from any; others
-/// from one at a time, between phases or in a migration.
+/// The home of an element always knows its location. Other ranks that send to it remember its last location for 64
+/// phases. Locations do not change during a phase, so that messages between two elements take one route and keep their
+/// order. Threads: any for `learn` and `next_stop`; one at a time for the rest, between phases or in a migration.
 class Places {
  public:
   /// `mapping`: homes of the elements of a regular shape.
   Places(const CollectionInfo& info, const ElementTable& here, Mapping mapping);
 
   [[nodiscard]] Rank home(ElementId id) const;
-  /// Where a message to an element that is not here goes. No rank: this rank is its home and does not know it.
+  /// Returns the rank to which a message to an element elsewhere is sent; invalid if its home is here and does not know
+  /// it.
   [[nodiscard]] Rank next_stop(ElementId id);
-  /// Whether this rank is the home of an element that exists elsewhere.
+  /// Returns whether this rank is the home of an element that exists elsewhere.
   [[nodiscard]] bool is_away(ElementId id) const { return away_.contains(id.value()); }
 
-  /// Begins a phase: what was learnt holds from here on.
+  /// Begins a phase, with the locations that were learnt in the last one.
   void begin_phase(std::uint64_t phase);
   /// Begins a migration, which is a phase.
   void begin_migration();
-  /// An element has gone from this rank to `to`.
+  /// Notes that an element has moved from this rank to `to`.
   void has_left(ElementId id, Rank to);
-  /// An element has come to this rank.
+  /// Notes that an element has moved to this rank.
   void has_arrived(ElementId id);
-  /// At the home of the element: it is on rank `at`, elsewhere.
+  /// Notes, at the home of an element, that it is on rank `at`.
   void set_away(ElementId id, Rank at) { away_.insert_or_assign(id.value(), at); }
-  /// At the home of the element: it exists no longer.
+  /// Notes, at the home of an element, that it was erased.
   void forget(ElementId id) { away_.erase(id.value()); }
-  /// Forgets all that is known of places.
+  /// Forgets all locations.
   void clear();
-  /// A message has been forwarded: its element is on rank `at`.
+  /// Notes that an element is on rank `at`, as a message was forwarded there. Holds from the next phase on.
   void learn(ElementId id, Rank at);
 
  private:

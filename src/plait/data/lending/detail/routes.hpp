@@ -10,13 +10,13 @@
 
 namespace plait::data::detail {
 
-/// Which pieces this rank shares with which other ranks.
+/// The ranks with which this rank shares pieces.
 ///
-/// Each rank reports to the parents of its elements where they are, after elements have moved. Nothing is kept of all
-/// elements. Threads: one at a time.
+/// After elements have moved, each rank reports their location to their parents. No rank stores all locations. Threads:
+/// one at a time.
 class Routes {
  public:
-  /// What this rank shares with another one. Both have `ids` in the same order, rising.
+  /// The elements that this rank shares with another one. Both have `ids` in rising order.
   struct Peer {
     Rank rank;
     std::vector<ElementId> ids;
@@ -26,7 +26,7 @@ class Routes {
   /// that is named twice.
   Routes(comm::Endpoint& endpoint, std::vector<ElementId> owned);
 
-  /// Collective: finds out where the elements are. `here`: those of this rank, with the ranks of their pieces.
+  /// Exchanges the locations of elements. Collective. `here`: those of this rank, with the ranks of their pieces.
   ///
   /// Throws: `Error` with `bad_argument` when elements and pieces do not match one to one. Cost: a sum over all ranks,
   /// and a message to each rank that has pieces of elements here.

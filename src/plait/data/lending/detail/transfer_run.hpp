@@ -21,10 +21,10 @@
 
 namespace plait::data::detail {
 
-/// The messages of one direction of lending: sent when packed, unpacked by workers as they arrive.
+/// The messages of one direction of lending. They are sent when packed, and unpacked by workers as they arrive.
 ///
-/// Its buffers stay from one time to the next. Threads: one at a time begins and waits; `send` of any; unpacking and
-/// `unpacked` of workers.
+/// Buffers are reused. Threads: one at a time for `begin` and `wait`; any for `send`; workers unpack and call
+/// `unpacked`.
 class TransferRun final : public task::detail::Ending {
  public:
   struct Context {
@@ -35,13 +35,13 @@ class TransferRun final : public task::detail::Ending {
   using Unpacked = std::function<void(ElementId id)>;
   using IsIdle = std::function<bool()>;
 
-  /// `unpacked`: called after each piece that has come.
+  /// `unpacked` is called after each piece that has arrived.
   TransferRun(const Context& context, std::string_view name, Unpacked unpacked);
   TransferRun(const TransferRun&) = delete;
   TransferRun& operator=(const TransferRun&) = delete;
   ~TransferRun();
 
-  /// Sets with whom pieces are exchanged. `pieces`: one for each id, in the same order.
+  /// The pieces for or from another rank: one for each id, in the same order.
   struct End {
     Rank rank;
     std::vector<ElementId> ids;
@@ -49,8 +49,8 @@ class TransferRun final : public task::detail::Ending {
   };
   void connect(std::vector<End> from, std::vector<End> to, comm::CommId comm);
 
-  /// Receives from all that send here. The run is over when all has been unpacked, `send` has been called for each
-  /// receiver, its message is sent, and `is_idle()`. Expects: no run is under way.
+  /// Starts a run that receives from all senders. It is over when all is unpacked, `send` was called for each receiver,
+  /// its message is sent, and `is_idle()`. Expects: no run is under way.
   void begin(const PiecePart& part, IsIdle is_idle);
   /// Packs the pieces for receiver number `to` and sends them. Throws: `Error` when the accessor is wrong.
   void send(std::size_t to);
@@ -65,7 +65,7 @@ class TransferRun final : public task::detail::Ending {
   /// `task::OpenRun::wait`.
   void wait();
   void ended(task::detail::Node& node, task::detail::ReadySink& sink) noexcept override;
-  /// Whether a message may still be in flight: this object must then outlive the endpoint. Gives up the run.
+  /// Ends the run. Returns whether a message may be in flight: this object must then outlive the endpoint.
   [[nodiscard]] bool abandon() noexcept;
 
  private:

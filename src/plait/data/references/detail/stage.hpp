@@ -13,7 +13,7 @@ namespace plait::data::detail {
 
 struct Job;
 
-/// The place of a value; it lives as long as any of its stages. `CellOf` has the value itself.
+/// The memory of a value, which lives as long as any of its stages. `CellOf` has the value itself.
 struct Cell {
   SpinLock lock;                          ///< Of its stages' lists and counts.
   std::atomic<std::uint32_t> stages = 0;  ///< That live.
@@ -30,7 +30,7 @@ struct CellOf final : Cell {
   std::optional<T> value;  ///< Nothing until it is made.
 };
 
-/// How a deferred task accesses a value; `wait`: is called when it is there, and does not see it.
+/// How a deferred task accesses a value; `wait`: not at all, but it waits for it.
 enum class Mode : std::uint8_t { wait, read, modify };
 
 struct Stage;
@@ -44,8 +44,8 @@ struct Use {
   Mode mode = Mode::wait;
 };
 
-/// A value between two modifications. One reference, or one job, at a time has the right to make the next stage of it;
-/// any number may pin it, for reading. The next one is made when this one is made and not pinned any more.
+/// A value between two modifications. One reference or job at a time may create its next stage; any number may pin it
+/// for reading. The next stage is computed when this one is computed and no longer pinned.
 ///
 /// Threads: any.
 struct Stage {
@@ -68,19 +68,19 @@ inline void hold(Stage& stage) noexcept {
 void drop(Stage& stage) noexcept;
 
 void pin(Stage& stage) noexcept;
-/// Returns a job that waited for this last, and may start: the caller's to start; or null.
+/// Returns the job that may start now, which the caller starts; or null.
 [[nodiscard]] Job* unpin(Stage& stage) noexcept;
-/// The value is there. Returns the jobs that may start, linked by `Job::next_ready`.
+/// Notes that the value is computed. Returns the jobs that may start, linked by `Job::next_ready`.
 [[nodiscard]] Job* make(Stage& stage) noexcept;
-/// Has the use's job wait for what it needs, if that is not there yet. The job must not have been launched.
+/// Lets the job of a use wait for its stage if necessary. Expects: the job was not launched.
 void attach(Use& use) noexcept;
-/// Takes the use out of its stage's lists: its job will never start.
+/// Removes a use from the lists of its stage: its job will never start.
 void forget(const Use& use) noexcept;
 
-/// Whether `mode` is possible now.
+/// Returns whether `mode` is possible now.
 [[nodiscard]] bool is_free(Stage& stage, Mode mode) noexcept;
 
-/// What the destructor of a reference does: `start`s what waited for a pin.
+/// Releases the stage of a reference, and starts the job that waited for its pin, if any.
 void release(Stage& stage, bool is_pinned) noexcept;
 
 }  // namespace plait::data::detail
