@@ -146,7 +146,7 @@ const std::vector<Case>& cases() {
        {"element 4 of 'things' cannot be packed on rank 1: it threw: nothing to pack"},
        [](Things& things) { move_with(things, Fault::pack_throws); }},
       {"unpack_throws",
-       {"element 4 of 'things' cannot be unpacked on rank 2: nowhere to go"},
+       {"element 4 of 'things' cannot be unpacked on rank 2: it threw: nowhere to go"},
        [](Things& things) { move_with(things, Fault::unpack_throws); }},
       {"message_does_not_unpack",
        {"element 0 of 'things' on rank 0", "phase 'write'", "4 bytes are no packed"},

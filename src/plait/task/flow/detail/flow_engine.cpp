@@ -42,7 +42,7 @@ FlowEngine::FlowEngine(comm::Endpoint& endpoint,
       options_{options},
       self_{endpoint.self()},
       comms_{endpoint.claim_comms(1)},
-      check_{endpoint, log_},
+      check_{endpoint, comms_[0], log_},
       records_{endpoint, scheduler, recorder, options},
       values_{records_, self_, endpoint.rank_count(), comms_[0], options_.fanout} {}
 

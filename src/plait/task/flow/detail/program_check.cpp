@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -10,35 +11,93 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/base/spin_lock.hpp"
 
 namespace plait::task::detail {
 
 namespace {
 
+/// No datum has this number and version.
+constexpr Tag check_tag{0xffff'ffff'ffff'fffeU};
 constexpr Rank hub{0};
 
 }  // namespace
 
-ProgramCheck::ProgramCheck(comm::Endpoint& endpoint, const SubmissionLog& log)
-    : endpoint_{endpoint}, log_{log}, handler_{endpoint.claim_handler()}, agreed_(endpoint.rank_count()) {
-  endpoint_.on(handler_, [this](const comm::ActiveMessage& message) {
-    const std::lock_guard lock{lock_};
-    arrived_.push_back({message.source, Bytes{message.payload.begin(), message.payload.end()}});
-    has_arrived_.store(true, std::memory_order_release);  // with poll()
-  });
+/// The messages under way, with their bytes. Threads: any.
+class ProgramCheck::Outbox : public std::enable_shared_from_this<Outbox> {
+ public:
+  class Message final : public comm::Completion {
+   public:
+    Message(std::weak_ptr<Outbox> outbox, Bytes bytes) : outbox_{std::move(outbox)}, bytes_{std::move(bytes)} {}
+    [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
+    void completed(const comm::Status& /*status*/) noexcept override {}
+    void released(const comm::Status& /*status*/) noexcept override {
+      if (const auto outbox = outbox_.lock()) {  // always, as it has this; and it must stay until its lock is open
+        outbox->end(*this);
+      }
+    }
+
+   private:
+    std::weak_ptr<Outbox> outbox_;
+    Bytes bytes_;
+  };
+
+  Message& add(Bytes bytes) {
+    const std::lock_guard lock{mutex_};
+    return *messages_.emplace_back(std::make_unique<Message>(weak_from_this(), std::move(bytes)));
+  }
+
+  [[nodiscard]] bool is_empty() {
+    const std::lock_guard lock{mutex_};
+    return messages_.empty();
+  }
+
+ private:
+  void end(const Message& message) noexcept {
+    const std::lock_guard lock{mutex_};
+    std::erase_if(messages_, [&](const auto& held) { return held.get() == &message; });
+  }
+
+  SpinLock mutex_;
+  std::vector<std::unique_ptr<Message>> messages_;
+};
+
+ProgramCheck::ProgramCheck(comm::Endpoint& endpoint, comm::CommId comm, const SubmissionLog& log)
+    : endpoint_{endpoint}, comm_{comm}, log_{log}, agreed_(endpoint.rank_count()), outbox_{std::make_shared<Outbox>()} {
+  if (endpoint_.rank_count() > 1) {
+    post();
+  }
+}
+
+ProgramCheck::~ProgramCheck() {
+  stop();
 }
 
 void ProgramCheck::stop() noexcept {
-  if (!std::exchange(is_stopped_, true)) {
-    endpoint_.off(handler_);
+  if (endpoint_.rank_count() > 1 && !std::exchange(is_stopped_, true)) {
+    receive_.cancel();
+    receive_ = {};
+    if (!outbox_->is_empty()) {
+      endpoint_.keep(outbox_);
+    }
   }
+}
+
+void ProgramCheck::post() {
+  has_come_.store(false, std::memory_order_relaxed);  // published by the endpoint's lock
+  receive_ = endpoint_.receive({.rank = any_source, .tag = check_tag, .comm = comm_}, buffer_, this);
+}
+
+void ProgramCheck::released(const comm::Status& /*status*/) noexcept {
+  has_come_.store(true, std::memory_order_release);  // with poll()
 }
 
 void ProgramCheck::send(Rank to, const Head& head, std::span<const std::byte> more) {
   Bytes bytes(sizeof head + more.size());
   std::memcpy(bytes.data(), &head, sizeof head);
   std::ranges::copy(more, bytes.begin() + sizeof head);
-  endpoint_.post(to, handler_, bytes);
+  Outbox::Message& message = outbox_->add(std::move(bytes));
+  (void)endpoint_.send({.rank = to, .tag = check_tag, .comm = comm_}, message.bytes(), {.completion = &message});
 }
 
 void ProgramCheck::send_to_others(const Head& head) {
@@ -51,7 +110,7 @@ void ProgramCheck::send_to_others(const Head& head) {
 
 void ProgramCheck::report() {
   const std::uint64_t number = log_.count();
-  if (endpoint_.rank_count() == 1 || std::exchange(reported_, number) == number) {
+  if (endpoint_.rank_count() == 1 || std::exchange(told_, number) == number) {
     return;
   }
   const Head head{.kind = Kind::reached, .number = number, .chain = *log_.chain_at(number)};
@@ -69,11 +128,6 @@ void ProgramCheck::report_end() {
     return;
   }
   compare_pending();
-  count_ended();
-}
-
-/// On the hub: one rank more has ended the program up to the present number.
-void ProgramCheck::count_ended() {
   if (++ended_ranks_ == endpoint_.rank_count()) {
     ended_ranks_ = 0;
     ended_number_ = log_.count();
@@ -82,16 +136,10 @@ void ProgramCheck::count_ended() {
 }
 
 void ProgramCheck::poll() {
-  if (!has_arrived_.load(std::memory_order_acquire)) {  // with the handler
-    return;
-  }
-  std::vector<Arrived> arrived;
-  {
-    const std::lock_guard lock{lock_};
-    arrived.swap(arrived_);
-    has_arrived_.store(false, std::memory_order_relaxed);  // ordered by the lock
-  }
-  for (const auto& [source, message] : arrived) {
+  while (has_come_.load(std::memory_order_acquire)) {  // with released()
+    const Bytes message = std::exchange(buffer_, {});
+    const Rank source = status_.source;
+    post();
     act(source, message);
   }
 }
@@ -131,8 +179,10 @@ void ProgramCheck::compare(const Claim& claim) {
   }
   std::uint64_t& agreed = agreed_[claim.source.value()];
   agreed = std::max(agreed, claim.number);
-  if (claim.has_ended) {
-    count_ended();
+  if (claim.has_ended && ++ended_ranks_ == endpoint_.rank_count()) {
+    ended_ranks_ = 0;
+    ended_number_ = log_.count();
+    send_to_others({.kind = Kind::all_ended, .number = ended_number_});
   }
 }
 

@@ -3,12 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "plait/base/bytes.hpp"
-#include "plait/base/spin_lock.hpp"
+#include "plait/comm/completion.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/task/flow/detail/submission_log.hpp"
 
@@ -20,13 +21,13 @@ namespace plait::task::detail {
 /// The rank that is further finds the other's number in its own log. If the chains differ, it sends its own to the
 /// other, which answers what it has submitted at the first difference. A rank reports before it waits, so that of two
 /// ranks that wait for each other one knows. Threads: the submitting one.
-class ProgramCheck {
+class ProgramCheck final : comm::Completion {
  public:
-  /// Collective; borrows both.
-  ProgramCheck(comm::Endpoint& endpoint, const SubmissionLog& log);
+  /// Borrows its arguments.
+  ProgramCheck(comm::Endpoint& endpoint, comm::CommId comm, const SubmissionLog& log);
   ProgramCheck(const ProgramCheck&) = delete;
   ProgramCheck& operator=(const ProgramCheck&) = delete;
-  ~ProgramCheck() { stop(); }
+  ~ProgramCheck() override;
 
   /// Reports how far this rank is, unless it has been reported.
   void report();
@@ -41,6 +42,7 @@ class ProgramCheck {
   void poll();
 
  private:
+  class Outbox;
   enum class Kind : std::uint32_t { reached, ended, all_ended, dispute, answer };
   struct Head {
     Kind kind;
@@ -54,34 +56,35 @@ class ProgramCheck {
     std::uint64_t chain;
     bool has_ended;
   };
-  struct Arrived {
-    Rank source;
-    Bytes message;
-  };
 
+  void completed(const comm::Status& status) noexcept override { status_ = status; }
+  void released(const comm::Status& status) noexcept override;
+
+  void post();
   void send(Rank to, const Head& head, std::span<const std::byte> more = {});
   void send_to_others(const Head& head);
   void act(Rank source, std::span<const std::byte> message);
   void compare(const Claim& claim);
   void compare_pending();
-  void count_ended();
   void dispute(Rank source, std::uint64_t number);
   void answer(Rank source, const Head& head, std::span<const std::byte> chains);
   [[noreturn]] void differ(Rank source, std::uint64_t number, std::string_view theirs) const;
 
   comm::Endpoint& endpoint_;
+  const comm::CommId comm_;
   const SubmissionLog& log_;
-  const comm::HandlerId handler_;
-  bool is_stopped_ = false;
-  std::uint64_t reported_ = 0;
+  std::uint64_t told_ = 0;
   std::uint64_t ended_number_ = 0;     ///< Up to here all ranks have ended.
   std::uint32_t ended_ranks_ = 0;      ///< Of rank 0: that have, up to the present number, itself included.
   std::vector<std::uint64_t> agreed_;  ///< By rank: up to where the chains are known to agree.
   std::vector<Claim> pending_;         ///< Of ranks that are further than this one.
+  std::shared_ptr<Outbox> outbox_;
 
-  SpinLock lock_;  ///< Guards `arrived_`.
-  std::vector<Arrived> arrived_;
-  std::atomic<bool> has_arrived_ = false;
+  Bytes buffer_;
+  comm::Status status_;
+  std::atomic<bool> has_come_ = false;
+  comm::Request receive_;
+  bool is_stopped_ = false;
 };
 
 }  // namespace plait::task::detail
