@@ -189,7 +189,7 @@ TEST(Serialize, says_what_was_wrong_with_which_type) {
   } catch (const Error& error) {
     const std::string sentence = error.what();
     EXPECT_NE(sentence.find("Particle"), std::string::npos) << sentence;
-    EXPECT_NE(sentence.find("16 bytes are wanted where 0 are left"), std::string::npos) << sentence;
+    EXPECT_NE(sentence.find("16 bytes are needed, but only 0 are left"), std::string::npos) << sentence;
   }
 }
 

@@ -11,8 +11,7 @@
 
 namespace plait::data {
 
-/// What takes a part of a `T` out and puts it into another one: for one direction of an exchange, where not all of an
-/// element is wanted.
+/// Packs a part of a `T`, and unpacks it into another one: for an exchange that does not need the whole element.
 ///
 ///     struct FieldsOnly {
 ///       static std::size_t size(const Patch& patch) { return patch.fields.size() * sizeof(double); }
@@ -28,15 +27,8 @@ concept Accessor = requires(const T& from, T& to, Packer& packer, Unpacker& unpa
   A::unpack(to, unpacker);
 };
 
-namespace detail {
-[[noreturn]] void size_was_wrong(std::string_view accessor,
-                                 std::string_view type,
-                                 std::size_t announced,
-                                 std::size_t written);
-}
-
-/// What `A` takes out of `value`. Throws: `Error` with `bad_argument` when `A::pack` writes more or fewer bytes than
-/// `A::size` returned, naming both; bytes beyond that size are not written.
+/// Packs `value` by `A`. Throws: `Error` with `bad_argument` when `A::pack` writes more or fewer bytes than `A::size`
+/// returned; bytes beyond that size are not written.
 template <class A, class T>
   requires Accessor<A, T>
 [[nodiscard]] Bytes pack_with(const T& value) {
@@ -49,7 +41,7 @@ template <class A, class T>
   return packed;
 }
 
-/// Puts what `pack_with<A>` took out of another `T` into `value`. Throws: as `unpack`.
+/// Unpacks the bytes of `pack_with<A>` into `value`. Throws: as `unpack`.
 template <class A, class T>
   requires Accessor<A, T>
 void unpack_with(std::span<const std::byte> from, T& value) {

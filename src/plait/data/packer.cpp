@@ -26,7 +26,7 @@ void Packer::bytes(std::span<const std::byte> memory) {
 
 std::span<const std::byte> Unpacker::take(std::size_t count) {
   if (count > left_.size()) {
-    throw Error{ErrorCode::bad_input, fmt::format("{} bytes are wanted where {} are left", count, left_.size())};
+    throw Error{ErrorCode::bad_input, fmt::format("{} bytes are needed, but only {} are left", count, left_.size())};
   }
   const std::span<const std::byte> taken = left_.first(count);
   left_ = left_.subspan(count);
@@ -45,7 +45,7 @@ std::uint64_t Unpacker::length(std::size_t element_bytes) {
   bytes(std::as_writable_bytes(std::span{&count, 1}));
   if (count > left_.size() / element_bytes) {
     throw Error{ErrorCode::bad_input,
-                fmt::format("a container of {} elements is announced where {} bytes are left", count, left_.size())};
+                fmt::format("a container should have {} elements, but only {} bytes are left", count, left_.size())};
   }
   return count;
 }
@@ -53,7 +53,7 @@ std::uint64_t Unpacker::length(std::size_t element_bytes) {
 bool Unpacker::boolean() {
   const auto value = static_cast<unsigned>(take(1).front());
   if (value > 1) {
-    throw Error{ErrorCode::bad_input, fmt::format("{} is no bool, which is 0 or 1", value)};
+    throw Error{ErrorCode::bad_input, fmt::format("{} is not a bool, which is 0 or 1", value)};
   }
   return value == 1;
 }

@@ -22,17 +22,17 @@
 
 namespace plait::data {
 
-/// Writes values one after the other as bytes: what `serialize(Archive&)` functions and accessors are given when data
-/// leaves. An archive of cereal's; what is trivially copyable, alone or in a vector, is copied as memory.
+/// Writes values as bytes, one after the other: the argument of `serialize(Archive&)` functions and accessors when data
+/// are packed. An archive of cereal that copies trivially copyable types, and vectors of them, as memory.
 ///
 ///     template <class Archive> void serialize(Archive& archive) { archive(mass, positions, name); }
 ///
-/// The bytes are for a machine of the same kind: no byte order is changed. Threads: one at a time.
+/// The byte order is that of the machine. Threads: one at a time.
 class Packer : public cereal::OutputArchive<Packer> {
  public:
-  /// Appends to `to`, which is borrowed.
+  /// Appends to `to`; borrows it.
   explicit Packer(Bytes& to) : OutputArchive{this}, to_{&to} {}
-  /// Fills `place`, which is borrowed. What is too much is not written, only counted.
+  /// Fills `place`; borrows it. Bytes beyond its end are counted, but not written.
   explicit Packer(std::span<std::byte> place) : OutputArchive{this}, place_{place} {}
 
   template <class... Values>
@@ -49,9 +49,9 @@ class Packer : public cereal::OutputArchive<Packer> {
     return (*this)(value);
   }
 
-  /// Memory as it is, without its length.
+  /// Writes memory without its length.
   void bytes(std::span<const std::byte> memory);
-  /// Bytes that were to be written so far, with those that were too many.
+  /// Number of bytes so far, with those that were not written.
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
 
  private:
@@ -76,14 +76,14 @@ class Packer : public cereal::OutputArchive<Packer> {
   std::size_t count_ = 0;
 };
 
-/// Reads what a `Packer` has written, in the same order. The bytes are not trusted: all lengths are
-/// compared with what is there. Threads: one at a time.
+/// Reads the values that a `Packer` has written, in the same order. Checks all lengths: the bytes are not trusted.
+/// Threads: one at a time.
 class Unpacker : public cereal::InputArchive<Unpacker> {
  public:
   /// Borrows `from`.
   explicit Unpacker(std::span<const std::byte> from) : InputArchive{this}, left_{from} {}
 
-  /// Throws: `Error` with `bad_input` when the bytes end before the values do, or cannot be such values.
+  /// Throws: `Error` with `bad_input` when the bytes are too few, or are not valid values.
   template <class... Values>
   Unpacker& operator()(Values&&... values) {
     (read(values), ...);
@@ -100,11 +100,11 @@ class Unpacker : public cereal::InputArchive<Unpacker> {
 
   /// Fills `memory`. Throws: as above.
   void bytes(std::span<std::byte> memory);
-  /// The next `count` bytes, in place. Throws: as above.
+  /// Returns the next `count` bytes, without a copy. Throws: as above.
   [[nodiscard]] std::span<const std::byte> take(std::size_t count);
   [[nodiscard]] std::size_t left() const noexcept { return left_.size(); }
 
-  /// The number of elements of a container, each of which takes at least `element_bytes`. Throws: as above.
+  /// Reads the number of elements of a container, each of at least `element_bytes`. Throws: as above.
   [[nodiscard]] std::uint64_t length(std::size_t element_bytes);
 
  private:
@@ -130,7 +130,7 @@ class Unpacker : public cereal::InputArchive<Unpacker> {
   std::span<const std::byte> left_;
 };
 
-// What cereal's containers ask of an archive; found by their arguments.
+// Functions that cereal's containers call, by argument-dependent lookup.
 
 template <class Value>
 void CEREAL_SAVE_FUNCTION_NAME(Packer& packer, const cereal::BinaryData<Value>& data) {

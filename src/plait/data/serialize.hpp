@@ -12,27 +12,34 @@
 
 namespace plait::data {
 
-/// What can travel: trivially copyable types without pointers, standard containers of what can travel, and classes with
-/// a `serialize` function as cereal knows them. [How to write one](../../../docs/how-to/references.md#what-can-travel).
+/// Types that can be sent: trivially copyable ones without pointers, standard containers of serialisable types, and
+/// classes with a `serialize` function for cereal. [How to write
+/// one](../../../docs/how-to/references.md#what-can-travel).
 ///
-/// Containers that `packer.hpp` does not include need their <cereal/types/...> header. What a class keeps behind raw
-/// pointers is its own matter; a trivially copyable class is copied as memory unless it has a member function
-/// `serialize`, `save` or `save_minimal`.
+/// Containers that `packer.hpp` does not include need their <cereal/types/...> header. Pointers in a class are not
+/// checked. A trivially copyable class is copied as memory unless it has a member function `serialize`, `save` or
+/// `save_minimal`.
 template <class T>
 concept Serializable = detail::is_packable<T>();
 
 namespace detail {
 
-/// Calls `act(argument)`; what it throws becomes an `Error` that names the type and what to do.
+/// Calls `act`. Throws: its exceptions, as an `Error` that names the type and what to do.
 void unpack_or_explain(void (*act)(void*, Unpacker&),
                        void* value,
                        std::span<const std::byte> from,
                        std::string_view type);
 
+/// Throws the error of an accessor whose `size` and `pack` disagree.
+[[noreturn]] void size_was_wrong(std::string_view accessor,
+                                 std::string_view type,
+                                 std::size_t announced,
+                                 std::size_t written);
+
 }  // namespace detail
 
-/// `value` as bytes, for `unpack` on a rank of the same program. Cost: one copy; for what is no vector or trivially
-/// copyable, a growing buffer.
+/// Packs `value` as bytes, for `unpack` on a rank of the same program. Cost: one copy; a growing buffer unless the
+/// type, or that of the elements of a vector, is trivially copyable.
 template <class T>
 [[nodiscard]] Bytes pack(const T& value) {
   Bytes packed;
@@ -50,10 +57,8 @@ template <class T>
   return packed;
 }
 
-/// Sets `value` to what was packed.
-///
-/// Throws: `Error` with `bad_input` when `from` is shorter or longer than a packed `T`, or cannot be one; `value` is
-/// then some value of its type. Any bytes may be given; no more memory is taken than in proportion to them.
+/// Unpacks `value`. Throws: `Error` with `bad_input` when `from` is not exactly a packed `T`; `value` is then valid,
+/// but unspecified. Safe for any bytes; allocates memory in proportion to them.
 template <class T>
 void unpack(std::span<const std::byte> from, T& value) {
   if constexpr (detail::must_be_packable<T>()) {
@@ -62,7 +67,7 @@ void unpack(std::span<const std::byte> from, T& value) {
   }
 }
 
-/// As above, of a `T` that starts out empty.
+/// As above, into a new `T{}`.
 template <class T>
   requires std::default_initializable<T>
 [[nodiscard]] T unpack_as(std::span<const std::byte> from) {

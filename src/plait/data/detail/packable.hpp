@@ -19,7 +19,7 @@ class Unpacker;
 
 namespace detail {
 
-/// What cereal puts around values on their way to an archive.
+/// Wrappers that cereal puts around values.
 template <class T>
 inline constexpr bool is_wrapper = std::is_base_of_v<cereal::traits::detail::BaseCastBase, T>;
 template <class T>
@@ -33,7 +33,7 @@ inline constexpr bool is_wrapper<cereal::DeferredData<T>> = true;
 template <class Key, class Value>
 inline constexpr bool is_wrapper<cereal::MapItem<Key, Value>> = true;
 
-/// As those in cereal's headers for single types: of one direction only, and made of references.
+/// Wrappers in cereal's headers for single types: serialisable in one direction only, and made of references.
 template <class T>
 inline constexpr bool passes_through = [] {
   if constexpr (is_wrapper<T>) {
@@ -46,7 +46,7 @@ inline constexpr bool passes_through = [] {
   }
 }();
 
-/// What points elsewhere: copied as memory it would mean nothing on another rank.
+/// Types that point elsewhere: their memory is meaningless on another rank.
 template <class T>
 inline constexpr bool points_elsewhere =
     std::is_pointer_v<T> || std::is_member_pointer_v<T> || std::is_null_pointer_v<T>;
@@ -59,8 +59,8 @@ inline constexpr bool points_elsewhere<std::reference_wrapper<T>> = true;
 template <class T, std::size_t count>
 inline constexpr bool points_elsewhere<std::array<T, count>> = points_elsewhere<T>;
 
-/// Whether the class has functions of its own for archives. Those beside the class count for what is not trivially
-/// copyable only, lest what is packed depends on what else is included.
+/// Whether the class has member functions for archives. Free functions count only for types that are not trivially
+/// copyable: otherwise the packed bytes would depend on included headers.
 template <class T>
 inline constexpr bool has_own_functions =
     cereal::traits::has_member_serialize<T, Packer>::value || cereal::traits::has_member_save<T, Packer>::value ||
@@ -68,7 +68,7 @@ inline constexpr bool has_own_functions =
     cereal::traits::has_member_versioned_serialize<T, Packer>::value ||
     cereal::traits::has_member_versioned_save<T, Packer>::value;
 
-/// What is packed by a copy of its memory. What cannot be assigned holds references or constants.
+/// Types that are packed by a copy of their memory. Types that cannot be assigned have references or constants.
 template <class T>
 inline constexpr bool moves_as_bytes = [] {
   if constexpr (!std::is_trivially_copyable_v<T> || !std::is_copy_assignable_v<T> || is_wrapper<T> ||
@@ -89,7 +89,7 @@ concept HasParts = requires { std::tuple_size<T>::value; };
 template <class T>
 consteval bool is_packable();
 
-/// Of containers and the like: whether what they hold can be packed, too, which cereal does not ask.
+/// Whether the elements of a container can be packed, which cereal does not check.
 template <class T>
 [[nodiscard]] consteval bool are_parts_packable() {
   if constexpr (requires { typename T::value_type; }) {
@@ -105,7 +105,8 @@ template <class T>
   }
 }
 
-/// Whether `T` can be packed and unpacked. Members of a class with functions of its own are asked when those are made.
+/// Whether `T` can be packed and unpacked. Members of a class with member functions are checked when those are
+/// instantiated.
 template <class T>
 [[nodiscard]] consteval bool is_packable() {
   if constexpr (points_elsewhere<T>) {
@@ -123,7 +124,7 @@ template <class T>
   }
 }
 
-/// Does not compile, with the reason, where `T` cannot be packed.
+/// Fails to compile, with the reason, unless `T` can be packed.
 template <class T>
 [[nodiscard]] consteval bool must_be_packable() {
   static_assert(
