@@ -106,7 +106,6 @@ class DyingWriter final : public plait::data::hdf5::SlabWriter {
       (void)std::raise(SIGKILL);
     }
   }
-  [[nodiscard]] const char* name() const noexcept override { return "dying"; }
 
  private:
   std::unique_ptr<SlabWriter> writer_;

@@ -26,14 +26,14 @@ constexpr Tag recover_tag{2};
 
 using Copy = BuddyMemory::Copy;
 
-/// What all ranks know of a copy.
+/// A copy without its state.
 struct Entry {
   std::uint64_t generation = 0;
   std::uint32_t of = 0;
   std::uint32_t rank_count = 0;
 };
 
-/// One part of a generation: where it is, and where it shall be.
+/// A part of a generation: the rank that sends it, and the one that gets it.
 struct Part {
   std::uint32_t holder = 0;
   std::uint32_t target = 0;
@@ -41,13 +41,12 @@ struct Part {
 
 struct Plan {
   std::uint64_t generation = 0;
-  std::vector<Part> parts;  ///< By the rank that it was of.
+  std::vector<Part> parts;  ///< By owner.
 };
 
-/// By generation: how many ranks made it, and the owner of each part.
 struct Generation {
   std::uint32_t rank_count = 0;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> holders;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> holders;  ///< By owner.
 };
 
 std::map<std::uint64_t, Generation> gather_generations(const comm::Group& group, const BuddyMemory& memory) {
@@ -67,9 +66,9 @@ std::map<std::uint64_t, Generation> gather_generations(const comm::Group& group,
   return generations;
 }
 
-/// Where the parts go. The same on all ranks.
+/// The same on all ranks.
 Plan make_plan(std::uint64_t number, const Generation& generation, std::uint32_t rank_count) {
-  Plan plan{.generation = number, .parts = {}};
+  Plan plan{.generation = number};
   std::vector<std::uint32_t> given(rank_count);
   for (const auto& [of, holders] : generation.holders) {
     Part part{.holder = holders.front(), .target = of};
@@ -94,12 +93,12 @@ Plan find_newest(const comm::Group& group, const BuddyMemory& memory) {
       return make_plan(number, generation, static_cast<std::uint32_t>(group.size()));
     }
     for (std::uint32_t rank = 0; rank < generation.rank_count && missing.empty(); ++rank) {
-      missing = generation.holders.contains(rank) ? "" : fmt::format(": that of rank {} is nowhere", rank);
+      missing = generation.holders.contains(rank) ? "" : fmt::format(": the copy of rank {} is lost", rank);
     }
   }
   throw Error{ErrorCode::bad_input,
-              fmt::format("no generation of copies in memory is whole{}; restart from the last checkpoint file",
-                          missing.empty() ? ": none was made" : missing)};
+              fmt::format("no generation of copies in memory is complete{}; restart from the last checkpoint file",
+                          missing.empty() ? ": there is none" : missing)};
 }
 
 const Bytes& state_of(const BuddyMemory& memory, std::uint64_t generation, std::uint32_t rank) {
@@ -113,12 +112,12 @@ Checkpoint recover_in(const comm::Group& group, const BuddyMemory& memory) {
   const Plan plan = find_newest(group, memory);
   const auto self = static_cast<std::uint32_t>(group.self());
   comm::Endpoint& endpoint = group.endpoint();
-  // Who gets no part needs the values all the same.
+  // Also a rank that gets no part needs the values.
   Bytes common;
   if (plan.parts.front().holder == self) {
     Checkpoint empty = unpack_as<Checkpoint>(state_of(memory, plan.generation, 0));
     for (PackedElements& one : empty.collections) {
-      one = {.collection = one.collection, .type = one.type, .shape = one.shape, .ids = {}, .bytes = {}};
+      one = {.collection = one.collection, .type = one.type, .shape = one.shape};
     }
     common = pack(empty);
   }
@@ -179,13 +178,13 @@ void BuddyCopies::copy(const Checkpoint& checkpoint) {
       endpoint.send({partner(), copy_tag, group_.comm()}, copies->mine.state).wait();
       receive.wait_released();
     } catch (const Error&) {
-      endpoint.keep(copies);  // messages may be under way from and to it
+      endpoint.keep(copies);  // messages may be in flight from and to it
       throw;
     }
     memory_.copies.push_back(std::move(copies->theirs));
   }
   memory_.copies.push_back(std::move(copies->mine));
-  // Until all ranks have the new generation, none gives the old one up.
+  // The old generation is deleted when all ranks have the new one.
   comm::barrier(group_).wait();
   std::erase_if(memory_.copies, [this](const Copy& copy) { return copy.generation != generation_; });
 }

@@ -18,23 +18,22 @@
 
 namespace plait::data {
 
-/// What a program notes in a checkpoint beside its elements: bytes are for what only it understands, as the state of a
-/// random generator.
+/// A value in a checkpoint beside the elements. Bytes are opaque, such as the state of a random number generator.
 using CheckpointValue = std::variant<std::uint64_t, double, std::string, Bytes>;
 
-/// A program's state between two steps: what is the same on all ranks, and this rank's elements of each collection.
+/// A program's state between two steps: values that are the same on all ranks, and this rank's elements.
 struct Checkpoint {
-  std::string program;     ///< Its name: that of another one is refused.
-  std::uint64_t step = 0;  ///< Done so far; the newest checkpoint is the one with the largest.
+  std::string program;     ///< Its name; checkpoints of another program are refused.
+  std::uint64_t step = 0;  ///< Steps done; the newest checkpoint has the most.
   std::map<std::string, CheckpointValue> values;
   std::vector<PackedElements> collections;
 
-  /// The elements of a collection. Throws: `Error` with `bad_input` when it is not here, or when its elements are of
-  /// another type, or its shape is another.
+  /// The elements of a collection. Throws: `Error` with `bad_input` when there is no such collection, or its type or
+  /// shape differs.
   [[nodiscard]] const PackedElements& elements(std::string_view collection,
                                                std::string_view type,
                                                const Shape& shape) const;
-  /// A noted value. Throws: `Error` with `bad_input` when it is not here or of another type.
+  /// A value. Throws: `Error` with `bad_input` when there is no such value, or its type differs.
   template <class T>
   [[nodiscard]] const T& value(const std::string& key) const {
     const T* const found = std::get_if<T>(&find(key));
@@ -54,33 +53,33 @@ struct Checkpoint {
   [[noreturn]] void throw_other_type(const std::string& key) const;
 };
 
-/// What came of writing one.
+/// A checkpoint that was written.
 struct WrittenCheckpoint {
   std::filesystem::path file;
   std::uint64_t elements = 0;  ///< Of all ranks and collections.
   std::uint64_t bytes = 0;     ///< Of the elements of all ranks.
 };
 
-/// Which rank gets an element that is read. Must be the same function on all ranks.
+/// The rank that gets an element. Must be the same function on all ranks.
 using CheckpointPlacement = std::function<Rank(ElementId)>;
 
 struct ReadCheckpointOptions {
-  /// Of all collections; without: as they were when there are as many ranks as then, else in the order of the file, so
-  /// that all ranks get about the same number of bytes.
+  /// For all collections. Without it, elements return to their ranks if the number of ranks is the same; else they are
+  /// divided in the order of the file, so that all ranks get about the same number of bytes.
   CheckpointPlacement placement;
 };
 
-/// The newest checkpoint that is whole.
+/// The newest checkpoint that can be read.
 struct NewestCheckpoint {
   Checkpoint checkpoint;
   std::filesystem::path file;
-  std::vector<std::string> refused;  ///< Of each newer one, why it could not be used.
+  std::vector<std::string> refused;  ///< For each newer one, why it cannot be read.
 };
 
-/// A folder where the checkpoints of one program are kept: one writer of files behind it.
+/// The checkpoints of one program in a folder.
 ///
-/// Every rank makes one over the same ranks. All calls are collective and are made between phases, by the thread that
-/// may use the endpoint; they wait. Trouble on one rank is thrown on all, as the same sentence.
+/// Each rank constructs one over the same ranks. All calls are collective and wait; call them between phases, on the
+/// thread that may use the endpoint. An error on one rank is thrown on all ranks.
 class CheckpointStore {
  public:
   CheckpointStore() = default;
@@ -88,22 +87,21 @@ class CheckpointStore {
   CheckpointStore& operator=(const CheckpointStore&) = delete;
   virtual ~CheckpointStore() = default;
 
-  /// Writes one, and then removes those too old to be kept. Until it is whole and on the disk it has another name, so
-  /// that a reader never sees a part; when it cannot be written the older ones stay as they are.
+  /// Writes a checkpoint, then removes the oldest ones. The file gets its name when it is complete and on the disk, so
+  /// that a reader never sees a part. If it cannot be written, the older files stay.
   ///
-  /// Collections must be the same, in the same order, on all ranks; an element is on one rank only.
-  /// Throws: `Error` with `io` when the system refuses (a full disk, a folder that is not there), `bad_argument` when
-  /// ranks do not agree or names cannot be.
+  /// All ranks have the same collections in the same order; an element is on one rank only. Throws: `Error` with `io`
+  /// for errors of the system, such as a full disk, and with `bad_argument` for ranks that differ, and invalid names.
   virtual WrittenCheckpoint write(const Checkpoint& checkpoint) = 0;
 
-  /// Reads one that was written by any number of ranks. Every element is on one rank then, with its checksum checked.
-  /// Throws: `Error` with `bad_input` when it is not a whole checkpoint of `program` in a version that is known.
+  /// Reads a checkpoint of any number of ranks: each element on one rank, and its checksum is checked. Throws: `Error`
+  /// with `bad_input` unless it is a complete checkpoint of `program` in a known version.
   virtual Checkpoint read(const std::filesystem::path& file,
                           const std::string& program,
                           const ReadCheckpointOptions& options) = 0;
 
-  /// The newest of the folder that is whole, nothing when there are none at all. Throws: `Error` with `bad_input` that
-  /// gives the reason for each when there are some but none is whole.
+  /// Reads the newest checkpoint that can be read; returns nothing for a folder without any. Throws: `Error` with
+  /// `bad_input` and all reasons when there are some, but none can be read.
   virtual std::optional<NewestCheckpoint> read_newest(const std::string& program,
                                                       const ReadCheckpointOptions& options) = 0;
 };

@@ -35,7 +35,7 @@ Shape shape_of(std::span<const std::uint64_t> extents) {
     if (extents.size() > 3 || extent == 0 || extent > std::numeric_limits<std::uint32_t>::max() || room / extent == 0) {
       throw Error{
           ErrorCode::bad_input,
-          fmt::format("a collection of {} dimensions, one of them of {} elements, cannot be", extents.size(), extent)};
+          fmt::format("a collection cannot have {} dimensions, one of them of {} elements", extents.size(), extent)};
     }
     room /= extent;
   }

@@ -13,21 +13,21 @@
 
 namespace plait::data {
 
-/// Elements of one collection as bytes, those of one rank or of several: what is written to files and copied to other
-/// ranks. Plain data; the bytes are those of `serialize.hpp` or of an accessor, and are opaque here.
+/// Elements of one collection as bytes, for files and for copies on other ranks. The bytes of an element are those of
+/// `serialize.hpp` or of an accessor.
 struct PackedElements {
-  std::string collection;  ///< Its name, which no other collection of the program has.
-  std::string type;        ///< Of an element; others are refused when it is unpacked.
+  std::string collection;  ///< Its name, unique in the program.
+  std::string type;        ///< Of an element.
   Shape shape;
   std::vector<ElementId> ids;
-  std::vector<std::uint64_t> offsets{0};  ///< Where each element's bytes begin in `bytes`, and, last, where they end.
-  Bytes bytes;                            ///< Of all elements, back to back.
+  std::vector<std::uint64_t> offsets{0};  ///< The begin of each element in `bytes`; last, the end.
+  Bytes bytes;                            ///< Of all elements, contiguous.
 
   [[nodiscard]] std::size_t count() const noexcept { return ids.size(); }
   [[nodiscard]] std::span<const std::byte> element(std::size_t place) const;
   /// Copies the bytes.
   void add(ElementId id, std::span<const std::byte> element);
-  /// Takes what `other`, of the same collection, holds, after what is here.
+  /// Appends the elements of `other`, which is of the same collection.
   void append(const PackedElements& other);
 
   template <class Archive>
@@ -36,10 +36,10 @@ struct PackedElements {
   }
 };
 
-/// A shape with these extents; as many dimensions as there are, none for an irregular one.
-/// Throws: `Error` with `bad_input` for more than three, or extents that no shape can have.
+/// The shape with these extents, one a dimension; none for an irregular shape. Throws: `Error` with `bad_input` for
+/// more than three, or extents that no shape can have.
 [[nodiscard]] Shape shape_of(std::span<const std::uint64_t> extents);
-/// The opposite.
+/// The extents of a shape; none for an irregular one.
 [[nodiscard]] std::vector<std::uint64_t> extents_of(const Shape& shape);
 
 }  // namespace plait::data

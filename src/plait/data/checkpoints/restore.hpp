@@ -14,26 +14,22 @@
 
 namespace plait::data {
 
-// A collection as bytes, for a checkpoint or for buddy copies, and back: as its elements
-// move, by `serialize.hpp` or by the accessor of the collection.
+// Collections to and from bytes, for checkpoints and buddy copies. Elements are serialised as in a migration, by
+// `serialize.hpp` or by the accessor of the collection.
 
-/// The elements of this rank, under the name of the collection. Between phases. Cost: a copy of the elements.
+/// Packs the elements of this rank. Call it between phases. Cost: a copy of the elements.
 template <class T>
 [[nodiscard]] PackedElements pack_elements(const Collection<T>& collection) {
-  PackedElements packed{.collection = collection.name(),
-                        .type = std::string{type_name<T>()},
-                        .shape = collection.shape(),
-                        .ids = {},
-                        .bytes = {}};
+  PackedElements packed{
+      .collection = collection.name(), .type = std::string{type_name<T>()}, .shape = collection.shape()};
   for (const auto& [id, element] : collection.local()) {
     packed.add(id, collection.pack_element(id));
   }
   return packed;
 }
 
-/// Collective, between phases: puts the elements that every rank has in `packed` in the place of all that the
-/// collection has; each is then where it was given, wherever its home is. Throws: on all ranks, what `unpack` throws on
-/// any.
+/// Collective, between phases: replaces all elements of the collection by those in `packed` on all ranks. Each element
+/// is then on the rank that had it in `packed`. Throws: on all ranks, what `unpack` throws on any.
 template <class T>
 void unpack_elements(const PackedElements& packed, Collection<T>& collection) {
   collection.replace([&] {
@@ -46,9 +42,8 @@ void unpack_elements(const PackedElements& packed, Collection<T>& collection) {
   });
 }
 
-/// Collective: sets a collection to what a checkpoint holds under its name. It may have been made with any elements,
-/// most cheaply with empty ones. Throws: as `Checkpoint::elements` and `unpack_elements`; the collection is then as it
-/// was.
+/// Collective: replaces all elements of a collection by those of a checkpoint, by its name. Elements that are replaced
+/// may be empty. Throws: as `Checkpoint::elements` and `unpack_elements`; the collection is then unchanged.
 template <class T>
 void restore(const Checkpoint& checkpoint, Collection<T>& collection) {
   unpack_elements(checkpoint.elements(collection.name(), type_name<T>(), collection.shape()), collection);

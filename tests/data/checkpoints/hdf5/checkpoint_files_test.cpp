@@ -338,7 +338,6 @@ class HalfWriter final : public SlabWriter {
       throw Error{ErrorCode::io, file.string() + ": cannot be written: No space left on device"};
     }
   }
-  [[nodiscard]] const char* name() const noexcept override { return "half"; }
 };
 
 TEST(CheckpointFiles, that_cannot_be_written_leave_the_older_ones_as_they_are) {

@@ -53,26 +53,21 @@ void throw_unless_sound(const Checkpoint& checkpoint) {
   }
 }
 
-/// All that must be the same on every rank.
+/// The part that must be the same on every rank.
 detail::FileLayout common_part(const Checkpoint& checkpoint) {
-  detail::FileLayout layout{
-      .program = checkpoint.program, .step = checkpoint.step, .values = checkpoint.values, .collections = {}, .end = 0};
+  detail::FileLayout layout{.program = checkpoint.program, .step = checkpoint.step, .values = checkpoint.values};
   for (const PackedElements& one : checkpoint.collections) {
-    detail::CollectionLayout collection;
-    collection.name = one.collection;
-    collection.type = one.type;
-    collection.extents = extents_of(one.shape);
-    layout.collections.push_back(std::move(collection));
+    layout.collections.push_back({.name = one.collection, .type = one.type, .extents = extents_of(one.shape)});
   }
   return layout;
 }
 
-/// One rank's numbers of a collection, and of those before it.
+/// The elements of a collection on one rank.
 struct Extent {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
 };
-/// One rank's checksum of what must be the same on every rank, and its extents by collection.
+/// A rank's checksum of the common part, and its extents by collection.
 using RankPart = std::pair<std::uint32_t, std::vector<Extent>>;
 
 }  // namespace
@@ -81,7 +76,7 @@ CheckpointFiles::CheckpointFiles(comm::Endpoint& endpoint, CheckpointFolder fold
     : group_{endpoint}, folder_{std::move(folder)}, writer_{std::move(writer)} {
   throw_unless_name(folder_.name, "program");
   if (folder_.keep == 0) {
-    throw Error{ErrorCode::bad_argument, "no checkpoint at all would be kept: let it be one at least"};
+    throw Error{ErrorCode::bad_argument, "CheckpointFolder::keep is 0: keep one checkpoint or more"};
   }
 }
 
@@ -124,11 +119,10 @@ void CheckpointFiles::throw_if_foreign(std::uint64_t step) const {
   }
 }
 
-/// The whole file as all ranks together make it, without places. Collective.
+/// The layout of the file, without offsets. Collective.
 detail::FileLayout CheckpointFiles::plan(const Checkpoint& checkpoint) const {
   agree(group_, [&] { throw_unless_sound(checkpoint); });
   detail::FileLayout layout = common_part(checkpoint);
-  // What is to be the same is compared; only numbers are sent.
   const Bytes common = pack(layout);
   RankPart mine{detail::checksum(ElementId{common.size()}, common), {}};
   for (const PackedElements& one : checkpoint.collections) {
@@ -199,7 +193,7 @@ void CheckpointFiles::write_elements(const std::filesystem::path& file,
   writer_->write(group_, file, slabs);
 }
 
-/// Gives the file its name, and removes what is too old to be kept.
+/// Renames the complete file, and removes those that are too old.
 void CheckpointFiles::publish(const std::filesystem::path& partial, std::uint64_t step) const {
   detail::mark_complete(partial);
   files::SystemFile{partial, files::SystemFile::Mode::write}.sync();
@@ -212,7 +206,7 @@ void CheckpointFiles::publish(const std::filesystem::path& partial, std::uint64_
       continue;
     }
     if (found.step > step || kept == folder_.keep) {
-      std::error_code ignored;  // one too many does no harm
+      std::error_code ignored;  // a file too many is harmless
       std::filesystem::remove(found.file, ignored);
     } else {
       ++kept;
@@ -225,7 +219,7 @@ WrittenCheckpoint CheckpointFiles::write(const Checkpoint& checkpoint) {
   const std::filesystem::path file = file_of(checkpoint.step);
   const std::filesystem::path partial = files::PartialFile::path_for(file);
   try {
-    Bytes places;
+    Bytes placed;
     agree(group_, [&] {
       if (is_first()) {
         throw_if_foreign(checkpoint.step);
@@ -233,16 +227,10 @@ WrittenCheckpoint CheckpointFiles::write(const Checkpoint& checkpoint) {
         files::throw_if_too_large(partial, layout.file_bytes_max());
         detail::create_file(partial, layout);
         files::SystemFile{partial, files::SystemFile::Mode::write}.reserve(layout.end);
-        places = pack(layout);
+        placed = pack(layout);
       }
     });
-    const detail::FileLayout placed = unpack_as<detail::FileLayout>(broadcast_any(group_, places));
-    for (std::size_t at = 0; at < placed.collections.size(); ++at) {
-      layout.collections[at].ids_at = placed.collections[at].ids_at;
-      layout.collections[at].offsets_at = placed.collections[at].offsets_at;
-      layout.collections[at].checksums_at = placed.collections[at].checksums_at;
-      layout.collections[at].bytes_at = placed.collections[at].bytes_at;
-    }
+    layout = unpack_as<detail::FileLayout>(broadcast_any(group_, placed));
     agree(group_, [&] { write_elements(partial, checkpoint, layout); });
     agree(group_, [&] {
       if (is_first()) {
@@ -315,7 +303,7 @@ std::optional<NewestCheckpoint> CheckpointFiles::read_newest(const std::string& 
     try {
       return NewestCheckpoint{read(file, program, options), file, std::move(refused)};
     } catch (const Error& error) {
-      // Trouble with the network is no reason to go back to an older one.
+      // An older checkpoint does not help against a failed network.
       if (error.code() != ErrorCode::bad_input && error.code() != ErrorCode::io) {
         throw;
       }

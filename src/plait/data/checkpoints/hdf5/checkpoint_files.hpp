@@ -22,25 +22,23 @@ struct CollectionLayout;
 struct FileLayout;
 }  // namespace detail
 
-/// One rank's end of a folder of checkpoint files.
+/// A folder of checkpoint files.
 struct CheckpointFolder {
-  std::filesystem::path folder;     ///< Made by the first write if it is not there.
+  std::filesystem::path folder;     ///< The first write creates it if needed.
   std::string name = "checkpoint";  ///< Files are folder/name-STEP.h5; several programs may share a folder.
-  std::uint32_t keep = 2;           ///< How many are kept, at least 1; with 2 there is always a whole one.
+  std::uint32_t keep = 2;           ///< Files to keep, at least 1; with 2, one is always complete.
 };
 
 /// Checkpoints as HDF5 files, one file each ([the
 /// format](../../../../docs/how-to/checkpoints.md#the-format-version-1)).
 ///
-/// Rank 0 creates the file and sends all ranks the offsets of its data sets; every rank writes its elements there with
-/// the `SlabWriter`; rank 0 then marks the file as whole, has it on the disk, and gives it its name. Only rank 0 calls
-/// HDF5, but for a `SlabWriter` that does. Memory: beside the packed elements 24 bytes for each; rank 0 reads 8 bytes
-/// for each element of all ranks when there are other ranks than before, all ranks do with a placement of the
-/// program's.
+/// Rank 0 creates the file and sends all ranks the offsets of its data sets; each rank writes its elements with the
+/// `SlabWriter`; rank 0 then marks the file as complete, syncs it to the disk, and renames it. Only rank 0 calls HDF5,
+/// unless the `SlabWriter` does. Memory: 24 bytes an element beside the packed elements. To read, rank 0 needs 8 bytes
+/// for each element of all ranks when their number differs; all ranks do with a `placement`.
 ///
-/// Write throws, besides, `bad_argument` when the folder has checkpoints of this or a later step that this store has
-/// not read from: another run's, which would be lost. After it has read, those of later steps than one written are
-/// removed: they belong to what was given up.
+/// `write` also throws `bad_argument` when the folder has checkpoints of this or a later step that this store has not
+/// read: they belong to another run. After a read, a write removes the files of later steps, which were given up.
 class CheckpointFiles final : public CheckpointStore {
  public:
   CheckpointFiles(comm::Endpoint& endpoint,
@@ -72,7 +70,7 @@ class CheckpointFiles final : public CheckpointStore {
   comm::Group group_;
   CheckpointFolder folder_;
   std::unique_ptr<SlabWriter> writer_;
-  bool is_continuing_ = false;  ///< What is in the folder is this run's.
+  bool is_continuing_ = false;  ///< The files of the folder belong to this run.
 };
 
 }  // namespace plait::data::hdf5

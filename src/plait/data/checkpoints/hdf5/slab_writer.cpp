@@ -15,7 +15,6 @@ class DirectSlabWriter final : public SlabWriter {
     }
     out.sync();
   }
-  [[nodiscard]] const char* name() const noexcept override { return "direct"; }
 };
 
 }  // namespace

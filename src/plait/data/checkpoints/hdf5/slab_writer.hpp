@@ -15,17 +15,17 @@ namespace plait::data::hdf5 {
 /// This rank's part of a data set that is contiguous in the file.
 struct Slab {
   std::string dataset;              ///< Its path in the file.
-  std::uint64_t file_offset = 0;    ///< Of the data set's first byte in the file.
-  std::uint64_t first = 0;          ///< Of this rank's items in the data set.
-  std::uint32_t item_bytes = 1;     ///< 1, 4 or 8: of an unsigned number.
-  std::uint64_t largest_bytes = 0;  ///< That any rank writes of this data set; the same on all.
+  std::uint64_t file_offset = 0;    ///< Of the data set in the file, in bytes.
+  std::uint64_t first = 0;          ///< The first item of this rank in the data set.
+  std::uint32_t item_bytes = 1;     ///< 1, 4 or 8: the size of an unsigned integer.
+  std::uint64_t largest_bytes = 0;  ///< The most bytes that any rank writes of this data set.
   std::span<const std::byte> data;
 };
 
-/// How the parts of all ranks come into a file that is there already, with all its data sets.
+/// Writes the parts of all ranks into an existing file with all its data sets.
 ///
-/// Called by all ranks with slabs of the same data sets; has everything on the disk when it returns. Throws `Error` on
-/// the ranks that met trouble only, and leaves no rank waiting.
+/// All ranks call `write` with slabs of the same data sets. When it returns, all data are on the disk. Throws: `Error`,
+/// on the ranks that failed only; the others do not wait for them.
 class SlabWriter {
  public:
   SlabWriter() = default;
@@ -33,12 +33,10 @@ class SlabWriter {
   SlabWriter& operator=(const SlabWriter&) = delete;
   virtual ~SlabWriter() = default;
   virtual void write(const comm::Group& ranks, const std::filesystem::path& file, std::span<const Slab> slabs) = 0;
-  /// In a word, for reports.
-  [[nodiscard]] virtual const char* name() const noexcept = 0;
 };
 
-/// Each rank writes its bytes to their places with `pwrite`: needs a file system on which processes may write different
-/// parts of a file at once, as local ones, Lustre and GPFS; not NFS with several hosts.
+/// Creates a writer that calls `pwrite` on each rank. The file system must let several processes write parts of one
+/// file at once, as local ones, Lustre and GPFS do, and NFS does not.
 [[nodiscard]] std::unique_ptr<SlabWriter> make_direct_slab_writer();
 
 }  // namespace plait::data::hdf5

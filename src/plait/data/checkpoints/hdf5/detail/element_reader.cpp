@@ -18,19 +18,15 @@ class Reader {
   Reader(const std::filesystem::path& path, const CollectionLayout& layout)
       : name_{path.string()}, layout_{layout}, file_{path, files::SystemFile::Mode::read} {}
 
-  [[nodiscard]] PackedElements nothing_yet() const {
-    PackedElements elements;
-    elements.collection = layout_.name;
-    elements.type = layout_.type;
-    elements.shape = shape_of(layout_.extents);
-    return elements;
+  [[nodiscard]] PackedElements without_elements() const {
+    return {.collection = layout_.name, .type = layout_.type, .shape = shape_of(layout_.extents)};
   }
 
   [[nodiscard]] std::vector<ElementId> ids(std::uint64_t first, std::uint64_t count) const {
     return values<ElementId>(layout_.ids_at, first, count);
   }
 
-  /// Where `count` elements begin in the bytes, and where the last ends.
+  /// The begins of `count` elements in the bytes, and the end of the last.
   [[nodiscard]] std::vector<std::uint64_t> offsets(std::uint64_t first, std::uint64_t count) const {
     std::vector<std::uint64_t> offsets = values<std::uint64_t>(layout_.offsets_at, first, count + 1);
     if (!std::ranges::is_sorted(offsets) || offsets.back() > layout_.bytes || (first == 0 && offsets.front() != 0)) {
@@ -89,13 +85,13 @@ void divide(const std::filesystem::path& file, CollectionLayout& collection, std
   }
   const std::uint64_t count = collection.count();
   const std::vector<std::uint64_t> begins = Reader{file, collection}.offsets(0, count);
-  // An element is counted as a byte more than it has, so that empty ones are spread as well.
+  // One byte more for each element, so that empty ones are divided, too.
   const auto weight_before = [&](std::uint64_t element) { return begins[element] + element; };
   const double total = static_cast<double>(weight_before(count));
   collection.rank_first.assign(std::size_t{ranks} + 1, count);
   std::uint64_t element = 0;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    // An element belongs to the rank in whose part its middle lies.
+    // An element goes to the rank whose part contains its middle.
     const double limit = total * rank / ranks;
     while (element < count && static_cast<double>(weight_before(element) + weight_before(element + 1)) / 2 < limit) {
       ++element;
@@ -106,7 +102,7 @@ void divide(const std::filesystem::path& file, CollectionLayout& collection, std
 
 PackedElements read_part(const std::filesystem::path& file, const CollectionLayout& collection, Rank rank) {
   const Reader reader{file, collection};
-  PackedElements elements = reader.nothing_yet();
+  PackedElements elements = reader.without_elements();
   const std::uint64_t first = collection.rank_first[rank.value()];
   reader.read(first, collection.rank_first[rank.value() + 1] - first, elements);
   return elements;
@@ -117,9 +113,9 @@ PackedElements read_placed(const std::filesystem::path& file,
                            const CheckpointPlacement& placement,
                            Rank rank) {
   const Reader reader{file, collection};
-  PackedElements elements = reader.nothing_yet();
+  PackedElements elements = reader.without_elements();
   const std::vector<ElementId> ids = reader.ids(0, collection.count());
-  // Neighbours in the file are read at once.
+  // Reads neighbours in the file at once.
   for (std::size_t first = 0; first < ids.size();) {
     std::size_t end = first;
     while (end < ids.size() && placement(ids[end]) == rank) {

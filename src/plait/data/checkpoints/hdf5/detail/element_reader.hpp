@@ -9,18 +9,19 @@
 
 namespace plait::data::hdf5::detail {
 
-// Elements out of a checkpoint file, with their checksums checked. Throw `Error`: `bad_input` for a damaged file, `io`.
+// Read elements of a checkpoint file, and check their checksums. Throw `Error` with `bad_input` for a damaged file, and
+// with `io`.
 
-/// Sets `rank_first` to the elements that each of `ranks` reads: as they were when there were as many ranks, else so
-/// that each has about the same number of bytes.
+/// Sets `rank_first` for `ranks` ranks: unchanged for the number of ranks that wrote the file, else so that all ranks
+/// read about the same number of bytes.
 void divide(const std::filesystem::path& file, CollectionLayout& collection, std::uint32_t ranks);
 
-/// Those of `rank` by `rank_first`.
+/// Reads the elements of `rank` by `rank_first`.
 [[nodiscard]] PackedElements read_part(const std::filesystem::path& file,
                                        const CollectionLayout& collection,
                                        Rank rank);
 
-/// Those that `placement` gives to `rank`, wherever in the file.
+/// Reads the elements that `placement` gives to `rank`, anywhere in the file.
 [[nodiscard]] PackedElements read_placed(const std::filesystem::path& file,
                                          const CollectionLayout& collection,
                                          const CheckpointPlacement& placement,

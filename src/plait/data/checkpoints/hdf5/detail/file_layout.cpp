@@ -52,7 +52,7 @@ CheckpointValue take_value(const files::Hdf5Reader& in, const std::string& path)
         return bytes;
       }
     default:
-      in.fail(fmt::format("its value {} is of no kind that a checkpoint holds", path));
+      in.fail(fmt::format("its value {} is neither an integer, a number, a text nor bytes", path));
   }
 }
 
@@ -62,12 +62,10 @@ std::uint64_t place_of(const files::Hdf5Reader& in, const std::string& path, hid
   const files::Hdf5Handle its_type{H5Dget_type(set.id()), H5Tclose};
   if (H5Tequal(its_type.id(), type) <= 0) {
     in.fail(
-        fmt::format("its data set {} has numbers of another kind; was it written on a machine with another order of "
-                    "bytes?",
-                    path));
+        fmt::format("its data set {} has another type; was it written on a machine with another byte order?", path));
   }
   if (const std::uint64_t count = in.facts(path).count; count != expected) {
-    in.fail(fmt::format("its data set {} has {} values and not {}", path, count, expected));
+    in.fail(fmt::format("its data set {} has {} values instead of {}", path, count, expected));
   }
   const haddr_t at = expected > 0 ? H5Dget_offset(set.id()) : 0;
   if (at == HADDR_UNDEF) {
@@ -160,7 +158,7 @@ FileLayout read_layout(const std::filesystem::path& file) {
   const files::Hdf5Reader in{file};
   const files::Attributes root = in.attributes("/");
   if (!root.contains("format") || root.get<std::string>("format") != format_name) {
-    in.fail("is an HDF5 file, but no checkpoint of plait's");
+    in.fail("is an HDF5 file, but no checkpoint of plait");
   }
   if (const auto version = root.get<std::uint64_t>("format_version"); version != format_version) {
     in.fail(
@@ -191,7 +189,7 @@ std::uint32_t checksum(ElementId id, std::span<const std::byte> element) {
   }
   const uLong of_id = crc32_z(0, key.data(), key.size());
   if (element.empty()) {
-    return static_cast<std::uint32_t>(of_id);  // zlib takes a null pointer as the wish for a first value
+    return static_cast<std::uint32_t>(of_id);  // for a null pointer, zlib returns the initial value
   }
   return static_cast<std::uint32_t>(
       crc32_z(of_id, reinterpret_cast<const unsigned char*>(element.data()), element.size()));

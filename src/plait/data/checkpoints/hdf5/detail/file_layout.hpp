@@ -12,7 +12,7 @@
 
 namespace plait::data::hdf5::detail {
 
-// The format is described in docs/how-to/checkpoints.md. Only what is here calls HDF5, on one rank; all others receive
+// docs/how-to/checkpoints.md describes the format. Only these functions call HDF5, on rank 0; the other ranks receive
 // the offsets of the data sets.
 
 inline constexpr std::uint64_t format_version = 1;
@@ -23,8 +23,8 @@ struct CollectionLayout {
   std::vector<std::uint64_t> extents;
   std::uint64_t bytes = 0;                ///< Of all elements.
   std::vector<std::uint64_t> rank_first;  ///< Each rank's first element; last, their number.
-  std::vector<std::uint64_t> rank_bytes;  ///< Of each rank's elements; known to who writes only.
-  // Where in the file: 0 for what is empty.
+  std::vector<std::uint64_t> rank_bytes;  ///< Of each rank's elements; only when writing.
+  // Offsets in the file; 0 for an empty data set.
   std::uint64_t ids_at = 0;
   std::uint64_t offsets_at = 0;
   std::uint64_t checksums_at = 0;
@@ -35,7 +35,7 @@ struct CollectionLayout {
 
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(name, type, extents, bytes, rank_first, ids_at, offsets_at, checksums_at, bytes_at);
+    archive(name, type, extents, bytes, rank_first, rank_bytes, ids_at, offsets_at, checksums_at, bytes_at);
   }
 };
 
@@ -45,9 +45,9 @@ struct FileLayout {
   std::uint64_t step = 0;
   std::map<std::string, CheckpointValue> values;
   std::vector<CollectionLayout> collections;
-  std::uint64_t end = 0;  ///< Behind the last data set.
+  std::uint64_t end = 0;  ///< The end of the last data set.
 
-  /// At most, of a file that is not made yet.
+  /// An upper bound of the size of the file.
   [[nodiscard]] std::uint64_t file_bytes_max() const;
 
   template <class Archive>
@@ -56,16 +56,16 @@ struct FileLayout {
   }
 };
 
-/// Makes the file with all its data sets, none of them filled, and notes their offsets. Throws: `Error` with `io`.
+/// Creates the file with all its data sets, unfilled, and sets their offsets. Throws: `Error` with `io`.
 void create_file(const std::filesystem::path& file, FileLayout& layout);
 
-/// Marks a file as whole, which makes it a checkpoint. Throws: `Error` with `io`.
+/// Marks a file as complete. Throws: `Error` with `io`.
 void mark_complete(const std::filesystem::path& file);
 
-/// What a checkpoint holds, and where. Throws: `Error` with `bad_input` when the file is not a whole checkpoint.
+/// Reads all but the elements. Throws: `Error` with `bad_input` when the file is not a complete checkpoint.
 [[nodiscard]] FileLayout read_layout(const std::filesystem::path& file);
 
-/// CRC-32 of zlib over the id, as 8 bytes with the lowest first, and the element's bytes.
+/// The CRC-32 of zlib over the id, as 8 bytes in little-endian order, and the element's bytes.
 [[nodiscard]] std::uint32_t checksum(ElementId id, std::span<const std::byte> element);
 
 }  // namespace plait::data::hdf5::detail

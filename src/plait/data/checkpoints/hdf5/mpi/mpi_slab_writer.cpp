@@ -12,14 +12,14 @@ namespace plait::data::hdf5 {
 #ifdef H5_HAVE_PARALLEL
 namespace {
 
-/// MPI counts with ints.
+/// MPI counts are of type int.
 constexpr std::uint64_t round_bytes_max = std::uint64_t{256} << 20U;
 
 hid_t type_of(std::uint32_t item_bytes) {
   return item_bytes == 8 ? H5T_NATIVE_UINT64 : item_bytes == 4 ? H5T_NATIVE_UINT32 : H5T_NATIVE_UINT8;
 }
 
-/// As many rounds on every rank: HDF5 waits for all in each.
+/// All ranks make the same number of rounds, as HDF5 waits for all of them in each.
 void write_slab(files::Hdf5Writer& out, const Slab& slab) {
   const files::Hdf5Handle set = out.open(slab.dataset);
   const std::uint64_t round_items = round_bytes_max / slab.item_bytes;
@@ -36,7 +36,7 @@ class MpiSlabWriter final : public SlabWriter {
   explicit MpiSlabWriter(MPI_Comm communicator) : writers_{communicator} {}
 
   void write(const comm::Group& ranks, const std::filesystem::path& file, std::span<const Slab> slabs) override {
-    // A rank that waits inside HDF5 forwards no message that another rank needs to come here.
+    // A rank inside HDF5 makes no progress on messages that others may need to get here.
     comm::barrier(ranks).wait();
     ranks.endpoint().drain();
     const auto lock = ranks.endpoint().hold();
@@ -47,7 +47,6 @@ class MpiSlabWriter final : public SlabWriter {
       out.flush();
     });
   }
-  [[nodiscard]] const char* name() const noexcept override { return "MPI-IO"; }
 
  private:
   files::MpiRanks writers_;

@@ -9,12 +9,11 @@
 
 namespace plait::data::hdf5 {
 
-/// All ranks write collectively through HDF5 and MPI-IO, in rounds of at most 256 MiB a rank: for every file system
-/// that MPI knows, and where ranks' parts are better gathered on few writers.
+/// Creates a writer that calls HDF5 with MPI-IO, collectively, in rounds of at most 256 MiB a rank: for all file
+/// systems that MPI supports, and where a few ranks should write for all.
 ///
-/// `communicator` is borrowed and must live as long; its ranks are those of the group, in their order. No rank makes
-/// progress on plait's network while HDF5 writes, so all that was sent is sent before. Returns nothing when this HDF5
-/// has no parallel I/O.
+/// `communicator` has the ranks of the group in their order; it is borrowed while the writer exists. All messages are
+/// sent before HDF5 starts, as no rank makes progress then. Returns null if this HDF5 has no parallel I/O.
 [[nodiscard]] std::unique_ptr<SlabWriter> make_mpi_slab_writer(MPI_Comm communicator);
 
 }  // namespace plait::data::hdf5
