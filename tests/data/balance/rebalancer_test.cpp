@@ -74,14 +74,14 @@ TEST(Rebalancer, moves_elements_until_loads_are_even_with_every_balancer) {
   for (const balance::BalancerEntry& entry : balance::balancer_entries()) {
     run_on_ranks({.ranks = 3}, {.worker_count = 1}, [&](LocalRank& rank) {
       Collection<Piece> pieces = make_pieces(rank, 1);
-      detail::Rebalancing rebalancing{rank.messages(), rank.trace(), {}};
+      Rebalancer rebalancing{rank.messages(), rank.trace(), {}};
       const auto balancer = balance::make_balancer(entry.name);
       talk(pieces);
       const double before = imbalance_now(rank, pieces);
       rebalancing.observe(told_loads(pieces, true), pieces.shape(), 0);
       pieces.reset_loads();
       const std::vector<Move> moves = rebalancing.decide(*balancer);
-      ASSERT_TRUE(rebalancing.report().is_done) << entry.name << ": " << rebalancing.report().reason;
+      ASSERT_TRUE(rebalancing.history().back().is_done) << entry.name << ": " << rebalancing.history().back().reason;
       const balance::BalanceReport report = rebalancing.moved(pieces.migrate(moves), moves);
       EXPECT_NEAR(report.imbalance_before, before, 1e-9) << entry.name;
       EXPECT_NEAR(report.imbalance_predicted, imbalance_now(rank, pieces), 1e-9) << entry.name;
@@ -93,7 +93,7 @@ TEST(Rebalancer, moves_elements_until_loads_are_even_with_every_balancer) {
       talk(pieces);  // Histories have gone with the elements: the second time there is nothing to gain.
       rebalancing.observe(told_loads(pieces, true), pieces.shape(), 0);
       static_cast<void>(rebalancing.decide(*balancer));
-      EXPECT_NEAR(rebalancing.report().imbalance_before, report.imbalance_predicted, 1e-9);
+      EXPECT_NEAR(rebalancing.history().back().imbalance_before, report.imbalance_predicted, 1e-9);
       ASSERT_TRUE(rebalancing.history().front().imbalance_measured.has_value());
       EXPECT_NEAR(*rebalancing.history().front().imbalance_measured, report.imbalance_predicted, 1e-9);
     });
@@ -103,25 +103,25 @@ TEST(Rebalancer, moves_elements_until_loads_are_even_with_every_balancer) {
 TEST(Rebalancer, says_why_nothing_was_done) {
   run_on_ranks({.ranks = 2}, {.worker_count = 1}, [&](LocalRank& rank) {
     Collection<Piece> pieces = make_pieces(rank, 0);
-    detail::Rebalancing even{rank.messages(), rank.trace(), {}};
+    Rebalancer even{rank.messages(), rank.trace(), {}};
     even.observe(told_loads(pieces, false), pieces.shape(), 0);
     EXPECT_TRUE(even.decide(*balance::make_balancer("greedy")).empty());
-    EXPECT_FALSE(even.report().is_done);
-    EXPECT_EQ(even.report().reason, "no placement is better than the present one");
-    detail::Rebalancing patient{rank.messages(), rank.trace(), {.trigger = {.imbalance_min = 9}}};
+    EXPECT_FALSE(even.history().back().is_done);
+    EXPECT_EQ(even.history().back().reason, "no placement is better than the present one");
+    Rebalancer patient{rank.messages(), rank.trace(), {.trigger = {.imbalance_min = 9}}};
     patient.observe(told_loads(make_pieces(rank, 1), false), pieces.shape(), 0);
     EXPECT_TRUE(patient.decide(*balance::make_balancer("greedy")).empty());
-    EXPECT_NE(patient.report().reason.find("from which on it matters"), std::string::npos);
+    EXPECT_NE(patient.history().back().reason.find("from which on it matters"), std::string::npos);
   });
 }
 
 TEST(Rebalancer, counts_the_rank_itself_as_load) {
   run_on_ranks({.ranks = 2}, {.worker_count = 1}, [&](LocalRank& rank) {
     Collection<Piece> pieces = make_pieces(rank, 0);
-    detail::Rebalancing rebalancing{rank.messages(), rank.trace(), {}};
+    Rebalancer rebalancing{rank.messages(), rank.trace(), {}};
     rebalancing.observe(told_loads(pieces, false), pieces.shape(), rank.self() == Rank{0} ? 16 : 0);
     const std::vector<Move> moves = rebalancing.decide(*balance::make_balancer("greedy"));
-    EXPECT_DOUBLE_EQ(rebalancing.report().imbalance_predicted, 0);
+    EXPECT_DOUBLE_EQ(rebalancing.history().back().imbalance_predicted, 0);
     static_cast<void>(rebalancing.moved(pieces.migrate(moves), moves));
     EXPECT_EQ(pieces.local_count(), rank.self() == Rank{0} ? 24U : 40U);
   });
@@ -133,16 +133,15 @@ TEST(Rebalancer, knows_what_bytes_between_ranks_cost) {
     Collection<Piece> pieces{
         rank, Shape{side, side}, [](ElementId id, Index) { return Piece{.id = id.value()}; }, {.mapping = cyclic(4)}};
     talk(pieces);
-    detail::Rebalancing rebalancing{
-        rank.messages(), rank.trace(), {.weights = {.between_ranks = 0.01, .between_nodes = 0.01}}};
+    Rebalancer rebalancing{rank.messages(), rank.trace(), {.weights = {.between_ranks = 0.01, .between_nodes = 0.01}}};
     rebalancing.observe(told_loads(pieces, true), pieces.shape(), 0);
     const std::vector<Move> moves = rebalancing.decide(*balance::make_balancer("bisection"));
-    ASSERT_TRUE(rebalancing.report().is_done) << rebalancing.report().reason;
-    EXPECT_DOUBLE_EQ(rebalancing.report().imbalance_before, 0);
-    EXPECT_DOUBLE_EQ(rebalancing.report().imbalance_predicted, 0);
+    ASSERT_TRUE(rebalancing.history().back().is_done) << rebalancing.history().back().reason;
+    EXPECT_DOUBLE_EQ(rebalancing.history().back().imbalance_before, 0);
+    EXPECT_DOUBLE_EQ(rebalancing.history().back().imbalance_predicted, 0);
     // Of 8 bytes each: 32 edges of two inner columns before, then 4 across each inner side of a block of 4 * 4, and 4
     // from ends of rows to the beginnings of the next.
-    EXPECT_NEAR(rebalancing.report().gain, 10 * 0.01 * 8 * (32 - 12), 1e-6);
+    EXPECT_NEAR(rebalancing.history().back().gain, 10 * 0.01 * 8 * (32 - 12), 1e-6);
     static_cast<void>(rebalancing.moved(pieces.migrate(moves), moves));
   });
 }

@@ -13,7 +13,7 @@
 
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/data/balance/balancers.hpp"
-#include "plait/data/balance/detail/rebalancing.hpp"
+#include "plait/data/balance/rebalancer.hpp"
 #include "plait/data/collections/collection.hpp"
 #include "plait/testing/local_rank.hpp"
 
@@ -274,7 +274,7 @@ TEST(Collection, keeps_working_when_one_element_outweighs_all_others) {
   for (const std::string_view name : {"greedy", "refine", "two_level"}) {
     run_on_ranks({.ranks = 3, .network = rough(4)}, {.worker_count = 1}, [&](LocalRank& rank) {
       Things things = make_things(rank, 12);
-      detail::Rebalancing rebalancing{rank.messages(), rank.trace(), {}};
+      Rebalancer rebalancing{rank.messages(), rank.trace(), {}};
       for (int balancing = 0; balancing < 3; ++balancing) {
         things.each([](Thing&, ElementContext& context) {
           context.send<&Thing::hear>(ElementId{(context.id().value() + 1) % 12});

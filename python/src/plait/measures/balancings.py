@@ -8,7 +8,7 @@ import polars as pl
 from plait._events import Run
 
 _PREFIX = "balance: "
-#: Of each balancing, from the counters of rank 0 (src/plait/data/balance/detail/rebalancing.cpp).
+#: Of each balancing, from the counters of rank 0 (src/plait/data/balance/rebalancer.cpp).
 _COUNTED = {
     "imbalance before": "before",
     "imbalance predicted": "predicted",

@@ -3,9 +3,10 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
+#include <ranges>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
 #include "plait/data/balance/balancers/bisection.hpp"
@@ -41,11 +42,10 @@ std::unique_ptr<Balancer> make_balancer(std::string_view text, std::span<const B
   const std::string_view name = text.substr(0, text.find(':'));
   const auto entry = std::ranges::find(table, name, &BalancerEntry::name);
   if (entry == table.end()) {
-    std::string names;
-    for (const BalancerEntry& one : table) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-    }
-    throw Error{ErrorCode::bad_argument, fmt::format("there is no balancer {}; choose one of {}", name, names)};
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("there is no balancer {}; choose one of {}",
+                            name,
+                            fmt::join(table | std::views::transform(&BalancerEntry::name), ", "))};
   }
   Settings settings{name, text.substr(std::min(name.size() + 1, text.size()))};
   std::unique_ptr<Balancer> balancer = entry->make(settings);

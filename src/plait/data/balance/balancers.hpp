@@ -10,20 +10,18 @@
 
 namespace plait::data::balance {
 
-/// One line of the table in balancers.cpp. A new balancer is a file and a line there.
+/// A row of the table in balancers.cpp. A new balancer is a file and a row there.
 struct BalancerEntry {
   std::string_view name;
-  std::string_view what;  ///< For lists: a sentence without its end.
+  std::string_view what;  ///< A description for lists, without a full stop.
   std::unique_ptr<Balancer> (*make)(Settings& settings);
 };
 
-/// All balancers of this build, in the order in which they are shown.
+/// All balancers of this build, in the order of lists.
 [[nodiscard]] std::span<const BalancerEntry> balancer_entries() noexcept;
 
-/// Creates the balancer that `text` names, as on a command line: "greedy", or with options "refine:tolerance=0.01".
-///
-/// `table`: where the name is looked up. Throws: `Error` with `bad_argument` that lists the choices, for an unknown
-/// name or option, or a value out of range.
+/// Creates a balancer of `table`, named as on a command line: "greedy", or with options "refine:tolerance=0.01".
+/// Throws: `Error` with `bad_argument` that lists the choices, for an unknown name or option, or a value out of range.
 [[nodiscard]] std::unique_ptr<Balancer> make_balancer(std::string_view text,
                                                       std::span<const BalancerEntry> table = balancer_entries());
 

@@ -2,8 +2,9 @@
 #include "plait/data/balance/distributed.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <exception>
-#include <numeric>
+#include <iterator>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,66 +13,35 @@
 #include "plait/comm/collectives/barrier.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/data/balance/detail/placing.hpp"
-#include "plait/data/balance/detail/tree.hpp"
 #include "plait/data/balance/objective.hpp"
 #include "plait/data/serialize.hpp"
 
 namespace plait::data::balance {
 namespace {
 
-/// The parts of all ranks in one process.
-class Together {
- public:
-  explicit Together(std::uint32_t rank_count) {
-    rounds_.reserve(rank_count);
-    for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-      rounds_.emplace_back(Rank{rank}, rank_count);
+/// Carries out one round of all ranks in one process.
+void run_round(std::vector<Rounds>& rounds, std::vector<Steps<Placement>>& parts, Decision& counts) {
+  std::vector<std::vector<Mail>> inboxes(rounds.size());
+  bool is_any = false;
+  for (std::uint32_t rank = 0; rank < rounds.size(); ++rank) {
+    if (parts[rank].is_done()) {
+      parts[rank].check();
+      throw Error{ErrorCode::bad_argument, "a part of a balancer ended while others went on"};
     }
-    parts_.reserve(rank_count);
-  }
-
-  Decision run(const DistributedBalancer& balancer, std::vector<LocalProblem> problems) {
-    for (std::size_t rank = 0; rank < rounds_.size(); ++rank) {
-      parts_.push_back(balancer.part(rounds_[rank], std::move(problems[rank])));
-      parts_.back().start();
-    }
-    while (std::ranges::any_of(parts_, [](const auto& part) { return !part.is_done(); })) {
-      round();
-    }
-    return std::move(counts_);
-  }
-
-  [[nodiscard]] Placement take(std::size_t rank) { return parts_[rank].take(); }
-
- private:
-  void round() {
-    std::vector<std::vector<Mail>> inboxes(rounds_.size());
-    bool is_any = false;
-    for (std::uint32_t rank = 0; rank < rounds_.size(); ++rank) {
-      if (parts_[rank].is_done()) {
-        parts_[rank].check();
-        throw Error{ErrorCode::bad_argument, "a part of a balancer ended while others went on"};
-      }
-      for (Mail& mail : rounds_[rank].outbox()) {
-        is_any = true;
-        ++counts_.messages;
-        counts_.message_bytes += mail.bytes.size();
-        inboxes[mail.peer.value()].push_back({Rank{rank}, std::move(mail.bytes)});
-      }
-      rounds_[rank].outbox().clear();
-    }
-    counts_.rounds += is_any ? 1 : 0;
-    for (std::size_t rank = 0; rank < rounds_.size(); ++rank) {
-      const auto expected = rounds_[rank].expected();
-      expect(!expected || *expected == inboxes[rank].size(), "a rank waits for as many messages as are sent to it");
-      rounds_[rank].go_on(std::move(inboxes[rank]));
+    for (Mail& mail : std::exchange(rounds[rank].outbox(), {})) {
+      is_any = true;
+      ++counts.messages;
+      counts.message_bytes += mail.bytes.size();
+      inboxes[mail.peer.value()].push_back({Rank{rank}, std::move(mail.bytes)});
     }
   }
-
-  std::vector<Rounds> rounds_;
-  std::vector<Steps<Placement>> parts_;
-  Decision counts_;
-};
+  counts.rounds += is_any ? 1 : 0;
+  for (std::size_t rank = 0; rank < rounds.size(); ++rank) {
+    const auto expected = rounds[rank].expected();
+    expect(!expected || *expected == inboxes[rank].size(), "a rank waits for as many messages as are sent to it");
+    rounds[rank].go_on(std::move(inboxes[rank]));
+  }
+}
 
 const DistributedBalancer* as_distributed(const Balancer& balancer) {
   return dynamic_cast<const DistributedBalancer*>(&balancer);
@@ -108,12 +78,22 @@ std::vector<LocalProblem> split(const Problem& problem) {
 
 Decision DistributedBalancer::decide(const Problem& problem) const {
   check(problem);
-  Together together{problem.rank_count};
-  Decision decision = together.run(*this, split(problem));
-  std::vector<Placement> places;
-  for (std::size_t rank = 0; rank < problem.rank_count; ++rank) {
-    places.push_back(together.take(rank));
+  std::vector<LocalProblem> locals = split(problem);
+  std::vector<Rounds> rounds;
+  for (std::uint32_t rank = 0; rank < problem.rank_count; ++rank) {
+    rounds.emplace_back(Rank{rank}, problem.rank_count);
   }
+  std::vector<Steps<Placement>> parts;
+  for (std::size_t rank = 0; rank < locals.size(); ++rank) {
+    parts.push_back(part(rounds[rank], std::move(locals[rank])));
+    parts.back().start();
+  }
+  Decision decision;
+  while (std::ranges::any_of(parts, [](const auto& part) { return !part.is_done(); })) {
+    run_round(rounds, parts, decision);
+  }
+  std::vector<Placement> places;
+  std::ranges::transform(parts, std::back_inserter(places), &Steps<Placement>::take);
   std::vector<std::size_t> next(problem.rank_count, 0);
   for (const Object& object : problem.objects) {
     const std::uint32_t rank = object.rank.value();
@@ -127,7 +107,48 @@ Decision DistributedBalancer::decide(const Problem& problem) const {
 
 namespace {
 
-/// What rank 0 gets of a rank's problem.
+// Rank 0 is the root of a binomial tree. The subtree of a rank has the ranks behind it, up to its lowest bit.
+
+/// Returns what each rank gave, by rank, on rank 0; nothing elsewhere. ceil(log2(ranks)) rounds.
+Steps<std::vector<Bytes>> gather(Rounds& rounds, Bytes mine) {
+  const std::uint32_t self = rounds.self().value();
+  const std::uint32_t count = rounds.rank_count();
+  std::vector<Bytes> all{std::move(mine)};  // of the subtree, by rank
+  for (std::uint32_t bit = 1; bit < count; bit <<= 1U) {
+    const bool is_above = self % (2 * bit) == 0 && self + bit < count;
+    std::vector<Mail> out;
+    if (self % (2 * bit) == bit) {
+      out.push_back({Rank{self - bit}, pack(all)});
+    }
+    const std::vector<Mail> inbox = co_await rounds.exchange(std::move(out), is_above ? 1 : 0);
+    if (is_above) {
+      std::ranges::move(unpack_as<std::vector<Bytes>>(inbox.front().bytes), std::back_inserter(all));
+    }
+  }
+  co_return self == 0 ? std::move(all) : std::vector<Bytes>{};
+}
+
+/// Sends each rank its entry of rank 0's `all`. ceil(log2(ranks)) rounds.
+Steps<Bytes> scatter(Rounds& rounds, std::vector<Bytes> all) {
+  const std::uint32_t self = rounds.self().value();
+  const std::uint32_t count = rounds.rank_count();
+  for (std::uint32_t bit = std::bit_ceil(count) / 2; bit >= 1; bit >>= 1U) {
+    const bool is_below = self % (2 * bit) == bit;
+    std::vector<Mail> out;
+    if (self % (2 * bit) == 0 && self + bit < count) {  // `all` is of the subtree
+      const auto behind = all.begin() + bit;
+      out.push_back({Rank{self + bit}, pack(std::vector<Bytes>(behind, all.end()))});
+      all.resize(bit);
+    }
+    const std::vector<Mail> inbox = co_await rounds.exchange(std::move(out), is_below ? 1 : 0);
+    if (is_below) {
+      all = unpack_as<std::vector<Bytes>>(inbox.front().bytes);
+    }
+  }
+  co_return std::move(all.front());
+}
+
+/// A rank's part of the problem.
 struct RankInput {
   std::vector<Object> objects;
   std::vector<LocalEdge> edges;
@@ -139,25 +160,36 @@ struct RankInput {
   }
 };
 
-/// Puts the problem together again; notes the numbers that a rank's objects have in it.
-class Joining {
+/// The problem that the ranks' parts make up.
+class Joined {
  public:
-  explicit Joining(const std::vector<Bytes>& parts) : ranks_(parts.size()) {
+  explicit Joined(const std::vector<Bytes>& parts) {
     problem.rank_count = static_cast<std::uint32_t>(parts.size());
-    for (std::size_t rank = 0; rank < parts.size(); ++rank) {
-      add(rank, unpack_as<RankInput>(parts[rank]));
+    for (const Bytes& part : parts) {
+      const RankInput& input = inputs_.emplace_back(unpack_as<RankInput>(part));
+      problem.objects.insert(problem.objects.end(), input.objects.begin(), input.objects.end());
+      problem.background.push_back(input.background);
     }
-    sort();
-    join_edges();
+    std::ranges::stable_sort(problem.objects, {}, &Object::id);
+    for (const RankInput& input : inputs_) {
+      for (const LocalEdge& edge : input.edges) {
+        const Object& here = input.objects[edge.object];
+        const std::uint32_t first = number_of(here.id, here.rank);
+        const std::uint32_t second = number_of(edge.other, here.rank);
+        if (problem.objects[second].rank == here.rank || first < second) {  // the other rank has the edge, too
+          problem.edges.push_back({first, second, edge.bytes});
+        }
+      }
+    }
   }
 
-  /// By rank: where its objects go, as a message.
+  /// Where each rank's objects go, as messages.
   [[nodiscard]] std::vector<Bytes> places(const Placement& placement) const {
     std::vector<Bytes> answers;
-    for (const Part& part : ranks_) {
+    for (const RankInput& input : inputs_) {
       Placement own;
-      for (std::size_t i = 0; i < part.count; ++i) {
-        own.push_back(placement[numbers_[part.first + i]]);
+      for (const Object& object : input.objects) {
+        own.push_back(placement[number_of(object.id, object.rank)]);
       }
       answers.push_back(bytes_of(std::span<const Rank>{own}));
     }
@@ -167,51 +199,16 @@ class Joining {
   Problem problem;
 
  private:
-  struct Part {
-    std::size_t first = 0;
-    std::size_t count = 0;
-    std::vector<LocalEdge> edges;
-  };
-
-  void add(std::size_t rank, RankInput input) {
-    ranks_[rank] = {.first = problem.objects.size(), .count = input.objects.size(), .edges = std::move(input.edges)};
-    problem.objects.insert(problem.objects.end(), input.objects.begin(), input.objects.end());
-    problem.background.push_back(input.background);
-  }
-
-  void sort() {
-    std::vector<std::uint32_t> order(problem.objects.size());
-    std::iota(order.begin(), order.end(), 0U);
-    std::ranges::stable_sort(order, {}, [&](std::uint32_t i) { return problem.objects[i].id; });
-    std::vector<Object> sorted;
-    numbers_.resize(order.size());
-    for (std::uint32_t i = 0; i < order.size(); ++i) {
-      sorted.push_back(problem.objects[order[i]]);
-      numbers_[order[i]] = i;
+  [[nodiscard]] std::uint32_t number_of(ElementId id, Rank rank) const {
+    const auto found = std::ranges::lower_bound(problem.objects, id, {}, &Object::id);
+    if (found == problem.objects.end() || found->id != id) {
+      throw Error{ErrorCode::bad_argument,
+                  fmt::format("an edge of rank {} leads to object {}, which no rank has", rank.value(), id.value())};
     }
-    problem.objects = std::move(sorted);
+    return static_cast<std::uint32_t>(found - problem.objects.begin());
   }
 
-  void join_edges() {
-    for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
-      for (const LocalEdge& edge : ranks_[rank].edges) {
-        const auto other = std::ranges::lower_bound(problem.objects, edge.other, {}, &Object::id);
-        if (other == problem.objects.end() || other->id != edge.other) {
-          throw Error{
-              ErrorCode::bad_argument,
-              fmt::format("an edge of rank {} leads to object {}, which no rank has", rank, edge.other.value())};
-        }
-        const auto second = static_cast<std::uint32_t>(other - problem.objects.begin());
-        const std::uint32_t first = numbers_[ranks_[rank].first + edge.object];
-        if (other->rank.value() == rank || first < second) {  // the other rank names it too
-          problem.edges.push_back({first, second, edge.bytes});
-        }
-      }
-    }
-  }
-
-  std::vector<Part> ranks_;
-  std::vector<std::uint32_t> numbers_;  ///< In the problem, of objects in the order in which they came.
+  std::vector<RankInput> inputs_;
 };
 
 }  // namespace
@@ -219,16 +216,16 @@ class Joining {
 Steps<Placement> Gathered::part(Rounds& rounds, LocalProblem problem) const {
   // A temporary aggregate in a co_await is destroyed twice by GCC 12.
   Bytes mine = pack(RankInput{std::move(problem.objects), std::move(problem.edges), problem.background});
-  const std::vector<Bytes> parts = co_await detail::gather(rounds, std::move(mine));
+  const std::vector<Bytes> parts = co_await gather(rounds, std::move(mine));
   std::vector<Bytes> places;
   if (rounds.self() == Rank{0}) {
-    Joining whole{parts};
+    Joined whole{parts};
     whole.problem.node_of_rank = std::move(problem.node_of_rank);
     whole.problem.memory_max = problem.memory_max;
     whole.problem.weights = problem.weights;
     places = whole.places(inner_.decide(whole.problem).placement);
   }
-  const Bytes own = co_await detail::scatter(rounds, std::move(places));
+  const Bytes own = co_await scatter(rounds, std::move(places));
   co_return values_of<Rank>(own);
 }
 
@@ -240,7 +237,7 @@ Tag tag_of(std::uint64_t sequence, std::uint32_t round, bool is_confirmation) {
   return Tag{sequence << 32U | std::uint64_t{round} << 1U | (is_confirmation ? 1U : 0U)};
 }
 
-/// With the errors of a balancer of the whole.
+/// Throws what a balancer of the whole problem would throw.
 void check_own(const LocalProblem& problem, const comm::Group& group) {
   Problem own{.rank_count = static_cast<std::uint32_t>(group.size()), .objects = problem.objects};
   own.background.assign(own.rank_count, 0);
@@ -274,13 +271,9 @@ void RemotePart::guarded(Work work) {
   try {
     work();
   } catch (const Error& error) {
-    tell_all(error);
+    group_.endpoint().stop_all(error);
     throw;
   }
-}
-
-void RemotePart::tell_all(const Error& error) noexcept {
-  group_.endpoint().stop_all(error);
 }
 
 void RemotePart::begin_round() {
@@ -289,8 +282,7 @@ void RemotePart::begin_round() {
     return;
   }
   comm::Endpoint& endpoint = group_.endpoint();
-  leaving_ = std::move(rounds_.outbox());
-  rounds_.outbox().clear();
+  leaving_ = std::exchange(rounds_.outbox(), {});
   counts_.rounds += leaving_.empty() ? 0 : 1;
   for (const Mail& mail : leaving_) {
     ++counts_.messages;
@@ -327,14 +319,13 @@ bool RemotePart::is_round_over() {
   const auto is_complete = [](const comm::Request& request) { return request.is_complete(); };
   if (!rounds_.expected()) {
     accept();
-    if (!is_in_barrier_ && std::ranges::all_of(confirmations_, is_complete)) {
+    if (!barrier_ && std::ranges::all_of(confirmations_, is_complete)) {
       barrier_ = comm::barrier(group_);
-      is_in_barrier_ = true;
     }
-    if (!is_in_barrier_ || !barrier_.is_complete()) {
+    if (!barrier_ || !barrier_->is_complete()) {
       return false;
     }
-    (void)barrier_.status();
+    (void)barrier_->status();
   }
   return std::ranges::all_of(sends_, is_complete) &&
          std::ranges::all_of(incoming_, [](const Incoming& one) { return one.request.is_complete(); });
@@ -356,7 +347,7 @@ bool RemotePart::advance() {
       incoming_.clear();
       confirmations_.clear();
       confirmed_ = 0;
-      is_in_barrier_ = false;
+      barrier_.reset();
       ++round_;
       rounds_.go_on(std::move(inbox));
       begin_round();

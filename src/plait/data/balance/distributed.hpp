@@ -5,6 +5,7 @@
 #include <deque>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "plait/comm/collectives/group.hpp"
@@ -15,7 +16,7 @@
 
 namespace plait::data::balance {
 
-/// An edge as the rank of one of its ends knows it; the rank of the other end knows it too, unless both are here.
+/// An edge, seen from one of its ends. If the other end is on another rank, that rank has the edge, too.
 struct LocalEdge {
   std::uint32_t object;  ///< Number in `LocalProblem::objects`.
   ElementId other;
@@ -23,7 +24,7 @@ struct LocalEdge {
   double bytes = 0;
 };
 
-/// What one rank knows of a `Problem`: its own.
+/// One rank's part of a `Problem`.
 struct LocalProblem {
   std::vector<Object> objects;  ///< In order of id; all on this rank.
   std::vector<LocalEdge> edges;
@@ -33,19 +34,18 @@ struct LocalProblem {
   Weights weights;
 };
 
-/// A balancer that ranks carry out together, each with what it knows, in rounds of messages.
+/// A balancer that all ranks run together, each with its part of the problem, in rounds of messages.
 class DistributedBalancer : public Balancer {
  public:
-  /// The part of one rank. Answers where its objects go, in their order.
+  /// One rank's part of the algorithm. Returns the new ranks of its objects, in their order.
   [[nodiscard]] virtual Steps<Placement> part(Rounds& rounds, LocalProblem problem) const = 0;
 
-  /// Carries out the parts of all ranks in this process, round by round, and counts. Keeps what is now when nothing
-  /// better came out.
+  /// Runs the parts of all ranks in this process, and counts rounds and messages. Returns the present placement unless
+  /// the new one is better.
   [[nodiscard]] Decision decide(const Problem& problem) const override;
 };
 
-/// Makes any balancer one that ranks carry out together: what all know goes along a tree to rank 0, which decides, and
-/// places come back. 2 ceil(log2(ranks)) rounds.
+/// Runs any balancer on rank 0, behind a gather and before a scatter along a tree. 2 ceil(log2(ranks)) rounds.
 class Gathered final : public DistributedBalancer {
  public:
   /// Borrows `inner`.
@@ -58,27 +58,27 @@ class Gathered final : public DistributedBalancer {
   const Balancer& inner_;
 };
 
-/// What each rank knows of `problem`.
+/// The part of each rank.
 [[nodiscard]] std::vector<LocalProblem> split(const Problem& problem);
 
-/// One rank's part, carried out over the network. Collective over the group: all ranks make one with the same balancer
-/// and the same `sequence`, and call `advance` until it answers true. A balancer that is not distributed is `Gathered`.
+/// One rank's part of a decision over the network. Collective: all ranks of the group construct one with the same
+/// balancer and `sequence`, and call `advance` until it returns true. A balancer that is not distributed is `Gathered`.
 ///
-/// Borrows the balancer and the group until it is done. In rounds in which no rank knows how many messages come, each
-/// message is confirmed and a barrier ends the round: Hoefler, Siebert and Lumsdaine, "Scalable communication
+/// Borrows the balancer and the group until it is done. Where no rank knows how many messages it receives, each message
+/// is confirmed and a non-blocking barrier ends the round: Hoefler, Siebert and Lumsdaine, "Scalable communication
 /// protocols for dynamic sparse data exchange", 2010. Threads: one at a time.
 class RemotePart {
  public:
-  /// `sequence`: another one for each decision on this group. Throws: `Error` with `bad_argument` when loads make no
-  /// sense; all ranks throw then.
+  /// `sequence`: a different one for each decision of this group. Throws: on all ranks, `Error` with `bad_argument` for
+  /// loads that are not numbers of 0 or more.
   RemotePart(const Balancer& balancer, const comm::Group& group, LocalProblem problem, std::uint32_t sequence);
 
-  /// Does what can be done without waiting; true when this rank's part is done. Makes no progress on the network.
-  /// Throws: `Error` when the network failed, or some rank's part did.
+  /// Continues as far as possible without waiting or polling the network. Returns whether this rank's part is done.
+  /// Throws: `Error` when the network or any rank's part failed.
   [[nodiscard]] bool advance();
-  /// Makes progress until done. Throws as above.
+  /// Polls the network until done. Throws as above.
   void wait();
-  /// Where this rank's objects go, in their order, and what this rank has sent. Expects: done, and not asked before.
+  /// Returns the new ranks of this rank's objects, and what it has sent. Expects: done, and called once.
   [[nodiscard]] Decision take();
 
  private:
@@ -90,7 +90,6 @@ class RemotePart {
   void begin_round();
   [[nodiscard]] bool is_round_over();
   void accept();
-  void tell_all(const Error& error) noexcept;
   template <class Work>
   void guarded(Work work);
 
@@ -102,13 +101,12 @@ class RemotePart {
   std::uint64_t sequence_;
   std::uint32_t round_ = 0;
   Decision counts_;
-  std::vector<Mail> leaving_;
+  std::vector<Mail> leaving_;  ///< Until the round ends.
   std::vector<comm::Request> sends_;
-  std::deque<Incoming> incoming_;  ///< Memory of receives under way must stay where it is.
+  std::deque<Incoming> incoming_;  ///< Receives under way need a stable address.
   std::size_t confirmed_ = 0;      ///< Of the incoming: confirmed to the sender.
   std::vector<comm::Request> confirmations_;
-  comm::Request barrier_;
-  bool is_in_barrier_ = false;
+  std::optional<comm::Request> barrier_;  ///< Once it has started.
 };
 
 }  // namespace plait::data::balance

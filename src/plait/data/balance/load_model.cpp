@@ -2,6 +2,7 @@
 #include "plait/data/balance/load_model.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "plait/base/error.hpp"
 
@@ -15,7 +16,7 @@ double median_of(std::span<const double> values) {
   return sorted.size() % 2 == 1 ? sorted[half] : (sorted[half - 1] + sorted[half]) / 2;
 }
 
-/// Through points at 0, 1, ... n - 1, at n.
+/// The value at n of the least-squares line through the points at 0, 1, ... n - 1.
 double trend_of(std::span<const double> values) {
   const auto count = static_cast<double>(values.size());
   const double middle = (count - 1) / 2;
@@ -62,11 +63,11 @@ void LoadModel::observe(std::span<const Load> loads, double background) {
 
 double LoadModel::load(ElementId id) const {
   const auto found = histories_.find(id);
-  return found == histories_.end() ? 0 : next(found->second.values);
+  return found == histories_.end() ? 0 : forecast_of(found->second.values, options_.forecast);
 }
 
 double LoadModel::background() const {
-  return next(background_);
+  return forecast_of(background_, options_.forecast);
 }
 
 std::vector<double> LoadModel::take(ElementId id) {
@@ -74,7 +75,7 @@ std::vector<double> LoadModel::take(ElementId id) {
   if (found == histories_.end()) {
     return {};
   }
-  std::vector<double> values(found->second.values.begin(), found->second.values.end());
+  std::vector<double> values = std::move(found->second.values);
   histories_.erase(found);
   return values;
 }
@@ -87,16 +88,11 @@ void LoadModel::give(ElementId id, std::span<const double> values) {
   }
 }
 
-void LoadModel::push(std::deque<double>& values, double value) const {
+void LoadModel::push(std::vector<double>& values, double value) const {
   values.push_back(value);
   if (values.size() > options_.window) {
-    values.pop_front();
+    values.erase(values.begin());
   }
-}
-
-double LoadModel::next(const std::deque<double>& values) const {
-  const std::vector<double> row(values.begin(), values.end());
-  return forecast_of(row, options_.forecast);
 }
 
 }  // namespace plait::data

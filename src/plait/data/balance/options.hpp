@@ -18,37 +18,37 @@
 
 namespace plait::data::balance {
 
-/// How a collection is balanced. All ranks must give the same, but for what the functions answer.
+/// How a collection is balanced. The same on all ranks, except for the results of the functions.
 struct RebalanceOptions {
   LoadModelOptions model;
   TriggerOptions trigger;
   Weights weights;
-  double memory_max = std::numeric_limits<double>::infinity();  ///< Bytes of elements a rank may keep.
+  double memory_max = std::numeric_limits<double>::infinity();  ///< The most bytes of elements on a rank.
   std::vector<std::uint32_t> node_of_rank;                      ///< Empty: one node.
-  /// Where an element of this rank is in space; without, its index.
+  /// The position of an element of this rank; without the function, its index.
   std::function<std::array<double, 3>(ElementId)> position;
-  /// Bytes of an element of this rank; without, the mean of those that have moved, 0 before any has.
+  /// The bytes of an element of this rank; without the function, the mean of those that have moved, at first 0.
   std::function<double(ElementId)> bytes;
-  /// Where load statistics are written for vt's tools and `plait balance`: PREFIX.RANK.json; empty: nowhere.
+  /// Prefix of files with load statistics, for vt's tools and `plait balance`: PREFIX.RANK.json; empty: none.
   std::filesystem::path statistics;
 };
 
-/// What became of a balancing; the same on all ranks.
+/// The result of a balancing; the same on all ranks.
 struct BalanceReport {
   bool is_done = false;  ///< Elements have moved.
-  std::string reason;    ///< Why not: a sentence. Empty when done.
+  std::string reason;    ///< Why none has moved, as a sentence; empty when done.
   std::string balancer;
-  double imbalance_before = 0;     ///< Most over mean less 1, as foretold for the next phase where nothing moves.
-  double imbalance_bound = 0;      ///< Below which no placement gets: the heaviest element, or what cannot move.
-  double imbalance_predicted = 0;  ///< With the new placement; where nothing was decided, as before.
-  std::optional<double> imbalance_measured;  ///< Of the phase observed last before the next balancing.
-  double gain = 0;                           ///< Seconds over the horizon, foretold.
-  double cost = 0;                           ///< Seconds, foretold.
+  double imbalance_before = 0;               ///< max/mean - 1, predicted for the next phase if nothing moves.
+  double imbalance_bound = 0;                ///< A lower bound: by the heaviest element, or by loads that cannot move.
+  double imbalance_predicted = 0;            ///< With the new placement; without one, as `imbalance_before`.
+  std::optional<double> imbalance_measured;  ///< In the last phase before the next balancing.
+  double gain = 0;                           ///< Seconds over the horizon, predicted.
+  double cost = 0;                           ///< Seconds, predicted.
   std::uint64_t objects_moved = 0;
   double bytes_moved = 0;  ///< As packed.
   std::uint32_t rounds = 0;
-  std::uint64_t messages = 0;   ///< For deciding, of all ranks.
-  double seconds_deciding = 0;  ///< Of the slowest rank, as are those of moving.
+  std::uint64_t messages = 0;   ///< Of all ranks, to decide.
+  double seconds_deciding = 0;  ///< Of the slowest rank; the same for moving.
   double seconds_moving = 0;
 };
 

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -20,14 +19,17 @@ namespace {
 
 using nlohmann::json;
 
-/// Reads the parts of one file; errors name the file and the place in it.
+template <class... Values>
+[[noreturn]] void refuse(fmt::format_string<Values...> sentence, Values&&... values) {
+  throw Error{ErrorCode::bad_input, fmt::format(sentence, std::forward<Values>(values)...)};
+}
+
+/// Reads the parts of one file. Errors name the file and the place in it.
 class Reader {
  public:
   explicit Reader(std::string file) : file_{std::move(file)} {}
 
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw Error{ErrorCode::bad_input, fmt::format("{}: {}", file_, what)};
-  }
+  [[noreturn]] void refuse(const std::string& what) const { balance::refuse("{}: {}", file_, what); }
 
   const json& required(const json& object, const char* key, const std::string& where) const {
     if (!object.is_object() || !object.contains(key)) {
@@ -110,15 +112,15 @@ class Reader {
     }
     if (set.contains("range")) {
       for (const json& range : list(set, "range", where)) {
-        if (!range.is_array() || range.size() != 2 || !range[0].is_number_unsigned() ||
-            !range[1].is_number_unsigned()) {
+        if (!range.is_array() || range.size() != 2) {
           refuse(where + " has a range that is not [first, last]");
         }
         constexpr std::uint64_t phases_max = 10'000'000;
-        if (range[1].get<std::uint64_t>() > phases_max) {
-          refuse(fmt::format("{} ends at phase {}, which cannot be", where, range[1].dump()));
+        const auto [first, last] = range.get<std::pair<std::uint64_t, std::uint64_t>>();
+        if (last > phases_max) {
+          refuse(fmt::format("{} ends at phase {}, which cannot be", where, last));
         }
-        for (std::uint64_t id = range[0].get<std::uint64_t>(); id <= range[1].get<std::uint64_t>(); ++id) {
+        for (std::uint64_t id = first; id <= last; ++id) {
           found.push_back(id);
         }
       }
@@ -167,23 +169,20 @@ std::string text_of(const std::filesystem::path& file) {
   return text;
 }
 
-json parse(const std::string& text, const std::string& file) {
+json parse(const std::string& text, const Reader& reader) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{') {
-    throw Error{ErrorCode::bad_input,
-                fmt::format("{}: this is no JSON; if it is compressed, unpack it first (brotli -d)", file)};
+    reader.refuse("this is no JSON; if it is compressed, unpack it first (brotli -d)");
   }
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {
-    const bool is_cut = error.byte > text.size();
-    throw Error{ErrorCode::bad_input,
-                is_cut ? fmt::format("{}: the file ends too early; was the run that wrote it killed?", file)
-                       : fmt::format("{}: this is no JSON from byte {} on", file, error.byte)};
+    reader.refuse(error.byte > text.size() ? "the file ends too early; was the run that wrote it killed?"
+                                           : fmt::format("this is no JSON from byte {} on", error.byte));
   }
 }
 
-/// Puts phases in that were left out because they were like the one before.
+/// Inserts the phases that were left out as identical to the one before.
 void repeat_identical(const Reader& reader, const json& metadata, std::vector<StatisticsPhase>& phases) {
   if (!metadata.contains("phases") || !metadata["phases"].contains("identical_to_previous")) {
     return;
@@ -192,7 +191,7 @@ void repeat_identical(const Reader& reader, const json& metadata, std::vector<St
        reader.phase_set(metadata["phases"]["identical_to_previous"], "\"identical_to_previous\"")) {
     const auto after = std::ranges::lower_bound(phases, id, {}, &StatisticsPhase::id);
     if (after == phases.begin()) {
-      reader.refuse(fmt::format("phase {} shall be like the one before, and there is none", id));
+      reader.refuse(fmt::format("phase {} is listed as identical to the one before, and there is none", id));
     }
     if (after == phases.end() || after->id != id) {
       StatisticsPhase copy = *std::prev(after);
@@ -218,27 +217,6 @@ StatisticsRank rank_of(const Reader& reader, const json& metadata) {
   return about;
 }
 
-std::pair<StatisticsRank, std::vector<StatisticsPhase>> contents_of(const json& whole, const Reader& reader) {
-  const json metadata = whole.value("metadata", json::object());
-  const std::string type = whole.value("type", metadata.is_object() ? metadata.value("type", "") : "");
-  if (type != "LBDatafile") {
-    reader.refuse(type.empty() ? std::string{"there is no \"type\": \"LBDatafile\"; is it a file of load statistics?"}
-                               : fmt::format("this is a \"{}\", and no \"LBDatafile\"", type));
-  }
-  const StatisticsRank about = rank_of(reader, metadata);
-  std::vector<StatisticsPhase> phases;
-  for (const json& phase : reader.list(whole, "phases", "the file")) {
-    phases.push_back(reader.phase(phase, about.rank));
-  }
-  std::ranges::stable_sort(phases, {}, &StatisticsPhase::id);
-  const auto twice = std::ranges::adjacent_find(phases, {}, &StatisticsPhase::id);
-  if (twice != phases.end()) {
-    reader.refuse(fmt::format("phase {} is there twice", twice->id));
-  }
-  repeat_identical(reader, metadata, phases);
-  return {about, std::move(phases)};
-}
-
 std::array<double, 3> position_of(const StatisticsTask& task) {
   if (task.position) {
     return *task.position;
@@ -254,10 +232,24 @@ std::array<double, 3> position_of(const StatisticsTask& task) {
 
 RecordedLoads::OfRank RecordedLoads::read(const std::filesystem::path& file) {
   const Reader reader{file.string()};
-  const json whole = parse(text_of(file), file.string());
+  const json whole = parse(text_of(file), reader);
   try {
-    OfRank found{.file = file.string()};
-    std::tie(found.about, found.phases) = contents_of(whole, reader);
+    const json metadata = whole.value("metadata", json::object());
+    const std::string type = whole.value("type", metadata.is_object() ? metadata.value("type", "") : "");
+    if (type != "LBDatafile") {
+      reader.refuse(type.empty() ? "there is no \"type\": \"LBDatafile\"; is it a file of load statistics?"
+                                 : fmt::format("this is a \"{}\", and no \"LBDatafile\"", type));
+    }
+    OfRank found{.about = rank_of(reader, metadata), .file = file.string()};
+    for (const json& phase : reader.list(whole, "phases", "the file")) {
+      found.phases.push_back(reader.phase(phase, found.about.rank));
+    }
+    std::ranges::stable_sort(found.phases, {}, &StatisticsPhase::id);
+    const auto twice = std::ranges::adjacent_find(found.phases, {}, &StatisticsPhase::id);
+    if (twice != found.phases.end()) {
+      reader.refuse(fmt::format("phase {} is there twice", twice->id));
+    }
+    repeat_identical(reader, metadata, found.phases);
     return found;
   } catch (const json::exception& error) {
     reader.refuse(fmt::format("a value is of another kind than load statistics have there ({})", error.what()));
@@ -266,28 +258,18 @@ RecordedLoads::OfRank RecordedLoads::read(const std::filesystem::path& file) {
 
 RecordedLoads::RecordedLoads(std::span<const std::filesystem::path> files) {
   if (files.empty()) {
-    throw Error{ErrorCode::bad_input, "there are no files of load statistics: give one for each rank"};
+    refuse("there are no files of load statistics: give one for each rank");
   }
-  ranks_.reserve(files.size());
-  for (const std::filesystem::path& file : files) {
-    ranks_.push_back(read(file));
-  }
+  std::ranges::transform(files, std::back_inserter(ranks_), read);
   std::ranges::stable_sort(ranks_, {}, [](const OfRank& one) { return one.about.rank; });
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
     const std::uint32_t found = ranks_[rank].about.rank.value();
+    const std::string& file = ranks_[rank].file;
     if (found < rank) {
-      throw Error{ErrorCode::bad_input,
-                  fmt::format("{} and {} are both of rank {}: give the files of one run",
-                              ranks_[rank - 1].file,
-                              ranks_[rank].file,
-                              found)};
+      refuse("{} and {} are both of rank {}: give the files of one run", ranks_[rank - 1].file, file, found);
     }
     if (found > rank) {
-      throw Error{ErrorCode::bad_input,
-                  fmt::format("the file of rank {} is missing (there is {}, of rank {}): give one for each rank",
-                              rank,
-                              ranks_[rank].file,
-                              found)};
+      refuse("the file of rank {} is missing (there is {}, of rank {}): give one for each rank", rank, file, found);
     }
   }
 }
@@ -313,14 +295,15 @@ const StatisticsPhase& RecordedLoads::phase_of(Rank rank, std::uint64_t phase) c
   const auto found = std::ranges::lower_bound(of.phases, phase, {}, &StatisticsPhase::id);
   if (found == of.phases.end() || found->id != phase) {
     const std::vector<std::uint64_t> all = phases();
-    throw Error{ErrorCode::bad_input,
-                all.empty() ? fmt::format("{}: phase {} is missing, and no phase is in all files", of.file, phase)
-                            : fmt::format("{}: phase {} is missing; {} phases from {} to {} are in all files",
-                                          of.file,
-                                          phase,
-                                          all.size(),
-                                          all.front(),
-                                          all.back())};
+    if (all.empty()) {
+      refuse("{}: phase {} is missing, and no phase is in all files", of.file, phase);
+    }
+    refuse("{}: phase {} is missing; {} phases from {} to {} are in all files",
+           of.file,
+           phase,
+           all.size(),
+           all.front(),
+           all.back());
   }
   return *found;
 }
@@ -349,16 +332,15 @@ Problem RecordedLoads::problem(std::uint64_t phase) const {
   std::ranges::stable_sort(problem.objects, {}, &Object::id);
   const auto twice = std::ranges::adjacent_find(problem.objects, {}, &Object::id);
   if (twice != problem.objects.end()) {
-    throw Error{ErrorCode::bad_input,
-                fmt::format("{}: object {} of phase {} is also in {}: an object is on one rank",
-                            ranks_[std::next(twice)->rank.value()].file,
-                            twice->id.value(),
-                            phase,
-                            ranks_[twice->rank.value()].file)};
+    refuse("{}: object {} of phase {} is also in {}: an object is on one rank",
+           ranks_[std::next(twice)->rank.value()].file,
+           twice->id.value(),
+           phase,
+           ranks_[twice->rank.value()].file);
   }
   std::unordered_map<ElementId, std::uint32_t> numbers;
-  for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
-    numbers.emplace(problem.objects[i].id, i);
+  for (const Object& object : problem.objects) {
+    numbers.emplace(object.id, numbers.size());
   }
   std::map<std::pair<std::uint32_t, std::uint32_t>, double> sums;
   for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {

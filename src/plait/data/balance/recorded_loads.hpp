@@ -12,24 +12,24 @@
 
 namespace plait::data::balance {
 
-/// The load statistics of a run, of vt or of plait: what `StatisticsFile` and vt write.
+/// The load statistics of a run, as `StatisticsFile` and vt write them.
 class RecordedLoads {
  public:
-  /// Reads one file a rank, in any order.
+  /// Reads one file a rank, in any order, into memory.
   ///
-  /// Throws: `Error` with `bad_input` that names the file, for one that is cut short or no file of this kind, and for
-  /// ranks that are missing or come twice; with `io` for one that cannot be read. Cost: all is kept in memory.
+  /// Throws: `Error` with `bad_input`, naming the file, for a file that is truncated or of another kind, and for a rank
+  /// that is missing or has two files; with `io` for a file that cannot be read.
   explicit RecordedLoads(std::span<const std::filesystem::path> files);
 
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return static_cast<std::uint32_t>(ranks_.size()); }
-  /// The phases that every rank has, rising.
+  /// The phases that every rank has, in ascending order.
   [[nodiscard]] std::vector<std::uint64_t> phases() const;
-  /// A phase as a problem. Its objects are in order of id; positions are those that were written, or else indices.
+  /// Returns a phase as a problem, with objects in order of id. Positions are the recorded ones, or else indices.
   ///
-  /// Communication that is not from object to object is left out. Throws: `Error` with `bad_input` that lists the
-  /// phases, for one that some rank has not, and for an object that is on two ranks.
+  /// Leaves out communication that is not from object to object. Throws: `Error` with `bad_input` for a phase that a
+  /// rank lacks, naming those of all ranks, and for an object that is on two ranks.
   [[nodiscard]] Problem problem(std::uint64_t phase) const;
-  /// Of a rank, as it was read; for placements that are written. Throws as `problem`.
+  /// A phase of one rank, as recorded. Throws as `problem`.
   [[nodiscard]] const StatisticsPhase& phase_of(Rank rank, std::uint64_t phase) const;
   [[nodiscard]] const StatisticsRank& rank(Rank rank) const { return ranks_[rank.value()].about; }
 
@@ -37,15 +37,15 @@ class RecordedLoads {
   struct OfRank {
     StatisticsRank about;
     std::string file;
-    std::vector<StatisticsPhase> phases;  ///< Rising; those that were like the one before are repeated.
+    std::vector<StatisticsPhase> phases;  ///< Ascending, with those left out as identical.
   };
   static OfRank read(const std::filesystem::path& file);
 
   std::vector<OfRank> ranks_;
 };
 
-/// Writes the phase with every object on the rank of `placement`, in order of the problem's objects, as files of vt's
-/// format again. Returns their paths. Throws: `Error` with `io`, and as `RecordedLoads::problem`.
+/// Writes the phase, with objects on the ranks of `placement`, to new files of vt's format, and returns their paths.
+/// `placement` is in order of the problem's objects. Throws: `Error` with `io`, and as `RecordedLoads::problem`.
 std::vector<std::filesystem::path> write_placement(const RecordedLoads& recorded,
                                                    std::uint64_t phase,
                                                    const Placement& placement,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <type_traits>
@@ -17,14 +18,14 @@
 
 namespace plait::data::balance {
 
-/// One message of a round: in what is sent, `peer` is to whom; in what has come, from whom.
+/// A message of a round, to or from `peer`.
 struct Mail {
   Rank peer;
   Bytes bytes;
 };
 
-/// A row of plain values as a message, and back. `values_of` throws: `Error` with `bad_input` when the bytes are not
-/// whole values.
+/// Values as the bytes of a message, and back. `values_of` throws: `Error` with `bad_input` for a number of bytes that
+/// is no multiple of the size of `T`.
 template <class T>
   requires std::is_trivially_copyable_v<T>
 [[nodiscard]] Bytes bytes_of(std::span<const T> values) {
@@ -35,7 +36,7 @@ template <class T>
   requires std::is_trivially_copyable_v<T>
 [[nodiscard]] std::vector<T> values_of(std::span<const std::byte> bytes) {
   if (bytes.size() % sizeof(T) != 0) {
-    throw Error{ErrorCode::bad_input, "a message between balancers is cut short: do all ranks run the same program?"};
+    throw Error{ErrorCode::bad_input, "a message between balancers is truncated: do all ranks run the same program?"};
   }
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!bytes.empty()) {
@@ -44,8 +45,8 @@ template <class T>
   return values;
 }
 
-/// Part of an algorithm that waits for other ranks, written as a coroutine: `co_await rounds.exchange(...)`, or another
-/// `Steps`; `co_return` what it found. Starts when it is awaited, or with `resume`. Threads: one at a time.
+/// A coroutine of an algorithm that waits for other ranks: `co_await`s `rounds.exchange(...)` or other `Steps`, and
+/// `co_return`s its result. It starts when it is awaited, or with `start`. Threads: one at a time.
 template <class T>
 class [[nodiscard]] Steps {
  public:
@@ -72,48 +73,41 @@ class [[nodiscard]] Steps {
     std::coroutine_handle<> awaiting;
   };
 
-  Steps(Steps&& other) noexcept : handle_{std::exchange(other.handle_, nullptr)} {}
-  Steps& operator=(Steps&& other) noexcept {
-    std::swap(handle_, other.handle_);
-    return *this;
-  }
-  Steps(const Steps&) = delete;
-  Steps& operator=(const Steps&) = delete;
-  ~Steps() {
-    if (handle_) {
-      handle_.destroy();
-    }
-  }
-
-  /// Runs the first part, up to the first exchange. For the code that runs parts; others await.
-  void start() { handle_.resume(); }
-  [[nodiscard]] bool is_done() const { return handle_.done(); }
-  /// Throws what ended it, if anything has.
+  /// Runs it to the first exchange. For code that runs parts without awaiting them.
+  void start() { handle_.get().resume(); }
+  [[nodiscard]] bool is_done() const { return handle_.get().done(); }
+  /// Throws the exception that ended it, if any.
   void check() const {
-    if (handle_.promise().trouble) {
-      std::rethrow_exception(handle_.promise().trouble);
+    if (promise().trouble) {
+      std::rethrow_exception(promise().trouble);
     }
   }
-  /// What was returned. Throws what was thrown. Expects: `is_done()`, and not asked before.
+  /// Returns its result, or throws its exception. Expects: `is_done()`, and called once.
   [[nodiscard]] T take() {
     check();
-    return std::move(*handle_.promise().value);
+    return std::move(*promise().value);
   }
 
   [[nodiscard]] bool await_ready() const noexcept { return false; }
   [[nodiscard]] std::coroutine_handle<> await_suspend(std::coroutine_handle<> awaiting) noexcept {
-    handle_.promise().awaiting = awaiting;
-    return handle_;
+    promise().awaiting = awaiting;
+    return handle_.get();
   }
   [[nodiscard]] T await_resume() { return take(); }
 
  private:
-  explicit Steps(Handle handle) : handle_{handle} {}
+  struct Destroy {
+    using pointer = Handle;
+    void operator()(Handle handle) const noexcept { handle.destroy(); }
+  };
 
-  Handle handle_;
+  explicit Steps(Handle handle) : handle_{handle} {}
+  [[nodiscard]] promise_type& promise() const { return handle_.get().promise(); }
+
+  std::unique_ptr<promise_type, Destroy> handle_;
 };
 
-/// Where one rank's part of an algorithm meets the parts of the others: once a round. Threads: one at a time.
+/// The rounds of one rank: each is an exchange of messages among all ranks. Threads: one at a time.
 class Rounds {
  public:
   Rounds(Rank self, std::uint32_t rank_count) : self_{self}, rank_count_{rank_count} {}
@@ -121,35 +115,26 @@ class Rounds {
   [[nodiscard]] Rank self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t rank_count() const noexcept { return rank_count_; }
 
-  class Awaiter {
-   public:
-    explicit Awaiter(Rounds& rounds) : rounds_{rounds} {}
+  struct Awaiter {
+    Rounds& rounds;
     [[nodiscard]] bool await_ready() const noexcept { return false; }
-    void await_suspend(std::coroutine_handle<> waiting) noexcept { rounds_.waiting_ = waiting; }
-    [[nodiscard]] std::vector<Mail> await_resume() noexcept { return std::move(rounds_.inbox_); }
-
-   private:
-    Rounds& rounds_;
+    void await_suspend(std::coroutine_handle<> waiting) noexcept { rounds.waiting_ = waiting; }
+    [[nodiscard]] std::vector<Mail> await_resume() noexcept { return std::move(rounds.inbox_); }
   };
 
-  /// Ends the round here: sends `out`, and answers with what was sent here in this round, in order of the senders.
-  /// Every rank takes part in every round, if only with nothing. `expected` is how many messages come.
-  [[nodiscard]] Awaiter exchange(std::vector<Mail> out, std::uint32_t expected) {
+  /// Ends the round: sends `out`, and returns the messages that this rank receives in it, in order of senders. All
+  /// ranks take part in every round. `expected`: how many messages this rank receives; none, on all ranks, where no
+  /// rank knows, which costs a barrier (`RemotePart`).
+  [[nodiscard]] Awaiter exchange(std::vector<Mail> out, std::optional<std::uint32_t> expected) {
     outbox_ = std::move(out);
     expected_ = expected;
-    return Awaiter{*this};
-  }
-  /// For a round in which no rank knows how many come: costs a barrier more (`RemotePart`).
-  [[nodiscard]] Awaiter exchange_unknown(std::vector<Mail> out) {
-    outbox_ = std::move(out);
-    expected_.reset();
-    return Awaiter{*this};
+    return {*this};
   }
 
-  // --- for the code that runs the parts ---
+  // --- for code that runs parts ---
   [[nodiscard]] std::vector<Mail>& outbox() noexcept { return outbox_; }
   [[nodiscard]] std::optional<std::uint32_t> expected() const noexcept { return expected_; }
-  /// Goes on with what has come, up to the next exchange or the end.
+  /// Continues with the received messages to the next exchange or the end.
   void go_on(std::vector<Mail> inbox) {
     inbox_ = std::move(inbox);
     std::exchange(waiting_, nullptr).resume();

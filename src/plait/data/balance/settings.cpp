@@ -18,7 +18,7 @@ Settings::Settings(std::string_view balancer, std::string_view text) : balancer_
     text.remove_prefix(std::min(one.size() + 1, text.size()));
     const std::size_t middle = one.find('=');
     if (middle == std::string_view::npos || middle == 0) {
-      refuse(one, "is no option=value; write it as in greedy:order=heaviest,seed=1");
+      refuse(one, "is not option=value: write it as in hypercube:sweeps=3,tolerance=1e-4");
     }
     if (!entries_.emplace(one.substr(0, middle), Entry{std::string{one.substr(middle + 1)}}).second) {
       refuse(one.substr(0, middle), "is given twice");
@@ -26,30 +26,27 @@ Settings::Settings(std::string_view balancer, std::string_view text) : balancer_
   }
 }
 
-double Settings::number(std::string_view option, double otherwise, double least) {
+template <class Number>
+Number Settings::parsed(std::string_view option, Number otherwise, Number least, std::string_view kind) {
   const std::string* const text = find(option);
   if (text == nullptr) {
     return otherwise;
   }
-  double value = 0;
-  const auto [end, trouble] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (trouble != std::errc{} || end != text->data() + text->size() || !std::isfinite(value) || value < least) {
-    refuse(option, fmt::format("is \"{}\", and must be a number of at least {}", *text, least));
+  Number value = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, trouble] = std::from_chars(text->data(), end, value);
+  if (trouble != std::errc{} || stop != end || !std::isfinite(static_cast<double>(value)) || value < least) {
+    refuse(option, fmt::format("is \"{}\", and must be a {} of at least {}", *text, kind, least));
   }
   return value;
 }
 
+double Settings::number(std::string_view option, double otherwise, double least) {
+  return parsed(option, otherwise, least, "number");
+}
+
 std::uint32_t Settings::count(std::string_view option, std::uint32_t otherwise, std::uint32_t least) {
-  const std::string* const text = find(option);
-  if (text == nullptr) {
-    return otherwise;
-  }
-  std::uint32_t value = 0;
-  const auto [end, trouble] = std::from_chars(text->data(), text->data() + text->size(), value);
-  if (trouble != std::errc{} || end != text->data() + text->size() || value < least) {
-    refuse(option, fmt::format("is \"{}\", and must be a whole number from {} on", *text, least));
-  }
-  return value;
+  return parsed(option, otherwise, least, "whole number");
 }
 
 std::size_t Settings::choice(std::string_view option,
@@ -69,9 +66,7 @@ std::size_t Settings::choice(std::string_view option,
 void Settings::expect_all_asked() const {
   for (const auto& [option, entry] : entries_) {
     if (!entry.is_asked) {
-      refuse(
-          option,
-          known_.empty() ? std::string{"is unknown: it has no options"} : fmt::format("is unknown: it has {}", known_));
+      refuse(option, "is unknown: it has " + (known_.empty() ? "no options" : known_));
     }
   }
 }

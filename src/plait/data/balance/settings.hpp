@@ -9,19 +9,18 @@
 
 namespace plait::data::balance {
 
-/// The options of a balancer as the user wrote them: "tolerance=0.01,seed=3".
+/// The options of a balancer as on a command line: "tolerance=0.01,sweeps=3".
 ///
-/// An option that is read exists; `expect_all_asked` refuses the others.
-/// Throws, every call: `Error` with `bad_argument` that names the balancer, the option and what it may be.
+/// A balancer reads the options that it has; `expect_all_asked` refuses the others. All calls throw `Error` with
+/// `bad_argument` that names the balancer, the option and what it may be.
 class Settings {
  public:
-  /// Either may be empty.
   Settings(std::string_view balancer, std::string_view text);
 
-  /// A number of at least `least`.
+  /// A finite number of at least `least`; `otherwise` if the option is not given.
   [[nodiscard]] double number(std::string_view option, double otherwise, double least = 0);
   [[nodiscard]] std::uint32_t count(std::string_view option, std::uint32_t otherwise, std::uint32_t least = 0);
-  /// One of `choices`, by its place there.
+  /// The index in `choices`.
   [[nodiscard]] std::size_t choice(std::string_view option,
                                    std::span<const std::string_view> choices,
                                    std::size_t otherwise = 0);
@@ -32,6 +31,8 @@ class Settings {
     std::string text;
     bool is_asked = false;
   };
+  template <class Number>
+  [[nodiscard]] Number parsed(std::string_view option, Number otherwise, Number least, std::string_view kind);
   [[nodiscard]] const std::string* find(std::string_view option);
   [[noreturn]] void refuse(std::string_view option, const std::string& why) const;
 

@@ -21,7 +21,7 @@ json task_of(const StatisticsTask& task, Rank rank) {
               {"index", task.index}};
   json user = json::object();
   if (task.bytes > 0 || task.position) {
-    // LBAF wants both of the first, as soon as there is anything.
+    // LBAF needs the first two if there is any entry.
     user["task_footprint_bytes"] = task.bytes;
     user["task_working_bytes"] = 0.0;
     user["task_serialized_bytes"] = task.bytes;
@@ -70,12 +70,12 @@ ElementId background_id(Rank rank) {
 }
 
 StatisticsFile::StatisticsFile(const std::filesystem::path& prefix, const StatisticsRank& rank)
-    : rank_{rank}, path_{statistics_path(prefix, rank.rank)}, unfinished_{path_.string() + ".unfinished"} {
+    : rank_{rank}, path_{statistics_path(prefix, rank.rank)}, partial_{path_} {
   if (prefix.has_parent_path()) {
     std::error_code trouble;
     std::filesystem::create_directories(prefix.parent_path(), trouble);
   }
-  file_.open(unfinished_);
+  file_.open(partial_.path());
   json metadata{{"type", "LBDatafile"}, {"rank", rank.rank.value()}};
   if (rank.node) {
     metadata["shared_node"] = {
@@ -88,7 +88,7 @@ StatisticsFile::StatisticsFile(const std::filesystem::path& prefix, const Statis
 StatisticsFile::~StatisticsFile() {
   try {
     close();
-  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): who wants to know calls close
+  } catch (const Error&) {  // NOLINT(bugprone-empty-catch): call close to get the error
   }
 }
 
@@ -111,17 +111,13 @@ void StatisticsFile::close() {
   file_ << "]}\n";
   file_.close();
   expect_written();
-  std::error_code trouble;
-  std::filesystem::rename(unfinished_, path_, trouble);
-  if (trouble) {
-    throw Error{ErrorCode::io, fmt::format("{} cannot be written: {}", path_.string(), trouble.message())};
-  }
+  partial_.complete();
 }
 
 void StatisticsFile::expect_written() {
   if (!file_) {
     throw Error{ErrorCode::io,
-                fmt::format("{} cannot be written: is the folder there, and the disk not full?", unfinished_.string())};
+                fmt::format("{} cannot be written: is the folder there, and the disk not full?", path_.string())};
   }
 }
 

@@ -10,21 +10,22 @@
 
 #include "plait/base/id.hpp"
 #include "plait/data/collections/element.hpp"
+#include "plait/files/partial_file.hpp"
 
 namespace plait::data::balance {
 
-/// An element in a phase, as the files of vt know it.
+/// An element in a phase, with the fields of vt's files.
 struct StatisticsTask {
   ElementId id;
   double seconds = 0;
   std::uint32_t home = 0;  ///< Rank.
   bool is_migratable = true;
-  double bytes = 0;                               ///< To keep it; 0: not known.
-  std::vector<std::uint64_t> index;               ///< In its collection; may be empty.
-  std::optional<std::array<double, 3>> position;  ///< Where the element is in space, if that is known.
+  double bytes = 0;                               ///< Its memory; 0: unknown.
+  std::vector<std::uint64_t> index;               ///< In its collection; empty: unknown.
+  std::optional<std::array<double, 3>> position;  ///< In space; empty: unknown.
 };
 
-/// What one element has sent to another in a phase.
+/// The messages from one element to another in a phase.
 struct StatisticsMessages {
   ElementId from;
   ElementId to;
@@ -36,14 +37,14 @@ struct StatisticsMessages {
 struct StatisticsPhase {
   std::uint64_t id = 0;
   std::vector<StatisticsTask> tasks;
-  std::vector<StatisticsMessages> messages;  ///< Of each pair once, on the sender's rank.
-  double background = 0;                     ///< Seconds that belong to the rank.
+  std::vector<StatisticsMessages> messages;  ///< One entry a pair, on the sender's rank.
+  double background = 0;                     ///< Seconds of the rank that belong to no task.
 };
 
-/// Whose file it is.
+/// The rank of a file.
 struct StatisticsRank {
   Rank rank;
-  std::optional<std::uint32_t> node;  ///< Of the rank; written when all of the next three are known.
+  std::optional<std::uint32_t> node;  ///< With the next three; empty: unknown, and not written.
   std::uint32_t ranks_of_node = 1;
   std::uint32_t rank_in_node = 0;
   std::uint32_t node_count = 1;
@@ -54,21 +55,20 @@ struct StatisticsRank {
 
 /// Writes the load statistics of one rank in vt's format ("LBDatafile"), which LBAF, vt-tv and `plait balance` read.
 ///
-/// Phases are appended as they come, to a file with another name; `close` gives it its own, so that a file with the
-/// right name is whole. What a rank spends by itself is a task that cannot move, with an id of its own
-/// (`background_id`). Threads: one at a time.
+/// Appends phases to a partial file, which `close` renames: a file with the final name is complete. The background of a
+/// rank is a task that cannot move, with the id `background_id`. Threads: one at a time.
 class StatisticsFile {
  public:
-  /// Makes the folder of `prefix` if it is not there. Throws: `Error` with `io` when the file cannot be made.
+  /// Creates the folder of `prefix` if needed. Throws: `Error` with `io` when the file cannot be created.
   StatisticsFile(const std::filesystem::path& prefix, const StatisticsRank& rank);
   StatisticsFile(const StatisticsFile&) = delete;
   StatisticsFile& operator=(const StatisticsFile&) = delete;
   /// As `close`, but ignores errors.
   ~StatisticsFile();
 
-  /// Throws: `Error` with `io` when the disk is full, `bad_argument` when phases do not rise.
+  /// Throws: `Error` with `io` when the disk is full, `bad_argument` unless phases are in ascending order.
   void write(const StatisticsPhase& phase);
-  /// Throws: `Error` with `io`.
+  /// Completes the file. Throws: `Error` with `io`.
   void close();
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
@@ -78,12 +78,12 @@ class StatisticsFile {
 
   StatisticsRank rank_;
   std::filesystem::path path_;
-  std::filesystem::path unfinished_;
+  files::PartialFile partial_;
   std::ofstream file_;
   std::optional<std::uint64_t> last_;
 };
 
-/// The id of the task that stands for what a rank does by itself: above all ids that a 64-bit float keeps exactly.
+/// The id of the task for the background of a rank: above all ids that a 64-bit float represents exactly.
 [[nodiscard]] ElementId background_id(Rank rank);
 
 }  // namespace plait::data::balance

@@ -10,7 +10,7 @@
 namespace plait::data::balance {
 namespace {
 
-/// Seconds in a unit that people read.
+/// In a readable unit.
 std::string time_text(double seconds) {
   if (seconds >= 1) {
     return fmt::format("{:.3g} s", seconds);
@@ -23,11 +23,12 @@ std::string time_text(double seconds) {
 Trigger::Trigger(const TriggerOptions& options) : options_{options} {
   for (const double setting : {options.horizon, options.margin, options.imbalance_min}) {
     if (!(setting >= 0)) {
-      throw Error{ErrorCode::bad_argument, "horizon, margin and least imbalance of balancing must be 0 or more"};
+      throw Error{ErrorCode::bad_argument, "horizon, margin and imbalance_min of balancing must be 0 or more"};
     }
   }
   if (options.memory == 0) {
-    throw Error{ErrorCode::bad_argument, "the cost of balancing is learnt from one balancing or more"};
+    throw Error{ErrorCode::bad_argument,
+                "TriggerOptions::memory is 0: the cost of balancing needs one balancing or more"};
   }
 }
 
@@ -52,7 +53,7 @@ Verdict Trigger::before_deciding(double load_max, double load_mean, double load_
         .reason = fmt::format(
             "the imbalance is {:.3g}, below the {:.3g} from which on it matters", imbalance, options_.imbalance_min)};
   }
-  // How much will move is not known yet: at least what takes the fixed part.
+  // The bytes to move are unknown yet: count the fixed part.
   Verdict verdict = judge(load_max - load_bound, deciding_ + moving_cost(0));
   if (!verdict.is_worth_it && verdict.gain > 0) {
     verdict.reason = "even the best placement would not pay: " + verdict.reason;

@@ -7,44 +7,43 @@
 namespace plait::data::balance {
 
 struct TriggerOptions {
-  double horizon = 10;        ///< Phases that a placement is expected to last: until the next balancing, as a rule.
-  double margin = 1;          ///< The gain over the horizon must exceed the cost this many times.
-  double imbalance_min = 0;   ///< Below this imbalance nothing is done, whatever it would gain.
-  std::uint32_t memory = 10;  ///< How many balancings the cost of the next one is learnt from, about.
+  double horizon = 10;        ///< Phases for which a placement lasts: usually those until the next balancing.
+  double margin = 1;          ///< The gain over the horizon must exceed `margin` times the cost.
+  double imbalance_min = 0;   ///< Below this imbalance nothing is done, whatever the gain.
+  std::uint32_t memory = 10;  ///< The cost is averaged over about so many balancings.
 };
 
-/// Whether to go on, and in words why not.
+/// Whether a balancing continues, and the reason if not.
 struct Verdict {
   bool is_worth_it = false;
-  bool is_minor = false;  ///< The imbalance is below the least that matters.
+  bool is_minor = false;  ///< The imbalance is below `imbalance_min`.
   double gain = 0;        ///< Seconds over the horizon.
-  double cost = 0;        ///< Seconds, as learnt.
-  std::string reason;     ///< Of not going on: a sentence. Empty when it is worth it.
+  double cost = 0;        ///< Seconds, from earlier balancings.
+  std::string reason;     ///< A sentence; empty when it is worth it.
 };
 
-/// Decides whether balancing pays, from what earlier balancings took.
+/// Decides whether balancing pays, from the costs of earlier balancings.
 ///
-/// Two questions: before anything is decided, whether the gain of the best placement that may be there exceeds deciding
-/// and moving; and when a placement has been found, whether its gain exceeds moving alone, as deciding has been paid
-/// for. What was never measured counts as free, so the first balancing measures it. All ranks must ask with the same
-/// numbers, those of the slowest rank. Threads: one at a time.
+/// It is asked twice. Before the decision: does the gain of the best possible placement exceed the costs of deciding
+/// and moving? After it: does the gain of the placement exceed the cost of moving? A cost that was never measured
+/// counts as 0, so that the first balancing measures it. All ranks call with the same numbers, those of the slowest
+/// rank. Threads: one at a time.
 class Trigger {
  public:
-  /// Throws: `Error` with `bad_argument` for settings that are negative or no numbers.
+  /// Throws: `Error` with `bad_argument` for settings that are negative or NaN.
   explicit Trigger(const TriggerOptions& options = {});
 
-  /// Loads in seconds a phase: of the rank with most, and the least that it could have, in `load_bound`'s words.
+  /// Loads are in seconds a phase; `load_bound` is a lower bound of `load_max`.
   [[nodiscard]] Verdict before_deciding(double load_max, double load_mean, double load_bound) const;
-  /// Costs in seconds a phase, of now and of the placement found, which moves `bytes`.
+  /// Costs are in seconds a phase: the present one, and that of a placement that moves `bytes`.
   [[nodiscard]] Verdict before_moving(double cost_now, double cost_then, double bytes) const;
 
   void learn_deciding(double seconds);
   void learn_moving(double seconds, double bytes);
 
-  /// Seconds. 0 when never learnt.
+  /// In seconds; 0 when never measured.
   [[nodiscard]] double deciding_cost() const noexcept { return deciding_; }
-  /// The line through the latest (bytes, seconds): a fixed part and a rate. One point, or all of one size: in
-  /// proportion.
+  /// In seconds: a least-squares line through the latest (bytes, seconds). From points of one size: proportional.
   [[nodiscard]] double moving_cost(double bytes) const noexcept;
 
  private:
@@ -53,7 +52,7 @@ class Trigger {
   TriggerOptions options_;
   double deciding_ = 0;
   bool has_decided_ = false;
-  // Sums over the movings, older ones fading: of 1, bytes, seconds, bytes * bytes, bytes * seconds.
+  // Sums over the migrations, weighted by age, of 1, bytes, seconds, bytes * bytes, bytes * seconds.
   double weight_ = 0;
   double bytes_ = 0;
   double seconds_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// plait-balance: what balancers make of recorded loads. `plait balance` calls it.
+// plait-balance: tries balancers on recorded loads. `plait balance` calls it.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +21,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/error.hpp"
 #include "plait/data/balance/balancers.hpp"
-#include "plait/data/balance/detail/movable.hpp"
+#include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/objective.hpp"
 #include "plait/data/balance/recorded_loads.hpp"
 #include "plait/version.hpp"
@@ -31,21 +32,16 @@
 
 namespace {
 
-using plait::Rank;
-using plait::data::balance::Decision;
-using plait::data::balance::Placement;
-using plait::data::balance::Problem;
-using plait::data::balance::RecordedLoads;
-using plait::data::balance::Score;
+namespace balance = plait::data::balance;
+using balance::Problem;
+using balance::RecordedLoads;
 
 struct Options {
   std::vector<std::string> files;
   std::vector<std::string> balancers;
   std::uint32_t ranks = 0;
   std::optional<std::uint64_t> phase;
-  double between_ranks = 0;
-  double between_nodes = 0;
-  double moved = 0;
+  balance::Weights weights;
   double memory_max = std::numeric_limits<double>::infinity();
   std::uint32_t ranks_per_node = 0;
   std::string output;
@@ -56,8 +52,8 @@ struct Options {
 /// One line of the table.
 struct Line {
   std::string name;
-  Decision decision;
-  Score score;
+  balance::Decision decision;
+  balance::Score score;
   std::vector<double> loads;
   double seconds = 0;
 };
@@ -72,16 +68,17 @@ std::string amount(double value) {
   return unit == 0 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}{}", value, units[unit]);
 }
 
-/// The problem on another number of ranks: the objects of rank r go to rank r * ranks / recorded, and the background of
-/// each rank is the mean of the recorded ones.
+/// Changes the number of ranks: objects of rank r go to rank r * ranks / recorded, and each rank gets the mean of the
+/// recorded backgrounds.
 void resize(Problem& problem, std::uint32_t ranks) {
   if (ranks == 0 || ranks == problem.rank_count) {
     return;
   }
   const double background =
       std::accumulate(problem.background.begin(), problem.background.end(), 0.0) / problem.rank_count;
-  for (plait::data::balance::Object& object : problem.objects) {
-    object.rank = Rank{static_cast<std::uint32_t>(std::uint64_t{object.rank.value()} * ranks / problem.rank_count)};
+  for (balance::Object& object : problem.objects) {
+    object.rank =
+        plait::Rank{static_cast<std::uint32_t>(std::uint64_t{object.rank.value()} * ranks / problem.rank_count)};
   }
   problem.rank_count = ranks;
   problem.background.assign(ranks, background);
@@ -91,8 +88,7 @@ void resize(Problem& problem, std::uint32_t ranks) {
 Problem problem_of(const Options& options, const RecordedLoads& recorded, std::uint64_t phase) {
   Problem problem = recorded.problem(phase);
   resize(problem, options.ranks);
-  problem.weights = {
-      .between_ranks = options.between_ranks, .between_nodes = options.between_nodes, .moved = options.moved};
+  problem.weights = options.weights;
   problem.memory_max = options.memory_max;
   if (options.ranks_per_node > 0) {
     problem.node_of_rank.resize(problem.rank_count);
@@ -103,22 +99,21 @@ Problem problem_of(const Options& options, const RecordedLoads& recorded, std::u
   return problem;
 }
 
-/// Balancers by name, those of Zoltan among them. These need MPI, which takes long to start: only when one is asked
-/// for.
+/// Balancers by name. Those of Zoltan need MPI, which starts with the first of them, as that takes long.
 class Balancers {
  public:
   Balancers(int& argc, char**& argv) : argc_{argc}, argv_{argv} {}
 
-  [[nodiscard]] std::unique_ptr<plait::data::balance::Balancer> make(const std::string& text) {
+  [[nodiscard]] std::unique_ptr<balance::Balancer> make(const std::string& text) {
     if (!text.starts_with("zoltan")) {
-      return plait::data::balance::make_balancer(text);
+      return balance::make_balancer(text);
     }
 #ifdef PLAIT_WITH_ZOLTAN
-    const plait::data::balance::ZoltanMethod method = plait::data::balance::zoltan_method(text);
+    const balance::ZoltanMethod method = balance::zoltan_method(text);
     if (!session_) {
       session_.emplace(argc_, argv_);
     }
-    return std::make_unique<plait::data::balance::Zoltan>(method);
+    return std::make_unique<balance::Zoltan>(method);
 #else
     throw plait::Error{plait::ErrorCode::bad_argument,
                        text + " is not in this build: install libtrilinos-zoltan-dev, and configure it with MPI again"};
@@ -133,18 +128,23 @@ class Balancers {
 #endif
 };
 
-Line line_of(const std::string& text, const Problem& problem, Balancers& balancers) {
-  const std::unique_ptr<plait::data::balance::Balancer> balancer = balancers.make(text);
+Line line_of(std::string name, const Problem& problem, balance::Decision decision, double seconds) {
+  Line line{.name = std::move(name), .decision = std::move(decision), .seconds = seconds};
+  line.score = balance::score(problem, line.decision.placement);
+  line.loads = balance::rank_loads(problem, line.decision.placement);
+  return line;
+}
+
+Line try_out(const std::string& name, const Problem& problem, Balancers& balancers) {
+  const std::unique_ptr<balance::Balancer> balancer = balancers.make(name);
   const plait::SteadyClock clock;
   const plait::nanoseconds start = clock.now();
-  Line line{.name = text, .decision = balancer->decide(problem)};
-  line.seconds = std::chrono::duration<double>{clock.now() - start}.count();
-  if (line.decision.messages == 0) {
-    plait::data::balance::detail::count_as_gathered(problem, line.decision);
+  balance::Decision decision = balancer->decide(problem);
+  const double seconds = std::chrono::duration<double>{clock.now() - start}.count();
+  if (decision.messages == 0) {
+    balance::detail::count_as_gathered(problem, decision);
   }
-  line.score = plait::data::balance::score(problem, line.decision.placement);
-  line.loads = plait::data::balance::rank_loads(problem, line.decision.placement);
-  return line;
+  return line_of(name, problem, std::move(decision), seconds);
 }
 
 void print_table(const std::vector<Line>& lines) {
@@ -152,28 +152,9 @@ void print_table(const std::vector<Line>& lines) {
   for (const Line& line : lines) {
     width = std::max(width, line.name.size());
   }
-  fmt::print("{:<{}}  {:>10} {:>7} {:>9} {:>9} {:>9} {:>10} {:>10} {:>9}\n",
-             "balancer",
-             width,
-             "imbalance",
-             "rounds",
-             "messages",
-             "moved",
-             "bytes",
-             "between",
-             "between",
-             "decided");
-  fmt::print("{:<{}}  {:>10} {:>7} {:>9} {:>9} {:>9} {:>10} {:>10} {:>9}\n",
-             "",
-             width,
-             "",
-             "",
-             "",
-             "objects",
-             "moved",
-             "ranks",
-             "nodes",
-             "in ms");
+  fmt::print(
+      "{:<{}}   imbalance  rounds  messages     moved     bytes    between    between   decided\n", "balancer", width);
+  fmt::print("{:<{}}                                 objects     moved      ranks      nodes     in ms\n", "", width);
   for (const Line& line : lines) {
     fmt::print("{:<{}}  {:>10.6f} {:>7} {:>9} {:>9} {:>9} {:>10} {:>10} {:>9.3f}\n",
                line.name,
@@ -217,19 +198,20 @@ void write_json(const std::string& path, const nlohmann::json& whole) {
   }
 }
 
-/// Of what costs least; of equal ones the first.
+/// The balancer with the least cost; of equal ones the first.
 const Line& best_of(const std::vector<Line>& lines) {
-  return *std::min_element(
-      lines.begin() + 1, lines.end(), [](const Line& a, const Line& b) { return a.score.cost_max < b.score.cost_max; });
+  const auto cost = [](const Line& line) { return line.score.cost_max; };
+  return *std::ranges::min_element(lines.begin() + 1, lines.end(), {}, cost);
 }
 
-/// Those requested, or all.
+/// The requested balancers, or all.
 std::vector<std::string> names_of(const Options& options) {
-  std::vector<std::string> names = options.balancers;
-  for (const auto& entry : plait::data::balance::balancer_entries()) {
-    if (options.balancers.empty()) {
-      names.emplace_back(entry.name);
-    }
+  if (!options.balancers.empty()) {
+    return options.balancers;
+  }
+  std::vector<std::string> names;
+  for (const auto& entry : balance::balancer_entries()) {
+    names.emplace_back(entry.name);
   }
   return names;
 }
@@ -238,7 +220,7 @@ nlohmann::json result_of(const Problem& problem, const std::vector<Line>& lines)
   nlohmann::json result{{"ranks", problem.rank_count},
                         {"objects", problem.objects.size()},
                         {"load_mean_s", lines.front().score.load_mean},
-                        {"load_bound_s", plait::data::balance::load_bound(problem)},
+                        {"load_bound_s", balance::load_bound(problem)},
                         {"best", best_of(lines).name},
                         {"lines", nlohmann::json::array()}};
   for (const Line& line : lines) {
@@ -257,15 +239,9 @@ void balance_all(const Options& options, Balancers& balancers) {
   }
   const std::uint64_t phase = options.phase ? *options.phase : phases.back();
   const Problem problem = problem_of(options, recorded, phase);
-  plait::data::balance::check(problem);
+  balance::check(problem);
 
-  const Placement now = plait::data::balance::present_placement(problem);
-  std::vector<Line> lines;
-  Line& as_it_is = lines.emplace_back();
-  as_it_is.name = "as it is";
-  as_it_is.decision.placement = now;
-  as_it_is.score = plait::data::balance::score(problem, now);
-  as_it_is.loads = plait::data::balance::rank_loads(problem, now);
+  std::vector<Line> lines{line_of("as it is", problem, {.placement = balance::present_placement(problem)}, 0)};
   const double mean = lines.front().score.load_mean;
   fmt::print("phase {} of {}: {} objects on {} ranks, mean load {:.6g} s, no imbalance below {:.6f}\n",
              phase,
@@ -273,9 +249,9 @@ void balance_all(const Options& options, Balancers& balancers) {
              problem.objects.size(),
              problem.rank_count,
              mean,
-             mean > 0 ? std::max(0.0, plait::data::balance::load_bound(problem) / mean - 1) : 0);
+             mean > 0 ? std::max(0.0, balance::load_bound(problem) / mean - 1) : 0);
   for (const std::string& name : names_of(options)) {
-    lines.push_back(line_of(name, problem, balancers));
+    lines.push_back(try_out(name, problem, balancers));
   }
   print_table(lines);
   if (!options.json.empty()) {
@@ -286,15 +262,8 @@ void balance_all(const Options& options, Balancers& balancers) {
   }
   if (!options.output.empty()) {
     const Line& best = best_of(lines);
-    const auto written =
-        plait::data::balance::write_placement(recorded, phase, best.decision.placement, options.output);
+    const auto written = balance::write_placement(recorded, phase, best.decision.placement, options.output);
     fmt::print("wrote the placement of {} as {} to {}\n", best.name, written.front().string(), written.back().string());
-  }
-}
-
-void list_balancers() {
-  for (const auto& entry : plait::data::balance::balancer_entries()) {
-    fmt::print("{:<14} {}\n", entry.name, entry.what);
   }
 }
 
@@ -308,9 +277,9 @@ int main(int argc, char** argv) {
   app.add_option("--balancer", options.balancers, "Name, or name:option=value,...; may be given several times");
   app.add_option("--ranks", options.ranks, "Place on so many ranks, instead of those recorded");
   app.add_option("--phase", options.phase, "Which phase; by default the last that all ranks have");
-  app.add_option("--between-ranks", options.between_ranks, "Seconds a byte between two ranks of a node costs");
-  app.add_option("--between-nodes", options.between_nodes, "Seconds a byte between two nodes costs");
-  app.add_option("--moved", options.moved, "Seconds a byte that moves costs, spread over the phases to come");
+  app.add_option("--between-ranks", options.weights.between_ranks, "Seconds a byte between two ranks of a node costs");
+  app.add_option("--between-nodes", options.weights.between_nodes, "Seconds a byte between two nodes costs");
+  app.add_option("--moved", options.weights.moved, "Seconds a byte that moves costs, spread over the phases to come");
   app.add_option("--memory", options.memory_max, "Bytes of objects that a rank may keep");
   app.add_option("--ranks-per-node", options.ranks_per_node, "Instead of the nodes that were recorded");
   app.add_option("--output", options.output, "Write the best placement as files PREFIX.RANK.json");
@@ -319,7 +288,9 @@ int main(int argc, char** argv) {
   try {
     CLI11_PARSE(app, argc, argv);
     if (options.is_list) {
-      list_balancers();
+      for (const auto& entry : balance::balancer_entries()) {
+        fmt::print("{:<14} {}\n", entry.name, entry.what);
+      }
     } else {
       Balancers balancers{argc, argv};
       balance_all(options, balancers);

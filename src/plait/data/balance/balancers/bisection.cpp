@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <span>
@@ -11,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "plait/data/balance/detail/movable.hpp"
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/objective.hpp"
 
@@ -26,11 +24,14 @@ struct Mean {
   [[nodiscard]] double value(double otherwise) const { return count > 0 ? sum / count : otherwise; }
 };
 
-/// One decision: cuts until each part is a rank's.
+/// Cuts until each part belongs to one rank.
 class Cutter {
  public:
-  Cutter(const Problem& problem, const detail::Movable& movable, Placement& placement)
-      : problem_{problem}, background_{movable.background}, placement_{placement}, present_(problem.rank_count) {}
+  Cutter(const Problem& problem, Placement& placement)
+      : problem_{problem},
+        background_{detail::fixed_loads(problem)},
+        placement_{placement},
+        present_(problem.rank_count) {}
 
   /// Gives `objects` to `ranks`; reorders both.
   void cut(Numbers objects, Numbers ranks) {
@@ -55,13 +56,9 @@ class Cutter {
   [[nodiscard]] std::size_t longest_side(Numbers objects) const {
     std::array<double, 3> sides{};
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      double low = std::numeric_limits<double>::infinity();
-      double high = -low;
-      for (const std::uint32_t i : objects) {
-        low = std::min(low, problem_.objects[i].position[axis]);
-        high = std::max(high, problem_.objects[i].position[axis]);
-      }
-      sides[axis] = high - low;
+      const auto at = [&](std::uint32_t i) { return problem_.objects[i].position[axis]; };
+      const auto [low, high] = std::ranges::minmax(objects, {}, at);
+      sides[axis] = at(high) - at(low);
     }
     return static_cast<std::size_t>(std::ranges::max_element(sides) - sides.begin());
   }
@@ -70,7 +67,7 @@ class Cutter {
     return problem_.node_of_rank.empty() ? 0 : problem_.node_of_rank[rank];
   }
 
-  /// By where what they have of `objects` lies along the axis; those that have none of them in the middle.
+  /// Sorts ranks by the mean position of their present objects, nodes first. Ranks without objects are in the middle.
   void order_ranks(Numbers objects, Numbers ranks, std::size_t axis) {
     for (const std::uint32_t rank : ranks) {
       present_[rank] = {};
@@ -97,7 +94,7 @@ class Cutter {
     std::ranges::sort(ranks, [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
   }
 
-  /// How many objects the first `low_ranks` get, so that neither side has more a rank than it must.
+  /// The number of objects for the first `low_ranks` that minimises the larger load a rank of both sides.
   [[nodiscard]] std::size_t best_cut(Numbers objects, Numbers ranks, std::size_t low_ranks) const {
     const auto background_of = [&](Numbers some) {
       return std::accumulate(
@@ -126,23 +123,23 @@ class Cutter {
   }
 
   const Problem& problem_;
-  const std::vector<double>& background_;
+  std::vector<double> background_;
   Placement& placement_;
-  std::vector<Mean> present_;  ///< By rank: of the objects that are being cut.
+  std::vector<Mean> present_;  ///< By rank: positions of the objects being cut.
 };
 
 }  // namespace
 
 Decision Bisection::decide(const Problem& problem) const {
   check(problem);
-  detail::Movable movable = detail::movable(problem);
+  std::vector<std::uint32_t> objects = detail::heaviest_first(problem);
   Decision decision{.placement = present_placement(problem)};
-  if (!movable.has_load) {
+  if (objects.empty() || problem.objects[objects.front()].load == 0) {
     return decision;
   }
   std::vector<std::uint32_t> ranks(problem.rank_count);
   std::iota(ranks.begin(), ranks.end(), 0U);
-  Cutter{problem, movable, decision.placement}.cut(movable.objects, ranks);
+  Cutter{problem, decision.placement}.cut(objects, ranks);
   detail::respect_memory(problem, decision.placement);
   decision.placement = detail::if_better(problem, std::move(decision.placement));
   detail::count_as_gathered(problem, decision);

@@ -8,14 +8,13 @@
 
 namespace plait::data::balance {
 
-/// Weighted recursive bisection: cuts the box of the objects across its longest side so that both halves of the ranks
-/// get loads as even as can be, and each half again, down to one rank.
+/// Weighted recursive coordinate bisection: cuts the box of the objects across its longest side, so that both halves of
+/// the ranks get loads as even as possible, and each half again, down to one rank.
 ///
-/// Ranks go to the side where what they have now is, those of a node together, so that a small change of loads moves
-/// few objects. Edges and weights decide only whether
-/// anything moves at all: not where what is now costs less. Objects are expected to have positions; of several at one
-/// place, those with lower ids go to one side. Cost: O(objects log objects log ranks). Source: Berger and Bokhari, IEEE
-/// Transactions on Computers C-36 (1987), with the cut that makes the larger half smallest.
+/// Ranks go to the side of their present objects, and those of a node stay together, so that a small change of loads
+/// moves few objects. Edges and weights matter only in the last step: nothing moves unless that costs less. Objects
+/// need positions; of several at one position, those with lower ids go to one side. Cost: O(objects log objects log
+/// ranks). Source: Berger and Bokhari, IEEE Transactions on Computers C-36 (1987).
 class Bisection final : public Balancer {
  public:
   Bisection() = default;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/data/balance/balancers/greedy.hpp"
 
-#include <cmath>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -22,13 +21,11 @@ class Growing {
       : placement{present_placement(problem)},
         problem_{problem},
         bytes_{detail::fixed_bytes(problem)},
-        has_limit_{std::isfinite(problem.memory_max)},
         least_{detail::fixed_loads(problem)} {
     if (detail::has_edge_costs(problem)) {
       neighbours_.emplace(problem);
-      is_placed_.resize(problem.objects.size());
-      for (std::size_t i = 0; i < problem.objects.size(); ++i) {
-        is_placed_[i] = !problem.objects[i].is_migratable;
+      for (const Object& object : problem.objects) {
+        is_placed_.push_back(!object.is_migratable);
       }
     }
   }
@@ -59,10 +56,10 @@ class Growing {
 
  private:
   [[nodiscard]] bool has_room(std::uint32_t rank, const Object& object) const {
-    return !has_limit_ || bytes_[rank] + object.bytes <= problem_.memory_max;
+    return bytes_[rank] + object.bytes <= problem_.memory_max;
   }
 
-  /// Of the ranks with room, that with least load.
+  /// The rank with least load of those with room.
   [[nodiscard]] std::optional<std::uint32_t> least_rank(const Object& object) const {
     if (has_room(least_.top(), object)) {
       return least_.top();
@@ -76,7 +73,7 @@ class Growing {
     return found;
   }
 
-  /// Of `least`, the object's own rank and those of the objects that it talks to: where its rank then has least cost.
+  /// Of `least`, the object's present rank and those of its neighbours: the one where it costs least.
   [[nodiscard]] std::uint32_t cheapest(std::uint32_t object, std::uint32_t least) const {
     const Object& one = problem_.objects[object];
     const auto cost_at = [&](std::uint32_t rank) {
@@ -108,7 +105,6 @@ class Growing {
 
   const Problem& problem_;
   std::vector<double> bytes_;
-  bool has_limit_;
   detail::RankHeap<std::less<>> least_;
   std::optional<detail::Neighbours> neighbours_;
   std::vector<bool> is_placed_;
@@ -120,9 +116,9 @@ Decision Greedy::decide(const Problem& problem) const {
   check(problem);
   Growing growing{problem};
   for (const std::uint32_t object : detail::heaviest_first(problem)) {
-    if (!growing.place(object)) {  // too little room: from what is now, which at least exists
+    if (!growing.place(object)) {  // too little room: start from the present placement
       growing.placement = present_placement(problem);
-      detail::share_out(problem, growing.placement, {});
+      detail::share_out(problem, growing.placement);
       return {.placement = detail::if_better(problem, std::move(growing.placement))};
     }
   }

@@ -8,11 +8,11 @@
 
 namespace plait::data::balance {
 
-/// Places the heaviest object first, each on the rank that has least so far.
+/// Places the heaviest object first, each on the rank with least load so far.
 ///
 /// Graham, "Bounds on multiprocessing timing anomalies", 1969: at most 4/3 - 1/(3 ranks) times the best load. Where
-/// edges cost anything, an object may also join those that it talks to. Where that finds nothing better than what is,
-/// nothing moves. Cost: objects * (log(objects) + log(ranks)); without room for all, objects * ranks.
+/// edges cost anything, an object may also join its neighbours. Nothing moves unless the result is better than the
+/// present placement. Cost: objects * (log(objects) + log(ranks)); objects * ranks where memory is short.
 class Greedy final : public Balancer {
  public:
   Greedy() = default;

@@ -2,8 +2,8 @@
 #include "plait/data/balance/balancers/hypercube.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,38 +11,41 @@
 
 #include "plait/data/balance/detail/divide.hpp"
 #include "plait/data/balance/detail/sharing.hpp"
-#include "plait/data/balance/detail/tree.hpp"
+#include "plait/data/serialize.hpp"
 
 namespace plait::data::balance {
 namespace detail {
 namespace {
 
-/// What one rank holds during a negotiation.
-class Holding {
- public:
-  Holding(Rank self, const LocalProblem& problem);
-
-  [[nodiscard]] double load() const;
-  [[nodiscard]] Rank self() const noexcept { return side.rank; }
-
+/// What one rank has during the negotiation.
+struct Holding {
   Side side;
   std::vector<Token> tokens;
+
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(side, tokens);
+  }
 };
 
-/// A side and its tokens as a message.
-Bytes packed(const Holding& holding) {
-  Bytes bytes(sizeof(Side) + holding.tokens.size() * sizeof(Token));
-  std::memcpy(bytes.data(), &holding.side, sizeof(Side));
-  if (!holding.tokens.empty()) {
-    std::memcpy(bytes.data() + sizeof(Side), holding.tokens.data(), holding.tokens.size() * sizeof(Token));
+Holding holding_of(Rank self, const LocalProblem& problem) {
+  Holding holding{.side = {.rank = self, .load = problem.background}};
+  double bytes = 0;
+  for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
+    const Object& object = problem.objects[i];
+    bytes += object.bytes;
+    if (object.is_migratable) {
+      holding.tokens.push_back({object.load, object.bytes, self, i});
+    } else {
+      holding.side.load += object.load;
+      holding.side.bytes += object.bytes;
+    }
   }
-  return bytes;
+  holding.side.bytes_max = std::max(bytes, problem.memory_max);
+  return holding;
 }
 
-/// Of exchanges, for each member of a group: what takes some 1 ms in all for 16.
-constexpr std::uint64_t tries_of_rank = 20'000;
-
-/// Below this the rank with most cannot be: the mean, the heaviest token, what cannot leave.
+/// A lower bound of the largest load: the mean, the heaviest token, the loads that cannot leave.
 double bound_of(const std::vector<Side>& sides, const std::vector<std::vector<Token>>& tokens) {
   double sum = 0;
   double most = 0;
@@ -57,82 +60,53 @@ double bound_of(const std::vector<Side>& sides, const std::vector<std::vector<To
   return std::max(most, sum / static_cast<double>(sides.size()));
 }
 
-struct Costs {
-  double before;
-  double after;
-};
-
-Holding::Holding(Rank self, const LocalProblem& problem) : side{.rank = self, .load = problem.background} {
-  double bytes = 0;
-  for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
-    const Object& object = problem.objects[i];
-    bytes += object.bytes;
-    if (object.is_migratable) {
-      tokens.push_back({object.load, object.bytes, self, i});
-    } else {
-      side.load += object.load;
-      side.bytes += object.bytes;
-    }
-  }
-  side.bytes_max = std::max(bytes, problem.memory_max);
-}
-
-double Holding::load() const {
-  double sum = side.load;
-  for (const Token& token : tokens) {
-    sum += token.load;
-  }
-  return sum;
-}
-
-/// Two rounds: the members of a group send what they hold to the first of them, which works out who shall have what
-/// (`Sharing`), and sends it back. Of the options, `moved` and `slack` count. All name the same members, in the same
-/// order; a group of one pauses.
-[[nodiscard]] Steps<bool> share_in_group(Rounds& rounds,
-                                         Holding& holding,
-                                         std::vector<Rank> members,
-                                         DivideOptions options) {
-  const bool is_first = holding.self() == members.front();
+/// Returns this rank's new tokens. Two rounds: the first of the members receives what all have, divides it (`Sharing`),
+/// and sends each its share. All name the same members in the same order.
+Steps<std::vector<Token>> share_in_group(
+    Rounds& rounds, const Holding& holding, std::vector<Rank> members, double moved, double tolerance) {
+  constexpr std::uint64_t tries_of_rank = 20'000;  // some 1 ms for 16 members
+  const bool is_first = holding.side.rank == members.front();
   std::vector<Mail> out;
   if (!is_first) {
-    out.push_back({members.front(), packed(holding)});
+    out.push_back({members.front(), pack(holding)});
   }
   const auto others = static_cast<std::uint32_t>(members.size() - 1);
   const std::vector<Mail> holdings = co_await rounds.exchange(std::move(out), is_first ? others : 0);
   std::vector<Mail> back;
-  bool has_changed = false;
+  std::vector<std::vector<Token>> tokens{holding.tokens};
   if (is_first && others > 0) {
     std::vector<Side> sides{holding.side};
-    std::vector<std::vector<Token>> tokens{holding.tokens};
     for (const Mail& mail : holdings) {
-      const std::span<const std::byte> bytes{mail.bytes};
-      sides.push_back(values_of<Side>(bytes.first(sizeof(Side))).front());
-      tokens.push_back(values_of<Token>(bytes.subspan(sizeof(Side))));
+      Holding other = unpack_as<Holding>(mail.bytes);
+      sides.push_back(other.side);
+      tokens.push_back(std::move(other.tokens));
     }
-    const double goal = bound_of(sides, tokens) * (1 + options.slack);
+    const double goal = bound_of(sides, tokens) * (1 + tolerance);
     const std::uint64_t tries = tries_of_rank * sides.size();
-    Sharing sharing{std::move(sides), tokens, {.goal = goal, .moved = options.moved, .tries = tries, .anew = 0.7}};
-    has_changed = sharing.run();
+    Sharing sharing{std::move(sides), tokens, {.goal = goal, .moved = moved, .tries = tries, .anew = 0.7}};
+    sharing.run();
     tokens = sharing.tokens();
-    holding.tokens = tokens.front();
     for (std::size_t i = 0; i < holdings.size(); ++i) {
       back.push_back({holdings[i].peer, bytes_of(std::span<const Token>{tokens[i + 1]})});
     }
   }
   const std::vector<Mail> shares = co_await rounds.exchange(std::move(back), is_first ? 0 : 1);
-  if (!is_first) {
-    holding.tokens = values_of<Token>(shares.front().bytes);
-  }
-  co_return has_changed;
+  co_return is_first ? std::move(tokens.front()) : values_of<Token>(shares.front().bytes);
 }
 
-/// Reports to homes where their objects are; returns where this rank's go. One round, and, where moving costs
-/// anything, an agreement of all whether it was worth it.
-[[nodiscard]] Steps<Placement> settle(Rounds& rounds, const Holding& holding, const LocalProblem& problem) {
-  const Rank self = holding.self();
+struct Costs {
+  double before;
+  double after;
+};
+
+/// Returns the new ranks of this rank's objects, which it receives from those that have them. One round; where moving
+/// costs anything, ceil(log2(ranks)) more, in which all ranks agree on whether that is worth it.
+Steps<Placement> settle(Rounds& rounds, const Holding& holding, const LocalProblem& problem) {
+  const Rank self = holding.side.rank;
   std::map<Rank, std::vector<std::uint32_t>> come;
-  Costs costs{problem.background, holding.load()};
+  Costs costs{problem.background, holding.side.load};
   for (const Token& token : holding.tokens) {
+    costs.after += token.load;
     if (token.home != self) {
       come[token.home].push_back(token.number);
       costs.after += token.bytes * problem.weights.moved;
@@ -142,7 +116,7 @@ double Holding::load() const {
   for (const auto& [home, numbers] : come) {
     out.push_back({home, bytes_of(std::span<const std::uint32_t>{numbers})});
   }
-  const std::vector<Mail> inbox = co_await rounds.exchange_unknown(std::move(out));
+  const std::vector<Mail> inbox = co_await rounds.exchange(std::move(out), std::nullopt);
   Placement placement(problem.objects.size(), self);
   for (const Mail& mail : inbox) {
     for (const std::uint32_t number : values_of<std::uint32_t>(mail.bytes)) {
@@ -154,10 +128,15 @@ double Holding::load() const {
     for (const Object& object : problem.objects) {
       costs.before += object.load;
     }
-    const Costs all = co_await all_reduce(rounds, costs, [](const Costs& one, const Costs& other) {
-      return Costs{std::max(one.before, other.before), std::max(one.after, other.after)};
-    });
-    if (all.after >= all.before) {
+    const std::uint32_t count = rounds.rank_count();
+    for (std::uint32_t bit = 1; bit < count; bit <<= 1U) {  // the largest of 2 * bit ranks, then
+      std::vector<Mail> largest;
+      largest.push_back({Rank{(self.value() + bit) % count}, bytes_of(std::span<const Costs>{&costs, 1})});
+      const std::vector<Mail> other = co_await rounds.exchange(std::move(largest), 1);
+      const Costs its = values_of<Costs>(other.front().bytes).front();
+      costs = {std::max(costs.before, its.before), std::max(costs.after, its.after)};
+    }
+    if (costs.after >= costs.before) {
       std::ranges::fill(placement, self);
     }
   }
@@ -167,35 +146,31 @@ double Holding::load() const {
 }  // namespace
 }  // namespace detail
 
-Hypercube::Hypercube(Settings& settings) {
-  options_.sweeps = settings.count("sweeps", options_.sweeps, 1);
-  options_.dimensions = std::min(settings.count("dimensions", options_.dimensions, 1), 16U);
-  options_.tolerance = settings.number("tolerance", options_.tolerance);
-}
+Hypercube::Hypercube(Settings& settings)
+    : sweeps_{settings.count("sweeps", 2, 1)},
+      dimensions_{std::min(settings.count("dimensions", 4, 1), 16U)},
+      tolerance_{settings.number("tolerance", 1e-3)} {}
 
 std::string Hypercube::name() const {
-  return fmt::format(
-      "hypercube:sweeps={},dimensions={},tolerance={}", options_.sweeps, options_.dimensions, options_.tolerance);
+  return fmt::format("hypercube:sweeps={},dimensions={},tolerance={}", sweeps_, dimensions_, tolerance_);
 }
 
 Steps<Placement> Hypercube::part(Rounds& rounds, LocalProblem problem) const {
-  detail::Holding holding{rounds.self(), problem};
-  const HypercubeOptions options = options_;
-  const detail::DivideOptions how{.moved = problem.weights.moved, .slack = options.tolerance};
+  detail::Holding holding = detail::holding_of(rounds.self(), problem);
+  const double moved = problem.weights.moved;
   const std::uint32_t self = rounds.self().value();
   const std::uint32_t count = rounds.rank_count();
-  for (std::uint32_t sweep = 0; sweep < options.sweeps; ++sweep) {
-    for (std::uint32_t bit = 1; bit < count; bit <<= options.dimensions) {
+  for (std::uint32_t sweep = 0; sweep < sweeps_; ++sweep) {
+    for (std::uint32_t bit = 1; bit < count; bit <<= dimensions_) {
       std::vector<Rank> members;
-      for (std::uint32_t i = 0; i < 1U << options.dimensions; ++i) {
-        const std::uint64_t mask = ((std::uint64_t{1} << options.dimensions) - 1) * bit;
+      for (std::uint32_t i = 0; i < 1U << dimensions_; ++i) {
+        const std::uint64_t mask = ((std::uint64_t{1} << dimensions_) - 1) * bit;
         const std::uint64_t member = (self & ~mask) | std::uint64_t{i} * bit;
         if (member < count) {
           members.emplace_back(static_cast<std::uint32_t>(member));
         }
       }
-      const bool has_changed = co_await detail::share_in_group(rounds, holding, std::move(members), how);
-      (void)has_changed;
+      holding.tokens = co_await detail::share_in_group(rounds, holding, std::move(members), moved, tolerance_);
     }
   }
   const Placement placement = co_await detail::settle(rounds, holding, problem);

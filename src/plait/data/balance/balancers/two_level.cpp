@@ -17,9 +17,11 @@
 namespace plait::data::balance {
 namespace {
 
-/// By node: its ranks. With `group`, that many following one another are a node.
-std::vector<std::vector<std::uint32_t>> nodes_of(const Problem& problem, std::uint32_t group) {
-  std::vector<std::vector<std::uint32_t>> nodes;
+using Nodes = std::vector<std::vector<std::uint32_t>>;
+
+/// The ranks of each node. A problem without nodes has nodes of `group` consecutive ranks; 0: one node.
+Nodes nodes_of(const Problem& problem, std::uint32_t group) {
+  Nodes nodes;
   for (std::uint32_t rank = 0; rank < problem.rank_count; ++rank) {
     const std::uint32_t node = !problem.node_of_rank.empty() ? problem.node_of_rank[rank]
                                : group > 0                   ? rank / group
@@ -31,9 +33,9 @@ std::vector<std::vector<std::uint32_t>> nodes_of(const Problem& problem, std::ui
   return nodes;
 }
 
-/// The problem whose ranks are the nodes. One with fewer ranks than others has as much more background as these would
-/// carry, so that even loads are those in proportion to the ranks.
-Problem among_nodes(const Problem& problem, const std::vector<std::vector<std::uint32_t>>& nodes) {
+/// The problem whose ranks are the nodes. A node with fewer ranks than the largest has additional background, so that
+/// even loads are loads in proportion to the ranks.
+Problem among_nodes(const Problem& problem, const Nodes& nodes) {
   Problem found;
   found.rank_count = static_cast<std::uint32_t>(nodes.size());
   found.objects = problem.objects;
@@ -64,122 +66,103 @@ Problem among_nodes(const Problem& problem, const std::vector<std::vector<std::u
   return found;
 }
 
-/// The problem of one node, and which objects of the whole its are.
+/// The problem of one node, with the numbers of its objects in the whole problem.
 struct Part {
   Problem problem;
   std::vector<std::uint32_t> objects;
 };
 
-/// The part of each node. What comes from another node begins on the rank that has least so far.
-class Parts {
- public:
-  Parts(const Problem& problem, const std::vector<std::vector<std::uint32_t>>& nodes, const Placement& node_of_object)
-      : problem_{problem}, parts_(nodes.size()), number_in_part_(problem.objects.size()), loads_(nodes.size()) {
-    std::vector<std::uint32_t> number_in_node(problem.rank_count);
-    std::vector<std::uint32_t> node_of(problem.rank_count);
-    for (std::uint32_t node = 0; node < nodes.size(); ++node) {
-      begin(node, nodes[node]);
-      for (std::uint32_t i = 0; i < nodes[node].size(); ++i) {
-        node_of[nodes[node][i]] = node;
-        number_in_node[nodes[node][i]] = i;
-      }
-    }
-    for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
-      const Object& object = problem.objects[i];
-      const std::uint32_t node = node_of_object[i].value();
-      const bool is_at_home = node_of[object.rank.value()] == node;
-      add(node, i, is_at_home ? Rank{number_in_node[object.rank.value()]} : Rank{});
-    }
-    for (std::uint32_t node = 0; node < nodes.size(); ++node) {
-      place_arrivals(node);
-    }
-    for (const Edge& edge : problem.edges) {
-      const std::uint32_t node = node_of_object[edge.first].value();
-      if (node == node_of_object[edge.second].value()) {
-        parts_[node].problem.edges.push_back({number_in_part_[edge.first], number_in_part_[edge.second], edge.bytes});
-      }
+/// Gives each object without a rank to the rank with least load so far.
+void place_arrivals(Problem& part) {
+  std::vector<double> loads = part.background;
+  for (const Object& object : part.objects) {
+    if (object.rank) {
+      loads[object.rank.value()] += object.load;
     }
   }
-
-  [[nodiscard]] const std::vector<Part>& all() const { return parts_; }
-
- private:
-  void begin(std::uint32_t node, const std::vector<std::uint32_t>& ranks) {
-    Problem& part = parts_[node].problem;
-    part.rank_count = static_cast<std::uint32_t>(ranks.size());
-    part.memory_max = problem_.memory_max;
-    part.weights = problem_.weights;
-    part.background.assign(ranks.size(), 0.0);
-    for (std::size_t i = 0; i < ranks.size() && !problem_.background.empty(); ++i) {
-      part.background[i] = problem_.background[ranks[i]];
-    }
-    loads_[node] = part.background;
-  }
-
-  void add(std::uint32_t node, std::uint32_t object, Rank rank) {
-    Part& part = parts_[node];
-    number_in_part_[object] = static_cast<std::uint32_t>(part.objects.size());
-    part.objects.push_back(object);
-    part.problem.objects.push_back(problem_.objects[object]);
-    part.problem.objects.back().rank = rank;
-    if (rank) {
-      loads_[node][rank.value()] += problem_.objects[object].load;
+  for (Object& object : part.objects) {
+    if (!object.rank) {
+      const auto least = std::ranges::min_element(loads);
+      *least += object.load;
+      object.rank = Rank{static_cast<std::uint32_t>(least - loads.begin())};
     }
   }
+}
 
-  void place_arrivals(std::uint32_t node) {
-    std::vector<double>& loads = loads_[node];
-    for (Object& object : parts_[node].problem.objects) {
-      if (!object.rank) {
-        const auto least = std::ranges::min_element(loads);
-        *least += object.load;
-        object.rank = Rank{static_cast<std::uint32_t>(least - loads.begin())};
-      }
+/// The part of each node. Objects of other nodes start on the rank with least load.
+std::vector<Part> parts_of(const Problem& problem, const Nodes& nodes, const Placement& node_of_object) {
+  std::vector<Part> parts(nodes.size());
+  std::vector<std::uint32_t> node_of(problem.rank_count);
+  std::vector<std::uint32_t> number_in_node(problem.rank_count);
+  for (std::uint32_t node = 0; node < nodes.size(); ++node) {
+    Problem& part = parts[node].problem;
+    part.rank_count = static_cast<std::uint32_t>(nodes[node].size());
+    part.memory_max = problem.memory_max;
+    part.weights = problem.weights;
+    for (std::uint32_t i = 0; i < nodes[node].size(); ++i) {
+      const std::uint32_t rank = nodes[node][i];
+      node_of[rank] = node;
+      number_in_node[rank] = i;
+      part.background.push_back(problem.background.empty() ? 0 : problem.background[rank]);
     }
   }
+  std::vector<std::uint32_t> number_in_part(problem.objects.size());
+  for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
+    const std::uint32_t node = node_of_object[i].value();
+    number_in_part[i] = static_cast<std::uint32_t>(parts[node].objects.size());
+    parts[node].objects.push_back(i);
+    Object& object = parts[node].problem.objects.emplace_back(problem.objects[i]);
+    const std::uint32_t rank = object.rank.value();
+    object.rank = node_of[rank] == node ? Rank{number_in_node[rank]} : Rank{};
+  }
+  for (Part& part : parts) {
+    place_arrivals(part.problem);
+  }
+  for (const Edge& edge : problem.edges) {
+    const Rank node = node_of_object[edge.first];
+    if (node == node_of_object[edge.second]) {
+      parts[node.value()].problem.edges.push_back(
+          {number_in_part[edge.first], number_in_part[edge.second], edge.bytes});
+    }
+  }
+  return parts;
+}
 
-  const Problem& problem_;
-  std::vector<Part> parts_;
-  std::vector<std::uint32_t> number_in_part_;  ///< By object.
-  std::vector<std::vector<double>> loads_;     ///< By node and rank in it, of what is placed.
-};
-
-/// A balancer's name as an option; all are possible but this one.
-std::unique_ptr<Balancer> inner(Settings& settings, std::string_view option, std::string_view otherwise) {
+/// The balancer that an option names: any but this one, "refine" without the option.
+std::unique_ptr<Balancer> inner(Settings& settings, std::string_view option) {
   std::vector<std::string_view> names;
-  std::size_t usual = 0;
   for (const BalancerEntry& entry : balancer_entries()) {
     if (entry.name != "two_level") {
-      usual = entry.name == otherwise ? names.size() : usual;
       names.push_back(entry.name);
     }
   }
+  const auto usual = static_cast<std::size_t>(std::ranges::find(names, "refine") - names.begin());
   return make_balancer(names[settings.choice(option, names, usual)]);
 }
 
 }  // namespace
 
 TwoLevel::TwoLevel(Settings& settings)
-    : options_{.among = inner(settings, "among", "refine"),
-               .within = inner(settings, "within", "refine"),
-               .tolerance = settings.number("tolerance", TwoLevelOptions{}.tolerance),
-               .group = settings.count("group", 0)} {}
+    : among_{inner(settings, "among")},
+      within_{inner(settings, "within")},
+      tolerance_{settings.number("tolerance", 0.01)},
+      group_{settings.count("group", 0)} {}
 
 std::string TwoLevel::name() const {
-  std::string text = fmt::format("two_level:among={},within={}", options_.among->name(), options_.within->name());
-  return options_.group > 0 ? fmt::format("{},group={}", text, options_.group) : text;
+  std::string text = fmt::format("two_level:among={},within={}", among_->name(), within_->name());
+  return group_ > 0 ? fmt::format("{},group={}", text, group_) : text;
 }
 
 Decision TwoLevel::decide(const Problem& problem) const {
   check(problem);
-  const auto nodes = nodes_of(problem, options_.group);
+  const auto nodes = nodes_of(problem, group_);
   const Problem coarse = among_nodes(problem, nodes);
   Decision decision;
   Placement node_of_object = present_placement(coarse);
-  decision.rounds = 2;  // To the first rank of the node and back, beside what the levels themselves need.
+  decision.rounds = 2;  // to the first rank of the node and back; the levels add theirs
   decision.messages = 2 * (problem.rank_count - nodes.size());
-  if (nodes.size() > 1 && score(coarse, node_of_object).imbalance() > options_.tolerance) {
-    Decision among = options_.among->decide(coarse);
+  if (nodes.size() > 1 && score(coarse, node_of_object).imbalance() > tolerance_) {
+    Decision among = among_->decide(coarse);
     node_of_object = std::move(among.placement);
     decision.rounds += among.rounds;
     decision.messages += among.messages;
@@ -187,10 +170,10 @@ Decision TwoLevel::decide(const Problem& problem) const {
   }
   Placement proposed = present_placement(problem);
   std::uint32_t rounds_within = 0;
-  const Parts parts{problem, nodes, node_of_object};
+  const std::vector<Part> parts = parts_of(problem, nodes, node_of_object);
   for (std::size_t node = 0; node < nodes.size(); ++node) {
-    const Part& part = parts.all()[node];
-    const Decision within = options_.within->decide(part.problem);
+    const Part& part = parts[node];
+    const Decision within = within_->decide(part.problem);
     rounds_within = std::max(rounds_within, within.rounds);
     decision.messages += within.messages;
     decision.message_bytes += within.message_bytes;

@@ -10,29 +10,24 @@
 
 namespace plait::data::balance {
 
-struct TwoLevelOptions {
-  std::unique_ptr<Balancer> among;   ///< Decides which node has what.
-  std::unique_ptr<Balancer> within;  ///< Decides which rank of its node.
-  double tolerance = 0.01;           ///< Nodes whose loads are even to this part exchange nothing.
-  std::uint32_t group = 0;           ///< Ranks that count as a node where the problem has one node; 0: all of them.
-};
-
-/// Balances nodes against one another, where they are not even, and then the ranks of each node, all nodes at once.
+/// Balances nodes against one another, unless they are even, and then the ranks of each node, all nodes at once.
 ///
-/// Between nodes goes only what must, and no rank sees more than the objects of its node. The other way around, ranks
-/// first, would decide within the nodes twice. Both levels are other balancers: among nodes one that moves little
-/// serves best, within them one that is exact. Nodes may have different numbers of ranks.
+/// Little moves between nodes, and no rank sees more than the objects of its node. Both levels are other balancers:
+/// among nodes one that moves little is best, within them an exact one. Nodes may have different numbers of ranks.
 class TwoLevel final : public Balancer {
  public:
-  explicit TwoLevel(TwoLevelOptions options) noexcept : options_{std::move(options)} {}
-  /// Options: among, within (names of balancers), tolerance, group.
+  /// Options: `among` and `within`, names of balancers; `tolerance`, the imbalance below which nodes exchange nothing;
+  /// `group`, the number of ranks that count as a node where the problem has one node, 0 for all.
   explicit TwoLevel(Settings& settings);
 
   [[nodiscard]] std::string name() const override;
   [[nodiscard]] Decision decide(const Problem& problem) const override;
 
  private:
-  TwoLevelOptions options_;
+  std::unique_ptr<Balancer> among_;
+  std::unique_ptr<Balancer> within_;
+  double tolerance_;
+  std::uint32_t group_;
 };
 
 }  // namespace plait::data::balance

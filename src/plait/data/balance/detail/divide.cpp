@@ -11,38 +11,29 @@
 namespace plait::data::balance::detail {
 namespace {
 
-/// What a way of sharing amounts to.
+/// The result of a division.
 struct Outcome {
   double cost = 0;
   double away = 0;  ///< Bytes that are not at home.
   bool fits = true;
-
-  /// Costs below `even` are alike.
-  [[nodiscard]] bool is_better_than(const Outcome& other, double tolerance, double even) const {
-    if (fits != other.fits) {
-      return fits;
-    }
-    const double mine = std::max(cost, even);
-    const double its = std::max(other.cost, even);
-    if (std::abs(mine - its) > tolerance * std::max(mine, its)) {
-      return mine < its;
-    }
-    return away < other.away;
-  }
 };
 
 class Division {
  public:
   Division(std::span<const Token> tokens, const Side& left, const Side& right, const DivideOptions& options)
-      : tokens_{tokens},
-        left_{left},
-        right_{right},
-        options_{options},
-        even_{std::max(options.even, (1 + options.slack) * scale())} {}
+      : tokens_{tokens}, left_{left}, right_{right}, options_{options}, even_{std::max(options.even, mean())} {}
 
   [[nodiscard]] bool is_even(const Outcome& outcome) const { return outcome.fits && outcome.cost <= even_; }
   [[nodiscard]] bool is_better(const Outcome& one, const Outcome& other, double tolerance) const {
-    return one.is_better_than(other, tolerance, even_);
+    if (one.fits != other.fits) {
+      return one.fits;
+    }
+    const double cost = std::max(one.cost, even_);
+    const double other_cost = std::max(other.cost, even_);
+    if (std::abs(cost - other_cost) > tolerance * std::max(cost, other_cost)) {
+      return cost < other_cost;
+    }
+    return one.away < other.away;
   }
 
   [[nodiscard]] Outcome outcome(const std::vector<char>& is_left) const {
@@ -53,7 +44,7 @@ class Division {
     return outcome(sums);
   }
 
-  /// The best of all ways. Sets change by one token from one way to the next (Gray's code).
+  /// The best of all divisions, in the order of a Gray code: each differs from the previous one in one token.
   [[nodiscard]] std::vector<char> best_of_all() const {
     std::vector<char> way(tokens_.size(), 0);
     Sums sums{left_.load, right_.load, left_.bytes, right_.bytes, 0};
@@ -66,7 +57,7 @@ class Division {
     for (std::uint32_t step = 1; step < ways; ++step) {
       const auto changed = static_cast<std::size_t>(std::countr_zero(step));
       add(sums, changed, way[changed] != 0, -1);
-      way[changed] = way[changed] != 0 ? 0 : 1;
+      flip(way[changed]);
       add(sums, changed, way[changed] != 0, 1);
       const Outcome found = outcome(sums);
       if (is_better(found, best, 1e-12)) {
@@ -80,7 +71,7 @@ class Division {
     return way;
   }
 
-  /// Largest differencing, which begins with the difference of what cannot leave.
+  /// Largest differencing, from the difference of the loads that cannot leave.
   [[nodiscard]] std::vector<char> differenced() const {
     const std::size_t count = tokens_.size();
     using Entry = std::pair<double, std::size_t>;
@@ -106,11 +97,11 @@ class Division {
     const bool is_turned = (way[count] != 0) != (left_.load >= right_.load);
     way.pop_back();
     if (is_turned) {
-      turn(way);
+      std::ranges::for_each(way, flip);
     }
     if (left_.load == right_.load) {
       std::vector<char> turned = way;
-      turn(turned);
+      std::ranges::for_each(turned, flip);
       if (is_better(outcome(turned), outcome(way), 1e-12)) {
         return turned;
       }
@@ -118,14 +109,13 @@ class Division {
     return way;
   }
 
-  /// Moves a token, or exchanges two, as long as that brings the loads closer, at most `steps` times.
+  /// Moves a token or exchanges two, while that brings the loads closer, at most `steps` times.
   void approach(std::vector<char>& way, int steps) const {
     double difference = left_.load - right_.load;
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
       difference += way[i] != 0 ? tokens_[i].load : -tokens_[i].load;
     }
-    const double mean = scale();
-    const double allowed = std::max(options_.tolerance * mean, 2 * (even_ - mean));
+    const double allowed = std::max(options_.tolerance * mean(), 2 * (even_ - mean()));
     for (; steps > 0 && std::abs(difference) > allowed; --steps) {
       const auto [from, to, gain] = best_exchange(way, difference);
       if (gain <= 0) {
@@ -133,9 +123,9 @@ class Division {
       }
       const double moved = tokens_[from].load - (to < tokens_.size() ? tokens_[to].load : 0.0);
       difference -= std::copysign(2 * moved, difference);
-      std::swap(way[from], to < tokens_.size() ? way[to] : way[from]);
-      if (to >= tokens_.size()) {
-        way[from] = way[from] != 0 ? 0 : 1;
+      flip(way[from]);
+      if (to < tokens_.size()) {
+        flip(way[to]);
       }
     }
   }
@@ -144,12 +134,12 @@ class Division {
   void creep(std::vector<char>& way) const {
     Outcome now = outcome(way);
     for (std::size_t i = 0; i < tokens_.size(); ++i) {
-      way[i] = way[i] != 0 ? 0 : 1;
+      flip(way[i]);
       const Outcome then = outcome(way);
       if (is_better(then, now, options_.tolerance)) {
         now = then;
       } else {
-        way[i] = way[i] != 0 ? 0 : 1;
+        flip(way[i]);
       }
     }
   }
@@ -164,7 +154,7 @@ class Division {
   };
   struct Exchange {
     std::size_t from = 0;
-    std::size_t to = 0;  ///< Past the tokens: none comes back.
+    std::size_t to = 0;  ///< The number of tokens: none.
     double gain = 0;
   };
 
@@ -182,7 +172,7 @@ class Division {
             .fits = sums.left_bytes <= left_.bytes_max && sums.right_bytes <= right_.bytes_max};
   }
 
-  [[nodiscard]] double scale() const {
+  [[nodiscard]] double mean() const {
     double sum = left_.load + right_.load;
     for (const Token& token : tokens_) {
       sum += token.load;
@@ -190,13 +180,9 @@ class Division {
     return sum / 2;
   }
 
-  static void turn(std::vector<char>& way) {
-    for (char& one : way) {
-      one = one != 0 ? 0 : 1;
-    }
-  }
+  static void flip(char& side) { side = side != 0 ? 0 : 1; }
 
-  /// Of the side with more: the token whose move, or exchange for one of the other side, leaves the least difference.
+  /// The move of a token from the side with more load, or its exchange for one, that leaves the least difference.
   [[nodiscard]] Exchange best_exchange(const std::vector<char>& way, double difference) const {
     const bool is_from_left = difference > 0;
     const double wanted = std::abs(difference) / 2;
@@ -209,8 +195,8 @@ class Division {
         best = {from, to, wanted - miss};
       }
     };
-    std::size_t before = tokens_.size();  // the last of the other side that is too heavy, and the next that is not
-    std::size_t to = 0;  // tokens are sorted heaviest first: partners of lighter ones are further behind
+    std::size_t before = tokens_.size();  // the last token of the other side that is too heavy
+    std::size_t to = 0;  // the next that is not; lighter tokens have later partners, as the heaviest come first
     for (std::size_t from = 0; from < tokens_.size(); ++from) {
       if ((way[from] != 0) != is_from_left) {
         continue;
@@ -234,7 +220,7 @@ class Division {
   const Side& left_;
   const Side& right_;
   const DivideOptions& options_;
-  const double even_;  ///< Costs at most this are alike.
+  const double even_;  ///< Costs up to this are equal.
 };
 
 }  // namespace
@@ -253,8 +239,9 @@ bool divide(std::span<const Token> tokens,
   if (tokens.empty() || division.is_even(now)) {
     return false;
   }
+  constexpr std::size_t few = 10;
   std::vector<char> way;
-  if (tokens.size() <= options.exact) {
+  if (tokens.size() <= few) {
     way = division.best_of_all();
   } else {
     way = is_left;

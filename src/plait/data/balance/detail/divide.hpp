@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How two ranks share what both have: the step that pairwise balancers repeat.
+// How two ranks divide the objects of both.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,35 @@
 
 namespace plait::data::balance::detail {
 
-/// An object as it is passed about while ranks negotiate.
+/// Stands for an object while ranks negotiate.
 struct Token {
   double load;
   double bytes;
-  Rank home;             ///< Where it is in truth.
-  std::uint32_t number;  ///< There, in the order of objects.
+  Rank home;             ///< The present rank of the object.
+  std::uint32_t number;  ///< Of the object on that rank.
 };
 
-/// What one of the two has besides tokens.
+/// A rank without its tokens.
 struct Side {
   Rank rank;
   double load = 0;       ///< Of what cannot leave.
   double bytes = 0;      ///< Of what cannot leave.
-  double bytes_max = 0;  ///< What it may have in the end.
+  double bytes_max = 0;  ///< At the end.
 };
 
 struct DivideOptions {
-  double moved = 0;         ///< Seconds a byte away from home costs.
-  double tolerance = 1e-6;  ///< A gain in cost below this part of it moves nothing.
-  std::size_t exact = 10;   ///< Up to so many tokens all ways are tried.
-  double even = 0;          ///< Costs at most this are alike: of such ways, that which moves least wins.
-  double slack = 0;         ///< As are those that are no more than this part above the mean of both.
+  double moved = 0;         ///< Cost of a byte away from home, in seconds.
+  double tolerance = 1e-6;  ///< A smaller relative gain moves nothing.
+  double even = 0;          ///< Costs up to this, or up to the mean of both, are equal: then what moves least wins.
 };
 
-/// Shares `tokens`, in order of `before_token`, between `left` and `right`, so that the larger cost is small;
-/// `is_left` is where each is, and afterwards where it goes. True when that has changed, which it has only for less
-/// cost.
+/// Divides `tokens`, which are in order of `before_token`, between `left` and `right`, so that the larger cost is
+/// small. `is_left` is the present side of each, and the new one at the end. Returns whether it has changed, always for
+/// less cost.
 ///
-/// Few tokens: the best of all ways. Many: as few exchanges as do from where they are now; where that is not even
-/// enough, largest differencing (Karmarkar and Karp, "The differencing method of set partitioning", 1982), and then
-/// exchanges of two tokens. Pure: both ranks come to the same. Cost: n log n.
+/// Up to ten tokens: the best of all ways. More: few exchanges from the present sides; if that is not even enough,
+/// largest differencing (Karmarkar and Karp, "The differencing method of set partitioning", 1982) and exchanges of two
+/// tokens. Pure: both ranks get the same result. Cost: n log n.
 bool divide(std::span<const Token> tokens,
             const Side& left,
             const Side& right,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Orders by load, of many objects and of ranks, in little time.
+// Fast orders by load, of objects and of ranks.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ struct LoadOf {
   std::uint32_t number;
 };
 
-/// The heaviest first; equal ones stay in their order. Cost: linear, some 30 ns each (radix sort).
+/// Sorts by falling load; equal loads keep their order. Cost: linear, some 30 ns each (radix sort).
 void sort_heaviest_first(std::vector<LoadOf>& loads);
 
-/// Ranks by load, the first of which is known at any time. `Before`: `std::less<>` for the one with least,
-/// `std::greater<>` for the one with most; of equal ones the lowest. Cost: a change log(ranks).
+/// A heap of ranks by load. `Before`: `std::less<>` for the least loaded rank on top, `std::greater<>` for the most
+/// loaded; of equal ones the lowest. Cost: log(ranks) for a change.
 template <class Before>
 class RankHeap {
  public:

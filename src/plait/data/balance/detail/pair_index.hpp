@@ -8,8 +8,8 @@
 
 namespace plait::data::balance::detail {
 
-/// Pairs of objects that are on one rank, by the sum of their loads, so that pairs of some sum are found at once.
-/// Pairs that have been parted are dropped when they are met. Cost: 16 bytes a pair; adding one a search among buckets.
+/// Pairs of objects of one rank, by the sum of their loads. A walk drops pairs that are no longer on one rank. Cost: 16
+/// bytes a pair; a search among buckets to add one.
 class PairIndex {
  public:
   struct Pair {
@@ -18,9 +18,9 @@ class PairIndex {
     std::uint32_t second;
   };
 
-  /// Has none, and takes none.
+  /// Empty, and stays empty.
   PairIndex() = default;
-  /// Buckets are made for sums as those of `pairs`.
+  /// The sums of `pairs` determine the buckets.
   explicit PairIndex(std::vector<Pair> pairs) {
     constexpr std::size_t of_bucket = 8;
     std::ranges::sort(pairs, [](const Pair& one, const Pair& other) { return one.sum < other.sum; });
@@ -42,9 +42,8 @@ class PairIndex {
     }
   }
 
-  /// Calls `visit(pair)` for at most `count` pairs whose sum is about `sum` or less, those nearest first but for the
-  /// order within a bucket, until it answers true: then answers true. `is_there(pair)`: whether they are still
-  /// together.
+  /// Calls `visit(pair)` for at most `count` pairs whose sum is about `sum` or less, roughly the nearest first, until
+  /// it returns true. Returns whether it did. `is_there(pair)`: whether both are still on one rank.
   template <class IsThere, class Visit>
   bool walk(double sum, std::size_t count, IsThere is_there, Visit visit) {
     if (buckets_.empty()) {

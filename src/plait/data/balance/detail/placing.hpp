@@ -1,33 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// What balancers that see the whole problem share.
+// Shared by balancers that see the whole problem.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "plait/data/balance/problem.hpp"
+#include "plait/data/balance/balancer.hpp"
 
 namespace plait::data::balance::detail {
 
-/// The objects that may move, the heaviest first; of equal ones the one that comes earlier.
+/// The migratable objects by falling load, then by number.
 [[nodiscard]] std::vector<std::uint32_t> heaviest_first(const Problem& problem);
 
-/// By rank: the background and what cannot leave.
+/// By rank: the background, and the loads of objects that are not migratable.
 [[nodiscard]] std::vector<double> fixed_loads(const Problem& problem);
-/// By rank: bytes of what is there and cannot leave.
+/// By rank: the bytes of objects that are not migratable.
 [[nodiscard]] std::vector<double> fixed_bytes(const Problem& problem);
 
-/// Whether what objects send to each other costs anything.
+/// Whether bytes between ranks cost anything.
 [[nodiscard]] bool has_edge_costs(const Problem& problem);
 
-/// Exchanges whole ranks' objects between ranks where nothing is fixed, so that most bytes are where they are now.
-/// Loads of ranks change places, nothing else changes. Where edges cost, does nothing.
+/// Permutes the ranks that hold no fixed object or background, so that most bytes stay on their present rank. Does
+/// nothing where edges have costs.
 void keep_home(const Problem& problem, Placement& placement);
 
-/// `proposed` if its largest cost is less than now's, and no rank has more than the limit of memory that did not have
-/// as much before; otherwise what is now.
+/// Moves objects off ranks whose bytes exceed `memory_max`, the largest first: to the rank with least load that has
+/// room, else back home. Then no rank has more bytes than the limit, or than at present where that is more.
+void respect_memory(const Problem& problem, Placement& placement);
+
+/// Returns `proposed` if its largest cost is below the present one and no rank exceeds the limit of memory further than
+/// at present; else the present placement.
 [[nodiscard]] Placement if_better(const Problem& problem, Placement proposed);
+
+/// Sets rounds, messages and bytes to those of a gather to rank 0 along a tree, and a scatter of the placement.
+void count_as_gathered(const Problem& problem, Decision& decision);
 
 /// Edges by object: those of object i are `at[begin[i]]` to `at[begin[i + 1] - 1]`.
 struct Neighbours {
@@ -44,7 +51,7 @@ struct Neighbours {
   std::vector<End> at;
 };
 
-/// What a byte between two ranks costs.
+/// The cost of a byte between two ranks; 0 within one.
 [[nodiscard]] inline double byte_cost(const Problem& problem, Rank first, Rank second) {
   if (first == second) {
     return 0;

@@ -6,8 +6,9 @@
 #include <iterator>
 #include <numeric>
 #include <set>
-#include <tuple>
 #include <utility>
+
+#include <boost/unordered/unordered_flat_map.hpp>
 
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/objective.hpp"
@@ -15,45 +16,23 @@
 namespace plait::data::balance::detail {
 namespace {
 
-/// More objects at once are tried only where fewer do not take this part away.
+/// More objects at once are tried only where fewer do not remove this part of the excess.
 constexpr double part_that_will_do = 0.4;
-/// In place of the cost of a side that is set aside.
+/// The cost, in `most_`, of a side that is set aside.
 constexpr double aside = -1;
-/// An exchange that takes less than this part of what is too much away is not worth a step.
+/// An exchange that removes less than this part of the excess is not made.
 constexpr double least_part = 0.02;
-/// How many objects of other ranks are tried for one or some that the heavy rank gives.
+/// Objects of other ranks that are tried in exchange.
 constexpr std::size_t window = 32;
-/// Of the amount that should go over: where none that large helps, less.
+/// Parts of the best amount that are tried, one after the other.
 constexpr std::array<double, 4> parts{1, 0.5, 0.25, 0.1};
 constexpr std::size_t pair_window = 128;
-/// Two objects at once are got of a rank that has no more than so many.
+/// Pairs of objects are taken only from ranks that have at most so many objects.
 constexpr std::size_t pairs_of_max = 8;
-/// Of a rank with more objects, so many are offered.
+/// A rank with more objects offers only about so many.
 constexpr std::size_t offered_max = 64;
 
-/// The side whose rank it is, or none: by rank, with its side.
-class Homes {
- public:
-  explicit Homes(const std::vector<Side>& sides) : sides_{sides} {
-    for (std::uint32_t side = 0; side < sides.size(); ++side) {
-      by_rank_.emplace_back(sides[side].rank.value(), side);
-    }
-    std::ranges::sort(by_rank_);
-  }
-  [[nodiscard]] std::uint32_t of(Rank rank, std::uint32_t none) const {
-    if (rank.value() < sides_.size() && sides_[rank.value()].rank == rank) {
-      return rank.value();
-    }
-    const auto found = std::ranges::lower_bound(by_rank_, std::pair{rank.value(), 0U});
-    return found != by_rank_.end() && found->first == rank.value() ? found->second : none;
-  }
-
- private:
-  const std::vector<Side>& sides_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> by_rank_;
-};
-
-/// Of sides with few tokens, where all have few: one for one and two for one are not ways enough there.
+/// The pairs of sides with few tokens, if all have few: exchanges of single tokens do not suffice there.
 PairIndex pairs_of(const std::vector<std::vector<std::uint32_t>>& held, const std::vector<double>& loads) {
   if (loads.size() > pairs_of_max * held.size()) {
     return {};
@@ -85,7 +64,7 @@ double sum_of(std::span<const std::uint32_t> tokens, const std::vector<double>& 
       tokens.begin(), tokens.end(), 0.0, std::plus{}, [&](auto token) { return loads[token]; });
 }
 
-/// How much the side with most should give away at once.
+/// The load that the side with most should give away at once.
 double amount(double most, double least, double goal) {
   return std::min(most - goal, std::max(goal - least, (most - least) / 2));
 }
@@ -100,24 +79,25 @@ Sharing::Sharing(std::vector<Side> sides, const std::vector<std::vector<Token>>&
       least_{std::vector<double>(sides_.size())},
       most_{std::vector<double>(sides_.size())} {
   std::vector<LoadOf> order;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> from;  // side, place there
+  std::vector<std::pair<std::uint32_t, Token>> all;                 // with their sides
+  boost::unordered_flat_map<std::uint32_t, std::uint32_t> side_of;  // by rank
   for (std::uint32_t side = 0; side < sides_.size(); ++side) {
-    for (std::uint32_t i = 0; i < tokens[side].size(); ++i) {
-      order.push_back({tokens[side][i].load, static_cast<std::uint32_t>(from.size())});
-      from.emplace_back(side, i);
+    side_of.emplace(sides_[side].rank.value(), side);
+    for (const Token& token : tokens[side]) {
+      order.push_back({token.load, static_cast<std::uint32_t>(all.size())});
+      all.emplace_back(side, token);
     }
   }
   sort_heaviest_first(order);
-  const Homes homes{sides_};
   tokens_.reserve(order.size());
   for (const LoadOf& one : order) {
-    const auto [side, place] = from[one.number];
-    const Token& token = tokens[side][place];
+    const auto& [side, token] = all[one.number];
     held_[side].push_back(static_cast<std::uint32_t>(tokens_.size()));
     tokens_.push_back(token);
     loads_.push_back(token.load);
     owner_.push_back(side);
-    home_.push_back(homes.of(token.home, none));
+    const auto home = side_of.find(token.home.value());
+    home_.push_back(home != side_of.end() ? home->second : none);
   }
   add_up();
 }
@@ -198,8 +178,8 @@ void Sharing::move(std::uint32_t token, std::uint32_t to) {
   set_cost(to, least_.load(to) + cost_on(to, token));
 }
 
-/// Takes from each side above the goal the lightest that is enough, or else the heaviest and so on; what that would
-/// leave below the goal by more than it is above stays, for exchanges. The heaviest first.
+/// Takes from each side above the goal the lightest token that suffices, or else the heaviest, and so on. A token that
+/// would leave the side further below the goal than it is above stays, for exchanges. Returns the heaviest first.
 std::vector<std::uint32_t> Sharing::take_excess() {
   std::vector<std::uint32_t> taken;
   for (std::uint32_t side = 0; side < sides_.size(); ++side) {
@@ -232,9 +212,8 @@ std::vector<std::uint32_t> Sharing::take_excess() {
   return taken;
 }
 
-/// What is too much goes, the heaviest first, to the side that it brings nearest to the goal from below (best fit), or,
-/// where it fits on none, to that with least. With few objects a side that comes much closer than the least one
-/// always. Undoes all where that makes the largest cost larger, or memory does not allow it.
+/// Moves the excess, the heaviest first, to the side that it brings closest to the goal from below (best fit), or to
+/// the side with least load where it fits on none. Undoes all if the largest cost grows, or memory is short.
 void Sharing::shed() {
   const double before = cost_max();
   const double goal = options_.goal;
@@ -254,7 +233,10 @@ void Sharing::shed() {
     const auto above = by_cost.upper_bound({options_.goal - loads_[token], none});
     std::uint32_t side = is_anew || above == by_cost.begin() ? least_.top() : std::prev(above)->second;
     if (!has_room(side, tokens_[token].bytes)) {
-      std::tie(side, has_room_for_all) = least_with_room(token, has_room_for_all);
+      const auto found =
+          std::ranges::find_if(by_cost, [&](const auto& one) { return has_room(one.second, tokens_[token].bytes); });
+      has_room_for_all = has_room_for_all && found != by_cost.end();
+      side = found != by_cost.end() ? found->second : owner_[token];
     }
     auto entry = by_cost.extract({least_.load(side), side});
     owner_[token] = side;
@@ -272,17 +254,6 @@ void Sharing::shed() {
   }
 }
 
-/// Of the sides with room for a token, that with least; its last owner and false when there is none.
-std::pair<std::uint32_t, bool> Sharing::least_with_room(std::uint32_t token, bool has_been_room) const {
-  std::uint32_t best = none;
-  for (std::uint32_t side = 0; side < sides_.size(); ++side) {
-    if (has_room(side, tokens_[token].bytes) && (best == none || least_.load(side) < least_.load(best))) {
-      best = side;
-    }
-  }
-  return {best == none ? owner_[token] : best, has_been_room && best != none};
-}
-
 void Sharing::restore(const std::vector<std::uint32_t>& owners) {
   owner_ = owners;
   for (std::vector<std::uint32_t>& held : held_) {
@@ -294,8 +265,8 @@ void Sharing::restore(const std::vector<std::uint32_t>& owners) {
   add_up();
 }
 
-/// False when all are good enough, set aside, or tries are used up. One that nothing helps is set aside: what others
-/// exchange may bring what it needs.
+/// Makes one exchange. Sets a side aside if nothing helps it, as exchanges of others may change that. Returns false
+/// when all sides are good enough or set aside, or the tries are used up.
 bool Sharing::step() {
   heavy_ = most_.top();
   const double most = most_.load(heavy_);
@@ -332,14 +303,14 @@ bool Sharing::step() {
   return true;
 }
 
-/// Whether giving so much more than is got back might help. Where moving costs, this is unknown.
+/// Whether giving so much more than is returned may help. Where moving costs anything, this is unknown.
 bool Sharing::is_promising(double more, std::uint32_t partner) {
   options_.tries -= options_.tries > 0 ? 1 : 0;
   return partner != heavy_ &&
          (options_.moved > 0 || (least_.load(heavy_) - more < best_.cost && least_.load(partner) + more < best_.cost));
 }
 
-/// Whether that brings both to the goal. Keeps it in `best_` when it is better than that.
+/// Sets `best_` to this exchange if that is better. Returns whether it brings both sides to the goal.
 bool Sharing::consider(std::span<const std::uint32_t> give, std::span<const std::uint32_t> get, std::uint32_t partner) {
   options_.tries -= options_.tries > 0 ? 1 : 0;
   double mine = least_.load(heavy_);
@@ -365,7 +336,7 @@ bool Sharing::consider(std::span<const std::uint32_t> give, std::span<const std:
   return cost <= options_.goal;
 }
 
-/// Looks for one object that goes home, goes to the side with least, or is exchanged for another.
+/// Tries to send one object home or to the side with least load, or to exchange it for another.
 bool Sharing::try_singles() {
   const std::vector<std::uint32_t>& held = held_[heavy_];
   for (const std::uint32_t token : held) {
@@ -376,7 +347,7 @@ bool Sharing::try_singles() {
   }
   const double excess = least_.load(heavy_) - options_.goal;
   const double half = (least_.load(heavy_) - least_.load(least_.top())) / 2;
-  for (const double wanted : {excess, half}) {  // the lightest that is enough, and what is nearest to one half
+  for (const double wanted : {excess, half}) {  // the lightest that suffices, and the nearest to one half
     const auto below = std::ranges::partition_point(held, [&](std::uint32_t token) { return loads_[token] >= wanted; });
     if ((below != held.begin() && try_give({&*(below - 1), 1})) || (below != held.end() && try_give({&*below, 1}))) {
       return true;
@@ -391,7 +362,7 @@ bool Sharing::try_singles() {
   return std::ranges::any_of(held, [&](const std::uint32_t& token) { return try_pairs({&token, 1}); });
 }
 
-/// The same for two or three at once, where there are few.
+/// As `try_singles`, for two or three objects at once of a side with few.
 bool Sharing::try_several(std::size_t count) {
   const std::vector<std::uint32_t>& held = held_[heavy_];
   if (held.size() < count || held.size() > (count == 2 ? 16 : 8)) {
@@ -399,18 +370,16 @@ bool Sharing::try_several(std::size_t count) {
   }
   std::array<std::uint32_t, 3> give{};
   const std::span<const std::uint32_t> all{give.data(), count};
+  const auto helps = [&] { return try_give(all) || try_exchange(all) || try_pairs(all); };
   for (std::size_t i = 0; i < held.size(); ++i) {
     for (std::size_t j = i + 1; j < held.size(); ++j) {
       give = {held[i], held[j], none};
-      if (count == 2) {
-        if (try_give(all) || try_exchange(all) || try_pairs(all)) {
-          return true;
-        }
-        continue;
+      if (count == 2 && helps()) {
+        return true;
       }
-      for (std::size_t k = j + 1; k < held.size(); ++k) {
+      for (std::size_t k = j + 1; count == 3 && k < held.size(); ++k) {
         give[2] = held[k];
-        if (try_give(all) || try_exchange(all) || try_pairs(all)) {
+        if (helps()) {
           return true;
         }
       }
@@ -423,27 +392,30 @@ bool Sharing::try_give(std::span<const std::uint32_t> give) {
   return least_.top() != heavy_ && consider(give, {}, least_.top());
 }
 
-/// For which single object of another side? What goes over should be what is too much or, where no side has so much
-/// room, what the lightest can take, or parts of it.
+/// Tries to exchange `give` for one object of another side. The difference should be the excess or, where no side has
+/// so much room, what the lightest can take, or parts of it.
 bool Sharing::try_exchange(std::span<const std::uint32_t> give) {
   const double sum = sum_of(give, loads_);
   const double best = amount(least_.load(heavy_), least_.load(least_.top()), options_.goal);
   return std::ranges::any_of(parts, [&](double part) { return try_around(give, sum - part * best, sum); });
 }
 
-/// For an object of the load `wanted`, or a little lighter, of which the partner must have more room, or a little
-/// heavier?
+/// Tries objects with loads near `wanted`: first lighter ones, for which the partner needs more room, then heavier
+/// ones.
 bool Sharing::try_around(std::span<const std::uint32_t> give, double wanted, double sum) {
   const double most = least_.load(heavy_);
   const double least = least_.load(least_.top());
   const auto place = std::ranges::partition_point(loads_, [&](double load) { return load > wanted; });
   const auto begin = static_cast<std::size_t>(place - loads_.begin());
+  const auto helps = [&](std::size_t i) {
+    const auto token = static_cast<std::uint32_t>(i);
+    return is_promising(sum - loads_[i], owner_[i]) && consider(give, {&token, 1}, owner_[i]);
+  };
   for (std::size_t i = begin; i < std::min(begin + window, loads_.size()); ++i) {
     if (least + sum - loads_[i] >= best_.cost) {
       break;  // no side has so much room
     }
-    const auto token = static_cast<std::uint32_t>(i);
-    if (is_promising(sum - loads_[i], owner_[i]) && consider(give, {&token, 1}, owner_[i])) {
+    if (helps(i)) {
       return true;
     }
   }
@@ -451,15 +423,14 @@ bool Sharing::try_around(std::span<const std::uint32_t> give, double wanted, dou
     if (most - sum + loads_[i] >= best_.cost) {
       break;
     }
-    const auto token = static_cast<std::uint32_t>(i);
-    if (is_promising(sum - loads_[i], owner_[i]) && consider(give, {&token, 1}, owner_[i])) {
+    if (helps(i)) {
       return true;
     }
   }
   return false;
 }
 
-/// For which two objects of another side?
+/// Tries to exchange `give` for two objects of another side.
 bool Sharing::try_pairs(std::span<const std::uint32_t> give) {
   const double sum = sum_of(give, loads_);
   const double wanted = sum - amount(least_.load(heavy_), least_.load(least_.top()), options_.goal);
@@ -470,8 +441,8 @@ bool Sharing::try_pairs(std::span<const std::uint32_t> give) {
   });
 }
 
-/// The last resort: a side with which dividing all that both have helps. The lightest first; where both have few
-/// objects, which takes little time, all.
+/// The last resort: tries to divide all objects of the heavy side and another. The lightest first; few partners where
+/// both have many objects, as that takes long.
 bool Sharing::share_with_any() {
   constexpr std::size_t partners_with_many = 64;
   constexpr std::size_t few = 10;
@@ -514,7 +485,7 @@ bool Sharing::share_with(std::uint32_t heavy, std::uint32_t light) {
   return true;
 }
 
-/// What may go home without harm does.
+/// Sends home the objects that fit there.
 void Sharing::send_home() {
   const double limit = std::max(options_.goal, cost_max());
   for (std::uint32_t token = 0; token < tokens_.size(); ++token) {
@@ -526,24 +497,23 @@ void Sharing::send_home() {
   }
 }
 
-void share_out(const Problem& problem, Placement& placement, const ShareOutOptions& options) {
+void share_out(const Problem& problem, Placement& placement, double tolerance, std::uint64_t tries) {
   const std::vector<double> loads = fixed_loads(problem);
   const std::vector<double> bytes = fixed_bytes(problem);
-  std::vector<double> before(problem.rank_count, 0.0);
+  const std::vector<double> present = rank_bytes(problem, present_placement(problem));
   std::vector<std::vector<Token>> tokens(problem.rank_count);
   for (std::uint32_t i = 0; i < problem.objects.size(); ++i) {
     const Object& object = problem.objects[i];
-    before[object.rank.value()] += object.bytes;
     if (object.is_migratable) {
       tokens[placement[i].value()].push_back({object.load, object.bytes, object.rank, i});
     }
   }
   std::vector<Side> sides;
   for (std::uint32_t rank = 0; rank < problem.rank_count; ++rank) {
-    sides.push_back({Rank{rank}, loads[rank], bytes[rank], std::max(before[rank], problem.memory_max)});
+    sides.push_back({Rank{rank}, loads[rank], bytes[rank], std::max(present[rank], problem.memory_max)});
   }
-  const double goal = load_bound(problem) * (1 + options.tolerance);
-  Sharing sharing{std::move(sides), tokens, {.goal = goal, .moved = problem.weights.moved, .tries = options.tries}};
+  const double goal = load_bound(problem) * (1 + tolerance);
+  Sharing sharing{std::move(sides), tokens, {.goal = goal, .moved = problem.weights.moved, .tries = tries}};
   if (!sharing.run()) {
     return;
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many ranks share what they have, as one of them, or a rank that sees the whole, works it out.
+// How many ranks divide the objects of all, computed on one rank.
 #pragma once
 
 #include <algorithm>
@@ -18,26 +18,26 @@
 namespace plait::data::balance::detail {
 
 struct SharingOptions {
-  double goal = 0;  ///< Cost of a rank that is good enough.
-  double moved = 0;
+  double goal = 0;                   ///< A rank with at most this cost is good enough.
+  double moved = 0;                  ///< Cost of a byte away from home, in seconds.
   std::uint64_t tries = 10'000'000;  ///< Of exchanges, some 10 ns each.
-  /// Where more than this part of all must move, all is placed anew, the heaviest first, so that every rank has light
-  /// ones too: for ranks that share again with others, who cannot make loads even by heavy ones alone.
+  /// If more than this part of all load must move, all objects are placed anew, the heaviest first, so that every rank
+  /// also has light ones. For ranks that share again with others: heavy objects alone cannot make loads even.
   double anew = 2;
 };
 
-/// Brings every rank's cost to the goal, with few objects that change hands. First each rank above it gives away the
-/// fewest objects that do, and these go, the heaviest first, to where they fit best. Then the rank with most gives up
-/// to three objects for none, one or two of another rank, the fewest that bring both below the goal, or else those that
-/// help most; objects are found by their load, among all. Where no exchange helps, it shares all it has with another
-/// (`divide`); where that does not help either, it waits for what others do. At the end what may go home goes home.
+/// Brings every rank's cost to the goal with few moves. First each rank above the goal gives away the fewest objects
+/// that suffice, the heaviest first, to where they fit best. Then the rank with most gives up to three objects for
+/// none, one or two of another rank: the fewest that bring both below the goal, or else those that help most. Where no
+/// exchange helps, it divides all it has with another (`divide`); where that does not help either, it waits for the
+/// exchanges of others. At the end, objects that fit at home return there.
 class Sharing {
  public:
   /// `sides[i]` has `tokens[i]`, in any order.
   Sharing(std::vector<Side> sides, const std::vector<std::vector<Token>>& tokens, const SharingOptions& options);
 
-  /// Until all is good enough, nothing helps, or all tries are used up. Never leaves the rank with most worse. True
-  /// when anything has changed.
+  /// Runs until all ranks are good enough, nothing helps, or the tries are used up. Never increases the largest cost.
+  /// Returns whether anything has changed.
   bool run();
   [[nodiscard]] double cost_max() const { return std::ranges::max(least_.loads()); }
   /// By side.
@@ -45,7 +45,7 @@ class Sharing {
 
  private:
   static constexpr std::uint32_t none = ~0U;
-  /// What the heavy rank gives, what it gets, and the larger cost of both then.
+  /// What the heavy side gives and gets, and the larger cost of both sides then.
   struct Exchange {
     double cost = 0;
     std::array<std::uint32_t, 3> give{none, none, none};
@@ -55,7 +55,6 @@ class Sharing {
 
   void shed();
   [[nodiscard]] std::vector<std::uint32_t> take_excess();
-  [[nodiscard]] std::pair<std::uint32_t, bool> least_with_room(std::uint32_t token, bool has_been_room) const;
   void restore(const std::vector<std::uint32_t>& owners);
   [[nodiscard]] bool step();
   [[nodiscard]] bool try_singles();
@@ -100,12 +99,10 @@ class Sharing {
   Exchange best_;
 };
 
-struct ShareOutOptions {
-  double tolerance = 1e-3;  ///< Of the bound (`load_bound`): no better than that is looked for.
-  std::uint64_t tries = SharingOptions{}.tries;
-};
-
-/// Betters `placement` so.
-void share_out(const Problem& problem, Placement& placement, const ShareOutOptions& options);
+/// Improves `placement`, up to `tolerance` above the bound (`load_bound`).
+void share_out(const Problem& problem,
+               Placement& placement,
+               double tolerance = 1e-3,
+               std::uint64_t tries = SharingOptions{}.tries);
 
 }  // namespace plait::data::balance::detail

@@ -9,10 +9,10 @@
 #include <vector>
 #include <zoltan.h>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
-#include "plait/data/balance/detail/movable.hpp"
 #include "plait/data/balance/detail/placing.hpp"
 #include "plait/data/balance/objective.hpp"
 
@@ -21,23 +21,26 @@ namespace {
 
 constexpr std::array<std::string_view, 3> names{"zoltan_rcb", "zoltan_hsfc", "zoltan_graph"};
 
-/// What Zoltan asks for. Its objects are those that may move, called by their place in `movable`.
+/// The input of Zoltan's callbacks. Its objects are the migratable ones, by their place in `objects`.
 struct Questions {
   const Problem& problem;
-  detail::Movable movable;
+  std::vector<std::uint32_t> objects;
   detail::Neighbours neighbours;
-  std::vector<int> place;  ///< By object: in `movable`, or -1.
+  double load_max = 0;
+  std::vector<int> place;  ///< By object of the problem: in `objects`, or -1.
 
   explicit Questions(const Problem& of)
-      : problem{of}, movable{detail::movable(of)}, neighbours{of}, place(of.objects.size(), -1) {
-    for (std::size_t i = 0; i < movable.objects.size(); ++i) {
-      place[movable.objects[i]] = static_cast<int>(i);
+      : problem{of}, objects{detail::heaviest_first(of)}, neighbours{of}, place(of.objects.size(), -1) {
+    load_max = objects.empty() ? 0 : of.objects[objects.front()].load;
+    std::ranges::sort(objects);
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+      place[objects[i]] = static_cast<int>(i);
     }
   }
-  [[nodiscard]] const Object& object(ZOLTAN_ID_TYPE id) const { return problem.objects[movable.objects[id]]; }
+  [[nodiscard]] const Object& object(ZOLTAN_ID_TYPE id) const { return problem.objects[objects[id]]; }
   template <class Visit>
   void visit_edges(ZOLTAN_ID_TYPE id, Visit visit) const {
-    for (const auto& [other, bytes] : neighbours.of(movable.objects[id])) {
+    for (const auto& [other, bytes] : neighbours.of(objects[id])) {
       if (place[other] >= 0) {
         visit(static_cast<ZOLTAN_ID_TYPE>(place[other]), bytes);
       }
@@ -51,7 +54,7 @@ const Questions& questions(void* data) {
 
 int count_objects(void* data, int* trouble) {
   *trouble = ZOLTAN_OK;
-  return static_cast<int>(questions(data).movable.objects.size());
+  return static_cast<int>(questions(data).objects.size());
 }
 
 void list_objects(void* data,
@@ -63,14 +66,10 @@ void list_objects(void* data,
                   float* weights,
                   int* trouble) {
   const Questions& of = questions(data);
-  double most = 0;
-  for (const std::uint32_t i : of.movable.objects) {
-    most = std::max(most, of.problem.objects[i].load);
-  }
-  for (std::size_t i = 0; i < of.movable.objects.size(); ++i) {
+  for (std::size_t i = 0; i < of.objects.size(); ++i) {
     global[i] = local[i] = static_cast<ZOLTAN_ID_TYPE>(i);
-    // In parts of the heaviest: single precision, and some methods round small weights to nothing.
-    weights[i] = static_cast<float>(of.problem.objects[of.movable.objects[i]].load / most);
+    // Relative to the heaviest: weights are of single precision, and some methods round small ones to 0.
+    weights[i] = static_cast<float>(of.problem.objects[of.objects[i]].load / of.load_max);
   }
   *trouble = ZOLTAN_OK;
 }
@@ -141,7 +140,7 @@ void set(Zoltan_Struct* zoltan, const char* key, const std::string& value) {
 Handle make(const Questions& of, ZoltanMethod method) {
   Handle zoltan{Zoltan_Create(MPI_COMM_SELF)};
   if (!zoltan) {
-    throw Error{ErrorCode::network, "Zoltan cannot be started; is MPI initialised?"};
+    throw Error{ErrorCode::network, "Zoltan cannot be started: initialise MPI first"};
   }
   constexpr std::array<const char*, 3> methods{"RCB", "HSFC", "GRAPH"};
   set(zoltan.get(), "DEBUG_LEVEL", "0");  // First: it prints the others.
@@ -169,7 +168,7 @@ Handle make(const Questions& of, ZoltanMethod method) {
   return zoltan;
 }
 
-/// What comes back from a partitioning, freed as Zoltan wants it.
+/// One list that a partitioning returns.
 struct Lists {
   int count = 0;
   ZOLTAN_ID_PTR global = nullptr;
@@ -188,10 +187,8 @@ struct Lists {
 ZoltanMethod zoltan_method(std::string_view name) {
   const auto* const found = std::ranges::find(names, name);
   if (found == names.end()) {
-    throw Error{
-        ErrorCode::bad_argument,
-        fmt::format(
-            "there is no method {} of Zoltan here; there are {}, {} and {}", name, names[0], names[1], names[2])};
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("there is no balancer {}; choose one of {}", name, fmt::join(names, ", "))};
   }
   return static_cast<ZoltanMethod>(found - names.begin());
 }
@@ -199,7 +196,7 @@ ZoltanMethod zoltan_method(std::string_view name) {
 Zoltan::Zoltan(ZoltanMethod method) : method_{method} {
   float version = 0;
   if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK) {
-    throw Error{ErrorCode::network, "Zoltan cannot be initialised; is MPI?"};
+    throw Error{ErrorCode::network, "Zoltan cannot be initialised: initialise MPI first"};
   }
 }
 
@@ -211,7 +208,7 @@ Decision Zoltan::decide(const Problem& problem) const {
   check(problem);
   const Questions of{problem};
   Decision decision{.placement = present_placement(problem)};
-  if (!of.movable.has_load || problem.rank_count == 1) {
+  if (of.load_max == 0 || problem.rank_count == 1) {
     return decision;
   }
   const Handle zoltan = make(of, method_);
@@ -238,7 +235,7 @@ Decision Zoltan::decide(const Problem& problem) const {
     throw Error{ErrorCode::bad_argument, fmt::format("{} failed (code {}); its messages are above", name(), trouble)};
   }
   for (int i = 0; i < parts.count; ++i) {
-    decision.placement[of.movable.objects[parts.global[i]]] = Rank{static_cast<std::uint32_t>(parts.parts[i])};
+    decision.placement[of.objects[parts.global[i]]] = Rank{static_cast<std::uint32_t>(parts.parts[i])};
   }
   detail::respect_memory(problem, decision.placement);
   decision.placement = detail::if_better(problem, std::move(decision.placement));

@@ -14,16 +14,16 @@ namespace plait::data::balance {
 enum class ZoltanMethod : std::uint8_t {
   bisection,  ///< RCB: recursive coordinate bisection.
   curve,      ///< HSFC: a Hilbert curve through the positions.
-  graph,      ///< GRAPH: Zoltan's own graph partitioner (PHG), repartitioning what is.
+  graph,      ///< GRAPH: Zoltan's own graph partitioner (PHG), starting from the present placement.
 };
-/// "zoltan_rcb", "zoltan_hsfc", "zoltan_graph". Throws: `Error` with `bad_argument` that lists them, for any other.
+/// The method of "zoltan_rcb", "zoltan_hsfc" or "zoltan_graph". Throws: `Error` with `bad_argument` for another name.
 [[nodiscard]] ZoltanMethod zoltan_method(std::string_view name);
 
-/// Balancers of the library Zoltan, to be compared with: RCB, HSFC and graph partitioning.
+/// Balancers of the library Zoltan, as references: RCB, HSFC and graph partitioning.
 ///
-/// Decides the whole problem in this process, on as many parts as ranks; parts are numbered so that little moves.
-/// Ignores weights and memory but for whether what is now costs less, and treats objects that cannot move as fixed
-/// loads of no rank. Needs MPI initialised for the time of the decision; sends no message to other processes.
+/// Partitions the whole problem in this process into as many parts as ranks, numbered so that little moves. Ignores
+/// weights and memory, but keeps the present placement if that costs less. Treats objects that cannot move as loads of
+/// no rank. Needs MPI initialised during the decision; sends no message to other processes.
 class Zoltan final : public Balancer {
  public:
   /// Throws: `Error` with `network` when Zoltan cannot be initialised.
