@@ -56,7 +56,7 @@ TEST(Plan, refuses_what_cannot_be) {
       alike({8, 8, 8}, {.grid = {3, 2}}),
       "a rank grid of 3 x 2 has 6 places, and there are 2 ranks: row times column must be the number of ranks");
   expect_trouble(alike({8, 8, 8}, {.variant = "XYZ"}),
-                 "'XYZ' is no way of exchanging that this program has: choose one of PLB, PLN, PLT");
+                 "there is no variant 'XYZ' of the exchange: choose one of PLB, PLN, PLT");
 }
 
 TEST(Plan, divides_arrays_so_that_each_point_is_on_one_rank) {

@@ -35,8 +35,18 @@ class InFlight {
     const std::size_t numbers_a_point = plan_.kind() == Kind::real ? 1 : 2;
     physical_.resize(static_cast<std::size_t>(plan_.physical().size()) * numbers_a_point);
     spectral_.resize(static_cast<std::size_t>(plan_.spectral().size()));
+    // All read the same input; each has its own output.
     for (std::size_t one = 0; one < count; ++one) {
-      add();
+      results_.emplace_back(physical_.size());
+      modes_.emplace_back(spectral_.size());
+      if (plan_.kind() == Kind::real) {
+        forward_.emplace_back(plan_, std::span<const double>{physical_}, std::span{modes_.back()});
+        backward_.emplace_back(plan_, std::span<const Complex>{spectral_}, std::span{results_.back()});
+      } else {
+        forward_.emplace_back(plan_, Direction::forward, points(physical_), std::span{modes_.back()});
+        backward_.emplace_back(
+            plan_, Direction::backward, std::span<const Complex>{spectral_}, points(results_.back()));
+      }
     }
   }
 
@@ -52,20 +62,8 @@ class InFlight {
   [[nodiscard]] std::uint32_t pieces() const noexcept { return plan_.pieces(); }
 
  private:
-  /// All read the same input; each has its own output.
-  void add() {
-    results_.emplace_back(physical_.size());
-    modes_.emplace_back(spectral_.size());
-    if (plan_.kind() == Kind::real) {
-      forward_.emplace_back(plan_, std::span<const double>{physical_}, std::span{modes_.back()});
-      backward_.emplace_back(plan_, std::span<const Complex>{spectral_}, std::span{results_.back()});
-      return;
-    }
-    const auto points = [](std::vector<double>& numbers) {
-      return std::span{reinterpret_cast<Complex*>(numbers.data()), numbers.size() / 2};
-    };
-    forward_.emplace_back(plan_, Direction::forward, points(physical_), std::span{modes_.back()});
-    backward_.emplace_back(plan_, Direction::backward, std::span<const Complex>{spectral_}, points(results_.back()));
+  static std::span<Complex> points(std::vector<double>& numbers) {
+    return {reinterpret_cast<Complex*>(numbers.data()), numbers.size() / 2};
   }
 
   Plan plan_;
@@ -94,7 +92,7 @@ class Contest {
       }
       entry.candidate.missing = error.what();
     }
-    // What fails on one rank is not used on any.
+    // A variant that fails on one rank is not used on any.
     if (greatest(entry.candidate.missing.empty() ? 0 : 1) > 0) {
       entry.transforms.reset();
       if (entry.candidate.missing.empty()) {
@@ -114,9 +112,17 @@ class Contest {
     for (std::size_t round = 0; round < rounds_max + 1; ++round) {
       double best = std::numeric_limits<double>::max();
       for (Entry& entry : entries_) {
-        if (entry.transforms != nullptr) {
-          take_turn(entry, round == 0);  // the first round creates graphs and connections
-          best = entry.candidate.seconds > 0 ? std::min(best, entry.candidate.seconds) : best;
+        if (entry.transforms == nullptr) {
+          continue;
+        }
+        (void)greatest(0);  // a barrier
+        const nanoseconds begin = clock_.now();
+        entry.transforms->run();
+        const double seconds = greatest(std::chrono::duration<double>(clock_.now() - begin).count());
+        if (round > 0) {  // the first round creates graphs and connections
+          double& least = entry.candidate.seconds;
+          least = least > 0 ? std::min(least, seconds) : seconds;
+          best = std::min(best, least);
         }
       }
       for (Entry& entry : entries_) {
@@ -141,17 +147,6 @@ class Contest {
   [[nodiscard]] double greatest(double mine) {
     comm::all_reduce(everyone_, std::span{&mine, 1}, comm::Maximum{}).wait();
     return mine;
-  }
-
-  void take_turn(Entry& entry, bool is_for_warming) {
-    (void)greatest(0);  // a barrier
-    const nanoseconds start = clock_.now();
-    entry.transforms->run();
-    const double seconds = greatest(std::chrono::duration<double>(clock_.now() - start).count());
-    if (!is_for_warming) {
-      double& least = entry.candidate.seconds;
-      least = least > 0 ? std::min(least, seconds) : seconds;
-    }
   }
 
   [[nodiscard]] Choice result() {
@@ -189,14 +184,18 @@ std::string Choice::describe() const {
   return text;
 }
 
+std::vector<Variant> all_variants(const PlanOptions& options) {
+  std::vector<Variant> all = variants();
+  all.insert(all.end(), options.more.begin(), options.more.end());
+  return all;
+}
+
 Choice choose(comm::Endpoint& endpoint,
               task::Scheduler& scheduler,
               const std::array<Index, 3>& lengths,
               const PlanOptions& options) {
   Contest contest{endpoint, scheduler};
-  std::vector<Variant> all = variants();
-  all.insert(all.end(), options.more.begin(), options.more.end());
-  for (const Variant& variant : all) {
+  for (const Variant& variant : all_variants(options)) {
     PlanOptions one = options;
     one.variant = variant.name;
     contest.add(lengths, one);

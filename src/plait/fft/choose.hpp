@@ -12,31 +12,34 @@
 
 namespace plait::fft {
 
-/// One variant, and its time.
+/// A variant and its measured time.
 struct Candidate {
   std::string variant;
   std::uint32_t pieces = 0;
-  /// The least of its rounds: all in flight, forward and backward, on the slowest rank; 0: not measured.
+  /// Of the fastest round, on the slowest rank: all transforms in flight, forward and backward. 0: not measured.
   double seconds = 0;
-  std::string missing;  ///< Why it cannot work here; empty if it can.
+  std::string missing;  ///< The reason if it does not work here, else empty.
 };
 
-/// The same on all ranks.
+/// The result of `choose`, equal on all ranks.
 struct Choice {
   std::string variant;
   std::uint32_t pieces = 0;
-  std::vector<Candidate> candidates;  ///< The fastest first, those that cannot work last.
+  std::vector<Candidate> candidates;  ///< The fastest first, those that do not work last.
 
-  /// One line for each candidate.
+  /// Formats one line for each candidate.
   [[nodiscard]] std::string describe() const;
 };
 
-/// Measures every variant in `options` (`variants()` and `more`; PLT with several numbers of pieces, unless one is
-/// given) on the transform itself, in alternating rounds with several in flight. Chooses the variant whose slowest rank
-/// is fastest. `Plan` calls it for the variant "automatic".
+/// `variants()` and `options.more`.
+[[nodiscard]] std::vector<Variant> all_variants(const PlanOptions& options);
+
+/// Measures all variants on several transforms in flight, in alternating rounds, and chooses the fastest by its slowest
+/// rank. Tries several numbers of pieces for PLT, unless `options` has one. `Plan` calls it for the variant
+/// "automatic".
 ///
-/// Collective; all ranks choose the same. Memory: three transforms with their arrays, during the call. Cost: a
-/// first round of all candidates, then rounds for two seconds. Throws: as the constructor of `Plan`.
+/// Collective; all ranks choose the same. Throws: as the constructor of `Plan`. Memory: three transforms with their
+/// arrays for each candidate, during the call. Cost: a first round of all candidates, then rounds for two seconds.
 [[nodiscard]] Choice choose(comm::Endpoint& endpoint,
                             task::Scheduler& scheduler,
                             const std::array<Index, 3>& lengths,

@@ -18,7 +18,7 @@ namespace {
 
 enum class Blocking : std::uint8_t { no, yes };
 
-/// Calls plait's all-to-all.
+/// An exchange by plait's all-to-all.
 class PlaitExchange final : public Exchange {
  public:
   PlaitExchange(const comm::Group& group, const BlockBytes& bytes, Blocking blocking)
@@ -73,8 +73,7 @@ const Variant& find_variant(const std::vector<Variant>& among, std::string_view 
     std::ranges::transform(among, std::back_inserter(names), &Variant::name);
     throw Error{
         ErrorCode::bad_argument,
-        fmt::format(
-            "'{}' is no way of exchanging that this program has: choose one of {}", name, fmt::join(names, ", "))};
+        fmt::format("there is no variant '{}' of the exchange: choose one of {}", name, fmt::join(names, ", "))};
   }
   return *found;
 }

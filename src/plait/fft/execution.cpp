@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <ranges>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,15 +22,6 @@ using detail::Arrays;
 using detail::PlanState;
 using detail::Transform;
 
-void throw_unless(Kind wanted, const PlanState& plan) {
-  if (plan.geometry.kind != wanted) {
-    throw Error{ErrorCode::bad_argument,
-                wanted == Kind::real
-                    ? "real arrays need a plan of the real kind, and this one is of the complex kind"
-                    : "complex arrays need a plan of the complex kind, and this one is of the real kind"};
-  }
-}
-
 void throw_unless_fits(const char* name, std::size_t size, const ArrayLayout& layout) {
   if (size != static_cast<std::size_t>(layout.size())) {
     throw Error{ErrorCode::bad_argument,
@@ -44,44 +36,36 @@ void throw_unless_fits(const char* name, std::size_t size, const ArrayLayout& la
   }
 }
 
-/// The transform does not write to input.
-template <class To, class From>
-To* writable(std::span<const From> data) {
-  return reinterpret_cast<To*>(const_cast<From*>(data.data()));
-}
-
+/// Casts constness away: a transform does not write to its input.
+template <class Physical>
 std::shared_ptr<Transform> make(const std::shared_ptr<PlanState>& plan,
                                 Direction direction,
-                                const Arrays& arrays,
+                                std::span<const Physical> physical,
+                                std::span<const std::complex<double>> spectral,
                                 double scale) {
-  return std::make_shared<Transform>(plan, direction, arrays, scale);
-}
-
-/// After a failed run messages are in flight, into buffers that must live as long as the endpoint.
-void keep_if_failed(const std::shared_ptr<Transform>& transform) noexcept {
-  try {
-    comm::Endpoint& endpoint = transform->plan().endpoint;
-    if (endpoint.failure()) {
-      endpoint.keep(transform);
-    }
-  } catch (...) {  // out of memory: the buffer leaks
+  if ((plan->geometry.kind == Kind::real) != std::is_same_v<Physical, double>) {
+    throw Error{ErrorCode::bad_argument,
+                plan->geometry.kind == Kind::complex
+                    ? "real arrays need a plan of the real kind, and this one is of the complex kind"
+                    : "complex arrays need a plan of the complex kind, and this one is of the real kind"};
   }
+  throw_unless_fits("physical", physical.size(), plan->physical);
+  throw_unless_fits("spectral", spectral.size(), plan->spectral);
+  const Arrays arrays{reinterpret_cast<std::byte*>(const_cast<Physical*>(physical.data())),
+                      const_cast<std::complex<double>*>(spectral.data())};
+  return std::make_shared<Transform>(plan, direction, arrays, scale);
 }
 
 using Transforms = std::vector<std::shared_ptr<Transform>>;
 
-/// Graphs that a transform keeps for lists that begin with it.
+/// The number of graphs that a transform keeps, for lists that begin with it.
 constexpr std::size_t kept_max = 8;
-
-bool is_for(const Transform::Kept& kept, const Transforms& transforms) {
-  return std::ranges::equal(kept.members, transforms, [](const std::weak_ptr<Transform>& one, const auto& other) {
-    return one.lock() == other;
-  });
-}
 
 task::Graph& graph_of(const Transforms& transforms) {
   std::vector<Transform::Kept>& all = transforms.front()->kept();
-  const auto found = std::ranges::find_if(all, [&](const Transform::Kept& kept) { return is_for(kept, transforms); });
+  const auto found = std::ranges::find_if(all, [&](const Transform::Kept& kept) {
+    return std::ranges::equal(kept.members, transforms, {}, [](const auto& member) { return member.lock(); });
+  });
   if (found != all.end()) {
     return *found->graph;
   }
@@ -119,47 +103,32 @@ void run_in_order(const Transforms& transforms) {
 Execution::Execution(const Plan& plan,
                      std::span<const double> physical,
                      std::span<std::complex<double>> spectral,
-                     double scale) {
-  throw_unless(Kind::real, *plan.state_);
-  throw_unless_fits("physical", physical.size(), plan.physical());
-  throw_unless_fits("spectral", spectral.size(), plan.spectral());
-  transform_ = make(plan.state_, Direction::forward, {writable<std::byte>(physical), spectral.data()}, scale);
-}
+                     double scale)
+    : transform_{make<double>(plan.state_, Direction::forward, physical, spectral, scale)} {}
 
 Execution::Execution(const Plan& plan,
                      std::span<const std::complex<double>> spectral,
                      std::span<double> physical,
-                     double scale) {
-  throw_unless(Kind::real, *plan.state_);
-  throw_unless_fits("spectral", spectral.size(), plan.spectral());
-  throw_unless_fits("physical", physical.size(), plan.physical());
-  transform_ = make(plan.state_,
-                    Direction::backward,
-                    {reinterpret_cast<std::byte*>(physical.data()), writable<std::complex<double>>(spectral)},
-                    scale);
-}
+                     double scale)
+    : transform_{make<double>(plan.state_, Direction::backward, physical, spectral, scale)} {}
 
 Execution::Execution(const Plan& plan,
                      Direction direction,
                      std::span<const std::complex<double>> from,
                      std::span<std::complex<double>> to,
                      double scale) {
-  throw_unless(Kind::complex, *plan.state_);
   const bool is_forward = direction == Direction::forward;
-  throw_unless_fits(is_forward ? "physical" : "spectral", from.size(), is_forward ? plan.physical() : plan.spectral());
-  throw_unless_fits(is_forward ? "spectral" : "physical", to.size(), is_forward ? plan.spectral() : plan.physical());
-  const Arrays arrays = is_forward
-                            ? Arrays{writable<std::byte>(from), to.data()}
-                            : Arrays{reinterpret_cast<std::byte*>(to.data()), writable<std::complex<double>>(from)};
-  transform_ = make(plan.state_, direction, arrays, scale);
+  transform_ =
+      make<std::complex<double>>(plan.state_, direction, is_forward ? from : to, is_forward ? to : from, scale);
 }
 
-Execution::Execution(Execution&&) noexcept = default;
-Execution& Execution::operator=(Execution&&) noexcept = default;
-
 Execution::~Execution() {
-  if (transform_) {
-    keep_if_failed(transform_);
+  try {
+    // After a failed run messages are in flight, into buffers that must live as long as the endpoint.
+    if (transform_ && transform_->plan().endpoint.failure()) {
+      transform_->plan().endpoint.keep(transform_);
+    }
+  } catch (...) {  // out of memory
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -15,23 +16,29 @@ struct IndexBox {
   std::array<Index, 3> high{};
 
   [[nodiscard]] Index extent(int axis) const noexcept { return high[axis] - low[axis]; }
-  /// Points in it; 0 when it is empty along any axis.
+  /// The number of points; 0 if it is empty along any axis.
   [[nodiscard]] Index volume() const noexcept { return extent(0) * extent(1) * extent(2); }
   [[nodiscard]] bool is_empty() const noexcept { return volume() == 0; }
   friend bool operator==(const IndexBox&, const IndexBox&) = default;
 };
 
 /// The intersection; its extents are 0 if it is empty.
-[[nodiscard]] IndexBox common_part(const IndexBox& one, const IndexBox& other) noexcept;
+[[nodiscard]] inline IndexBox common_part(const IndexBox& one, const IndexBox& other) noexcept {
+  IndexBox common;
+  for (int axis = 0; axis < 3; ++axis) {
+    common.low[axis] = std::max(one.low[axis], other.low[axis]);
+    common.high[axis] = std::max(common.low[axis], std::min(one.high[axis], other.high[axis]));
+  }
+  return common;
+}
 
-/// The part of an array on this rank, and the place of each point in the rank's memory. Axis 2 varies fastest, then
-/// axis 1.
+/// The part of an array on this rank, and its layout in memory. Axis 2 varies fastest, then axis 1.
 struct ArrayLayout {
   std::array<Index, 3> lengths{};  ///< Of the whole array.
   IndexBox box;                    ///< The part on this rank, in indices of the whole array. May be empty.
   std::array<Index, 3> stride{};   ///< In elements, from a point to the next along each axis.
 
-  /// The place of the point with these indices of the whole array, in elements after the first of this rank.
+  /// The offset of the point with these indices of the whole array, in elements.
   [[nodiscard]] Index offset(Index i0, Index i1, Index i2) const noexcept {
     return (i0 - box.low[0]) * stride[0] + (i1 - box.low[1]) * stride[1] + (i2 - box.low[2]) * stride[2];
   }
@@ -48,8 +55,8 @@ struct Range {
   friend bool operator==(const Range&, const Range&) = default;
 };
 
-/// Part `index` of `length` points that are divided among `parts`, in order and as equally as possible. Some parts are
-/// empty if there are more parts than points. All arrays of this library are divided by it.
+/// Part `index` of `length` points that are divided into `parts`, in order and as equally as possible. Some parts are
+/// empty if there are more parts than points. All arrays of this library are divided in this way.
 [[nodiscard]] constexpr Range part_of(Index length, std::uint32_t parts, std::uint32_t index) noexcept {
   return {length * index / parts, length * (index + Index{1}) / parts};
 }

@@ -22,7 +22,7 @@ using detail::Geometry;
 using detail::PlanState;
 using detail::Wish;
 
-/// The least length of a piece: a message costs about as much as copying a few of these.
+/// The least size of a piece, so that the overhead of a message is small.
 constexpr Index piece_bytes_min = 64 * 1024;
 constexpr std::uint32_t pieces_max = 8;
 
@@ -49,7 +49,7 @@ Wish wish_of(const task::Scheduler& scheduler,
   return wish;
 }
 
-/// Enough for several per worker, while messages remain long.
+/// Several pieces for each worker, while messages remain long.
 std::uint32_t choose_pieces(const Geometry& geometry, std::uint32_t workers) {
   const Index planes = part_of(geometry.lengths[0], geometry.grid.column, geometry.grid.column - 1).count();
   const Index part = planes * geometry.lengths[1] * geometry.spectral_length * 16 / geometry.grid.row;
@@ -73,11 +73,6 @@ std::uint64_t bytes_to_others(const PlanState& state, Counts counts) {
     bytes += counts(state.column_rank(member)) ? column.to[member] : 0;
   }
   return bytes;
-}
-
-std::vector<comm::Group> groups_of(const PlanState& state) {
-  const comm::GroupGrid grid{.rows = state.geometry.grid.column, .columns = state.geometry.grid.row};
-  return {comm::row_group(state.endpoint, grid), comm::column_group(state.endpoint, grid)};
 }
 
 void make_lines(PlanState& state, Effort effort) {
@@ -111,8 +106,7 @@ Plan::Plan(comm::Endpoint& endpoint,
   PlanState& state = *state_;
   const std::vector<Wish> wishes = detail::agree(state.everyone, wish_of(scheduler, lengths, options, endpoint.self()));
   detail::throw_if_no_array(lengths);
-  std::vector<Variant> all = variants();
-  all.insert(all.end(), options.more.begin(), options.more.end());
+  const std::vector<Variant> all = all_variants(options);
   std::uint32_t pieces = options.pieces;
   if (options.variant == "automatic") {
     const Choice choice = choose(endpoint, scheduler, lengths, options);
@@ -129,13 +123,10 @@ Plan::Plan(comm::Endpoint& endpoint,
   state.spectral = state.geometry.spectral();
   const auto most_workers = std::ranges::max_element(wishes, {}, &Wish::workers)->workers;
   state.pieces = pieces != 0 ? pieces : choose_pieces(state.geometry, most_workers);
-  state.groups = groups_of(state);
+  const comm::GroupGrid groups{.rows = grid.column, .columns = grid.row};
+  state.groups = {comm::row_group(endpoint, groups), comm::column_group(endpoint, groups)};
   make_lines(state, options.effort);
 }
-
-Plan::Plan(Plan&&) noexcept = default;
-Plan& Plan::operator=(Plan&&) noexcept = default;
-Plan::~Plan() = default;
 
 const ArrayLayout& Plan::physical() const noexcept {
   return state_->physical;
@@ -216,9 +207,7 @@ std::size_t Plan::bytes_needed(const std::array<Index, 3>& lengths,
                                std::uint32_t ranks,
                                Rank rank) {
   detail::throw_if_no_array(lengths);
-  std::vector<Variant> all = variants();
-  all.insert(all.end(), options.more.begin(), options.more.end());
-  const bool as_tasks = options.variant == "automatic" || !find_variant(all, options.variant).make;
+  const bool as_tasks = options.variant == "automatic" || !find_variant(all_variants(options), options.variant).make;
   std::vector<std::uint32_t> nodes = options.nodes;
   nodes.resize(ranks, nodes.empty() ? 0 : nodes.back());
   const Geometry geometry{lengths, options.kind, detail::choose_grid(lengths, options.kind, options.grid, nodes), rank};

@@ -20,22 +20,14 @@ namespace plait::fft::detail {
 
 namespace {
 
-const char* name_of(Kind kind) {
-  return kind == Kind::real ? "real" : "complex";
-}
-
-const char* name_of(Effort effort) {
-  constexpr std::array names{"estimate", "measure", "patient"};
-  return names[static_cast<std::size_t>(effort)];
-}
-
-/// Names and values of all that must be equal.
+/// The names and values that must be equal.
 std::vector<std::pair<std::string, std::string>> listed(const Wish& wish) {
+  constexpr std::array efforts{"estimate", "measure", "patient"};
   const std::string_view variant{wish.variant.data(), wish.variant.size()};
   return {{"lengths", fmt::format("{}", fmt::join(wish.lengths, " x "))},
-          {"kind", name_of(wish.kind)},
+          {"kind", wish.kind == Kind::real ? "real" : "complex"},
           {"rank grid", fmt::format("{} x {}", wish.row, wish.column)},
-          {"effort", name_of(wish.effort)},
+          {"effort", efforts[static_cast<std::size_t>(wish.effort)]},
           {"pieces", fmt::format("{}", wish.pieces)},
           {"variant", fmt::format("'{}'", variant.substr(0, variant.find('\0')))}};
 }
@@ -46,7 +38,7 @@ bool fits(const std::array<Index, 3>& lengths, Kind kind, const TransformGrid& g
   return lengths[0] >= grid.column && lengths[1] >= std::max(grid.column, grid.row) && last >= grid.row;
 }
 
-/// How many ranks each node has, when all have the same number of consecutive ones; else 1.
+/// The number of ranks on each node, if all nodes have equally many consecutive ranks; else 1.
 std::uint32_t ranks_on_each(const std::vector<std::uint32_t>& nodes) {
   std::size_t count = 0;
   while (count < nodes.size() && nodes[count] == nodes[0]) {
@@ -119,7 +111,7 @@ TransformGrid choose_grid(const std::array<Index, 3>& lengths,
   }
   const bool is_one_node = std::ranges::all_of(nodes, [&](std::uint32_t node) { return node == nodes[0]; });
   const std::uint32_t wanted = is_one_node ? 1 : ranks_on_each(nodes);
-  // The row length nearest to the preferred one that leaves no rank without a part; the candidates are few.
+  // The row length nearest to the preferred one that leaves no rank without a part.
   TransformGrid best{wanted, ranks / wanted};
   for (std::uint32_t row = 1, distance = std::numeric_limits<std::uint32_t>::max(); row <= ranks; ++row) {
     const TransformGrid grid{row, ranks / row};

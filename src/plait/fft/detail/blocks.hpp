@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plait/fft/detail/lines.hpp"
@@ -11,14 +12,19 @@ namespace plait::fft::detail {
 
 /// Offsets of blocks of different lengths, each at the beginning of a cache line.
 struct Places {
-  explicit Places(std::vector<std::size_t> lengths);
+  explicit Places(std::vector<std::size_t> lengths) : length{std::move(lengths)} {
+    for (const std::size_t one : length) {
+      offset.push_back(bytes);
+      bytes += (one + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+    }
+  }
 
   std::vector<std::size_t> length;  ///< Of each block, in bytes.
   std::vector<std::size_t> offset;  ///< Of each block, in bytes.
   std::size_t bytes = 0;            ///< Of all: whole cache lines.
 };
 
-/// Blocks in memory of their own.
+/// Blocks in memory that this object owns.
 struct Blocks {
   Places places;
   Memory memory{static_cast<Index>(places.bytes / sizeof(Complex))};

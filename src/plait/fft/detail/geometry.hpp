@@ -12,17 +12,17 @@
 
 namespace plait::fft::detail {
 
-/// The distribution of the array in physical space, between the exchanges and in spectral space, as one rank sees it.
+/// A rank's part of the array in physical space, between the exchanges, and in spectral space.
 ///
-/// Between the exchanges axis 1 is whole, axis 0 divided over the column, axis 2 over the row. All blocks of an
-/// exchange have axis 0 outermost and axis 2 innermost, without gaps.
+/// Between the exchanges axis 1 is whole, axis 0 is divided over the column, axis 2 over the row. Blocks are
+/// contiguous, with axis 0 outermost and axis 2 innermost.
 struct Geometry {
   std::array<Index, 3> lengths{};
   Index spectral_length = 0;  ///< Of axis 2.
   Kind kind = Kind::real;
   TransformGrid grid;
-  std::uint32_t in_row = 0;  ///< This rank's place in it.
-  std::uint32_t in_column = 0;
+  std::uint32_t in_row = 0;     ///< This rank's place in its row.
+  std::uint32_t in_column = 0;  ///< This rank's place in its column.
 
   Geometry() = default;
   Geometry(const std::array<Index, 3>& array_lengths, Kind array_kind, const TransformGrid& ranks, Rank self);
@@ -44,13 +44,13 @@ struct Geometry {
   [[nodiscard]] ArrayLayout physical() const;
   [[nodiscard]] ArrayLayout spectral() const;
 
-  // Complex numbers of one plane of a block, and of the whole block.
-  // In the row: with part of axis 1 and the other's part of axis 2 (long rows) or the reverse (whole columns).
+  // The complex numbers in one plane of a block, and in the block.
+  // In the row: own part of axis 1 and the member's part of axis 2, or the reverse.
   [[nodiscard]] Index row_plane_before(std::uint32_t member) const { return rows().count() * columns(member).count(); }
   [[nodiscard]] Index row_plane_after(std::uint32_t member) const { return rows(member).count() * columns().count(); }
   [[nodiscard]] Index row_before(std::uint32_t member) const { return planes().count() * row_plane_before(member); }
   [[nodiscard]] Index row_after(std::uint32_t member) const { return planes().count() * row_plane_after(member); }
-  // In the column: own planes with the other's part of axis 1, or the reverse.
+  // In the column: own planes and the member's part of axis 1, or the reverse.
   [[nodiscard]] Index column_plane_before(std::uint32_t member) const {
     return spectral_rows(member).count() * columns().count();
   }
@@ -60,7 +60,7 @@ struct Geometry {
   }
   [[nodiscard]] Index column_after(std::uint32_t member) const { return planes(member).count() * column_plane_after(); }
 
-  /// What the two exchanges move in a forward transform, in bytes. Backward, the reverse.
+  /// The bytes of the exchanges in a forward transform. Backward, the reverse.
   [[nodiscard]] BlockBytes row_bytes() const;
   [[nodiscard]] BlockBytes column_bytes() const;
 };

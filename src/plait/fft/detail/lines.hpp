@@ -17,8 +17,7 @@ namespace plait::fft::detail {
 
 using Complex = std::complex<double>;
 
-/// Sequences along axis 0 in a batch: enough for long contiguous reads, and few enough for a core's second-level
-/// cache.
+/// The number of sequences along axis 0 in a batch, which fits a second-level cache and gives long contiguous reads.
 [[nodiscard]] Index strip_width(Index length) noexcept;
 
 inline constexpr std::size_t cache_line_bytes = 64;
@@ -28,8 +27,7 @@ struct FreeAligned {
   void operator()(Complex* data) const noexcept { ::operator delete(data, std::align_val_t{alignment}); }
 };
 
-/// Memory for complex numbers, aligned to cache lines, not initialised; in huge pages if it is large and the system has
-/// them.
+/// Uninitialised memory for complex numbers, aligned to cache lines; large memory is in huge pages if available.
 class Memory {
  public:
   Memory() = default;
@@ -60,7 +58,7 @@ class StripLines {
   StripLines(const Shape& shape, Direction direction, Effort effort);
   /// Expects: `can_run(data)`. Threads: any number at once, on different data.
   void run(Complex* data) const;
-  /// Whether memory is aligned for vector instructions; `Memory` always is.
+  /// Whether memory is aligned for vector instructions, as `Memory` is.
   [[nodiscard]] static bool can_run(const void* data) noexcept;
 
  private:
@@ -73,8 +71,8 @@ class RowLines {
   RowLines() = default;
   /// Creates no plan if `count` is 0.
   RowLines(Index length, Index count, Kind kind, Effort effort);
-  /// `spectral` has `length / 2 + 1` numbers per row, or `length`. Copies `physical` to `spare` first if it is not
-  /// aligned for vector instructions, which costs less than FFTW's unaligned algorithms.
+  /// `spectral` has `length / 2 + 1` numbers per row, or `length`. Copies `physical` to `spare` first unless it is
+  /// aligned for vector instructions: this is faster than FFTW's unaligned algorithms.
   void forward(const std::byte* physical, Complex* spectral, Complex* spare) const;
   /// Overwrites `spectral`.
   void backward(Complex* spectral, std::byte* physical, Complex* spare) const;

@@ -36,11 +36,11 @@ struct FarLines {
 /// The 1-D transforms of one direction.
 struct Lines {
   StripLines along_axis_1;  ///< All sequences of a plane.
-  FarLines in_array;        ///< Along axis 0, with elements that are planes apart,
-  FarLines in_strip;        ///< and after they are gathered.
+  FarLines in_array;        ///< Along axis 0, in the array.
+  FarLines in_strip;        ///< Along axis 0, in a gathered batch.
 };
 
-/// Scratch memory of a worker; stays in its cache.
+/// The scratch memory of a worker.
 struct Scratch {
   Memory plane;  ///< One plane with axis 1 or 2 whole, or a batch of sequences along axis 0.
   Memory spare;  ///< One plane in physical space.
@@ -51,7 +51,7 @@ struct PlanState {
   PlanState(comm::Endpoint& its_endpoint, task::Scheduler& its_scheduler)
       : endpoint{its_endpoint}, scheduler{its_scheduler}, everyone{its_endpoint} {}
 
-  /// The member of the row, or of the column, in the run.
+  /// The rank of a member of the row, or of the column.
   [[nodiscard]] Rank row_rank(std::uint32_t member) const {
     return Rank{geometry.in_column * geometry.grid.row + member};
   }
@@ -62,22 +62,22 @@ struct PlanState {
 
   comm::Endpoint& endpoint;
   task::Scheduler& scheduler;
-  comm::Group everyone;  ///< The messages of tasks, too.
+  comm::Group everyone;  ///< Also for the messages of tasks.
   Geometry geometry;
   ArrayLayout physical;
   ArrayLayout spectral;
   std::vector<std::uint32_t> nodes;  ///< Of all ranks.
   Variant variant;
   std::uint32_t pieces = 1;
-  std::string measured;             ///< The measurements behind the variant "automatic", as text.
+  std::string measured;             ///< The measurements of the variant "automatic", as text.
   std::vector<comm::Group> groups;  ///< The row, the column.
   RowLines rows;                    ///< All rows of one plane, both directions.
   std::array<Lines, 2> lines;       ///< By direction.
   std::vector<Scratch> scratch;     ///< By worker.
-  std::uint32_t executions = 0;     ///< Created so far: numbers them equally on all ranks.
+  std::uint32_t executions = 0;     ///< Created so far: their numbers, equal on all ranks.
 };
 
-/// Bytes of the buffers of one execution, in the direction that needs more.
+/// The bytes of the buffers of one execution, in the direction that needs more.
 [[nodiscard]] std::size_t buffer_bytes(const Geometry& geometry, bool as_tasks);
 
 }  // namespace plait::fft::detail

@@ -16,6 +16,50 @@ namespace {
 /// Batches between two polls of the network.
 constexpr Index strips_between_pulses = 2;
 
+/// A batch of adjacent sequences along axis 0, counted through a plane.
+struct Strip {
+  Index first = 0;
+  Index width = 0;
+};
+
+/// Calls `move(run, element)` for each element of the sequences.
+template <class Move>
+void for_each_run(std::span<const Segment> segments, Index first, Move move) {
+  Index element = 0;
+  for (const Segment& segment : segments) {
+    Complex* run = segment.base + first;
+    for (Index plane = 0; plane < segment.count; ++plane, ++element, run += segment.plane_stride) {
+      move(run, element);
+    }
+  }
+}
+
+/// Gathers the sequences of a batch: element i of sequence s to `to[i * stride + s]`.
+void gather(std::span<const Segment> from, const Strip& strip, Index stride, Complex* to) {
+  const std::size_t bytes = static_cast<std::size_t>(strip.width) * sizeof(Complex);
+  for_each_run(
+      from, strip.first, [=](const Complex* run, Index element) { std::memcpy(to + element * stride, run, bytes); });
+}
+
+/// The reverse.
+void scatter(const Complex* from, Index stride, const Strip& strip, std::span<const Segment> to) {
+  const std::size_t bytes = static_cast<std::size_t>(strip.width) * sizeof(Complex);
+  for_each_run(to, strip.first, [=](Complex* run, Index element) { std::memcpy(run, from + element * stride, bytes); });
+}
+
+/// Copies `count` numbers times `scale`.
+void copy_scaled(const Complex* from, double scale, Index count, Complex* to) {
+  if (scale == 1) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(Complex));
+    return;
+  }
+  const auto* const numbers = reinterpret_cast<const double*>(from);
+  auto* const products = reinterpret_cast<double*>(to);
+  for (Index i = 0; i < 2 * count; ++i) {
+    products[i] = scale * numbers[i];
+  }
+}
+
 }  // namespace
 
 Transform::Transform(std::shared_ptr<PlanState> plan, Direction direction, const Arrays& arrays, double scale)
@@ -33,10 +77,28 @@ Transform::Transform(std::shared_ptr<PlanState> plan, Direction direction, const
     }
     return plan_->variant.make(group, bytes);
   };
-  std::unique_ptr<Exchange> row = make(plan_->groups[0], plan_->geometry.row_bytes());
-  std::unique_ptr<Exchange> column = make(plan_->groups[1], plan_->geometry.column_bytes());
-  in_order_ = wire(plan_->geometry, direction_, arrays_.spectral, std::move(row), std::move(column));
-  list_steps();
+  std::unique_ptr<Exchange> of_row = make(plan_->groups[0], plan_->geometry.row_bytes());
+  std::unique_ptr<Exchange> of_column = make(plan_->groups[1], plan_->geometry.column_bytes());
+  Exchange* const row = of_row.get();
+  Exchange* const column = of_column.get();
+  in_order_ = wire(plan_->geometry, direction_, arrays_.spectral, std::move(of_row), std::move(of_column));
+  const bool has_middle = plan_->geometry.grid.row > 1;
+  const auto add = [this](Exchange* awaited, Compute compute, Exchange* started) {
+    steps_.push_back({awaited, compute, started, nullptr});
+  };
+  if (direction_ == Direction::forward) {
+    add(nullptr, &Transform::near, has_middle ? row : column);
+    if (has_middle) {
+      add(row, &Transform::middle, column);
+    }
+    add(column, &Transform::far, nullptr);
+  } else {
+    add(nullptr, &Transform::far, column);
+    if (has_middle) {
+      add(column, &Transform::middle, row);
+    }
+    add(has_middle ? row : column, &Transform::near, nullptr);
+  }
 }
 
 // --- computing ------------------------------------------------------------------------------------
@@ -82,7 +144,7 @@ void Transform::for_row_parts(std::span<const Segment> blocks, Index plane, Copy
   }
 }
 
-/// Called between planes and batches, as a task may be long and bulk data advances only while a thread polls.
+/// Called between planes and batches: a task may be long, and bulk data advances only while a thread polls.
 void Transform::poll_network() const {
   if (plan_->endpoint.activity().is_moving_bulk()) {
     (void)plan_->endpoint.progress();
@@ -163,36 +225,32 @@ void Transform::far(const Wiring& wiring, const Range& sequences, std::size_t wo
 
 // --- in order -------------------------------------------------------------------------------------
 
-void Transform::list_steps() {
-  const bool has_middle = plan_->geometry.grid.row > 1;
-  Exchange* const row = in_order_->row.get();
-  Exchange* const column = in_order_->column.get();
-  const auto add = [this](Exchange* awaited, Compute compute, Exchange* started) {
-    steps_.push_back({awaited, compute, started, nullptr});
-  };
-  if (direction_ == Direction::forward) {
-    add(nullptr, &Transform::near, has_middle ? row : column);
-    if (has_middle) {
-      add(row, &Transform::middle, column);
-    }
-    add(column, &Transform::far, nullptr);
-  } else {
-    add(nullptr, &Transform::far, column);
-    if (has_middle) {
-      add(column, &Transform::middle, row);
-    }
-    add(has_middle ? row : column, &Transform::near, nullptr);
-  }
-}
-
 void Transform::carry_out(std::size_t step, const std::function<void()>& pulse) {
   Step& now = steps_[step];
   if (now.awaited != nullptr) {
     now.awaited->wait();
     under_way_ = nullptr;
   }
-  pulse_ = &pulse;
-  compute_in_order(now);
+  if (plan_->scheduler.worker_count() == 1) {
+    for (const Range& part : parts_of(now.compute)) {
+      (this->*now.compute)(*in_order_, part, 0);
+      pulse();
+    }
+  } else {
+    pulse_ = &pulse;
+    if (!now.parts) {
+      now.parts = std::make_unique<task::Graph>();
+      for (const Range& part : parts_of(now.compute)) {
+        now.parts->task("fft part", [this, compute = now.compute, part](task::TaskContext& context) {
+          (this->*compute)(*in_order_, part, context.worker().value());
+          if (context.worker().value() == 0) {  // the thread that started the exchanges
+            (*pulse_)();
+          }
+        });
+      }
+    }
+    plan_->scheduler.run(*now.parts);
+  }
   if (now.started != nullptr) {
     now.started->start();
     under_way_ = now.started;
@@ -208,28 +266,6 @@ std::vector<Range> Transform::parts_of(Compute compute) const {
     parts.push_back({first, std::min(first + at_once, count)});
   }
   return parts;
-}
-
-void Transform::compute_in_order(Step& step) {
-  if (plan_->scheduler.worker_count() == 1) {
-    for (const Range& part : parts_of(step.compute)) {
-      (this->*step.compute)(*in_order_, part, 0);
-      (*pulse_)();
-    }
-    return;
-  }
-  if (!step.parts) {
-    step.parts = std::make_unique<task::Graph>();
-    for (const Range& part : parts_of(step.compute)) {
-      step.parts->task("fft part", [this, compute = step.compute, part](task::TaskContext& context) {
-        (this->*compute)(*in_order_, part, context.worker().value());
-        if (context.worker().value() == 0) {  // the thread that started the exchanges
-          (*pulse_)();
-        }
-      });
-    }
-  }
-  plan_->scheduler.run(*step.parts);
 }
 
 void Transform::advance() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A transform as tasks of a graph.
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,7 +12,7 @@ namespace plait::fft::detail {
 
 namespace {
 
-/// Tasks along axis 0 for each worker: few, so that each is long; enough for equal shares.
+/// The number of tasks along axis 0 for each worker: few long tasks, but enough for equal shares.
 constexpr Index tasks_a_worker = 4;
 
 enum class Through : std::uint8_t { row, column };
@@ -21,14 +22,6 @@ struct Message {
   std::uint32_t member;
   std::uint32_t piece;
 };
-
-using TaskList = std::vector<task::Task>;
-
-void put_before(task::Task later, const TaskList& earlier) {
-  for (const task::Task task : earlier) {
-    later.after(task);
-  }
-}
 
 std::span<std::byte> bytes_of(const Segment& block, const Range& planes) {
   auto* const first = reinterpret_cast<std::byte*>(block.base + planes.low * block.plane_stride);
@@ -49,6 +42,7 @@ class Transform::TaskBuilder {
         pieces_{pieces_of(geometry_.in_column)} {}
 
   Tasks forward() {
+    task::Task all_planes = graph_.join("fft planes");
     for (std::uint32_t piece = 0; piece < pieces_.size(); ++piece) {
       task::Task last = near(piece);
       tasks_.reads.push_back({box_of_planes(pieces_[piece]), last});
@@ -58,10 +52,10 @@ class Transform::TaskBuilder {
         last.after(first);
         for_others(Through::row, [&](std::uint32_t member) {
           send({Through::row, member, piece}, bytes_of(wiring_.before_row[member], pieces_[piece]), first);
-          put_before(last, receive({Through::row, member, piece}, bytes_of(wiring_.after_row[member], pieces_[piece])));
+          receive({Through::row, member, piece}, bytes_of(wiring_.after_row[member], pieces_[piece]), last);
         });
       }
-      last_of_planes_.push_back(last);
+      all_planes.after(last);
       add_write(box_of_spectral_planes(absolute(pieces_[piece])), last);
       for_others(Through::column, [&](std::uint32_t member) {
         send({Through::column, member, piece}, bytes_of(wiring_.before_column[member], pieces_[piece]), last);
@@ -70,16 +64,13 @@ class Transform::TaskBuilder {
     for_others(Through::column, [&](std::uint32_t member) {
       const std::vector<Range> pieces = pieces_of(member);
       for (std::uint32_t piece = 0; piece < pieces.size(); ++piece) {
-        for (const task::Task task :
-             receive({Through::column, member, piece}, bytes_of(wiring_.after_column[member], pieces[piece]))) {
-          last_of_planes_.push_back(task);
+        if (const auto task = receive(
+                {Through::column, member, piece}, bytes_of(wiring_.after_column[member], pieces[piece]), all_planes)) {
           const Index low = geometry_.planes(member).low;
-          add_write(box_of_spectral_planes({low + pieces[piece].low, low + pieces[piece].high}), task);
+          add_write(box_of_spectral_planes({low + pieces[piece].low, low + pieces[piece].high}), *task);
         }
       }
     });
-    task::Task all_planes = graph_.join("fft planes");
-    put_before(all_planes, last_of_planes_);
     for (const Part& part : far()) {
       task::Task task = part.task;
       task.after(all_planes);
@@ -106,15 +97,13 @@ class Transform::TaskBuilder {
       const task::Task first = has_middle ? plane_task("fft axis 1", &Transform::middle, piece) : last;
       task::Task{first}.after(all_sequences);
       for_others(Through::column, [&](std::uint32_t member) {
-        put_before(first,
-                   receive({Through::column, member, piece}, bytes_of(wiring_.before_column[member], pieces_[piece])));
+        receive({Through::column, member, piece}, bytes_of(wiring_.before_column[member], pieces_[piece]), first);
       });
       if (has_middle) {
         last.after(first);
         for_others(Through::row, [&](std::uint32_t member) {
           send({Through::row, member, piece}, bytes_of(wiring_.after_row[member], pieces_[piece]), first);
-          put_before(last,
-                     receive({Through::row, member, piece}, bytes_of(wiring_.before_row[member], pieces_[piece])));
+          receive({Through::row, member, piece}, bytes_of(wiring_.before_row[member], pieces_[piece]), last);
         });
       }
       tasks_.writes.push_back({box_of_planes(pieces_[piece]), last});
@@ -125,7 +114,7 @@ class Transform::TaskBuilder {
  private:
   using PlaneWork = void (Transform::*)(const Wiring&, const Range&, std::size_t) const;
 
-  /// Pieces of the planes at a place in the column, counted from the first plane. Both ends of a message use the same.
+  /// The pieces of the planes at a place in the column, counted from the first plane; equal on both ranks of a message.
   [[nodiscard]] std::vector<Range> pieces_of(std::uint32_t column_place) const {
     const Index planes = geometry_.planes(column_place).count();
     const auto count = static_cast<std::uint32_t>(std::min<Index>(plan_.pieces, planes));
@@ -162,7 +151,7 @@ class Transform::TaskBuilder {
     const std::uint32_t members = is_row ? geometry_.grid.row : geometry_.grid.column;
     const std::uint32_t self = is_row ? geometry_.in_row : geometry_.in_column;
     for (std::uint32_t step = 1; step < members; ++step) {
-      act((self + step) % members);  // each rank begins with a different one, so that no rank receives all at once
+      act((self + step) % members);  // ranks start with different members, so that no rank receives all at once
     }
   }
 
@@ -215,12 +204,14 @@ class Transform::TaskBuilder {
       graph_.send("fft send", address(message), [data] { return data; }).after(after);
     }
   }
-  /// One task, or none for an empty block.
-  TaskList receive(const Message& message, std::span<std::byte> data) {
+  /// Adds no task for an empty block.
+  std::optional<task::Task> receive(const Message& message, std::span<std::byte> data, task::Task before) {
     if (data.empty()) {
       return {};
     }
-    return {graph_.receive("fft receive", address(message), data)};
+    const task::Task task = graph_.receive("fft receive", address(message), data);
+    before.after(task);
+    return task;
   }
 
   Transform& transform_;
@@ -229,7 +220,6 @@ class Transform::TaskBuilder {
   const Geometry& geometry_;
   const Wiring& wiring_;
   std::vector<Range> pieces_;
-  TaskList last_of_planes_;
   Tasks tasks_;
 };
 

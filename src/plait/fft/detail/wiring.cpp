@@ -33,35 +33,27 @@ Complex* place_of(std::span<const std::byte> block) {
   return reinterpret_cast<Complex*>(const_cast<std::byte*>(block.data()));  // received blocks are only read
 }
 
-/// Finds the places of blocks that move: in an exchange, or in memory.
-class Blocks {
- public:
-  Blocks(Exchange* exchange, Direction direction, Carver& carver)
-      : exchange_{exchange}, direction_{direction}, carver_{carver} {}
+/// Finds the memory of blocks that move: in an exchange, or taken from a buffer.
+struct Blocks {
+  Exchange* exchange;
+  Direction direction;
+  Carver& carver;
 
-  Complex* before(std::uint32_t member, Index count) { return find(member, count, Direction::forward); }
-  Complex* after(std::uint32_t member, Index count) { return find(member, count, Direction::backward); }
-
- private:
   /// `sent_in`: the direction in which the block is sent.
   Complex* find(std::uint32_t member, Index count, Direction sent_in) {
-    return exchange_ == nullptr    ? carver_.take(count)
-           : direction_ == sent_in ? place_of(exchange_->to(member))
-                                   : place_of(exchange_->from(member));
+    return exchange == nullptr    ? carver.take(count)
+           : direction == sent_in ? place_of(exchange->to(member))
+                                  : place_of(exchange->from(member));
   }
-
-  Exchange* exchange_;
-  Direction direction_;
-  Carver& carver_;
 };
 
 void place_row(const Geometry& geometry, Blocks blocks, Carver& carver, Wiring& wiring) {
   for (std::uint32_t member = 0; member < geometry.grid.row; ++member) {
     const bool is_own = member == geometry.in_row;
-    Complex* const before =
-        is_own ? carver.take(geometry.row_before(member)) : blocks.before(member, geometry.row_before(member));
+    Complex* const before = is_own ? carver.take(geometry.row_before(member))
+                                   : blocks.find(member, geometry.row_before(member), Direction::forward);
     wiring.before_row.push_back({geometry.rows().count(), before, geometry.row_plane_before(member)});
-    Complex* const after = is_own ? before : blocks.after(member, geometry.row_after(member));
+    Complex* const after = is_own ? before : blocks.find(member, geometry.row_after(member), Direction::backward);
     wiring.after_row.push_back({geometry.rows(member).count(), after, geometry.row_plane_after(member)});
   }
 }
@@ -78,12 +70,12 @@ void place_column(const Geometry& geometry, Direction direction, Complex* spectr
     const Index count = planes.count() * plane;
     Complex* after = array == nullptr ? nullptr : array + planes.low * plane;
     if (!is_tasks && !is_own) {
-      after = blocks.after(member, count);
+      after = blocks.find(member, count, Direction::backward);
     } else if (!is_tasks && !is_forward) {
       after = carver.take(count);
     }
     wiring.after_column.push_back({planes.count(), after, plane});
-    Complex* const before = is_own ? after : blocks.before(member, geometry.column_before(member));
+    Complex* const before = is_own ? after : blocks.find(member, geometry.column_before(member), Direction::forward);
     wiring.before_column.push_back(
         {geometry.spectral_rows(member).count(), before, geometry.column_plane_before(member)});
   }
@@ -102,10 +94,6 @@ Index place(const Geometry& geometry, Direction direction, Complex* spectral, Wi
 }
 
 }  // namespace
-
-Wiring wire(const Geometry& geometry, Direction direction, Complex* spectral) {
-  return wire(geometry, direction, spectral, nullptr, nullptr);
-}
 
 Wiring wire(const Geometry& geometry,
             Direction direction,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/fft/mpi/members.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "plait/comm/endpoint.hpp"
@@ -11,7 +10,7 @@ namespace plait::fft::mpi {
 namespace {
 
 MPI_Comm communicator_of(MPI_Comm world, const comm::Group& group) {
-  constexpr int tag = 6213;  // would distinguish groups that are created at the same time; these are created one by one
+  constexpr int tag = 6213;  // any: groups are created one by one
   std::vector<int> ranks;
   for (std::size_t member = 0; member < group.size(); ++member) {
     ranks.push_back(static_cast<int>(group.rank(member).value()));
@@ -70,12 +69,12 @@ std::shared_ptr<const Members> Communicators::of(const comm::Group& group) {
   for (std::size_t member = 0; member < group.size(); ++member) {
     ranks.push_back(group.rank(member));
   }
-  std::erase_if(known_, [](const Known& known) { return known.members.expired(); });
-  if (const auto found = std::ranges::find(known_, ranks, &Known::ranks); found != known_.end()) {
-    return found->members.lock();
+  std::weak_ptr<const Members>& known = known_[ranks];
+  std::shared_ptr<const Members> members = known.lock();
+  if (members == nullptr) {
+    members = std::make_shared<const Members>(world_, group);
+    known = members;
   }
-  auto members = std::make_shared<const Members>(world_, group);
-  known_.push_back({std::move(ranks), members});
   return members;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -13,10 +14,10 @@
 
 namespace plait::fft::mpi {
 
-/// The ranks of an exchange in MPI. Owns their communicator.
+/// The MPI communicator of an exchange.
 class Members {
  public:
-  /// Collective over the group. `world`, whose ranks are those of the group's endpoint, must live as long.
+  /// Collective over the group. `world` has the ranks of the group's endpoint, and must outlive this object.
   Members(MPI_Comm world, comm::Group group);
   Members(const Members&) = delete;
   Members& operator=(const Members&) = delete;
@@ -26,14 +27,14 @@ class Members {
   [[nodiscard]] MPI_Comm comm() const noexcept { return comm_; }
   [[nodiscard]] std::size_t size() const noexcept { return group_.size(); }
   [[nodiscard]] std::size_t self() const noexcept { return group_.self(); }
-  /// Whether all are on one node; the same on all members.
+  /// Whether all members are on one node; equal on all of them.
   [[nodiscard]] bool is_on_one_node() const noexcept { return is_on_one_node_; }
 
-  /// A lock to hold around calls to MPI that may wait for other ranks. Flushes the sends of plait first, as other ranks
-  /// may need them to arrive at the same call. Unless MPI allows calls from several threads, the endpoint makes none
-  /// while it is held. Throws: `Error` if the run has failed.
+  /// Locks the endpoint for calls of MPI that may wait for other ranks, unless MPI allows calls from several threads.
+  /// First flushes the endpoint's sends, which other ranks may need to reach the same call. Throws: `Error` if the run
+  /// has failed.
   [[nodiscard]] std::unique_lock<SpinLock> calls() const;
-  /// The same for destruction, without the flush.
+  /// The same without the flush, for destruction.
   [[nodiscard]] std::unique_lock<SpinLock> last_calls() const;
 
  private:
@@ -44,7 +45,7 @@ class Members {
   bool must_keep_out_ = false;
 };
 
-/// Caches the members of groups: the exchanges of a group share one communicator.
+/// Caches communicators, so that the exchanges of a group share one.
 class Communicators {
  public:
   explicit Communicators(MPI_Comm world) : world_{world} {}
@@ -52,12 +53,8 @@ class Communicators {
   [[nodiscard]] std::shared_ptr<const Members> of(const comm::Group& group);
 
  private:
-  struct Known {
-    std::vector<Rank> ranks;
-    std::weak_ptr<const Members> members;
-  };
   MPI_Comm world_;
-  std::vector<Known> known_;
+  std::map<std::vector<Rank>, std::weak_ptr<const Members>> known_;  ///< By the ranks of the group.
 };
 
 }  // namespace plait::fft::mpi

@@ -12,16 +12,16 @@
 
 namespace plait::fft::mpi {
 
-/// When a non-blocking exchange advances.
+/// The functions in which a non-blocking exchange advances.
 enum class When {
-  at_once,     ///< In `start` alone: the reference for the others.
+  at_once,     ///< In `start` only: the reference for the others.
   meanwhile,   ///< In `start` and `wait`; `advance` does nothing.
   in_advance,  ///< As `meanwhile`, and in `advance`.
 };
 
 using MembersPointer = std::shared_ptr<const Members>;
 
-/// An exchange that receives into memory of its own.
+/// An exchange that receives into its own memory.
 class ReceivingExchange : public Exchange {
  public:
   [[nodiscard]] std::span<const std::byte> from(std::size_t member) final { return received_[member]; }
@@ -34,8 +34,8 @@ class ReceivingExchange : public Exchange {
   const detail::Blocks received_;
 };
 
-// Each is collective over the group; those with a window are called by all groups of the world at the same time. What
-// they do is in the table of variants. Throw: `Error` with `network` and the reason, on all ranks, if they cannot work
+// The exchanges of the table of variants. Each is collective over the group; those with a window are called by all
+// groups of the world at the same time. Throw: `Error` with `network` and the reason, on all ranks, if they do not work
 // here.
 [[nodiscard]] std::unique_ptr<Exchange> make_blocking(MembersPointer members, const BlockBytes& bytes);
 [[nodiscard]] std::unique_ptr<Exchange> make_nonblocking(MembersPointer members, const BlockBytes& bytes, When when);
