@@ -267,6 +267,7 @@ class Run {
       particles::TreeOptions options;
       options.charge = one.mass;
       options.theta = theta;
+      options.order = particles::Order::monopole;
       one.tree.build(one.store, options);
     });
   }
@@ -384,8 +385,7 @@ class Run {
                        std::span<const Bytes> lets,
                        std::span<const particles::RankSummary> far,
                        particles::WalkSpace& space) {
-    particles::WalkOptions options;
-    options.order = particles::Order::monopole;
+    const particles::WalkOptions options;
     const particles::Targets targets{one.store, one.tree, {}, one.acceleration, one.potential};
     const auto act = [&](const particles::TreeView& view, particles::Origin origin) {
       walk({view, origin}, targets, one.tree.batches(), options, space);

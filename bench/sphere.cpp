@@ -146,7 +146,7 @@ Measured run(plait::Runtime& runtime, std::size_t count, int blocks, Lists lists
   measured.ranks = plait::all_gather_values(runtime.messages(), system.take_times());
   measured.error = rms_error(runtime, sphere, 512);
   if (runtime.self() == plait::Rank{0}) {
-    const TreeSizes sizes = sizes_of(gravity.tree().options());
+    const TreeOptions& sizes = gravity.tree()->options();
     fmt::print("\n{} particles, {} lists; at most {} bodies in a leaf, {} in a group, {} in a batch\n{}",
                count,
                keeps ? "kept" : "fresh",

@@ -113,7 +113,7 @@ void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
   const Vector origin = centre_of(cell.box);
   for (const Cell& other : cells_) {
     const double within = properties == Properties::whole ? std::max<double>(reach, other.reach) : reach;
-    if (space_.distance2(cell.box, other.box) >= within * within) {
+    if (distance2(cell.box, other.box, space_.period()) >= within * within) {
       continue;
     }
     for (const std::uint32_t j : other.members) {

@@ -15,24 +15,26 @@
 
 namespace plait::particles {
 
-/// What the interactions of a system share: the step's graph, and the particles.
+class Tree;
+
+/// The particles and the step's graph, which the interactions of a system share.
 struct StepFrame {
   comm::Endpoint& messages;
   Particles& store;
   task::Graph& graph;
   std::uint32_t worker_count = 1;
   const Space& space;
-  comm::CommId comm;  ///< For the interaction's own messages and collectives only.
-  /// The last summing task so far that waits for other ranks while it runs: such tasks run one after the other, in the
-  /// same order on all ranks.
+  comm::CommId comm;  ///< For messages and collectives of this interaction only.
+  /// The last task that occupies a worker while it waits for other ranks. Such tasks run one after the other, in the
+  /// same order on all ranks: a new one waits for this one and replaces it.
   std::optional<task::Task>& last_waiting;
 };
 
-/// Sums over particles that a system computes in each step, as tasks of the step's graph.
+/// The interface of long-range, short-range and a program's own interactions: sums over particles that a system
+/// computes in each step, as tasks of the step's graph.
 ///
-/// The interface of long-range, short-range and a program's own interactions. Running tasks decide which messages a
-/// step needs (`TaskContext::send`, `receive`, `wait_for`), in the same way on both sides.
-/// Threads: called while no step runs, except by its tasks.
+/// Running tasks decide which messages a step needs (`TaskContext::send`, `receive`, `wait_for`); both ranks of a
+/// message must decide alike. Threads: one at a time, while no step runs.
 class Interaction {
  public:
   Interaction() = default;
@@ -40,18 +42,19 @@ class Interaction {
   Interaction& operator=(const Interaction&) = delete;
   virtual ~Interaction() = default;
 
-  /// Adds the tasks that bring the particles into its order, such as those of a tree, in steps in which particles may
-  /// have changed ranks. The first waits for `after`, each other for the one before it. May be none. Called once,
-  /// before the first step.
+  /// Adds the tasks that reorder particles, such as a tree build, for steps in which particles may have changed ranks.
+  /// The first must wait for `after`, each other for the one before it; there may be none. Called first, once.
   virtual std::vector<task::Task> add_building_tasks(const StepFrame& frame, task::Task after) = 0;
-  /// The same for steps in which all particles have kept their places, and only values have changed.
+  /// The same for steps in which particles keep their places and only their fields have changed.
   virtual std::vector<task::Task> add_refreshing_tasks(const StepFrame& frame, task::Task after) = 0;
-  /// Adds the tasks that sum: after `after`, when particles keep their places and its results are zero; before `end`.
+  /// Adds the tasks that sum. They run between `after` and `end`, when the order is final and results are zero.
   virtual std::vector<task::Task> add_summing_tasks(const StepFrame& frame, task::Task after, task::Task end) = 0;
-  /// Sets its results to zero for the particles from `first` to `last` - 1.
+  /// Sets its results to zero for the particles [first, last).
   virtual void clear_results(Particles& store, std::size_t first, std::size_t last) = 0;
   /// Adds the cost of its tasks since the last call to `times`.
   virtual void take_times(StepTimes& times) = 0;
+  /// The tree whose batches are the cells of later short-range interactions; null if it has none.
+  [[nodiscard]] virtual const Tree* tree() const noexcept { return nullptr; }
 };
 
 }  // namespace plait::particles

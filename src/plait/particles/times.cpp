@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -19,32 +20,29 @@ struct Line {
 
 std::vector<Line> lines_of(double steps, double workers) {
   const auto of_step = [steps](nanoseconds time) { return static_cast<double>(time.count()) * 1e-6 / steps; };
-  const auto sum = [=](std::vector<Phase> phases) {
-    return [=, phases = std::move(phases)](const StepTimes& times) {
-      double total = 0;
-      for (const Phase phase : phases) {
-        total += of_step(times[phase]) / workers;
-      }
-      return total;
+  const auto sum = [=](Phase first, Phase last, bool with_idle = false) {
+    return [=](const StepTimes& times) {
+      const auto begin = times.phases.begin();
+      return of_step(std::accumulate(begin + static_cast<int>(first),
+                                     begin + static_cast<int>(last) + 1,
+                                     with_idle ? times.idle : nanoseconds{})) /
+             workers;
     };
   };
   using enum Phase;
-  const auto idle = [=](const StepTimes& times) { return of_step(times.idle) / workers; };
   const auto wall = [=](const StepTimes& times) { return of_step(times.wall); };
-  const auto force = sum({make_tree, make_lets, exchange_lets, walk, kernel, short_range});
-  const auto named = sum({decompose, exchange, make_tree, make_lets, exchange_lets, walk, kernel, short_range});
-  const auto waiting = sum({exchange_lets});
+  const auto named = sum(decompose, short_range, true);
   return {
-      {"Domain decomposition", sum({decompose})},
-      {"Exchange particles", sum({exchange})},
-      {"Force calculation", [=](const StepTimes& times) { return force(times) + idle(times); }},
-      {"  make tree", sum({make_tree})},
-      {"  make LETs", sum({make_lets})},
-      {"  exchange LETs, wait", [=](const StepTimes& times) { return waiting(times) + idle(times); }},
-      {"  tree walk", sum({walk})},
-      {"  force kernel", sum({kernel})},
-      {"  short range", sum({short_range})},
-      {"Others", [=](const StepTimes& times) { return wall(times) - named(times) - idle(times); }},
+      {"Domain decomposition", sum(decompose, decompose)},
+      {"Exchange particles", sum(exchange, exchange)},
+      {"Force calculation", sum(make_tree, short_range, true)},
+      {"  make tree", sum(make_tree, make_tree)},
+      {"  make LETs", sum(make_lets, make_lets)},
+      {"  exchange LETs, wait", sum(exchange_lets, exchange_lets, true)},
+      {"  tree walk", sum(walk, walk)},
+      {"  force kernel", sum(kernel, kernel)},
+      {"  short range", sum(short_range, short_range)},
+      {"Others", [=](const StepTimes& times) { return wall(times) - named(times); }},
       {"Total", wall},
   };
 }

@@ -106,7 +106,8 @@ TEST_F(SnapshotFile, gives_back_every_bit_of_all_kinds_in_their_order) {
 }
 
 TEST_F(SnapshotFile, gives_back_what_the_program_says_of_itself) {
-  const SnapshotInfo info = read_snapshot_info(file_, sample_.layout()).value();
+  Sample read;
+  const SnapshotInfo info = read_snapshot(file_, read.layout(), read.particles).value();
   EXPECT_EQ(info.header.time, 0.1 + 0.2);
   EXPECT_EQ(info.header.box, (Vector{1, 2, 3}));
   EXPECT_TRUE(info.header.is_periodic);
@@ -118,7 +119,8 @@ TEST_F(SnapshotFile, gives_back_what_the_program_says_of_itself) {
 }
 
 TEST_F(SnapshotFile, without_a_group_of_the_program_names_it) {
-  const SnapshotInfo info = read_snapshot_info(file_, sample_.layout()).value();
+  Sample read;
+  const SnapshotInfo info = read_snapshot(file_, read.layout(), read.particles).value();
   try {
     static_cast<void>(info.group("Weather"));
     FAIL();

@@ -59,8 +59,7 @@ class Pair {
     tree.build(store_, {.charge = mass_, .near_radius = law_.radius, .travels = {predicted_}});
     WalkSpace space;
     space.near_sums.assign(contact_sums, 0);
-    const WalkOptions options{.near_radius = law_.radius,
-                              .near = contacts(law_, store_, {mass_, predicted_, acceleration_, potential_})};
+    const WalkOptions options{.near = contacts(law_, store_, {mass_, predicted_, acceleration_, potential_})};
     const TreeView view = tree.view();
     walk({view}, {store_, tree, {}, acceleration_, potential_}, tree.batches(), options, space);
     sums_ = space.near_sums;

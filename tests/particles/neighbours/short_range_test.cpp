@@ -224,5 +224,32 @@ TEST(ShortRange, pads_blocks_with_particles_that_are_far) {
   });
 }
 
+TEST(Boxes, are_as_far_apart_as_their_nearest_images) {
+  std::mt19937_64 random{4};
+  const auto box_in_root = [&] {
+    const auto some = [&](double low, double high) {
+      return std::uniform_real_distribution<double>{low, high}(random);
+    };
+    Box box;
+    box.include(Vector{some(-1, 3), some(2, 5), some(-9, 9)});
+    box.include(Vector{some(-1, 3), some(2, 5), some(-9, 9)});
+    return box;
+  };
+  const Vector period{4, 3, 0};
+  for (int i = 0; i < 1000; ++i) {
+    const Box a = box_in_root();
+    const Box b = box_in_root();
+    double least = std::numeric_limits<double>::infinity();
+    for (int x = -1; x <= 1; ++x) {
+      for (int y = -1; y <= 1; ++y) {
+        const Vector shift{4.0 * x, 3.0 * y, 0};
+        least = std::min(least, distance2(a, {b.low + shift, b.high + shift}, {}));
+      }
+    }
+    EXPECT_NEAR(distance2(a, b, period), least, 1e-12);
+    EXPECT_EQ(distance2(b, a, period), distance2(a, b, period));
+  }
+}
+
 }  // namespace
 }  // namespace plait::particles::short_range_test

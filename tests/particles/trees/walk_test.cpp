@@ -22,9 +22,6 @@ using test::Sample;
 WalkSums add_forces(Sample& sample, TreeOptions tree_options, const WalkOptions& options, Kinds targets = {}) {
   Tree tree;
   tree_options.charge = sample.mass;
-  tree_options.near_radius = options.near_radius;
-  tree_options.cutoff = options.cutoff;
-  tree_options.period = options.period;
   tree.build(sample.store, tree_options);
   WalkSpace space;
   const TreeView view = tree.view();
@@ -44,11 +41,11 @@ double error_of(TreeOptions tree_options, const WalkOptions& options) {
 }
 
 TEST(Walk, monopoles_are_within_5e_3_of_the_direct_sum) {
-  EXPECT_LT(error_of({.theta = 0.5}, {.order = Order::monopole}), 5e-3);
+  EXPECT_LT(error_of({.theta = 0.5, .order = Order::monopole}, {}), 5e-3);
 }
 
 TEST(Walk, quadrupoles_are_within_1e_3_of_the_direct_sum) {
-  EXPECT_LT(error_of({.theta = 0.5}, {.order = Order::quadrupole}), 1e-3);
+  EXPECT_LT(error_of({.theta = 0.5, .order = Order::quadrupole}, {}), 1e-3);
 }
 
 TEST(Walk, without_cells_gives_the_direct_sum) {
@@ -85,7 +82,7 @@ TEST(Walk, hands_each_near_pair_to_the_program_from_both_sides) {
   constexpr double radius = 0.15;
   std::size_t pairs = 0;
   std::size_t far = 0;
-  WalkOptions options{.near_radius = radius};
+  WalkOptions options;
   options.near = [&](const NearPairs& near) {
     for (const std::uint32_t source : near.sources) {
       ++pairs;
@@ -93,7 +90,7 @@ TEST(Walk, hands_each_near_pair_to_the_program_from_both_sides) {
       far += dot(d, d) < radius * radius ? 0 : 1;
     }
   };
-  add_forces(sample, {}, options);
+  add_forces(sample, {.near_radius = radius}, options);
   std::size_t expected = 0;
   for (const Vector& a : sample.store.positions()) {
     for (const Vector& b : sample.store.positions()) {
@@ -118,10 +115,9 @@ TEST_P(BoundedWalk, takes_nearest_images_within_the_cutoff) {
   const BoundedCase& bounded = GetParam();
   Sample sample;
   test::add_sphere(sample, 3'000);
-  WalkOptions options{.precision = bounded.precision};
-  options.cutoff = bounded.cutoff;
-  options.period = bounded.period;
-  add_forces(sample, {.theta = bounded.theta}, options);
+  add_forces(sample,
+             {.theta = bounded.theta, .cutoff = bounded.cutoff, .period = bounded.period},
+             {.precision = bounded.precision});
   const double far = bounded.cutoff > 0 ? bounded.cutoff : 1e9;
   EXPECT_LT(
       test::rms_error(sample.store[sample.acceleration], test::bounded_accelerations(sample, bounded.period, far)),
@@ -157,9 +153,6 @@ TEST(Walk, what_a_rank_is_sent_of_anothers_tree_acts_as_nearest_images_within_th
   TreeOptions options{.charge = whole.mass, .theta = 0};
   options.cutoff = cutoff;
   options.period = period;
-  WalkOptions walk_options;
-  walk_options.cutoff = cutoff;
-  walk_options.period = period;
   std::array<Tree, 2> trees;
   trees[0].build(parts[0].store, options);
   trees[1].build(parts[1].store, options);
@@ -175,8 +168,8 @@ TEST(Walk, what_a_rank_is_sent_of_anothers_tree_acts_as_nearest_images_within_th
     Sample& part = parts[self];
     const Targets targets{part.store, trees[self], {}, part.acceleration, part.potential};
     WalkSpace space;
-    walk({own, Origin::own_tree}, targets, trees[self].batches(), walk_options, space);
-    walk({received, Origin::received}, targets, trees[self].batches(), walk_options, space);
+    walk({own, Origin::own_tree}, targets, trees[self].batches(), {}, space);
+    walk({received, Origin::received}, targets, trees[self].batches(), {}, space);
     for (std::size_t i = 0; i < part.store.size(); ++i) {
       EXPECT_LT(length(part.store[part.acceleration][i] - expected[part.store.ids()[i]]), 1e-10);
     }
@@ -272,16 +265,18 @@ TEST(FastestSizes, are_those_given_or_some_that_have_been_tried) {
   for (const std::size_t count : {0U, 1U, 3'000U}) {
     Sample sample;
     test::add_sphere(sample, count);
-    const TreeSizes given{7, 70, 700};
-    TreeOptions options{.charge = sample.mass};
-    set_sizes(options, given);
+    const TreeOptions given{.charge = sample.mass,
+                            .near_radius = 0.1,
+                            .leaf_bodies_max = 7,
+                            .group_bodies_max = 70,
+                            .batch_bodies_max = 700};
     std::size_t told = 0;
-    const WalkOptions walk_options{.near_radius = 0.1, .near = [&](const NearPairs&) { ++told; }};
-    const TreeSizes sizes =
-        fastest_sizes({sample.store, {}, sample.acceleration, sample.potential}, options, walk_options);
-    EXPECT_TRUE(count > 0 || sizes == given);
-    EXPECT_GE(sizes.group_bodies_max, sizes.leaf_bodies_max);
-    EXPECT_GE(sizes.batch_bodies_max, sizes.group_bodies_max);
+    const TreeOptions fastest = with_fastest_sizes(
+        {sample.store, {}, sample.acceleration, sample.potential}, given, {.near = [&](const NearPairs&) { ++told; }});
+    EXPECT_TRUE(count > 0 || fastest.leaf_bodies_max == given.leaf_bodies_max);
+    EXPECT_GE(fastest.group_bodies_max, fastest.leaf_bodies_max);
+    EXPECT_GE(fastest.batch_bodies_max, fastest.group_bodies_max);
+    EXPECT_EQ(fastest.near_radius, given.near_radius);
     EXPECT_EQ(told, 0U);
     EXPECT_EQ(sample.store.size(), count);
   }

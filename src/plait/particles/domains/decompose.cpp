@@ -24,26 +24,22 @@ using detail::CutSearch;
 
 constexpr Tag samples_tag{0};
 
-/// A pseudo-random number in [0, 1) for `k`: multiples of the golden section, scrambled.
+/// A pseudo-random number in [0, 1) for `k`: a scrambled multiple of the golden ratio.
 double fraction(std::uint32_t k) {
   std::uint64_t z = (k + 1) * std::uint64_t{0x9e3779b97f4a7c15};
   z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
   return static_cast<double>(z >> 11) * 0x1p-53;
 }
 
-/// Which ranks differ from this one along the axes of `free` only.
+/// The ranks that differ from this one along the axes of `free` only.
 std::vector<Rank> members(const DomainGrid& grid, Rank self, std::array<bool, 3> free) {
   const std::array<std::uint32_t, 3> own = grid.parts_of(self);
-  const std::array<std::uint32_t, 3> counts = grid.counts();
-  const auto range = [&](std::size_t axis) {
-    return free[axis] ? std::pair{std::uint32_t{0}, counts[axis]} : std::pair{own[axis], own[axis] + 1};
-  };
   std::vector<Rank> ranks;
-  for (std::uint32_t x = range(0).first; x < range(0).second; ++x) {
-    for (std::uint32_t y = range(1).first; y < range(1).second; ++y) {
-      for (std::uint32_t z = range(2).first; z < range(2).second; ++z) {
-        ranks.push_back(grid.rank_of({x, y, z}));
-      }
+  for (std::uint32_t rank = 0; rank < grid.ranks(); ++rank) {
+    const std::array<std::uint32_t, 3> parts = grid.parts_of(Rank{rank});
+    const auto fits = [&](std::size_t axis) { return free[axis] || parts[axis] == own[axis]; };
+    if (fits(0) && fits(1) && fits(2)) {
+      ranks.emplace_back(rank);
     }
   }
   return ranks;
@@ -62,7 +58,7 @@ std::vector<Sample> choose_samples(const Particles& particles, const Space& spac
   const double otherwise = measured > 0 ? total / static_cast<double>(measured) : 1;
   total += otherwise * static_cast<double>(costs.size() - measured);
   std::vector<Sample> samples;
-  // One sample somewhere in each share: evenly spaced ones would fall in step with the rows of a regular arrangement.
+  // One sample at a random place in each share: evenly spaced samples would resonate with regular arrangements.
   const double share = total / count;
   std::uint32_t k = 0;
   double next = share * fraction(k);
@@ -98,7 +94,7 @@ Decomposition::Decomposition(Endpoint& messages,
   }
   if (options.samples == 0 || !(options.share_of_old >= 0 && options.share_of_old < 1) || !(options.tolerance > 0)) {
     throw Error{ErrorCode::bad_argument,
-                "a decomposition takes a sample of each rank at least, some of the new cuts, and a positive tolerance"};
+                "invalid options of a decomposition: use samples > 0, 0 <= share_of_old < 1, and tolerance > 0"};
   }
   const auto group = [this](std::array<bool, 3> free) {
     return Group{endpoint_, members(grid_, endpoint_.self(), free)};
@@ -132,24 +128,7 @@ Request Decomposition::add_up(std::size_t axis, std::span<T> numbers) {
   return comm::all_reduce(*sharing_[axis], numbers, comm::Sum{});
 }
 
-/// Scales samples of weight 1 if no particle has been measured here, but some have on other ranks.
-void Decomposition::scale_unmeasured(double own_measured) {
-  if (own_measured == 0 && survey_.measured_count > 0) {
-    for (Sample& sample : samples_) {
-      sample.weight *= survey_.measured_cost / survey_.measured_count;
-    }
-  }
-}
-
-void Decomposition::blend(std::vector<double>& cuts, std::span<const double> old) const {
-  for (std::size_t i = 0; i < cuts.size() && i < old.size(); ++i) {
-    if (std::isfinite(old[i])) {
-      cuts[i] = options_.share_of_old * old[i] + (1 - options_.share_of_old) * cuts[i];
-    }
-  }
-}
-
-/// Leaves in `cuts` the new ones along `axis`.
+/// Stores the new boundaries along `axis` in `cuts`.
 AsyncOperation Decomposition::find_cuts(std::size_t axis, std::vector<double>& cuts) {
   const double low = survey_.box.low[axis];
   const double high = survey_.box.high[axis];
@@ -167,19 +146,23 @@ AsyncOperation Decomposition::find_cuts(std::size_t axis, std::vector<double>& c
     co_await added;
     search.narrow(sums);
   }
+  // Without samples: the old boundaries, or even parts.
+  const double share_of_old = search.is_empty() ? 1 : options_.share_of_old;
   if (!search.is_empty()) {
     cuts = search.cuts();
-    blend(cuts, old_);
-    co_return;
+  } else {
+    for (std::uint32_t cut = 0; cut + 1 < parts; ++cut) {
+      cuts.push_back(low + (high - low) * (cut + 1.0) / parts);
+    }
   }
-  // No rank has samples: the old boundaries, or even parts.
-  for (std::uint32_t cut = 0; cut + 1 < parts; ++cut) {
-    const bool has_old = cut < old_.size() && std::isfinite(old_[cut]);
-    cuts.push_back(has_old ? old_[cut] : low + (high - low) * (cut + 1.0) / parts);
+  for (std::size_t i = 0; i < cuts.size() && i < old_.size(); ++i) {
+    if (std::isfinite(old_[i])) {
+      cuts[i] = share_of_old * old_[i] + (1 - share_of_old) * cuts[i];
+    }
   }
 }
 
-/// Brings samples along `axis` to the rank of their part.
+/// Moves samples along `axis` to the rank of their part.
 AsyncOperation Decomposition::travel(std::size_t axis, const std::vector<double>& cuts) {
   const Group& row = *rows_[axis];
   std::vector<std::vector<Sample>> leaving(row.size());
@@ -201,7 +184,7 @@ AsyncOperation Decomposition::travel(std::size_t axis, const std::vector<double>
   for (Request& request : requests) {
     co_await request;
   }
-  // In the order of ranks, so that every run computes the same.
+  // In the order of ranks: the result is reproducible.
   samples_.clear();
   for (std::size_t member = 0; member < row.size(); ++member) {
     if (member == row.self()) {
@@ -211,7 +194,7 @@ AsyncOperation Decomposition::travel(std::size_t axis, const std::vector<double>
     const Bytes& bytes = arriving[member];
     if (bytes.size() % sizeof(Sample) != 0) {
       throw Error{ErrorCode::network,
-                  fmt::format("{} bytes came as samples: no whole number of them", bytes.size()),
+                  fmt::format("received {} bytes, which are not a whole number of samples", bytes.size()),
                   row.rank(member)};
     }
     const std::size_t first = samples_.size();
@@ -229,7 +212,11 @@ AsyncOperation Decomposition::run(Domain& domain) {
   if (survey_.box.is_empty()) {
     co_return;
   }
-  scale_unmeasured(own_measured);
+  if (own_measured == 0 && survey_.measured_count > 0) {  // samples of weight 1 beside measured ones
+    for (Sample& sample : samples_) {
+      sample.weight *= survey_.measured_cost / survey_.measured_count;
+    }
+  }
   std::array<std::vector<double>, 3> cuts;
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (grid_.counts()[axis] == 1) {

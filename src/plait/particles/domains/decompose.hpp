@@ -18,44 +18,42 @@
 
 namespace plait::particles {
 
-/// A particle that represents several: its place and their weight in the decomposition.
+/// The place of a particle, and the weight of the particles that it represents in a decomposition.
 struct Sample {
   Vector place;
   double weight = 0;
 };
 
-/// About `count` of the particles, each for an equal share of the total cost. A particle that has not been measured
-/// counts as the mean of the others, or as 1 if none has. The same particles in the same order give the same samples.
-/// Throws: as `check_position`. Cost: O(particles).
+/// Samples about `count` particles, each with an equal share of the total cost. Particles without a measured cost have
+/// the mean cost of the others, or 1 if all have none. Deterministic. Throws: as `check_position`. Cost: O(particles).
 [[nodiscard]] std::vector<Sample> choose_samples(const Particles& particles, const Space& space, std::uint32_t count);
 
 struct DecompositionOptions {
   std::uint32_t samples = 200;  ///< Of each rank.
-  double share_of_old = 0.5;    ///< The weight of the old boundaries in the new ones, below 1: smooth changes.
-  /// The largest deviation from equal weights, relative to the weight of one part.
-  double tolerance = 0.02;
+  double share_of_old = 0.5;    ///< The weight of old boundaries in new ones, below 1: smooths changes.
+  double tolerance = 0.02;      ///< Of the weight of a part, relative to the mean.
 };
 
-/// What decompositions took on one rank, since the beginning.
+/// The cost of decompositions on one rank, since the start.
 struct DecompositionCounts {
   std::uint64_t decompositions = 0;
-  std::uint64_t reductions = 0;  ///< Collective: of all ranks, of those of a slab, of those of a column.
-  std::uint64_t messages = 0;    ///< Of samples.
-  std::uint64_t bytes = 0;       ///< Of both, as this rank handed them over.
+  std::uint64_t reductions = 0;  ///< Among all ranks, the ranks of a slab, or the ranks of a column.
+  std::uint64_t messages = 0;    ///< With samples.
+  std::uint64_t bytes = 0;       ///< This rank's contributions to both.
 };
 
-/// Decomposes the domain by multisection, so that the samples of all ranks have equal weight: the space into slabs,
-/// each slab into columns, each column into domains.
+/// Decomposes the domain by multisection into parts of equal weight: the space into slabs, each slab into columns, each
+/// column into domains.
 ///
-/// The ranks concerned sum the weights below a few places around each boundary, and narrow these brackets until they
-/// are within the tolerance. Then samples go along the axis to a rank of their slab, and each slab continues alone. A
-/// rank sends messages, sums numbers and stores boundaries in proportion to the length of the grid, the cube root of
-/// the ranks for a cubic one, beside the logarithms of reductions. The same samples give the same boundaries, bit for
-/// bit on all ranks. Threads: one at a time; `cut` continues in any thread that makes progress.
+/// Ranks reduce the weights below several candidates for each boundary, and narrow these brackets until they are within
+/// the tolerance. Then samples move along the axis to a rank of their slab, and slabs continue independently. Messages,
+/// reduced numbers and stored boundaries of a rank are proportional to the sides of the grid, except for the
+/// logarithmic cost of reductions. Boundaries are bitwise equal on all ranks. Threads: one at a time; `cut` continues
+/// in any thread that makes progress.
 class Decomposition {
  public:
-  /// Borrows `messages`. Throws: `Error` with `bad_argument` when the grid does not fit the ranks, the space is
-  /// invalid, or an option is out of its range.
+  /// Borrows `messages`. Throws: `Error` with `bad_argument` if the grid does not fit the ranks, the space is invalid,
+  /// or an option is out of range.
   Decomposition(comm::Endpoint& messages,
                 const Space& space,
                 const DomainGrid& grid,
@@ -64,18 +62,17 @@ class Decomposition {
   Decomposition& operator=(const Decomposition&) = delete;
   ~Decomposition() = default;
 
-  /// Chooses this rank's samples for the next `cut`. Throws: as `choose_samples`.
+  /// Samples this rank's particles for the next `cut`. Throws: as `choose_samples`.
   void choose(const Particles& particles);
-  /// Searches new boundaries near those of `domain`, if it has any, and stores them there. `domain` must not be
-  /// accessed until the request is complete. Without particles on any rank, nothing changes. Non-blocking and
-  /// collective.
+  /// Finds new boundaries, starting from those of `domain`, and stores them there. `domain` must not be accessed until
+  /// the request is complete. If no rank has particles, nothing changes. Non-blocking and collective.
   [[nodiscard]] comm::Request cut(Domain& domain);
 
   [[nodiscard]] comm::Endpoint& endpoint() const noexcept { return endpoint_; }
   [[nodiscard]] const DecompositionCounts& counts() const noexcept { return counts_; }
 
  private:
-  /// What is summed over all ranks before boundaries are searched.
+  /// Reduced over all ranks before the search.
   struct Survey {
     Box box;  ///< Of places.
     double measured_cost = 0;
@@ -93,20 +90,18 @@ class Decomposition {
   comm::AsyncOperation travel(std::size_t axis, const std::vector<double>& cuts);
   template <class T>
   comm::Request add_up(std::size_t axis, std::span<T> numbers);
-  void scale_unmeasured(double own_measured);
-  void blend(std::vector<double>& cuts, std::span<const double> old) const;
 
   comm::Endpoint& endpoint_;
   const Space space_;
   const DomainGrid grid_;
   const DecompositionOptions options_;
-  /// The ranks that search boundaries along an axis: all, a slab, a column.
+  /// The ranks that search boundaries along each axis: all, those of the slab, those of the column.
   std::array<std::optional<comm::Group>, 3> sharing_;
-  /// Along which samples travel to their slab, and to their column.
+  /// The ranks among which samples move along the first and along the second axis.
   std::array<std::optional<comm::Group>, 2> rows_;
   std::vector<Sample> samples_;
   Survey survey_;
-  std::span<const double> old_;  ///< Cuts along the axis that is being cut.
+  std::span<const double> old_;  ///< Boundaries along the current axis.
   DecompositionCounts counts_;
 };
 

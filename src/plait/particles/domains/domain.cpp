@@ -15,15 +15,11 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-std::uint32_t part_of(std::span<const double> cuts, double place) {
-  return static_cast<std::uint32_t>(std::ranges::upper_bound(cuts, place) - cuts.begin());
-}
-
 bool ascend(std::span<const double> cuts) {
   return std::ranges::is_sorted(cuts) && std::ranges::none_of(cuts, [](double cut) { return std::isnan(cut); });
 }
 
-/// The index of a slab's, and of a column's, first boundary among all.
+/// The index of the first boundary of a slab's columns, and of a column's domains, in the result of `all_cuts`.
 std::size_t columns_begin(const DomainGrid& grid, std::size_t slab) {
   return grid.x - 1 + slab * (grid.y - 1);
 }
@@ -64,8 +60,9 @@ DomainGrid cubic_grid(std::uint32_t ranks) {
 DomainGrid make_grid(std::uint32_t ranks, std::uint32_t y, std::uint32_t z) {
   const std::uint64_t slab = std::uint64_t{y} * z;
   if (ranks == 0 || slab == 0 || ranks % slab != 0) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("{} ranks cannot be slabs of {} columns of {} domains; choose divisors", ranks, y, z)};
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format("{} ranks cannot be divided into slabs of {} columns of {} domains: choose divisors", ranks, y, z)};
   }
   return {static_cast<std::uint32_t>(ranks / slab), y, z};
 }
@@ -92,13 +89,14 @@ Domain::Domain(const DomainGrid& grid, Rank self, std::span<const double> all_cu
   const std::span<const double> domains = part(domains_begin(grid, parts_[0], parts_[1]), grid.z - 1);
   const std::size_t count = domains_begin(grid, grid.x, 0);
   if (all_cuts.size() != count || !ascend(slabs) || !ascend(columns) || !ascend(domains)) {
-    throw Error{ErrorCode::bad_input,
-                fmt::format("{} cuts do not describe {} x {} x {} domains, which takes {} in ascending order",
-                            all_cuts.size(),
-                            grid.x,
-                            grid.y,
-                            grid.z,
-                            count)};
+    throw Error{
+        ErrorCode::bad_input,
+        fmt::format("{} domain boundaries do not fit {} x {} x {} domains, which need {}, ascending along each axis",
+                    all_cuts.size(),
+                    grid.x,
+                    grid.y,
+                    grid.z,
+                    count)};
   }
   set_cuts({std::vector(slabs.begin(), slabs.end()),
             std::vector(columns.begin(), columns.end()),
@@ -110,7 +108,7 @@ void Domain::set_cuts(std::array<std::vector<double>, 3> cuts) {
   std::array<double, 3> low{};
   std::array<double, 3> high{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    expect(cuts[axis].size() + 1 == counts[axis] && ascend(cuts[axis]), "the cuts are those of the grid and ascend");
+    expect(cuts[axis].size() + 1 == counts[axis] && ascend(cuts[axis]), "boundaries fit the grid and ascend");
     low[axis] = parts_[axis] > 0 ? cuts[axis][parts_[axis] - 1] : -infinity;
     high[axis] = parts_[axis] + 1 < counts[axis] ? cuts[axis][parts_[axis]] : infinity;
   }
@@ -122,7 +120,8 @@ void Domain::set_cuts(std::array<std::vector<double>, 3> cuts) {
 
 std::optional<Hop> Domain::far_hop(const Vector& place) const {
   for (std::uint8_t axis = 0; axis < 3; ++axis) {
-    const std::uint32_t part = part_of(cuts_[axis], place[axis]);
+    const auto part =
+        static_cast<std::uint32_t>(std::ranges::upper_bound(cuts_[axis], place[axis]) - cuts_[axis].begin());
     if (part != parts_[axis]) {
       return Hop{axis, part};
     }
@@ -138,22 +137,15 @@ Rank Domain::rank_of(const Hop& hop) const {
 
 std::vector<double> all_cuts(const DomainGrid& grid, std::span<const Box> boxes) {
   expect(boxes.size() == grid.ranks(), "a box for each rank");
-  const auto box = [&](std::size_t slab, std::size_t column, std::size_t domain) -> const Box& {
-    return boxes[(slab * grid.y + column) * grid.z + domain];
-  };
   std::vector<double> cuts;
-  for (std::size_t slab = 0; slab + 1 < grid.x; ++slab) {
-    cuts.push_back(box(slab, 0, 0).high.x);
-  }
-  for (std::size_t slab = 0; slab < grid.x; ++slab) {
-    for (std::size_t column = 0; column + 1 < grid.y; ++column) {
-      cuts.push_back(box(slab, column, 0).high.y);
-    }
-  }
-  for (std::size_t slab = 0; slab < grid.x; ++slab) {
-    for (std::size_t column = 0; column < grid.y; ++column) {
-      for (std::size_t domain = 0; domain + 1 < grid.z; ++domain) {
-        cuts.push_back(box(slab, column, domain).high.z);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    for (std::uint32_t rank = 0; rank < boxes.size(); ++rank) {
+      const std::array<std::uint32_t, 3> parts = grid.parts_of(Rank{rank});
+      // The first rank of each slab or column has its boundary.
+      const bool is_first =
+          std::ranges::all_of(std::span{parts}.subspan(axis + 1), [](auto part) { return part == 0; });
+      if (is_first && parts[axis] + 1 < grid.counts()[axis]) {
+        cuts.push_back(boxes[rank].high[axis]);
       }
     }
   }

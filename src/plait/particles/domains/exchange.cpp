@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "plait/base/error.hpp"
@@ -18,7 +20,7 @@ using comm::Endpoint;
 using comm::Request;
 using Index = Particles::Index;
 
-/// The part to go to next from part `from` of `n`, on the way to part `to`.
+/// The part after `from` on the way to `to`, of `n` parts.
 std::uint32_t toward(std::uint32_t from, std::uint32_t to, std::uint32_t n, bool is_closed) {
   if (!is_closed) {
     return from < to ? from + 1 : from - 1;
@@ -31,12 +33,6 @@ std::uint32_t toward(std::uint32_t from, std::uint32_t to, std::uint32_t n, bool
 struct Rows {
   std::uint64_t count = 0;
   std::span<const std::byte> columns;
-
-  [[nodiscard]] Vector position(std::size_t row) const {
-    Vector position;  // the first column
-    std::memcpy(&position, columns.data() + row * sizeof(Vector), sizeof position);
-    return position;
-  }
 };
 
 void append_count(std::uint64_t count, Bytes& to) {
@@ -55,7 +51,7 @@ std::vector<Rows> rows_of(std::span<const std::byte> message, std::size_t row_by
       message = message.subspan(sizeof rows.count);
     }
     if (!has_count || rows.count > message.size() / row_bytes) {
-      throw Error{ErrorCode::network, "a message of particles ends in the middle of one", from};
+      throw Error{ErrorCode::network, "a message of particles is truncated: do all ranks have the same fields?", from};
     }
     rows.columns = message.first(rows.count * row_bytes);
     message = message.subspan(rows.count * row_bytes);
@@ -64,7 +60,7 @@ std::vector<Rows> rows_of(std::span<const std::byte> message, std::size_t row_by
   return all;
 }
 
-/// Appends the chosen ones of `rows`, as rows.
+/// Appends some of `rows` to a message.
 void append_chosen(const Rows& rows, std::span<const Index> chosen, const Particles& store, Bytes& to) {
   if (chosen.empty()) {
     return;
@@ -88,7 +84,7 @@ ParticleExchange::ParticleExchange(Endpoint& messages, const Space& space, Parti
 }
 
 void ParticleExchange::begin_search(const Domain& domain, std::uint32_t pieces) {
-  expect(pieces > 0, "there is at least one piece");
+  expect(pieces > 0, "a search has at least one piece");
   domain_ = &domain;
   found_.resize(pieces);
 }
@@ -118,7 +114,20 @@ void ParticleExchange::search_piece(std::uint32_t piece) {
   }
 }
 
-void ParticleExchange::choose_partners(Travel travel) {
+ParticleExchange::Partner& ParticleExchange::partner_towards(const Hop& hop) {
+  const std::uint32_t n = domain_->grid().counts()[hop.axis];
+  const std::uint32_t next = travel_ == Travel::everywhere
+                                 ? hop.part
+                                 : toward(domain_->parts()[hop.axis], hop.part, n, space_.closed_axes()[hop.axis]);
+  const auto partner = std::ranges::find(partners_[hop.axis], next, &Partner::part);
+  expect(partner != partners_[hop.axis].end(), "each next part is a partner's");
+  return *partner;
+}
+
+Request ParticleExchange::move(Travel travel) {
+  expect(domain_ != nullptr, "a search precedes each move");
+  travel_ = travel;
+  ++counts_.exchanges;
   const std::array<std::uint32_t, 3> counts = domain_->grid().counts();
   const std::array<bool, 3> closed = space_.closed_axes();
   for (std::uint8_t axis = 0; axis < 3; ++axis) {
@@ -128,81 +137,41 @@ void ParticleExchange::choose_partners(Travel travel) {
       const std::uint32_t apart = part > own ? part - own : own - part;
       const bool is_next = apart == 1 || (closed[axis] && apart + 1 == counts[axis]);
       if (part != own && (travel == Travel::everywhere || is_next)) {
-        partners_[axis].push_back({domain_->rank_of({axis, part}), part, {}, {}});
+        partners_[axis].push_back({domain_->rank_of({axis, part}), part, {}, {}, {}});
       }
     }
   }
-}
-
-ParticleExchange::Partner& ParticleExchange::partner_towards(const Hop& hop) {
-  const std::uint32_t n = domain_->grid().counts()[hop.axis];
-  const std::uint32_t next = travel_ == Travel::everywhere
-                                 ? hop.part
-                                 : toward(domain_->parts()[hop.axis], hop.part, n, space_.closed_axes()[hop.axis]);
-  const auto partner = std::ranges::find(partners_[hop.axis], next, &Partner::part);
-  expect(partner != partners_[hop.axis].end(), "a particle goes to a partner");
-  return *partner;
-}
-
-void ParticleExchange::pack_leavers() {
   leavers_.clear();
-  std::array<std::vector<std::vector<Index>>, 3> places;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    places[axis].resize(partners_[axis].size());
+  for (const Leaver& leaver : found_ | std::views::join) {
+    partner_towards(leaver.hop).places.push_back(leaver.place);
+    leavers_.push_back(leaver.place);
   }
-  for (const std::vector<Leaver>& part : found_) {
-    for (const Leaver& leaver : part) {
-      Partner& partner = partner_towards(leaver.hop);
-      const std::size_t number = static_cast<std::size_t>(&partner - partners_[leaver.hop.axis].data());
-      places[leaver.hop.axis][number].push_back(leaver.place);
-      leavers_.push_back(leaver.place);
+  for (Partner& partner : partners_ | std::views::join) {
+    if (!partner.places.empty()) {
+      append_count(partner.places.size(), partner.leaving);
+      store_.pack(partner.places, partner.leaving);
     }
   }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    for (std::size_t number = 0; number < places[axis].size(); ++number) {
-      if (!places[axis][number].empty()) {
-        append_count(places[axis][number].size(), partners_[axis][number].leaving);
-        store_.pack(places[axis][number], partners_[axis][number].leaving);
-      }
-    }
-  }
-}
-
-Request ParticleExchange::move(Travel travel) {
-  expect(domain_ != nullptr, "a search precedes each move");
-  travel_ = travel;
-  ++counts_.exchanges;
-  choose_partners(travel);
-  pack_leavers();
   staying_.clear();
   return run();
 }
 
-/// Particles that arrived along `axis` stay, or go on along a later one.
+/// Particles that arrived along `axis` stay, or travel along a later axis.
 void ParticleExchange::sort_out(const Partner& partner, std::uint8_t axis) {
   std::vector<Index> stay;
   for (const Rows& rows : rows_of(partner.arriving, store_.row_bytes(), partner.rank)) {
     stay.clear();
-    std::array<std::vector<std::pair<std::uint32_t, Index>>, 3> on;  // by axis: the part to go to, the row
+    std::map<std::pair<std::uint8_t, std::uint32_t>, std::vector<Index>> go_on;  // by axis and part
     for (std::uint64_t row = 0; row < rows.count; ++row) {
-      const std::optional<Hop> hop = domain_->hop(space_.place(rows.position(row)));
-      if (hop && hop->axis > axis) {
-        on[hop->axis].emplace_back(hop->part, static_cast<Index>(row));
-      } else {
-        stay.push_back(static_cast<Index>(row));
-      }
+      Vector position;  // in the first column
+      std::memcpy(&position, rows.columns.data() + row * sizeof position, sizeof position);
+      const std::optional<Hop> hop = domain_->hop(space_.place(position));
+      std::vector<Index>& chosen = hop && hop->axis > axis ? go_on[{hop->axis, hop->part}] : stay;
+      chosen.push_back(static_cast<Index>(row));
     }
     append_chosen(rows, stay, store_, staying_);
-    for (std::uint8_t later = 0; later < 3; ++later) {
-      std::ranges::stable_sort(on[later], {}, &std::pair<std::uint32_t, Index>::first);
-      for (auto begin = on[later].begin(); begin != on[later].end();) {
-        const auto end =
-            std::ranges::find_if(begin, on[later].end(), [&](auto& row) { return row.first != begin->first; });
-        std::vector<Index> chosen;
-        std::ranges::transform(begin, end, std::back_inserter(chosen), &std::pair<std::uint32_t, Index>::second);
-        append_chosen(rows, chosen, store_, partner_towards({later, begin->first}).leaving);
-        begin = end;
-      }
+    for (const auto& [to, chosen] : go_on) {
+      append_chosen(rows, chosen, store_, partner_towards({to.first, to.second}).leaving);
     }
   }
 }
@@ -238,12 +207,6 @@ void ParticleExchange::finish() {
 void ParticleExchange::search(const Domain& domain) {
   begin_search(domain, 1);
   search_piece(0);
-}
-
-void exchange_everywhere(ParticleExchange& exchange, const Domain& domain) {
-  exchange.search(domain);
-  exchange.move(Travel::everywhere).wait();
-  exchange.finish();
 }
 
 }  // namespace plait::particles

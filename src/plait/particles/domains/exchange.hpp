@@ -17,46 +17,44 @@
 
 namespace plait::particles {
 
-/// How far a particle goes in one exchange.
+/// The distance that a particle travels in one exchange.
 enum class Travel : std::uint8_t {
-  /// To the next part along each axis, and so to any neighbour, also over corners: two messages an axis at most. A
-  /// particle that has to go farther arrives in later exchanges.
+  /// To the adjacent part along each axis, and so to any neighbour: at most two messages an axis. A particle with a
+  /// farther owner arrives after several exchanges.
   neighbors,
-  /// All the way, from anywhere: a message to each other part along each axis. For the start.
+  /// To its owner, from anywhere: a message to each other part along each axis. For the start of a run.
   everywhere,
 };
 
-/// What exchanges took on one rank, since the beginning.
+/// The cost of exchanges on one rank, since the start.
 struct ExchangeCounts {
   std::uint64_t exchanges = 0;
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Sends particles to their owners, along one axis after the other.
+/// Sends particles to their owners, along one axis after the other (see `Domain`). Changes the order of all particles.
 ///
-/// A particle goes along the first axis to its slab, there along the second to its column, then along the third. Its
-/// owner stores it behind those that stayed, which change their order. Only ranks on its way handle a particle.
-/// Threads: one at a time, but for the pieces of the search; messages advance in any thread that makes progress.
+/// Threads: one at a time, except for the pieces of the search; messages advance in any thread that makes progress.
 class ParticleExchange {
  public:
-  /// Borrows all. All ranks create their exchanges in the same order.
+  /// Borrows all arguments. All ranks create their exchanges in the same order.
   ParticleExchange(comm::Endpoint& messages, const Space& space, Particles& store);
   ParticleExchange(const ParticleExchange&) = delete;
   ParticleExchange& operator=(const ParticleExchange&) = delete;
   ~ParticleExchange() = default;
 
-  /// Finds the particles that leave: `begin_search`, then all `search_piece`s, which may run at the same time; `search`
-  /// does both. Wraps positions into the periodic root box. The domain must not change until the exchange ends.
+  /// Finds the particles that leave. `begin_search` and `search_piece` for all pieces, which may run concurrently, are
+  /// equivalent to `search`. Wraps positions into the periodic root box. The domain must not change until `finish`.
   /// Throws: as `check_position`.
   void begin_search(const Domain& domain, std::uint32_t pieces);
   void search_piece(std::uint32_t piece);
   void search(const Domain& domain);
 
-  /// Sends the particles that leave and receives those that arrive: collective, once after each search. The store may
-  /// be read, but not changed.
+  /// Sends the particles that leave and receives those that arrive. Collective, once after each search. Until it is
+  /// complete, the store must not change.
   [[nodiscard]] comm::Request move(Travel travel);
-  /// Puts the arrived particles in the places of those that left; after `move` is complete.
+  /// Removes the particles that left, and adds those that arrived. Expects: `move` is complete.
   void finish();
 
   [[nodiscard]] comm::Endpoint& endpoint() const noexcept { return endpoint_; }
@@ -68,17 +66,16 @@ class ParticleExchange {
     Index place = 0;
     Hop hop;
   };
-  /// What is exchanged with the rank that differs in the part along one axis.
+  /// The messages with a rank that differs in the part along one axis.
   struct Partner {
     Rank rank;
     std::uint32_t part = 0;
+    std::vector<Index> places;  ///< Of particles that leave.
     Bytes leaving;
     Bytes arriving;
   };
 
   comm::AsyncOperation run();
-  void choose_partners(Travel travel);
-  void pack_leavers();
   void sort_out(const Partner& partner, std::uint8_t axis);
   [[nodiscard]] Partner& partner_towards(const Hop& hop);
 
@@ -91,11 +88,8 @@ class ParticleExchange {
   std::vector<std::vector<Leaver>> found_;        ///< By piece.
   std::vector<Index> leavers_;                    ///< Ascending.
   std::array<std::vector<Partner>, 3> partners_;  ///< By axis.
-  Bytes staying_;                                 ///< Rows that have come and go no further.
+  Bytes staying_;                                 ///< Rows that have arrived at their owner.
   ExchangeCounts counts_;
 };
-
-/// Search, move everywhere, finish: waits. Collective. For the start of a run.
-void exchange_everywhere(ParticleExchange& exchange, const Domain& domain);
 
 }  // namespace plait::particles

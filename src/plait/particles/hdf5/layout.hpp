@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace plait::particles::hdf5 {
 
-/// Types of particles in files: 0 gas, 1 dark matter, 4 stars, 5 black holes, ... A particle's kind is the
+/// The number of particle types in files: 0 gas, 1 dark matter, 4 stars, 5 black holes, ... A particle's kind is the
 /// number of its group, `PartType0` to `PartType6`.
 inline constexpr std::uint32_t types_max = 7;
 inline constexpr std::uint64_t all_kinds = (std::uint64_t{1} << types_max) - 1;
@@ -21,7 +22,7 @@ inline constexpr std::uint64_t all_kinds = (std::uint64_t{1} << types_max) - 1;
   return std::uint64_t{1} << kind;
 }
 
-/// One unit of length, mass, time and temperature, in centimetres, grams, seconds and kelvin.
+/// The units of length, mass, time and temperature, in centimetres, grams, seconds and kelvin.
 struct Units {
   double length = 1;
   double mass = 1;
@@ -30,8 +31,11 @@ struct Units {
   friend bool operator==(const Units&, const Units&) = default;
 };
 
-/// Units in which the constant of gravity is 1.
-[[nodiscard]] Units units_of_gravity(double length, double mass);
+/// Units in which the gravitational constant is 1.
+[[nodiscard]] inline Units units_of_gravity(double length, double mass) {
+  constexpr double gravity = 6.6743e-8;  // CODATA 2018, in cgs
+  return {.length = length, .mass = mass, .time = std::sqrt(length * length * length / (gravity * mass))};
+}
 
 /// The unit of a field: mass^m length^l time^t temperature^T.
 struct Dimension {
@@ -50,14 +54,20 @@ inline constexpr Dimension specific_energy_dimension{.length = 2, .time = -2};
 inline constexpr Dimension density_dimension{.mass = 1, .length = -3};
 inline constexpr Dimension pressure_dimension{.mass = 1, .length = -1, .time = -2};
 
-/// What one of `value` in `from` is in `to`.
-[[nodiscard]] double conversion(const Units& from, const Units& to, const Dimension& dimension);
+/// The factor that converts a value from units `from` to units `to`; exactly 1 if these are equal.
+[[nodiscard]] inline double conversion(const Units& from, const Units& to, const Dimension& dimension) {
+  return from == to
+             ? 1
+             : std::pow(from.mass / to.mass, dimension.mass) * std::pow(from.length / to.length, dimension.length) *
+                   std::pow(from.time / to.time, dimension.time) *
+                   std::pow(from.temperature / to.temperature, dimension.temperature);
+}
 
 /// The type of a number in memory.
 enum class Number : std::uint8_t { real64, real32, unsigned64, unsigned32, unsigned16, unsigned8, signed64, signed32 };
 
 template <class T>
-struct FieldNumbers {};  ///< Of a type that files cannot hold.
+struct FieldNumbers {};  ///< Of a type that files do not support.
 template <class T>
   requires std::is_arithmetic_v<T>
 struct FieldNumbers<T> {
@@ -81,16 +91,16 @@ struct FieldNumbers<std::array<T, n>> {
   static constexpr Number number = FieldNumbers<T>::number;
 };
 
-/// What reading does where a file has no such data set.
+/// The result of reading if a file lacks the data set.
 enum class Absent : std::uint8_t {
-  refused,     ///< An error that names it.
-  zero,        ///< The field stays zero.
-  mass_table,  ///< The type's mass in the header's `MassTable`; an error where that is 0.
+  refused,     ///< An error that names the data set.
+  zero,        ///< The field is zero.
+  mass_table,  ///< The field is the type's mass in the header's `MassTable`; an error if that is 0.
 };
-/// Which numbers reading takes; others are errors that name file, data set and row.
+/// The values that reading accepts; others are errors that name file, data set and row.
 enum class Valid : std::uint8_t { finite, positive, any };
 
-/// The properties of a data set. Outside `Dataset`, as clang needs it complete for a default argument there.
+/// The properties of a data set. Outside `Dataset`, as clang needs a complete type for a default argument.
 struct DatasetTraits {
   Dimension dimension{};
   std::string description{};
@@ -100,7 +110,7 @@ struct DatasetTraits {
   bool is_single = false;  ///< Reals are stored in single precision.
 };
 
-/// How a field is stored in files: one data set for each kind that has it.
+/// The storage of a field in files: one data set for each kind that has the field.
 struct Dataset {
   using Traits = DatasetTraits;
 
@@ -115,15 +125,15 @@ struct Dataset {
   std::string name;
   AnyField field;
   Number number;
-  std::uint32_t width;  ///< Numbers of a particle.
+  std::uint32_t width;  ///< The numbers for one particle.
   Traits traits;
 };
 
-/// What a program's particles are in a file. `Coordinates` and `ParticleIDs` are always there.
+/// The layout of a program's particles in files, in addition to `Coordinates` and `ParticleIDs`.
 struct SnapshotLayout {
-  Units units{};  ///< Of the program; files in other units are converted to these.
+  Units units{};  ///< Of the program; reading converts other units to these.
   std::vector<Dataset> datasets;
-  std::uint64_t kinds = all_kinds;  ///< Those that are read; others in a file are left.
+  std::uint64_t kinds = all_kinds;  ///< The kinds to read.
 };
 
 }  // namespace plait::particles::hdf5

@@ -12,7 +12,6 @@
 #include "plait/files/hdf5/reader.hpp"
 #include "plait/files/hdf5/write_file.hpp"
 #include "plait/particles/hdf5/detail/file_writer.hpp"
-#include "plait/particles/hdf5/detail/names.hpp"
 #include "plait/particles/store/checks.hpp"
 
 namespace plait::particles::hdf5 {
@@ -20,13 +19,18 @@ namespace {
 
 using detail::group_of;
 
+template <class T>
+T get_or(const Attributes& from, const char* key, T otherwise) {
+  return from.contains(key) ? from.get<T>(key) : otherwise;
+}
+
 /// Consecutive particles of one type.
 struct Slab {
   std::uint64_t first = 0;
   std::uint64_t count = 0;
 };
 
-/// The particles of `type` for rank `rank` of `ranks`: those that it held, if as many ranks wrote the file; else an
+/// The particles of `type` for rank `rank` of `ranks`: those that it wrote, if as many ranks wrote the file, else an
 /// equal share.
 Slab slab_of(const SnapshotInfo& info, std::uint32_t type, std::uint32_t rank, std::uint32_t ranks) {
   if (info.rank_particles.size() == std::size_t{ranks} * types_max) {
@@ -52,9 +56,7 @@ Units read_units(const files::Hdf5Reader& in, const Units& otherwise) {
   values.get(detail::unit_length, units.length);
   values.get(detail::unit_mass, units.mass);
   values.get(detail::unit_time, units.time);
-  if (values.contains(detail::unit_temperature)) {
-    values.get(detail::unit_temperature, units.temperature);
-  }
+  units.temperature = get_or(values, detail::unit_temperature, units.temperature);
   for (const double unit : {units.length, units.mass, units.time, units.temperature}) {
     if (!(unit > 0) || !std::isfinite(unit)) {
       in.fail(fmt::format("{} holds a unit of {}, where all must be positive", group, unit));
@@ -65,19 +67,14 @@ Units read_units(const files::Hdf5Reader& in, const Units& otherwise) {
 
 void read_totals(const files::Hdf5Reader& in, const Attributes& header, SnapshotInfo& info) {
   const auto low = header.get<std::vector<std::uint64_t>>("NumPart_Total");
-  const auto high = header.contains("NumPart_Total_HighWord")
-                        ? header.get<std::vector<std::uint64_t>>("NumPart_Total_HighWord")
-                        : std::vector<std::uint64_t>{};
+  const auto high = get_or(header, "NumPart_Total_HighWord", std::vector<std::uint64_t>{});
   for (std::size_t type = 0; type < std::min<std::size_t>(low.size(), types_max); ++type) {
     const bool is_split = type < high.size() && (low[type] >> 32U) == 0;
     info.totals[type] = low[type] + (is_split ? high[type] << 32U : 0);
   }
-  const bool is_virtual = header.contains("Virtual") && header.get<std::uint64_t>("Virtual") != 0;
-  const std::uint64_t files =
-      header.contains("NumFilesPerSnapshot") ? header.get<std::uint64_t>("NumFilesPerSnapshot") : 1;
-  if (files > 1 && !is_virtual) {
-    in.fail(
-        fmt::format("one of {} files of a snapshot; only a snapshot in one file, or a virtual one, is read", files));
+  const auto files = get_or<std::uint64_t>(header, "NumFilesPerSnapshot", 1);
+  if (files > 1 && get_or<std::uint64_t>(header, "Virtual", 0) == 0) {
+    in.fail(fmt::format("one of {} files of a snapshot: join them into one file or a virtual one", files));
   }
 }
 
@@ -118,13 +115,80 @@ class ColumnReader {
     std::uint64_t total = 0;
     std::size_t place = 0;  ///< In the store.
   };
-  void read(const Dataset& dataset, const Target& target) const;
+
+  void read(const Dataset& dataset, const Target& target) const {
+    const std::string path = fmt::format("{}/{}", group_of(target.type), dataset.name);
+    if (!in_.exists(path)) {
+      if (dataset.traits.absent == Absent::refused) {
+        in_.fail(fmt::format("data set {} is missing", path));
+      }
+      if (dataset.traits.absent == Absent::zero) {
+        return;
+      }
+      fill_from_mass_table(dataset, target);
+    } else {
+      const std::vector<hsize_t> shape = in_.facts(path).extents;
+      const bool fits = shape.size() == 2 ? shape[1] == dataset.width : shape.size() == 1 && dataset.width == 1;
+      if (!fits) {
+        in_.fail(fmt::format("data set {} has the wrong shape; it must have rows of {} numbers", path, dataset.width));
+      }
+      if (shape[0] != target.total) {
+        in_.fail(
+            fmt::format("data set {} has {} rows where the header counts {} particles", path, shape[0], target.total));
+      }
+      std::vector<hsize_t> first{target.slab.first, 0};
+      std::vector<hsize_t> count{target.slab.count, dataset.width};
+      first.resize(shape.size());
+      count.resize(shape.size());
+      in_.read(path, first, count, detail::native(dataset.number), memory_of(dataset, target));
+    }
+    if (dataset.number == Number::real64) {
+      convert<double>(dataset, target);
+    } else if (dataset.number == Number::real32) {
+      convert<float>(dataset, target);
+    }
+  }
 
  private:
-  void fill_from_mass_table(const Dataset& dataset, const Target& target) const;
+  void fill_from_mass_table(const Dataset& dataset, const Target& target) const {
+    const Attributes header = in_.attributes("Header");
+    const auto masses = get_or(header, "MassTable", std::vector<double>{});
+    const double mass = target.type < masses.size() ? masses[target.type] : 0;
+    if (!(mass > 0) || !std::isfinite(mass)) {
+      in_.fail(fmt::format("data set {}/{} is missing, and MassTable in the header has no mass for it",
+                           group_of(target.type),
+                           dataset.name));
+    }
+    std::byte* const to = memory_of(dataset, target);
+    if (dataset.number == Number::real64) {
+      std::fill_n(reinterpret_cast<double*>(to), target.slab.count * dataset.width, mass);
+    } else if (dataset.number == Number::real32) {
+      std::fill_n(reinterpret_cast<float*>(to), target.slab.count * dataset.width, static_cast<float>(mass));
+    }
+  }
+
   /// Converts reals in place and checks them.
   template <class Real>
-  void convert(const Dataset& dataset, const Target& target) const;
+  void convert(const Dataset& dataset, const Target& target) const {
+    const double factor = conversion(info_.units, layout_.units, dataset.traits.dimension);
+    auto* const values = reinterpret_cast<Real*>(memory_of(dataset, target));
+    for (std::uint64_t i = 0; i < target.slab.count * dataset.width; ++i) {
+      if (factor != 1) {
+        values[i] = static_cast<Real>(values[i] * factor);
+      }
+      const bool is_good = dataset.traits.valid == Valid::any ||
+                           (std::isfinite(values[i]) && (dataset.traits.valid == Valid::finite || values[i] > 0));
+      if (!is_good) {
+        in_.fail(fmt::format("data set {}/{} holds {} at row {}{}",
+                             group_of(target.type),
+                             dataset.name,
+                             values[i],
+                             target.slab.first + i / dataset.width,
+                             dataset.traits.valid == Valid::positive ? "; it must be positive" : ""));
+      }
+    }
+  }
+
   [[nodiscard]] std::byte* memory_of(const Dataset& dataset, const Target& target) const {
     return into_.bytes_of(dataset.field).data() + target.place * dataset.field.bytes;
   }
@@ -135,103 +199,22 @@ class ColumnReader {
   Particles& into_;
 };
 
-void ColumnReader::fill_from_mass_table(const Dataset& dataset, const Target& target) const {
-  const Attributes header = in_.attributes("Header");
-  const auto masses =
-      header.contains("MassTable") ? header.get<std::vector<double>>("MassTable") : std::vector<double>{};
-  const double mass = target.type < masses.size() ? masses[target.type] : 0;
-  if (!(mass > 0) || !std::isfinite(mass)) {
-    in_.fail(fmt::format("data set {}/{} is missing, and MassTable in the header has no mass for it",
-                         group_of(target.type),
-                         dataset.name));
-  }
-  std::byte* const to = memory_of(dataset, target);
-  if (dataset.number == Number::real64) {
-    std::fill_n(reinterpret_cast<double*>(to), target.slab.count * dataset.width, mass);
-  } else if (dataset.number == Number::real32) {
-    std::fill_n(reinterpret_cast<float*>(to), target.slab.count * dataset.width, static_cast<float>(mass));
-  }
-}
-
-template <class Real>
-void ColumnReader::convert(const Dataset& dataset, const Target& target) const {
-  const double factor = conversion(info_.units, layout_.units, dataset.traits.dimension);
-  auto* const values = reinterpret_cast<Real*>(memory_of(dataset, target));
-  for (std::uint64_t i = 0; i < target.slab.count * dataset.width; ++i) {
-    if (factor != 1) {
-      values[i] = static_cast<Real>(values[i] * factor);
-    }
-    const bool is_good = dataset.traits.valid == Valid::any ||
-                         (std::isfinite(values[i]) && (dataset.traits.valid == Valid::finite || values[i] > 0));
-    if (!is_good) {
-      in_.fail(fmt::format("data set {}/{} holds {} at row {}{}",
-                           group_of(target.type),
-                           dataset.name,
-                           values[i],
-                           target.slab.first + i / dataset.width,
-                           dataset.traits.valid == Valid::positive ? "; it must be positive" : ""));
-    }
-  }
-}
-
-void ColumnReader::read(const Dataset& dataset, const Target& target) const {
-  const std::string path = fmt::format("{}/{}", group_of(target.type), dataset.name);
-  if (!in_.exists(path)) {
-    if (dataset.traits.absent == Absent::refused) {
-      in_.fail(fmt::format("data set {} is missing", path));
-    }
-    if (dataset.traits.absent == Absent::zero) {
-      return;
-    }
-    fill_from_mass_table(dataset, target);
-  } else {
-    const std::vector<hsize_t> shape = in_.facts(path).extents;
-    const bool fits = shape.size() == 2 ? shape[1] == dataset.width : shape.size() == 1 && dataset.width == 1;
-    if (!fits) {
-      in_.fail(fmt::format("data set {} has the wrong shape; rows of {} numbers are wanted", path, dataset.width));
-    }
-    if (shape[0] != target.total) {
-      in_.fail(
-          fmt::format("data set {} has {} rows where the header counts {} particles", path, shape[0], target.total));
-    }
-    std::vector<hsize_t> first{target.slab.first, 0};
-    std::vector<hsize_t> count{target.slab.count, dataset.width};
-    first.resize(shape.size());
-    count.resize(shape.size());
-    in_.read(path, first, count, detail::native(dataset.number), memory_of(dataset, target));
-  }
-  if (dataset.number == Number::real64) {
-    convert<double>(dataset, target);
-  } else if (dataset.number == Number::real32) {
-    convert<float>(dataset, target);
-  }
-}
-
-/// All but the particles. Throws: `Error` that names the file and what was read.
+/// Reads everything except the particles.
 SnapshotInfo read_info(const files::Hdf5Reader& in, const SnapshotLayout& layout) {
   SnapshotInfo info;
   info.file = in.name();
   const Attributes header = in.attributes("Header");
   info.units = read_units(in, layout.units);
   read_totals(in, header, info);
-  if (in.exists("Cosmology")) {
-    const Attributes cosmology = in.attributes("Cosmology");
-    if (cosmology.contains("Cosmological run") && cosmology.get<double>("Cosmological run") != 0) {
-      in.fail("of a cosmological run, in lengths that grow with time; only files of runs without expansion are read");
-    }
+  if (in.exists("Cosmology") && get_or(in.attributes("Cosmology"), "Cosmological run", 0.0) != 0) {
+    in.fail("of a cosmological run, in comoving lengths; only files of runs without expansion can be read");
   }
   const double length = conversion(info.units, layout.units, length_dimension);
-  if (header.contains("Time")) {
-    info.header.time = header.get<double>("Time") * conversion(info.units, layout.units, time_dimension);
-  }
-  if (header.contains("BoxSize")) {
-    auto box = header.get<std::vector<double>>("BoxSize");
-    box.resize(3, box.empty() ? 0.0 : box.back());
-    info.header.box = length * Vector{box[0], box[1], box[2]};
-  }
-  if (header.contains("Dimension")) {
-    header.get("Dimension", info.header.dimensions);
-  }
+  info.header.time = get_or(header, "Time", 0.0) * conversion(info.units, layout.units, time_dimension);
+  auto box = get_or(header, "BoxSize", std::vector<double>{});
+  box.resize(3, box.empty() ? 0.0 : box.back());
+  info.header.box = length * Vector{box[0], box[1], box[2]};
+  info.header.dimensions = get_or(header, "Dimension", info.header.dimensions);
   const auto text = [](const Attributes& from, const char* key, std::string& to) {
     const auto found = from.values().find(key);
     if (found != from.values().end() && std::holds_alternative<std::string>(found->second)) {
@@ -244,9 +227,7 @@ SnapshotInfo read_info(const files::Hdf5Reader& in, const SnapshotLayout& layout
     text(in.attributes("Code"), "Code", info.header.code);
   }
   if (in.exists("RuntimePars")) {
-    const Attributes runtime = in.attributes("RuntimePars");
-    info.header.is_periodic =
-        runtime.contains("PeriodicBoundariesOn") && runtime.get<double>("PeriodicBoundariesOn") != 0;
+    info.header.is_periodic = get_or(in.attributes("RuntimePars"), "PeriodicBoundariesOn", 0.0) != 0;
   }
   read_rank_particles(in, info);
   read_programs_groups(in, info);
@@ -276,15 +257,6 @@ Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
   shares.rank_particles = {shares.totals.begin(), shares.totals.end()};
   return files::write_hdf5(
       file, [&](files::Hdf5Writer& out) { detail::write_contents(out, header, layout, particles, shares); });
-}
-
-Result<SnapshotInfo> read_snapshot_info(const std::filesystem::path& file, const SnapshotLayout& layout) {
-  const files::Hdf5Silence silence;
-  try {
-    return read_info(files::Hdf5Reader{file}, layout);
-  } catch (const Error& error) {
-    return error;
-  }
 }
 
 Result<SnapshotInfo> read_snapshot(const std::filesystem::path& file,

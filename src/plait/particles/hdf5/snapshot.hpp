@@ -17,51 +17,46 @@ namespace plait::particles::hdf5 {
 
 using files::Attributes;
 
-/// What a file holds besides its particles.
+/// The content of a file besides its particles.
 struct SnapshotHeader {
   double time = 0;  ///< In the program's units.
-  Vector box;       ///< Edges, in the program's units. Readers expect positions in [0, box) where that is periodic.
+  Vector box;       ///< The edges, in the program's units. Readers expect positions in [0, box) of a periodic box.
   std::uint32_t dimensions = 3;
   bool is_periodic = false;
   std::string code = "plait";  ///< The program.
   std::string run_name = "plait";
-  /// Groups of the program's own, by name: "RunState", "HydroScheme", "Parameters", ...
+  /// The program's own groups, by name: "RunState", "HydroScheme", "Parameters", ...
   std::map<std::string, Attributes> groups;
 };
 
-/// What a file holds, found without reading particles.
+/// The content of a file, without its particles.
 struct SnapshotInfo {
   std::string file;
   SnapshotHeader header;
-  Units units;                                    ///< Of the file; if it names none, the program's.
-  std::array<std::uint64_t, types_max> totals{};  ///< Particles of each type.
-  std::vector<std::uint64_t> rank_particles;      ///< Of each type on each rank that wrote: rank * types_max + type.
+  Units units;                                    ///< Of the file; if it has none, the program's.
+  std::array<std::uint64_t, types_max> totals{};  ///< The particles of each type.
+  std::vector<std::uint64_t> rank_particles;      ///< Of each type on each writing rank: rank * types_max + type.
 
-  /// One of the groups in the header. Throws: `Error` with `bad_input` that names file and group, when it is not there.
+  /// A group of the header. Throws: `Error` with `bad_input` that names file and group, if there is none.
   [[nodiscard]] const Attributes& group(const std::string& name) const;
 };
 
-/// Writes the particles of one process to one HDF5 file in the layout of GADGET and SWIFT snapshots, in the order of
-/// the store, each kind in its group.
+/// Writes the particles of one process to an HDF5 file in the layout of GADGET and SWIFT snapshots: each kind in its
+/// group, in the order of the store. `mpi/snapshot_together.hpp` writes a file by all ranks of a communicator.
 ///
-/// The file is written under another name and renamed when it is complete: an existing one stays whole until then.
-/// Returns its size in bytes. Error: names file, data set and reason; nothing is left behind. By all ranks of a
-/// communicator: `mpi/snapshot_together.hpp`.
+/// Writes to a temporary name and renames the complete file; an existing file stays whole until then. Returns the size
+/// in bytes. Error: names file, data set and reason, and leaves no file.
 [[nodiscard]] Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
                                                    const SnapshotHeader& header,
                                                    const SnapshotLayout& layout,
                                                    const Particles& particles);
 
-/// Reads everything but the particles. Error: names file and what is wrong: missing or cut file, no header, another
-/// number of files, a cosmological run (whose lengths grow with time).
-[[nodiscard]] Result<SnapshotInfo> read_snapshot_info(const std::filesystem::path& file, const SnapshotLayout& layout);
-
-/// Reads the share of `rank` and appends it to `particles`, types in ascending order; as many ranks as had written get
-/// what they held, in the same order within each type.
+/// Reads the share of `rank` and appends it to `particles`, types in ascending order. If as many ranks read as wrote,
+/// each gets the particles that it wrote, in the same order within each type.
 ///
-/// Numbers in other units than the layout's are converted. Error: also absent or misshapen data sets, numbers that
-/// are not finite or not positive where they must be, ids that occur twice (within the share); `particles` is as it
-/// was. Particles at the same place are no error here.
+/// Converts numbers to the layout's units. Does not check for particles at equal positions. Error: also absent data
+/// sets, wrong shapes, numbers that are not finite or not positive as required, and duplicate ids within the share;
+/// `particles` is unchanged.
 [[nodiscard]] Result<SnapshotInfo> read_snapshot(const std::filesystem::path& file,
                                                  const SnapshotLayout& layout,
                                                  Particles& particles,

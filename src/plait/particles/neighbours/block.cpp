@@ -36,7 +36,7 @@ void BlockParticles::Free::operator()(float* memory) const noexcept {
 
 std::size_t BlockParticles::find(std::uint32_t column) const {
   const auto found = std::ranges::find(columns_, column);
-  expect(found != columns_.end(), "a kernel reads fields that its search was made with");
+  expect(found != columns_.end(), "a kernel reads the fields of its search");
   return place_arrays + static_cast<std::size_t>(found - columns_.begin());
 }
 

@@ -13,7 +13,7 @@
 
 namespace plait::particles {
 
-/// A field as blocks hold it: in single precision, a vector as three arrays.
+/// A field as it is stored in blocks: in single precision, a vector as three arrays.
 struct BlockField {
   enum class Type : std::uint8_t { number8, number32, number64, vector };
 
@@ -27,7 +27,7 @@ struct BlockField {
   BlockField(Field<Vector> field) : column{field.column}, type{Type::vector} {}
   // NOLINTEND(google-explicit-constructor)
 
-  /// The same for messages, which carry it whole.
+  /// The field in full precision, for messages.
   [[nodiscard]] AnyField whole() const;
 };
 
@@ -36,11 +36,11 @@ struct BlockVectors {
   std::span<const float> x, y, z;
 };
 
-/// Particles copied together for a kernel: an array of `padded_size` floats for each property. Places are relative to
-/// the block's centre. Padding is far away and has the last particle's other properties.
+/// Particles gathered for a kernel: an array of `padded_size` floats for each property. Positions are relative to the
+/// block's centre. Padding is far away, and has the last particle's other properties.
 class BlockParticles {
  public:
-  /// Loops may run to a multiple of this; arrays begin on cache lines.
+  /// Loops may run to a multiple of this. Arrays begin at cache lines.
   static constexpr std::size_t padding = 16;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -51,22 +51,22 @@ class BlockParticles {
   [[nodiscard]] std::span<const float> z() const noexcept { return array(2); }
 
   /// Expects: the field is one of those that the search was made with.
-  [[nodiscard]] std::span<const float> operator[](Field<std::uint8_t> field) const { return array(find(field.column)); }
-  [[nodiscard]] std::span<const float> operator[](Field<float> field) const { return array(find(field.column)); }
-  [[nodiscard]] std::span<const float> operator[](Field<double> field) const { return array(find(field.column)); }
+  template <class T>
+  [[nodiscard]] std::span<const float> operator[](Field<T> field) const {
+    return array(find(field.column));
+  }
   [[nodiscard]] BlockVectors operator[](Field<Vector> field) const {
     const std::size_t first = find(field.column);
     return {array(first), array(first + 1), array(first + 2)};
   }
 
-  /// The places of the particles: of targets, whose results go there, in the store. A source with `ghost` in its place
-  /// is a copy of another rank's particle.
+  /// The places of the particles in the store. The bit `ghost` marks copies of other ranks' particles.
   [[nodiscard]] std::span<const Particles::Index> places() const noexcept { return {places_.data(), size_}; }
   static constexpr Particles::Index ghost = 1U << 31U;
 
   void clear() noexcept { size_ = 0; }
-  /// Adds those of the particles [first, first + count) of `positions` that `is_wanted(offset, index)`, where the
-  /// offset is what `position - centre` gives in single precision. `mark` is added to their places.
+  /// Adds the particles with `positions`, at `first` and following, for which `is_wanted(offset, index)`. The offset is
+  /// `position - centre` in single precision. `mark` is set in their places.
   template <class IsWanted>
   void add(std::span<const Vector> positions,
            Particles::Index first,
@@ -78,7 +78,7 @@ class BlockParticles {
       const Vector& p = positions[i];
       const std::array offset{
           static_cast<float>(p.x - centre.x), static_cast<float>(p.y - centre.y), static_cast<float>(p.z - centre.z)};
-      // Written whether wanted or not: the next one takes the place, and there is no branch to be guessed.
+      // Without a branch: writes each entry, and keeps it if wanted.
       for (std::size_t axis = 0; axis < 3; ++axis) {
         data_.get()[axis * capacity_ + size_] = offset[axis];
       }
@@ -87,7 +87,7 @@ class BlockParticles {
       size_ += is_wanted(offset, place) ? 1 : 0;
     }
   }
-  /// To be called when all are added.
+  /// Gathers the fields of all added particles.
   void gather(std::span<const BlockField> fields, const Particles& own, const Particles& ghosts);
 
  private:
@@ -110,11 +110,11 @@ class BlockParticles {
   std::size_t capacity_ = 0;  ///< Of each array.
   std::size_t size_ = 0;
   std::vector<Particles::Index> places_;
-  std::vector<std::uint32_t> columns_;  ///< Of arrays 3 and following; three times that of a vector.
+  std::vector<std::uint32_t> columns_;  ///< By array, from array 3 on.
 };
 
-/// The input of a short-range kernel: some targets that are close together, and all particles that may be near enough
-/// to any of them. A target whose kind is one of the sources' is among these, too, at distance 0.
+/// The input of a short-range kernel: a group of targets, and all particles that may be within reach of any of them. A
+/// target whose kind is a source is also among the sources, at distance 0.
 struct Block {
   Vector centre;
   BlockParticles targets;

@@ -12,13 +12,13 @@
 namespace plait::particles {
 namespace {
 
-/// A particle while it is sorted into cells: contiguous data for the comparisons.
+/// A particle during the division: contiguous data for comparisons.
 struct Item {
   std::array<double, 3> position;
   Particles::Index index;
 };
 
-/// Cuts [first, last) of `items` until leaves are left, and counts what it makes.
+/// Divides items into cells, groups and leaves, and records the sizes.
 class Divider {
  public:
   Divider(const CellOptions& options, CellSizes& sizes) : options_{options}, sizes_{sizes} {}
@@ -44,14 +44,14 @@ class Divider {
     const std::size_t half = half_of(count);
     const std::size_t axis = longest_axis(items);
     std::ranges::nth_element(items, items.begin() + static_cast<std::ptrdiff_t>(half), {}, [axis](const Item& item) {
-      return std::pair{item.position[axis], item.index};  // the index: the same whatever the library's order
+      return std::pair{item.position[axis], item.index};  // unique: the result does not depend on the library
     });
     divide(items.first(half), within);
     divide(items.subspan(half), within);
   }
 
  private:
-  /// Near the middle, and such that full leaves come out.
+  /// Near the middle, at a multiple of a full leaf.
   [[nodiscard]] std::size_t half_of(std::uint32_t count) const {
     const std::uint32_t leaf = options_.leaf_particles_max;
     return count <= leaf ? count / 2 : std::size_t{(count / 2 + leaf - 1) / leaf} * leaf;
@@ -86,7 +86,7 @@ void begin(Extent& extent) {
   extent.reach = 0;
 }
 
-/// Extents of 2, 4, 8 ... consecutive cells, so that most of what is far is passed over at once.
+/// A binary tree of extents of consecutive cells, to skip far cells together.
 class Pyramid {
  public:
   explicit Pyramid(std::span<const Cell> cells) {
@@ -242,7 +242,7 @@ void CellTable::find_neighbours(double growth, double skin) {
 }
 
 bool are_near(const Extent& a, const Extent& b, const Vector& period, double growth, double skin) {
-  constexpr double rounding = 1 + 1e-9;  // of the gap: what touches is near
+  constexpr double rounding = 1 + 1e-9;  // cells that touch are near
   const double reach = (static_cast<double>(std::max(a.reach, b.reach)) * growth + skin) * rounding;
   return distance2(a.box, b.box, period) <= reach * reach;
 }

@@ -12,7 +12,7 @@
 
 namespace plait::particles {
 
-/// Consecutive particles of a store that are close together, and their largest reach.
+/// A range of nearby particles in a store, and their largest reach.
 struct Extent {
   Box box;  ///< Tight.
   float reach = 0;
@@ -20,7 +20,7 @@ struct Extent {
   std::uint32_t count = 0;
 };
 
-/// The unit of search: the particles of a near leaf are tested one by one.
+/// The unit of search: the particles of a near leaf are tested individually.
 using Leaf = Extent;
 
 /// Particles that share a block of sources.
@@ -41,37 +41,37 @@ struct CellOptions {
   std::uint32_t cell_particles_max = 512;
 };
 
-/// How particles [0, n) of a store are divided. Other ranks need no more of it than this.
+/// The sizes of the parts of particles [0, n) of a store, which other ranks receive.
 struct CellSizes {
   std::vector<std::uint16_t> leaves;  ///< Particles of each.
   std::vector<std::uint16_t> groups;  ///< Leaves of each.
   std::vector<std::uint16_t> cells;   ///< Groups of each.
 };
 
-/// The order that brings particles close together in which they are cut into cells: halves of halves, cut across the
-/// longest edge. Any number of particles at one place is fine. `order[i]` is the place of the particle that comes to i.
-/// Throws: `Error` with `bad_input` that names the particle, when a position is not finite. Cost: O(n log n).
+/// Divides particles into cells by recursive bisection across the longest edge. `order[i]` becomes the present place of
+/// the particle to move to i. Any number of particles may share a position. Throws: as `check_position`.
+/// Cost: O(n log n).
 [[nodiscard]] CellSizes divide_into_cells(const Particles& store,
                                           const CellOptions& options,
                                           std::vector<Particles::Index>& order);
 
-/// The cells of a rank, those of other ranks that are near to any of them (`ghosts`), and which cell is near to which.
+/// The cells of a rank, the ghosts (copies of other ranks' cells near to any of them), and the neighbours of each.
 ///
-/// Numbers of cells: own ones first, then ghosts. Threads: different cells may be refreshed at the same time.
+/// Own cells are numbered first, then ghosts. Threads: different cells may be refreshed concurrently.
 class CellTable {
  public:
-  /// `period` is the length of the space along each axis, 0 where it is open. Both stores must stay.
+  /// Borrows both stores. `period` is the length of the space along each axis, 0 along open axes.
   CellTable(Particles& own, Particles& ghosts, const Vector& period) : own_{&own}, ghosts_{&ghosts}, period_{period} {}
 
-  /// Divides the particles of `own` by `sizes`, without ghosts and neighbours. `refresh` computes boxes.
+  /// Divides the particles of `own` by `sizes`. Removes ghosts and neighbours. Boxes are undefined until `refresh`.
   void assign(const CellSizes& sizes);
-  /// Adds ghosts: the next particles of `ghosts`.
+  /// Divides the next particles of `ghosts` by `sizes`.
   void add_ghosts(const CellSizes& sizes);
 
-  /// Computes the boxes and reaches of a cell from its particles.
+  /// Recomputes the boxes and reaches of a cell.
   void refresh(std::uint32_t cell, Field<float> reach, double reach_factor);
 
-  /// Lists, for each own cell, those that are nearer than `max(reach, reach) * growth + skin`, itself first.
+  /// Lists, for each own cell, the cells within `max(reach, its reach) * growth + skin`.
   /// Cost: O(cells log cells).
   void find_neighbours(double growth, double skin);
 
@@ -85,11 +85,11 @@ class CellTable {
   [[nodiscard]] std::span<const Leaf> leaves_of(const CellGroup& group) const {
     return std::span{leaves_}.subspan(group.first_leaf, group.leaf_count);
   }
-  /// Of an own cell; ascending, itself among them. Mutual among own cells.
+  /// The neighbours of an own cell, ascending, including itself. Symmetric among own cells.
   [[nodiscard]] std::span<const std::uint32_t> neighbours(std::uint32_t cell) const {
     return std::span{neighbours_}.subspan(first_neighbour_[cell], first_neighbour_[cell + 1] - first_neighbour_[cell]);
   }
-  /// Of a ghost: the own cells that it is near to.
+  /// The own cells that are neighbours of a ghost.
   [[nodiscard]] std::span<const std::uint32_t> near_ghost(std::uint32_t ghost) const {
     const std::uint32_t i = ghost - own_count_;
     return std::span{near_ghosts_}.subspan(first_near_ghost_[i], first_near_ghost_[i + 1] - first_near_ghost_[i]);
@@ -117,8 +117,7 @@ class CellTable {
   std::vector<std::uint32_t> near_ghosts_;
 };
 
-/// How far the boxes are apart, squared; 0 when they meet. In a periodic space the nearest images count. The same, to
-/// the last bit, for (b, a).
+/// The squared distance between the nearest images of two boxes; 0 if they touch. Bitwise symmetric in a and b.
 [[nodiscard]] inline double distance2(const Box& a, const Box& b, const Vector& period) {
   const auto gap = [](double low_a, double high_a, double low_b, double high_b, double its_period) {
     double between = std::abs((low_a + high_a) - (low_b + high_b)) / 2;
@@ -132,7 +131,7 @@ class CellTable {
   const double z = gap(a.low.z, a.high.z, b.low.z, b.high.z, period.z);
   return x * x + y * y + z * z;
 }
-/// Whether cells of these extents may have particles within reach of each other. Both ranks compute the same.
+/// Whether cells of these extents may have particles within reach of each other. Bitwise symmetric in a and b.
 [[nodiscard]] bool are_near(const Extent& a, const Extent& b, const Vector& period, double growth, double skin);
 
 }  // namespace plait::particles

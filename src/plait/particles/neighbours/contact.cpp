@@ -46,14 +46,14 @@ ContactEnergies& ContactEnergies::operator+=(const ContactEnergies& other) {
 
 NearFunction contacts(const ContactLaw& law, Particles& store, const ContactFields& fields) {
   return [law, &store, fields](const NearPairs& pairs) {
-    expect(pairs.sums.size() >= contact_sums, "a contact's energies have their places");
+    expect(pairs.sums.size() >= contact_sums, "the walk has the sums of contacts: set near_sums");
     const Particles::Index own = pairs.target;
     const auto* const velocities = reinterpret_cast<const Vector*>(pairs.view.columns[0]);
     for (const std::uint32_t other : pairs.sources) {
       const Source& source = pairs.view.sources[other];
       const Vector offset = source.position - store.positions()[own];
       if (dot(offset, offset) == 0) {
-        continue;  // there is no direction to push in
+        continue;  // the force has no direction
       }
       const ContactForce force = contact_force(
           law, {offset, velocities[other] - store[fields.velocity][own], store[fields.mass][own], source.mass});

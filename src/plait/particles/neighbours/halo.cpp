@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 #include <utility>
 
@@ -18,7 +19,7 @@ namespace {
 constexpr Tag cells_tag{0};
 constexpr Tag particles_tag{1};
 
-/// A cell in a message; the leaves of all groups and the particles of all leaves follow these.
+/// A cell in a message. After all cells follow the leaf counts of their groups, then the particle counts of leaves.
 struct CellNote {
   Extent extent;
   std::uint32_t number = 0;
@@ -28,7 +29,7 @@ struct CellNote {
 };
 static_assert(std::is_trivially_copyable_v<CellNote>, "travels in messages");
 
-/// All messages between this rank and one other.
+/// The messages between this rank and another one.
 struct Talk {
   Rank rank;
   std::vector<std::uint32_t> offered;  ///< Own cells that may be near.
@@ -36,26 +37,22 @@ struct Talk {
   Bytes notes_in;
   Bytes particles_out;
   Bytes particles_in;
-  std::vector<CellNote> notes;        ///< That came,
-  std::vector<std::uint16_t> groups;  ///< with the leaves of each group of all these cells,
-  std::vector<std::uint16_t> leaves;  ///< and the particles of each leaf.
+  std::vector<CellNote> notes;        ///< Received,
+  std::vector<std::uint16_t> groups;  ///< with the leaf count of each group
+  std::vector<std::uint16_t> leaves;  ///< and the particle count of each leaf.
 };
 
 template <class T>
 void append(Bytes& buffer, std::span<const T> values) {
-  const std::size_t at = buffer.size();
-  buffer.resize(at + values.size_bytes());
-  if (!values.empty()) {
-    std::memcpy(buffer.data() + at, values.data(), values.size_bytes());
-  }
+  const auto bytes = std::as_bytes(values);
+  buffer.insert(buffer.end(), bytes.begin(), bytes.end());
 }
 
-/// Reads values from the front of a message. Throws: `Error` when it is too short.
+/// Removes values from the front of a message. Throws: `Error` if it is too short.
 template <class T>
 std::vector<T> take(std::span<const std::byte>& from, std::size_t count, Rank source) {
   if (count > from.size() / sizeof(T)) {
-    throw Error{
-        ErrorCode::network, fmt::format("rank {} sent a list of cells that is cut short", source.value()), source};
+    throw Error{ErrorCode::network, fmt::format("rank {} sent a truncated list of cells", source.value()), source};
   }
   std::vector<T> values(count);
   if (count > 0) {
@@ -65,23 +62,13 @@ std::vector<T> take(std::span<const std::byte>& from, std::size_t count, Rank so
   return values;
 }
 
-/// Extents of ranks and of cells round differently: a margin, so that no near cell is missed.
-Nearness widened(const Nearness& near) {
-  return {near.growth * (1 + 1e-6), near.skin * (1 + 1e-6)};
-}
-
-Extent whole_extent(const CellTable& table) {
-  Extent whole;
-  for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
-    whole.box.include(table[cell].box);
-    whole.reach = std::max(whole.reach, table[cell].reach);
-    whole.count += table[cell].count;
-  }
-  return whole;
-}
-
 std::vector<Talk> find_talks(const comm::Group& all_ranks, const CellTable& table, const Nearness& near) {
-  const Extent mine = whole_extent(table);
+  Extent mine;
+  for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
+    mine.box.include(table[cell].box);
+    mine.reach = std::max(mine.reach, table[cell].reach);
+    mine.count += table[cell].count;
+  }
   std::vector<Extent> all(all_ranks.size());
   comm::all_gather(all_ranks, std::as_bytes(std::span{&mine, 1}), std::as_writable_bytes(std::span{all})).wait();
   std::vector<Talk> talks;
@@ -151,8 +138,8 @@ void send_and_receive(
   }
 }
 
-/// The cells of both ranks that are near to one of the other rank; both compute the same. The sizes of theirs are
-/// appended to `ghosts`.
+/// Chooses the cells of each rank that are near to a cell of the other; both ranks compute the same. Appends the sizes
+/// of ghosts to `ghosts`.
 HaloPeer choose(const CellTable& table, Talk& talk, const Nearness& near, CellSizes& ghosts) {
   HaloPeer peer;
   peer.rank = talk.rank;
@@ -191,14 +178,14 @@ HaloPeer choose(const CellTable& table, Talk& talk, const Nearness& near, CellSi
 
 Halo make_halo(comm::Endpoint& endpoint, CellTable& table, const Nearness& near, const HaloFields& fields) {
   const comm::Group all_ranks{endpoint};
-  std::vector<Talk> talks = find_talks(all_ranks, table, widened(near));
+  constexpr double margin = 1 + 1e-6;  // as the extents of ranks and of cells round differently
+  std::vector<Talk> talks = find_talks(all_ranks, table, {near.growth * margin, near.skin * margin});
   for (Talk& talk : talks) {
     write_notes(table, talk);
   }
   send_and_receive(all_ranks, talks, cells_tag, &Talk::notes_out, &Talk::notes_in);
   Halo halo;
   CellSizes ghosts;
-  std::size_t particles = 0;
   std::uint32_t next_ghost = table.own_count();
   for (Talk& talk : talks) {
     read_notes(talk);
@@ -210,19 +197,16 @@ Halo make_halo(comm::Endpoint& endpoint, CellTable& table, const Nearness& near,
       table.own().pack(fields.travel, table[cell].first, table[cell].count, talk.particles_out);
     }
   }
-  for (const std::uint16_t count : ghosts.leaves) {
-    particles += count;
-  }
   table.ghosts().clear();
-  table.ghosts().add(particles);
+  table.ghosts().add(std::accumulate(ghosts.leaves.begin(), ghosts.leaves.end(), std::size_t{0}));
   table.add_ghosts(ghosts);
   send_and_receive(all_ranks, talks, particles_tag, &Talk::particles_out, &Talk::particles_in);
+  std::size_t row = 0;
+  for (const AnyField& field : fields.travel) {
+    row += field.bytes;
+  }
   for (std::size_t i = 0; i < talks.size(); ++i) {
     std::span<const std::byte> left{talks[i].particles_in};
-    std::size_t row = 0;
-    for (const AnyField& field : fields.travel) {
-      row += field.bytes;
-    }
     for (const std::uint32_t ghost : halo.peers[i].theirs) {
       const std::size_t bytes = std::min(left.size(), row * table[ghost].count);
       table.ghosts().unpack(fields.travel, table[ghost].first, table[ghost].count, left.first(bytes));

@@ -11,24 +11,24 @@
 
 namespace plait::particles {
 
-/// The cells that this rank and one other need of each other. Both list the same cells in the same order.
+/// The cells that this rank and another one exchange. Both list them in the same order.
 struct HaloPeer {
   Rank rank;
-  std::vector<std::uint32_t> mine;           ///< Own cells that the other has copies of.
+  std::vector<std::uint32_t> mine;           ///< Own cells, of which the other rank has copies.
   std::vector<std::uint32_t> theirs;         ///< Ghosts, by their numbers here,
-  std::vector<std::uint32_t> their_numbers;  ///< and by those that their owner gives them.
+  std::vector<std::uint32_t> their_numbers;  ///< and by their numbers on the other rank.
 };
 
-/// Pairs of cells are near if they are nearer than `reach * growth + skin`: a margin for movement and growth while a
-/// halo is kept for several steps.
+/// Cells are near if their distance is at most `reach * growth + skin`: a margin for motion and growth while a halo is
+/// reused.
 struct Nearness {
   double growth = 1;
   double skin = 0;
 };
 
-/// Ghosts, copies of other ranks' cells that are near to own ones, and the ranks with copies of own cells.
+/// The ranks that exchange cells with this one.
 struct Halo {
-  std::vector<HaloPeer> peers;  ///< By rank; those that have something for each other.
+  std::vector<HaloPeer> peers;  ///< By rank.
 };
 
 /// The fields of ghosts.
@@ -38,10 +38,10 @@ struct HaloFields {
   std::vector<AnyField> travel;  ///< Position and reach among them.
 };
 
-/// Finds the halo of `table`, whose own cells are refreshed: adds ghosts, and lists the neighbours of cells.
+/// Finds the ghosts of `table`, adds them to it, and lists neighbours. Expects: own cells are refreshed.
 ///
-/// All ranks call it. Waits, making progress; throws as `Endpoint::progress_until`. Cost: 64 bytes of each rank to all,
-/// then one message of cells and one of particles to each rank that is near.
+/// Collective; waits and makes progress. Throws: as `Endpoint::progress_until`. Cost: a gather of 64 bytes from each
+/// rank, then a message of cells and one of particles to each near rank.
 [[nodiscard]] Halo make_halo(comm::Endpoint& endpoint,
                              CellTable& table,
                              const Nearness& near,

@@ -10,32 +10,20 @@
 namespace plait::particles {
 namespace {
 
-[[nodiscard]] Vector middle_of(const Box& box) {
-  return 0.5 * (box.low + box.high);
-}
-
-/// An interval along one axis.
-struct Interval {
-  double middle;
-  double half;
-
-  static Interval of(double low, double high) { return {(low + high) / 2, (high - low) / 2}; }
-};
-
-/// The shifts by whole periods along one axis that may bring `moved` within `reach` of `fixed`.
+/// The shifts by whole periods along one axis that may bring an interval within a distance of another.
 struct Shifts {
   std::array<double, 3> values{};
   std::size_t count = 1;
 
-  Shifts(const Interval& moved, const Interval& fixed, double reach, double period) {
+  /// `between`: from the middle of the fixed interval to that of the moved one; `space`: half of both lengths, and the
+  /// distance.
+  Shifts(double between, double space, double period) {
     if (period <= 0) {
       return;
     }
-    const double between = moved.middle - fixed.middle;
     const double nearest = 2 * std::abs(between) <= period ? 0.0 : -period * std::round(between / period);
     values[0] = nearest;
-    const double space = moved.half + fixed.half + reach;
-    if (2 * space > period) {  // a second image may be near, too: the space is small
+    if (2 * space > period) {  // a small space, where another image may be near
       for (const double other : {nearest - period, nearest + period}) {
         if (std::abs(between + other) <= space) {
           values[count++] = other;
@@ -47,11 +35,11 @@ struct Shifts {
 
 }  // namespace
 
-/// The targets of a block as the search sees them.
+/// The targets of a block.
 struct BlockMaker::Wanted {
   Box box;
   Vector centre;
-  Vector half;  ///< Of the box.
+  Vector half;  ///< Half of the edges of the box.
   double reach = 0;
 };
 
@@ -62,7 +50,7 @@ void BlockMaker::add_leaf(const CellTable& table, std::uint32_t cell, const Leaf
   const std::span<const std::uint8_t> kinds = store[Particles::kind];
   const Particles::Index mark = table.is_ghost(cell) ? BlockParticles::ghost : 0;
   const auto factor = static_cast<float>(options_->reach_factor);
-  // Single precision rounds: a particle at the border is a source.
+  // A margin for rounding to single precision.
   constexpr float rounding = 1 + 1e-5F;
   const auto target_reach = static_cast<float>(wanted.reach) * rounding;
   const std::array half{static_cast<float>(wanted.half.x) * rounding,
@@ -85,9 +73,11 @@ void BlockMaker::add_leaf(const CellTable& table, std::uint32_t cell, const Leaf
   };
   const double reach = std::max(uses_target ? wanted.reach : 0.0, uses_source ? static_cast<double>(leaf.reach) : 0.0);
   const Vector& period = table.period();
-  const Shifts xs{Interval::of(leaf.box.low.x, leaf.box.high.x), {wanted.centre.x, wanted.half.x}, reach, period.x};
-  const Shifts ys{Interval::of(leaf.box.low.y, leaf.box.high.y), {wanted.centre.y, wanted.half.y}, reach, period.y};
-  const Shifts zs{Interval::of(leaf.box.low.z, leaf.box.high.z), {wanted.centre.z, wanted.half.z}, reach, period.z};
+  const Vector between = 0.5 * (leaf.box.low + leaf.box.high) - wanted.centre;
+  const Vector space = 0.5 * (leaf.box.high - leaf.box.low) + wanted.half + Vector{reach, reach, reach};
+  const Shifts xs{between.x, space.x, period.x};
+  const Shifts ys{between.y, space.y, period.y};
+  const Shifts zs{between.z, space.z, period.z};
   for (std::size_t x = 0; x < xs.count; ++x) {
     for (std::size_t y = 0; y < ys.count; ++y) {
       for (std::size_t z = 0; z < zs.count; ++z) {
@@ -138,20 +128,18 @@ void BlockMaker::for_blocks(const CellTable& table,
     const std::size_t begin = next;
     Wanted wanted;
     float reach = 0;
-    bool has_any = false;
     for (; next < targets.size() && targets[next] < group.first + group.count; ++next) {
       const Particles::Index i = targets[next];
       if ((options_->target_kinds >> kinds[i] & 1U) != 0) {
         wanted.box.include(positions[i]);
         reach = std::max(reach, reaches[i]);
-        has_any = true;
       }
     }
-    if (!has_any) {
+    if (wanted.box.is_empty()) {
       continue;
     }
     wanted.reach = static_cast<double>(reach) * options_->reach_factor;
-    wanted.centre = middle_of(wanted.box);
+    wanted.centre = 0.5 * (wanted.box.low + wanted.box.high);
     wanted.half = 0.5 * (wanted.box.high - wanted.box.low);
     block_.centre = wanted.centre;
     block_.targets.clear();

@@ -12,39 +12,36 @@
 
 namespace plait::particles {
 
-/// Which sources a target meets.
+/// The sources with which a target interacts.
 enum class Search : std::uint8_t {
-  gather,     ///< Those within the target's reach.
-  scatter,    ///< Those whose own reach it is in.
-  symmetric,  ///< Those within the larger of both: what two particles do to each other is then seen by both.
+  gather,     ///< Sources within the target's reach.
+  scatter,    ///< Sources within whose reach the target is.
+  symmetric,  ///< Sources within the larger reach: both particles of a pair see it.
 };
 
-/// What a search needs to know.
 struct ShortRangeOptions {
   Search search = Search::gather;
-  Field<float> reach;                  ///< Of each particle.
-  double reach_factor = 1;             ///< The factor of the field, such as the support in smoothing lengths.
-  std::vector<BlockField> targets;     ///< Fields that blocks hold of targets,
-  std::vector<BlockField> sources;     ///< and of sources.
+  Field<float> reach;
+  double reach_factor = 1;             ///< Multiplies `reach`, such as the support in smoothing lengths.
+  std::vector<BlockField> targets;     ///< The fields of targets in blocks.
+  std::vector<BlockField> sources;     ///< The fields of sources in blocks.
   std::uint64_t target_kinds = ~0ULL;  ///< A bit for each kind.
   std::uint64_t source_kinds = ~0ULL;
 };
 
-/// Sums up over a block: adds to the results of its targets, at `block.targets.places()`. Blocks hold every source
-/// within the search's distance of any target, and others: the kernel asks each pair for its distance.
+/// Adds to the results of a block's targets, at `block.targets.places()`. A block has all sources within reach of any
+/// target, and others: the kernel tests the distance of each pair.
 using ShortRangeKernel = std::function<void(const Block& block)>;
 
-/// Finds, for some particles of a cell, all that may be near enough to them, among the particles of the cell and its
-/// neighbours, and copies both together: a block at a time, of the targets of one group.
-///
-/// Threads: one at a time; every worker has its own. Keeps memory.
+/// Builds blocks: gathers the targets of one group, and their sources among the particles of the cell and its
+/// neighbours. Keeps its memory. Threads: one at a time.
 class BlockMaker {
  public:
-  /// All that is read must stay.
+  /// Borrows `options`.
   explicit BlockMaker(const ShortRangeOptions& options) : options_{&options} {}
 
-  /// Calls `kernel` with blocks that hold each particle of `targets` once: ascending places within the cell of number
-  /// `cell`. The blocks' order and what is in them does not depend on threads.
+  /// Calls `kernel` with blocks that together have each of `targets`, ascending places in `cell`, once. The order and
+  /// the content of blocks do not depend on threads.
   void for_blocks(const CellTable& table,
                   std::uint32_t cell,
                   std::span<const Particles::Index> targets,

@@ -21,14 +21,6 @@ using task::TaskKind;
 
 constexpr std::uint32_t leaf_particles = 16;
 
-/// What only the order along the curve is wanted of.
-TreeOptions order_only() {
-  TreeOptions options;
-  options.sources = Kinds::none();
-  options.batch_bodies_max = 512;
-  return options;
-}
-
 /// The fields of ghosts.
 std::vector<AnyField> travelling(const ShortRangeOptions& options) {
   std::vector<AnyField> fields{Particles::position, Particles::kind, options.reach};
@@ -41,13 +33,13 @@ std::vector<AnyField> travelling(const ShortRangeOptions& options) {
   return fields;
 }
 
-/// Batches, groups, and some consecutive particles of these.
+/// Cells are batches, groups are groups, leaves are consecutive particles of a group.
 CellSizes sizes_of(const Tree& tree) {
   CellSizes sizes;
   for (const Batch& batch : tree.batches()) {
     sizes.cells.push_back(static_cast<std::uint16_t>(batch.group_count));
     for (const BodyGroup& group : tree.groups().subspan(batch.first_group, batch.group_count)) {
-      // One place may hold any number of particles.
+      // Any number of particles may share a position.
       const std::uint32_t size = std::max(leaf_particles, group.body_count / 30'000 + 1);
       const std::uint32_t leaves = (group.body_count + size - 1) / size;
       sizes.groups.push_back(static_cast<std::uint16_t>(leaves));
@@ -65,30 +57,113 @@ struct WorkerState {
   PhaseTimes phases{};
 };
 
-class CellSums final : public ShortRangeSums {
+class CellSums final : public Interaction {
  public:
-  CellSums(ShortRangeSumsOptions options, ShortRangeKernel kernel, const Tree* tree)
+  CellSums(ShortRangeSumsOptions options, const Tree* tree)
       : options_{std::move(options)},
-        kernel_{std::move(kernel)},
         tree_{tree != nullptr ? tree : &own_tree_},
         travel_{travelling(options_.search)} {}
 
-  std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override;
+  std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override {
+    messages_ = &frame.messages;
+    store_ = &frame.store;
+    ghosts_ = frame.store.make_like();
+    table_.emplace(*store_, ghosts_, frame.space.period());
+    workers_.resize(frame.worker_count);
+    for (WorkerState& worker : workers_) {
+      worker.maker.emplace(options_.search);
+    }
+    if (tree_ != &own_tree_) {
+      return {};
+    }
+    const auto begin = [this](std::uint32_t pieces) {
+      const TreeOptions options{.sources = Kinds::none(), .batch_bodies_max = 512};  // only orders particles
+      own_tree_.begin(*store_, options, bounding_box(*store_), pieces);
+    };
+    return detail::add_tree_tasks(
+        frame, after, own_tree_, begin, [this](const TaskContext& context) -> PhaseTimes& { return phases(context); });
+  }
+
   std::vector<Task> add_refreshing_tasks(const StepFrame& /*frame*/, Task /*after*/) override { return {}; }
-  std::vector<Task> add_summing_tasks(const StepFrame& frame, Task after, Task end) override;
-  void clear_results(Particles& store, std::size_t first, std::size_t last) override;
-  void take_times(StepTimes& times) override;
-  [[nodiscard]] const Tree& tree() const noexcept override { return *tree_; }
+
+  std::vector<Task> add_summing_tasks(const StepFrame& frame, Task after, Task end) override {
+    const TaskKind cell_kind = frame.graph.kind("cells");
+    const TaskKind sum_kind = frame.graph.kind("short range");
+    Task cells = frame.graph.task("cells", [this, cell_kind](TaskContext& context) { make_cells(context, cell_kind); });
+    // This task occupies a worker while it waits for other ranks: see `StepFrame::last_waiting`.
+    Task ghosts = frame.graph.task("find ghosts", [this](TaskContext& context) {
+      const PhaseTimer timer{phases(context), Phase::short_range};
+      (void)make_halo(*messages_, *table_, {}, {options_.search.reach, options_.search.reach_factor, travel_});
+    });
+    Task sum = frame.graph.task("short range", [this, sum_kind](TaskContext& context) {
+      for (std::uint32_t cell = 0; cell < table_->own_count(); ++cell) {
+        context.spawn(
+            {.kind = sum_kind, .body = [this, cell](TaskContext& inner) { sum_up(inner, cell); }, .object = cell});
+      }
+    });
+    cells.after(after);
+    ghosts.after(cells);
+    if (frame.last_waiting) {
+      ghosts.after(*frame.last_waiting);
+    }
+    frame.last_waiting = ghosts;
+    sum.after(ghosts);
+    end.after(sum);
+    return {cells, ghosts, sum};
+  }
+
+  void clear_results(Particles& store, std::size_t first, std::size_t last) override {
+    for (const AnyField& field : options_.results) {
+      std::ranges::fill(store.bytes_of(field).subspan(first * field.bytes, (last - first) * field.bytes), std::byte{0});
+    }
+  }
+
+  void take_times(StepTimes& times) override {
+    for (WorkerState& worker : workers_) {
+      move_times(worker.phases, times.phases);
+    }
+  }
+
+  [[nodiscard]] const Tree* tree() const noexcept override { return tree_; }
 
  private:
-  void set_up(const StepFrame& frame);
-  void make_cells(TaskContext& context, TaskKind kind);
-  void sum_up(TaskContext& context, std::uint32_t cell);
+  void make_cells(TaskContext& context, TaskKind kind) {
+    const PhaseTimer timer{phases(context), Phase::short_range};
+    table_->assign(sizes_of(*tree_));
+    constexpr std::uint32_t cells_a_task = 64;
+    for (std::uint32_t first = 0; first < table_->own_count(); first += cells_a_task) {
+      context.spawn({.kind = kind,
+                     .body =
+                         [this, first](TaskContext& inner) {
+                           const PhaseTimer inner_timer{phases(inner), Phase::short_range};
+                           const std::uint32_t last = std::min(first + cells_a_task, table_->own_count());
+                           for (std::uint32_t cell = first; cell < last; ++cell) {
+                             table_->refresh(cell, options_.search.reach, options_.search.reach_factor);
+                           }
+                         },
+                     .object = first});
+    }
+  }
+
+  void sum_up(TaskContext& context, std::uint32_t number) {
+    const PhaseTimer timer{phases(context), Phase::short_range};
+    WorkerState& state = worker(context);
+    const Cell& cell = (*table_)[number];
+    state.targets.resize(cell.count);
+    std::iota(state.targets.begin(), state.targets.end(), cell.first);
+    const auto costs = (*store_)[Particles::cost];
+    state.maker->for_blocks(*table_, number, state.targets, [&](const Block& block) {
+      options_.kernel(block);
+      for (const Particles::Index place : block.targets.places()) {
+        costs[place] += static_cast<float>(block.sources.size());
+      }
+    });
+  }
+
   [[nodiscard]] WorkerState& worker(const TaskContext& context) { return workers_[context.worker().value()]; }
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
 
   const ShortRangeSumsOptions options_;
-  const ShortRangeKernel kernel_;
   Tree own_tree_;
   const Tree* tree_;
   const std::vector<AnyField> travel_;
@@ -99,117 +174,10 @@ class CellSums final : public ShortRangeSums {
   std::vector<WorkerState> workers_;
 };
 
-void CellSums::set_up(const StepFrame& frame) {
-  if (messages_ != nullptr) {
-    return;
-  }
-  messages_ = &frame.messages;
-  store_ = &frame.store;
-  ghosts_ = frame.store.make_like();
-  table_.emplace(*store_, ghosts_, options_.space.period());
-  workers_.resize(frame.worker_count);
-  for (WorkerState& worker : workers_) {
-    worker.maker.emplace(options_.search);
-  }
-}
-
-std::vector<Task> CellSums::add_building_tasks(const StepFrame& frame, Task after) {
-  set_up(frame);
-  if (tree_ != &own_tree_) {
-    return {};
-  }
-  const auto begin = [this](std::uint32_t pieces) {
-    own_tree_.begin(*store_, order_only(), bounding_box(*store_), pieces);
-  };
-  return detail::add_tree_tasks(
-      frame.graph, after, own_tree_, begin, {frame.worker_count, [this](const TaskContext& context) -> PhaseTimes& {
-                                               return phases(context);
-                                             }});
-}
-
-std::vector<Task> CellSums::add_summing_tasks(const StepFrame& frame, Task after, Task end) {
-  set_up(frame);
-  const TaskKind cell_kind = frame.graph.kind("cells");
-  const TaskKind sum_kind = frame.graph.kind("short range");
-  Task cells = frame.graph.task("cells", [this, cell_kind](TaskContext& context) { make_cells(context, cell_kind); });
-  // It waits for other ranks: one such task at a time, in the same order on all.
-  Task ghosts = frame.graph.task("find ghosts", [this](TaskContext& context) {
-    const PhaseTimer timer{phases(context), Phase::short_range};
-    (void)make_halo(*messages_, *table_, {}, {options_.search.reach, options_.search.reach_factor, travel_});
-  });
-  Task sum = frame.graph.task("short range", [this, sum_kind](TaskContext& context) {
-    for (std::uint32_t cell = 0; cell < table_->own_count(); ++cell) {
-      context.spawn(
-          {.kind = sum_kind, .body = [this, cell](TaskContext& inner) { sum_up(inner, cell); }, .object = cell});
-    }
-  });
-  cells.after(after);
-  ghosts.after(cells);
-  if (frame.last_waiting) {
-    ghosts.after(*frame.last_waiting);
-  }
-  frame.last_waiting = ghosts;
-  sum.after(ghosts);
-  end.after(sum);
-  return {cells, ghosts, sum};
-}
-
-void CellSums::make_cells(TaskContext& context, TaskKind kind) {
-  const PhaseTimer timer{phases(context), Phase::short_range};
-  table_->assign(sizes_of(*tree_));
-  constexpr std::uint32_t cells_a_task = 64;
-  for (std::uint32_t first = 0; first < table_->own_count(); first += cells_a_task) {
-    context.spawn({.kind = kind,
-                   .body =
-                       [this, first](TaskContext& inner) {
-                         const PhaseTimer inner_timer{phases(inner), Phase::short_range};
-                         const std::uint32_t last = std::min(first + cells_a_task, table_->own_count());
-                         for (std::uint32_t cell = first; cell < last; ++cell) {
-                           table_->refresh(cell, options_.search.reach, options_.search.reach_factor);
-                         }
-                       },
-                   .object = first});
-  }
-}
-
-void CellSums::sum_up(TaskContext& context, std::uint32_t number) {
-  const PhaseTimer timer{phases(context), Phase::short_range};
-  WorkerState& state = worker(context);
-  const Cell& cell = (*table_)[number];
-  const auto kinds = std::as_const(*store_)[Particles::kind];
-  state.targets.clear();
-  for (Particles::Index place = cell.first; place < cell.first + cell.count; ++place) {
-    if ((options_.search.target_kinds >> (kinds[place] & 63U) & 1U) != 0) {
-      state.targets.push_back(place);
-    }
-  }
-  const auto costs = (*store_)[Particles::cost];
-  state.maker->for_blocks(*table_, number, state.targets, [&](const Block& block) {
-    kernel_(block);
-    for (const Particles::Index place : block.targets.places()) {
-      costs[place] += static_cast<float>(block.sources.size());
-    }
-  });
-}
-
-void CellSums::clear_results(Particles& store, std::size_t first, std::size_t last) {
-  for (const AnyField& field : options_.results) {
-    std::ranges::fill(store.bytes_of(field).subspan(first * field.bytes, (last - first) * field.bytes), std::byte{0});
-  }
-}
-
-void CellSums::take_times(StepTimes& times) {
-  for (WorkerState& worker : workers_) {
-    move_times(worker.phases, times.phases);
-  }
-}
-
 }  // namespace
 
-std::unique_ptr<ShortRangeSums> make_short_range_sums(ShortRangeSumsOptions options,
-                                                      ShortRangeKernel kernel,
-                                                      const Tree* tree) {
-  return std::make_unique<CellSums>(std::move(options), std::move(kernel), tree);
+std::unique_ptr<Interaction> make_short_range_sums(ShortRangeSumsOptions options, const Tree* tree) {
+  return std::make_unique<CellSums>(std::move(options), tree);
 }
 
 }  // namespace plait::particles

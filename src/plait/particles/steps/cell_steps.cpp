@@ -26,14 +26,14 @@ struct Found {
   std::uint64_t active_particles = 0;
 };
 
-/// A set of numbers that is emptied at no cost.
+/// A set of numbers, cleared in constant time.
 class Marks {
  public:
   void begin(std::size_t size) {
     marks_.resize(size, 0);
     ++now_;
   }
-  /// Whether it was not in yet.
+  /// Returns false if the number is in the set already.
   bool add(std::size_t number) { return std::exchange(marks_[number], now_) != now_; }
   [[nodiscard]] bool has(std::size_t number) const { return marks_[number] == now_; }
 
@@ -54,18 +54,18 @@ class Marks {
   return boundaries;
 }
 
-/// When a stage sends a cell. Both ranks of a message know the bins that decide it.
+/// The condition on which a stage sends a cell. Both ranks of a message know the bins that it depends on.
 enum class Sends : std::uint8_t {
   none,
   when_read,             ///< An active cell of the other rank is near.
-  when_active_and_read,  ///< And the cell itself is active.
-  when_active,           ///< The cell itself is active: all that are near to it read it.
+  when_active_and_read,  ///< In addition, the cell is active.
+  when_active,           ///< The cell is active: all near cells read it.
 };
 
 }  // namespace
 
 struct CellSteps::Impl {
-  /// An own cell as one other rank has a copy of it.
+  /// An own cell of which another rank has a copy.
   struct Lent {
     std::uint32_t cell = 0;
     std::uint32_t peer = 0;
@@ -73,12 +73,12 @@ struct CellSteps::Impl {
   struct Outgoing {
     Bytes bytes;
     Task send;
-    bool is_active = false;  ///< In this step: the stage's task on the cell packs it.
+    bool is_active = false;  ///< In this step; the stage's task on the cell packs it.
   };
   struct Incoming {
     Bytes bytes;
     Task receive;
-    Task take;  ///< Puts into the ghosts what came.
+    Task take;  ///< Unpacks into the ghost.
   };
   struct Messages {
     Sends sends = Sends::none;
@@ -115,28 +115,317 @@ struct CellSteps::Impl {
   [[nodiscard]] Task& work(std::size_t stage, std::uint32_t cell) { return works[stage * table.own_count() + cell]; }
   [[nodiscard]] std::uint32_t ghost_count() const { return table.count() - table.own_count(); }
 
-  // The graph.
-  void list_lent(const Halo& halo);
-  void add_works();
-  void add_order(std::size_t stage);
-  void add_sends(std::size_t stage, const Halo& halo);
-  void add_receives(std::size_t stage, const Halo& halo);
-  void order_taking(std::size_t stage, std::uint32_t ghost);
-  [[nodiscard]] Sends sends_of(std::size_t stage) const;
-  void run_stage(std::size_t stage, std::uint32_t cell, TaskContext& context);
+  // ---- the graph ----
 
-  // A step.
-  void find_active();
-  void find_near();
-  void activate();
-  void activate_messages(std::size_t stage);
-  void activate_send(Outgoing& message);
-  void activate_receive(const Incoming& message);
-  [[nodiscard]] TimeBin shortest_in(std::uint32_t cell) const;
-  [[nodiscard]] std::uint64_t active_particles() const;
-  void settle();
-  [[nodiscard]] Found find_together(Found mine);
-  StepCount run(const Ask& ask);
+  void list_lent(const Halo& halo) {
+    lent_of.resize(table.own_count());
+    lent_to.resize(ghost_count());
+    for (std::uint32_t peer = 0; peer < halo.peers.size(); ++peer) {
+      std::vector<std::uint32_t> place_of(table.own_count());
+      for (const std::uint32_t cell : halo.peers[peer].mine) {
+        place_of[cell] = static_cast<std::uint32_t>(lent.size());
+        lent_of[cell].push_back(place_of[cell]);
+        lent.push_back({cell, peer});
+      }
+      for (const std::uint32_t ghost : halo.peers[peer].theirs) {
+        for (const std::uint32_t cell : table.near_ghost(ghost)) {
+          lent_to[ghost - table.own_count()].push_back(place_of[cell]);
+        }
+      }
+    }
+  }
+
+  void add_works() {
+    works.reserve(stage_count() * table.own_count());
+    for (std::size_t stage = 0; stage < stage_count(); ++stage) {
+      const task::TaskKind kind = graph.kind(options.stages[stage].name);
+      for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
+        works.push_back(graph.task(kind, [this, stage, cell](TaskContext& context) { run_stage(stage, cell, context); })
+                            .object(cell));
+      }
+    }
+  }
+
+  void run_stage(std::size_t stage, std::uint32_t cell, TaskContext& context) {
+    const CellStage& what = options.stages[stage];
+    what.work({context, cell, now});
+    if (what.moves) {
+      table.refresh(cell, options.reach, options.reach_factor);
+    }
+    if (messages[stage].sends == Sends::none) {
+      return;
+    }
+    // Packed here, as the next stage may write before the message is posted.
+    for (const std::uint32_t place : lent_of[cell]) {
+      Outgoing& message = messages[stage].out[place];
+      if (message.is_active) {
+        message.bytes.clear();
+        table.own().pack(what.refreshes, table[cell].first, table[cell].count, message.bytes);
+      }
+    }
+  }
+
+  /// A task waits for the previous stage on its own cell and, if either stage reads neighbours, on these. A stage that
+  /// reads also waits for the last stage of all near cells, as the previous one may have skipped some.
+  void add_order(std::size_t stage) {
+    if (stage == 0) {
+      return;
+    }
+    const std::vector<CellStage>& stages = options.stages;
+    const bool reads = stages[stage].reads_neighbours;
+    std::size_t last_of_all = stage;
+    for (std::size_t earlier = 0; earlier < stage; ++earlier) {
+      last_of_all = stages[earlier].who == Who::near_active ? earlier : last_of_all;
+    }
+    for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
+      Task& later = work(stage, cell);
+      for (const std::uint32_t neighbour : table.neighbours(cell)) {
+        if (table.is_ghost(neighbour)) {
+          continue;
+        }
+        if (neighbour == cell || reads || stages[stage - 1].reads_neighbours) {
+          later.after(work(stage - 1, neighbour));
+        }
+        if (reads && last_of_all + 1 < stage) {
+          later.after(work(last_of_all, neighbour));
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] Sends sends_of(std::size_t stage) const {
+    const std::vector<CellStage>& stages = options.stages;
+    if (stages[stage].refreshes.empty()) {
+      return Sends::none;
+    }
+    const auto reader = std::find_if(stages.begin() + static_cast<std::ptrdiff_t>(stage) + 1,
+                                     stages.end(),
+                                     [](const CellStage& later) { return later.reads_neighbours; });
+    expect(reader != stages.end(), "a later stage reads the refreshed fields");
+    if (reader->who == Who::active) {
+      return stages[stage].who == Who::active ? Sends::when_active_and_read : Sends::when_read;
+    }
+    expect(stages[stage].who == Who::active, "near_active stages read only fields that active stages refresh");
+    return Sends::when_active;
+  }
+
+  void add_sends(std::size_t stage, const Halo& halo) {
+    const std::string kind = "send " + options.stages[stage].name;
+    messages[stage].out = std::vector<Outgoing>(lent.size());
+    for (std::size_t place = 0; place < lent.size(); ++place) {
+      Outgoing& message = messages[stage].out[place];
+      const Lent& what = lent[place];
+      message.send = graph.send(kind, {halo.peers[what.peer].rank, tag_of(stage, what.cell), all.comm()}, [&message] {
+        return std::span<const std::byte>{message.bytes};
+      });
+      message.send.object(what.cell).after(work(stage, what.cell));
+    }
+  }
+
+  void add_receives(std::size_t stage, const Halo& halo) {
+    const std::string& name = options.stages[stage].name;
+    messages[stage].in = std::vector<Incoming>(ghost_count());
+    for (const HaloPeer& peer : halo.peers) {
+      for (std::size_t i = 0; i < peer.theirs.size(); ++i) {
+        const std::uint32_t ghost = peer.theirs[i];
+        Incoming& message = messages[stage].in[ghost - table.own_count()];
+        message.receive = graph.receive(
+            "receive " + name, {peer.rank, tag_of(stage, peer.their_numbers[i]), all.comm()}, message.bytes);
+        message.take = graph.task("take " + name, [this, stage, ghost, &message] {
+          const Cell& cell = table[ghost];
+          table.ghosts().unpack(options.stages[stage].refreshes, cell.first, cell.count, message.bytes);
+          table.refresh(ghost, options.reach, options.reach_factor);
+        });
+        message.receive.object(ghost);
+        message.take.object(ghost).after(message.receive);
+        order_taking(stage, ghost);
+      }
+    }
+  }
+
+  /// Unpacks received particles after the stages up to this one have read the old ones, and before later stages read.
+  void order_taking(std::size_t stage, std::uint32_t ghost) {
+    Task& take = messages[stage].in[ghost - table.own_count()].take;
+    for (const std::uint32_t cell : table.near_ghost(ghost)) {
+      for (std::size_t other = 0; other < stage_count(); ++other) {
+        if (options.stages[other].reads_neighbours) {
+          other <= stage ? take.after(work(other, cell)) : take.before(work(other, cell));
+        }
+      }
+    }
+    for (std::size_t earlier = 0; earlier < stage; ++earlier) {
+      if (!messages[earlier].in.empty()) {
+        take.after(messages[earlier].in[ghost - table.own_count()].take);
+      }
+    }
+  }
+
+  // ---- a step ----
+
+  void find_active() {
+    active_own.clear();
+    active_ghosts.clear();
+    are_active.begin(table.count());
+    const auto add = [this](std::uint32_t cell) {
+      are_active.add(cell);
+      (table.is_ghost(cell) ? active_ghosts : active_own).push_back(cell);
+    };
+    if (is_everything) {
+      for (std::uint32_t cell = 0; cell < table.count(); ++cell) {
+        add(cell);
+      }
+    } else {
+      bins.for_each_active(now, add);
+    }
+  }
+
+  void find_near() {
+    near.clear();
+    lent_now.clear();
+    ghosts_now.clear();
+    are_near.begin(table.own_count());
+    are_lent.begin(lent.size());
+    are_read.begin(table.count());
+    for (const std::uint32_t cell : active_own) {
+      for (const std::uint32_t neighbour : table.neighbours(cell)) {
+        if (table.is_ghost(neighbour)) {
+          if (are_read.add(neighbour)) {
+            ghosts_now.push_back(neighbour);
+          }
+        } else if (are_near.add(neighbour)) {
+          near.push_back(neighbour);
+        }
+      }
+    }
+    for (const std::uint32_t ghost : active_ghosts) {
+      for (const std::uint32_t cell : table.near_ghost(ghost)) {
+        if (are_near.add(cell)) {
+          near.push_back(cell);
+        }
+      }
+      for (const std::uint32_t place : lent_to[ghost - table.own_count()]) {
+        if (are_lent.add(place)) {
+          lent_now.push_back(place);
+        }
+      }
+    }
+  }
+
+  void activate() {
+    for (Outgoing* message : packed) {
+      message->is_active = false;
+    }
+    packed.clear();
+    tasks.clear();
+    for (std::size_t stage = 0; stage < stage_count(); ++stage) {
+      for (const std::uint32_t cell : options.stages[stage].who == Who::active ? active_own : near) {
+        tasks.push_back(work(stage, cell));
+      }
+      activate_messages(stage);
+    }
+  }
+
+  void activate_messages(std::size_t stage) {
+    const Sends sends = messages[stage].sends;
+    if (sends == Sends::none) {
+      return;
+    }
+    Messages& all_of_stage = messages[stage];
+    const auto receive = [&](std::uint32_t ghost) {
+      const Incoming& message = all_of_stage.in[ghost - table.own_count()];
+      tasks.insert(tasks.end(), {message.receive, message.take});
+    };
+    if (sends == Sends::when_active) {
+      for (const std::uint32_t cell : active_own) {
+        for (const std::uint32_t place : lent_of[cell]) {
+          activate_send(all_of_stage.out[place]);
+        }
+      }
+      std::ranges::for_each(active_ghosts, receive);
+      return;
+    }
+    const bool must_be_active = sends == Sends::when_active_and_read;
+    for (const std::uint32_t place : lent_now) {
+      if (!must_be_active || are_active.has(lent[place].cell)) {
+        activate_send(all_of_stage.out[place]);
+      }
+    }
+    for (const std::uint32_t ghost : ghosts_now) {
+      if (!must_be_active || are_active.has(ghost)) {
+        receive(ghost);
+      }
+    }
+  }
+
+  void activate_send(Outgoing& message) {
+    message.is_active = true;
+    packed.push_back(&message);
+    tasks.push_back(message.send);
+  }
+
+  [[nodiscard]] TimeBin shortest_in(std::uint32_t cell) const {
+    const auto its = std::as_const(table.own())[options.bin].subspan(table[cell].first, table[cell].count);
+    return TimeBin{std::min(*std::ranges::min_element(its), task::longest_bin.value())};
+  }
+
+  [[nodiscard]] std::uint64_t active_particles() const {
+    std::uint64_t sum = 0;
+    const std::uint8_t longest = is_everything ? task::longest_bin.value() : task::longest_active(now).value();
+    for (const std::uint32_t cell : active_own) {
+      const auto its = std::as_const(table.own())[options.bin].subspan(table[cell].first, table[cell].count);
+      sum += static_cast<std::uint64_t>(std::ranges::count_if(its, [&](std::uint8_t bin) { return bin <= longest; }));
+    }
+    return sum;
+  }
+
+  /// Updates the bins of cells from those of their particles, here and on ranks with copies.
+  void settle() {
+    for (const std::uint32_t cell : near) {
+      const TimeBin wanted = shortest_in(cell);
+      if (task::is_active(bins.bin_of(cell), now)) {
+        bins.start(cell, wanted, now);
+      } else {
+        bins.shorten(cell, wanted, now);
+      }
+    }
+    (void)boundary.settle(bins, [](task::TimeBins::Object) { return std::span<const task::TimeBins::Object>{}; }, now);
+  }
+
+  [[nodiscard]] Found find_together(Found mine) {
+    const auto combine = [](const Found& left, const Found& right) {
+      return Found{
+          std::min(left.next, right.next), left.is_any | right.is_any, left.active_particles + right.active_particles};
+    };
+    comm::all_reduce(all, std::span{&mine, 1}, combine).wait();
+    return mine;
+  }
+
+  StepCount run(const Ask& ask) {
+    find_active();
+    find_near();
+    count = {};
+    Found found;
+    count.active_here = active_particles();
+    found.active_particles = count.active_here;
+    activate();
+    count.active_cells = static_cast<std::uint32_t>(active_own.size());
+    count.tasks = static_cast<std::uint32_t>(tasks.size());
+    scheduler.run(graph, tasks);
+    count.messages = static_cast<std::uint32_t>(packed.size());
+    for (const Outgoing* message : packed) {
+      count.bytes += message->bytes.size();
+    }
+    if (!is_everything) {
+      settle();
+      found.next = bins.next_time(now);
+    }
+    found.is_any = ask && ask(found.next) ? 1 : 0;
+    found = find_together(found);
+    count.next = found.next;
+    count.is_any = found.is_any != 0;
+    count.active_particles = found.active_particles;
+    return count;
+  }
 
   task::Scheduler& scheduler;
   CellTable& table;
@@ -149,331 +438,20 @@ struct CellSteps::Impl {
   std::vector<Task> works;         ///< By stage, then own cell.
   std::vector<Messages> messages;  ///< By stage.
   std::vector<Lent> lent;
-  std::vector<std::vector<std::uint32_t>> lent_of;  ///< By own cell: its places in `lent`.
-  std::vector<std::vector<std::uint32_t>> lent_to;  ///< By ghost: places in `lent` of what it reads.
+  std::vector<std::vector<std::uint32_t>> lent_of;  ///< By own cell: its indices in `lent`.
+  std::vector<std::vector<std::uint32_t>> lent_to;  ///< By ghost: the indices in `lent` of the cells that it reads.
 
   Ticks now = 0;
   bool is_everything = false;
   std::vector<std::uint32_t> active_own, active_ghosts;
   std::vector<std::uint32_t> near;        ///< Own cells that are active, or near to active ones.
-  std::vector<std::uint32_t> lent_now;    ///< Places in `lent` of what active cells elsewhere read.
+  std::vector<std::uint32_t> lent_now;    ///< Indices in `lent` of the cells that active ghosts read.
   std::vector<std::uint32_t> ghosts_now;  ///< Ghosts that active own cells read.
   Marks are_active, are_near, are_lent, are_read;
   std::vector<Outgoing*> packed;  ///< Of this step.
   std::vector<Task> tasks;
   StepCount count;
 };
-
-void CellSteps::Impl::list_lent(const Halo& halo) {
-  lent_of.resize(table.own_count());
-  lent_to.resize(ghost_count());
-  for (std::uint32_t peer = 0; peer < halo.peers.size(); ++peer) {
-    std::vector<std::uint32_t> place_of(table.own_count());
-    for (const std::uint32_t cell : halo.peers[peer].mine) {
-      place_of[cell] = static_cast<std::uint32_t>(lent.size());
-      lent_of[cell].push_back(place_of[cell]);
-      lent.push_back({cell, peer});
-    }
-    for (const std::uint32_t ghost : halo.peers[peer].theirs) {
-      for (const std::uint32_t cell : table.near_ghost(ghost)) {
-        lent_to[ghost - table.own_count()].push_back(place_of[cell]);
-      }
-    }
-  }
-}
-
-void CellSteps::Impl::add_works() {
-  works.reserve(stage_count() * table.own_count());
-  for (std::size_t stage = 0; stage < stage_count(); ++stage) {
-    const task::TaskKind kind = graph.kind(options.stages[stage].name);
-    for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
-      works.push_back(graph.task(kind, [this, stage, cell](TaskContext& context) { run_stage(stage, cell, context); })
-                          .object(cell));
-    }
-  }
-}
-
-void CellSteps::Impl::run_stage(std::size_t stage, std::uint32_t cell, TaskContext& context) {
-  const CellStage& what = options.stages[stage];
-  what.work({context, cell, now});
-  if (what.moves) {
-    table.refresh(cell, options.reach, options.reach_factor);
-  }
-  if (messages[stage].sends == Sends::none) {
-    return;
-  }
-  // Not when the message is posted: the next stage may have written by then.
-  for (const std::uint32_t place : lent_of[cell]) {
-    Outgoing& message = messages[stage].out[place];
-    if (message.is_active) {
-      message.bytes.clear();
-      table.own().pack(what.refreshes, table[cell].first, table[cell].count, message.bytes);
-    }
-  }
-}
-
-/// A task waits for those of the stage before it, on its own cell and, where one of both reads neighbours, on these. A
-/// stage that reads waits for the last that all near cells take part in, too: the one before may have left some out.
-void CellSteps::Impl::add_order(std::size_t stage) {
-  if (stage == 0) {
-    return;
-  }
-  const std::vector<CellStage>& stages = options.stages;
-  const bool reads = stages[stage].reads_neighbours;
-  std::size_t last_of_all = stage;
-  for (std::size_t earlier = 0; earlier < stage; ++earlier) {
-    last_of_all = stages[earlier].who == Who::near_active ? earlier : last_of_all;
-  }
-  for (std::uint32_t cell = 0; cell < table.own_count(); ++cell) {
-    Task& later = work(stage, cell);
-    for (const std::uint32_t neighbour : table.neighbours(cell)) {
-      if (table.is_ghost(neighbour)) {
-        continue;
-      }
-      if (neighbour == cell || reads || stages[stage - 1].reads_neighbours) {
-        later.after(work(stage - 1, neighbour));
-      }
-      if (reads && last_of_all + 1 < stage) {
-        later.after(work(last_of_all, neighbour));
-      }
-    }
-  }
-}
-
-Sends CellSteps::Impl::sends_of(std::size_t stage) const {
-  const std::vector<CellStage>& stages = options.stages;
-  if (stages[stage].refreshes.empty()) {
-    return Sends::none;
-  }
-  const auto reader = std::find_if(stages.begin() + static_cast<std::ptrdiff_t>(stage) + 1,
-                                   stages.end(),
-                                   [](const CellStage& later) { return later.reads_neighbours; });
-  expect(reader != stages.end(), "what is refreshed is read by a later stage");
-  if (reader->who == Who::active) {
-    return stages[stage].who == Who::active ? Sends::when_active_and_read : Sends::when_read;
-  }
-  expect(stages[stage].who == Who::active, "only what active cells make can be read by all that are near");
-  return Sends::when_active;
-}
-
-void CellSteps::Impl::add_sends(std::size_t stage, const Halo& halo) {
-  const std::string kind = "send " + options.stages[stage].name;
-  messages[stage].out = std::vector<Outgoing>(lent.size());
-  for (std::size_t place = 0; place < lent.size(); ++place) {
-    Outgoing& message = messages[stage].out[place];
-    const Lent& what = lent[place];
-    message.send = graph.send(kind, {halo.peers[what.peer].rank, tag_of(stage, what.cell), all.comm()}, [&message] {
-      return std::span<const std::byte>{message.bytes};
-    });
-    message.send.object(what.cell).after(work(stage, what.cell));
-  }
-}
-
-void CellSteps::Impl::add_receives(std::size_t stage, const Halo& halo) {
-  const std::string& name = options.stages[stage].name;
-  messages[stage].in = std::vector<Incoming>(ghost_count());
-  for (const HaloPeer& peer : halo.peers) {
-    for (std::size_t i = 0; i < peer.theirs.size(); ++i) {
-      const std::uint32_t ghost = peer.theirs[i];
-      Incoming& message = messages[stage].in[ghost - table.own_count()];
-      message.receive = graph.receive(
-          "receive " + name, {peer.rank, tag_of(stage, peer.their_numbers[i]), all.comm()}, message.bytes);
-      message.take = graph.task("take " + name, [this, stage, ghost, &message] {
-        const Cell& cell = table[ghost];
-        table.ghosts().unpack(options.stages[stage].refreshes, cell.first, cell.count, message.bytes);
-        table.refresh(ghost, options.reach, options.reach_factor);
-      });
-      message.receive.object(ghost);
-      message.take.object(ghost).after(message.receive);
-      order_taking(stage, ghost);
-    }
-  }
-}
-
-/// Stores received particles after the stages up to this one have read the previous ones, and before the next ones
-/// read.
-void CellSteps::Impl::order_taking(std::size_t stage, std::uint32_t ghost) {
-  Task& take = messages[stage].in[ghost - table.own_count()].take;
-  for (const std::uint32_t cell : table.near_ghost(ghost)) {
-    for (std::size_t other = 0; other < stage_count(); ++other) {
-      if (options.stages[other].reads_neighbours) {
-        other <= stage ? take.after(work(other, cell)) : take.before(work(other, cell));
-      }
-    }
-  }
-  for (std::size_t earlier = 0; earlier < stage; ++earlier) {
-    if (!messages[earlier].in.empty()) {
-      take.after(messages[earlier].in[ghost - table.own_count()].take);
-    }
-  }
-}
-
-void CellSteps::Impl::find_active() {
-  active_own.clear();
-  active_ghosts.clear();
-  are_active.begin(table.count());
-  const auto add = [this](std::uint32_t cell) {
-    are_active.add(cell);
-    (table.is_ghost(cell) ? active_ghosts : active_own).push_back(cell);
-  };
-  if (is_everything) {
-    for (std::uint32_t cell = 0; cell < table.count(); ++cell) {
-      add(cell);
-    }
-  } else {
-    bins.for_each_active(now, add);
-  }
-}
-
-void CellSteps::Impl::find_near() {
-  near.clear();
-  lent_now.clear();
-  ghosts_now.clear();
-  are_near.begin(table.own_count());
-  are_lent.begin(lent.size());
-  are_read.begin(table.count());
-  for (const std::uint32_t cell : active_own) {
-    for (const std::uint32_t neighbour : table.neighbours(cell)) {
-      if (table.is_ghost(neighbour)) {
-        if (are_read.add(neighbour)) {
-          ghosts_now.push_back(neighbour);
-        }
-      } else if (are_near.add(neighbour)) {
-        near.push_back(neighbour);
-      }
-    }
-  }
-  for (const std::uint32_t ghost : active_ghosts) {
-    for (const std::uint32_t cell : table.near_ghost(ghost)) {
-      if (are_near.add(cell)) {
-        near.push_back(cell);
-      }
-    }
-    for (const std::uint32_t place : lent_to[ghost - table.own_count()]) {
-      if (are_lent.add(place)) {
-        lent_now.push_back(place);
-      }
-    }
-  }
-}
-
-void CellSteps::Impl::activate() {
-  for (Outgoing* message : packed) {
-    message->is_active = false;
-  }
-  packed.clear();
-  tasks.clear();
-  for (std::size_t stage = 0; stage < stage_count(); ++stage) {
-    for (const std::uint32_t cell : options.stages[stage].who == Who::active ? active_own : near) {
-      tasks.push_back(work(stage, cell));
-    }
-    activate_messages(stage);
-  }
-}
-
-void CellSteps::Impl::activate_messages(std::size_t stage) {
-  const Sends sends = messages[stage].sends;
-  if (sends == Sends::none) {
-    return;
-  }
-  Messages& all_of_stage = messages[stage];
-  const auto receive = [&](std::uint32_t ghost) { activate_receive(all_of_stage.in[ghost - table.own_count()]); };
-  if (sends == Sends::when_active) {
-    for (const std::uint32_t cell : active_own) {
-      for (const std::uint32_t place : lent_of[cell]) {
-        activate_send(all_of_stage.out[place]);
-      }
-    }
-    std::ranges::for_each(active_ghosts, receive);
-    return;
-  }
-  const bool must_be_active = sends == Sends::when_active_and_read;
-  for (const std::uint32_t place : lent_now) {
-    if (!must_be_active || are_active.has(lent[place].cell)) {
-      activate_send(all_of_stage.out[place]);
-    }
-  }
-  for (const std::uint32_t ghost : ghosts_now) {
-    if (!must_be_active || are_active.has(ghost)) {
-      receive(ghost);
-    }
-  }
-}
-
-void CellSteps::Impl::activate_send(Outgoing& message) {
-  message.is_active = true;
-  packed.push_back(&message);
-  tasks.push_back(message.send);
-}
-
-void CellSteps::Impl::activate_receive(const Incoming& message) {
-  tasks.push_back(message.receive);
-  tasks.push_back(message.take);
-}
-
-TimeBin CellSteps::Impl::shortest_in(std::uint32_t cell) const {
-  const auto its = std::as_const(table.own())[options.bin].subspan(table[cell].first, table[cell].count);
-  return TimeBin{std::min(*std::ranges::min_element(its), task::longest_bin.value())};
-}
-
-std::uint64_t CellSteps::Impl::active_particles() const {
-  std::uint64_t sum = 0;
-  const std::uint8_t longest = is_everything ? task::longest_bin.value() : task::longest_active(now).value();
-  for (const std::uint32_t cell : active_own) {
-    const auto its = std::as_const(table.own())[options.bin].subspan(table[cell].first, table[cell].count);
-    sum += static_cast<std::uint64_t>(std::ranges::count_if(its, [&](std::uint8_t bin) { return bin <= longest; }));
-  }
-  return sum;
-}
-
-/// The cells' bins follow those of their particles, here and where copies are.
-void CellSteps::Impl::settle() {
-  for (const std::uint32_t cell : near) {
-    const TimeBin wanted = shortest_in(cell);
-    if (task::is_active(bins.bin_of(cell), now)) {
-      bins.start(cell, wanted, now);
-    } else {
-      bins.shorten(cell, wanted, now);
-    }
-  }
-  (void)boundary.settle(bins, [](task::TimeBins::Object) { return std::span<const task::TimeBins::Object>{}; }, now);
-}
-
-Found CellSteps::Impl::find_together(Found mine) {
-  const auto combine = [](const Found& left, const Found& right) {
-    return Found{
-        std::min(left.next, right.next), left.is_any | right.is_any, left.active_particles + right.active_particles};
-  };
-  comm::all_reduce(all, std::span{&mine, 1}, combine).wait();
-  return mine;
-}
-
-StepCount CellSteps::Impl::run(const Ask& ask) {
-  find_active();
-  find_near();
-  count = {};
-  Found found;
-  count.active_here = active_particles();
-  found.active_particles = count.active_here;
-  activate();
-  count.active_cells = static_cast<std::uint32_t>(active_own.size());
-  count.tasks = static_cast<std::uint32_t>(tasks.size());
-  scheduler.run(graph, tasks);
-  count.messages = static_cast<std::uint32_t>(packed.size());
-  for (const Outgoing* message : packed) {
-    count.bytes += message->bytes.size();
-  }
-  if (!is_everything) {
-    settle();
-    found.next = bins.next_time(now);
-  }
-  found.is_any = ask && ask(found.next) ? 1 : 0;
-  found = find_together(found);
-  count.next = found.next;
-  count.is_any = found.is_any != 0;
-  count.active_particles = found.active_particles;
-  return count;
-}
 
 CellSteps::CellSteps(
     comm::Endpoint& endpoint, task::Scheduler& scheduler, CellTable& table, const Halo& halo, CellStepsOptions options)

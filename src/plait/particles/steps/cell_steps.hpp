@@ -20,47 +20,47 @@
 
 namespace plait::particles {
 
-/// Which cells take part in a stage.
+/// The cells that take part in a stage.
 enum class Who : std::uint8_t {
-  active,       ///< Those in which the step of any particle ends now.
-  near_active,  ///< These, and all that are near to them: what active particles read there must be of this time.
+  active,       ///< Cells with a particle whose step ends now.
+  near_active,  ///< Active cells and their neighbours, for fields that active particles read at the present time.
 };
 
-/// What a stage does with one cell.
+/// The arguments of a stage's function.
 struct CellWork {
   task::TaskContext& context;
   std::uint32_t cell;
   task::Ticks now;
 };
 
-/// One of the things that are done with cells in a step, in their order.
+/// One stage of a step: a function that runs on each cell that takes part.
 ///
-/// A stage that reads neighbours must write to particles of its own cell only, and fields that it does not read there
-/// of others: then all cells may run at once.
+/// A stage that reads neighbours must write to its own cell only, and no field that it reads of other cells, so that
+/// all cells may run concurrently.
 struct CellStage {
-  std::string name;  ///< Of its tasks, in traces.
+  std::string name;  ///< The kind of its tasks in traces.
   Who who = Who::active;
   bool reads_neighbours = false;
   std::function<void(const CellWork&)> work;
-  /// The fields that it writes and later stages read of neighbours: sent to the ranks with ghosts that need them.
+  /// The fields that it writes and that later stages read of neighbours; sent to ranks with ghosts.
   std::vector<AnyField> refreshes;
-  /// It moves particles, or changes how far they reach. Not for stages that read neighbours.
+  /// The stage changes positions or reaches. Not for stages that read neighbours.
   bool moves = false;
 };
 
-/// What a step was.
+/// The result of a step.
 struct StepCount {
-  task::Ticks next = 0;                ///< When any particle of any rank is to be updated next.
-  bool is_any = false;                 ///< Whether `step`'s argument returned true on any rank.
-  std::uint64_t active_particles = 0;  ///< Of all ranks, that were updated.
-  std::uint64_t active_here = 0;       ///< Of these, on this rank.
-  std::uint32_t active_cells = 0;      ///< Here, as the following.
+  task::Ticks next = 0;                ///< The time of the next step, on all ranks.
+  bool is_any = false;                 ///< Whether `Ask` returned true on any rank.
+  std::uint64_t active_particles = 0;  ///< Of all ranks.
+  std::uint64_t active_here = 0;       ///< Of this rank, as the following.
+  std::uint32_t active_cells = 0;
   std::uint32_t tasks = 0;
   std::uint32_t messages = 0;  ///< Sent.
-  std::uint64_t bytes = 0;
+  std::uint64_t bytes = 0;     ///< Sent.
 };
 
-/// A question after a step, given the time of this rank's next update; all ranks get the disjunction of the answers.
+/// Called after a step with the time of this rank's next update. The results of all ranks are combined by "or".
 using Ask = std::function<bool(task::Ticks next_here)>;
 
 struct CellStepsOptions {
@@ -70,12 +70,12 @@ struct CellStepsOptions {
   std::vector<CellStage> stages;
 };
 
-/// Steps of particles with individual time steps: a graph of tasks on cells, built once, of which each step activates
-/// the stages of active cells, and the messages of cells whose ghosts are read.
+/// Steps of particles with individual time steps. The task graph is built once; each step activates the stages of
+/// active cells, and the messages for ghosts that are read.
 ///
 /// A particle is active when the step of its bin ends (`task::is_active`), a cell when any of its particles is. Stages
-/// choose new bins of active particles, and may shorten those of others, which wakes them. All ranks call the same
-/// functions. The table, its halo and neighbours must stay as they are while this lives. Threads: one at a time.
+/// choose new bins of active particles, and may move other particles to shorter bins. Borrows the table, whose halo and
+/// neighbours must not change. All functions are collective. Threads: one at a time.
 class CellSteps {
  public:
   CellSteps(comm::Endpoint& endpoint,
@@ -87,12 +87,11 @@ class CellSteps {
   CellSteps& operator=(const CellSteps&) = delete;
   ~CellSteps();
 
-  /// Takes over the bins of all particles as they are after the step at `now`; returns the time of the next step.
+  /// Reads the bins of all particles after the step at `now`; returns the time of the next step.
   task::Ticks begin(task::Ticks now);
-  /// The step at `now`, which was returned as the next time. `ask` may be empty. Throws: as `task::Scheduler::run`.
+  /// Runs the step at `now`, the time that was returned as next. `ask` may be empty. Throws: as `task::Scheduler::run`.
   StepCount step(task::Ticks now, const Ask& ask);
-  /// All stages of all cells, whatever their bins, which stay: for the start of a run, and for programs with one step
-  /// for all particles.
+  /// Runs all stages on all cells, and leaves bins unchanged: for the start of a run, and for global time steps.
   StepCount step_all(task::Ticks now, const Ask& ask);
 
  private:

@@ -7,11 +7,11 @@
 
 namespace plait::particles {
 
-/// What particles that only act on each other keep. The sums of ranks are added.
+/// The conserved quantities of an isolated system; add those of all ranks.
 struct Conserved {
   double mass = 0;
   double kinetic = 0;    ///< Energy.
-  double potential = 0;  ///< Energy; of pairs of particles, each once.
+  double potential = 0;  ///< Energy, with each pair counted once.
   Vector momentum;
   Vector angular_momentum;  ///< About the origin.
 
@@ -19,14 +19,14 @@ struct Conserved {
 };
 static_assert(std::is_trivially_copyable_v<Conserved>, "travels in messages");
 
-/// The fields of which it is the sum.
+/// The fields from which `conserved` is computed.
 struct ConservedFields {
   Field<double> mass;
   Field<Vector> velocity;
   Field<double> potential;  ///< Of the other particles, per mass.
 };
 
-/// Of the particles of this rank.
+/// Computes the sums over the particles of this rank.
 [[nodiscard]] Conserved conserved(const Particles& particles, const ConservedFields& fields);
 
 }  // namespace plait::particles

@@ -5,14 +5,6 @@
 
 namespace plait::particles {
 
-namespace {
-
-double milliseconds(nanoseconds time) {
-  return static_cast<double>(time.count()) * 1e-6;
-}
-
-}  // namespace
-
 StepRecord::StepRecord(trace::Recorder& recorder)
     : recorder_{recorder},
       here_{recorder.name(trace::Role::counter, "particles here")},
@@ -29,16 +21,17 @@ void StepRecord::note(const Step& step, const PhaseTimes& phases) {
   if (!trace.is_on()) {
     return;
   }
+  using Milliseconds = std::chrono::duration<double, std::milli>;
   const nanoseconds now = recorder_.now();
   const auto count = [&](trace::NameId name, double value) {
     trace.counter({.name = name, .time = now, .value = value, .step = step.number});
   };
   count(here_, static_cast<double>(step.particles));
   count(updated_, static_cast<double>(step.updated));
-  count(took_, milliseconds(step.took));
+  count(took_, Milliseconds{step.took}.count());
   for (std::size_t phase = 0; phase < phase_count; ++phase) {
     if (phases[phase] > nanoseconds::zero()) {
-      count(phases_[phase], milliseconds(phases[phase]));
+      count(phases_[phase], Milliseconds{phases[phase]}.count());
     }
   }
 }

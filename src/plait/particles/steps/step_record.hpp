@@ -9,23 +9,24 @@
 
 namespace plait::particles {
 
-/// Records the steps of a particle code in the trace: counters of each rank, from which `plait report` makes its
-/// workload plot and phase table. The names are defined here only.
+/// Records the steps of a particle code in the trace, as counters of each rank. `plait report` draws its workload plot
+/// and phase table from them. This class defines the names.
 class StepRecord {
  public:
-  /// Takes names in the trace. `recorder` must stay. Nothing is noted while it is off.
+  /// Borrows `recorder`. Registers names in the trace.
   explicit StepRecord(trace::Recorder& recorder);
 
   struct Step {
     std::uint32_t number = 0;
     std::uint64_t particles = 0;  ///< On this rank: "particles here".
-    std::uint64_t updated = 0;    ///< Of these, that got new forces: "particles updated".
+    std::uint64_t updated = 0;    ///< Those with new forces: "particles updated".
     nanoseconds took{};           ///< "step time (ms)".
   };
-  /// `phases` of this step alone, of all workers: "phase walk (ms)" and so on, of each that took time.
+  /// Records a step, unless the recorder is off. `phases` are the times of this step on all workers: "phase walk (ms)"
+  /// and so on, if not zero.
   void note(const Step& step, const PhaseTimes& phases);
 
-  /// As tables call it.
+  /// The name of a phase in tables.
   [[nodiscard]] static const char* name_of(Phase phase) noexcept;
 
  private:

@@ -13,6 +13,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/particles/domains/exchange.hpp"
+#include "plait/particles/neighbours/short_range_sums.hpp"
 #include "plait/particles/steps/step_record.hpp"
 #include "plait/task/graph.hpp"
 
@@ -32,55 +33,291 @@ DomainGrid grid_of(const SystemOptions& options, std::uint32_t ranks) {
 
 }  // namespace
 
-class System::Impl {
- public:
-  Impl(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options);
-
-  Interaction& add(std::unique_ptr<Interaction> interaction);
-  void distribute();
-  void update() { run(false); }
-  void step() { run(true); }
-  StepTimes take_times();
-  [[nodiscard]] const Domain& domain() const noexcept { return domain_; }
-  [[nodiscard]] comm::Endpoint& messages() const noexcept { return messages_; }
-  [[nodiscard]] std::vector<double> gather_cuts();
-
+/// Shared with the endpoint after a failed run, as messages may still be in flight.
+struct System::State {
   struct Hook {
     std::string kind;
     RangeFunction function;
   };
 
-  Particles& store_;
   std::vector<Hook> before_;
   std::vector<Hook> after_;
   std::vector<std::function<void()>> when_summed_;
   std::uint64_t steps_ = 0;
   std::optional<StepRecord> record_;
-  const Tree* tree_ = nullptr;  ///< The last one in the order in which interactions build theirs, if any.
+  const Tree* tree_ = nullptr;  ///< Of the last interaction that has one.
 
-  [[nodiscard]] const Space& space() const noexcept { return options_.space; }
+  State(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options)
+      : store_{store},
+        messages_{messages},
+        scheduler_{scheduler},
+        options_{options},
+        domain_{options.cuts.empty() ? Domain{grid_of(options, messages.rank_count()), messages.self()}
+                                     : Domain{grid_of(options, messages.rank_count()), messages.self(), options.cuts}},
+        next_domain_{domain_},
+        decomposition_{messages, options.space, domain_.grid(), options.decomposition},
+        exchange_{messages, options.space, store},
+        phases_(scheduler.worker_count()) {
+    if (options_.steps_between_trees == 0) {
+      throw Error{ErrorCode::bad_argument,
+                  "steps_between_trees is 0: set it to 1 to build trees in every step, or to a larger number"};
+    }
+  }
 
- private:
-  void run(bool is_step);
-  void note_step(nanoseconds took);
-  void gather_times();
-  void build_graph();
-  void add_decomposition(Task after);
-  Task add_exchange(Task after);
   [[nodiscard]] bool is_parallel() const { return messages_.rank_count() > 1; }
   [[nodiscard]] std::size_t pieces() const {
     return scheduler_.worker_count() == 1 ? 1 : pieces_a_worker * scheduler_.worker_count();
   }
-  Task add_hooks(std::span<const Hook> hooks, Task after, std::vector<Task>& tasks);
-  Task add_for_pieces(const std::string& kind, RangeFunction function, Task after);
-  void add_sums(Task moved, Task arrived, Task end);
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return phases_[context.worker().value()]; }
 
+  // ---- the graph ----
+
+  /// In sequence: before, [decomposition, exchange,] trees, sums, after. Each step activates building or refreshing.
+  void build_graph() {
+    graph_.emplace();
+    Task begin = graph_->join("step");
+    first_tasks_ = {begin};
+    const Task moved = add_hooks(before_, begin, first_tasks_);
+    Task arrived = moved;
+    if (options_.space.is_periodic()) {
+      arrived = add_for_pieces(
+          "wrap",
+          [this](Particles& store, std::size_t first, std::size_t last) {
+            for (Vector& position : store.positions().subspan(first, last - first)) {
+              position = options_.space.wrap(position);
+            }
+          },
+          arrived);
+      exchanging_.push_back(arrived);
+    }
+    Task summed = graph_->task("summed", [this] {
+      for (const auto& function : when_summed_) {
+        function();
+      }
+    });
+    if (is_parallel()) {
+      add_decomposition(arrived);
+      arrived = add_exchange(arrived);
+    }
+    add_sums(moved, arrived, summed);
+    last_tasks_.push_back(summed);
+    add_hooks(after_, summed, last_tasks_);
+  }
+
+  /// The next exchange uses the new boundaries: only the end of the step waits for them.
+  void add_decomposition(Task after) {
+    const TaskKind kind = graph_->kind("cut domains");
+    Task choose = graph_->task("choose samples", [this](TaskContext& context) {
+      const PhaseTimer timer{phases(context), Phase::decompose};
+      decomposition_.choose(store_);
+    });
+    Task cut = graph_->task("cut domains", [this, kind](TaskContext& context) {
+      const PhaseTimer timer{phases(context), Phase::decompose};
+      next_domain_ = domain_;
+      context.wait_for(kind, decomposition_.cut(next_domain_));
+    });
+    choose.after(after);
+    cut.after(choose);
+    decomposing_ = {choose, cut};
+  }
+
+  Task add_exchange(Task after) {
+    const TaskKind search_kind = graph_->kind("find leavers");
+    const TaskKind move_kind = graph_->kind("exchange particles");
+    Task search = graph_->task("find leavers", [this, search_kind](TaskContext& context) {
+      const std::size_t count = pieces();
+      exchange_.begin_search(domain_, static_cast<std::uint32_t>(count));
+      for (std::uint32_t piece = 0; piece < count; ++piece) {
+        const auto work = [this, piece](TaskContext& inner) {
+          const PhaseTimer timer{phases(inner), Phase::exchange};
+          exchange_.search_piece(piece);
+        };
+        count == 1 ? work(context) : context.spawn({.kind = search_kind, .body = work, .object = piece});
+      }
+    });
+    Task move = graph_->task("exchange particles", [this, move_kind](TaskContext& context) {
+      context.wait_for(move_kind, exchange_.move(Travel::neighbors));
+    });
+    Task take = graph_->task("take in particles", [this](TaskContext& context) {
+      const PhaseTimer timer{phases(context), Phase::exchange};
+      exchange_.finish();
+    });
+    search.after(after).after(decomposing_.front());  // which reads the positions that this wraps
+    move.after(search);
+    take.after(move);
+    exchanging_.insert(exchanging_.end(), {search, move, take});
+    return take;
+  }
+
+  /// Builds wait for arriving particles. Refreshes, in steps without an exchange, wait for the drift.
+  void add_sums(Task moved, Task arrived, Task end) {
+    Task clear = add_for_pieces(
+        "clear sums",
+        [this](Particles& store, std::size_t first, std::size_t last) {
+          std::ranges::fill(store[Particles::cost].subspan(first, last - first), 0.0F);
+          for (const auto& interaction : interactions_) {
+            interaction->clear_results(store, first, last);
+          }
+        },
+        arrived);
+    clear.after(moved);
+    Task built = arrived;
+    Task refreshed = moved;
+    std::vector<StepFrame> frames;
+    std::optional<Task> last_waiting;
+    for (std::uint32_t number = 0; number < interactions_.size(); ++number) {
+      const StepFrame frame{messages_,
+                            store_,
+                            *graph_,
+                            scheduler_.worker_count(),
+                            options_.space,
+                            interaction_comms_[number][0],
+                            last_waiting};
+      for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
+        building_.push_back(task);
+        built = task;
+      }
+      for (const Task& task : interactions_[number]->add_refreshing_tasks(frame, refreshed)) {
+        refreshing_.push_back(task);
+        refreshed = task;
+      }
+      frames.push_back(frame);
+    }
+    clear.after(built).after(refreshed);
+    summing_.push_back(clear);
+    end.after(clear);
+    for (std::size_t number = 0; number < interactions_.size(); ++number) {
+      const std::vector<Task> tasks = interactions_[number]->add_summing_tasks(frames[number], clear, end);
+      summing_.insert(summing_.end(), tasks.begin(), tasks.end());
+    }
+  }
+
+  Task add_hooks(std::span<const Hook> hooks, Task after, std::vector<Task>& tasks) {
+    for (const Hook& hook : hooks) {
+      after = add_for_pieces(hook.kind, hook.function, after);
+      tasks.push_back(after);
+    }
+    return after;
+  }
+
+  /// Adds a task that spawns tasks for pieces of the particles that this rank has at that time.
+  Task add_for_pieces(const std::string& kind_name, RangeFunction function, Task after) {
+    const TaskKind kind = graph_->kind(kind_name);
+    Task task = graph_->task(kind_name, [this, kind, function = std::move(function)](TaskContext& context) {
+      const std::size_t size = store_.size();
+      const std::size_t count = pieces();
+      for (std::size_t piece = 0; piece < count; ++piece) {
+        const auto work =
+            [this, &function, first = size * piece / count, last = size * (piece + 1) / count](TaskContext& inner) {
+              const PhaseTimer timer{phases(inner), Phase::other};
+              function(store_, first, last);
+            };
+        count == 1 ? work(context) : context.spawn({.kind = kind, .body = work, .object = piece});
+      }
+    });
+    return task.after(after);
+  }
+
+  // ---- stepping ----
+
+  void distribute() {
+    is_distributed_ = true;
+    if (!is_parallel()) {
+      return;
+    }
+    try {
+      if (!domain_.is_cut()) {
+        decomposition_.choose(store_);
+        decomposition_.cut(domain_).wait();
+      }
+      exchange_.search(domain_);
+      exchange_.move(Travel::everywhere).wait();
+      exchange_.finish();
+    } catch (const Error& error) {
+      messages_.stop_all(error);  // the others wait for this one
+      throw;
+    }
+  }
+
+  void run(bool is_step) {
+    if (!graph_) {
+      build_graph();
+    }
+    if (!is_distributed_) {
+      distribute();
+    }
+    const bool builds = !has_trees_ || ++updates_ >= options_.steps_between_trees;
+    const bool decomposes =
+        is_parallel() && is_step && builds && options_.steps_between_decompositions > 0 && steps_ >= next_cut_;
+    if (decomposes) {
+      next_cut_ = steps_ + options_.steps_between_decompositions;
+    }
+    std::vector<Task> active;
+    const auto add_all = [&active](std::span<const Task> tasks) {
+      active.insert(active.end(), tasks.begin(), tasks.end());
+    };
+    if (is_step) {
+      add_all(first_tasks_);
+    }
+    if (decomposes) {
+      add_all(decomposing_);
+    }
+    if (builds) {
+      add_all(exchanging_);
+    }
+    add_all(builds ? building_ : refreshing_);
+    add_all(summing_);
+    add_all(is_step ? std::span<const Task>{last_tasks_} : std::span<const Task>{last_tasks_}.first(1));
+    if (builds) {
+      updates_ = 0;
+      has_trees_ = true;
+    }
+    scheduler_.reset_worker_times();
+    const auto start = std::chrono::steady_clock::now();
+    scheduler_.run(*graph_, active);
+    const nanoseconds took = std::chrono::steady_clock::now() - start;
+    times_.wall += took;
+    for (const task::WorkerTimes& times : scheduler_.worker_times()) {
+      times_.idle += times.total - times.busy;
+    }
+    if (decomposes) {
+      domain_ = next_domain_;
+    }
+    if (is_step) {
+      note_step(took);
+      ++steps_;
+      ++times_.steps;
+    }
+  }
+
+  void note_step(nanoseconds took) {
+    if (!record_) {
+      return;
+    }
+    gather_times();
+    PhaseTimes phases = times_.phases;
+    for (std::size_t phase = 0; phase < phase_count; ++phase) {
+      phases[phase] -= phases_noted_[phase];
+    }
+    phases_noted_ = times_.phases;
+    record_->note({static_cast<std::uint32_t>(steps_), store_.size(), store_.size(), took}, phases);
+  }
+
+  void gather_times() {
+    for (PhaseTimes& phases : phases_) {
+      move_times(phases, times_.phases);
+    }
+    for (const auto& interaction : interactions_) {
+      interaction->take_times(times_);
+    }
+  }
+
+  Particles& store_;
   comm::Endpoint& messages_;
   task::Scheduler& scheduler_;
   const SystemOptions options_;
   Domain domain_;
-  Domain next_domain_;  ///< While its boundaries are searched: serves from the next step on.
+  Domain next_domain_;  ///< The result of a decomposition, in use from the next step on.
   Decomposition decomposition_;
   ParticleExchange exchange_;
   bool is_distributed_ = false;
@@ -88,362 +325,109 @@ class System::Impl {
   std::vector<comm::ClaimedComms> interaction_comms_;  ///< One for each.
   std::vector<PhaseTimes> phases_;                     ///< By worker.
   StepTimes times_;
-  PhaseTimes phases_noted_{};  ///< Of `times_`, in the trace already.
-  std::uint64_t updates_ = 0;  ///< Since trees were made.
+  PhaseTimes phases_noted_{};  ///< The part of `times_` that the trace has.
+  std::uint64_t updates_ = 0;  ///< Since the last build.
   bool has_trees_ = false;
-  std::uint64_t next_cut_ = 0;  ///< The step from which on domains may be cut again.
+  std::uint64_t next_cut_ = 0;  ///< The step of the next decomposition.
 
   std::optional<task::Graph> graph_;
-  std::vector<Task> first_tasks_;  ///< What a step begins with,
-  std::vector<Task> decomposing_;  ///< in some steps this,
-  std::vector<Task> exchanging_;   ///< in those that build trees this, which also brings positions into the root box,
-  std::vector<Task> building_;     ///< either this
-  std::vector<Task> refreshing_;   ///< or that,
-  std::vector<Task> summing_;      ///< sums,
-  std::vector<Task> last_tasks_;   ///< and what it ends with.
+  std::vector<Task> first_tasks_;
+  std::vector<Task> decomposing_;  ///< In steps that decompose.
+  std::vector<Task> exchanging_;   ///< In steps that build trees, including the wrap of positions.
+  std::vector<Task> building_;     ///< In steps that build trees.
+  std::vector<Task> refreshing_;   ///< In other steps.
+  std::vector<Task> summing_;
+  std::vector<Task> last_tasks_;
 };
 
-System::Impl::Impl(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options)
-    : store_{store},
-      messages_{messages},
-      scheduler_{scheduler},
-      options_{options},
-      domain_{options.cuts.empty() ? Domain{grid_of(options, messages.rank_count()), messages.self()}
-                                   : Domain{grid_of(options, messages.rank_count()), messages.self(), options.cuts}},
-      next_domain_{domain_},
-      decomposition_{messages, options.space, domain_.grid(), options.decomposition},
-      exchange_{messages, options.space, store},
-      phases_(scheduler.worker_count()) {
-  if (options_.steps_between_trees == 0) {
-    throw Error{ErrorCode::bad_argument, "trees are made in every step (1) or every few: 0 steps between them is none"};
-  }
-}
-
-Interaction& System::Impl::add(std::unique_ptr<Interaction> interaction) {
-  expect(!graph_, "a system's interactions are added before its first step");
-  interaction_comms_.push_back(messages_.claim_comms(1));
-  return *interactions_.emplace_back(std::move(interaction));
-}
-
-// ---- the graph ----
-
-/// One task after the other: before, [decomposition, exchange,] trees, sums, after. Which of the two ways to trees is
-/// active is chosen for each step.
-void System::Impl::build_graph() {
-  graph_.emplace();
-  Task begin = graph_->join("step");
-  first_tasks_ = {begin};
-  const Task moved = add_hooks(before_, begin, first_tasks_);
-  Task arrived = moved;
-  if (options_.space.is_periodic()) {
-    arrived = add_for_pieces(
-        "wrap",
-        [this](Particles& store, std::size_t first, std::size_t last) {
-          for (Vector& position : store.positions().subspan(first, last - first)) {
-            position = options_.space.wrap(position);
-          }
-        },
-        arrived);
-    exchanging_.push_back(arrived);
-  }
-  Task summed = graph_->task("summed", [this] {
-    for (const auto& function : when_summed_) {
-      function();
-    }
-  });
-  if (is_parallel()) {
-    add_decomposition(arrived);
-    arrived = add_exchange(arrived);
-  }
-  add_sums(moved, arrived, summed);
-  last_tasks_.push_back(summed);
-  add_hooks(after_, summed, last_tasks_);
-}
-
-/// The new boundaries serve from the next exchange on: only the end of the step waits for them.
-void System::Impl::add_decomposition(Task after) {
-  const TaskKind kind = graph_->kind("cut domains");
-  Task choose = graph_->task("choose samples", [this](TaskContext& context) {
-    const PhaseTimer timer{phases(context), Phase::decompose};
-    decomposition_.choose(store_);
-  });
-  Task cut = graph_->task("cut domains", [this, kind](TaskContext& context) {
-    const PhaseTimer timer{phases(context), Phase::decompose};
-    next_domain_ = domain_;
-    context.wait_for(kind, decomposition_.cut(next_domain_));
-  });
-  choose.after(after);
-  cut.after(choose);
-  decomposing_ = {choose, cut};
-}
-
-Task System::Impl::add_exchange(Task after) {
-  const TaskKind search_kind = graph_->kind("find leavers");
-  const TaskKind move_kind = graph_->kind("exchange particles");
-  Task search = graph_->task("find leavers", [this, search_kind](TaskContext& context) {
-    const std::size_t count = pieces();
-    exchange_.begin_search(domain_, static_cast<std::uint32_t>(count));
-    for (std::uint32_t piece = 0; piece < count; ++piece) {
-      const auto work = [this, piece](TaskContext& inner) {
-        const PhaseTimer timer{phases(inner), Phase::exchange};
-        exchange_.search_piece(piece);
-      };
-      count == 1 ? work(context) : context.spawn({.kind = search_kind, .body = work, .object = piece});
-    }
-  });
-  Task move = graph_->task("exchange particles", [this, move_kind](TaskContext& context) {
-    context.wait_for(move_kind, exchange_.move(Travel::neighbors));
-  });
-  Task take = graph_->task("take in particles", [this](TaskContext& context) {
-    const PhaseTimer timer{phases(context), Phase::exchange};
-    exchange_.finish();
-  });
-  search.after(after).after(decomposing_.front());  // which reads what this wraps
-  move.after(search);
-  take.after(move);
-  exchanging_.insert(exchanging_.end(), {search, move, take});
-  return take;
-}
-
-/// What is built waits for those who arrive; what is refreshed, in steps without an exchange, for those who move.
-void System::Impl::add_sums(Task moved, Task arrived, Task end) {
-  Task clear = add_for_pieces(
-      "clear sums",
-      [this](Particles& store, std::size_t first, std::size_t last) {
-        std::ranges::fill(store[Particles::cost].subspan(first, last - first), 0.0F);
-        for (const auto& interaction : interactions_) {
-          interaction->clear_results(store, first, last);
-        }
-      },
-      arrived);
-  clear.after(moved);
-  Task built = arrived;
-  Task refreshed = moved;
-  std::vector<StepFrame> frames;
-  std::optional<Task> last_waiting;
-  for (std::uint32_t number = 0; number < interactions_.size(); ++number) {
-    const StepFrame frame{messages_,
-                          store_,
-                          *graph_,
-                          scheduler_.worker_count(),
-                          options_.space,
-                          interaction_comms_[number][0],
-                          last_waiting};
-    for (const Task& task : interactions_[number]->add_building_tasks(frame, built)) {
-      building_.push_back(task);
-      built = task;
-    }
-    for (const Task& task : interactions_[number]->add_refreshing_tasks(frame, refreshed)) {
-      refreshing_.push_back(task);
-      refreshed = task;
-    }
-    frames.push_back(frame);
-  }
-  clear.after(built).after(refreshed);
-  summing_.push_back(clear);
-  end.after(clear);
-  for (std::size_t number = 0; number < interactions_.size(); ++number) {
-    const std::vector<Task> tasks = interactions_[number]->add_summing_tasks(frames[number], clear, end);
-    summing_.insert(summing_.end(), tasks.begin(), tasks.end());
-  }
-}
-
-Task System::Impl::add_hooks(std::span<const Hook> hooks, Task after, std::vector<Task>& tasks) {
-  for (const Hook& hook : hooks) {
-    after = add_for_pieces(hook.kind, hook.function, after);
-    tasks.push_back(after);
-  }
-  return after;
-}
-
-/// A task that spawns one for each piece of the particles that are here then.
-Task System::Impl::add_for_pieces(const std::string& kind_name, RangeFunction function, Task after) {
-  const TaskKind kind = graph_->kind(kind_name);
-  Task task = graph_->task(kind_name, [this, kind, function = std::move(function)](TaskContext& context) {
-    const std::size_t size = store_.size();
-    const std::size_t count = pieces();
-    for (std::size_t piece = 0; piece < count; ++piece) {
-      const auto work =
-          [this, &function, first = size * piece / count, last = size * (piece + 1) / count](TaskContext& inner) {
-            const PhaseTimer timer{phases(inner), Phase::other};
-            function(store_, first, last);
-          };
-      count == 1 ? work(context) : context.spawn({.kind = kind, .body = work, .object = piece});
-    }
-  });
-  return task.after(after);
-}
-
-// ---- stepping ----
-
-void System::Impl::distribute() {
-  is_distributed_ = true;
-  if (!is_parallel()) {
-    return;
-  }
-  try {
-    if (!domain_.is_cut()) {
-      decomposition_.choose(store_);
-      decomposition_.cut(domain_).wait();
-    }
-    exchange_everywhere(exchange_, domain_);
-  } catch (const Error& error) {
-    messages_.stop_all(error);  // the others wait for this one
-    throw;
-  }
-}
-
-void System::Impl::run(bool is_step) {
-  if (!graph_) {
-    build_graph();
-  }
-  if (!is_distributed_) {
-    distribute();
-  }
-  const bool builds = !has_trees_ || ++updates_ >= options_.steps_between_trees;
-  const bool decomposes =
-      is_parallel() && is_step && builds && options_.steps_between_decompositions > 0 && steps_ >= next_cut_;
-  if (decomposes) {
-    next_cut_ = steps_ + options_.steps_between_decompositions;
-  }
-  std::vector<Task> active;
-  const auto add_all = [&active](std::span<const Task> tasks) {
-    active.insert(active.end(), tasks.begin(), tasks.end());
-  };
-  if (is_step) {
-    add_all(first_tasks_);
-  }
-  if (decomposes) {
-    add_all(decomposing_);
-  }
-  if (builds) {
-    add_all(exchanging_);
-  }
-  add_all(builds ? building_ : refreshing_);
-  add_all(summing_);
-  add_all(is_step ? std::span<const Task>{last_tasks_} : std::span<const Task>{last_tasks_}.first(1));
-  if (builds) {
-    updates_ = 0;
-    has_trees_ = true;
-  }
-  scheduler_.reset_worker_times();
-  const auto start = std::chrono::steady_clock::now();
-  scheduler_.run(*graph_, active);
-  const nanoseconds took = std::chrono::steady_clock::now() - start;
-  times_.wall += took;
-  for (const task::WorkerTimes& times : scheduler_.worker_times()) {
-    times_.idle += times.total - times.busy;
-  }
-  if (decomposes) {
-    domain_ = next_domain_;
-  }
-  if (is_step) {
-    note_step(took);
-    ++steps_;
-    ++times_.steps;
-  }
-}
-
-void System::Impl::note_step(nanoseconds took) {
-  if (!record_) {
-    return;
-  }
-  gather_times();
-  PhaseTimes phases = times_.phases;
-  for (std::size_t phase = 0; phase < phase_count; ++phase) {
-    phases[phase] -= phases_noted_[phase];
-  }
-  phases_noted_ = times_.phases;
-  record_->note({static_cast<std::uint32_t>(steps_), store_.size(), store_.size(), took}, phases);
-}
-
-std::vector<double> System::Impl::gather_cuts() {
-  const Box mine = domain_.box();
-  std::vector<Box> boxes(messages_.rank_count());
-  comm::all_gather(comm::Group{messages_}, std::span<const Box>{&mine, 1}, std::span{boxes}).wait();
-  return all_cuts(domain_.grid(), boxes);
-}
-
-void System::Impl::gather_times() {
-  for (PhaseTimes& phases : phases_) {
-    move_times(phases, times_.phases);
-  }
-  for (const auto& interaction : interactions_) {
-    interaction->take_times(times_);
-  }
-}
-
-StepTimes System::Impl::take_times() {
-  gather_times();
-  phases_noted_ = {};
-  return std::exchange(times_, {});
-}
-
-// ---- the handle ----
-
 System::System(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options)
-    : impl_{std::make_shared<Impl>(messages, scheduler, store, options)} {}
+    : state_{std::make_shared<State>(messages, scheduler, store, options)} {}
 System::~System() = default;
 
 LongRange& System::add_long_range(LongRangeOptions options) {
-  auto interaction = make_long_range(std::move(options));
-  LongRange& result = *interaction;
-  impl_->add(std::move(interaction));
-  impl_->tree_ = &result.tree();
-  return result;
-}
-ShortRangeSums& System::add_short_range(ShortRangeOptions search,
-                                        std::vector<AnyField> results,
-                                        ShortRangeKernel kernel) {
-  auto interaction =
-      make_short_range_sums({std::move(search), std::move(results), impl_->space()}, std::move(kernel), impl_->tree_);
-  ShortRangeSums& result = *interaction;
-  impl_->add(std::move(interaction));
-  impl_->tree_ = &result.tree();
-  return result;
-}
-Interaction& System::add(std::unique_ptr<Interaction> interaction) {
-  return impl_->add(std::move(interaction));
-}
-void System::before(std::string kind, RangeFunction function) {
-  impl_->before_.push_back({std::move(kind), std::move(function)});
-}
-void System::after(std::string kind, RangeFunction function) {
-  impl_->after_.push_back({std::move(kind), std::move(function)});
-}
-void System::when_summed(std::function<void()> function) {
-  impl_->when_summed_.push_back(std::move(function));
-}
-void System::record_to(trace::Recorder& recorder) {
-  impl_->record_.emplace(recorder);
+  return static_cast<LongRange&>(add(make_long_range(std::move(options))));
 }
 
-/// When a run has failed, messages may be on their way still: their memory stays as long as the endpoint.
-void System::guarded(void (Impl::*work)()) {
+Interaction& System::add_short_range(ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel) {
+  return add(make_short_range_sums({std::move(search), std::move(results), std::move(kernel)}, state_->tree_));
+}
+
+Interaction& System::add(std::unique_ptr<Interaction> interaction) {
+  expect(!state_->graph_, "a system's interactions are added before its first step");
+  state_->interaction_comms_.push_back(state_->messages_.claim_comms(1));
+  if (interaction->tree() != nullptr) {
+    state_->tree_ = interaction->tree();
+  }
+  return *state_->interactions_.emplace_back(std::move(interaction));
+}
+
+void System::before(std::string kind, RangeFunction function) {
+  state_->before_.push_back({std::move(kind), std::move(function)});
+}
+
+void System::after(std::string kind, RangeFunction function) {
+  state_->after_.push_back({std::move(kind), std::move(function)});
+}
+
+void System::when_summed(std::function<void()> function) {
+  state_->when_summed_.push_back(std::move(function));
+}
+
+void System::record_to(trace::Recorder& recorder) {
+  state_->record_.emplace(recorder);
+}
+
+template <class Work>
+void System::guarded(Work work) {
   try {
-    (impl_.get()->*work)();
+    work(*state_);
   } catch (...) {
-    impl_->messages().keep(impl_);
+    state_->messages_.keep(state_);
     throw;
   }
 }
+
 void System::update() {
-  guarded(&Impl::update);
+  guarded([](State& state) { state.run(false); });
 }
+
 void System::step() {
-  guarded(&Impl::step);
+  guarded([](State& state) { state.run(true); });
 }
+
 void System::distribute() {
-  guarded(&Impl::distribute);
+  guarded([](State& state) { state.distribute(); });
 }
+
 const Domain& System::domain() const noexcept {
-  return impl_->domain();
+  return state_->domain_;
 }
+
 std::vector<double> System::gather_cuts() {
-  return impl_->gather_cuts();
+  const Box mine = state_->domain_.box();
+  std::vector<Box> boxes(state_->messages_.rank_count());
+  comm::all_gather(comm::Group{state_->messages_}, std::span<const Box>{&mine, 1}, std::span{boxes}).wait();
+  return all_cuts(state_->domain_.grid(), boxes);
 }
+
 StepTimes System::take_times() {
-  return impl_->take_times();
+  state_->gather_times();
+  state_->phases_noted_ = {};
+  return std::exchange(state_->times_, {});
+}
+
+void add_leapfrog(System& system, const LeapfrogOptions& options) {
+  system.before("kick, drift", [options](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store[options.velocity][i] += (options.time_step / 2) * store[options.acceleration][i];
+      store.positions()[i] += options.time_step * store[options.velocity][i];
+    }
+  });
+  system.after("kick", [options](Particles& store, std::size_t first, std::size_t last) {
+    for (std::size_t i = first; i < last; ++i) {
+      store[options.velocity][i] += (options.time_step / 2) * store[options.acceleration][i];
+    }
+  });
 }
 
 }  // namespace plait::particles

@@ -13,7 +13,7 @@
 #include "plait/particles/domains/decompose.hpp"
 #include "plait/particles/domains/domain.hpp"
 #include "plait/particles/interaction.hpp"
-#include "plait/particles/neighbours/short_range_sums.hpp"
+#include "plait/particles/neighbours/short_range.hpp"
 #include "plait/particles/store/particles.hpp"
 #include "plait/particles/store/space.hpp"
 #include "plait/particles/times.hpp"
@@ -23,72 +23,84 @@
 
 namespace plait::particles {
 
-/// How a system shares its particles among ranks and steps.
+/// The distribution of a system's particles over ranks, and its schedule.
 struct SystemOptions {
   Space space;
-  DomainGrid grid = {0, 0, 0};                     ///< Ranks along each axis; none: as near a cube as it goes.
-  std::uint32_t steps_between_decompositions = 4;  ///< 0: once, at the start.
-  /// For so many steps, particles stay on their ranks, trees keep their shape, and ranks exchange the same particles,
-  /// with new values. 1: trees are built in every step.
+  DomainGrid grid = {0, 0, 0};                     ///< The ranks along each axis; zeros: as near a cube as possible.
+  std::uint32_t steps_between_decompositions = 4;  ///< 0 decomposes once, at the start.
+  /// Between two builds of trees, particles stay on their ranks, trees keep their shape, and ranks exchange the same
+  /// particles with new values. 1 builds trees in every step.
   std::uint32_t steps_between_trees = 1;
   DecompositionOptions decomposition;
-  /// The boundaries of an earlier run on the same grid (`System::gather_cuts`); empty: the particles determine them.
+  /// The domain boundaries of an earlier run on the same grid (`System::gather_cuts`). Empty: computed from particles.
   std::vector<double> cuts;
 };
 
-/// Works on the particles from `first` to `last` - 1 of a store.
+/// Processes the particles [first, last) of a store.
 using RangeFunction = std::function<void(Particles& store, std::size_t first, std::size_t last)>;
 
-/// The particles of a parallel program, what acts between them, and one graph of tasks that is a step.
+/// The particles of a parallel program and their interactions; a step is one task graph.
 ///
-/// A step calls the functions given to `before`, such as a drift, sends particles that have left this rank's domain to
-/// their owners, builds trees, sums all interactions, and calls the functions given to `after`, such as a kick. Every
-/// few steps it decomposes the domain anew by measured cost. No worker waits for all ranks. All ranks create the same
-/// system and call the same functions in the same order. Threads: one at a time.
+/// A step calls the functions of `before` (such as a drift), sends particles that have left this rank's domain to their
+/// owners, builds trees, sums all interactions, and calls the functions of `after` (such as a kick). Periodically it
+/// decomposes the domain by measured cost. No worker waits for all ranks. All ranks create the same system and call the
+/// same functions in the same order. Threads: one at a time.
 class System {
  public:
-  /// `messages`, `scheduler` and `store` must stay. `store` holds any part of all particles; the first step brings them
-  /// to their ranks. Throws: `Error` with `bad_argument` when the grid does not fit the ranks, or the space makes no
-  /// sense.
+  /// Borrows `messages`, `scheduler` and `store`. `store` has any part of all particles; the first step sends them to
+  /// their ranks. Throws: `Error` with `bad_argument` if the grid does not fit the ranks, or an option is invalid.
   System(comm::Endpoint& messages, task::Scheduler& scheduler, Particles& store, const SystemOptions& options = {});
   System(const System&) = delete;
   System& operator=(const System&) = delete;
   ~System();
 
-  // The contents of a step: to be added before the first.
+  // The parts of a step, to be added before the first.
 
   LongRange& add_long_range(LongRangeOptions options);
-  /// `kernel` is called by any worker, at the same time for different blocks. `results` are what it adds to.
-  ShortRangeSums& add_short_range(ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel);
+  /// Any worker calls `kernel`, concurrently for different blocks. `results` are the fields to which it adds; all bytes
+  /// zero must mean zero.
+  Interaction& add_short_range(ShortRangeOptions search, std::vector<AnyField> results, ShortRangeKernel kernel);
   Interaction& add(std::unique_ptr<Interaction> interaction);
-  /// Called for parts of the particles, by several workers at once; after those given earlier. `kind` names the tasks.
+  /// Several workers call `function` on parts of the particles, after the functions added earlier. `kind` names the
+  /// tasks.
   void before(std::string kind, RangeFunction function);
   void after(std::string kind, RangeFunction function);
-  /// Called by one worker, when all sums of a step are complete, before what is to be done after.
+  /// One worker calls `function` when all sums are complete, before the functions of `after`.
   void when_summed(std::function<void()> function);
 
-  /// Has each step noted in the trace, as `StepRecord` does. `recorder` must stay.
+  /// Records each step in the trace (`StepRecord`). Borrows `recorder`.
   void record_to(trace::Recorder& recorder);
 
-  /// Sums up all interactions where the particles are now. Throws: as `task::Scheduler::run`.
+  /// Sums all interactions at the present positions. Throws: as `task::Scheduler::run`.
   void update();
   void step();
 
-  /// Decomposes the domain and sends all particles to their owners, from anywhere. The first step or update does so by
-  /// itself.
+  /// Decomposes the domain and sends all particles, from anywhere, to their owners. The first step or update calls it.
   void distribute();
 
   [[nodiscard]] const Domain& domain() const noexcept;
-  /// All domain boundaries, for files and pictures, the same on every rank. Collective. Cost: O(ranks).
+  /// Returns all domain boundaries, for files and pictures, equal on all ranks. Collective. Cost: O(ranks).
   [[nodiscard]] std::vector<double> gather_cuts();
   /// This rank's costs since the last call.
   [[nodiscard]] StepTimes take_times();
 
  private:
-  class Impl;
-  void guarded(void (Impl::*work)());
+  struct State;
+  template <class Work>
+  void guarded(Work work);
 
-  std::shared_ptr<Impl> impl_;
+  std::shared_ptr<State> state_;
 };
+
+struct LeapfrogOptions {
+  Field<Vector> velocity;
+  Field<Vector> acceleration;  ///< To which interactions and the functions of `System::when_summed` add.
+  double time_step = 0;
+};
+
+/// Adds a kick-drift-kick leapfrog to the steps of `system`: half a kick and the drift before its sums, half a kick
+/// after them. Velocities and positions are synchronous after each step. The first step reads accelerations: call
+/// `System::update` before it, or restore those of an earlier run.
+void add_leapfrog(System& system, const LeapfrogOptions& options);
 
 }  // namespace plait::particles

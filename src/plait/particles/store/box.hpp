@@ -14,16 +14,13 @@ struct Box {
   Vector low{infinity, infinity, infinity};
   Vector high{-infinity, -infinity, -infinity};
 
-  constexpr void include(const Vector& p) {
-    low = {std::min(low.x, p.x), std::min(low.y, p.y), std::min(low.z, p.z)};
-    high = {std::max(high.x, p.x), std::max(high.y, p.y), std::max(high.z, p.z)};
-  }
+  constexpr void include(const Vector& p) { include(Box{p, p}); }
   constexpr void include(const Box& b) {
     low = {std::min(low.x, b.low.x), std::min(low.y, b.low.y), std::min(low.z, b.low.z)};
     high = {std::max(high.x, b.high.x), std::max(high.y, b.high.y), std::max(high.z, b.high.z)};
   }
   [[nodiscard]] constexpr bool is_empty() const { return low.x > high.x; }
-  /// The longest edge; meaningless for an empty box.
+  /// The longest edge. Expects: the box is not empty.
   [[nodiscard]] constexpr double edge_max() const { return std::max({high.x - low.x, high.y - low.y, high.z - low.z}); }
   [[nodiscard]] constexpr bool contains(const Box& b) const {
     return low.x <= b.low.x && low.y <= b.low.y && low.z <= b.low.z && b.high.x <= high.x && b.high.y <= high.y &&

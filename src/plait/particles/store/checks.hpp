@@ -9,18 +9,19 @@
 
 namespace plait::particles {
 
-// What is wrong with particles as the beginning of a run. Throw: `Error` with `bad_input` that names `source`, which is
-// where they came from, and the ids concerned. Cost: a sort.
+// Checks of initial conditions. They throw `Error` with `bad_input`, which names the particles and `source`, the origin
+// of the data.
 
-[[noreturn]] void refuse_position(const Vector& position, std::uint64_t id);
-/// Whether two have one id.
+/// Throws if two ids are equal. Cost: a sort.
 void refuse_equal_ids(std::span<const std::uint64_t> ids, const std::string& source);
 
-/// Whether two are at one place, to the last bit: forces between them mean nothing. Those of several ranks are compared
-/// when each place belongs to one rank.
+/// Throws if two particles have bitwise equal positions, where pair forces are undefined. Checks this rank's particles
+/// only: call it after domain decomposition. Cost: a sort.
 void refuse_equal_places(const Particles& particles, const std::string& source);
 
-/// Throws: `Error` with `bad_input` that names the particle, when its position is not finite.
+[[noreturn]] void refuse_position(const Vector& position, std::uint64_t id);
+
+/// Throws if the position is not finite.
 inline void check_position(const Vector& position, std::uint64_t id) {
   if (!is_finite(position)) {
     refuse_position(position, id);

@@ -135,10 +135,4 @@ void PiecewiseSort::merge_piece(std::uint32_t piece) {
   }
 }
 
-void PiecewiseSort::copy_piece(std::uint32_t piece) {
-  std::copy(scratch_.begin() + static_cast<std::ptrdiff_t>(begins_[piece]),
-            scratch_.begin() + static_cast<std::ptrdiff_t>(begins_[piece + 1]),
-            items_.begin() + static_cast<std::ptrdiff_t>(begins_[piece]));
-}
-
 }  // namespace plait::particles

@@ -6,7 +6,7 @@
 
 namespace plait::particles {
 
-/// A set of kinds of particles, which are numbered below 64. By default all.
+/// A set of particle kinds, which are numbers below 64. A default-constructed set contains all kinds.
 class Kinds {
  public:
   constexpr Kinds() = default;

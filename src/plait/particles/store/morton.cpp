@@ -30,11 +30,10 @@ std::uint64_t cell_of(double length, double cells_per_length) {
 }
 
 constexpr std::size_t crowd_samples = 1024;
-/// Keys distinguish cubes of 2^-21 of the edge; up to this ratio, single precision suffices.
+/// Beyond this ratio of edges, single precision does not suffice within a cell.
 constexpr double crowd_times_max = 128;
 
-/// The box of most positions, with a margin: from the first to the last tenth along each axis, and four times as much
-/// to both sides.
+/// The box of most positions: between the outer tenths along each axis, plus four times its edge on all sides.
 Box crowd_of(std::span<const Vector> positions) {
   const std::size_t stride = (positions.size() + crowd_samples - 1) / crowd_samples;
   std::vector<double> values;
@@ -55,16 +54,10 @@ Box crowd_of(std::span<const Vector> positions) {
 }  // namespace
 
 KeyCube::KeyCube(const Box& box) {
-  if (box.is_empty()) {
-    return;
-  }
-  low = box.low;
-  const double edge = box.edge_max();
-  if (edge > 0) {
-    cells_per_length = cells_per_edge / edge;
-  }
-  if (!std::isfinite(cells_per_length)) {  // a box so small that its inverse overflows is a point
-    cells_per_length = 0;
+  if (!box.is_empty()) {
+    low = box.low;
+    const double scale = cells_per_edge / box.edge_max();
+    cells_per_length = std::isfinite(scale) ? scale : 0;  // a box whose inverse edge overflows is a point
   }
 }
 
@@ -96,27 +89,24 @@ Box bounding_box(const Particles& particles) {
   const double farthest =
       box.is_empty() ? 0 : std::max({-box.low.x, -box.low.y, -box.low.z, box.high.x, box.high.y, box.high.z});
   if (poison != 0 || farthest > position_max) {
-    const auto is_bad = [](const Vector& p) {
-      return !(std::max({std::abs(p.x), std::abs(p.y), std::abs(p.z)}) <= position_max) ||
-             !std::isfinite(p.x + p.y + p.z);
-    };
-    const auto bad = std::ranges::find_if(particles.positions(), is_bad);
+    const auto bad = std::ranges::find_if(particles.positions(), [](const Vector& p) {
+      return !is_finite(p) || std::max({std::abs(p.x), std::abs(p.y), std::abs(p.z)}) > position_max;
+    });
     const auto place = static_cast<std::size_t>(bad - particles.positions().begin());
-    const bool is_finite = std::isfinite(bad->x + bad->y + bad->z);
     throw Error{ErrorCode::bad_input,
-                fmt::format("particle {} is at ({}, {}, {}){}: the run has become unstable; a shorter time step or a "
-                            "softening may help",
+                fmt::format("particle {} is at ({}, {}, {}){}: the run has become unstable; reduce the time step or "
+                            "use a softening",
                             particles.ids()[place],
                             bad->x,
                             bad->y,
                             bad->z,
-                            is_finite ? fmt::format(", and beyond {:g} forces mean nothing", position_max) : "")};
+                            is_finite(*bad) ? fmt::format(", beyond the limit of {:g}", position_max) : "")};
   }
   return box;
 }
 
 int common_levels(MortonKey first, MortonKey last) {
-  const int leading = std::countl_zero(first ^ last) - 1;  // below the bit of those who are far
+  const int leading = std::countl_zero(first ^ last) - 1;  // below the bit of outliers
   return leading < 0 ? -1 : std::min(leading / 3, morton_levels);
 }
 

@@ -9,30 +9,30 @@
 
 namespace plait::particles {
 
-/// The place of a particle on the space-filling curve: 21 bits an axis, interleaved, x highest. The bit above marks the
-/// particles far from all others (`KeySpace`).
+/// The position of a particle on the Morton curve: 21 bits per axis, interleaved, x highest. The bit above marks
+/// outliers (`KeySpace`).
 using MortonKey = std::uint64_t;
 inline constexpr int morton_levels = 21;
 inline constexpr int far_bit = 3 * morton_levels;
 
-/// The cube that keys divide. It hangs at the lower corner of the particles' box, so that the middle plane of a
-/// thin ring is no plane of division.
+/// The cube that keys subdivide. It shares its lower corner with the bounding box, so that the midplane of a thin disc
+/// does not coincide with a plane of division.
 struct KeyCube {
   Vector low;
   double cells_per_length = 0;
 
-  /// Expects: `box` is finite; an empty box gives a cube that maps everything to key 0.
+  /// An empty box makes a cube that maps all points to key 0. Expects: `box` is finite.
   explicit KeyCube(const Box& box);
-  /// Points outside the cube get the key of a cell at its border.
+  /// Clamps points outside to the border of the cube.
   [[nodiscard]] MortonKey key_of(const Vector& p) const;
 };
 
-/// Computes keys of particles of which a few may be far from all others: with one cube for all, the others would share
-/// a cell.
+/// Computes keys when a few particles may be outliers. Outliers use a cube of their own: in a common cube, all other
+/// particles would share one cell.
 class KeySpace {
  public:
   KeySpace() = default;
-  /// `all` is the box of all `positions`. Cost: O(1), by a sample.
+  /// `all` bounds `positions`. Detects outliers in a sample. Cost: O(1).
   KeySpace(const Box& all, std::span<const Vector> positions);
 
   [[nodiscard]] MortonKey key_of(const Vector& p) const {
@@ -46,14 +46,15 @@ class KeySpace {
   bool has_far_ = false;
 };
 
-/// How far from the origin a particle may be along an axis: squares and their products must fit single precision.
+/// The largest absolute coordinate of a particle: products of squared distances must fit single precision.
 inline constexpr double position_max = 1e15;
 
-/// The tight box of all positions. Throws: `Error` that names a particle whose position is not finite, or beyond
+/// The tight box of all positions. Throws: `Error` that names a particle whose position is not finite or exceeds
 /// `position_max`.
 [[nodiscard]] Box bounding_box(const Particles& particles);
 
-/// The bits that all keys from `first` to `last` share with both, in levels; both sorted. -1: some are far from others.
+/// The number of levels on which all keys from `first` to `last` agree; -1 if only some of them are outliers.
+/// Expects: `first <= last`.
 [[nodiscard]] int common_levels(MortonKey first, MortonKey last);
 
 }  // namespace plait::particles

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::align_val_t line{64};
 
-/// Copies the entries of `bytes` each at the places `from` to `to`, one after the other.
+/// Copies the entries at the places `from`, of `bytes` each, to consecutive memory.
 template <class Size>
 void gather_sized(const std::byte* source, Size bytes, std::span<const Particles::Index> from, std::byte* to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -23,21 +23,13 @@ void gather_sized(const std::byte* source, Size bytes, std::span<const Particles
 template <std::size_t bytes>
 using Known = std::integral_constant<std::size_t, bytes>;
 
-/// The sizes that matter are known to the compiler, which copies them in registers.
+/// The compiler knows the common sizes, and copies them in registers.
 void gather(const std::byte* source, std::size_t bytes, std::span<const Particles::Index> from, std::byte* to) {
-  switch (bytes) {
-    case 1:
-      return gather_sized(source, Known<1>{}, from, to);
-    case 4:
-      return gather_sized(source, Known<4>{}, from, to);
-    case 8:
-      return gather_sized(source, Known<8>{}, from, to);
-    case 12:
-      return gather_sized(source, Known<12>{}, from, to);
-    case 24:
-      return gather_sized(source, Known<24>{}, from, to);
-    default:
-      return gather_sized(source, bytes, from, to);
+  const auto copies = [&]<std::size_t... sizes>(std::index_sequence<sizes...>) {
+    return ((bytes == sizes && (gather_sized(source, Known<sizes>{}, from, to), true)) || ...);
+  };
+  if (!copies(std::index_sequence<1, 4, 8, 12, 24>{})) {
+    gather_sized(source, bytes, from, to);
   }
 }
 
@@ -70,7 +62,7 @@ std::uint32_t Particles::add_column(std::string name, std::size_t bytes) {
   for (const Column& column : columns_) {
     if (column.name == name) {
       throw Error{ErrorCode::bad_argument,
-                  fmt::format("particles have a field \"{}\" already: choose another name", name)};
+                  fmt::format("the store has a field \"{}\" already: choose another name", name)};
     }
   }
   Column column{std::move(name), bytes, {}, {}};
@@ -81,14 +73,6 @@ std::uint32_t Particles::add_column(std::string name, std::size_t bytes) {
   columns_.push_back(std::move(column));
   has_spare_ = false;
   return static_cast<std::uint32_t>(columns_.size() - 1);
-}
-
-std::span<const std::byte> Particles::bytes_of(AnyField field) const noexcept {
-  return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
-}
-
-std::span<std::byte> Particles::bytes_of(AnyField field) noexcept {
-  return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
 }
 
 void Particles::reserve(std::size_t size) {
@@ -133,7 +117,7 @@ void Particles::remove_unordered(std::span<const Index> places) {
     return;
   }
   expect(std::ranges::adjacent_find(places, std::greater_equal<>{}) == places.end() && places.back() < size_,
-         "places ascend and are those of particles");
+         "places ascend and are in the store");
   const std::size_t left = size_ - places.size();
   std::vector<Index> fillers;  // particles that stay, but are beyond the new size
   auto removed = std::ranges::lower_bound(places, left);
@@ -228,7 +212,7 @@ void Particles::unpack(std::span<const AnyField> fields, Index first, Index coun
   }
   if (buffer.size() != row * count) {
     throw Error{ErrorCode::bad_input,
-                fmt::format("{} bytes came for {} particles of {} each: do all ranks send the same fields?",
+                fmt::format("received {} bytes for {} particles of {} bytes: do all ranks send the same fields?",
                             buffer.size(),
                             count,
                             row)};
@@ -247,7 +231,9 @@ void Particles::unpack(std::span<const std::byte> buffer) {
   if (buffer.size() % row != 0) {
     throw Error{
         ErrorCode::bad_input,
-        fmt::format("{} bytes of particles, each of {}: do all ranks have the same fields?", buffer.size(), row)};
+        fmt::format("{} bytes are not a whole number of particles of {} bytes: do all ranks have the same fields?",
+                    buffer.size(),
+                    row)};
   }
   const std::size_t count = buffer.size() / row;
   const std::size_t first = size_;

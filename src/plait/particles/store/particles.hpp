@@ -15,15 +15,15 @@
 
 namespace plait::particles {
 
-/// Names a column of a store, and its type. Cheap to copy; valid for the store that made it, and for those made like
-/// it.
+/// Identifies a column of a store, and its type. Cheap to copy. Valid for the store that created it and for stores
+/// created by `make_like`.
 template <class T>
 struct Field {
   std::uint32_t column = 0;
   friend bool operator==(const Field&, const Field&) = default;
 };
 
-/// A field of any type: lists of fields that are sent consist of these.
+/// A field of any type, for lists of fields to send.
 struct AnyField {
   std::uint32_t column = 0;
   std::uint32_t bytes = 0;  ///< Of one particle.
@@ -36,10 +36,10 @@ struct AnyField {
 
 /// The particles of one rank: a structure of arrays, one array for each field, all in the same order.
 ///
-/// Position, id and kind are always there; a program adds fields of its own, of any type that may be copied as bytes,
-/// before or after it adds particles. All ranks must add the same fields in the same order. The order of particles
-/// changes when a tree is built over them and when particles leave or arrive: remember ids, not places. Adding,
-/// removing and reordering invalidate spans. Threads: one at a time, but for the pieces of a reorder.
+/// All stores have position, id, kind and cost. A program adds fields of any trivially copyable type, before or after
+/// it adds particles. All ranks must add the same fields in the same order. Tree builds and migration change the order
+/// of particles: identify them by id, not by place. Adding, removing and reordering invalidate spans. Threads: one at a
+/// time, except for the pieces of a reorder.
 class Particles {
  public:
   using Index = std::uint32_t;  ///< A place; a rank has less than 2^30 particles.
@@ -47,14 +47,14 @@ class Particles {
 
   Particles();
 
-  /// Throws: `Error` with `bad_argument` when there is a field of that name.
+  /// Adds a field, which is zero for existing particles. Throws: `Error` with `bad_argument` if the name is in use.
   template <class T>
   Field<T> add_field(std::string name) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64, "travels in messages, aligned to cache lines");
     return {add_column(std::move(name), sizeof(T))};
   }
 
-  /// Without particles, with the same fields.
+  /// An empty store with the same fields.
   [[nodiscard]] Particles make_like() const;
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -68,14 +68,18 @@ class Particles {
   [[nodiscard]] std::span<const T> operator[](Field<T> field) const noexcept {
     return {reinterpret_cast<const T*>(columns_[field.column].data.get()), size_};
   }
-  [[nodiscard]] std::span<const std::byte> bytes_of(AnyField field) const noexcept;
-  [[nodiscard]] std::span<std::byte> bytes_of(AnyField field) noexcept;
+  [[nodiscard]] std::span<const std::byte> bytes_of(AnyField field) const noexcept {
+    return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
+  }
+  [[nodiscard]] std::span<std::byte> bytes_of(AnyField field) noexcept {
+    return {columns_[field.column].data.get(), size_ * columns_[field.column].bytes};
+  }
 
   static constexpr Field<Vector> position{0};
   static constexpr Field<std::uint64_t> id{1};
-  /// What a particle is (gas, star, ...), numbered by the program below 64; interactions choose by it.
+  /// The kind of particle (gas, star, ...), a number below 64; interactions select by it.
   static constexpr Field<std::uint8_t> kind{2};
-  /// What its forces took, in any unit: the weight in the decomposition.
+  /// The cost of its forces, in any unit: the weight in domain decomposition.
   static constexpr Field<float> cost{3};
 
   [[nodiscard]] std::span<Vector> positions() noexcept { return (*this)[position]; }
@@ -83,35 +87,34 @@ class Particles {
   [[nodiscard]] std::span<std::uint64_t> ids() noexcept { return (*this)[id]; }
   [[nodiscard]] std::span<const std::uint64_t> ids() const noexcept { return (*this)[id]; }
 
-  /// Appends particles whose fields are all zero; returns the place of the first.
+  /// Appends particles whose fields are zero; returns the place of the first.
   /// Throws: `Error` with `bad_argument` beyond `size_max`.
   std::size_t add(std::size_t count);
-  /// Removes all but the first `size`.
+  /// Keeps the first `size` particles.
   void shrink(std::size_t size);
-  /// Removes those at `places`, which ascend; particles from the end fill the gaps. Cost: O(places).
+  /// Removes the particles at `places`, which ascend; particles from the end fill the gaps. Cost: O(places).
   void remove_unordered(std::span<const Index> places);
   void clear() noexcept { size_ = 0; }
 
-  /// Moves the particle at `from[i]` to i. Expects: a permutation. Cost: O(bytes), twice the
-  /// memory of the largest column.
+  /// Moves the particle at `from[i]` to i. Expects: a permutation. Keeps a second copy of all columns. Cost: O(bytes).
   void reorder(std::span<const Index> from);
-  /// The same in pieces that may run at the same time: `begin_reorder`, then `reorder_piece` for all of [0, size) in
-  /// parts, then `end_reorder`. Needs the memory of all columns twice, which is kept.
+  /// The same in pieces: `begin_reorder`, `reorder_piece` for parts of [0, size), `end_reorder`. Threads: pieces may
+  /// run concurrently.
   void begin_reorder();
   void reorder_piece(std::span<const Index> from, std::size_t first, std::size_t last);
   void end_reorder() noexcept;
 
-  /// Bytes of a particle that travels: the sum of its fields.
+  /// The bytes of one particle in a message: the sum of its fields.
   [[nodiscard]] std::size_t row_bytes() const noexcept;
-  /// Appends the particles at `places` to `buffer`, whole, one field after the other.
+  /// Appends all fields of the particles at `places` to `buffer`, one field after the other.
   void pack(std::span<const Index> places, Bytes& buffer) const;
-  /// Appends the particles that one call of `pack` wrote; the fields must be the same.
-  /// Throws: `Error` with `bad_input` when `buffer` holds no whole number of particles.
+  /// Adds the particles that one call of `pack` wrote, for equal fields.
+  /// Throws: `Error` with `bad_input` if `buffer` does not hold a whole number of particles.
   void unpack(std::span<const std::byte> buffer);
-  /// The same for some fields of those at `places`, particle by particle in each field: what others need of them.
+  /// Appends some fields of the particles at `places` to `buffer`, one field after the other.
   void pack(std::span<const AnyField> fields, std::span<const Index> places, Bytes& buffer) const;
-  /// The same for `count` consecutive particles, and back: overwrites these fields of particles that are there.
-  /// `unpack` throws: `Error` with `bad_input` when `buffer` has another size.
+  /// The same for consecutive particles. `unpack` overwrites these fields of existing particles.
+  /// Throws: `Error` with `bad_input` if `buffer` has the wrong size.
   void pack(std::span<const AnyField> fields, Index first, Index count, Bytes& buffer) const;
   void unpack(std::span<const AnyField> fields, Index first, Index count, std::span<const std::byte> buffer);
 
@@ -126,8 +129,8 @@ class Particles {
   struct Column {
     std::string name;
     std::size_t bytes = 0;  ///< Of one particle.
-    Memory data;            ///< Of `capacity_` particles, on cache lines.
-    Memory spare;           ///< As large, while and after a reorder in pieces.
+    Memory data;            ///< Of `capacity_` particles, aligned to cache lines.
+    Memory spare;           ///< The target of a reorder, of the same size; empty before the first.
   };
 
   std::uint32_t add_column(std::string name, std::size_t bytes);

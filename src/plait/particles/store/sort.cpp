@@ -16,7 +16,7 @@
 namespace plait::particles {
 namespace {
 
-// About what a core's second cache holds beside what it reads, of 16-byte items.
+// The 16-byte items that fit a second-level cache, with room for input.
 constexpr std::size_t bucket_items = 8192;
 constexpr std::uint32_t buckets_max = 4096;
 constexpr std::size_t samples_a_bucket = 32;
@@ -55,7 +55,7 @@ void SampleSort<Key>::split() {
   const std::size_t wanted = bucket_count_ > 1 ? samples_a_bucket * bucket_count_ : 0;
   std::vector<Splitter> samples;
   samples.reserve(wanted);
-  std::uint64_t state = count_;  // one in each part, at a pseudo-random place: items may come in a pattern
+  std::uint64_t state = count_;  // one in each part, at a pseudo-random place, as input may be regular
   for (std::size_t i = 0; i < wanted; ++i) {
     state = state * 6364136223846793005U + 1442695040888963407U;
     const std::size_t begin = count_ * i / wanted;
@@ -85,7 +85,7 @@ void SampleSort<Key>::count_piece(std::uint32_t piece) {
     counts[0] = end - begin;
     return;
   }
-  // Several at once: each step of one search waits for the one before it.
+  // Several searches at once hide the latency of each.
   constexpr std::size_t together_max = 8;
   const int depth = std::bit_width(bucket_count_) - 1;
   for (std::size_t i = begin; i < end;) {
@@ -143,25 +143,14 @@ void SampleSort<Key>::sort_bucket(std::uint32_t bucket) {
   const hwy::Sorter sorter;
   sorter(reinterpret_cast<hwy::uint128_t*>(sorted_.data() + begin), count, hwy::SortAscending{});
   if constexpr (is_wide) {
-    order_by_low(begin, begin + count);
-  }
-}
-
-template <SortKey Key>
-void SampleSort<Key>::order_by_low(std::size_t begin, std::size_t end) {
-  while (begin < end) {
-    std::size_t last = begin + 1;
-    while (last < end && sorted_[last].key == sorted_[begin].key) {
-      ++last;
-    }
-    if (last - begin > 1) {
-      std::sort(sorted_.data() + begin, sorted_.data() + last, [this](const Item& a, const Item& b) {
-        const std::uint64_t low_a = low_[a.index];
-        const std::uint64_t low_b = low_[b.index];
-        return low_a != low_b ? low_a < low_b : a.index < b.index;
+    const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(begin + count);
+    for (auto first = end - static_cast<std::ptrdiff_t>(count); first != end;) {  // runs of equal high parts
+      const auto last = std::find_if(first + 1, end, [&](const Item& item) { return item.key != first->key; });
+      std::sort(first, last, [this](const Item& a, const Item& b) {
+        return std::pair{low_[a.index], a.index} < std::pair{low_[b.index], b.index};
       });
+      first = last;
     }
-    begin = last;
   }
 }
 

@@ -19,7 +19,7 @@
 namespace plait::particles {
 namespace {
 
-/// The numbers of a text, one after the other, with the line of each.
+/// Reads numbers from a text and counts lines.
 class Numbers {
  public:
   Numbers(std::string name, std::string text) : name_{std::move(name)}, text_{std::move(text)} {}
@@ -47,7 +47,7 @@ class Numbers {
   void expect_end() {
     skip_space();
     if (at_ != text_.size()) {
-      fail("there are more particles than the second line announces");
+      fail("the file has more particles than its second line states");
     }
   }
 
@@ -108,7 +108,7 @@ std::vector<Row> read_rows(const std::filesystem::path& file, double& time) {
   time = in.next<double>("the time");
   const auto n = in.next<std::uint64_t>("the number of particles");
   if (n > std::numeric_limits<std::uint32_t>::max()) {
-    in.fail(fmt::format("{} particles are more than a text file can mean", n));
+    in.fail(fmt::format("{} particles exceed the limit of a text file", n));
   }
   std::vector<Row> rows;
   std::vector<std::uint64_t> ids;
@@ -165,9 +165,8 @@ Result<std::uint64_t> write_text(const std::filesystem::path& file,
   try {
     files::PartialFile partial{file};
     if (std::ofstream stream{partial.path(), std::ios::binary}; !(stream << text << std::flush)) {
-      return Error{
-          ErrorCode::io,
-          fmt::format("{}: cannot be written; does its folder exist, and may one write there?", file.string())};
+      return Error{ErrorCode::io,
+                   fmt::format("{}: cannot be written; does its folder exist, and is it writable?", file.string())};
     }
     return partial.complete();
   } catch (const Error& error) {

@@ -9,7 +9,7 @@
 
 namespace plait::particles {
 
-/// The columns of a text file beside ids and positions.
+/// The fields of a text file besides ids and positions.
 struct TextColumns {
   Field<double> mass;
   Field<Vector> velocity;
@@ -18,19 +18,19 @@ struct TextColumns {
 /// Whether a file's name ends in .txt.
 [[nodiscard]] bool is_text(const std::filesystem::path& file);
 
-/// Appends those of the particles in `file` that are the equal share of `rank` among `ranks`; returns the time.
+/// Appends the share of `rank` among `ranks` of the particles in `file`; returns the time.
 ///
-/// Text files are those of nbody-with-center and others like it: a line with the time, one with the number of
-/// particles, then for each `id mass x y z vx vy vz`. Error: names file and line, and what is wrong there: also
-/// numbers that are not finite, masses that are not positive, ids that occur twice; `particles` is as it was.
+/// The format is that of nbody-with-center and similar programs: a line with the time, a line with the number of
+/// particles, then a line `id mass x y z vx vy vz` for each. Error: names file, line and fault, which may be a number
+/// that is not finite, a mass that is not positive, or a duplicate id; `particles` is unchanged.
 [[nodiscard]] Result<double> read_text(const std::filesystem::path& file,
                                        const TextColumns& columns,
                                        Particles& particles,
                                        std::uint32_t rank = 0,
                                        std::uint32_t ranks = 1);
 
-/// All digits, so that reading gives the same bits. Written under another name and renamed when complete.
-/// Returns its size in bytes.
+/// Writes `particles` with all digits, so that reading returns the same bits. Writes to a temporary name and renames
+/// the complete file. Returns its size in bytes.
 [[nodiscard]] Result<std::uint64_t> write_text(const std::filesystem::path& file,
                                                double time,
                                                const TextColumns& columns,

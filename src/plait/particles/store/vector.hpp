@@ -32,9 +32,9 @@ struct Vector {
   friend constexpr bool operator==(const Vector&, const Vector&) = default;
 };
 
-/// Whether all components are numbers, and not infinite.
+/// Whether all components are finite.
 [[nodiscard]] constexpr bool is_finite(const Vector& p) {
-  // The difference of a number with itself is NaN unless it is finite: no branch for each component.
+  // The difference of a finite number with itself is 0, else NaN: no branch for each component.
   return (p.x - p.x) + (p.y - p.y) + (p.z - p.z) == 0;
 }
 [[nodiscard]] constexpr double dot(const Vector& a, const Vector& b) {

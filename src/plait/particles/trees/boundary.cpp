@@ -51,7 +51,7 @@ RankBoundary make_boundary(const Tree& tree, std::uint32_t boxes) {
     const std::uint32_t index = open.back();
     const Node& node = nodes[index];
     open.pop_back();
-    // A group must not be divided: the receiver tests whole groups.
+    // No box divides a group, as the receiver tests whole groups.
     const bool whole = node.kind() != NodeKind::cell || extents[index].body_count <= tree.options().group_bodies_max;
     if (whole || done.size() + open.size() + node.count() > boxes) {
       done.push_back(index);

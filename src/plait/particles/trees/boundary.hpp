@@ -21,14 +21,13 @@ struct SmallBox {
   [[nodiscard]] Box box() const;
 };
 
-/// Where the bodies of a rank are, and what they are from afar: what every rank knows of every other.
+/// A rank's root node, and boxes of upper nodes that bound its bodies.
 ///
-/// The boxes are those of upper nodes of its tree and cover each of its groups whole; a rank's part of a ring is
-/// curved, so that one box would be mostly empty.
+/// No box divides a group. Several boxes bound a curved domain, such as a part of a ring, more tightly than one.
 struct RankBoundary {
   static constexpr std::uint32_t boxes_max = 64;
 
-  Node root;  ///< Sealed; meaningless when there are no bodies.
+  Node root;  ///< Sealed; undefined if there are no bodies.
   std::uint64_t body_count = 0;
   std::uint32_t box_count = 0;
   std::uint32_t unused = 0;
@@ -39,9 +38,9 @@ struct RankBoundary {
 };
 static_assert(std::is_trivially_copyable_v<RankBoundary>, "travels in messages");
 
-/// A rank as others know it from afar: its root, and the box of its particles.
+/// A rank's root node and the box of its particles, which all ranks know.
 struct RankSummary {
-  Node root;  ///< Sealed; meaningless when there are no particles.
+  Node root;  ///< Sealed; undefined if there are no particles.
   SmallBox box;
   std::uint32_t body_count = 0;
   std::uint32_t unused[9] = {};
@@ -51,21 +50,18 @@ struct RankSummary {
 static_assert(std::is_trivially_copyable_v<RankSummary> && sizeof(RankSummary) == 128, "travels in messages");
 
 [[nodiscard]] RankSummary summary_of(const Tree& tree);
-/// With the one box that the summary has.
+/// A boundary with the one box of the summary.
 [[nodiscard]] RankBoundary boundary_of(const RankSummary& summary);
-/// Whether particles in the receiver's box may need more of `sender` than its root. Both sides compute the same.
-[[nodiscard]] bool needs_let(const RankSummary& sender, const RankSummary& receiver, const TreeOptions& options);
-[[nodiscard]] bool is_valid(const RankSummary& summary);
-
-/// At most `boxes` boxes, dividing the most populated nodes first. Cost: O(boxes log boxes).
+/// Computes at most `boxes` boxes, dividing the most populated nodes first. Cost: O(boxes log boxes).
 [[nodiscard]] RankBoundary make_boundary(const Tree& tree, std::uint32_t boxes = RankBoundary::boxes_max);
 
-/// Whether the bodies of `receiver` need more of `sender` than its root moment. Both sides compute the same.
-///
-/// False when either has no bodies; then the receiver must not use the root of an empty sender.
+/// Whether the bodies of `receiver` may need more of `sender` than the multipole of its root; false if either has no
+/// bodies. Both ranks compute the same.
+[[nodiscard]] bool needs_let(const RankSummary& sender, const RankSummary& receiver, const TreeOptions& options);
 [[nodiscard]] bool needs_let(const RankBoundary& sender, const RankBoundary& receiver, const TreeOptions& options);
 
-/// A boundary received from elsewhere is consistent: counts in range, finite numbers.
+/// Whether received data are consistent: counts are in range, numbers are finite.
+[[nodiscard]] bool is_valid(const RankSummary& summary);
 [[nodiscard]] bool is_valid(const RankBoundary& boundary);
 
 }  // namespace plait::particles

@@ -18,7 +18,7 @@ constexpr std::size_t padded(std::size_t bytes) {
   return (bytes + 7) / 8 * 8;
 }
 
-/// Why `node`, at `index`, cannot be in a tree of that size; null when it can.
+/// The fault of `node`, at `index`, in a tree of that size; null if there is none.
 const char* fault_of(const Node& node, std::uint64_t index, const LetHeader& header) {
   const std::uint64_t end = std::uint64_t{node.first} + node.count();
   if (!is_finite(node.center) || !std::isfinite(node.mass) || std::isnan(node.opening2) || std::isnan(node.radius)) {
@@ -28,14 +28,14 @@ const char* fault_of(const Node& node, std::uint64_t index, const LetHeader& hea
     case NodeKind::sealed:
       return nullptr;
     case NodeKind::leaf:
-      return end <= header.source_count ? nullptr : "names bodies that are not there";
+      return end <= header.source_count ? nullptr : "refers to bodies beyond the end";
     case NodeKind::cell:
       if (node.first <= index) {
-        return "names children before itself";
+        return "refers to children before itself";
       }
-      return end <= header.node_count ? nullptr : "names children that are not there";
+      return end <= header.node_count ? nullptr : "refers to children beyond the end";
   }
-  return "is of no known kind";
+  return "has an unknown kind";
 }
 
 Error fault(const std::string& what) {
@@ -62,7 +62,7 @@ void LetPlan::choose(const Tree& tree, const RankBoundary& receiver) {
   copy(tree, 0, 0, {0, targets_.size()});
 }
 
-/// Chooses node `from` for place `to`; of the targets, only those in `near` may need to open it.
+/// Copies node `from` to index `to`. Only the targets in `near` may need to open it.
 void LetPlan::copy(const Tree& tree, std::uint32_t from, std::uint32_t to, std::pair<std::size_t, std::size_t> near) {
   const Node& node = tree.nodes()[from];
   const detail::Bounds bounds{tree.options()};
@@ -71,13 +71,19 @@ void LetPlan::copy(const Tree& tree, std::uint32_t from, std::uint32_t to, std::
   for (std::size_t i = near.first; i < near.second; ++i) {
     const Target target = targets_[i];
     if (bounds.opens(node, target.box, target.guard2)) {
-      targets_.push_back(target);  // a stack: those of the ancestors are below
+      targets_.push_back(target);  // a stack, with those of the ancestors below
     }
   }
   const std::size_t near_end = targets_.size();
   const bool needed = near_end > near_begin;
   if (node.kind() == NodeKind::leaf && (needed || node.count() == 1)) {
-    copy_bodies(node, nodes_[to]);
+    nodes_[to].set_content(NodeKind::leaf, static_cast<std::uint32_t>(source_count_), node.count());
+    source_count_ += node.count();
+    if (!ranges_.empty() && ranges_.back().first + ranges_.back().count == node.first) {
+      ranges_.back().count += node.count();
+    } else {
+      ranges_.push_back({node.first, node.count()});
+    }
   } else if (node.kind() == NodeKind::cell && needed) {
     const auto first = static_cast<std::uint32_t>(nodes_.size());
     nodes_.resize(first + node.count());
@@ -90,16 +96,6 @@ void LetPlan::copy(const Tree& tree, std::uint32_t from, std::uint32_t to, std::
     nodes_[to].set_content(NodeKind::sealed, 0, 0);
   }
   targets_.resize(near_begin);
-}
-
-void LetPlan::copy_bodies(const Node& from, Node& to) {
-  to.set_content(NodeKind::leaf, static_cast<std::uint32_t>(source_count_), from.count());
-  source_count_ += from.count();
-  if (!ranges_.empty() && ranges_.back().first + ranges_.back().count == from.first) {
-    ranges_.back().count += from.count();
-  } else {
-    ranges_.push_back({from.first, from.count()});
-  }
 }
 
 void LetPlan::write(const Tree& tree, Bytes& buffer) const {
@@ -151,7 +147,7 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
   }
   std::memcpy(&header, buffer.data(), sizeof header);
   if (header.magic != LetHeader::magic_value) {
-    return fault("it does not begin like one");
+    return fault("its header is not that of a tree");
   }
   std::size_t expected = sizeof header + header.node_count * sizeof(Node) + header.source_count * sizeof(Source);
   std::size_t row_bytes = 0;
@@ -162,14 +158,14 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
     row_bytes += field.bytes;
   }
   if (header.column_count != travels.size() || header.row_bytes != row_bytes) {
-    return fault(fmt::format("{} fields of {} bytes come with its particles where {} of {} are known here",
+    return fault(fmt::format("its particles have {} fields of {} bytes in total, and this rank expects {} of {}",
                              header.column_count,
                              header.row_bytes,
                              travels.size(),
                              row_bytes));
   }
   if (buffer.size() != expected) {
-    return fault(fmt::format("{} bytes arrived, and the header announces {}", buffer.size(), expected));
+    return fault(fmt::format("{} bytes arrived, and the header states {}", buffer.size(), expected));
   }
   const auto* nodes = reinterpret_cast<const Node*>(buffer.data() + sizeof header);
   const auto* sources = reinterpret_cast<const Source*>(nodes + header.node_count);
@@ -190,75 +186,51 @@ Result<TreeView> open_let(std::span<const std::byte> buffer, std::span<const Any
 }
 
 FarField::FarField(std::span<const RankSummary> ranks, const TreeOptions& options, Shape shape) {
-  if (shape == Shape::flat) {
-    for (const RankSummary& rank : ranks) {
-      if (rank.body_count > 0) {
-        nodes_.push_back(rank.root);
-      }
-    }
-    root_count_ = static_cast<std::uint32_t>(nodes_.size());
-    return;
-  }
-  // A tree of ranks: their roots in order along the curve, joined by eight until one is left.
-  struct Place {
-    MortonKey key;
-    Node node;
-    NodeExtent extent;
-  };
-  std::vector<Place> level;
+  std::vector<RankSummary> level;
   Box box;
   for (const RankSummary& rank : ranks) {
-    if (rank.body_count > 0) {
-      Place place{0, rank.root, {}};
-      place.extent.box = rank.box.box();
-      place.extent.mass = static_cast<double>(rank.root.mass);
+    if (!rank.is_empty()) {
+      level.push_back(rank);
       box.include(rank.root.center);
-      level.push_back(place);
     }
   }
-  const KeyCube cube{box};
-  for (Place& place : level) {
-    place.key = cube.key_of(place.node.center);
+  if (shape == Shape::tree) {
+    const KeyCube cube{box};
+    std::ranges::stable_sort(level, {}, [&](const RankSummary& rank) { return cube.key_of(rank.root.center); });
   }
-  std::ranges::stable_sort(level, {}, &Place::key);
+  std::vector<NodeExtent> extents;
+  for (const RankSummary& rank : level) {
+    nodes_.push_back(rank.root);
+    extents.push_back({rank.box.box(), static_cast<double>(rank.root.mass), 0, 0});
+  }
+  root_count_ = static_cast<std::uint32_t>(nodes_.size());
+  if (shape == Shape::flat || nodes_.empty()) {
+    return;
+  }
+  // The roots are in order along the curve. Each level joins some nodes of the one before, until one node is left.
   constexpr std::size_t arity = 4;
-  std::vector<std::vector<Place>> levels;
-  while (!level.empty()) {
-    levels.push_back(level);
-    if (level.size() == 1) {
-      break;
-    }
-    std::vector<Place> upper;
-    for (std::size_t begin = 0; begin < level.size(); begin += arity) {
-      const std::size_t count = std::min(arity, level.size() - begin);
-      std::vector<Node> nodes;
-      std::vector<NodeExtent> extents;
-      for (std::size_t i = begin; i < begin + count; ++i) {
-        nodes.push_back(level[i].node);
-        extents.push_back(level[i].extent);
-      }
-      Place& place = upper.emplace_back();
-      detail::sum_children(nodes, extents, place.node, place.extent);
-      detail::set_opening(options, place.extent.box, place.node);
-      place.node.set_content(NodeKind::cell, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(count));
-    }
-    level = std::move(upper);
-  }
-  std::size_t begin = 0;  // of the level below the one being placed
-  for (auto upper = levels.rbegin(); upper != levels.rend(); ++upper) {
-    begin += upper->size();
-    for (Place& place : *upper) {
-      if (place.node.kind() == NodeKind::cell) {
-        place.node.first += static_cast<std::uint32_t>(begin);
-      }
-      nodes_.push_back(place.node);
+  root_count_ = 1;
+  for (std::size_t begin = 0; nodes_.size() - begin > 1;) {
+    const std::size_t end = nodes_.size();
+    while (begin < end) {
+      const std::size_t count = std::min(arity, end - begin);
+      Node node;
+      NodeExtent extent;
+      detail::sum_children(
+          std::span{nodes_}.subspan(begin, count), std::span{extents}.subspan(begin, count), node, extent);
+      detail::set_opening(options, extent.box, node);
+      node.set_content(NodeKind::cell, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(count));
+      nodes_.push_back(node);
+      extents.push_back(extent);
+      begin += count;
     }
   }
-  root_count_ = nodes_.empty() ? 0 : 1;
-}
-
-TreeView FarField::view() const {
-  return {nodes_, root_count_, {}, {}};
+  std::ranges::reverse(nodes_);  // children are after their parents
+  for (Node& node : nodes_) {
+    if (node.kind() == NodeKind::cell) {
+      node.first = static_cast<std::uint32_t>(nodes_.size()) - node.first - node.count();
+    }
+  }
 }
 
 }  // namespace plait::particles

@@ -29,35 +29,27 @@ constexpr Tag boundary_tag{1};
 constexpr Tag let_tag{2};
 
 TreeOptions tree_options_of(const LongRangeOptions& options) {
-  TreeOptions result;
-  result.charge = options.charge;
-  result.sources = options.sources;
-  result.theta = options.theta;
-  result.order = options.order;
-  result.near_radius = options.near_radius;
-  result.cutoff = options.cutoff;
-  result.leaf_bodies_max = options.leaf_bodies_max;
-  result.group_bodies_max = options.group_bodies_max;
-  result.batch_bodies_max = options.batch_bodies_max;
-  result.travels = options.travels;
-  return result;
+  return {.charge = options.charge,
+          .sources = options.sources,
+          .theta = options.theta,
+          .order = options.order,
+          .near_radius = options.near_radius,
+          .cutoff = options.cutoff,
+          .leaf_bodies_max = options.leaf_bodies_max,
+          .group_bodies_max = options.group_bodies_max,
+          .batch_bodies_max = options.batch_bodies_max,
+          .travels = options.travels};
 }
 
 WalkOptions walk_options_of(const LongRangeOptions& options) {
-  WalkOptions result;
-  result.precision = options.precision;
-  result.order = options.order;
-  result.softening = options.softening;
-  result.coupling = options.coupling;
-  result.near_radius = options.near_radius;
-  result.cutoff = options.cutoff;
-  result.near = options.near;
-  result.kernel = options.kernel;
-  result.kernels = options.kernels;
-  return result;
+  return {.precision = options.precision,
+          .softening = options.softening,
+          .coupling = options.coupling,
+          .near = options.near,
+          .kernel = options.kernel,
+          .kernels = options.kernels};
 }
 
-/// What one worker needs and sums up.
 struct WorkerState {
   WalkSpace space;
   PhaseTimes phases{};
@@ -65,7 +57,7 @@ struct WorkerState {
   std::uint64_t let_bytes = 0;
 };
 
-/// What is exchanged with one other rank that is near, or was.
+/// The data exchanged with another rank that is, or was, near.
 struct Peer {
   Rank rank;
   Bytes boundary_in;
@@ -84,34 +76,281 @@ class TreeForces final : public LongRange {
   explicit TreeForces(LongRangeOptions options)
       : options_{std::move(options)}, tree_options_{tree_options_of(options_)}, walk_{walk_options_of(options_)} {
     if (options_.keeps_lists && options_.near_radius > 0) {
-      throw Error{ErrorCode::bad_argument, "lists that are kept would miss pairs that come near meanwhile"};
+      throw Error{ErrorCode::bad_argument,
+                  "reused interaction lists miss new pairs within the near radius: unset keeps_lists or near_radius"};
     }
   }
 
-  std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override;
-  std::vector<Task> add_refreshing_tasks(const StepFrame& frame, Task after) override;
-  std::vector<Task> add_summing_tasks(const StepFrame& frame, Task after, Task end) override;
-  void clear_results(Particles& store, std::size_t first, std::size_t last) override;
-  void take_times(StepTimes& times) override;
+  std::vector<Task> add_building_tasks(const StepFrame& frame, Task after) override {
+    messages_ = &frame.messages;
+    store_ = &frame.store;
+    comm_ = frame.comm;
+    tree_options_.period = frame.space.period();
+    group_.emplace(frame.messages, frame.comm);
+    workers_.resize(frame.worker_count);
+    for (WorkerState& worker : workers_) {
+      worker.space.near_sums.assign(options_.near_sums, 0);
+    }
+    near_sums_.assign(options_.near_sums, 0);
+    summaries_.resize(frame.messages.rank_count());
+    gather_kind_ = frame.graph.kind("gather summaries");
+    boundary_kind_ = frame.graph.kind("exchange boundaries");
+    make_kind_ = frame.graph.kind("make LET");
+    send_kind_ = frame.graph.kind("send LET");
+    receive_kind_ = frame.graph.kind("receive LET");
+    own_kind_ = frame.graph.kind("walk: own tree");
+    received_kind_ = frame.graph.kind("walk: received tree");
+    far_kind_ = frame.graph.kind("walk: far ranks");
+    const auto begin = [this](std::uint32_t pieces) {
+      is_rebuilt_ = true;
+      if (options_.measures_sizes && !std::exchange(has_sizes_, true)) {
+        const TrialTargets trial{*store_, options_.targets, options_.acceleration, options_.potential};
+        tree_options_ = with_fastest_sizes(trial, tree_options_, walk_);
+      }
+      tree_.begin(*store_, tree_options_, bounding_box(*store_), pieces);
+    };
+    return detail::add_tree_tasks(
+        frame, after, tree_, begin, [this](const TaskContext& context) -> PhaseTimes& { return phases(context); });
+  }
+
+  std::vector<Task> add_refreshing_tasks(const StepFrame& frame, Task after) override {
+    Task refresh = frame.graph.task("tree: refresh", [this](TaskContext& context) {
+      const PhaseTimer timer{phases(context), Phase::make_tree};
+      is_rebuilt_ = false;
+      (void)bounding_box(*store_);  // refuses positions that are not finite
+      tree_.refresh();
+    });
+    refresh.after(after);
+    return {refresh};
+  }
+
+  std::vector<Task> add_summing_tasks(const StepFrame& frame, Task after, Task end) override {
+    Task walks = frame.graph.task("walk: own tree", [this](TaskContext& context) {
+      while (parts_.size() < tree_.batches().size()) {
+        parts_.push_back(std::make_unique<task::Resource>());
+      }
+      own_view_ = tree_.view();
+      // Before all walks, as other ranks wait for the messages of the tasks that it spawns.
+      context.spawn({.kind = boundary_kind_,
+                     .body = [this](TaskContext& inner) { send_summary(inner); },
+                     .cost = std::chrono::seconds{1}});
+      walk_over(context, {own_view_, Origin::own_tree, begin_lists(own_lists_)}, own_kind_);
+    });
+    Task sum = frame.graph.task("short-range sums", [this] {
+      std::ranges::fill(near_sums_, 0.0);
+      for (WorkerState& worker : workers_) {
+        for (std::size_t i = 0; i < near_sums_.size(); ++i) {
+          near_sums_[i] += std::exchange(worker.space.near_sums[i], 0.0);
+        }
+      }
+    });
+    walks.after(after);
+    sum.after(walks);
+    end.after(sum);
+    return {walks, sum};
+  }
+
+  void clear_results(Particles& store, std::size_t first, std::size_t last) override {
+    std::ranges::fill(store[options_.acceleration].subspan(first, last - first), Vector{});
+    std::ranges::fill(store[options_.potential].subspan(first, last - first), 0.0);
+  }
+
+  void take_times(StepTimes& times) override {
+    for (WorkerState& worker : workers_) {
+      const WalkSums sums = std::exchange(worker.space.sums, {});
+      times[Phase::walk] += sums.walk;
+      times[Phase::kernel] += sums.kernel;
+      times.interactions += sums.body_body + sums.body_cell;
+      times.let_count += std::exchange(worker.let_count, 0);
+      times.let_bytes += std::exchange(worker.let_bytes, 0);
+      move_times(worker.phases, times.phases);
+    }
+  }
   [[nodiscard]] std::span<const double> near_sums() const noexcept override { return near_sums_; }
-  [[nodiscard]] const Tree& tree() const noexcept override { return tree_; }
+  [[nodiscard]] const Tree* tree() const noexcept override { return &tree_; }
 
  private:
-  void set_up(const StepFrame& frame);
-  void send_summary(TaskContext& context);
-  void take_summaries(TaskContext& context);
-  void choose_peers(TaskContext& context);
-  void exchange_boundary(TaskContext& context, Peer& peer);
-  void take_boundary(TaskContext& context, Peer& peer);
-  void exchange_lets(TaskContext& context, Peer& peer);
-  void make_let(TaskContext& context, Peer& peer);
-  void take_let(TaskContext& context, Peer& peer);
-  void walk_far(TaskContext& context);
-  void walk_over(TaskContext& context, const Sources& sources, TaskKind kind);
-  void sum_near();
-  void begin_lists(WalkLists& lists);
-  [[nodiscard]] WalkLists* lists_for(WalkLists& lists) const { return options_.keeps_lists ? &lists : nullptr; }
-  [[nodiscard]] bool is_near(std::uint32_t rank) const;
+  // ---- the exchange of trees ----
+
+  void send_summary(TaskContext& context) {
+    if (messages_->rank_count() == 1) {
+      return;
+    }
+    const PhaseTimer timer{phases(context), Phase::make_lets};
+    summary_ = summary_of(tree_);
+    context.wait_for(gather_kind_,
+                     comm::all_gather(*group_, std::span<const RankSummary>{&summary_, 1}, std::span{summaries_}),
+                     [this](TaskContext& inner) { take_summaries(inner); });
+  }
+
+  void take_summaries(TaskContext& context) {
+    const PhaseTimer timer{phases(context), Phase::make_lets};
+    for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
+      if (!is_valid(summaries_[rank])) {
+        throw Error{ErrorCode::network, fmt::format("rank {} sent an invalid summary of its tree", rank), Rank{rank}};
+      }
+    }
+    if (is_rebuilt_) {
+      choose_peers(context);
+      return;
+    }
+    for (Peer* const peer : near_) {
+      exchange_lets(context, *peer);
+    }
+    walk_far(context);
+  }
+
+  void choose_peers(TaskContext& context) {
+    near_.clear();
+    for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
+      const RankSummary& theirs = summaries_[rank];
+      const bool has_pairs = Rank{rank} != messages_->self() && !theirs.is_empty() && !summary_.is_empty();
+      if (has_pairs && (options_.lets == LetMode::all_to_all || needs_let(summary_, theirs, tree_options_) ||
+                        needs_let(theirs, summary_, tree_options_))) {
+        std::unique_ptr<Peer>& peer = peers_[rank];
+        if (peer == nullptr) {
+          peer = std::make_unique<Peer>();
+          peer->rank = Rank{rank};
+        }
+        near_.push_back(peer.get());
+      }
+    }
+    if (options_.lets == LetMode::fast) {
+      for (Peer* const peer : near_) {
+        const RankSummary& theirs = summaries_[peer->rank.value()];
+        peer->boundary = boundary_of(theirs);
+        peer->sends = needs_let(summary_, theirs, tree_options_);
+        peer->receives = needs_let(theirs, summary_, tree_options_);
+        exchange_lets(context, *peer);
+      }
+      walk_far(context);
+      return;
+    }
+    boundary_ = make_boundary(tree_);
+    to_come_.store(near_.size(), std::memory_order_relaxed);  // published with the tasks
+    for (Peer* const peer : near_) {
+      const comm::Address address{peer->rank, boundary_tag, comm_};
+      context.send(boundary_kind_, {address, std::as_bytes(std::span{&boundary_, 1}), peer->rank.value()});
+      context.receive(boundary_kind_,
+                      {address,
+                       peer->boundary_in,
+                       [this, peer](TaskContext& inner) { take_boundary(inner, *peer); },
+                       peer->rank.value()});
+    }
+    if (near_.empty()) {
+      walk_far(context);
+    }
+  }
+
+  void take_boundary(TaskContext& context, Peer& peer) {
+    {
+      const PhaseTimer timer{phases(context), Phase::exchange_lets};
+      const bool has_size = peer.boundary_in.size() == sizeof peer.boundary;
+      if (has_size) {
+        std::memcpy(&peer.boundary, peer.boundary_in.data(), sizeof peer.boundary);
+      }
+      if (!has_size || !is_valid(peer.boundary)) {
+        throw Error{ErrorCode::network,
+                    fmt::format("rank {} sent an invalid boundary of its tree", peer.rank.value()),
+                    peer.rank};
+      }
+      const bool always = options_.lets == LetMode::all_to_all;
+      peer.sends = always || needs_let(boundary_, peer.boundary, tree_options_);
+      peer.receives = always || needs_let(peer.boundary, boundary_, tree_options_);
+    }
+    exchange_lets(context, peer);
+    if (to_come_.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // the last one sees the decisions of all
+      walk_far(context);
+    }
+  }
+
+  void exchange_lets(TaskContext& context, Peer& peer) {
+    const std::uint64_t object = peer.rank.value();
+    if (peer.sends) {
+      context.spawn({.kind = make_kind_,
+                     .body = [this, &peer](TaskContext& inner) { make_let(inner, peer); },
+                     .object = object,
+                     .cost = std::chrono::milliseconds{1}});  // before walks, as another rank waits for it
+    }
+    if (peer.receives) {
+      context.receive(receive_kind_,
+                      {{peer.rank, let_tag, comm_},
+                       peer.let_in,
+                       [this, &peer](TaskContext& inner) { take_let(inner, peer); },
+                       object});
+    }
+  }
+
+  void make_let(TaskContext& context, Peer& peer) {
+    const PhaseTimer timer{phases(context), Phase::make_lets};
+    if (is_rebuilt_) {
+      peer.plan.choose(tree_, peer.boundary);
+    }
+    peer.plan.write(tree_, peer.let_out);
+    ++worker(context).let_count;
+    worker(context).let_bytes += peer.let_out.size();
+    context.send(send_kind_, {{peer.rank, let_tag, comm_}, peer.let_out, peer.rank.value()});
+  }
+
+  void take_let(TaskContext& context, Peer& peer) {
+    {
+      const PhaseTimer timer{phases(context), Phase::exchange_lets};
+      peer.view = open_let(peer.let_in, options_.travels).value();
+    }
+    walk_over(context, {peer.view, Origin::received, begin_lists(peer.lists)}, received_kind_);
+  }
+
+  /// Walks over the roots of ranks that send no tree.
+  void walk_far(TaskContext& context) {
+    std::vector<RankSummary> far;
+    {
+      const PhaseTimer timer{phases(context), Phase::make_lets};
+      std::vector<bool> is_received(summaries_.size(), false);
+      is_received[messages_->self().value()] = true;
+      for (const Peer* const peer : near_) {
+        is_received[peer->rank.value()] = peer->receives;
+      }
+      for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
+        if (!is_received[rank] && !summaries_[rank].is_empty()) {
+          far.push_back(summaries_[rank]);
+        }
+      }
+      const bool joined = options_.lets == LetMode::fast;
+      far_ = FarField{far, tree_options_, joined ? FarField::Shape::tree : FarField::Shape::flat};
+      far_view_ = far_.view();
+    }
+    if (!far.empty()) {
+      walk_over(context, {far_view_, Origin::received}, far_kind_);
+    }
+  }
+
+  // ---- sums ----
+
+  /// Spawns the walks over one tree: a task for each batch, which it locks, as several trees act on the same particles.
+  void walk_over(TaskContext& context, const Sources& sources, TaskKind kind) {
+    const std::span<const Batch> batches = tree_.batches();
+    for (std::size_t number = 0; number < batches.size(); ++number) {
+      context.spawn({.kind = kind,
+                     .body =
+                         [this, sources, batch = batches.subspan(number, 1)](TaskContext& inner) {
+                           walk(sources,
+                                {*store_, tree_, options_.targets, options_.acceleration, options_.potential},
+                                batch,
+                                walk_,
+                                worker(inner).space);
+                         },
+                     .object = number,
+                     .resources = {parts_[number].get()}});
+    }
+  }
+
+  /// Null unless lists are reused.
+  WalkLists* begin_lists(WalkLists& lists) {
+    if (options_.keeps_lists && is_rebuilt_) {
+      lists.begin(tree_.batches().size());
+    }
+    return options_.keeps_lists ? &lists : nullptr;
+  }
   [[nodiscard]] WorkerState& worker(const TaskContext& context) { return workers_[context.worker().value()]; }
   [[nodiscard]] PhaseTimes& phases(const TaskContext& context) { return worker(context).phases; }
 
@@ -127,316 +366,21 @@ class TreeForces final : public LongRange {
   std::vector<WorkerState> workers_;
 
   bool has_sizes_ = false;
-  bool is_rebuilt_ = true;  ///< In this step; else only values are new.
+  bool is_rebuilt_ = true;  ///< In this step; else the tree is refreshed.
   TreeView own_view_;
   WalkLists own_lists_;
   RankSummary summary_;
   RankBoundary boundary_;
   std::vector<RankSummary> summaries_;  ///< By rank.
   std::map<std::uint32_t, std::unique_ptr<Peer>> peers_;
-  std::vector<Peer*> near_;               ///< Those of the present trees.
-  std::atomic<std::size_t> to_come_ = 0;  ///< Boundaries.
+  std::vector<Peer*> near_;               ///< For the present trees.
+  std::atomic<std::size_t> to_come_ = 0;  ///< The boundaries that have not arrived.
   FarField far_;
   TreeView far_view_;
-  std::vector<std::unique_ptr<task::Resource>> parts_;  ///< By batch: the targets that its task locks.
+  std::vector<std::unique_ptr<task::Resource>> parts_;  ///< By batch: the lock of its targets.
 
   TaskKind gather_kind_, boundary_kind_, make_kind_, send_kind_, receive_kind_, own_kind_, received_kind_, far_kind_;
 };
-
-// ---- the graph ----
-
-void TreeForces::set_up(const StepFrame& frame) {
-  if (messages_ != nullptr) {
-    return;
-  }
-  messages_ = &frame.messages;
-  store_ = &frame.store;
-  comm_ = frame.comm;
-  tree_options_.period = walk_.period = frame.space.period();
-  group_.emplace(frame.messages, frame.comm);
-  workers_.resize(frame.worker_count);
-  for (WorkerState& worker : workers_) {
-    worker.space.near_sums.assign(options_.near_sums, 0);
-  }
-  near_sums_.assign(options_.near_sums, 0);
-  summaries_.resize(frame.messages.rank_count());
-  gather_kind_ = frame.graph.kind("gather summaries");
-  boundary_kind_ = frame.graph.kind("exchange boundaries");
-  make_kind_ = frame.graph.kind("make LET");
-  send_kind_ = frame.graph.kind("send LET");
-  receive_kind_ = frame.graph.kind("receive LET");
-  own_kind_ = frame.graph.kind("walk: own tree");
-  received_kind_ = frame.graph.kind("walk: received tree");
-  far_kind_ = frame.graph.kind("walk: far ranks");
-}
-
-std::vector<Task> TreeForces::add_building_tasks(const StepFrame& frame, Task after) {
-  set_up(frame);
-  const auto begin = [this](std::uint32_t pieces) {
-    is_rebuilt_ = true;
-    if (options_.measures_sizes && !std::exchange(has_sizes_, true)) {
-      const TrialTargets trial{*store_, options_.targets, options_.acceleration, options_.potential};
-      set_sizes(tree_options_, fastest_sizes(trial, tree_options_, walk_));
-    }
-    tree_.begin(*store_, tree_options_, bounding_box(*store_), pieces);
-  };
-  return detail::add_tree_tasks(
-      frame.graph, after, tree_, begin, {frame.worker_count, [this](const TaskContext& context) -> PhaseTimes& {
-                                           return phases(context);
-                                         }});
-}
-
-std::vector<Task> TreeForces::add_refreshing_tasks(const StepFrame& frame, Task after) {
-  set_up(frame);
-  Task refresh = frame.graph.task("tree: refresh", [this](TaskContext& context) {
-    const PhaseTimer timer{phases(context), Phase::make_tree};
-    is_rebuilt_ = false;
-    (void)bounding_box(*store_);  // refuses what is no number
-    tree_.refresh();
-  });
-  refresh.after(after);
-  return {refresh};
-}
-
-std::vector<Task> TreeForces::add_summing_tasks(const StepFrame& frame, Task after, Task end) {
-  set_up(frame);
-  Task prepare = frame.graph.task("begin walks", [this] {
-    while (parts_.size() < tree_.batches().size()) {
-      parts_.push_back(std::make_unique<task::Resource>());
-    }
-    own_view_ = tree_.view();
-    begin_lists(own_lists_);
-  });
-  Task walks = frame.graph.task("walk: own tree", [this](TaskContext& context) {
-    // Other ranks wait for what this leads to, and for all that it spawns: it precedes all walks.
-    context.spawn({.kind = boundary_kind_,
-                   .body = [this](TaskContext& inner) { send_summary(inner); },
-                   .cost = std::chrono::seconds{1}});
-    walk_over(context, {own_view_, Origin::own_tree, lists_for(own_lists_)}, own_kind_);
-  });
-  Task sum = frame.graph.task("short-range sums", [this] { sum_near(); });
-  prepare.after(after);
-  walks.after(prepare);
-  sum.after(walks);
-  end.after(sum);
-  return {prepare, walks, sum};
-}
-
-// ---- what ranks exchange ----
-
-void TreeForces::send_summary(TaskContext& context) {
-  if (messages_->rank_count() == 1) {
-    return;
-  }
-  const PhaseTimer timer{phases(context), Phase::make_lets};
-  summary_ = summary_of(tree_);
-  context.wait_for(gather_kind_,
-                   comm::all_gather(*group_, std::span<const RankSummary>{&summary_, 1}, std::span{summaries_}),
-                   [this](TaskContext& inner) { take_summaries(inner); });
-}
-
-void TreeForces::take_summaries(TaskContext& context) {
-  const PhaseTimer timer{phases(context), Phase::make_lets};
-  for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
-    if (!is_valid(summaries_[rank])) {
-      throw Error{ErrorCode::network, fmt::format("rank {} sent a summary that makes no sense", rank), Rank{rank}};
-    }
-  }
-  if (is_rebuilt_) {
-    choose_peers(context);
-    return;
-  }
-  for (Peer* const peer : near_) {
-    exchange_lets(context, *peer);
-  }
-  walk_far(context);
-}
-
-bool TreeForces::is_near(std::uint32_t rank) const {
-  const RankSummary& theirs = summaries_[rank];
-  if (Rank{rank} == messages_->self() || theirs.is_empty() || summary_.is_empty()) {
-    return false;
-  }
-  return options_.lets == LetMode::all_to_all || needs_let(summary_, theirs, tree_options_) ||
-         needs_let(theirs, summary_, tree_options_);
-}
-
-void TreeForces::choose_peers(TaskContext& context) {
-  near_.clear();
-  for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
-    if (is_near(rank)) {
-      std::unique_ptr<Peer>& peer = peers_[rank];
-      if (peer == nullptr) {
-        peer = std::make_unique<Peer>();
-        peer->rank = Rank{rank};
-      }
-      near_.push_back(peer.get());
-    }
-  }
-  if (options_.lets == LetMode::fast) {
-    for (Peer* const peer : near_) {
-      const RankSummary& theirs = summaries_[peer->rank.value()];
-      peer->boundary = boundary_of(theirs);
-      peer->sends = needs_let(summary_, theirs, tree_options_);
-      peer->receives = needs_let(theirs, summary_, tree_options_);
-      exchange_lets(context, *peer);
-    }
-    walk_far(context);
-    return;
-  }
-  boundary_ = make_boundary(tree_);
-  to_come_.store(near_.size(), std::memory_order_relaxed);  // published with the tasks
-  for (Peer* const peer : near_) {
-    exchange_boundary(context, *peer);
-  }
-  if (near_.empty()) {
-    walk_far(context);
-  }
-}
-
-void TreeForces::exchange_boundary(TaskContext& context, Peer& peer) {
-  const comm::Address address{peer.rank, boundary_tag, comm_};
-  context.send(boundary_kind_, {address, std::as_bytes(std::span{&boundary_, 1}), peer.rank.value()});
-  context.receive(boundary_kind_,
-                  {address,
-                   peer.boundary_in,
-                   [this, &peer](TaskContext& inner) { take_boundary(inner, peer); },
-                   peer.rank.value()});
-}
-
-void TreeForces::take_boundary(TaskContext& context, Peer& peer) {
-  {
-    const PhaseTimer timer{phases(context), Phase::exchange_lets};
-    const bool has_size = peer.boundary_in.size() == sizeof peer.boundary;
-    if (has_size) {
-      std::memcpy(&peer.boundary, peer.boundary_in.data(), sizeof peer.boundary);
-    }
-    if (!has_size || !is_valid(peer.boundary)) {
-      throw Error{
-          ErrorCode::network, fmt::format("rank {} sent a boundary that makes no sense", peer.rank.value()), peer.rank};
-    }
-    const bool always = options_.lets == LetMode::all_to_all;
-    peer.sends = always || needs_let(boundary_, peer.boundary, tree_options_);
-    peer.receives = always || needs_let(peer.boundary, boundary_, tree_options_);
-  }
-  exchange_lets(context, peer);
-  if (to_come_.fetch_sub(1, std::memory_order_acq_rel) == 1) {  // the last sees what the others have decided
-    walk_far(context);
-  }
-}
-
-void TreeForces::exchange_lets(TaskContext& context, Peer& peer) {
-  const std::uint64_t object = peer.rank.value();
-  if (peer.sends) {
-    context.spawn({.kind = make_kind_,
-                   .body = [this, &peer](TaskContext& inner) { make_let(inner, peer); },
-                   .object = object,
-                   .cost = std::chrono::milliseconds{1}});  // before walks over what has come: others wait for it
-  }
-  if (peer.receives) {
-    context.receive(receive_kind_,
-                    {{peer.rank, let_tag, comm_},
-                     peer.let_in,
-                     [this, &peer](TaskContext& inner) { take_let(inner, peer); },
-                     object});
-  }
-}
-
-void TreeForces::make_let(TaskContext& context, Peer& peer) {
-  const PhaseTimer timer{phases(context), Phase::make_lets};
-  if (is_rebuilt_) {
-    peer.plan.choose(tree_, peer.boundary);
-  }
-  peer.plan.write(tree_, peer.let_out);
-  ++worker(context).let_count;
-  worker(context).let_bytes += peer.let_out.size();
-  context.send(send_kind_, {{peer.rank, let_tag, comm_}, peer.let_out, peer.rank.value()});
-}
-
-void TreeForces::take_let(TaskContext& context, Peer& peer) {
-  {
-    const PhaseTimer timer{phases(context), Phase::exchange_lets};
-    peer.view = open_let(peer.let_in, options_.travels).value();
-  }
-  begin_lists(peer.lists);
-  walk_over(context, {peer.view, Origin::received, lists_for(peer.lists)}, received_kind_);
-}
-
-/// Walks over the ranks of which only the root is known.
-void TreeForces::walk_far(TaskContext& context) {
-  std::vector<RankSummary> far;
-  {
-    const PhaseTimer timer{phases(context), Phase::make_lets};
-    std::vector<bool> is_received(summaries_.size(), false);
-    is_received[messages_->self().value()] = true;
-    for (const Peer* const peer : near_) {
-      is_received[peer->rank.value()] = peer->receives;
-    }
-    for (std::uint32_t rank = 0; rank < summaries_.size(); ++rank) {
-      if (!is_received[rank] && !summaries_[rank].is_empty()) {
-        far.push_back(summaries_[rank]);
-      }
-    }
-    const bool joined = options_.lets == LetMode::fast;
-    far_ = FarField{far, tree_options_, joined ? FarField::Shape::tree : FarField::Shape::flat};
-    far_view_ = far_.view();
-  }
-  if (!far.empty()) {
-    walk_over(context, {far_view_, Origin::received}, far_kind_);
-  }
-}
-
-// ---- sums ----
-
-/// Spawns the walks over one tree: a task for each batch. Batches are locked, as several trees pull the same particles.
-void TreeForces::walk_over(TaskContext& context, const Sources& sources, TaskKind kind) {
-  const std::span<const Batch> batches = tree_.batches();
-  for (std::size_t number = 0; number < batches.size(); ++number) {
-    context.spawn({.kind = kind,
-                   .body =
-                       [this, sources, batch = batches.subspan(number, 1)](TaskContext& inner) {
-                         walk(sources,
-                              {*store_, tree_, options_.targets, options_.acceleration, options_.potential},
-                              batch,
-                              walk_,
-                              worker(inner).space);
-                       },
-                   .object = number,
-                   .resources = {parts_[number].get()}});
-  }
-}
-
-void TreeForces::begin_lists(WalkLists& lists) {
-  if (options_.keeps_lists && is_rebuilt_) {
-    lists.begin(tree_.batches().size());
-  }
-}
-
-void TreeForces::clear_results(Particles& store, std::size_t first, std::size_t last) {
-  std::ranges::fill(store[options_.acceleration].subspan(first, last - first), Vector{});
-  std::ranges::fill(store[options_.potential].subspan(first, last - first), 0.0);
-}
-
-void TreeForces::sum_near() {
-  std::ranges::fill(near_sums_, 0.0);
-  for (WorkerState& worker : workers_) {
-    for (std::size_t i = 0; i < near_sums_.size(); ++i) {
-      near_sums_[i] += std::exchange(worker.space.near_sums[i], 0.0);
-    }
-  }
-}
-
-void TreeForces::take_times(StepTimes& times) {
-  for (WorkerState& worker : workers_) {
-    const WalkSums sums = std::exchange(worker.space.sums, {});
-    times[Phase::walk] += sums.walk;
-    times[Phase::kernel] += sums.kernel;
-    times.interactions += sums.body_body + sums.body_cell;
-    times.let_count += std::exchange(worker.let_count, 0);
-    times.let_bytes += std::exchange(worker.let_bytes, 0);
-    move_times(worker.phases, times.phases);
-  }
-}
 
 }  // namespace
 

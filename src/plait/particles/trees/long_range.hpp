@@ -15,45 +15,45 @@
 
 namespace plait::particles {
 
-/// What ranks exchange of their trees.
+/// The exchange of locally essential trees (LETs). All ranks gather the summaries of all trees first.
 enum class LetMode : std::uint8_t {
-  /// Every rank sends a locally essential tree to every other, if only its root.
+  /// Each rank sends a LET to each other rank.
   all_to_all,
-  /// The same forces, but for the order of sums: all ranks gather the summaries of all. Where the multipole of a root
-  /// suffices, nothing more is sent; the bounding boxes of upper nodes decide what else is.
+  /// Neighbouring ranks exchange bounding boxes of upper nodes, then LETs. No LET is sent where the multipole of the
+  /// root suffices. Forces are those of `all_to_all`, except for the order of sums.
   exact,
-  /// Each rank counts as the one bounding box in its summary: trees are sent a round of messages earlier, but are
-  /// larger. Far ranks act in groups. Forces differ within the error that theta allows.
+  /// Ranks use the one bounding box in each summary: LETs are sent one round of messages earlier, but are larger. The
+  /// roots of far ranks act in groups. Forces differ within the error of theta.
   fast,
 };
 
-/// Forces that fall off as 1 / r^2: gravity, charges, and what a program's own kernels make of trees. Along periodic
-/// axes of the system's space, the nearest images act.
+/// Forces that fall off as 1 / r^2, such as gravity and electrostatics, or a program's own kernels on trees. Along
+/// periodic axes of the system's space, the nearest images act.
 struct LongRangeOptions {
-  Field<double> charge;  ///< Such as mass. Not negative; the sign of the force is that of `coupling`.
+  Field<double> charge;  ///< Such as mass; not negative. `coupling` has the sign of the force.
   Field<Vector> acceleration;
   Field<double> potential;
   Kinds sources;
   Kinds targets;
-  double theta = 0.5;  ///< Opening angle; 0 sums directly.
+  double theta = 0.5;  ///< The opening angle; 0 sums directly.
   Order order = Order::quadrupole;
   Precision precision = Precision::full;
-  double softening = 0;           ///< Plummer length.
+  double softening = 0;           ///< The Plummer length.
   double coupling = 1;            ///< See `WalkOptions::coupling`.
-  double near_radius = 0;         ///< See `WalkOptions::near_radius`.
-  double cutoff = 0;              ///< See `WalkOptions::cutoff`.
+  double near_radius = 0;         ///< See `TreeOptions::near_radius`.
+  double cutoff = 0;              ///< See `TreeOptions::cutoff`.
   LongRangeKernel kernel;         ///< See `WalkOptions::kernel`.
-  NearFunction near;              ///< Called by any worker, at the same time for different targets.
-  std::size_t near_sums = 0;      ///< How many numbers `near` may sum up.
-  std::vector<AnyField> travels;  ///< What `near` needs of sources.
+  NearFunction near;              ///< Called by any worker, concurrently for different targets.
+  std::size_t near_sums = 0;      ///< The size of `NearPairs::sums`.
+  std::vector<AnyField> travels;  ///< The fields of sources that `near` reads.
   LetMode lets = LetMode::exact;
   std::uint32_t leaf_bodies_max = 8;
   std::uint32_t group_bodies_max = 64;
   std::uint32_t batch_bodies_max = 1024;
-  /// Before the first tree is built, each rank measures which sizes of leaves, groups and batches are fastest for its
-  /// particles (`fastest_sizes`): so forces differ from run to run, within the error that theta allows.
+  /// Each rank measures the fastest sizes before the first build (`with_fastest_sizes`). Forces then differ between
+  /// runs, within the error of theta.
   bool measures_sizes = false;
-  /// Reuses interaction lists as long as the trees (`SystemOptions::steps_between_trees`), with the errors that `walk`
+  /// Reuses interaction lists until the next build (`SystemOptions::steps_between_trees`), with the errors that `walk`
   /// describes. Not with a near radius.
   bool keeps_lists = false;
   const Kernels* kernels = &best_kernels();
@@ -61,14 +61,12 @@ struct LongRangeOptions {
 
 /// A long-range interaction of a system; created by `System::add_long_range`.
 ///
-/// Each rank builds a tree over its particles, and sends to each other rank what that one needs of it. The walk over
-/// the own tree begins at once, that over another's when it has arrived.
+/// Each rank builds a tree over its particles and sends locally essential trees. The walk over its own tree starts at
+/// once, the walk over a received tree on arrival.
 class LongRange : public Interaction {
  public:
-  /// What `LongRangeOptions::near` has summed up in the last step, on this rank. Also in hooks after the sums.
+  /// This rank's `NearPairs::sums` of the last step. Available from `System::when_summed` on.
   [[nodiscard]] virtual std::span<const double> near_sums() const noexcept = 0;
-  /// The tree of the last step.
-  [[nodiscard]] virtual const Tree& tree() const noexcept = 0;
 };
 
 /// Throws: `Error` with `bad_argument` for reused interaction lists with a near radius.

@@ -13,12 +13,10 @@ namespace {
 
 using detail::Branch;
 
-/// Where the children of a cell begin among its bodies; the last entry is the end.
-struct Partition {
-  std::array<std::uint32_t, 9> begins{};
-};
+/// The first body of each child of a cell, and the end.
+using Partition = std::array<std::uint32_t, 9>;
 
-/// What a node under construction lies in.
+/// The innermost part that contains a node under construction.
 enum class Within : std::uint8_t { none, batch, group };
 
 /// Builds nodes over sorted keys, depth first; the children of a node are contiguous.
@@ -29,7 +27,7 @@ class Builder {
 
   void build(std::uint32_t node, std::uint32_t first, std::uint32_t last, Within within) {
     const int level = common_levels(keys_[first].key, keys_[last - 1].key);
-    // Places in a batch are relative to its centre, in single precision: those who are far get batches of their own.
+    // Positions in a batch are relative to its centre, in single precision: outliers get batches of their own.
     const bool mixed = level < 0;
     const bool leaf = !mixed && (last - first <= options_.leaf_bodies_max || level == morton_levels);
     const bool new_batch = !mixed && within == Within::none && (leaf || last - first <= options_.batch_bodies_max);
@@ -49,7 +47,18 @@ class Builder {
       detail::sum_bodies(sources_.subspan(first, last - first), out_.nodes[node], out_.extents[node]);
     } else {
       const Within inner = new_group ? Within::group : new_batch ? Within::batch : within;
-      build_children(node, divide(first, last, level), inner);
+      const Partition parts = divide(first, last, level);
+      const std::uint32_t begin = add_children(node, parts);
+      std::uint32_t child = begin;
+      for (std::size_t i = 0; i < 8; ++i) {
+        if (parts[i] < parts[i + 1]) {
+          build(child++, parts[i], parts[i + 1], inner);
+        }
+      }
+      detail::sum_children(std::span{out_.nodes}.subspan(begin, child - begin),
+                           std::span{out_.extents}.subspan(begin, child - begin),
+                           out_.nodes[node],
+                           out_.extents[node]);
     }
     detail::set_opening(options_, out_.extents[node].box, out_.nodes[node]);
     if (new_group) {
@@ -61,7 +70,7 @@ class Builder {
     }
   }
 
-  /// The top of a tree: cells of more than `bodies` bodies; the others are left to `branches`.
+  /// Builds the cells of more than `bodies` bodies; the others become `branches`.
   void build_top(std::uint32_t node,
                  std::uint32_t first,
                  std::uint32_t last,
@@ -83,33 +92,19 @@ class Builder {
     }
     const Partition parts = divide(first, last, level);
     std::uint32_t child = add_children(node, parts);
-    for (int i = 0; i < 8; ++i) {
-      if (parts.begins[i] < parts.begins[i + 1]) {
-        build_top(child++, parts.begins[i], parts.begins[i + 1], bodies, branches, branch_count);
+    for (std::size_t i = 0; i < 8; ++i) {
+      if (parts[i] < parts[i + 1]) {
+        build_top(child++, parts[i], parts[i + 1], bodies, branches, branch_count);
       }
     }
   }
 
  private:
-  void build_children(std::uint32_t node, const Partition& parts, Within within) {
-    const std::uint32_t begin = add_children(node, parts);
-    std::uint32_t child = begin;
-    for (int i = 0; i < 8; ++i) {
-      if (parts.begins[i] < parts.begins[i + 1]) {
-        build(child++, parts.begins[i], parts.begins[i + 1], within);
-      }
-    }
-    detail::sum_children(std::span{out_.nodes}.subspan(begin, child - begin),
-                         std::span{out_.extents}.subspan(begin, child - begin),
-                         out_.nodes[node],
-                         out_.extents[node]);
-  }
-
   std::uint32_t add_children(std::uint32_t node, const Partition& parts) {
     const auto begin = static_cast<std::uint32_t>(out_.nodes.size());
     std::uint32_t count = 0;
-    for (int i = 0; i < 8; ++i) {
-      count += parts.begins[i] < parts.begins[i + 1] ? 1 : 0;
+    for (std::size_t i = 0; i < 8; ++i) {
+      count += parts[i] < parts[i + 1] ? 1 : 0;
     }
     out_.nodes.resize(begin + count);
     out_.extents.resize(begin + count);
@@ -120,8 +115,7 @@ class Builder {
   [[nodiscard]] Partition divide(std::uint32_t first, std::uint32_t last, int level) const {
     const int shift = 3 * (morton_levels - 1 - level);
     const auto octant = [&](std::uint32_t i) { return keys_[i].key >> shift & 7U; };
-    Partition parts;
-    parts.begins[0] = first;
+    Partition parts{first};
     std::uint32_t begin = first;
     for (std::uint64_t i = 0; i < 8; ++i) {
       if (last - first > linear_search_max) {
@@ -134,7 +128,7 @@ class Builder {
           ++begin;
         }
       }
-      parts.begins[i + 1] = begin;
+      parts[i + 1] = begin;
     }
     return parts;
   }
@@ -146,12 +140,6 @@ class Builder {
   const TreeOptions& options_;
   Branch& out_;
 };
-
-void shift_children(Node& node, std::uint32_t offset) {
-  if (node.kind() == NodeKind::cell) {
-    node.first += offset;
-  }
-}
 
 }  // namespace
 
@@ -241,10 +229,6 @@ void Tree::plan_subtrees() {
   extents_.swap(top.extents);
 }
 
-std::uint32_t Tree::subtrees() const noexcept {
-  return static_cast<std::uint32_t>(branch_count_);
-}
-
 void Tree::build_subtree(std::uint32_t subtree) {
   Branch& branch = branches_[subtree];
   branch.groups.clear();
@@ -268,7 +252,7 @@ void Tree::finish() {
     // The branch's node 1 goes to the end; its root takes the place reserved for it.
     const auto offset = static_cast<std::uint32_t>(nodes_.size()) - 1;
     for (Node& node : branch.nodes) {
-      shift_children(node, offset);
+      node.first += node.kind() == NodeKind::cell ? offset : 0;
     }
     nodes_[branch.node] = branch.nodes.front();
     extents_[branch.node] = branch.extents.front();
@@ -294,7 +278,7 @@ void Tree::finish() {
 
 void Tree::refresh() {
   const Particles& store = *store_;
-  expect(store.size() == sources_.size(), "no particle has come or gone since the tree was built");
+  expect(store.size() == sources_.size(), "the store has the particles of the last build");
   const auto positions = store.positions();
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     sources_[i] = {positions[i], charge_of(i)};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <ctime>
 #include <limits>
 #include <vector>
@@ -14,7 +15,8 @@ namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-constexpr std::array<TreeSizes, 6> candidates{{
+/// Bodies of a leaf, of a group, of a batch.
+constexpr std::array<std::array<std::uint32_t, 3>, 6> candidates{{
     {8, 32, 1024},
     {8, 64, 1024},
     {16, 64, 4096},
@@ -23,17 +25,17 @@ constexpr std::array<TreeSizes, 6> candidates{{
     {64, 512, 8192},
 }};
 constexpr std::size_t sample_batches = 8;
-constexpr std::size_t sample_bodies_min = 8192;  // of small batches more are walked
-constexpr int rounds = 2;                        // of which the faster counts: others may disturb
+constexpr std::size_t sample_bodies_min = 8192;  // more batches are walked if they are small
+constexpr int rounds = 2;                        // the fastest counts
 
-/// What this thread has computed: what others take of the processor meanwhile must not decide.
+/// The processor time of this thread, which other threads do not disturb.
 Seconds computed() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
 
-/// Batches evenly spread over the tree, and how many bodies they have.
+/// Evenly spaced batches of a tree, and the number of their bodies.
 struct Sample {
   std::vector<Batch> batches;
   std::size_t bodies = 0;
@@ -55,7 +57,7 @@ Sample sample_of(const Tree& tree) {
   return sample;
 }
 
-/// Of a step on one core: the tree, and walks over it as long as those of the sample are.
+/// The time of a step on one core: a build, and the walks of the sample scaled to all bodies.
 Seconds time_with(const TrialTargets& to, const TreeOptions& options, const WalkOptions& walk_options, Tree& tree) {
   const Seconds start = computed();
   tree.build(to.store, options);
@@ -76,34 +78,24 @@ Seconds time_with(const TrialTargets& to, const TreeOptions& options, const Walk
 
 }  // namespace
 
-TreeSizes sizes_of(const TreeOptions& options) {
-  return {options.leaf_bodies_max, options.group_bodies_max, options.batch_bodies_max};
-}
-
-void set_sizes(TreeOptions& options, const TreeSizes& sizes) {
-  options.leaf_bodies_max = sizes.leaf_bodies_max;
-  options.group_bodies_max = sizes.group_bodies_max;
-  options.batch_bodies_max = sizes.batch_bodies_max;
-}
-
-TreeSizes fastest_sizes(const TrialTargets& targets, const TreeOptions& tree_options, const WalkOptions& walk_options) {
-  const TreeSizes given = sizes_of(tree_options);
+TreeOptions with_fastest_sizes(const TrialTargets& targets, const TreeOptions& given, const WalkOptions& walk_options) {
   if (targets.store.size() == 0) {
     return given;
   }
   WalkOptions quiet = walk_options;
-  quiet.near = {};  // the program's: must not be called twice for a pair
-  TreeOptions options = tree_options;
+  quiet.near = {};  // the program's function must not see a pair twice
   Tree tree;
-  tree.build(targets.store, options);  // warms up, and sorts: later builds find all in order
-  TreeSizes best = given;
-  Seconds shortest = time_with(targets, options, quiet, tree);
-  for (const TreeSizes& sizes : candidates) {
-    set_sizes(options, sizes);
-    const Seconds time = sizes == given ? shortest : time_with(targets, options, quiet, tree);
-    if (time < shortest) {
+  tree.build(targets.store, given);  // warms up and sorts, so that later builds are alike
+  TreeOptions best = given;
+  Seconds shortest = time_with(targets, given, quiet, tree);
+  for (const auto& [leaf, group, batch] : candidates) {
+    TreeOptions options = given;
+    options.leaf_bodies_max = leaf;
+    options.group_bodies_max = group;
+    options.batch_bodies_max = batch;
+    if (const Seconds time = time_with(targets, options, quiet, tree); time < shortest) {
       shortest = time;
-      best = sizes;
+      best = options;
     }
   }
   return best;

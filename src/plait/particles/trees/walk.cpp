@@ -13,24 +13,24 @@
 
 namespace plait::particles {
 
-/// The lists are those of a batch, followed by those of one of its groups.
-struct WalkSpace::Lists {
+/// The interaction lists of one thread: those of a batch, followed by those of one of its groups.
+struct WalkSpace::Buffers {
   std::vector<std::uint32_t> stack;
-  std::vector<std::uint32_t> frontier;    // nodes that each group of the batch must judge for itself
-  std::vector<std::uint32_t> cell_nodes;  // the first `found` were found by a walk and are not yet gathered
+  std::vector<std::uint32_t> frontier;    ///< The nodes that each group of the batch must test.
+  std::vector<std::uint32_t> cell_nodes;  ///< The first `found` were found by a walk and are not yet gathered.
   std::size_t found = 0;
-  std::vector<WalkLists::Range> ranges;  // the first `range_count`
+  std::vector<WalkLists::Range> ranges;  ///< The first `range_count` are valid.
   std::size_t range_count = 0;
   std::size_t cell_count = 0;
   std::size_t body_count = 0;
 
   CellList cells;
-  CellList near_bodies;  // with mixed precision the bodies are here
+  CellList near_bodies;  ///< The bodies, in mixed precision.
   BodyList bodies;
-  std::vector<std::uint32_t> indices;    // of the sources in `bodies`; with contacts only
-  std::vector<Particles::Index> places;  // targets
+  std::vector<std::uint32_t> indices;    ///< Of the sources in `bodies`, if `WalkOptions::near` is set.
+  std::vector<Particles::Index> places;  ///< Of the targets.
   LineVector<double> x, y, z;
-  LineVector<float> x_near, y_near, z_near;  // relative to the batch's origin
+  LineVector<float> x_near, y_near, z_near;  ///< Relative to the batch's origin.
   std::vector<Pull> pulls;
   std::vector<std::uint32_t> near;
   std::vector<std::uint32_t> near_sources;
@@ -38,31 +38,31 @@ struct WalkSpace::Lists {
 
 namespace {
 
-using Lists = WalkSpace::Lists;
+using Lists = WalkSpace::Buffers;
 using SteadyClock = std::chrono::steady_clock;
 
-/// What stays the same for all batches.
+/// The constants of a walk.
 struct Job {
   const TreeView& tree;
   const Targets& targets;
   const WalkOptions& options;
+  Order order;
   KernelOptions kernel_options;
   detail::Bounds bounds;
   WalkLists* lists = nullptr;
   bool is_mixed = false;
-  double self_potential = 0;    ///< What a body's own entry in the list takes from its potential, per charge.
-  std::uint32_t near_self = 0;  ///< How often a body meets itself.
+  double self_potential = 0;    ///< The correction for a body's own entry in the list, per charge.
+  std::uint32_t near_self = 0;  ///< How often a body is in its own list.
 };
 
-/// Sorts the tree's nodes into cells that act as moments on everything in the batch, bodies that act directly on all of
-/// it, and the frontier. Each group finds from there what it would have found from the root.
+/// Finds the cells that act as multipoles on the whole batch, the bodies that act directly on all of it, and the
+/// frontier, from which the walks of groups start.
 template <bool bounded>
-void walk_batch(const Job& job, const Box& box, Lists& lists, WalkSums& sums) {
+void walk_batch(const Job& job, const Box& box, double guard2, Lists& lists, WalkSums& sums) {
   lists.stack.clear();
   lists.frontier.clear();
   lists.cell_nodes.clear();
   lists.ranges.clear();
-  const double guard2 = detail::guard2(box);
   const Vector middle = 0.5 * (box.low + box.high);
   const TreeView& tree = job.tree;
   const Node* const nodes = tree.nodes.data();
@@ -101,7 +101,7 @@ void walk_batch(const Job& job, const Box& box, Lists& lists, WalkSums& sums) {
   lists.range_count = lists.ranges.size();
 }
 
-/// A stack-like array that takes an entry without a branch: it is written always and kept if wanted.
+/// Appends to an array without a branch: writes each entry, and keeps it if wanted.
 template <class T>
 class Appender {
  public:
@@ -123,8 +123,8 @@ class Appender {
   std::size_t size_;
 };
 
-/// From the frontier, the cells and bodies for one group. No branch on what a node turns out to be: it is hard to
-/// predict, and there are some hundred nodes for each group.
+/// Finds the cells and bodies that act on one group. Does not branch on the kind of interaction, which is hard to
+/// predict: a group tests some hundred nodes.
 template <bool bounded>
 void walk_group(const Job& job, const Box& box, double guard2, Lists& lists, WalkSums& sums) {
   const TreeView& tree = job.tree;
@@ -168,7 +168,7 @@ void walk_group(const Job& job, const Box& box, double guard2, Lists& lists, Wal
   lists.range_count = ranges.size();
 }
 
-/// Appends the cells that a walk found to the kernels' list.
+/// Appends the cells that a walk found to the list of the kernels.
 void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
   const std::size_t begin = lists.cell_count;
   const std::size_t end = begin + lists.found;
@@ -181,7 +181,7 @@ void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
     to.y[i] = static_cast<float>(center.y - origin.y);
     to.z[i] = static_cast<float>(center.z - origin.z);
     to.mass[i] = node.mass;
-    if (job.options.order == Order::quadrupole) {
+    if (job.order == Order::quadrupole) {
       to.xx[i] = node.quadrupole.xx;
       to.xy[i] = node.quadrupole.xy;
       to.xz[i] = node.quadrupole.xz;
@@ -192,7 +192,7 @@ void gather_cells(const Job& job, const Vector& origin, Lists& lists) {
   lists.cell_count = end;
 }
 
-/// Appends the bodies of the ranges from `first_range` on to `to`, each by `put(source, place)`.
+/// Calls `put(source, place)` for each body of the ranges from `first_range` on, after making room in `to`.
 template <class List, class Put>
 void gather_sources(const TreeView& tree, std::size_t first_range, Lists& lists, List& to, Put put) {
   const std::span ranges = std::span{lists.ranges}.subspan(first_range, lists.range_count - first_range);
@@ -210,7 +210,7 @@ void gather_sources(const TreeView& tree, std::size_t first_range, Lists& lists,
   lists.body_count = count;
 }
 
-/// Appends bodies relative to `origin`, in single precision.
+/// Appends bodies in single precision, relative to `origin`.
 void gather_near_bodies(const Job& job, const Vector& origin, std::size_t first_range, Lists& lists) {
   CellList& to = lists.near_bodies;
   gather_sources(job.tree, first_range, lists, to, [&](const Source& source, std::size_t i) {
@@ -242,7 +242,7 @@ void gather_bodies(const TreeView& tree, std::size_t first_range, bool wants_ind
   }
 }
 
-/// Those of the group's particles that are targets.
+/// Loads the targets among the particles of a group.
 void load_targets(const Targets& targets, const BodyGroup& group, const Vector& origin, Lists& lists) {
   const auto kinds = std::as_const(targets.store)[Particles::kind];
   lists.places.clear();
@@ -274,7 +274,7 @@ void load_targets(const Targets& targets, const BodyGroup& group, const Vector& 
   lists.near.assign(n, 0);
 }
 
-/// Passes the listed sources near target `i` to the program. Tests a block of the list at a time, as most are far.
+/// Passes the sources near target `i` to the program. Tests a block of the list at a time, as few are near.
 void find_near(const Job& job, std::size_t i, Lists& lists, WalkSpace& space) {
   const double radius2 = job.kernel_options.contact2;
   const Particles::Index target = lists.places[i];
@@ -321,7 +321,7 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
   if (job.options.kernel) {
     job.options.kernel({targets, bodies, near_bodies, cells, job.kernel_options});
     if (job.options.near) {
-      std::ranges::fill(lists.near, job.near_self + 1);  // not counted: all are tested
+      std::ranges::fill(lists.near, job.near_self + 1);  // uncounted: test all
     }
   } else {
     const Kernels& kernels = *job.options.kernels;
@@ -330,8 +330,7 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
     } else {
       kernels.bodies(targets, bodies, job.kernel_options, lists.near.data());
     }
-    (job.options.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles)(
-        targets, cells, job.kernel_options);
+    (job.order == Order::quadrupole ? kernels.quadrupoles : kernels.monopoles)(targets, cells, job.kernel_options);
   }
   Particles& store = job.targets.store;
   const auto accelerations = store[job.targets.acceleration];
@@ -353,46 +352,29 @@ void act(const Job& job, Lists& lists, WalkSpace& space) {
   space.sums.body_cell += n * lists.cell_count;
 }
 
-}  // namespace
-
-void WalkLists::begin(std::size_t batches) {
-  batches_.resize(batches);
-  for (OfBatch& batch : batches_) {
-    batch.is_noted = false;
-    batch.cells.clear();
-    batch.ranges.clear();
-    batch.ends.clear();
-  }
-}
-
-WalkSpace::WalkSpace() : lists_{std::make_unique<Lists>()} {}
-WalkSpace::WalkSpace(WalkSpace&&) noexcept = default;
-WalkSpace& WalkSpace::operator=(WalkSpace&&) noexcept = default;
-WalkSpace::~WalkSpace() = default;
-
-namespace {
-
 Job job_of(const Sources& sources, const Targets& targets, const WalkOptions& options) {
+  const TreeOptions& tree = targets.tree.options();
   Job job{.tree = sources.view,
           .targets = targets,
           .options = options,
-          .bounds{options.period, options.cutoff},
+          .order = tree.order,
+          .bounds = detail::Bounds{tree},
           .lists = sources.lists};
   job.kernel_options.softening2 = options.softening * options.softening;
-  job.kernel_options.contact2 = options.near_radius * options.near_radius;
+  job.kernel_options.contact2 = tree.near_radius * tree.near_radius;
   job.kernel_options.cutoff2 = job.bounds.cutoff * job.bounds.cutoff;
-  job.kernel_options.period = options.period;
+  job.kernel_options.period = tree.period;
   const double core = std::sqrt(job.kernel_options.softening2 + job.kernel_options.contact2);
   if (sources.origin == Origin::own_tree) {
     job.self_potential = core > 0 && !options.kernel ? 1 / core : 0;
     job.near_self = 1;
   }
-  job.is_mixed = options.precision == Precision::mixed && options.near_radius == 0;
+  job.is_mixed = options.precision == Precision::mixed && tree.near_radius == 0;
   return job;
 }
 
-/// Appends what a walk has just found to what is kept of its batch.
-void note(const Lists& lists, std::size_t first_range, WalkLists::OfBatch& kept) {
+/// Appends the result of a walk to the lists of its batch.
+void record(const Lists& lists, std::size_t first_range, WalkLists::OfBatch& kept) {
   kept.cells.insert(
       kept.cells.end(), lists.cell_nodes.begin(), lists.cell_nodes.begin() + static_cast<std::ptrdiff_t>(lists.found));
   kept.ranges.insert(kept.ranges.end(),
@@ -401,8 +383,8 @@ void note(const Lists& lists, std::size_t first_range, WalkLists::OfBatch& kept)
   kept.ends.push_back({kept.cells.size(), kept.ranges.size()});
 }
 
-/// Takes part `part` of what is kept, as if a walk had found it.
-void take(const WalkLists::OfBatch& kept, std::size_t part, std::size_t first_range, Lists& lists) {
+/// Restores a part of the lists of a batch, as if a walk had found it.
+void reuse(const WalkLists::OfBatch& kept, std::size_t part, std::size_t first_range, Lists& lists) {
   const WalkLists::OfBatch::End begin = part == 0 ? WalkLists::OfBatch::End{} : kept.ends[part - 1];
   const WalkLists::OfBatch::End end = kept.ends[part];
   lists.found = end.cell - begin.cell;
@@ -415,58 +397,7 @@ void take(const WalkLists::OfBatch& kept, std::size_t part, std::size_t first_ra
               lists.ranges.begin() + static_cast<std::ptrdiff_t>(first_range));
 }
 
-/// Finds what acts on a batch and on its groups: by walks, or from what walks have found before.
-template <bool bounded>
-class Finder {
- public:
-  Finder(const Job& job, const Batch& batch, WalkSpace& space)
-      : job_{job}, batch_{batch}, lists_{space.lists()}, sums_{space.sums} {
-    if (job.lists != nullptr) {
-      kept_ = &job.lists->of(static_cast<std::size_t>(&batch - job.targets.tree.batches().data()));
-      replays_ = kept_->is_noted;
-      kept_->is_noted = true;
-    }
-  }
-
-  void find_for_batch() {
-    if (replays_) {
-      take(*kept_, 0, 0, lists_);
-      return;
-    }
-    walk_batch<bounded>(job_, batch_.box, lists_, sums_);
-    guard2_ = detail::guard2(batch_.box);
-    note_from(0);
-  }
-
-  /// `number`: of the batch's groups. What it finds is added to the `first_range` ranges of the batch.
-  void find_for_group(std::uint32_t number, std::size_t first_range) {
-    if (replays_) {
-      take(*kept_, 1 + number, first_range, lists_);
-      return;
-    }
-    lists_.range_count = first_range;
-    walk_group<bounded>(job_, job_.targets.tree.groups()[batch_.first_group + number].box, guard2_, lists_, sums_);
-    note_from(first_range);
-  }
-
- private:
-  void note_from(std::size_t first_range) {
-    if (kept_ != nullptr) {
-      note(lists_, first_range, *kept_);
-    }
-  }
-
-  const Job& job_;
-  const Batch& batch_;
-  Lists& lists_;
-  WalkSums& sums_;
-  WalkLists::OfBatch* kept_ = nullptr;
-  bool replays_ = false;
-  double guard2_ = 0;
-};
-
-/// Whether any of a batch's particles is a target: without, it is left out. Lists that are kept are made whole, as
-/// others may be targets later.
+/// Whether a batch has a target, or its lists are recorded for later targets.
 bool is_needed(const Job& job, const Batch& batch) {
   if (job.targets.kinds.are_all() || job.lists != nullptr) {
     return true;
@@ -480,7 +411,7 @@ bool is_needed(const Job& job, const Batch& batch) {
 
 template <bool bounded>
 void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& space) {
-  Lists& lists = space.lists();
+  Lists& lists = *space.buffers;
   WalkSums& sums = space.sums;
   const auto gather = [&](const Vector& center, std::size_t first_range) {
     gather_cells(job, center, lists);
@@ -490,6 +421,8 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
       gather_bodies(job.tree, first_range, job.options.near != nullptr, lists);
     }
   };
+  const std::span<const BodyGroup> groups = job.targets.tree.groups();
+  const Batch* const all = job.targets.tree.batches().data();
   auto before = SteadyClock::now();
   for (const Batch& batch : batches) {
     if (!is_needed(job, batch)) {
@@ -497,8 +430,27 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
     }
     const Vector center = 0.5 * (batch.box.low + batch.box.high);
     lists.cell_count = lists.body_count = 0;
-    Finder<bounded> finder{job, batch, space};
-    finder.find_for_batch();
+    WalkLists::OfBatch* const kept =
+        job.lists != nullptr ? &job.lists->batches[static_cast<std::size_t>(&batch - all)] : nullptr;
+    const bool is_reused = kept != nullptr && std::exchange(kept->is_recorded, true);
+    const double guard2 = detail::guard2(batch.box);
+    // Part 0 is the list of the batch, part 1 + n that of its group n.
+    const auto find = [&](std::uint32_t part, std::size_t first_range) {
+      if (is_reused) {
+        reuse(*kept, part, first_range, lists);
+        return;
+      }
+      lists.range_count = first_range;
+      if (part == 0) {
+        walk_batch<bounded>(job, batch.box, guard2, lists, sums);
+      } else {
+        walk_group<bounded>(job, groups[batch.first_group + part - 1].box, guard2, lists, sums);
+      }
+      if (kept != nullptr) {
+        record(lists, first_range, *kept);
+      }
+    };
+    find(0, 0);
     gather(center, 0);
     const std::size_t shared_cells = lists.cell_count;
     const std::size_t shared_bodies = lists.body_count;
@@ -506,11 +458,11 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
     for (std::uint32_t number = 0; number < batch.group_count; ++number) {
       lists.cell_count = shared_cells;
       lists.body_count = shared_bodies;
-      load_targets(job.targets, job.targets.tree.groups()[batch.first_group + number], center, lists);
+      load_targets(job.targets, groups[batch.first_group + number], center, lists);
       if (lists.places.empty() && job.lists == nullptr) {
         continue;
       }
-      finder.find_for_group(number, shared_ranges);
+      find(1 + number, shared_ranges);
       gather(center, shared_ranges);
       const auto between = SteadyClock::now();
       act(job, lists, space);
@@ -519,17 +471,29 @@ void walk_batches(const Job& job, std::span<const Batch> batches, WalkSpace& spa
       sums.kernel += after - between;
       before = after;
     }
-    sums.groups += batch.group_count;
   }
 }
 
 }  // namespace
+
+void WalkLists::begin(std::size_t count) {
+  batches.resize(count);
+  for (OfBatch& batch : batches) {
+    batch.is_recorded = false;
+    batch.cells.clear();
+    batch.ranges.clear();
+    batch.ends.clear();
+  }
+}
 
 void walk(const Sources& sources,
           const Targets& targets,
           std::span<const Batch> batches,
           const WalkOptions& options,
           WalkSpace& space) {
+  if (space.buffers == nullptr) {
+    space.buffers = {new Lists, [](Lists* lists) { delete lists; }};
+  }
   const Job job = job_of(sources, targets, options);
   const bool is_bounded = job.kernel_options.is_bounded();
   (is_bounded ? walk_batches<true> : walk_batches<false>)(job, batches, space);

@@ -17,40 +17,32 @@ namespace plait::particles {
 
 using std::chrono::nanoseconds;
 
-/// A target and sources nearer to it than the near radius; not itself.
+/// A target, and the other sources within the near radius.
 struct NearPairs {
   Particles::Index target = 0;             ///< Its place in the store.
-  std::span<const std::uint32_t> sources;  ///< Their places in `view`.
+  std::span<const std::uint32_t> sources;  ///< Their indices in `view.sources`.
   const TreeView& view;
-  std::span<double> sums;  ///< Of the worker, added up at the end of a step: energies and the like.
+  std::span<double> sums;  ///< Of the worker, such as energies; reduced at the end of a step.
 };
 using NearFunction = std::function<void(const NearPairs&)>;
 
-/// How what acts directly is computed. Moments are always relative to a centre nearby, in single precision.
+/// The precision of direct forces. Multipoles always act in single precision, relative to a nearby centre.
 enum class Precision : std::uint8_t {
-  mixed,  ///< As moments are: 1e-6 of the pull, three times as fast.
-  full,   ///< In double precision, to 1e-11.
+  mixed,  ///< Single precision relative to a nearby centre: errors of 1e-6, three times as fast.
+  full,   ///< Double precision: errors of 1e-11.
 };
 
 struct WalkOptions {
-  Precision precision = Precision::full;  ///< Near pairs are always found in full precision.
-  Order order = Order::quadrupole;
-  double softening = 0;  ///< Plummer length.
-  double coupling = 1;   ///< Acceleration is coupling * charge / r^2 towards the source; negative: away from it.
-  /// Within it, the pull is that inside a homogeneous sphere of that radius, and `near` is called; 0: nothing of both.
-  double near_radius = 0;
-  NearFunction near;
-  /// What is as far or farther does not act: a body where it is, a cell as if all of it were at its centre. 0: all
-  /// acts. Forces should fade towards it.
-  double cutoff = 0;
-  Vector period;           ///< Of periodic axes, where the nearest image acts; 0 along open ones.
-  LongRangeKernel kernel;  ///< The program's own force, instead of that of gravity.
+  Precision precision = Precision::full;  ///< With a near radius always full.
+  double softening = 0;                   ///< The Plummer length.
+  double coupling = 1;  ///< The acceleration is coupling * charge / r^2 towards the source, if negative away from it.
+  NearFunction near;    ///< Called for each target with sources within `TreeOptions::near_radius`.
+  LongRangeKernel kernel;  ///< The program's own force; empty: gravity.
   const Kernels* kernels = &best_kernels();
 };
 
-/// What a walk took. Those of all parts of a step are added.
+/// The cost of walks.
 struct WalkSums {
-  std::uint64_t groups = 0;
   std::uint64_t nodes_visited = 0;
   std::uint64_t body_body = 0;
   std::uint64_t body_cell = 0;
@@ -58,7 +50,7 @@ struct WalkSums {
   nanoseconds kernel{};
 };
 
-/// Particles that feel a force, in the order of their tree, and where the sums go.
+/// The particles on which forces act, in the order of their tree, and the fields of the sums.
 struct Targets {
   Particles& store;
   const Tree& tree;
@@ -67,72 +59,57 @@ struct Targets {
   Field<double> potential;
 };
 
-/// Memory for lists, one for each thread that walks; reused.
-class WalkSpace {
- public:
-  WalkSpace();
-  WalkSpace(WalkSpace&&) noexcept;
-  WalkSpace& operator=(WalkSpace&&) noexcept;
-  WalkSpace(const WalkSpace&) = delete;
-  WalkSpace& operator=(const WalkSpace&) = delete;
-  ~WalkSpace();
-
-  WalkSums sums;
-  std::vector<double> near_sums;
-
-  struct Lists;  // private to walk.cpp
-  [[nodiscard]] Lists& lists() noexcept { return *lists_; }
-
- private:
-  std::unique_ptr<Lists> lists_;
-};
-
-/// Whether the sources are the targets' own tree, in which every particle meets itself.
+/// Whether the sources are the targets' own tree, in which each particle interacts with itself.
 enum class Origin : std::uint8_t { own_tree, received };
 
-/// Interaction lists of the batches of one tree with another, reused while both trees keep their content.
-/// Memory: some kilobytes a group. Threads: at the same time for different batches.
-class WalkLists {
- public:
-  /// Forgets all: the next walk over each of `batches` batches is noted. Keeps memory.
-  void begin(std::size_t batches);
-
-  /// Bodies of the sources' tree.
+/// Interaction lists of the batches of one tree with another tree, which may be reused until a tree is rebuilt.
+/// Memory: some kilobytes a group. Threads: concurrent for different batches.
+struct WalkLists {
+  /// Consecutive bodies of the sources' tree.
   struct Range {
     std::uint32_t first;
     std::uint32_t count;
   };
-  /// What acts on one batch: what acts on all of it, then what acts on each group besides. Of each of them the ends
-  /// among `cells` and `ranges` are noted.
+  /// The lists of one batch: first that of the whole batch, then the additions of each group. `ends` has the ends of
+  /// each in `cells` and `ranges`.
   struct OfBatch {
     struct End {
       std::size_t cell = 0;
       std::size_t range = 0;
     };
-    bool is_noted = false;
+    bool is_recorded = false;
     std::vector<std::uint32_t> cells;
     std::vector<Range> ranges;
     std::vector<End> ends;
   };
-  [[nodiscard]] OfBatch& of(std::size_t batch) { return batches_[batch]; }
+  std::vector<OfBatch> batches;
 
- private:
-  std::vector<OfBatch> batches_;
+  /// Discards all lists: the next walk of each of `count` batches records new ones. Keeps memory.
+  void begin(std::size_t count);
 };
 
-/// What acts on them.
+/// The memory and the sums of a thread that walks; for reuse.
+struct WalkSpace {
+  WalkSums sums;
+  std::vector<double> near_sums;
+
+  struct Buffers;                                                          // private to walk.cpp
+  std::unique_ptr<Buffers, void (*)(Buffers*)> buffers{nullptr, nullptr};  ///< Created by the first walk.
+};
+
+/// The sources of forces.
 struct Sources {
   const TreeView& view;
   Origin origin = Origin::own_tree;
-  WalkLists* lists = nullptr;  ///< Noted by the first walk and used by those after it; none: each walk finds its own.
+  WalkLists* lists = nullptr;  ///< The first walk records them, later walks reuse them; null: no reuse.
 };
 
-/// Adds what `sources` do to the targets in `batches`, some of their tree's: acceleration, potential, cost.
+/// Adds the forces of `sources` on the targets in `batches`, which are batches of their tree: acceleration, potential
+/// and cost. Order, near radius, cut-off and period are those of the targets' tree; the sources' tree has the same.
 ///
-/// Threads: at the same time for disjoint batches, each with its space. The tree must have been made with the same near
-/// radius. Sums into a target depend on the order in which trees are added, by rounding only. Reused
-/// interaction lists do not change: cells that have come nearer than theta allows stay cells, and what has come within
-/// the near radius or the cut-off since is missed.
+/// The order in which trees are added changes results by rounding only. Reused interaction lists are not updated: cells
+/// that are now too near for theta still act as multipoles, and bodies that have moved within the near radius or the
+/// cut-off are missed. Threads: concurrent for disjoint batches, each with its own space.
 void walk(const Sources& sources,
           const Targets& targets,
           std::span<const Batch> batches,

@@ -14,39 +14,46 @@ namespace {
 
 constexpr int first_edges_a_part = 16;
 constexpr int edges_a_cut = 16;
-/// Each round makes a bracket 16 times narrower, so that these are enough for all bits of a number; two or three do
-/// when values are spread evenly, or cuts move little.
+/// Each round makes a bracket 16 times narrower: 16 suffice for all bits of a number. Two or three are typical.
 constexpr std::uint32_t rounds_max = 16;
 
 }  // namespace
 
 CutSearch::CutSearch(const Options& options, std::vector<Weighed> mine)
     : tolerance_{options.tolerance}, mine_{std::move(mine)} {
-  expect(options.parts > 0 && options.low <= options.high, "there is something to cut");
+  expect(options.parts > 0 && options.low <= options.high, "a search has at least one part and low <= high");
   std::ranges::sort(mine_, {}, &Weighed::place);
   for (Weighed& value : mine_) {
     mine_total_ += std::exchange(value.weight, mine_total_);
   }
   for (std::uint32_t cut = 0; cut + 1 < options.parts; ++cut) {
     const double share = (cut + 1.0) / options.parts;
-    // The upper end is above the highest value, so that all lie below it.
+    // The upper bound is above all values.
     const double beyond = std::nextafter(options.high, std::numeric_limits<double>::infinity());
     brackets_.push_back({share, options.low, beyond, 0, 1});
   }
-  choose_first_edges(options.old);
+  if (brackets_.empty()) {
+    is_done_ = true;
+    return;
+  }
+  const Bracket& whole = brackets_.front();
+  const double part = (whole.high - whole.low) / static_cast<double>(brackets_.size() + 1);
+  const auto count = first_edges_a_part * static_cast<int>(brackets_.size() + 1);
+  for (int i = 1; i < count; ++i) {
+    add_edge(whole, whole.low + (whole.high - whole.low) * i / count);
+  }
+  for (const double cut : options.old) {
+    for (const double distance : {0.0, 1.0 / 512, -1.0 / 512, 1.0 / 64, -1.0 / 64}) {
+      add_edge(whole, cut + distance * part);
+    }
+  }
+  order_edges();
 }
 
 double CutSearch::Bracket::estimate() const {
   const double inside = below_high - below_low;
   const double share = inside > 0 ? std::clamp((goal - below_low) / inside, 0.0, 1.0) : 0.5;
   return low + share * (high - low);
-}
-
-bool CutSearch::is_close(const Bracket& bracket) const {
-  const double part = total_ / static_cast<double>(brackets_.size() + 1);
-  const double width_min =
-      4 * std::numeric_limits<double>::epsilon() * std::max(std::abs(bracket.low), std::abs(bracket.high));
-  return bracket.below_high - bracket.below_low <= tolerance_ * part || bracket.high - bracket.low <= width_min;
 }
 
 void CutSearch::add_edge(const Bracket& bracket, double edge) {
@@ -60,32 +67,16 @@ void CutSearch::order_edges() {
   edges_.erase(std::unique(edges_.begin(), edges_.end()), edges_.end());
 }
 
-void CutSearch::choose_first_edges(std::span<const double> old) {
-  if (brackets_.empty()) {
-    is_done_ = true;
-    return;
-  }
-  const Bracket& whole = brackets_.front();
-  const double part = (whole.high - whole.low) / static_cast<double>(brackets_.size() + 1);
-  const auto count = first_edges_a_part * static_cast<int>(brackets_.size() + 1);
-  for (int i = 1; i < count; ++i) {
-    add_edge(whole, whole.low + (whole.high - whole.low) * i / count);
-  }
-  for (const double cut : old) {
-    for (const double distance : {0.0, 1.0 / 512, -1.0 / 512, 1.0 / 64, -1.0 / 64}) {
-      add_edge(whole, cut + distance * part);
-    }
-  }
-  order_edges();
-}
-
 void CutSearch::choose_edges() {
   edges_.clear();
+  const double part = total_ / static_cast<double>(brackets_.size() + 1);
   for (const Bracket& bracket : brackets_) {
-    if (is_close(bracket)) {
+    const double width = bracket.high - bracket.low;
+    const double width_min =
+        4 * std::numeric_limits<double>::epsilon() * std::max(std::abs(bracket.low), std::abs(bracket.high));
+    if (bracket.below_high - bracket.below_low <= tolerance_ * part || width <= width_min) {
       continue;
     }
-    const double width = bracket.high - bracket.low;
     for (int i = 1; i < edges_a_cut; ++i) {
       add_edge(bracket, bracket.low + width * i / edges_a_cut);
     }
@@ -120,7 +111,7 @@ void CutSearch::narrow(std::span<const double> sums) {
   }
   const std::span<const double> below = sums.first(edges_.size());
   for (Bracket& bracket : brackets_) {
-    // The first edge with as much as the goal below it, and the one before.
+    // The first edge with at least the goal below it, and the previous one.
     const auto at = std::ranges::lower_bound(below, bracket.goal);
     const auto edge = edges_.begin() + (at - below.begin());
     if (at != below.end() && *edge < bracket.high) {

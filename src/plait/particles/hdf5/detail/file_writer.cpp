@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include "plait/particles/hdf5/detail/names.hpp"
 #include "plait/version.hpp"
 
 namespace plait::particles::hdf5::detail {
@@ -30,38 +29,7 @@ std::string unit_expression(const Dimension& dimension) {
   return text.empty() ? "[ - ] " : text + "  [ in cgs ]";
 }
 
-/// The rows of those particles that are of one kind: the store's own memory where all are.
-class KindRows {
- public:
-  KindRows(const Particles& particles, std::uint32_t kind, std::uint64_t count) : particles_{particles} {
-    if (count == particles.size()) {
-      return;
-    }
-    const auto kinds = particles[Particles::kind];
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      if (kinds[i] == kind) {
-        places_.push_back(static_cast<Particles::Index>(i));
-      }
-    }
-    is_part_ = true;
-  }
-  [[nodiscard]] const void* of(const AnyField& field) {
-    if (!is_part_) {
-      return particles_.bytes_of(field).data();
-    }
-    buffer_.clear();
-    particles_.pack(std::span{&field, 1}, places_, buffer_);
-    return buffer_.data();
-  }
-
- private:
-  const Particles& particles_;
-  bool is_part_ = false;
-  std::vector<Particles::Index> places_;
-  Bytes buffer_;
-};
-
-/// Numbers are written as lists, also one: so does SWIFT.
+/// Writes numbers as lists, also single ones, as SWIFT does.
 void put_all(files::Hdf5Writer& out, const files::Hdf5Handle& at, const Attributes& values) {
   for (const auto& [key, value] : values.values()) {
     std::visit(
@@ -104,7 +72,7 @@ void describe(files::Hdf5Writer& out, const files::Hdf5Handle& at, const Dataset
   put_all(out, at, values);
 }
 
-/// SWIFT's names; swiftsimio and yt read them.
+/// With SWIFT's names, which swiftsimio and yt read.
 void write_header(files::Hdf5Writer& out, const SnapshotHeader& header, const Shares& shares) {
   std::vector<std::uint64_t> low;
   std::vector<std::uint64_t> high;
@@ -152,7 +120,7 @@ void write_units(files::Hdf5Writer& out, const Units& units) {
   put_group(out, "InternalCodeUnits", values);
 }
 
-/// Groups that readers expect, with the program's own values.
+/// Writes the groups that readers expect, and the program's own ones.
 void write_surroundings(files::Hdf5Writer& out, const SnapshotHeader& header) {
   std::map<std::string, Attributes> groups;
   Attributes& cosmology = groups["Cosmology"];
@@ -195,7 +163,22 @@ void write_type(files::Hdf5Writer& out,
   values.set("NumberOfFields", static_cast<std::uint64_t>(std::ranges::count_if(all, has)));
   put_group(out, path, values);
   const std::uint64_t count = count_types(particles)[type];
-  KindRows rows{particles, type, count};
+  std::vector<Particles::Index> places;  // of this type; not needed if all are
+  const auto kinds = particles[Particles::kind];
+  for (std::size_t i = 0; count < kinds.size() && i < kinds.size(); ++i) {
+    if (kinds[i] == type) {
+      places.push_back(static_cast<Particles::Index>(i));
+    }
+  }
+  Bytes buffer;
+  const auto rows_of = [&](const AnyField& field) -> const void* {
+    if (count == kinds.size()) {
+      return particles.bytes_of(field).data();
+    }
+    buffer.clear();
+    particles.pack(std::span{&field, 1}, places, buffer);
+    return buffer.data();
+  };
   for (const Dataset& each : all) {
     if (has(each)) {
       const bool is_shortened = each.traits.is_single && each.number == Number::real64;
@@ -209,7 +192,7 @@ void write_type(files::Hdf5Writer& out,
       const files::Hdf5Handle set =
           out.dataset(fmt::format("{}/{}", path, each.name),
                       slab,
-                      {rows.of(each.field), memory_type, is_shortened ? H5T_NATIVE_FLOAT : memory_type});
+                      {rows_of(each.field), memory_type, is_shortened ? H5T_NATIVE_FLOAT : memory_type});
       describe(out, set, each, layout.units);
     }
   }

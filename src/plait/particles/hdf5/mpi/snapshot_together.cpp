@@ -35,7 +35,7 @@ Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
                                      MPI_Comm communicator) {
   files::MpiRanks ranks{communicator};
   std::array<std::uint64_t, types_max> counts{};
-  // A kind that cannot be written must be known to all before one of them waits for it inside HDF5.
+  // All ranks must know of an invalid kind before any of them waits inside HDF5.
   if (const auto trouble = net::first_error(ranks.exchange(), [&] { counts = detail::count_types(particles); })) {
     return *trouble;
   }

@@ -7,11 +7,11 @@
 
 namespace plait::particles::hdf5 {
 
-/// `write_snapshot` by all ranks of `communicator` into one file: each its slabs, in the order of ranks.
+/// Writes a snapshot by all ranks of `communicator` into one file, with particles in the order of ranks.
 ///
-/// Collective; header and layout must be the same everywhere, and the communicator quiet, as HDF5 uses it. All ranks
-/// return the same: the size, or the error of the lowest rank that has one.
-/// An HDF5 without parallel I/O lets the ranks write in turn.
+/// Collective; all ranks pass equal headers and layouts. No other operation may use the communicator meanwhile. Ranks
+/// write in turn if HDF5 has no parallel I/O. All ranks return the same: the size, or the error of the lowest rank with
+/// one.
 [[nodiscard]] Result<std::uint64_t> write_snapshot(const std::filesystem::path& file,
                                                    const SnapshotHeader& header,
                                                    const SnapshotLayout& layout,

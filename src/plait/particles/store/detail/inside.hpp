@@ -10,11 +10,11 @@
 
 namespace plait::particles::detail {
 
-/// A fast test whether a position is in a box of cylindrical places, without an angle or a logarithm: most particles
-/// stay in their domain, and these functions would dominate the search.
+/// A fast test whether a position is in a box of cylindrical coordinates. It needs no angle and no logarithm, which
+/// would dominate the search, as most particles stay in their domain.
 class CylindricalInside {
  public:
-  /// `places`: open where infinite, as `Domain::box`.
+  /// `places`: the box; unbounded where infinite, as `Domain::box`.
   explicit CylindricalInside(const Box& places)
       : low_angle_{std::max(places.low.x, -std::numbers::pi)},
         high_angle_{std::min(places.high.x, std::numbers::pi)},
@@ -25,7 +25,7 @@ class CylindricalInside {
         low_z_{places.low.z},
         high_z_{places.high.z} {}
 
-  /// True: it is. False: it may be, near the border.
+  /// True only if `p` is inside. False for points outside, and for some inside that are near the border.
   [[nodiscard]] bool surely_has(const Vector& p) const {
     const double r2 = p.x * p.x + p.y * p.y;
     if (!(r2 >= low_r2_ && r2 < high_r2_ && p.z >= low_z_ && p.z < high_z_)) {
@@ -34,7 +34,7 @@ class CylindricalInside {
     if (is_whole_circle_) {
       return true;
     }
-    // On which side of the half planes at the ends the position is: above the lower one, below the upper one.
+    // The position is above the half plane at the lower angle, and below that at the upper one.
     const double slack = margin * (std::abs(p.x) + std::abs(p.y));
     const bool is_above = low_.x * p.y - low_.y * p.x > slack;
     const bool is_below = p.x * high_.y - p.y * high_.x > slack;

@@ -35,13 +35,6 @@ struct MomentSum {
   }
 };
 
-/// A tight box is smaller than the cell of the octree around it. So much larger, theta gives the errors that are known
-/// from cells at 0.5: with quadrupoles 4e-4 in a ring, which keeps its energy to 1e-8 over an orbit; with monopoles
-/// less than 4.6e-3 in a homogeneous sphere.
-constexpr double edge_factor(Order order) {
-  return order == Order::monopole ? 1.21 : 1.15;
-}
-
 }  // namespace
 
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent) {
@@ -89,10 +82,14 @@ void sum_children(std::span<const Node> children, std::span<const NodeExtent> ex
 
 void set_opening(const TreeOptions& options, const Box& box, Node& node) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
-  // Not inside the sphere that holds the cell's bodies: there the expansion means nothing, whatever theta is.
+  // The ratio of an octree cell to the tight box of its bodies, by which theta gives the errors known for cells: at
+  // 0.5, with quadrupoles 4e-4 in a ring, which conserves its energy to 1e-8 over an orbit; with monopoles below 4.6e-3
+  // in a homogeneous sphere.
+  const double edge_factor = options.order == Order::monopole ? 1.21 : 1.15;
+  // The expansion does not converge inside the sphere that contains the bodies, whatever theta is.
   const double radius = std::sqrt(distance2_max(box, node.center));
   const double reach = radius + options.near_radius;
-  const double opening = std::max(edge_factor(options.order) * box.edge_max() / options.theta, reach);
+  const double opening = std::max(edge_factor * box.edge_max() / options.theta, reach);
   node.opening2 = std::nextafter(static_cast<float>(opening * opening), infinity);
   node.radius = std::nextafter(static_cast<float>(radius), infinity);
   if (options.theta <= 0) {

@@ -7,13 +7,13 @@
 
 namespace plait::particles::detail {
 
-/// Sets centre, mass and quadrupole of `node` and box and mass of `extent` from bodies. Expects: there are some.
+/// Computes centre, mass and quadrupole of `node`, and box and mass of `extent`, from bodies. Expects: at least one.
 void sum_bodies(std::span<const Source> sources, Node& node, NodeExtent& extent);
 
-/// The same from child nodes. Expects: there are some.
+/// The same from child nodes.
 void sum_children(std::span<const Node> children, std::span<const NodeExtent> extents, Node& node, NodeExtent& extent);
 
-/// Sets how near a group may come before `node` is opened; its moments and box are known.
+/// Computes the opening distance of `node`, whose moments and box are set.
 void set_opening(const TreeOptions& options, const Box& box, Node& node);
 
 }  // namespace plait::particles::detail

@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "plait/particles/interaction.hpp"
 #include "plait/particles/times.hpp"
 #include "plait/particles/trees/tree.hpp"
 #include "plait/task/graph.hpp"
@@ -12,20 +13,15 @@
 
 namespace plait::particles::detail {
 
-/// Where a task's time goes.
+/// The times of the worker that runs a task.
 using PhasesOf = std::function<PhaseTimes&(const task::TaskContext&)>;
 
-struct TreeTaskOptions {
-  std::uint32_t worker_count = 1;
-  PhasesOf phases;
-};
-
-/// Adds the tasks that build `tree`, after `after`: each waits for the one before. `begin` calls `Tree::begin`. The
-/// pieces of the sort and of the tree are spawned by the tasks between which everything must come together.
-std::vector<task::Task> add_tree_tasks(task::Graph& graph,
+/// Adds the tasks that build `tree`; the first waits for `after`, each other for the one before it. They spawn the
+/// pieces of a phase. `begin` calls `Tree::begin`.
+std::vector<task::Task> add_tree_tasks(const StepFrame& frame,
                                        task::Task after,
                                        Tree& tree,
                                        std::function<void(std::uint32_t pieces)> begin,
-                                       const TreeTaskOptions& options);
+                                       PhasesOf phases);
 
 }  // namespace plait::particles::detail

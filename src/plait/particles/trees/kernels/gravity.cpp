@@ -19,7 +19,7 @@ namespace plait::particles::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Some targets against a vector of sources at once: each loaded source serves all of them.
+/// The number of targets that use each loaded vector of sources.
 constexpr std::size_t together = 4;
 
 /// Lists are padded to this, and no vector may be longer.
@@ -28,7 +28,7 @@ using Lanes = hn::CappedTag<T, list_padding>;
 template <class T>
 using Vec = hn::Vec<Lanes<T>>;
 
-/// An estimate, bettered by Newton's steps: 12 or 14 bits become all on x86; on Arm there are 8 at first.
+/// An estimate, refined by Newton steps: from 12 or 14 bits on x86, from 8 on Arm, to all.
 HWY_INLINE Vec<float> inverse_root(Vec<float> v) {
   const Lanes<float> d;
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
@@ -44,7 +44,7 @@ HWY_INLINE Vec<float> inverse_root(Vec<float> v) {
 #endif
 }
 
-/// 0 where `v` is 0: a body that meets itself.
+/// 0 where `v` is 0: the interaction of a body with itself.
 HWY_INLINE Vec<float> inverse_root_or_zero(Vec<float> v) {
   const Lanes<float> d;
   return hn::IfThenElseZero(hn::Gt(v, hn::Set(d, 1e-37F)), inverse_root(v));
@@ -54,7 +54,7 @@ HWY_INLINE Vec<double> inverse_root_or_zero(Vec<double> v) {
   const Lanes<double> d;
   const auto some = hn::Gt(v, hn::Zero(d));
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  // 14 bits, then one step of third order: to 6e-13. Both partners of a pair get the same, so momentum is exact.
+  // 14 bits, refined by a step of third order to 6e-13. Equal for both partners of a pair, which conserves momentum.
   const Vec<double> y = hn::IfThenElseZero(some, Vec<double>{_mm512_rsqrt14_pd(v.raw)});
   const Vec<double> e = hn::NegMulAdd(hn::Mul(v, y), y, hn::Set(d, 1.0));
   return hn::MulAdd(hn::Mul(y, e), hn::MulAdd(hn::Set(d, 0.375), e, hn::Set(d, 0.5)), y);
@@ -73,7 +73,7 @@ struct Sums {
   Vec<T> x, y, z;
   Vec<T> potential;  ///< Positive.
 
-  /// Written out, as one that the compiler makes would not be compiled for the processor that this is for.
+  /// User-provided: a defaulted constructor is not compiled for the target processor.
   HWY_INLINE Sums() : x{hn::Zero(Lanes<T>{})}, y{x}, z{x}, potential{x} {}
   HWY_INLINE void add_to(Pull& pull) const {
     pull.x += sum<T>(x);
@@ -83,7 +83,7 @@ struct Sums {
   }
 };
 
-/// Along periodic axes the shortest of all images of a difference; beyond the cut-off nothing acts.
+/// Nearest images along periodic axes, and the cut-off.
 template <class T, bool bounded>
 struct Bounds {
   Vec<T> period[3];
@@ -179,13 +179,10 @@ void all_bodies(const BodyTargets& to, std::size_t n, const BodySpan& list, cons
 
 void bodies(const TargetSpan& targets, const BodySpan& list, const KernelOptions& options, std::uint32_t* near) {
   const BodyTargets to{targets.x, targets.y, targets.z, targets.pulls, near};
-  if (options.is_bounded()) {
-    const auto all = options.contact2 > 0 ? all_bodies<true, true> : all_bodies<false, true>;
-    all(to, targets.count, list, options);
-  } else {
-    const auto all = options.contact2 > 0 ? all_bodies<true, false> : all_bodies<false, false>;
-    all(to, targets.count, list, options);
-  }
+  const bool is_bounded = options.is_bounded();
+  const auto all = options.contact2 > 0 ? (is_bounded ? all_bodies<true, true> : all_bodies<true, false>)
+                                        : (is_bounded ? all_bodies<false, true> : all_bodies<false, false>);
+  all(to, targets.count, list, options);
 }
 
 // ---- moments, and bodies in single precision; sums go to double after each block ----
@@ -197,7 +194,7 @@ constexpr std::size_t block = 1024;
 struct Cells {
   Vec<float> x, y, z, mass, xx, xy, xz, yy, yz;
 
-  HWY_INLINE Cells() {}  // NOLINT(modernize-use-equals-default): written out for the same reason as that of `Sums`
+  HWY_INLINE Cells() {}  // NOLINT(modernize-use-equals-default): as that of `Sums`
 
   template <What what>
   HWY_INLINE void load(const CellSpan& list, std::size_t j) {
@@ -218,6 +215,11 @@ struct Cells {
 
 struct Place {
   float x, y, z;
+};
+
+/// Entries [begin, end) of a list.
+struct Part {
+  std::size_t begin, end;
 };
 
 /// With d from body to cell: a = (M / r^3 + 5/2 d.Q.d / r^7) d - Q.d / r^5, pot = -M / r - d.Q.d / (2 r^5).
@@ -258,12 +260,13 @@ HWY_INLINE void add(const Cells& cells,
 }
 
 template <What what, bool bounded, std::size_t targets>
-HWY_INLINE void some_moments(const Place* places, const CellSpan& list, const KernelOptions& options, Pull* pulls) {
+HWY_INLINE void some_moments(
+    const Place* places, const CellSpan& list, Part part, const KernelOptions& options, Pull* pulls) {
   const Lanes<float> d;
   const Vec<float> softening2 = hn::Set(d, static_cast<float>(options.softening2));
   const Bounds<float, bounded> bounds{options, options.softening2};
   Sums<float> sums[targets];
-  for (std::size_t j = 0; j < list.length; j += hn::Lanes(d)) {
+  for (std::size_t j = part.begin; j < part.end; j += hn::Lanes(d)) {
     Cells cells;
     cells.load<what>(list, j);
     for (std::size_t t = 0; t < targets; ++t) {
@@ -278,18 +281,18 @@ HWY_INLINE void some_moments(const Place* places, const CellSpan& list, const Ke
 template <What what, bool bounded>
 void all_moments(const TargetSpan& to, const CellSpan& list, const KernelOptions& options) {
   for (std::size_t begin = 0; begin < list.length; begin += block) {
-    const CellSpan part = list.part(begin, list.length - begin < block ? list.length - begin : block);
+    const Part part{begin, list.length - begin < block ? list.length : begin + block};
     std::size_t i = 0;
     for (; i + together <= to.count; i += together) {
       Place places[together];
       for (std::size_t t = 0; t < together; ++t) {
         places[t] = {to.near_x[i + t], to.near_y[i + t], to.near_z[i + t]};
       }
-      some_moments<what, bounded, together>(places, part, options, to.pulls + i);
+      some_moments<what, bounded, together>(places, list, part, options, to.pulls + i);
     }
     for (; i < to.count; ++i) {
       const Place place{to.near_x[i], to.near_y[i], to.near_z[i]};
-      some_moments<what, bounded, 1>(&place, part, options, to.pulls + i);
+      some_moments<what, bounded, 1>(&place, list, part, options, to.pulls + i);
     }
   }
 }

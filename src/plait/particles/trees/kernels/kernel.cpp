@@ -46,7 +46,7 @@ void CellList::reserve(std::size_t n) {
 
 CellSpan CellList::pad(std::size_t count) {
   const std::size_t end = padded(count);
-  for (auto* values : {&x, &y, &z}) {  // a place where a cell is: neither at a target nor out of range
+  for (auto* values : {&x, &y, &z}) {  // the position of a cell, which is neither at a target nor out of range
     fill(*values, count, end, count > 0 ? (*values)[count - 1] : 0);
   }
   for (auto* values : {&mass, &xx, &xy, &xz, &yy, &yz}) {
