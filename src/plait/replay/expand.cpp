@@ -3,22 +3,35 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "plait/base/error.hpp"
-#include "plait/replay/detail/collective_rounds.hpp"
 #include "plait/replay/detail/places.hpp"
+#include "plait/replay/detail/rounds.hpp"
 
 namespace plait::replay {
 namespace {
 
-using detail::Entered;
 using detail::Place;
 using detail::Round;
+using detail::Rounds;
 
 using Members = std::vector<std::uint32_t>;
+
+/// One collective as all its members call it.
+struct Entered {
+  Collective kind = Collective::none;
+  std::uint32_t root = 0;       ///< Index of the member.
+  std::uint64_t bytes_max = 0;  ///< Of what one member gives.
+  std::uint64_t tag = 0;        ///< Of its messages.
+  bool is_direct = false;       ///< A member does not wait at once, so there can be one round only.
+  const Members* members = nullptr;
+  std::vector<Place> places;  ///< By member.
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(places.size()); }
+};
 
 class Expansion {
  public:
@@ -55,23 +68,58 @@ class Expansion {
            "all members enter every collective");
     for (std::size_t n = 0; n < count; ++n) {
       const Operation& first = operation_at(schedule_, lists.front()[n]);
-      const auto root = std::ranges::find(members, first.peer);
-      Entered entered;
-      entered.kind = first.collective;
-      entered.root = root == members.end() ? 0 : static_cast<std::uint32_t>(root - members.begin());
-      bool is_direct = false;
-      for (std::uint32_t me = 0; me < lists.size(); ++me) {
-        const Place& place = lists[me][n];
-        const Stream& stream = stream_at(schedule_, place);
-        const Operation& operation = stream.operations[place.operation];
-        entered.given.push_back(operation.bytes);
-        entered.shares.push_back(std::span{stream.shares}.subspan(operation.first, operation.count));
-        is_direct = is_direct || !detail::is_waited_for_at_once(stream, place.operation);
-        roles_[place] = {entered_.size(), me, &members, n};
+      const auto root = std::ranges::find(members, first.peer) - members.begin();
+      Entered entered{.kind = first.collective,
+                      .root = root == std::ssize(members) ? 0 : static_cast<std::uint32_t>(root),
+                      .tag = n,
+                      .members = &members};
+      for (const std::vector<Place>& list : lists) {
+        const Place& place = list[n];
+        entered.bytes_max = std::max(entered.bytes_max, operation_at(schedule_, place).bytes);
+        entered.is_direct |= !detail::is_waited_for_at_once(stream_at(schedule_, place), place.operation);
+        roles_[place] = {entered_.size(), static_cast<std::uint32_t>(entered.places.size())};
+        entered.places.push_back(place);
       }
       entered_.push_back(std::move(entered));
-      is_direct_.push_back(is_direct);
     }
+  }
+
+  [[nodiscard]] Rounds rounds_of(const Entered& entered, std::uint32_t member) const {
+    using enum Collective;
+    const Operation& operation = operation_at(schedule_, entered.places[member]);
+    const Stream& stream = stream_at(schedule_, entered.places[member]);
+    const bool differs = entered.kind == gather || entered.kind == all_to_all || entered.kind == reduce_scatter;
+    return Rounds{{.kind = entered.kind,
+                   .member = member,
+                   .root = entered.root,
+                   .members = entered.size(),
+                   .given = differs ? operation.bytes : entered.bytes_max,
+                   .got = entered.kind == all_gather ? entered.bytes_max * entered.size()
+                          : entered.kind == scatter  ? entered.bytes_max / entered.size()
+                                                     : entered.bytes_max,
+                   .shares = operation.count == entered.size() ? &stream.shares[operation.first] : nullptr,
+                   .has_rings = false}};
+  }
+
+  /// The bytes of the message between two members, if there is one, where each gives to all those concerned at once.
+  [[nodiscard]] std::optional<std::uint64_t> direct_bytes(const Entered& entered,
+                                                          std::uint32_t from,
+                                                          std::uint32_t to) const {
+    using enum Collective;
+    const Collective kind = entered.kind;
+    const bool is_concerned = kind == broadcast || kind == scatter ? from == entered.root
+                              : kind == reduce || kind == gather   ? to == entered.root
+                              : kind == scan                       ? from < to
+                                                                   : true;
+    if (!is_concerned) {
+      return std::nullopt;
+    }
+    const Operation& operation = operation_at(schedule_, entered.places[from]);
+    if (operation.count == entered.size()) {
+      return stream_at(schedule_, entered.places[from]).shares[operation.first + to];
+    }
+    const bool divides = kind == all_to_all || kind == scatter || kind == reduce_scatter;
+    return divides ? operation.bytes / entered.size() : operation.bytes;
   }
 
   void expand_stream(std::uint32_t rank, std::uint32_t index, Stream& into) {
@@ -85,33 +133,10 @@ class Expansion {
       into.waited.insert(into.waited.end(), operations.begin(), operations.end());
       into.operations.push_back(wait);
     };
-    const auto begin = [&](const Round& round, const Operation& of, const Role& role) {
-      std::vector<std::uint32_t> begun;
-      for (const Action action : {Action::receive, Action::send}) {
-        for (const auto& message : action == Action::send ? round.sends : round.receives) {
-          begun.push_back(static_cast<std::uint32_t>(into.operations.size()));
-          into.operations.push_back({.action = action,
-                                     .step = of.step,
-                                     .communicator = expanded_communicator + of.communicator,
-                                     .peer = (*role.members)[message.peer],
-                                     .tag = role.tag,
-                                     .bytes = message.bytes,
-                                     .at = of.at});
-        }
-      }
-      return begun;
-    };
     for (std::uint32_t i = 0; i < stream.operations.size(); ++i) {
       const Operation& operation = stream.operations[i];
       if (operation.action == Action::collective) {
-        const Role& role = roles_.at({rank, index, i});
-        const std::vector<Round> rounds = detail::rounds_of(entered_[role.entered], role.me, is_direct_[role.entered]);
-        for (std::size_t round = 0; round < rounds.size(); ++round) {
-          became[i] = begin(rounds[round], operation, role);
-          if (round + 1 < rounds.size()) {
-            wait_for(became[i], {.step = operation.step, .at = operation.at});
-          }
-        }
+        expand_collective({rank, index, i}, into, became[i], wait_for);
         continue;
       }
       if (operation.action == Action::wait) {
@@ -131,17 +156,62 @@ class Expansion {
     }
   }
 
+  /// Adds a member's messages of a collective, and a wait after each round but the last, which is left in `begun`.
+  template <class WaitFor>
+  void expand_collective(const Place& place, Stream& into, std::vector<std::uint32_t>& begun, const WaitFor& wait_for) {
+    const auto& [number, me] = roles_.at(place);
+    const Entered& entered = entered_[number];
+    const Operation& of = operation_at(schedule_, place);
+    const auto begin = [&](Action action, std::uint32_t member, std::uint64_t bytes) {
+      begun.push_back(static_cast<std::uint32_t>(into.operations.size()));
+      into.operations.push_back({.action = action,
+                                 .step = of.step,
+                                 .communicator = expanded_communicator + of.communicator,
+                                 .peer = (*entered.members)[member],
+                                 .tag = entered.tag,
+                                 .bytes = bytes,
+                                 .at = of.at});
+    };
+    if (entered.is_direct) {
+      const std::uint32_t size = entered.size();
+      for (const Action action : {Action::receive, Action::send}) {
+        const bool is_send = action == Action::send;
+        for (std::uint32_t distance = 1; distance < size; ++distance) {
+          const std::uint32_t other = (is_send ? me + distance : me + size - distance) % size;
+          if (const auto bytes = direct_bytes(entered, is_send ? me : other, is_send ? other : me)) {
+            begin(action, other, *bytes);
+          }
+        }
+      }
+      return;
+    }
+    const Rounds rounds = rounds_of(entered, me);
+    for (std::uint32_t i = 0; i < rounds.count(); ++i) {
+      const Round round = rounds.round(i);
+      if (round.from == Round::no_member && round.to == Round::no_member) {
+        continue;
+      }
+      if (!begun.empty()) {
+        wait_for(begun, {.step = of.step, .at = of.at});
+        begun.clear();
+      }
+      if (round.from != Round::no_member) {
+        begin(Action::receive, round.from, rounds_of(entered, round.from).round(i).bytes);
+      }
+      if (round.to != Round::no_member) {
+        begin(Action::send, round.to, round.bytes);
+      }
+    }
+  }
+
   struct Role {
     std::size_t entered = 0;  ///< Index into `entered_`.
-    std::uint32_t me = 0;
-    const Members* members = nullptr;
-    std::uint64_t tag = 0;
+    std::uint32_t member = 0;
   };
 
   const Schedule& schedule_;
   std::map<std::uint32_t, Members> members_;  ///< Of communicators that have collectives.
   std::vector<Entered> entered_;
-  std::vector<bool> is_direct_;  ///< By index into `entered_`: one member does not wait at once.
   std::map<Place, Role> roles_;
 };
 

@@ -5,13 +5,11 @@
 
 namespace plait::replay {
 
-/// The same exchange with messages in the place of collectives, for what knows messages only.
+/// Returns the same exchange with messages in place of collectives.
 ///
-/// Where the collective is waited for at once, the usual algorithms are in: dissemination for barriers and
-/// all-gathers, binomial trees for broadcast and reduce (an all-reduce is one after the other), a chain for scans; all
-/// others, and collectives that merely begin, are sent directly between all concerned. Bytes are what the sender's
-/// operation gives. The messages go over communicators of their own, from `expanded_communicator` on, which have the
-/// members of the old ones; reducing itself costs nothing.
+/// A collective that all members wait for at once becomes the rounds of `detail::Rounds`, without rings. Any other
+/// becomes one round, in which each member sends to all those concerned. Bytes are those that the sender gives. The
+/// messages use communicators of their own, with the members of the old ones. Combining costs no time.
 ///
 /// Expects: every member enters every collective of its communicator, in the same order.
 [[nodiscard]] Schedule without_collectives(const Schedule& schedule);

@@ -11,6 +11,9 @@
 namespace plait::replay::predicting {
 namespace {
 
+using detail::Round;
+using detail::Rounds;
+
 std::uint64_t joined(std::uint32_t high, std::uint32_t low) {
   return std::uint64_t{high} << 32U | low;
 }
@@ -21,26 +24,20 @@ std::uint32_t CollectiveRuns::member_of(std::uint32_t communicator, std::uint32_
   if (communicator == 0) {
     return rank;
   }
-  const auto found = members_.find(joined(communicator, rank));
-  if (found != members_.end()) {
-    return found->second;
+  const auto [members, is_new] = members_.try_emplace(communicator);
+  const auto known = schedule_.communicators.find(communicator);
+  for (std::uint32_t i = 0; is_new && known != schedule_.communicators.end() && i < known->second.size(); ++i) {
+    members->second[known->second[i]] = i;
   }
-  const auto members = schedule_.communicators.find(communicator);
-  if (members != schedule_.communicators.end()) {
-    for (std::uint32_t index = 0; index < members->second.size(); ++index) {
-      members_[joined(communicator, members->second[index])] = index;
-    }
+  const auto found = members->second.find(rank);
+  if (found == members->second.end()) {
+    throw Error{ErrorCode::bad_input,
+                fmt::format("rank {} takes part in a collective of communicator {}, of which it is not a member in the "
+                            "log",
+                            rank,
+                            communicator)};
   }
-  const auto again = members_.find(joined(communicator, rank));
-  if (again == members_.end()) {
-    throw Error{
-        ErrorCode::bad_input,
-        fmt::format("rank {} takes part in a collective of communicator {}, of which it is no known member: the "
-                    "log lacks it",
-                    rank,
-                    communicator)};
-  }
-  return again->second;
+  return found->second;
 }
 
 void CollectiveRuns::begin(
@@ -97,7 +94,7 @@ void CollectiveRuns::begin_round(std::uint32_t index, Time now) {
       return;
     }
     round = helper.rounds.round(helper.round++);
-    if (round.to != none || round.from != none) {
+    if (round.to != Round::no_member || round.from != Round::no_member) {
       break;
     }
   }
@@ -105,15 +102,15 @@ void CollectiveRuns::begin_round(std::uint32_t index, Time now) {
     return helper.members.empty() ? member : helper.members[member];
   };
   const std::uint64_t tag = joined(helper.sequence, helper.round);
-  // One more than there is, so that nothing completes the round before all of it is posted.
-  helper.remaining = 1 + (round.from != none ? 1U : 0U);
+  // One more than posted, so that the round cannot complete before the send is posted.
+  helper.remaining = 1 + (round.from != Round::no_member ? 1U : 0U);
   helper.ready = now;
-  if (round.from != none) {
+  if (round.from != Round::no_member) {
     const MatchKey key{rank(round.from), helper.rank, helper.communicator, tag, true};
     messages_.receive(index | helper_bit, key, 0, now);
   }
   helper.ready += machine_.copying(round.added);
-  if (round.to == none) {
+  if (round.to == Round::no_member) {
     complete(index, now, 0);
     return;
   }

@@ -6,17 +6,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "plait/replay/detail/rounds.hpp"
 #include "plait/replay/predict/detail/event_queue.hpp"
 #include "plait/replay/predict/detail/message_protocol.hpp"
-#include "plait/replay/predict/detail/rounds.hpp"
 #include "plait/replay/schedule.hpp"
 
 namespace plait::replay::predicting {
 
-/// Set in numbers of operations that are rounds of collectives: the rest is a helper's number.
+/// Set in the numbers of operations that are rounds of collectives; the other bits are a helper's number.
 constexpr std::uint32_t helper_bit = 0x8000'0000;
 
-/// Collectives that are under way, each rank's part as the rounds of messages of a helper.
+/// The collectives in flight. A helper carries out the rounds of messages of one rank's part.
 class CollectiveRuns {
  public:
   /// Borrows all. `user` completes operations of collectives.
@@ -24,12 +24,12 @@ class CollectiveRuns {
       const Schedule& schedule, const Machine& machine, MessageProtocol& messages, EventQueue& events, Engine& user)
       : schedule_{schedule}, machine_{machine}, messages_{messages}, events_{events}, user_{user} {}
 
-  /// `rank` posts its part of the collective `operation` of `stream`, which has this number among all. Throws: `Error`
-  /// with `bad_input` for a rank that is not a member.
+  /// Starts the part of `rank` in the collective `operation` of `stream`. `number`: of the operation among all. Throws:
+  /// `Error` with `bad_input` for a rank that is not a member.
   void begin(const Stream& stream, const Operation& operation, std::uint32_t number, std::uint32_t rank, Time now);
-  /// An event of a helper whose rank is in the library, or that sends.
+  /// Continues a helper whose rank is in the library, or that sends.
   void run(std::uint32_t helper, Time now);
-  /// A send or receive of the helper's round has completed.
+  /// Reports that a send or receive of the helper's round is complete.
   void complete(std::uint32_t helper, Time at, Time cost);
 
   [[nodiscard]] bool is_sending(std::uint32_t helper) const noexcept { return helpers_[helper].is_sending; }
@@ -38,7 +38,7 @@ class CollectiveRuns {
  private:
   /// One rank's part of a collective.
   struct Helper {
-    Rounds rounds;
+    detail::Rounds rounds;
     std::span<const std::uint32_t> members;  ///< Empty: all ranks.
     std::uint32_t operation = 0;
     std::uint32_t rank = 0;
@@ -62,7 +62,8 @@ class CollectiveRuns {
   std::vector<Helper> helpers_;
   std::vector<std::uint32_t> free_helpers_;
   std::unordered_map<std::uint64_t, std::uint32_t> sequences_;  ///< Collectives so far, by communicator and rank.
-  std::unordered_map<std::uint64_t, std::uint32_t> members_;    ///< Index in communicator, by communicator and rank.
+  /// Index of each rank, by communicator.
+  std::unordered_map<std::uint32_t, std::unordered_map<std::uint32_t, std::uint32_t>> members_;
 };
 
 }  // namespace plait::replay::predicting

@@ -3,22 +3,24 @@
 
 #include <cstdint>
 
-#include "plait/replay/predict/detail/message_table.hpp"
 #include "plait/replay/schedule.hpp"
 
-namespace plait::replay::predicting {
+namespace plait::replay::detail {
 
-/// What one member of a collective does at once: send, receive, then wait for both.
+/// What one member of a collective does at once: it sends, receives, and waits for both.
 struct Round {
-  std::uint32_t to = none;    ///< Member; `none` when it sends nothing.
-  std::uint32_t from = none;  ///< Member; `none` when it receives nothing.
-  std::uint64_t bytes = 0;    ///< Sent.
-  std::uint64_t added = 0;    ///< Bytes that it adds up afterwards.
+  static constexpr std::uint32_t no_member = 0xffff'ffff;
+
+  std::uint32_t to = no_member;    ///< Member that it sends to, if any.
+  std::uint32_t from = no_member;  ///< Member that it receives from, if any.
+  std::uint64_t bytes = 0;         ///< Sent.
+  std::uint64_t added = 0;         ///< Bytes that it combines afterwards.
 };
 
-/// One member's part of a collective, as the messages of a usual algorithm:
+/// One member's part of a collective, as the messages of a usual algorithm. Both ends of a message have it in the round
+/// of the same index.
 ///
-/// barrier: dissemination (Hensgen, Finkel, Manber 1988). Broadcast, reduce, gather, scatter: binomial trees;
+/// Barrier: dissemination (Hensgen, Finkel, Manber 1988). Broadcast, reduce, gather, scatter: binomial trees;
 /// broadcasts of 512 KiB and more as scatter and ring. All-reduce: recursive doubling below 10 KiB, above it a ring of
 /// reduce-scatter and all-gather. All-gather: Bruck's below 80 KiB in all, above it a ring. All-to-all: pairwise
 /// exchange. Reduce-scatter: pairwise. Scan: recursive doubling. (Thakur, Rabenseifner, Gropp, "Optimization of
@@ -30,9 +32,10 @@ class Rounds {
     std::uint32_t member = 0;
     std::uint32_t root = 0;  ///< Member.
     std::uint32_t members = 1;
-    std::uint64_t given = 0;                ///< Bytes this member gives.
-    std::uint64_t got = 0;                  ///< Bytes this member gets.
-    const std::uint64_t* shares = nullptr;  ///< What it gives to each member, where that differs. Borrowed.
+    std::uint64_t given = 0;                ///< Bytes that this member contributes.
+    std::uint64_t got = 0;                  ///< Bytes that this member gets.
+    const std::uint64_t* shares = nullptr;  ///< Bytes given to each member, if they differ. Borrowed.
+    bool has_rings = true;                  ///< Whether long messages go round rings.
   };
 
   explicit Rounds(const Part& part);
@@ -60,4 +63,4 @@ class Rounds {
   bool is_long_ = false;
 };
 
-}  // namespace plait::replay::predicting
+}  // namespace plait::replay::detail

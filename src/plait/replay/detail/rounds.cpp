@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/predict/detail/rounds.hpp"
+#include "plait/replay/detail/rounds.hpp"
 
 #include <algorithm>
 #include <bit>
 
-namespace plait::replay::predicting {
+namespace plait::replay::detail {
 namespace {
 
 constexpr std::uint64_t long_broadcast = 512 * 1024;
@@ -27,15 +27,15 @@ Rounds::Rounds(const Part& part) : part_{part}, steps_{static_cast<std::uint32_t
       count_ = steps_;
       break;
     case Collective::broadcast:
-      is_long_ = std::max(part.given, part.got) >= long_broadcast && part.members > 2;
+      is_long_ = part.has_rings && std::max(part.given, part.got) >= long_broadcast && part.members > 2;
       count_ = is_long_ ? steps_ + ring : steps_;
       break;
     case Collective::all_reduce:
-      is_long_ = part.got >= long_reduction && part.members > 2;
+      is_long_ = part.has_rings && part.got >= long_reduction && part.members > 2;
       count_ = is_long_ ? 2 * ring : (is_power ? steps_ : steps_ + 1);
       break;
     case Collective::all_gather:
-      is_long_ = part.got >= long_gathering;
+      is_long_ = part.has_rings && part.got >= long_gathering;
       count_ = is_long_ ? ring : steps_;
       break;
     case Collective::all_to_all:
@@ -76,22 +76,20 @@ Round Rounds::round(std::uint32_t index) const {
       return is_long_ ? ring(own)
                       : Round{.to = behind, .from = ahead, .bytes = own * std::min(distance, members - distance)};
     }
-    case Collective::all_to_all: {
-      const std::uint32_t to = (member + index + 1) % members;
-      const std::uint64_t bytes = part_.shares != nullptr ? part_.shares[to] : block(part_.given);
-      return {.to = to, .from = (member + members - index - 1) % members, .bytes = bytes};
-    }
+    case Collective::all_to_all:
     case Collective::reduce_scatter: {
-      const std::uint64_t bytes = block(part_.given);
-      return {.to = (member + index + 1) % members,
+      const std::uint32_t to = (member + index + 1) % members;
+      const bool has_shares = part_.kind == Collective::all_to_all && part_.shares != nullptr;
+      const std::uint64_t bytes = has_shares ? part_.shares[to] : block(part_.given);
+      return {.to = to,
               .from = (member + members - index - 1) % members,
               .bytes = bytes,
-              .added = bytes};
+              .added = part_.kind == Collective::reduce_scatter ? bytes : 0};
     }
     case Collective::scan: {
       Round step{.bytes = part_.given, .added = part_.given};
-      step.to = member + distance < members ? ahead : none;
-      step.from = member >= distance ? behind : none;
+      step.to = member + distance < members ? ahead : Round::no_member;
+      step.from = member >= distance ? behind : Round::no_member;
       return step;
     }
   }
@@ -101,23 +99,20 @@ Round Rounds::round(std::uint32_t index) const {
 Round Rounds::broadcast(std::uint32_t index) const {
   const std::uint64_t whole = std::max(part_.given, part_.got);
   if (is_long_) {
-    if (index >= steps_) {
-      return ring(block(whole));
-    }
-    return scatter(index);
+    return index >= steps_ ? ring(block(whole)) : scatter(index);
   }
   const std::uint32_t own = relative();
   const std::uint32_t distance = 1U << index;
   Round step{.bytes = whole};
   if (own < distance) {
-    step.to = own + distance < part_.members ? absolute(own + distance) : none;
+    step.to = own + distance < part_.members ? absolute(own + distance) : Round::no_member;
   } else if (own < 2 * distance) {
     step.from = absolute(own - distance);
   }
   return step;
 }
 
-/// Also the tree of reduce, whose messages do not grow.
+/// The tree of gather and of reduce; those of gather grow towards the root.
 Round Rounds::gather(std::uint32_t index) const {
   const std::uint32_t own = relative();
   const std::uint32_t distance = 1U << index;
@@ -150,8 +145,8 @@ Round Rounds::scatter(std::uint32_t index) const {
   return step;
 }
 
-/// Recursive doubling among the largest power of two of members; the others hand theirs over first and get it back
-/// last.
+/// Recursive doubling among the largest power of two of members. Each other member sends to one of them first, and
+/// receives the result last.
 Round Rounds::doubling(std::uint32_t index) const {
   const std::uint32_t power = std::bit_floor(part_.members);
   const std::uint32_t spare = part_.members - power;
@@ -184,4 +179,4 @@ Round Rounds::ring(std::uint64_t bytes) const {
           .bytes = bytes};
 }
 
-}  // namespace plait::replay::predicting
+}  // namespace plait::replay::detail
