@@ -93,7 +93,7 @@ class Program(ProgramCase):
     def test_what_cannot_be_is_refused(self) -> None:
         log = self.folder / "log"
         self.good("--synthetic", EXCHANGE, "-o", log, ranks=4)
-        self.refused("the exchange is of 4 ranks, and this replay has 2 processes", log, ranks=2)
+        self.refused("the exchange has 4 ranks, and this replay has 2 processes", log, ranks=2)
         self.refused("there is no role 'poll'", log, "--threads", "poll", ranks=4)
         self.refused("--rate fast: give max, logged", log, "--rate", "fast", ranks=4)
         self.refused("give the folder of a recorded run", ranks=2)
