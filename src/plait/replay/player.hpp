@@ -19,14 +19,14 @@ namespace detail {
 struct PlayState;
 }
 
-/// One repetition, on one rank.
+/// The result of one repetition on one rank.
 struct Played {
-  nanoseconds begin{};                                    ///< By the recorder.
-  nanoseconds end{};                                      ///< The last operation had ended.
-  nanoseconds computing{};                                ///< Of all streams together.
-  nanoseconds calling{};                                  ///< In calls of the backend, all threads together.
+  nanoseconds begin{};                                    ///< By the recorder's clock.
+  nanoseconds end{};                                      ///< When the last operation ended.
+  nanoseconds computing{};                                ///< Sum of all streams.
+  nanoseconds calling{};                                  ///< In calls of the backend, sum of all threads.
   std::uint64_t messages = 0;                             ///< Sent and received.
-  std::uint64_t bytes = 0;                                ///< In them.
+  std::uint64_t bytes = 0;                                ///< Of those messages.
   std::map<std::string, std::vector<nanoseconds>> calls;  ///< The length of each call, by function.
 
   template <class Archive>
@@ -37,25 +37,25 @@ struct Played {
 
 /// Plays one rank's part of a schedule on a backend.
 ///
-/// Streams go their own ways: each does its operations in order, and goes on after a wait when what it names has ended.
-/// With one thread and one stream, waits are the backend's own; with several streams, one thread serves those that can
-/// go on. What no wait names is tested periodically, and before `play` returns. Threads: `play` by one, which is one of
-/// those that the options ask for; `moved` and `describe_waiting` by any.
+/// Streams are independent: each does its operations in order, and continues after a wait when its operations are
+/// complete. A thread with one stream uses the waits of the backend; a thread with several streams serves those that
+/// can continue. Operations without a wait are tested periodically, and before `play` returns. Threads: one calls
+/// `play`, and is the first of those in the options; any may call `moved` and `describe_waiting`.
 class Player {
  public:
-  /// Borrows all but the options, for its life. Cost: memory for the state of each operation.
+  /// Borrows backend and part for its life. Cost: memory for the state of each operation.
   Player(Backend& backend, const RankPart& part, PlayOptions options);
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
   ~Player();
 
-  /// Plays it once, and writes what it does to `recorder`. All ranks begin together, as far as the caller can arrange.
-  /// Throws: what the backend throws; `Error` with `network` for a message whose payload is not what was sent.
+  /// Plays the part once and records its calls and messages. All ranks should call it at about the same time.
+  /// Throws: what the backend throws; `Error` with `network` for a payload that differs from what was sent.
   [[nodiscard]] Played play(trace::Recorder& recorder);
 
-  /// Rises whenever an operation begins or ends: when it stays the same although no rank computes, something is wrong.
+  /// The number of operations started and ended so far; a replay that cannot continue does not change it.
   [[nodiscard]] std::uint64_t moved() const noexcept;
-  /// What is under way and not at its end: a sentence that names the first few messages and collectives.
+  /// Describes the first few messages and collectives in flight, in a sentence.
   [[nodiscard]] std::string describe_waiting() const;
 
  private:

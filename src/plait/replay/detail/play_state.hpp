@@ -24,10 +24,10 @@ class PlayThread;
 
 enum class Stage : std::uint8_t { not_begun, begun, ended };
 
-/// An operation, from its beginning to its end.
+/// The state of an operation.
 struct UnderWay {
   std::atomic<Stage> stage = Stage::not_begun;
-  bool is_waited = false;  ///< A wait names it.
+  bool is_waited = false;  ///< There is a wait for it.
   std::byte* buffer = nullptr;
   nanoseconds posted{};
   nanoseconds handed{};
@@ -37,7 +37,7 @@ struct UnderWay {
   std::uint32_t index = 0;
 };
 
-/// Functions are numbered: those of messages, then collectives that wait, then those that go on at once.
+/// Numbers of functions: those of messages, then blocking collectives, then non-blocking ones.
 enum Function : std::size_t { function_send, function_receive, function_wait, function_test, function_progress };
 inline constexpr std::size_t collective_count = static_cast<std::size_t>(Collective::scan) + 1;
 inline constexpr std::size_t function_count = function_progress + 1 + 2 * collective_count;
@@ -48,7 +48,7 @@ inline constexpr std::size_t function_count = function_progress + 1 + 2 * collec
 /// Numbers the messages that agree in direction, peer, communicator and tag. Threads: any.
 class MessageOrders {
  public:
-  /// How many like this message have begun before.
+  /// The number of such messages that were posted before.
   [[nodiscard]] std::uint64_t next(const Operation& operation) {
     const std::lock_guard lock{mutex_};
     return counts_[{operation.action == Action::send, operation.peer, operation.communicator, operation.tag}]++;
@@ -60,7 +60,7 @@ class MessageOrders {
   std::map<std::tuple<bool, std::uint32_t, std::uint32_t, std::uint64_t>, std::uint64_t> counts_;
 };
 
-/// What the threads of a player signal to each other and to those that watch them.
+/// Signals between the threads of a player, and to a watch.
 struct Signals {
   std::atomic<std::uint64_t> moved = 0;
   std::atomic<std::uint32_t> numbers = 0;
@@ -68,14 +68,9 @@ struct Signals {
   std::atomic<bool> has_begun_all = false;
 };
 
-/// What the threads of a player share. Threads: atomics, and what the locks guard, by any; an operation by the one that
-/// has it.
+/// What the threads of a player share. Threads: any for atomics and members with locks; an operation belongs to one.
 struct PlayState {
   PlayState(Backend& backend_, const RankPart& part_, PlayOptions options_);
-
-  /// Before the threads of a repetition start.
-  void begin_repetition(trace::Recorder& recorder);
-  [[nodiscard]] std::string describe_waiting() const;
 
   [[nodiscard]] OperationId id(std::uint32_t stream, std::uint32_t index) const {
     return OperationId{static_cast<std::uint32_t>(first_of_stream[stream] + index)};
@@ -83,17 +78,16 @@ struct PlayState {
   [[nodiscard]] const Operation& operation(const UnderWay& one) const {
     return part.schedule.streams[one.stream].operations[one.index];
   }
-  /// Of a call.
+  /// The number of the next call.
   [[nodiscard]] std::uint32_t next_number() noexcept {
     return signals.numbers.fetch_add(1, std::memory_order_relaxed) + 1;  // a count; orders nothing
   }
-  /// An operation has begun or ended.
+  /// Counts an operation that was started or has ended.
   void note_motion() noexcept { signals.moved.fetch_add(1, std::memory_order_relaxed); }  // a count; orders nothing
-  /// Where the memory of an operation comes from and goes to.
+  /// The pool of an operation's buffer.
   [[nodiscard]] BufferPool& pool_of(const Operation& operation) noexcept {
     return operation.action == Action::send ? sent_buffers : buffers;
   }
-  [[nodiscard]] MessageName name_of(const UnderWay& one) const;
 
   Backend& backend;
   const RankPart& part;
@@ -101,15 +95,15 @@ struct PlayState {
   std::vector<std::size_t> first_of_stream;
   std::vector<UnderWay> operations;
   BufferPool buffers;
-  BufferPool sent_buffers;  ///< Nothing arrives in these: a buffer that did would be in the other core's cache.
+  BufferPool sent_buffers;  ///< Separate, as received buffers are in the cache of another core.
   std::array<std::string, function_count> function_texts;
   std::array<trace::NameId, function_count> functions;  ///< In the recorder of this repetition.
   nanoseconds begin{};
-  PlayThread* sends_to = nullptr;  ///< Who tests them.
+  PlayThread* sends_to = nullptr;  ///< The thread that tests sends.
   PlayThread* receives_to = nullptr;
 
   Signals signals;
-  std::vector<std::atomic<std::uint32_t>> at;  ///< Where each stream is.
+  std::vector<std::atomic<std::uint32_t>> at;  ///< Next operation of each stream.
   MessageOrders orders;
 };
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/replay/detail/play_thread.hpp"
-
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -20,11 +17,13 @@
 #include "plait/base/error.hpp"
 #include "plait/base/spin_lock.hpp"
 #include "plait/replay/check.hpp"
+#include "plait/replay/detail/play_state.hpp"
+#include "plait/replay/player.hpp"
 
 namespace plait::replay::detail {
 namespace {
 
-/// How many operations are tested after each post, and in each poll while there is nothing else to do.
+/// The number of operations tested after each post, and in each poll of an idle thread.
 constexpr std::size_t tests_between = 8;
 constexpr std::size_t tests_a_poll = 256;
 
@@ -33,7 +32,7 @@ constexpr WaitPolicy wait_policy{.yield_spins = 1000, .sleep_max = std::chrono::
 
 }  // namespace
 
-/// One thread of a replay: begins operations, waits for them, tests them, and writes down what it did.
+/// One thread of a replay: starts, tests and awaits operations, and records its calls.
 ///
 /// Threads: its own; `handed_` by any.
 class PlayThread {
@@ -41,7 +40,7 @@ class PlayThread {
   PlayThread(PlayState& state, trace::Recorder& recorder, const std::string& name)
       : state_{state}, recorder_{recorder}, trace_{recorder.thread(WorkerId{}, name)} {}
 
-  /// One stream, all by this thread.
+  /// Plays one stream, with all roles.
   void run_alone(std::uint32_t stream) {
     is_alone_ = true;
     Place place{.stream = stream};
@@ -54,7 +53,7 @@ class PlayThread {
     run_polling();
   }
 
-  /// All streams, those first that can go on; tests what its roles require, others the rest.
+  /// Plays all streams, as far as each can continue, and tests the operations of its roles.
   void run_together() {
     std::vector<Place> places;
     for (std::uint32_t stream = 0; stream < state_.part.schedule.streams.size(); ++stream) {
@@ -82,7 +81,7 @@ class PlayThread {
     run_polling();
   }
 
-  /// Tests what it has begun or is handed, until all streams have come to their end.
+  /// Tests the operations that it started or was handed, until all streams have ended.
   void run_polling() {
     Backoff backoff{wait_policy, crowding_};
     while (true) {
@@ -119,12 +118,12 @@ class PlayThread {
   }
 
  private:
-  /// Where this thread is in a stream.
+  /// The position in a stream.
   struct Place {
     std::uint32_t stream = 0;
     std::uint32_t next = 0;
     nanoseconds busy_until{};
-    nanoseconds arrived{};  ///< At the wait that it is in.
+    nanoseconds arrived{};  ///< Start of the current wait.
     bool is_waiting = false;
   };
 
@@ -256,7 +255,7 @@ class PlayThread {
     if (state_.options.payload == Payload::checked) {
       one.order = state_.orders.next(operation);
       if (is_send) {
-        PayloadPattern{state_.name_of(one)}.fill(data);
+        PayloadPattern{name_of(one)}.fill(data);
       }
     }
     one.number = state_.next_number();
@@ -319,10 +318,9 @@ class PlayThread {
     }
   }
 
-  /// Whether the next operation is a collective that all members call so that it waits.
+  /// Whether the next operation is a collective that all members call as a blocking one.
   [[nodiscard]] bool may_wait_inside(const Place& place) const {
-    // All members come to the same answer: theirs are the same lists of threads and, in `waited_by_all`, one stream
-    // each.
+    // Equal on all members: the options are, and members in `waited_by_all` have one stream.
     return stream_of(place).operations[place.next].action == Action::collective &&
            !state_.options.has_several_threads(state_.part.schedule.streams.size()) &&
            state_.part.waited_by_all.contains({place.stream, place.next});
@@ -393,13 +391,23 @@ class PlayThread {
     one.stage.store(Stage::ended, std::memory_order_release);  // with acquire in is_over()
   }
 
+  [[nodiscard]] MessageName name_of(const UnderWay& one) const {
+    const Operation& what = state_.operation(one);
+    const bool is_send = what.action == Action::send;
+    return {.source = is_send ? state_.part.self.value() : what.peer,
+            .destination = is_send ? what.peer : state_.part.self.value(),
+            .communicator = what.communicator,
+            .tag = what.tag,
+            .order = one.order};
+  }
+
   void verify(const UnderWay& one) {
     const Operation& what = state_.operation(one);
-    const auto difference = PayloadPattern{state_.name_of(one)}.find_difference({one.buffer, what.bytes});
+    const auto difference = PayloadPattern{name_of(one)}.find_difference({one.buffer, what.bytes});
     if (difference) {
       const Stream& stream = state_.part.schedule.streams[one.stream];
       throw Error{ErrorCode::network,
-                  fmt::format("{}: what came is not what was sent, from byte {} on",
+                  fmt::format("{}: the payload differs from what was sent, from byte {} on",
                               describe(what, state_.part.self.value(), stream, one.index),
                               *difference),
                   Rank{what.peer}};
@@ -427,7 +435,7 @@ class PlayThread {
     return has_ended;
   }
 
-  /// When the call ended.
+  /// Records a call; returns its end.
   nanoseconds note(std::size_t function, trace::CallEvent event) {
     if (event.end == nanoseconds::zero()) {
       event.end = now();
@@ -465,7 +473,7 @@ class PlayThread {
   std::size_t next_watched_ = 0;
   std::array<std::vector<nanoseconds>, function_count> samples_;
   Played totals_;          ///< Without times and calls.
-  bool is_alone_ = false;  ///< Each operation is tested by the caller that waits for it.
+  bool is_alone_ = false;  ///< One stream: waits test their operations.
   std::vector<OperationId> waited_;
 
   SpinLock handed_mutex_;
@@ -474,7 +482,7 @@ class PlayThread {
 
 namespace {
 
-/// Runs each on a thread of its own, the first on this one. Throws what the first to fail has thrown.
+/// Runs each function on a thread, the first on this one. Throws the first exception.
 void run_all(const std::vector<std::function<void()>>& runs, PlayState& state) {
   std::mutex mutex;
   std::exception_ptr trouble;
@@ -512,10 +520,30 @@ std::string name_of(const Roles& roles) {
   return name;
 }
 
-}  // namespace
+void begin_repetition(PlayState& state, trace::Recorder& recorder) {
+  for (UnderWay& one : state.operations) {
+    one.stage.store(Stage::not_begun, std::memory_order_relaxed);  // no thread plays yet
+  }
+  for (std::size_t i = 0; i < function_count; ++i) {
+    if (!state.function_texts[i].empty()) {
+      state.functions[i] = recorder.name(trace::Role::function, state.function_texts[i]);
+    }
+  }
+  state.signals.numbers.store(0, std::memory_order_relaxed);            // no thread plays yet
+  state.signals.has_begun_all.store(false, std::memory_order_relaxed);  // no thread plays yet
+  state.orders.clear();
+  state.begin = recorder.now();
+}
 
-Played play(PlayState& state, trace::Recorder& recorder) {
-  state.begin_repetition(recorder);
+}  // namespace
+}  // namespace plait::replay::detail
+
+namespace plait::replay {
+
+Played Player::play(trace::Recorder& recorder) {
+  using detail::PlayThread;
+  detail::PlayState& state = *state_;
+  detail::begin_repetition(state, recorder);
   std::vector<std::unique_ptr<PlayThread>> threads;
   std::vector<std::function<void()>> runs;
   const auto add = [&](const std::string& name) {
@@ -527,7 +555,7 @@ Played play(PlayState& state, trace::Recorder& recorder) {
     runs.emplace_back([thread = add(fmt::format("stream {}", i)), i] { thread->run_alone(i); });
   }
   for (const Roles& roles : roles_of_all) {
-    PlayThread* const thread = add(name_of(roles));
+    PlayThread* const thread = add(detail::name_of(roles));
     state.sends_to = roles.polls_sends ? thread : state.sends_to;
     state.receives_to = roles.polls_receives ? thread : state.receives_to;
     const bool is_alone = roles_of_all.size() == 1 && streams == 1;
@@ -538,7 +566,7 @@ Played play(PlayState& state, trace::Recorder& recorder) {
   Played played;
   played.begin = state.begin;
   if (streams > 0) {
-    run_all(runs, state);
+    detail::run_all(runs, state);
   }
   played.end = recorder.now();
   for (const auto& thread : threads) {
@@ -547,4 +575,4 @@ Played play(PlayState& state, trace::Recorder& recorder) {
   return played;
 }
 
-}  // namespace plait::replay::detail
+}  // namespace plait::replay
