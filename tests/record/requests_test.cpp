@@ -18,13 +18,13 @@ TEST(Requests, gives_a_thread_its_own_of_a_shared_handle_first_then_the_earliest
   for (const auto& [number, thread] : {std::pair{1U, &first_thread}, {2U, &second_thread}, {3U, &second_thread}}) {
     requests.add(handle, {.call = {.number = number}, .thread = thread});
   }
-  EXPECT_EQ(requests.complete(handle, &second_thread)->call.number, 2U);
-  EXPECT_EQ(requests.complete(handle, &second_thread)->call.number, 3U);
+  EXPECT_EQ(requests.take(handle, &second_thread, Requests::Persistent::stays)->call.number, 2U);
+  EXPECT_EQ(requests.take(handle, &second_thread, Requests::Persistent::stays)->call.number, 3U);
   requests.add(handle,
                {.call = {.number = 4}, .thread = &second_thread});  // behind what is left, where the last one was taken
-  EXPECT_EQ(requests.complete(handle, &other_thread)->call.number, 1U);
-  EXPECT_EQ(requests.complete(handle, &other_thread)->call.number, 4U);
-  EXPECT_FALSE(requests.complete(handle, &first_thread));
+  EXPECT_EQ(requests.take(handle, &other_thread, Requests::Persistent::stays)->call.number, 1U);
+  EXPECT_EQ(requests.take(handle, &other_thread, Requests::Persistent::stays)->call.number, 4U);
+  EXPECT_FALSE(requests.take(handle, &first_thread, Requests::Persistent::stays));
 }
 
 }  // namespace

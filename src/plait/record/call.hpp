@@ -9,8 +9,8 @@
 
 namespace plait::record {
 
-/// Records a send or receive of a thread of the program that was completed, or never was (0). Other operations, and
-/// messages from or to no rank of the run, have no such record.
+/// Records a send or receive. `completed`: 0 if it never was. Does nothing for other operations, and for messages from
+/// or to no rank of the run.
 inline void record_message(RecordedThread& thread, const PostedOperation& operation, nanoseconds completed) noexcept {
   const trace::CallEvent& call = operation.call;
   const bool is_sent = operation.kind == OperationKind::send;
@@ -30,12 +30,12 @@ inline void record_message(RecordedThread& thread, const PostedOperation& operat
                            .completed = completed});
 }
 
-/// One call of the program: from where a function of MPI was entered to where it returns.
+/// One call of an MPI function by the program, from entry to return.
 ///
-/// Its record is written when it ends. Functions of MPI that are called from inside of it pass unrecorded.
+/// The destructor records it. Calls that MPI makes inside are not recorded.
 class Call {
  public:
-  /// `slot`: where the return address of the function is. Takes `numbers` numbers, for as many messages.
+  /// `slot`: the place of the return address. `numbers`: sequence numbers to take, one for each message.
   Call(Session& session, Function& function, trace::CallClass what, const void* const* slot, std::uint32_t numbers = 1)
       : session_{session}, thread_{session.thread()} {
     thread_state.is_inside = true;
@@ -51,7 +51,7 @@ class Call {
     thread_state.is_inside = false;
   }
 
-  /// What MPI itself does, between the two times of the call; the first may be known already.
+  /// Calls MPI, and measures the times of the call; the start may be set already.
   template <class Real>
   int run(const Real& real) {
     const bool makes_progress = session_.has_progress() && is_waiting();
@@ -74,13 +74,13 @@ class Call {
   [[nodiscard]] const Mpi& mpi() const noexcept { return session_.mpi; }
   [[nodiscard]] trace::CallEvent& event() noexcept { return event_; }
 
-  /// The communicator that it is about.
+  /// Sets and returns the communicator of the call.
   Communicator& on(MPI_Comm handle) {
     Communicator& communicator = session_.communicator(thread_, handle);
     event_.communicator = communicator.number;
     return communicator;
   }
-  /// As `on`, of a collective: counts it.
+  /// As `on`, and counts the collective.
   Communicator& collective_on(MPI_Comm handle) {
     Communicator& communicator = on(handle);
     event_.count = communicator.collective_count.fetch_add(1, std::memory_order_relaxed);  // a count by itself
@@ -89,11 +89,11 @@ class Call {
   void gives(std::uint64_t bytes) noexcept { event_.bytes_given = bytes; }
   void gets(std::uint64_t bytes) noexcept { event_.bytes_got = bytes; }
 
-  /// An operation that this call posts; for the caller to complete.
+  /// Returns an operation that this call posts, for the caller to fill in.
   [[nodiscard]] PostedOperation operation(OperationKind kind) const {
     return {.kind = kind, .call = event_, .thread = &thread_};
   }
-  /// The program waits for `operation` by this request.
+  /// Stores the operation of a request.
   template <class Handle>
   void begins(Handle request, const PostedOperation& operation) {
     session_.requests.add(key_of(request), operation);
@@ -103,8 +103,7 @@ class Call {
   }
 
  private:
-  /// Whether MPI moves what is under way in a call of this kind: not where it only begins something, or queries
-  /// something up.
+  /// Whether MPI makes progress in a call of this kind: not if it only posts or queries.
   [[nodiscard]] bool is_waiting() const noexcept {
     using enum trace::CallClass;
     return event_.what == completes || event_.what == message || event_.what == collective;

@@ -73,7 +73,7 @@ Neighbours find_neighbours(const Mpi& mpi, MPI_Comm handle, const Communicator& 
   return found;
 }
 
-/// Shares that are 0 need no record; the last ones always have one, which gives their number.
+/// Omits records of shares that are all 0, except the last, which determines the number of shares.
 void record_shares(Call& call, std::span<const std::uint64_t> shares) {
   constexpr std::size_t in_record = 6;
   for (std::size_t first = 0; first < shares.size(); first += in_record) {

@@ -9,25 +9,25 @@
 
 #include "plait/record/call.hpp"
 
-/// What collectives give and get, by their arguments. The size of a type is requested only where it counts in MPI:
-/// programs give anything elsewhere.
+/// The bytes that collectives send and receive, by their arguments. The size of a type is requested only if it is
+/// significant in MPI, as programs may pass anything elsewhere.
 namespace plait::record {
 
-/// What a rank gives to the others, and gets from them, itself included.
+/// The bytes that a rank gives to all members, and gets from them, itself included.
 struct Traffic {
   std::uint64_t given = 0;
   std::uint64_t got = 0;
-  std::vector<std::uint64_t> shares;  ///< Given to each member, where that is not the same for all.
+  std::vector<std::uint64_t> shares;  ///< Given to each member, if they differ.
 };
 
-/// A number of elements of a type.
+/// A buffer with a count of elements.
 struct TypedBuffer {
   const void* data = nullptr;
   MPI_Count count = 0;
   MPI_Datatype type;
 };
 
-/// Another number for each member.
+/// A buffer with a count for each member.
 template <class Count>
 struct TypedBuffers {
   const void* data = nullptr;
@@ -35,7 +35,7 @@ struct TypedBuffers {
   MPI_Datatype type;
 };
 
-/// Another number and another type for each member.
+/// A buffer with a count and a type for each member.
 template <class Count>
 struct BuffersOfTypes {
   const void* data = nullptr;
@@ -43,7 +43,7 @@ struct BuffersOfTypes {
   const MPI_Datatype* types = nullptr;
 };
 
-/// A collective on a communicator.
+/// Computes the traffic of collectives on a communicator.
 class Traffics {
  public:
   Traffics(const Mpi& mpi, const Communicator& communicator) : mpi_{mpi}, communicator_{communicator} {}
@@ -104,7 +104,7 @@ class Traffics {
     return communicator_.is_inter ? root == MPI_ROOT
                                   : root >= 0 && static_cast<std::uint32_t>(root) == communicator_.self;
   }
-  /// Whether a rank takes part towards the root: of an inter-communicator only those of the other side do.
+  /// Whether this rank sends to or receives from the root: on an inter-communicator, only the other side does.
   [[nodiscard]] bool gives_to_root(int root) const noexcept { return !communicator_.is_inter || root >= 0; }
   [[nodiscard]] std::uint64_t bytes(const TypedBuffer& part) const noexcept {
     return mpi_.bytes(part.count, part.type);
@@ -126,13 +126,13 @@ class Traffics {
     }
     return bytes;
   }
-  /// To, or from, all peers together.
+  /// The bytes to, or from, all peers.
   [[nodiscard]] std::uint64_t all(const TypedBuffer& part) const { return communicator_.peer_count() * bytes(part); }
   template <class Each>
   [[nodiscard]] std::uint64_t all(const Each& parts) const {
     return sum(each(parts));
   }
-  /// What is given to all, with its shares where they may differ.
+  /// The traffic of giving to all, with shares if they may differ.
   [[nodiscard]] Traffic giving(const TypedBuffer& part) const { return {.given = all(part)}; }
   template <class Each>
   [[nodiscard]] Traffic giving(const Each& parts) const {
@@ -146,10 +146,11 @@ class Traffics {
   const Communicator& communicator_;
 };
 
-/// Of a communicator with a topology.
+/// Returns the neighbours of this rank in a communicator with a topology.
 [[nodiscard]] const Neighbours& neighbours_of(Call& call, MPI_Comm handle);
 
-/// Writes down what a collective moves: one that is over, one that has begun, one that `MPI_Start` will begin.
+// Record the traffic of a collective: a blocking one, a non-blocking one, one that `MPI_Start` will start.
+
 void moved(Call& call, const Traffic& traffic);
 void begun(Call& call, const Traffic& traffic, MPI_Request request);
 void prepared(Call& call, MPI_Comm handle, const Traffic& traffic, MPI_Request request);

@@ -10,7 +10,7 @@ namespace plait::record {
 namespace {
 
 constexpr std::uint32_t upper_half = 0x8000'0000;
-constexpr std::uint32_t numbers_end = 0xffff'fff0;  ///< From here on they are the runtime's own.
+constexpr std::uint32_t numbers_end = 0xffff'fff0;  ///< From here on, numbers belong to the runtime.
 
 std::uint32_t mixed(std::uint32_t seed, std::uint32_t value) noexcept {
   std::uint64_t mix = (std::uint64_t{seed} << 32U | value) * 0x9e37'79b9'7f4a'7c15;
@@ -75,7 +75,7 @@ void KnownCommunicators::made(MPI_Comm handle, trace::ThreadRecorder& recorder) 
 void KnownCommunicators::duplicating(MPI_Comm parent, MPI_Comm handle, trace::ThreadRecorder& recorder) {
   Communicator& original = find(parent);
   auto copy = std::make_shared<Communicator>();
-  // Counted as a collective, so that all members distinguish the copies of one communicator in the same way.
+  // Counted as a collective, so that all members number the copies of a communicator alike.
   copy->number = in_upper_half(mixed(mixed(2, original.number), original.collective_count.fetch_add(1)));
   copy->self = original.self;
   copy->local_size = original.local_size;
@@ -134,7 +134,7 @@ std::vector<std::uint32_t> KnownCommunicators::ranks_of(MPI_Group group) const {
 
 std::uint32_t KnownCommunicators::next_number() noexcept {
   const std::uint32_t given = numbers_given_.fetch_add(1, std::memory_order_relaxed);  // a count by itself
-  // 0 is that of all ranks; rank r of n gives r + 1, r + 1 + n, r + 1 + 2n, ...
+  // 0 is the world; rank r of n takes r + 1, r + 1 + n, r + 1 + 2n, ...
   return static_cast<std::uint32_t>((run_rank_ + 1 + std::uint64_t{given} * run_size_) % upper_half);
 }
 
@@ -146,7 +146,7 @@ std::uint32_t KnownCommunicators::agreed_number(MPI_Comm handle, const Communica
     }
     return number;
   }
-  // A reduction between two sides gives each what the other one has: the first gives both the other's number.
+  // A reduction on an inter-communicator gives each group the other's value: the first exchanges the numbers.
   std::uint32_t theirs = 0;
   std::uint32_t ours = 0;
   mpi_.allreduce(&number, &theirs, 1, mpi_.uint32, mpi_.max, handle);

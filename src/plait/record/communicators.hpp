@@ -15,7 +15,7 @@
 
 namespace plait::record {
 
-/// Whom a rank receives from and sends to in collectives among neighbours: members, or MPI_PROC_NULL.
+/// The sources and destinations of neighbourhood collectives: members, or MPI_PROC_NULL.
 struct Neighbours {
   std::vector<int> sources;
   std::vector<int> destinations;
@@ -24,20 +24,19 @@ struct Neighbours {
 /// A communicator of the program.
 struct Communicator {
   std::uint32_t number = 0;
-  std::uint32_t self = 0;        ///< This rank in it.
-  std::uint32_t local_size = 0;  ///< Members; of an inter-communicator: of the own side.
+  std::uint32_t self = 0;        ///< This rank's member index.
+  std::uint32_t local_size = 0;  ///< Members; of an inter-communicator, of the local group.
   bool is_inter = false;
-  /// Ranks of the run, in its order; of an inter-communicator the own side, then the other. Nothing when they are those
-  /// of the run.
+  /// Ranks in MPI_COMM_WORLD, in order; of an inter-communicator, local group, then remote group. Empty: all ranks.
   std::vector<std::uint32_t> members;
-  std::atomic<std::uint32_t> collective_count = 0;  ///< Begun so far.
-  std::unique_ptr<const Neighbours> neighbours;     ///< Of one with a topology, once they are requested.
+  std::atomic<std::uint32_t> collective_count = 0;  ///< Started so far.
+  std::unique_ptr<const Neighbours> neighbours;     ///< Set when they are first requested.
 
-  /// How many ranks there are to send to.
+  /// The number of members that this rank can send to.
   [[nodiscard]] std::uint32_t peer_count() const noexcept {
     return is_inter ? static_cast<std::uint32_t>(members.size()) - local_size : local_size;
   }
-  /// A source, destination or root as a rank of the run; `trace::nothing` for any, none, or one outside of the run.
+  /// A source, destination or root as a rank of the run; `trace::nothing` if it is any, none, or outside of the run.
   [[nodiscard]] std::uint32_t rank_of_run(int peer) const noexcept {
     if (peer < 0 || static_cast<std::uint32_t>(peer) >= peer_count()) {
       return trace::nothing;
@@ -47,31 +46,31 @@ struct Communicator {
   }
 };
 
-/// All communicators that the program has, by their handles.
+/// The communicators of the program, by handle.
 ///
-/// A number must mean the same on all members. Member 0 takes the next of its own numbers (those that are its rank
-/// modulo the number of ranks) and reports the others by one broadcast in the new communicator; two reductions for an
-/// inter-communicator. A communicator that is made in the background, or that comes from elsewhere, may not be talked
-/// in: its number is a hash of what all members know, in the upper half of the numbers.
+/// All members must give a communicator the same number. Member 0 takes the next of its numbers (equal modulo the
+/// number of ranks) and broadcasts it in the new communicator; an inter-communicator needs two reductions.
+/// Communicators from non-blocking calls, or of unknown origin, allow no such messages: their number is a hash of what
+/// all members know, in the upper half of the numbers.
 ///
-/// Threads: all calls from any, apart from those that MPI itself wants in order (`made` on one parent).
+/// Threads: any, except that MPI orders calls of `made` with one parent.
 class KnownCommunicators {
  public:
-  /// Collective over all ranks in that it asks MPI for its groups only.
+  /// Reads the groups of the world; sends no messages.
   KnownCommunicators(const Mpi& mpi, trace::ThreadRecorder& recorder);
 
-  /// Of a handle; learns one that it does not know. Valid until the program frees the communicator.
+  /// The communicator of a handle; adds unknown ones. Valid until the program frees it.
   [[nodiscard]] Communicator& find(MPI_Comm handle);
   [[nodiscard]] std::shared_ptr<Communicator> share(MPI_Comm handle);
 
-  /// The program has made one; collective over it. Nothing happens for `MPI_COMM_NULL`.
+  /// Adds a new communicator; collective over it. Does nothing for `MPI_COMM_NULL`.
   void made(MPI_Comm handle, trace::ThreadRecorder& recorder);
-  /// It makes a copy of `parent` in the background.
+  /// Adds the result of a non-blocking duplication of `parent`.
   void duplicating(MPI_Comm parent, MPI_Comm handle, trace::ThreadRecorder& recorder);
-  /// It is about to free one.
+  /// Forgets a communicator that is about to be freed.
   void freeing(MPI_Comm handle) noexcept;
 
-  /// Rises when a handle may have got another meaning.
+  /// Changes when a handle may have a new meaning.
   [[nodiscard]] std::uint32_t epoch() const noexcept {
     return epoch_.load(std::memory_order_acquire);  // with release in freeing(), insert()
   }

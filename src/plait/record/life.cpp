@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of MPI at which a recording begins and ends.
+// The MPI functions at which a recording begins and ends.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 
 #include <mpi.h>
 
 #include "plait/record/call.hpp"
-#include "plait/record/mpi_progress.hpp"
 
 namespace plait::record {
 namespace {
@@ -17,22 +14,12 @@ constinit Function init_thread{"PMPI_Init_thread"};
 constinit Function finalize{"PMPI_Finalize"};
 constinit Function abort_{"PMPI_Abort"};
 
-/// A recorder that was compiled for another MPI takes handles for what they are not.
-void refuse_other_mpi() {
-  if (!is_own_mpi()) {
-    std::fprintf(stderr,
-                 "plait: this recorder is for %s, and the program uses another MPI; choose with plait record --mpi\n",
-                 own_mpi());
-    std::exit(1);
-  }
-}
-
-/// After MPI has begun: from here on there is a session, and a thread that makes progress can begin.
+/// Starts the session and, if requested, the progress thread, once MPI is initialised.
 int begin(Function& function, const void* const* slot, int result) {
   if (result == MPI_SUCCESS && recording() == nullptr) {
     Session::start();
     if (Session* session = recording()) {
-      // Time 0 is now; the call is where MPI was initialised, not how long that took.
+      // Time 0 is now: the record has the place of the call, not its length.
       Call call{*session, function, trace::CallClass::begins_or_ends, slot};
       call.run([] { return MPI_SUCCESS; });
       if (is_progress_wanted()) {
@@ -46,7 +33,7 @@ int begin(Function& function, const void* const* slot, int result) {
 }  // namespace
 }  // namespace plait::record
 
-// Names that the MPI standard demands.
+// Names of the MPI standard.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 
@@ -65,7 +52,7 @@ extern "C" {
   refuse_other_mpi();
   const int wanted = is_progress_wanted() ? MPI_THREAD_MULTIPLE : required;
   const int result = init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, wanted, provided);
-  if (is_progress_wanted()) {  // the program gets no more than it requested where MPI gives more on our behalf
+  if (is_progress_wanted()) {  // the program gets no higher level than it requested
     *provided = std::min(required, *provided);
   }
   return begin(init_thread, return_slot(), result);

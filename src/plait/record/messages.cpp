@@ -6,7 +6,9 @@
 namespace plait::record {
 namespace {
 
-/// What `call` posts; its communicator and peer go into its own record too.
+using Persistent = Requests::Persistent;
+
+/// Returns the operation that `call` posts, and sets communicator and peer of the call.
 PostedOperation posted(Call& call, OperationKind kind, const MessageArguments& envelope) {
   const Communicator& communicator = call.on(envelope.communicator);
   call.event().peer = communicator.rank_of_run(envelope.peer);
@@ -33,11 +35,11 @@ bool was_cancelled(const Mpi& mpi, const MPI_Status& status) {
   return mpi.test_cancelled(&status, &is_cancelled) == MPI_SUCCESS && is_cancelled != 0;
 }
 
-/// MPI has reported that an operation of this request is complete.
+/// Records that the operation of a request is complete.
 void completed(Call& call, std::uint64_t handle, const MPI_Status& status) {
-  std::optional<PostedOperation> operation = call.session().requests.complete(handle, &call.thread());
+  std::optional<PostedOperation> operation = call.session().requests.take(handle, &call.thread(), Persistent::stays);
   if (!operation || !operation->is_active) {
-    return;  // nothing that was recorded; or the round of a persistent one that has not been started
+    return;  // not recorded, or a persistent one that is not started
   }
   call.session().pending.end();
   ++call.event().count;
@@ -107,11 +109,11 @@ void message_prepared(Call& call, OperationKind kind, const MessageArguments& en
 void starting(Call& call, int count, const MPI_Request* requests) {
   const nanoseconds now = call.session().now();
   trace::CallEvent& event = call.event();
-  event.start = now;  // readers find the call of a message by the time of its posting
+  event.start = now;  // readers find the call of a message by its time
   for (int i = 0; i < count; ++i) {
     call.session().requests.alter(key_of(requests[i]), [&](PostedOperation& operation) {
       if (operation.is_active) {
-        return;  // a mistake of the program, which MPI reports
+        return;  // an error of the program, which MPI reports
       }
       operation.is_active = true;
       trace::CallEvent& started = operation.call;
@@ -160,8 +162,9 @@ void all_completed(Call& call, int result, const MPI_Request* requests, const MP
     }
     if (result == MPI_SUCCESS || statuses[i].MPI_ERROR == MPI_SUCCESS) {
       completed(call, handles[i], statuses[i]);
-    } else if (key_of(requests[i]) == null && call.session().requests.remove(handles[i], &call.thread())) {
-      call.session().pending.end();  // it failed: MPI has forgotten it
+    } else if (key_of(requests[i]) == null &&
+               call.session().requests.take(handles[i], &call.thread(), Persistent::goes)) {
+      call.session().pending.end();  // failed: MPI has freed the request
     }
   }
 }
@@ -180,7 +183,8 @@ void some_completed(Call& call, int count, const int* indices, const MPI_Status*
 }
 
 void freeing(Call& call, MPI_Request request) {
-  const std::optional<PostedOperation> operation = call.session().requests.remove(key_of(request), &call.thread());
+  const std::optional<PostedOperation> operation =
+      call.session().requests.take(key_of(request), &call.thread(), Persistent::goes);
   if (operation && operation->is_active) {
     call.session().pending.end();
     record_message(call.thread(), *operation, nanoseconds{});
@@ -203,10 +207,10 @@ void probed_and_matched(Call& call, MPI_Comm communicator, MPI_Message message, 
     return;
   }
   call.session().handles.probed.set(key_of(message),
-                                    {.communicator = call.event().communicator,
-                                     .peer = call.event().peer,
-                                     .number = call.event().number,
-                                     .tag = status.MPI_TAG});
+                            {.communicator = call.event().communicator,
+                             .peer = call.event().peer,
+                             .number = call.event().number,
+                             .tag = status.MPI_TAG});
 }
 
 ProbedMessage take_probed(Call& call, MPI_Message message) {

@@ -5,7 +5,7 @@
 
 #include "plait/record/call.hpp"
 
-/// What is noted of calls that send, receive, wait, test and probe, once MPI has done its part of them.
+/// Records calls that send, receive, wait, test and probe. Called after MPI, unless a comment differs.
 namespace plait::record {
 
 /// The arguments of a send or receive.
@@ -17,7 +17,7 @@ struct MessageArguments {
   MPI_Comm communicator;
 };
 
-/// Where MPI is to put a status: the caller's, or one of our own where the caller wants none.
+/// The status for MPI to fill: the caller's, or an own one if the caller ignores it.
 class StatusOrOwn {
  public:
   explicit StatusOrOwn(MPI_Status* callers) : used_{callers == MPI_STATUS_IGNORE ? &own_ : callers} {}
@@ -30,38 +30,39 @@ class StatusOrOwn {
   MPI_Status* used_;
 };
 
-/// Of calls that are over when they return. `nth`: which message of the call it is.
+// Blocking calls. `nth`: index of the message in the call.
+
 void sent(Call& call, const MessageArguments& envelope, std::uint32_t nth = 0);
 void received(Call& call, const MessageArguments& envelope, const MPI_Status& status, std::uint32_t nth = 0);
 
-/// Of calls that give a request. `kind`: a send or a receive.
+/// Non-blocking calls. `kind`: send or receive.
 void message_begun(Call& call, OperationKind kind, const MessageArguments& envelope, MPI_Request request);
-/// Of calls that make a request which `MPI_Start` begins.
+/// Calls that create a persistent request.
 void message_prepared(Call& call, OperationKind kind, const MessageArguments& envelope, MPI_Request request);
 
-/// Before MPI_Start, MPI_Startall: the requests begin.
+/// MPI_Start and MPI_Startall; called before MPI.
 void starting(Call& call, int count, const MPI_Request* requests);
 
-/// Notes what the requests are, as they are gone when the call returns.
+/// Copies the requests before MPI sets them to null.
 void note_requests(Call& call, int count, const MPI_Request* requests);
-/// The caller's statuses, or enough of our own.
+/// Returns the caller's statuses, or own ones.
 [[nodiscard]] MPI_Status* statuses_or_own(Call& call, int count, MPI_Status* callers);
-/// After a call that completes all of the requests noted, if it succeeded; else those whose status is success.
+/// Calls that complete all noted requests or, if they fail, those whose status is success.
 void all_completed(Call& call, int result, const MPI_Request* requests, const MPI_Status* statuses);
-/// After a call that may have completed the noted request at `index`, a place or MPI_UNDEFINED.
+/// Calls that may complete one noted request. `index`: of the request, or MPI_UNDEFINED.
 void one_completed(Call& call, int index, const MPI_Status& status);
-/// After a call that completed `count` of them, or MPI_UNDEFINED.
+/// Calls that complete some noted requests. `count`: of these, or MPI_UNDEFINED.
 void some_completed(Call& call, int count, const int* indices, const MPI_Status* statuses);
 
-/// The program gives a request away: no call will report that the operation is complete.
+/// MPI_Request_free: no call will report the end of the operation. Called before MPI.
 void freeing(Call& call, MPI_Request request);
 void cancelling(Call& call, MPI_Request request);
 
-/// After a probe that found a message.
+/// Probes that found a message.
 void probed(Call& call, MPI_Comm communicator, const MPI_Status& status);
-/// After one that took it out of the order of messages.
+/// Matched probes that found a message.
 void probed_and_matched(Call& call, MPI_Comm communicator, MPI_Message message, const MPI_Status& status);
-/// Before a receive of such a message; the result of the probe.
+/// Returns and forgets a matched probe. Called before MPI receives its message.
 [[nodiscard]] ProbedMessage take_probed(Call& call, MPI_Message message);
 void matched_received(Call& call, const ProbedMessage& probed, const MPI_Status& status);
 void matched_receive_begun(Call& call, const ProbedMessage& probed, MPI_Request request);

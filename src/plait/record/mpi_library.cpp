@@ -3,7 +3,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 #include <string>
@@ -13,7 +12,7 @@
 namespace plait::record {
 namespace {
 
-/// What only Open MPI has.
+/// A symbol of Open MPI only.
 constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
 #ifdef OPEN_MPI
 constexpr bool is_for_open_mpi = true;
@@ -21,7 +20,7 @@ constexpr bool is_for_open_mpi = true;
 constexpr bool is_for_open_mpi = false;
 #endif
 
-/// Of the libraries in this process whose names look like an MPI's.
+/// The libraries in this process whose names begin with libmpi.
 std::vector<std::string> mpi_libraries() {
   std::vector<std::string> paths;
   ::dl_iterate_phdr(
@@ -37,8 +36,7 @@ std::vector<std::string> mpi_libraries() {
 }
 
 #ifdef OPEN_MPI
-/// The address of an object of the library: for all in the process it is the first one of that name, which a program
-/// that was linked without -fPIC has a copy of.
+/// Finds the address of an object of the library: the first of its name, as a program linked without -fPIC has a copy.
 template <class Handle>
 void find_object(Handle& handle, const char* name) {
   void* found = ::dlsym(RTLD_DEFAULT, name);
@@ -56,7 +54,7 @@ void* find_real(const char* name) noexcept {
     void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
     void* found = library != nullptr ? ::dlsym(library, name) : nullptr;
     if (library != nullptr) {
-      ::dlclose(library);  // only our count: the program keeps it
+      ::dlclose(library);  // only this reference: the program keeps it loaded
     }
     if (found != nullptr) {
       return found;
@@ -75,12 +73,13 @@ void* need_real(const char* name) noexcept {
   std::abort();
 }
 
-bool is_own_mpi() noexcept {
-  return (find_real(open_mpi_mark) != nullptr) == is_for_open_mpi;
-}
-
-const char* own_mpi() noexcept {
-  return is_for_open_mpi ? "Open MPI" : "MPICH";
+void refuse_other_mpi() noexcept {
+  if ((find_real(open_mpi_mark) != nullptr) != is_for_open_mpi) {
+    std::fprintf(stderr,
+                 "plait: this recorder is for %s, and the program uses another MPI; choose with plait record --mpi\n",
+                 is_for_open_mpi ? "Open MPI" : "MPICH");
+    std::exit(1);
+  }
 }
 
 Mpi::Mpi() {
@@ -105,7 +104,7 @@ Mpi::Mpi() {
 
 std::uint64_t Mpi::bytes(MPI_Count count, MPI_Datatype type) const noexcept {
   if (count <= 0) {
-    return 0;  // also saves asking for the size of a type that need not be one then
+    return 0;  // the type may be invalid then
   }
   MPI_Count size = 0;
   return type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::uint64_t>(count * size) : 0;

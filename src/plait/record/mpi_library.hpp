@@ -10,22 +10,22 @@
 
 #include "plait/trace/event.hpp"
 
-/// The preload library of `plait record`: it is before the MPI library, notes each call, and passes it on.
+/// The preload library of `plait record`: it intercepts calls to MPI, records them, and forwards them.
 namespace plait::record {
 
-/// Where the MPI library that the program uses has the function `name`; nothing when it has none.
+/// Finds the function `name` of the program's MPI library; null if there is none.
 ///
-/// Not in the recorder itself, and also in libraries that are no global ones (extensions of Python are loaded so).
-/// Costs some microseconds.
+/// Searches all libraries but the recorder, including those that are loaded locally, as by Python extensions. Cost:
+/// some microseconds.
 [[nodiscard]] void* find_real(const char* name) noexcept;
 
-/// As `find_real`, but ends the process with a sentence when there is none: the program cannot go on.
+/// As `find_real`; ends the process with an error message if there is none.
 [[nodiscard]] void* need_real(const char* name) noexcept;
 
-/// A function of MPI as programs call it. One static object each, made without running code; all threads.
+/// An intercepted function. One static, constant-initialised object each. Threads: any.
 class Function {
  public:
-  /// `real_name` is the one to pass calls on to, `PMPI_...`: its name for programs is without the P.
+  /// `real_name`: of the function to forward to, `PMPI_...`.
   constexpr explicit Function(const char* real_name) : real_name_{real_name} {}
 
   template <class Signature>
@@ -38,7 +38,7 @@ class Function {
     return reinterpret_cast<Signature*>(found);
   }
   [[nodiscard]] const char* name() const noexcept { return real_name_ + 1; }
-  /// The number of its name in the trace, once known; one process makes one trace.
+  /// The number of its name in the trace, once known; a process has one trace.
   std::atomic<std::uint32_t> id = trace::nothing;
 
  private:
@@ -46,7 +46,7 @@ class Function {
   std::atomic<void*> real_ = nullptr;
 };
 
-/// A function of the MPI library that the recorder itself calls; searched when this is made.
+/// A function of the MPI library that the recorder calls; found by the constructor.
 template <class Signature>
 class Real {
  public:
@@ -60,12 +60,12 @@ class Real {
   Signature* function_;
 };
 
-/// What the recorder itself calls and compares with.
+/// The functions and constants of MPI that the recorder uses.
 ///
-/// It is not linked with any MPI, as it is loaded into processes that have none (launchers, shells), so that even
-/// constants that are addresses in the library, as those of Open MPI, have to be searched.
+/// The recorder is not linked with MPI, as it is loaded into processes without it (launchers, shells). So constants
+/// that are addresses in the library, as those of Open MPI, have to be found too.
 struct Mpi {
-  Mpi();  ///< Searches all of them. Once MPI is initialised.
+  Mpi();  ///< Finds all of them. Expects: MPI is initialised.
 
   Real<decltype(::PMPI_Bcast)> bcast{"PMPI_Bcast"};
   Real<decltype(::PMPI_Comm_dup)> comm_dup{"PMPI_Comm_dup"};
@@ -104,16 +104,14 @@ struct Mpi {
   MPI_Datatype uint32;
   MPI_Op max;
 
-  /// Size of `count` elements; 0 of a type that is none.
+  /// Bytes of `count` elements; 0 for an invalid type.
   [[nodiscard]] std::uint64_t bytes(MPI_Count count, MPI_Datatype type) const noexcept;
-  /// What a receive got.
+  /// Bytes of a received message.
   [[nodiscard]] std::uint64_t bytes_received(const MPI_Status& status) const noexcept;
 };
 
-/// Whether the MPI library in this process is of the kind that the recorder was compiled for.
-[[nodiscard]] bool is_own_mpi() noexcept;
-/// "Open MPI" or "MPICH": what it was compiled for.
-[[nodiscard]] const char* own_mpi() noexcept;
+/// Ends a program whose MPI library is not the one that the recorder was compiled for, with an error message.
+void refuse_other_mpi() noexcept;
 
 /// A handle as a number, whether it is an address (Open MPI) or an integer (MPICH).
 template <class Handle>

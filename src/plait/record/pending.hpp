@@ -6,36 +6,35 @@
 
 namespace plait::record {
 
-/// What the program has under way, and whether one of its threads is inside of MPI: what a thread that makes progress
-/// in the background has to know.
+/// Counts the operations in flight and the threads inside MPI, for the progress thread.
 ///
-/// Threads: any, but one at a time in `await_first`. All of it is counting, a few nanoseconds each.
+/// Threads: any, but one at a time in `await_first`. Cost: a few nanoseconds a call.
 class Pending {
  public:
-  /// An operation has begun that the program will ask about later. Wakes the thread that sleeps for it: 2 us then.
+  /// Counts an operation that was started. Wakes the sleeping thread, which takes 2 us.
   void begin() noexcept {
     if (in_flight_.fetch_add(1, std::memory_order_seq_cst) == 0 &&  // with await_first()
         is_awaited_.load(std::memory_order_seq_cst)) [[unlikely]] {
       wake();
     }
   }
-  /// The program has been notified of the end of one.
+  /// Counts an operation whose end was reported to the program.
   void end() noexcept { in_flight_.fetch_sub(1, std::memory_order_relaxed); }
 
-  /// A thread of the program enters MPI, and leaves it: while it is inside, it makes progress itself.
+  /// A thread of the program enters and leaves MPI; inside, it makes progress itself.
   void enter() noexcept { entries_.fetch_add(1, std::memory_order_relaxed); }
   void leave() noexcept { exits_.fetch_add(1, std::memory_order_relaxed); }
 
   [[nodiscard]] bool is_any_in_flight() const noexcept { return in_flight_.load(std::memory_order_relaxed) > 0; }
-  /// How often MPI was entered.
+  /// The number of entries into MPI.
   [[nodiscard]] std::uint64_t entry_count() const noexcept { return entries_.load(std::memory_order_relaxed); }
   [[nodiscard]] bool is_any_inside() const noexcept {
-    const std::uint64_t left = exits_.load(std::memory_order_relaxed);  // first: who enters meanwhile is inside
+    const std::uint64_t left = exits_.load(std::memory_order_relaxed);  // read first, so that concurrent entries count
     return entries_.load(std::memory_order_relaxed) != left;
   }
 
-  /// Sleeps in the kernel until an operation begins or `wake` is called; at once when one is in flight. May return
-  /// early. One thread at a time.
+  /// Sleeps until an operation is started or `wake` is called; not at all if one is in flight. May return early. One
+  /// thread at a time.
   void await_first() noexcept {
     const std::uint32_t seen = wakes_.load(std::memory_order_acquire);
     is_awaited_.store(true, std::memory_order_seq_cst);  // with begin(): one of the two sees the other
@@ -49,7 +48,7 @@ class Pending {
     wakes_.fetch_add(1, std::memory_order_release);
     wakes_.notify_all();
   }
-  /// No sleep from now on; ends the one that goes on.
+  /// Ends the current sleep, and prevents later ones.
   void finish() noexcept {
     is_over_.store(true, std::memory_order_seq_cst);  // with await_first()
     wake();

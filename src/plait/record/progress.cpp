@@ -16,7 +16,7 @@ namespace {
 
 using SystemClock = std::chrono::steady_clock;
 
-/// A poll that took longer than this has moved data: MPI does not report that.
+/// A poll that took longer than this has moved data, which MPI does not report.
 constexpr nanoseconds busy_poll_min{3000};
 constexpr std::time_t stop_seconds_max = 1;
 
@@ -32,7 +32,7 @@ struct Progress::Shared {
  private:
   enum class Found : std::uint8_t { nothing, something, refusal };
 
-  /// Polls as long as that moves something, up to a limit.
+  /// Polls while that moves data, up to a limit.
   [[nodiscard]] Found poll_until_still() const {
     const auto start = SystemClock::now();
     for (auto before = start;;) {
@@ -53,7 +53,7 @@ struct Progress::Shared {
 
 void Progress::Shared::run() const {
   pthread_setname_np(pthread_self(), "plait-progress");
-  prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
+  prctl(PR_SET_TIMERSLACK, 1UL);  // else Linux adds 50 us to each sleep
   nanoseconds period = options.period_min;
   std::uint64_t entries = pending.entry_count();
   for (auto last = SystemClock::now(); !pending.is_over();) {
@@ -88,14 +88,14 @@ Progress::Progress(Pending& pending, std::function<bool()> poll, const ProgressO
     return nullptr;
   };
   sigset_t all;
-  sigfillset(&all);  // the program's signals are for the program's threads
+  sigfillset(&all);  // signals are for threads of the program
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
   pthread_attr_setsigmask_np(&attributes, &all);
   const int error = pthread_create(&thread_, &attributes, main, own.get());
   pthread_attr_destroy(&attributes);
   if (error != 0) {
-    throw std::system_error{error, std::generic_category(), "a thread for progress in the background"};
+    throw std::system_error{error, std::generic_category(), "the progress thread cannot be created"};
   }
   own.release();  // NOLINT(bugprone-unused-return-value): the thread has it
   is_running_ = true;

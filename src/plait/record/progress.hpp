@@ -12,40 +12,39 @@
 namespace plait::record {
 
 struct ProgressOptions {
-  /// Pauses between polls: the shorter after a poll that moved something, the longer after those that did not.
+  /// Pauses between polls: shortest after a poll that moved data, up to the longest after others.
   nanoseconds period_min = std::chrono::microseconds{500};
   nanoseconds period_max = std::chrono::microseconds{1000};
-  /// A poll that moved something is followed by the next at once, up to this long: then the program gets the core.
+  /// Polls that move data follow each other without a pause for at most this time.
   nanoseconds burst_max = std::chrono::microseconds{500};
-  /// So long after the last operation was in flight the thread goes to sleep without a time limit.
+  /// The thread sleeps when no operation has been in flight for this time.
   nanoseconds linger = std::chrono::milliseconds{20};
 };
 
-/// A thread that polls the network for a program that computes while its transfers are under way.
+/// A thread that polls the network while the program computes.
 ///
-/// It polls periodically while something is in flight and no thread of the program is inside MPI, or has been since
-/// the poll before. A poll that takes long has moved data, and is followed by the next. It sleeps while nothing is in
-/// flight, and takes none of the program's signals. Threads: made and ended by one.
+/// It polls periodically while an operation is in flight, unless a thread of the program has been inside MPI since the
+/// last poll. A poll that takes long has moved data, and is followed by another at once. The thread sleeps while
+/// nothing is in flight, and blocks all signals. Threads: created and stopped by one.
 class Progress {
  public:
-  /// `poll` is called on the new thread, which ends when it returns false, and is destroyed when the thread has ended
-  /// and this object is gone. Throws std::system_error where the system gives no thread.
+  /// The new thread calls `poll` until it returns false. `poll` is destroyed when thread and object have ended. Throws:
+  /// std::system_error if the thread cannot be created.
   Progress(Pending& pending, std::function<bool()> poll, const ProgressOptions& options = {});
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   /// As `stop`.
   ~Progress();
 
-  /// Ends the thread and waits for it, up to a second: a poll may hang in a library that is shutting down. In a
-  /// child that was forked, where there is no such thread, does nothing. Once it has returned true no thread polls any
-  /// more.
+  /// Ends the thread and waits for it, at most one second, as a poll may hang in a library that is shutting down.
+  /// Returns whether the thread has ended. Does nothing in a forked child, which has no such thread.
   bool stop() noexcept;
 
  private:
-  struct Shared;  ///< Owned by thread and object, whichever is there longer.
+  struct Shared;  ///< Owned by both thread and object.
 
   std::shared_ptr<Shared> shared_;
-  pid_t process_;  ///< That the thread is in.
+  pid_t process_;  ///< The process of the thread.
   pthread_t thread_ = 0;
   bool is_running_ = false;
 };

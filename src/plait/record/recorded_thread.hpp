@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/base/clock.hpp"
@@ -16,12 +18,11 @@
 
 namespace plait::record {
 
-/// What one thread of the program needs to record its calls. Threads: its own.
+/// The state of one thread of the program for recording its calls. Threads: its own.
 struct RecordedThread {
   explicit RecordedThread(trace::ThreadRecorder& own) : recorder{own} {}
 
-  /// A call is over. Polls that find nothing, one right after the other, become one record: a program that spins would
-  /// fill the disk.
+  /// Records a call. Successive polls that find nothing become one record, as a spinning program would fill the disk.
   void record(const trace::CallEvent& call) noexcept {
     const bool is_poll = call.what == trace::CallClass::completes && call.count == 0;
     if (has_polls) {
@@ -45,20 +46,20 @@ struct RecordedThread {
       recorder.call(polls);
     }
   }
-  /// A thread that computes for longer between two polls is not spinning.
+  /// A longer time between two polls means that the thread computes.
   static constexpr nanoseconds poll_gap_max{500};
-  /// As much may be lost when the process is killed.
+  /// The longest record of polls, which is lost if the process is killed.
   static constexpr nanoseconds polls_length_max{100'000};
 
   trace::ThreadRecorder& recorder;
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
-  // The communicator used last, and when that was found.
+  // The communicator used last, and the epoch in which it was found.
   std::uint64_t communicator_handle = 0;
   std::uint32_t communicator_epoch = 0;
   Communicator* communicator = nullptr;
-  // Of the wait or test that goes on.
+  // Of the current wait or test.
   std::vector<std::uint64_t> handles;
   std::vector<MPI_Status> statuses;
 };
@@ -66,11 +67,24 @@ struct RecordedThread {
 /// The threads of the program that have called MPI. Threads: any.
 class RecordedThreads {
  public:
-  /// One for a thread that calls for the first time: that of a thread that has ended, if there is one, so that there
-  /// are not more than threads at a time.
-  [[nodiscard]] RecordedThread& take(trace::Recorder& recorder);
-  /// Its thread has ended.
-  void give_back(RecordedThread& thread) noexcept;
+  /// Returns one for a new thread: that of an ended thread, if there is one.
+  [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
+    const std::lock_guard lock{mutex_};
+    if (spare_.empty()) {
+      const auto index = static_cast<std::uint16_t>(threads_.size());
+      const std::string name = index == 0 ? "main" : fmt::format("thread {}", index);
+      return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name)));
+    }
+    RecordedThread* const thread = spare_.back();
+    spare_.pop_back();
+    return *thread;
+  }
+  /// Returns that of an ended thread.
+  void give_back(RecordedThread& thread) noexcept {
+    const std::lock_guard lock{mutex_};
+    thread.write_polls();
+    spare_.push_back(&thread);
+  }
 
  private:
   std::mutex mutex_;  ///< Guards all below.

@@ -10,7 +10,7 @@ constexpr std::size_t nodes_in_block = 128;
 
 }  // namespace
 
-/// By Fibonacci hashing: the upper bits distinguish well what differs in the lower ones only, as addresses do.
+/// Fibonacci hashing: the upper bits depend on the lower ones, in which addresses differ.
 Requests::Shard& Requests::shard_of(std::uint64_t handle) noexcept {
   return shards_[handle * 0x9e37'79b9'7f4a'7c15 >> (64 - shard_bits)];
 }
@@ -28,15 +28,7 @@ void Requests::add(std::uint64_t handle, const PostedOperation& operation) {
   }
 }
 
-std::optional<PostedOperation> Requests::complete(std::uint64_t handle, const void* thread) {
-  return take(handle, thread, true);
-}
-
-std::optional<PostedOperation> Requests::remove(std::uint64_t handle, const void* thread) {
-  return take(handle, thread, false);
-}
-
-std::optional<PostedOperation> Requests::take(std::uint64_t handle, const void* thread, bool keeps_persistent) {
+std::optional<PostedOperation> Requests::take(std::uint64_t handle, const void* thread, Persistent persistent) {
   Shard& shard = shard_of(handle);
   const std::lock_guard lock{shard.lock};
   const auto known = shard.chains.find(handle);
@@ -53,7 +45,7 @@ std::optional<PostedOperation> Requests::take(std::uint64_t handle, const void* 
     before = nullptr;
     node = chain.first;
   }
-  if (keeps_persistent && node->operation.is_persistent) {
+  if (persistent == Persistent::stays && node->operation.is_persistent) {
     std::optional<PostedOperation> copy{node->operation};
     node->operation.is_active = false;
     node->operation.is_to_be_cancelled = false;

@@ -20,47 +20,45 @@ namespace plait::record {
 
 enum class OperationKind : std::uint8_t { send, receive, collective, other };
 
-/// What a request of the program represents.
+/// The operation of a request.
 struct PostedOperation {
   OperationKind kind = OperationKind::other;
-  bool is_persistent = false;  ///< Stays when it completes; begins when started.
-  bool is_active = true;       ///< Not of a persistent one between its rounds.
+  bool is_persistent = false;  ///< Remains when it completes, and may be started again.
+  bool is_active = true;       ///< False for a persistent one that is not started.
   bool is_to_be_cancelled = false;
-  /// That posted it. Of a message, `bytes_given` are its bytes; the peer of a receive from any source is not known
-  /// until it is complete.
+  /// The call that posted it. For a message, `bytes_given` is its size; the peer of a receive from any source is
+  /// unknown until it completes.
   trace::CallEvent call;
-  const void* thread = nullptr;  ///< Of the thread that posted it.
+  const void* thread = nullptr;  ///< The thread that posted it.
   int tag = 0;
-  /// To know the source of a receive from any, and the rounds of a persistent collective.
+  /// Of receives from any source and of persistent collectives.
   std::shared_ptr<Communicator> members;
 };
 
-/// The operations whose end the program does not know of yet, by their requests.
+/// The operations whose end was not yet reported to the program, by request.
 ///
-/// A handle may represent several: MPI libraries give one to all sends that are complete at once, to all threads. A
-/// thread takes its own first, then others', in their order. Costs the same however many there are, where threads
-/// complete what they have posted. Threads: all calls from any.
+/// A handle may represent several: MPI libraries return one handle for all sends that are complete at once, to all
+/// threads. A thread takes its own first, then those of others, in order. Cost: constant, if threads complete what they
+/// have posted. Threads: any.
 class Requests {
  public:
+  /// What `take` does with a persistent operation.
+  enum class Persistent : std::uint8_t { stays, goes };
+
   void add(std::uint64_t handle, const PostedOperation& operation);
-  /// Removes the earliest of a handle that `thread` has posted, or else the earliest, and returns it; a persistent one
-  /// stays and is no longer active. Nothing for handles that are not known.
-  [[nodiscard]] std::optional<PostedOperation> complete(std::uint64_t handle, const void* thread);
-  /// As `complete`, and a persistent one goes too.
-  [[nodiscard]] std::optional<PostedOperation> remove(std::uint64_t handle, const void* thread);
-  /// Lets `change` alter the earliest of a handle, under a lock: it must be short. Whether there is one.
+  /// Removes and returns the earliest operation of a handle that `thread` has posted, or else the earliest. A
+  /// persistent one that `stays` is only made inactive. Nothing for an unknown handle.
+  [[nodiscard]] std::optional<PostedOperation> take(std::uint64_t handle, const void* thread, Persistent persistent);
+  /// Calls `change` with the earliest operation of a handle, if any. It runs under a lock, so it must be short.
   template <class Change>
-  bool alter(std::uint64_t handle, const Change& change) {
+  void alter(std::uint64_t handle, const Change& change) {
     Shard& shard = shard_of(handle);
     const std::lock_guard lock{shard.lock};
-    const auto known = shard.chains.find(handle);
-    if (known == shard.chains.end()) {
-      return false;
+    if (const auto known = shard.chains.find(handle); known != shard.chains.end()) {
+      change(known->second.first->operation);
     }
-    change(known->second.first->operation);
-    return true;
   }
-  /// All, in no order. Under a lock.
+  /// Calls `visit` for all operations, in no order, under a lock.
   void for_each(const std::function<void(const PostedOperation&)>& visit);
 
  private:
@@ -68,7 +66,7 @@ class Requests {
     PostedOperation operation;
     Node* next = nullptr;
   };
-  /// The operations of one handle, the earliest first; at least one.
+  /// The operations of a handle, the earliest first.
   struct Chain {
     Node* first = nullptr;
     Node* last = nullptr;
@@ -85,7 +83,6 @@ class Requests {
   static constexpr std::size_t shard_bits = 4;
 
   [[nodiscard]] Shard& shard_of(std::uint64_t handle) noexcept;
-  [[nodiscard]] std::optional<PostedOperation> take(std::uint64_t handle, const void* thread, bool keeps_persistent);
 
   std::array<Shard, std::size_t{1} << shard_bits> shards_;
 };

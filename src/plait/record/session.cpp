@@ -1,17 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/record/session.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
+#include <fstream>
 #include <pthread.h>
+#include <string>
+#include <string_view>
 #include <sys/stat.h>
-#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
 #include "plait/record/call.hpp"
-#include "plait/record/mpi_progress.hpp"
 #include "plait/trace/clock_alignment.hpp"
 
 namespace plait::record {
@@ -21,7 +26,7 @@ constinit thread_local ThreadState thread_state;
 
 namespace {
 
-/// Of the thread whose end gives its thread back.
+/// Its destructor returns the `RecordedThread` of an ended thread.
 pthread_key_t thread_key;
 constexpr int exchange_count = 16;
 constexpr int folders_max = 1000;
@@ -38,7 +43,7 @@ std::string unused_folder(const std::string& wanted) {
   return wanted;
 }
 
-/// The same text on all ranks: that of rank 0.
+/// Broadcasts the text of rank 0.
 std::string shared_text(const Mpi& mpi, MPI_Comm handle, std::string text) {
   auto length = static_cast<std::uint32_t>(text.size());
   mpi.bcast(&length, 1, mpi.uint32, 0, handle);
@@ -47,7 +52,122 @@ std::string shared_text(const Mpi& mpi, MPI_Comm handle, std::string text) {
   return text;
 }
 
+std::vector<std::string> own_command() {
+  std::ifstream file{"/proc/self/cmdline", std::ios::binary};
+  std::vector<std::string> arguments;
+  for (std::string argument; std::getline(file, argument, '\0');) {
+    arguments.push_back(argument);
+  }
+  return arguments;
+}
+
+std::vector<std::string> hosts_of(const Mpi& mpi, MPI_Comm handle, std::uint32_t rank_count) {
+  using Name = std::array<char, MPI_MAX_PROCESSOR_NAME>;
+  Name own{};
+  int length = 0;
+  mpi.get_processor_name(own.data(), &length);
+  std::vector<Name> all(rank_count);
+  const auto size = static_cast<int>(own.size());
+  mpi.gather(own.data(), size, mpi.byte, all.data(), size, mpi.byte, 0, handle);
+  std::vector<std::string> hosts;
+  for (const Name& name : all) {
+    hosts.emplace_back(name.data());
+  }
+  return hosts;
+}
+
+std::string version_of(const Mpi& mpi) {
+  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  int length = 0;
+  mpi.get_library_version(text.data(), &length);
+  const std::string_view whole{text.data()};
+  return std::string{whole.substr(0, whole.find_first_of("\n,"))};
+}
+
+/// Describes the run, for meta.json. Collective over `world`; complete on rank 0 only.
+trace::Meta describe_run(const Mpi& mpi, MPI_Comm world, const KnownCommunicators& communicators) {
+  trace::Meta meta;
+  meta.command = own_command();
+  meta.program = meta.command.empty() ? "" : std::filesystem::path{meta.command.front()}.filename().string();
+  meta.ranks = communicators.run_size();
+  meta.workers = 1;
+  meta.hosts = hosts_of(mpi, world, meta.ranks);
+  meta.started = std::chrono::system_clock::now();
+  meta.mpi = version_of(mpi);
+  meta.recorder = "mpi";
+  return meta;
+}
+
+/// Writes meta.json on rank 0; reports on stderr if it cannot.
+void write_run(const std::filesystem::path& folder, const trace::Meta& meta, const KnownCommunicators& ranks) noexcept {
+  try {
+    if (ranks.run_rank() == 0) {
+      trace::write_meta(folder, meta);
+    }
+  } catch (const std::exception& trouble) {
+    std::fprintf(stderr, "plait: %s; the ranks' files are recorded all the same\n", trouble.what());
+  }
+}
+
+/// An operation that never completes: testing it makes Open MPI and MPICH progress all operations in flight. (A probe
+/// does so in Open MPI only, and a receive needs a communicator of its own.) Must end before MPI is finalised.
+class EndlessRequest {
+ public:
+  EndlessRequest() {
+    const auto query = [](void*, MPI_Status*) { return MPI_SUCCESS; };
+    const auto free = [](void*) { return MPI_SUCCESS; };
+    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+    const Real<decltype(PMPI_Grequest_start)> start{"PMPI_Grequest_start"};
+    is_good_ = start(query, free, cancel, nullptr, &request_) == MPI_SUCCESS;
+  }
+  EndlessRequest(const EndlessRequest&) = delete;
+  EndlessRequest& operator=(const EndlessRequest&) = delete;
+  ~EndlessRequest() {
+    if (is_good_) {
+      complete_(request_);
+      wait_(&request_, MPI_STATUS_IGNORE);
+    }
+  }
+
+  /// False on errors.
+  [[nodiscard]] bool test() noexcept {
+    int is_complete = 0;
+    return is_good_ && test_(&request_, &is_complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && is_complete == 0;
+  }
+
+ private:
+  Real<decltype(PMPI_Test)> test_{"PMPI_Test"};
+  Real<decltype(PMPI_Wait)> wait_{"PMPI_Wait"};
+  Real<decltype(PMPI_Grequest_complete)> complete_{"PMPI_Grequest_complete"};
+  MPI_Request request_{};
+  bool is_good_ = false;
+};
+
+const char* name_of_level(int level) {
+  return level == MPI_THREAD_SERIALIZED ? "MPI_THREAD_SERIALIZED"
+         : level == MPI_THREAD_FUNNELED ? "MPI_THREAD_FUNNELED"
+                                        : "MPI_THREAD_SINGLE";
+}
+
+/// Returns why background progress is not possible with this MPI; empty if it is.
+std::string why_no_progress() {
+  int provided = MPI_THREAD_SINGLE;
+  Real<decltype(PMPI_Query_thread)>{"PMPI_Query_thread"}(&provided);
+  if (provided >= MPI_THREAD_MULTIPLE) {
+    return {};
+  }
+  return fmt::format(
+      "plait: no progress in the background: that takes MPI_THREAD_MULTIPLE, and this MPI library gives {}; the "
+      "program runs as it would without --progress",
+      name_of_level(provided));
+}
+
 }  // namespace
+
+bool is_progress_wanted() {
+  const char* const wanted = std::getenv("PLAIT_RECORD_PROGRESS");
+  return wanted != nullptr && *wanted != '\0' && std::string_view{wanted} != "0";
+}
 
 void leave_thread(void* thread) noexcept {
   if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
@@ -99,7 +219,7 @@ void Session::start() {
   } catch (const std::exception& trouble) {
     std::fprintf(stderr, "plait: rank %d cannot record: %s; the program runs on without\n", rank, trouble.what());
   }
-  // All or none: numbers of communicators are agreed on by all.
+  // All or none, as all agree on the numbers of communicators.
   const std::uint32_t failed = session == nullptr ? 1 : 0;
   std::uint32_t any_failed = 0;
   mpi.allreduce(&failed, &any_failed, 1, mpi.uint32, mpi.max, own_world);
@@ -108,7 +228,7 @@ void Session::start() {
     session->meta_ = describe_run(mpi, own_world, session->communicators);
     write_run(folder, session->meta_, session->communicators);
     session->compare_clocks();
-    // In a child that the program forks there are no ranks: it must not write into the parent's file.
+    // A forked child must not write into the parent's file.
     ::pthread_atfork(nullptr, nullptr, [] { active.store(nullptr, std::memory_order_relaxed); });
     ::pthread_setspecific(thread_key, thread_state.thread);
     active.store(session, std::memory_order_release);  // with acquire in recording()
@@ -116,7 +236,7 @@ void Session::start() {
   thread_state.is_inside = false;
 }
 
-/// Cristian's method, one rank after the other with rank 0: of several exchanges the shortest is the best.
+/// Cristian's method, each rank in turn with rank 0: of several exchanges, the shortest counts.
 void Session::compare_clocks() {
   trace::ThreadRecorder& trace = thread().recorder;
   const auto exchange = [&](int peer, bool asks) {
@@ -161,11 +281,15 @@ void Session::note_unfinished() noexcept {
 }
 
 void Session::start_progress() {
-  progress_ = record::start_progress(pending);
-  if (progress_ == nullptr && communicators.run_rank() == 0) {
-    std::fprintf(stderr, "%s\n", why_no_progress().c_str());
+  if (const std::string reason = why_no_progress(); !reason.empty()) {
+    if (communicators.run_rank() == 0) {
+      std::fprintf(stderr, "%s\n", reason.c_str());
+    }
+    return;
   }
-  // Before the MPI library goes, where the program forgets MPI_Finalize.
+  const auto request = std::make_shared<EndlessRequest>();
+  progress_ = std::make_unique<Progress>(pending, [request] { return request->test(); });
+  // Before the MPI library is unloaded, if the program does not call MPI_Finalize.
   std::atexit([] {
     if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
       session->stop_progress();
@@ -175,7 +299,7 @@ void Session::start_progress() {
 
 void Session::stop_progress() noexcept {
   if (progress_ != nullptr && !progress_->stop()) {
-    std::fprintf(stderr, "plait: the thread that makes progress does not end; MPI may complain\n");
+    std::fprintf(stderr, "plait: the progress thread does not end; MPI may report errors\n");
   }
 }
 
@@ -201,12 +325,12 @@ void Session::break_off() noexcept {
 
 namespace {
 
-/// Makes what every thread needs before the first of them can call MPI.
+/// Runs before any thread can call MPI.
 [[gnu::constructor]] void prepare_threads() {
   ::pthread_key_create(&thread_key, leave_thread);
 }
 
-/// A program that ends without MPI_Finalize. Its threads may still be running: what is there stays.
+/// For a program that ends without MPI_Finalize. Its threads may still run, so nothing is destroyed.
 [[gnu::destructor]] void note_end() {
   if (Session* session = active.exchange(nullptr)) {
     session->break_off();

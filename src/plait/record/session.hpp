@@ -18,8 +18,8 @@
 #include "plait/record/progress.hpp"
 #include "plait/record/recorded_thread.hpp"
 #include "plait/record/requests.hpp"
-#include "plait/record/run_meta.hpp"
 #include "plait/record/sites.hpp"
+#include "plait/trace/meta.hpp"
 #include "plait/trace/recorder.hpp"
 
 namespace plait::record {
@@ -28,11 +28,11 @@ namespace plait::record {
 struct ProbedMessage {
   std::uint32_t communicator = trace::nothing;
   std::uint32_t peer = trace::nothing;
-  std::uint32_t number = 0;  ///< Of the probe, as that is what took it out of the order of messages.
+  std::uint32_t number = 0;  ///< Of the probe, which matched the message.
   int tag = 0;
 };
 
-/// What is known of handles of MPI, by `key_of`. Threads: any.
+/// Values by handle (`key_of`). Threads: any.
 template <class Value>
 class HandleTable {
  public:
@@ -40,13 +40,13 @@ class HandleTable {
     const std::lock_guard lock{mutex_};
     table_.insert_or_assign(handle, std::move(value));
   }
-  /// An empty value for handles that are not known.
+  /// Returns an empty value for an unknown handle.
   [[nodiscard]] Value find(std::uint64_t handle) const {
     const std::lock_guard lock{mutex_};
     const auto known = table_.find(handle);
     return known != table_.end() ? known->second : Value{};
   }
-  /// Removes a handle and returns its value; an empty one if it is not known.
+  /// Removes a handle and returns its value, or an empty one.
   Value take(std::uint64_t handle) noexcept {
     const std::lock_guard lock{mutex_};
     auto node = table_.extract(handle);
@@ -58,37 +58,37 @@ class HandleTable {
   std::unordered_map<std::uint64_t, Value> table_;
 };
 
-/// What is known of handles that MPI has given to the program.
+/// What the recorder knows of the program's handles.
 struct Handles {
-  HandleTable<std::shared_ptr<Communicator>> windows;  ///< The communicator that each was made on.
+  HandleTable<std::shared_ptr<Communicator>> windows;  ///< The communicator of each.
   HandleTable<std::shared_ptr<Communicator>> files;
   HandleTable<ProbedMessage> probed;
 };
 
 /// The recording of this process, from the end of `MPI_Init` to the beginning of `MPI_Finalize`.
 ///
-/// There is one in a process, as functions of MPI have no other argument that could lead to it: `active` below is all
-/// the state of the recorder that is not in it, beside `thread_state`.
+/// A process has one, as MPI functions have no argument that could lead to it. The only other state of the recorder is
+/// `active` and `thread_state`.
 class Session {
  public:
-  /// Begins to record into the folder that PLAIT_RECORD_FOLDER names. Collective over all ranks; MPI has just been
-  /// initialised. Where that cannot be, on whichever rank, no rank records, and one sentence on stderr has the reason.
+  /// Starts to record into the folder PLAIT_RECORD_FOLDER. Collective over all ranks, after the initialisation of MPI.
+  /// If a rank cannot record, no rank does, and it prints the reason on stderr.
   static void start();
-  /// Collective: clocks are compared, what is not complete is noted, the end is written down. No call is recorded
-  /// from here on, apart from the one of `end_with`.
+  /// Records incomplete operations, compares clocks and writes meta.json. Collective. Only the current call is recorded
+  /// afterwards.
   void finish();
-  /// The program ends without `MPI_Finalize`, or calls `MPI_Abort`: notes what is not complete. Not collective.
+  /// Records incomplete operations of a program that ends without `MPI_Finalize`. Not collective.
   void break_off() noexcept;
 
-  /// Makes progress in the background until `finish` or `break_off`, or until the process exits; where MPI allows no
-  /// thread to do so, rank 0 prints the reason on stderr.
+  /// Starts background progress until `finish`, `break_off` or the exit of the process. If MPI does not allow it, rank
+  /// 0 prints the reason on stderr.
   void start_progress();
   [[nodiscard]] bool has_progress() const noexcept { return progress_ != nullptr; }
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// That of the calling thread, made at its first call.
+  /// The state of the calling thread, created by its first call.
   [[nodiscard]] RecordedThread& thread();
   [[nodiscard]] Communicator& communicator(RecordedThread& thread, MPI_Comm handle) {
     const std::uint32_t epoch = communicators.epoch();
@@ -99,7 +99,7 @@ class Session {
     }
     return *thread.communicator;
   }
-  /// The first of `count` numbers of calls.
+  /// Takes `count` sequence numbers; returns the first.
   [[nodiscard]] std::uint32_t take_numbers(std::uint32_t count) noexcept {
     return numbers_.fetch_add(count, std::memory_order_relaxed);  // a count by itself
   }
@@ -112,8 +112,7 @@ class Session {
   Requests requests;
   Sites sites;
   Handles handles;
-  /// Operations whose end the program does not know of yet: while there are any, a thread that makes progress in the
-  /// background polls.
+  /// While operations are in flight, the progress thread polls.
   Pending pending;
 
  private:
@@ -123,7 +122,7 @@ class Session {
   void stop_progress() noexcept;
   void note_unfinished() noexcept;
 
-  MPI_Comm own_world_{};  ///< For the recorder's own messages.
+  MPI_Comm own_world_{};  ///< For messages of the recorder.
   std::filesystem::path folder_;
   trace::Meta meta_;  ///< Of rank 0.
   std::atomic<std::uint32_t> numbers_ = 1;
@@ -134,24 +133,27 @@ class Session {
   friend void leave_thread(void* thread) noexcept;
 };
 
-/// The session while calls are recorded; nothing before, after, and in a child that the program has forked.
+/// The session while calls are recorded; null before, after, and in a forked child.
 extern std::atomic<Session*> active;
 
 struct ThreadState {
   RecordedThread* thread = nullptr;
-  /// Calls that the MPI library itself makes while it works for the program are none of the program's.
+  /// Whether the thread is inside a recorded call: calls by the MPI library are not recorded.
   bool is_inside = false;
-  const void* returns_to = nullptr;  ///< Where return addresses do not are on the stack: a place for the last one.
+  const void* returns_to = nullptr;  ///< The return address, on processors that have it in a register.
 };
-/// In the fast kind of memory of a thread, which libraries that are there from the start can have.
+/// Static thread-local storage, which is fast, and available to libraries that are loaded at the start.
 extern constinit thread_local ThreadState thread_state [[gnu::tls_model("initial-exec")]];
 
-/// The session if this call is to be recorded; nothing otherwise.
+/// Whether the environment requests background progress: PLAIT_RECORD_PROGRESS is set and not 0.
+[[nodiscard]] bool is_progress_wanted();
+
+/// Returns the session if this call is to be recorded, else null.
 [[nodiscard]] inline Session* recording() noexcept {
   return thread_state.is_inside ? nullptr : active.load(std::memory_order_acquire);  // with release in start()
 }
 
-/// Where the return address of the function that it is used in is: who has called it.
+/// Returns the place of the return address of the function in which it is inlined.
 [[nodiscard, gnu::always_inline]] inline const void* const* return_slot() noexcept {
 #ifdef __x86_64__
   return static_cast<const void* const*>(__builtin_dwarf_cfa()) - 1;

@@ -5,7 +5,7 @@
 
 #include "plait/record/call.hpp"
 
-/// What is noted of calls that make and free communicators, windows and files, and of those that use the latter two.
+/// Records calls that create and free communicators, windows and files, and calls on windows and files.
 namespace plait::record {
 
 inline void communicator_made(Call& call, MPI_Comm made) {
@@ -19,7 +19,7 @@ inline void communicator_begun(Call& call, MPI_Comm parent, MPI_Comm made, MPI_R
 inline void window_made(Call& call, MPI_Comm handle, MPI_Win window) {
   call.session().handles.windows.set(key_of(window), call.session().communicators.share(handle));
 }
-/// A call on a window; `target` is a rank of its communicator, or negative.
+/// A call on a window. `target`: a rank of its communicator, or negative.
 inline void on_window(Call& call, MPI_Win window, int target) {
   if (const auto communicator = call.session().handles.windows.find(key_of(window))) {
     call.event().communicator = communicator->number;

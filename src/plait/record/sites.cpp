@@ -17,20 +17,20 @@
 namespace plait::record {
 namespace {
 
-/// A program whose call sites are more than this many is one that makes code as it runs.
+/// A program with more call sites generates code as it runs.
 constexpr std::size_t known_max = 100'000;
 
 std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-/// Libraries of an MPI that call its C functions for the program: the Fortran side, the old C++ one, parts for files.
+/// Whether a library of MPI calls its C functions for the program: the Fortran or C++ bindings, or MPI-IO.
 bool only_passes_on(std::string_view module_path) {
   const std::string_view name = base_name(module_path);
   return name.starts_with("libmpi") || name.starts_with("mca_") || name.starts_with("libmca_");
 }
 
-/// The program itself has no path in the loader's list.
+/// The loader's list has no path for the program itself.
 std::string path_of(const link_map& module) {
   if (*module.l_name != '\0') {
     return module.l_name;
@@ -40,7 +40,7 @@ std::string path_of(const link_map& module) {
   return length > 0 ? std::string{target.data(), static_cast<std::size_t>(length)} : std::string{"program"};
 }
 
-/// What an unwinder finds: the frame after the one whose return address is in `slot`.
+/// The frame after the one whose return address is in `slot`, for the unwinder.
 struct NextFrame {
   const void* const* slot;
   bool is_found = false;
@@ -48,8 +48,8 @@ struct NextFrame {
 };
 
 #ifdef __x86_64__
-/// Here a return address is right below where its caller's stack was when it called.
-_Unwind_Reason_Code look_for_next(_Unwind_Context* context, void* wanted) {
+/// On x86-64, a return address is right below the caller's frame.
+_Unwind_Reason_Code find_next(_Unwind_Context* context, void* wanted) {
   auto& next = *static_cast<NextFrame*>(wanted);
   const auto* slot = std::bit_cast<const void* const*>(_Unwind_GetCFA(context)) - 1;
   if (next.is_found) {
@@ -66,7 +66,7 @@ _Unwind_Reason_Code look_for_next(_Unwind_Context* context, void* wanted) {
 std::ptrdiff_t distance_to_next(const void* const* slot) {
   NextFrame next{.slot = slot};
 #ifdef __x86_64__
-  _Unwind_Backtrace(look_for_next, &next);
+  _Unwind_Backtrace(find_next, &next);
 #endif
   return next.to_next;
 }
@@ -94,7 +94,7 @@ CodeAddress Sites::look_up(const void* const* slot) {
 
 CodeAddress Sites::learn(const void* const* slot) {
   CodeAddress code{.address = *slot};
-  // The call itself is before the address that it returns to.
+  // The call instruction is before the return address.
   const void* call = static_cast<const char*>(code.address) - 1;
   Dl_info symbol{};
   link_map* module = nullptr;
@@ -125,7 +125,7 @@ trace::NameId Sites::name(const std::string& module_path, std::uint64_t offset, 
   const std::string line =
       fmt::format("{}\t{}\t0x{:x}\t{}\n", name.value(), module_path, offset, symbol != nullptr ? symbol : "");
   if (file_ >= 0 && ::write(file_, line.data(), line.size()) < 0) {
-    // Without this line the site still has its module and offset.
+    // The trace still has module and offset of the site.
     ::close(std::exchange(file_, -1));
   }
   return name;

@@ -14,28 +14,28 @@
 
 namespace plait::record {
 
-/// What an address that a call returns to is.
+/// What is known of a return address.
 struct CodeAddress {
   const void* address = nullptr;
-  trace::NameId site;  ///< Names nothing when it is not known, and for what only passes calls on.
-  /// Of what only passes calls on, such as the Fortran side of an MPI library: from where this return address is
-  /// on the stack to where that of its own caller does. Else 0.
+  trace::NameId site;  ///< Empty if unknown, and for code that only forwards calls.
+  /// For code that only forwards calls, as the Fortran bindings of MPI: distance on the stack from this return address
+  /// to that of its caller. Else 0.
   std::ptrdiff_t to_next = 0;
 };
 
-/// Places in the program that MPI is called from, each with a number and a line in RUN/sites-NNNN.tsv.
+/// The call sites of MPI in the program, each with a number and a line in RUN/sites-NNNN.tsv.
 ///
-/// Threads: all calls from any.
+/// Threads: any.
 class Sites {
  public:
-  /// Borrows the recorder. The file is made at the first site; when that fails, sites have numbers only.
+  /// Borrows the recorder. The first site creates the file; if that fails, sites have numbers only.
   Sites(trace::Recorder& recorder, std::filesystem::path file);
   Sites(const Sites&) = delete;
   Sites& operator=(const Sites&) = delete;
   ~Sites();
 
-  /// Of the address that is in `*slot`, a place on this thread's stack. Takes a lock, the first time tens of
-  /// microseconds; callers keep the result.
+  /// Looks up the return address `*slot` on this thread's stack. Takes a lock, and tens of microseconds the first time,
+  /// so callers keep the result.
   [[nodiscard]] CodeAddress look_up(const void* const* slot);
 
  private:
@@ -49,10 +49,10 @@ class Sites {
   std::unordered_map<const void*, CodeAddress> known_;
 };
 
-/// What a thread remembers of `Sites`: a few nanoseconds where it calls from the same places again.
+/// A thread's cache of `Sites`: a few nanoseconds for known sites.
 class SiteCache {
  public:
-  /// `slot`: where the return address of the MPI function is.
+  /// `slot`: the place of the return address of the MPI function.
   [[nodiscard]] trace::NameId find(Sites& sites, const void* const* slot) {
     for (int passed_on = 0; passed_on < passed_on_max; ++passed_on) {
       CodeAddress& entry = entries_[(std::bit_cast<std::uintptr_t>(*slot) >> 1U) % entries_.size()];
