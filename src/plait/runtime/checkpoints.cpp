@@ -16,14 +16,13 @@ std::unique_ptr<data::CheckpointStore> make_with(Runtime& runtime,
                                                  const CheckpointOptions& options,
                                                  std::unique_ptr<data::hdf5::SlabWriter> writer) {
   const data::hdf5::CheckpointFolder folder{options.folder, options.name, options.keep};
-  return std::make_unique<data::hdf5::CheckpointFiles>(
-      runtime.messages(), folder, writer ? std::move(writer) : data::hdf5::make_direct_slab_writer());
+  return std::make_unique<data::hdf5::CheckpointFiles>(runtime.messages(), folder, std::move(writer));
 }
 
 }  // namespace
 
 std::unique_ptr<data::CheckpointStore> make_checkpoints(Runtime& runtime, const CheckpointOptions& options) {
-  return make_with(runtime, options, nullptr);
+  return make_with(runtime, options, data::hdf5::make_direct_slab_writer());
 }
 
 #ifdef PLAIT_WITH_MPI

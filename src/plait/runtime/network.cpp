@@ -8,12 +8,15 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "plait/base/error.hpp"
 #include "plait/net/combined/combined_driver.hpp"
@@ -60,7 +63,7 @@ std::uint32_t rank_count_of(MPI_Comm communicator) {
   return static_cast<std::uint32_t>(count);
 }
 
-/// Splits off the ranks of this host.
+/// Creates a communicator of the ranks on this host.
 void find_host(MPI_Comm communicator, const std::string& host, Ranks& ranks) {
   Ranks sharing;
   check_mpi(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &sharing.get()),
@@ -71,7 +74,7 @@ void find_host(MPI_Comm communicator, const std::string& host, Ranks& ranks) {
   check_mpi(MPI_Comm_split(sharing.get(), static_cast<int>(first - hosts.begin()), 0, &ranks.get()), "MPI_Comm_split");
 }
 
-/// The ranks of `host` in `communicator`.
+/// The ranks of `host`, as ranks of `communicator`.
 std::vector<Rank> called_in(MPI_Comm communicator, MPI_Comm host) {
   const Rank self = rank_in(communicator);
   std::vector<Rank> called;
@@ -81,7 +84,7 @@ std::vector<Rank> called_in(MPI_Comm communicator, MPI_Comm host) {
   return called;
 }
 
-/// Null on all ranks if one of them failed; then `trouble` is the reason.
+/// Null on all ranks if it failed on one; then `trouble` is the reason.
 DriverPointer try_shm(MPI_Comm communicator, MPI_Comm host, const net::ShmOptions& options, std::string& trouble) {
   DriverPointer driver;
   const std::optional<Error> error = net::first_error(net::mpi_exchange(communicator), [&] {
@@ -165,35 +168,33 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
   return here_count == rank_count ? std::move(near) : combine(communicator, std::move(near), shm.called);
 }
 
-constexpr std::array networks{
-    NetworkEntry{"automatic", "shared memory for ranks of the same host, MPI for the others", make_by_host},
-    NetworkEntry{"mpi", "MPI for all", make_mpi},
-    NetworkEntry{"shm", "shared memory for all, which must be on one host", make_by_host},
-    NetworkEntry{"ofi", "libfabric for all", make_ofi},
+struct Network {
+  std::string_view name;  ///< The value of PLAIT_NETWORK.
+  DriverPointer (*make)(MPI_Comm communicator, const NetworkOptions& options);
 };
+
+/// To add one: a driver in src/plait/net, a function that creates it from the options, and a line here.
+constexpr std::array networks{Network{"automatic", make_by_host},
+                              Network{"mpi", make_mpi},
+                              Network{"shm", make_by_host},
+                              Network{"ofi", make_ofi}};
 
 }  // namespace
 
-std::span<const NetworkEntry> network_entries() noexcept {
-  return networks;
-}
-
-DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options, std::span<const NetworkEntry> table) {
+DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options) {
   if (!net::detail::is_mpi_usable()) {
     throw Error{ErrorCode::network,
                 "MPI is not initialised, or already finalised; create the runtime after MPI_Init_thread, or with an "
                 "MpiSession, and destroy it before MPI_Finalize"};
   }
-  const auto entry = std::ranges::find(table, options.network, &NetworkEntry::name);
-  if (entry == table.end()) {
-    std::string names;
-    for (const NetworkEntry& one : table) {
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-    }
+  const auto network = std::ranges::find(networks, options.network, &Network::name);
+  if (network == networks.end()) {
     throw Error{ErrorCode::bad_argument,
-                fmt::format("PLAIT_NETWORK is '{}': choose one of {}", options.network, names)};
+                fmt::format("PLAIT_NETWORK is '{}': choose one of {}",
+                            options.network,
+                            fmt::join(networks | std::views::transform(&Network::name), ", "))};
   }
-  return entry->make(communicator, options);
+  return network->make(communicator, options);
 }
 
 }  // namespace plait

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <span>
-#include <string_view>
 
 #include "plait/net/driver.hpp"
-#include "plait/runtime/network_options.hpp"
+#include "plait/runtime/options.hpp"
 
 #ifdef PLAIT_WITH_MPI
 #include <mpi.h>
@@ -15,27 +13,15 @@
 namespace plait {
 
 #ifdef PLAIT_WITH_MPI
-/// A network that can be chosen by its name. A new one is a driver in src/plait/net, a function that makes it from the
-/// options, and a line in network.cpp.
-struct NetworkEntry {
-  std::string_view name;  ///< As PLAIT_NETWORK has it.
-  std::string_view what;  ///< For help texts.
-  std::unique_ptr<net::Driver> (*make)(MPI_Comm communicator, const NetworkOptions& options);
-};
-/// All; "automatic", which uses shared memory within hosts and MPI between them, is the first.
-[[nodiscard]] std::span<const NetworkEntry> network_entries() noexcept;
-
 /// Creates the driver for the ranks of `communicator`, which is borrowed for the call. `name()` of the driver lists
 /// what it uses.
 ///
 /// Collective. Ranks are on one host if MPI reports that they can share memory, and their `NetworkOptions::host` is
 /// equal. If all are on one host, no MPI driver is created, which would have to be polled. If shared memory is not
 /// available, "automatic" uses MPI for all ranks, and rank 0 writes the reason to stderr.
-/// Throws: on all ranks, `Error` with `bad_argument` if `table` has no such network, or the chosen driver cannot serve
-/// all ranks or was not built; else what the drivers throw.
-[[nodiscard]] std::unique_ptr<net::Driver> make_network(MPI_Comm communicator,
-                                                        const NetworkOptions& options,
-                                                        std::span<const NetworkEntry> table = network_entries());
+/// Throws: on all ranks, `Error` with `bad_argument` if there is no such network, or the chosen driver cannot serve all
+/// ranks or was not built; else what the drivers throw.
+[[nodiscard]] std::unique_ptr<net::Driver> make_network(MPI_Comm communicator, const NetworkOptions& options);
 #endif
 
 }  // namespace plait

@@ -21,9 +21,17 @@ struct Range {
   std::uint64_t max;
 };
 
+/// Sets `value` from the environment variable, if it is set to a text.
+void choose(const char* variable, std::string& value) {
+  if (const char* const text = std::getenv(variable); text != nullptr && *text != '\0') {
+    value = text;
+  }
+}
+
 std::optional<std::uint64_t> number_from(const char* variable, const Range& range) {
-  const char* const text = std::getenv(variable);
-  if (text == nullptr || *text == '\0') {
+  std::string text;
+  choose(variable, text);
+  if (text.empty()) {
     return {};
   }
   const std::string_view view{text};
@@ -41,6 +49,21 @@ std::optional<std::uint64_t> number_from(const char* variable, const Range& rang
 }
 
 }  // namespace
+
+NetworkOptions NetworkOptions::from_environment() {
+  NetworkOptions options;
+  choose("PLAIT_NETWORK", options.network);
+  choose("PLAIT_HOST", options.host);
+  choose("PLAIT_OFI_ADDRESS", options.ofi_address);
+  std::string copy = "automatic";
+  choose("PLAIT_SINGLE_COPY", copy);
+  if (copy == "never") {
+    options.shm.single_copy = net::SingleCopy::never;
+  } else if (copy != "automatic") {
+    throw Error{ErrorCode::bad_input, fmt::format("PLAIT_SINGLE_COPY is '{}': choose one of automatic, never", copy)};
+  }
+  return options;
+}
 
 Options Options::from_environment() {
   Options options;
@@ -83,17 +106,16 @@ Options Options::from_environment() {
 
 std::map<std::string, std::string> Options::described() const {
   using std::chrono::duration_cast;
-  std::map<std::string, std::string> all = network.described();
-  all.insert(
-      {{"workers", fmt::to_string(worker_count)},
-       {"packing", messages.packing},
-       {"progress", comm::to_string(progression.mode)},
-       {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
-       {"eager_bytes",
-        messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"
-                                                                 : fmt::to_string(messages.eager_bytes_max)},
-       {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}});
-  return all;
+  return {{"network", network.network},
+          {"single_copy", network.shm.single_copy == net::SingleCopy::automatic ? "automatic" : "never"},
+          {"workers", fmt::to_string(worker_count)},
+          {"packing", messages.packing},
+          {"progress", comm::to_string(progression.mode)},
+          {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
+          {"eager_bytes",
+           messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"
+                                                                    : fmt::to_string(messages.eager_bytes_max)},
+          {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}};
 }
 
 }  // namespace plait

@@ -10,9 +10,28 @@
 #include "plait/base/clock.hpp"
 #include "plait/comm/options.hpp"
 #include "plait/comm/progression.hpp"
-#include "plait/runtime/network_options.hpp"
+#include "plait/net/shm/shm_driver.hpp"
 
 namespace plait {
+
+/// How a runtime over an MPI communicator selects drivers. Equal on all ranks, except `host` and `ofi_address`.
+struct NetworkOptions {
+  /// The network: shared memory within hosts and MPI between them ("automatic"), or for all ranks MPI ("mpi"), shared
+  /// memory ("shm") or libfabric ("ofi").
+  std::string network = "automatic";
+  /// Ranks with different names count as being on different hosts, even if they share memory. Ranks with equal names
+  /// are on one host if they share memory.
+  std::string host;
+  /// Address or interface at which other hosts reach this rank through libfabric; empty: libfabric chooses.
+  std::string ofi_address;
+  net::ShmOptions shm;
+
+  /// The defaults, overridden by these variables: PLAIT_NETWORK, PLAIT_HOST (any text), PLAIT_OFI_ADDRESS,
+  /// PLAIT_SINGLE_COPY (automatic, never).
+  ///
+  /// Throws: `Error` with `bad_input` for an unknown word in the last; `make_network` refuses an unknown network.
+  [[nodiscard]] static NetworkOptions from_environment();
+};
 
 /// The settings of a runtime. `plait run` sets the environment that `from_environment` reads.
 struct Options {

@@ -22,20 +22,14 @@ namespace {
 
 constexpr std::size_t unreceived_named_max = 10;
 
-/// Records a trace if a folder is given.
-struct RecorderMaker {
-  const Options& options;
-  const net::Driver& driver;
-
-  // Returned in place: a recorder does not move.
-  [[nodiscard]] trace::Recorder operator()() const {
-    if (options.trace_folder.empty()) {
-      return trace::Recorder{driver.clock()};
-    }
-    return trace::Recorder{driver.clock(),
-                           {.folder = options.trace_folder, .rank = driver.self(), .rank_count = driver.rank_count()}};
+/// Records a trace if the options name a folder.
+trace::Recorder make_recorder(const Options& options, const net::Driver& driver) {
+  if (options.trace_folder.empty()) {
+    return trace::Recorder{driver.clock()};
   }
-};
+  return trace::Recorder{driver.clock(),
+                         {.folder = options.trace_folder, .rank = driver.self(), .rank_count = driver.rank_count()}};
+}
 
 std::vector<std::string> gather_hosts(comm::Endpoint& endpoint) {
   const std::string mine = host_name();
@@ -74,7 +68,7 @@ WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& h
 Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
     : options_{options},
       driver_{std::move(driver)},
-      recorder_{RecorderMaker{options_, *driver_}()},
+      recorder_{make_recorder(options_, *driver_)},
       endpoint_{*driver_, recorder_, options_.messages},
       meta_{describe(options_, *driver_, gather_hosts(endpoint_))},
       wait_{choose_wait(options_, meta_.hosts)},
