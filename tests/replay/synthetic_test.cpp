@@ -106,7 +106,7 @@ TEST(Synthetic, computes_before_the_exchange_and_while_it_is_under_way) {
 TEST(Synthetic, says_what_is_possible_instead) {
   EXPECT_NE(trouble_of("pattern=star").find("halo, nearest, all-to-all, multicast, random, few-large"),
             std::string::npos);
-  EXPECT_NE(trouble_of("size=4").find("'size' is nothing that an exchange has; there are pattern, ranks, pairs"),
+  EXPECT_NE(trouble_of("size=4").find("'size' is not a key of an exchange; the keys are pattern, ranks, pairs"),
             std::string::npos);
   EXPECT_NE(trouble_of("mean=6 apples").find("a size such as 800, 6KiB"), std::string::npos);
   EXPECT_NE(trouble_of("compute=6").find("a time such as 800us"), std::string::npos);

@@ -32,7 +32,7 @@ void for_each_stream(Schedule& schedule, const Change& change) {
   }
 }
 
-/// The stream without the operations that are not kept; `stands_for[i]` is whom a wait for i waits for now.
+/// Removes the operations that are not kept. A wait for operation i becomes one for `stands_for[i]`.
 void leave_out(Stream& stream, const std::vector<bool>& is_kept, const std::vector<std::uint32_t>& stands_for) {
   std::vector<std::uint32_t> number(stream.operations.size(), gone);
   std::vector<Operation> operations;
@@ -65,7 +65,7 @@ void leave_out(Stream& stream, const std::vector<bool>& is_kept, const std::vect
   stream.waited = std::move(waited);
 }
 
-/// For each operation of a stream, how many waits come before it.
+/// Returns the number of waits before each operation of a stream.
 std::vector<std::uint32_t> waits_before(const Stream& stream) {
   std::vector<std::uint32_t> counts;
   counts.reserve(stream.operations.size());
@@ -81,7 +81,7 @@ std::vector<bool> all_kept(const Stream& stream) {
   return std::vector<bool>(stream.operations.size(), true);
 }
 
-/// Each operation stands for itself.
+/// Every operation replaces itself.
 std::vector<std::uint32_t> themselves(const Stream& stream) {
   std::vector<std::uint32_t> numbers(stream.operations.size());
   std::iota(numbers.begin(), numbers.end(), 0U);

@@ -5,16 +5,18 @@
 
 namespace plait::replay {
 
-/// All messages and collectives with `factor` times their bytes, rounded; what had bytes keeps at least one.
+/// Multiplies the sizes of all messages and collectives, rounded; sizes above 0 remain at least 1.
 /// Expects: `factor` is not negative.
 void scale_bytes(Schedule& schedule, double factor);
 
-/// All computing takes `factor` times as long; with 0 it is gone.
+/// Multiplies the computing times; 0 removes them. Expects: `factor` is not negative.
 void scale_compute(Schedule& schedule, double factor);
 
-/// One message in the place of all that go from one stream to another between the same waits: sent where the last of
-/// them was, received where the first was, with all their bytes. Who waited for one of them waits for it. What if a
-/// program packed its messages to each rank together? Cost: sorts the messages.
+/// Returns the exchange as if the program packed its messages to each rank.
+///
+/// One message replaces all those from one stream to another between the same waits. It has the sum of their bytes, is
+/// sent in place of the last and received in place of the first. A wait for one of them waits for it. Cost: sorts the
+/// messages.
 [[nodiscard]] Schedule aggregated(const Schedule& schedule);
 
 }  // namespace plait::replay

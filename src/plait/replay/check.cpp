@@ -84,28 +84,24 @@ class Check {
   }
 
   void match_messages() {
-    const std::vector<MessageEnd> sends = detail::message_ends(schedule_, Action::send);
-    const std::vector<MessageEnd> receives = detail::message_ends(schedule_, Action::receive);
-    auto send = sends.begin();
-    auto receive = receives.begin();
-    while (send != sends.end() || receive != receives.end()) {
-      const bool has_both = send != sends.end() && receive != receives.end();
-      if (has_both && send->key() == receive->key()) {
-        if (at(send->place).bytes > at(receive->place).bytes) {
-          report(fmt::format("{}, but {}: too short for it", describe_at(send->place), describe_at(receive->place)));
-        }
-        const Place& there = receive->place;
-        sends_[there.rank][there.stream][there.operation] = send->place;
-        ++send;
-        ++receive;
-      } else if (receive == receives.end() || (has_both && send->key() < receive->key())) {
-        report(fmt::format("{}, and rank {} never receives it", describe_at(send->place), send->destination));
-        ++send;
-      } else {
-        report(fmt::format("{}, and rank {} never sends it", describe_at(receive->place), receive->source));
-        ++receive;
-      }
-    }
+    detail::match_ends(
+        detail::message_ends(schedule_, Action::send),
+        detail::message_ends(schedule_, Action::receive),
+        [&](const MessageEnd* send, const MessageEnd* receive) {
+          if (receive == nullptr) {
+            report(fmt::format("{}, and rank {} never receives it", describe_at(send->place), send->destination));
+            return;
+          }
+          const Place& there = receive->place;
+          if (send == nullptr) {
+            report(fmt::format("{}, and rank {} never sends it", describe_at(there), receive->source));
+            return;
+          }
+          if (at(send->place).bytes > at(there).bytes) {
+            report(fmt::format("{}, but {}: too short for it", describe_at(send->place), describe_at(there)));
+          }
+          sends_[there.rank][there.stream][there.operation] = send->place;
+        });
   }
 
   void match_collectives() {
@@ -132,7 +128,7 @@ class Check {
     }
   }
 
-  /// The collectives of two members, up to the first that differs.
+  /// Reports the first collective in which two members differ.
   void compare(const std::vector<Place>& first, const std::vector<Place>& other) {
     const auto kind = [this](const Place& place) { return std::pair{at(place).collective, at(place).peer}; };
     const auto [one, two] = std::ranges::mismatch(first, other, {}, kind, kind);
@@ -141,7 +137,7 @@ class Check {
     }
   }
 
-  /// Whether the streams can go to their ends, one after the other.
+  /// Reports the streams that cannot reach their end.
   void run_through() {
     begun_ = detail::for_streams(schedule_, [](const Stream&) { return std::uint32_t{0}; });
     for (bool has_moved = true; has_moved;) {
@@ -171,7 +167,7 @@ class Check {
     }
   }
 
-  /// The operation that a wait cannot pass yet.
+  /// The operation that the wait at `place` still waits for.
   [[nodiscard]] std::optional<Place> blocked_at(const Place& place) const {
     const Operation& operation = at(place);
     for (std::uint32_t i = 0; operation.action == Action::wait && i < operation.count; ++i) {

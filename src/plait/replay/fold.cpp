@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t ranks_max = 1U << 22U;
 
-/// Whether all copies can enter it together.
+/// Whether the collective can span all copies.
 bool is_of_any_size(Collective kind) {
   using enum Collective;
   return kind == barrier || kind == broadcast || kind == reduce || kind == all_reduce || kind == scan;

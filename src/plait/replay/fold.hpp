@@ -8,18 +8,18 @@
 
 namespace plait::replay {
 
-/// The exchange on fewer ranks: neighbouring ranks share one, each keeps its streams. Messages between ranks that share
-/// one become messages of a rank to itself. Collectives become messages (`without_collectives`), as a rank cannot enter
-/// one twice. Error: `bad_argument` when `ranks` is 0 or more than there are.
+/// Returns the exchange on fewer ranks. Neighbouring ranks become one, which has the streams of all of them; messages
+/// between them become messages of that rank to itself. Collectives become messages (`without_collectives`), as a rank
+/// cannot enter one twice. Error: `bad_argument` if `ranks` is 0 or larger than the number of ranks.
 [[nodiscard]] Result<Schedule> fold(const Schedule& schedule, std::uint32_t ranks);
 
-/// The exchange `times` times beside itself. Messages stay within each copy: a rank at the edge of a copy keeps its
-/// neighbours there. Of collectives of all ranks those whose data does not grow with the ranks (barrier, broadcast,
-/// reduce, all-reduce, scan) are entered by all copies together, roots are in the first copy; all others stay within
-/// each copy. A notice reports it. Error: `bad_argument` when `times` is 0 or there would be more than 2^22 ranks.
+/// Returns `times` copies of the exchange, side by side. Messages stay within their copy. Collectives of all ranks
+/// whose data do not grow with the ranks (barrier, broadcast, reduce, all-reduce, scan) span all copies, with the root
+/// in the first; the others stay within their copy. A notice reports this. Error: `bad_argument` if `times` is 0, or
+/// for more than 2^22 ranks.
 [[nodiscard]] Result<Schedule> tile(const Schedule& schedule, std::uint32_t times);
 
-/// Fewer ranks by `fold`; more by `tile`, folded where the number is no multiple. Error: as those.
+/// Returns the exchange on `ranks` ranks: folded, tiled, or tiled and then folded. Error: as `fold` and `tile`.
 [[nodiscard]] Result<Schedule> onto_ranks(const Schedule& schedule, std::uint32_t ranks);
 
 }  // namespace plait::replay

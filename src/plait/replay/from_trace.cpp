@@ -14,7 +14,7 @@ namespace {
 
 using detail::TimeRange;
 
-/// From where the step begins to where the next one does.
+/// The time of the step on each rank: until the next one begins.
 Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::optional<std::uint32_t> step) {
   std::vector<TimeRange> ranges(run.ranks.size(), {nanoseconds::min(), nanoseconds::max()});
   if (!step) {
@@ -40,7 +40,7 @@ Result<std::vector<TimeRange>> ranges_of(const trace::RunTrace& run, std::option
   if (known.empty()) {
     return Error{
         ErrorCode::bad_input,
-        "the run does not contain where its steps begin (it has neither runs of graphs nor spans); leave the step out"};
+        "the trace does not contain the beginnings of steps (it has neither runs of graphs nor spans); omit the step"};
   }
   if (!known.contains(*step)) {
     return Error{ErrorCode::bad_input,
@@ -61,7 +61,7 @@ Result<Schedule> schedule_from_run(const trace::RunTrace& run, std::optional<std
   if (!has_calls && !has_messages) {
     return Error{
         ErrorCode::bad_input,
-        "the run has neither messages nor calls, so there is nothing to send again; record one with `plait record`"};
+        "the trace has neither messages nor calls, so there is nothing to replay; record one with `plait record`"};
   }
   Schedule schedule = has_calls ? detail::schedule_from_calls(run, ranges.value(), step.value_or(0))
                                 : detail::schedule_from_messages(run, ranges.value());

@@ -19,7 +19,7 @@
 namespace plait::replay {
 namespace {
 
-/// Writes one stream; labels go on from `label` over the streams of a rank.
+/// Writes one stream. The streams of a rank share the counter `label`.
 class StreamWriter {
  public:
   StreamWriter(const Stream& stream, std::size_t cpu, std::uint64_t& label, std::string& text)
@@ -28,7 +28,29 @@ class StreamWriter {
   void write() {
     labels_.resize(stream_.operations.size());
     for (std::size_t i = 0; i < stream_.operations.size(); ++i) {
-      write(stream_.operations[i], i);
+      const Operation& operation = stream_.operations[i];
+      switch (operation.action) {
+        case Action::poll:
+        case Action::collective:
+          break;
+        case Action::send:
+          begin(i, add("send {}b to {} tag {}", operation.bytes, operation.peer, operation.tag));
+          break;
+        case Action::receive:
+          begin(i, add("recv {}b from {} tag {}", operation.bytes, operation.peer, operation.tag));
+          break;
+        case Action::compute:
+          gate(add("calc {}", operation.took.count()));
+          break;
+        case Action::wait: {
+          const std::uint64_t label = add("calc 0");
+          for (std::uint32_t n = 0; n < operation.count; ++n) {
+            require(label, "requires", labels_[stream_.waited[operation.first + n]]);
+          }
+          gate(label);
+          break;
+        }
+      }
     }
   }
 
@@ -49,39 +71,14 @@ class StreamWriter {
     }
   }
 
-  void write(const Operation& operation, std::size_t index) {
-    switch (operation.action) {
-      case Action::poll:
-      case Action::collective:
-        return;
-      case Action::send:
-        begin(index, add("send {}b to {} tag {}", operation.bytes, operation.peer, operation.tag));
-        return;
-      case Action::receive:
-        begin(index, add("recv {}b from {} tag {}", operation.bytes, operation.peer, operation.tag));
-        return;
-      case Action::compute:
-        gate(add("calc {}", operation.took.count()));
-        return;
-      case Action::wait: {
-        const std::uint64_t label = add("calc 0");
-        for (std::uint32_t n = 0; n < operation.count; ++n) {
-          require(label, "requires", labels_[stream_.waited[operation.first + n]]);
-        }
-        gate(label);
-        return;
-      }
-    }
-  }
-
   void begin(std::size_t index, std::uint64_t label) {
     labels_[index] = label;
     require(label, "requires", gate_);
-    require(label, "irequires", begun_);  // posted in this order, whenever they end
+    require(label, "irequires", begun_);  // posted in this order, but may end in any
     begun_ = label;
   }
 
-  /// What comes after starts when it has ended.
+  /// Whatever follows requires it.
   void gate(std::uint64_t label) {
     require(label, "requires", gate_);
     require(label, "irequires", begun_);
@@ -113,14 +110,14 @@ void write_goal(const Schedule& schedule, std::ostream& out) {
     out << text << "}\n";
   }
   if (!out) {
-    throw Error{ErrorCode::io, "the GOAL text could not be written; is the disk full?"};
+    throw Error{ErrorCode::io, "the GOAL text cannot be written; check the space on the disk"};
   }
 }
 
 void write_goal(const Schedule& schedule, const std::filesystem::path& file) {
   std::ofstream out{file};
   if (!out) {
-    throw Error{ErrorCode::io, fmt::format("{} cannot be written; does its folder exist?", file.string())};
+    throw Error{ErrorCode::io, fmt::format("{} cannot be written; check that its folder exists", file.string())};
   }
   write_goal(schedule, out);
 }

@@ -8,13 +8,12 @@
 
 namespace plait::replay {
 
-/// Writes the exchange in the text form of GOAL, which LogGOPSim and its kin read (Hoefler, Siebert, Lumsdaine, "Group
-/// operation assembly language", ICPP 2009).
+/// Writes the exchange as GOAL text, for LogGOPSim (Hoefler, Siebert, Lumsdaine, "Group operation assembly language",
+/// ICPP 2009).
 ///
-/// Computing is `calc` in nanoseconds; sends and receives have tags of their own for each message, so that none can be
-/// taken for another; a wait is a `calc 0` that requires all it waits for, and what comes after requires it. Streams
-/// are `cpu`s. Collectives are written as messages (`without_collectives`); polls are not written. Throws: `Error` with
-/// `io`.
+/// Computing is `calc` in nanoseconds. Each message between two ranks has a tag of its own. A wait is a `calc 0` that
+/// requires its operations, and is required by what follows. Streams are `cpu`s. Collectives are written as messages
+/// (`without_collectives`); polls are omitted. Throws: `Error` with `io`.
 void write_goal(const Schedule& schedule, std::ostream& out);
 void write_goal(const Schedule& schedule, const std::filesystem::path& file);
 

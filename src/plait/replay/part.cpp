@@ -9,7 +9,7 @@
 namespace plait::replay {
 namespace {
 
-/// One collective as all members call it.
+/// One collective as all its members call it.
 class Together {
  public:
   Together(const Schedule& schedule, std::span<const detail::Place> members) : schedule_{schedule}, members_{members} {}
@@ -24,7 +24,7 @@ class Together {
     return shares;
   }
 
-  /// Whether all members wait for it, and for nothing else, as soon as they have called it on their only stream.
+  /// Whether all members call it on their only stream, and then wait for it alone.
   [[nodiscard]] bool is_waited_by_all() const {
     return std::ranges::all_of(members_, [&](const detail::Place& member) {
       const std::vector<Stream>& streams = schedule_.ranks[member.rank].streams;
@@ -33,7 +33,7 @@ class Together {
     });
   }
 
-  /// Whether what members give to each other differs.
+  /// Whether the bytes that members give to each other differ.
   [[nodiscard]] bool has_shares() const {
     using enum Collective;
     const Collective kind = operation(0).collective;
@@ -72,7 +72,7 @@ class Together {
   std::span<const detail::Place> members_;
 };
 
-/// What is known from all members only.
+/// Adds to the parts what depends on all members of a collective.
 void note_collectives(const Schedule& schedule, std::vector<RankPart>& parts) {
   for (const auto& [communicator, members] : detail::collectives_of(schedule)) {
     const std::size_t count = members.empty() ? 0 : members.front().size();

@@ -12,7 +12,7 @@
 
 namespace plait::replay {
 
-/// What each member gives, or is given, in a collective; empty where it is the same for all.
+/// The bytes that a rank gives to each member of a collective, and gets from each; empty if all are equal.
 struct CollectiveShares {
   std::vector<std::uint64_t> given;
   std::vector<std::uint64_t> got;
@@ -23,24 +23,24 @@ struct CollectiveShares {
   }
 };
 
-/// What one rank plays of a schedule, and all that it must know for it.
+/// One rank's part of a schedule, with all that the rank needs to play it.
 struct RankPart {
   /// A stream and an operation of it.
   using Where = std::pair<std::uint32_t, std::uint32_t>;
 
   Rank self;
   std::uint32_t rank_count = 0;
-  RankSchedule schedule;                                              ///< Shares have moved to `shares`.
-  std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;  ///< Those that this rank is in; without 0.
-  std::map<Where, CollectiveShares> shares;                           ///< Of the collectives that have any.
-  /// Collectives that each member waits for at once and calls on its only stream: all may call them so that they wait.
-  /// Any other all must begin and then wait for: MPI does not match a call that waits with one that goes on.
+  RankSchedule schedule;                                              ///< Without `Stream::shares`: see `shares`.
+  std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;  ///< Of this rank; without 0.
+  std::map<Where, CollectiveShares> shares;                           ///< Of collectives in which they differ.
+  /// Collectives that may be blocking calls: every member calls them on its only stream and waits at once. All others
+  /// must be non-blocking calls on every member, as MPI does not match the two kinds.
   std::set<Where> waited_by_all;
-  nanoseconds length{};       ///< Of the whole schedule, as logged.
-  nanoseconds quiet_max{};    ///< The longest, as logged, that any stream began nothing.
+  nanoseconds length{};       ///< Of the whole schedule, in the log.
+  nanoseconds quiet_max{};    ///< The longest time in the log for which a stream began nothing.
   std::uint64_t tag_max = 0;  ///< Of all ranks.
 
-  /// Of all streams.
+  /// The number of operations in all streams.
   [[nodiscard]] std::size_t operation_count() const noexcept {
     std::size_t count = 0;
     for (const Stream& stream : schedule.streams) {
@@ -55,8 +55,8 @@ struct RankPart {
   }
 };
 
-/// One part for each rank. The k-th collective of a communicator is the same on all its members: from what each gives
-/// follows what each gets. Expects: `find_trouble` found none. Cost: as much memory again.
+/// Divides a schedule into one part for each rank. Expects: `find_trouble` returns nothing. Cost: a copy of the
+/// schedule.
 [[nodiscard]] std::vector<RankPart> divide(const Schedule& schedule);
 
 }  // namespace plait::replay

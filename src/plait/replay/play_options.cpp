@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/play_options.hpp"
 
-#include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
+
+#include "plait/replay/detail/description.hpp"
 
 namespace plait::replay {
 namespace {
@@ -20,7 +22,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   }
 }
 
-/// Where a role's name is noted; nothing for a name that there is not.
+/// The flag of a role by its name; null for an unknown name.
 bool* role_of(Roles& roles, std::string_view name) {
   return name == "inject"     ? &roles.injects
          : name == "sends"    ? &roles.polls_sends
@@ -72,13 +74,12 @@ Result<double> rate_from(std::string_view text) {
   if (text == "logged") {
     return 1.0;
   }
-  double factor = 0;
-  const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), factor);
-  if (trouble != std::errc{} || end != text.data() + text.size() || !(factor > 0)) {
+  const std::optional<double> factor = detail::parse_number(text);
+  if (!factor || *factor <= 0) {
     return Error{ErrorCode::bad_argument,
                  fmt::format("--rate {}: give max, logged, or a factor above 0 (2 is twice as fast as logged)", text)};
   }
-  return factor;
+  return *factor;
 }
 
 }  // namespace plait::replay

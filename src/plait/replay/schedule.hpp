@@ -13,12 +13,12 @@ namespace plait::replay {
 
 /// What one operation of a schedule does.
 enum class Action : std::uint8_t {
-  compute,     ///< The program's own work, for `took`.
-  poll,        ///< The program is in the library for a moment, so messages may move; waits for nothing.
-  send,        ///< Begins a send; goes on at once.
-  receive,     ///< Begins a receive; goes on at once.
-  collective,  ///< Begins a collective; goes on at once.
-  wait,        ///< Until the operations that it names have completed.
+  compute,     ///< The program computes for `took`.
+  poll,        ///< The program polls the library once, so that messages can progress.
+  send,        ///< Starts a send; does not wait.
+  receive,     ///< Starts a receive; does not wait.
+  collective,  ///< Starts a collective; does not wait.
+  wait,        ///< Waits until the operations that it names are complete.
 };
 
 enum class Collective : std::uint8_t {
@@ -35,30 +35,29 @@ enum class Collective : std::uint8_t {
   scan,
 };
 
-/// One operation of one thread of one rank. Blocking calls are a begin and a wait.
+/// One operation of one thread of one rank. A blocking call is a start and a wait.
 struct Operation {
   Action action = Action::compute;
   Collective collective = Collective::none;
   std::uint32_t step = 0;
   std::uint32_t communicator = 0;
   std::uint32_t peer = trace::nothing;  ///< Rank of the run; root of a collective.
-  std::uint32_t first = 0;  ///< Of a wait: where its operations' numbers begin in `Stream::waited`; of a collective
-                            ///< with shares: where they begin in `Stream::shares`.
-  std::uint32_t count = 0;  ///< How many of them.
+  /// Wait: index in `Stream::waited` of its first operation. Collective with shares: index in `Stream::shares`.
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;  ///< Number of entries from `first` on.
   std::uint64_t tag = 0;
-  std::uint64_t bytes = 0;      ///< Of a message; of a collective: what this rank gives (to all together).
-  std::uint64_t bytes_got = 0;  ///< Of a collective: what this rank gets.
-  nanoseconds at{};             ///< When it was logged, on rank 0's clock, from the schedule's beginning.
-  nanoseconds took{};  ///< As logged: of a compute its length; of a message or collective the time to completion;
-                       ///< of a wait the time in it.
+  std::uint64_t bytes = 0;      ///< Message: its size. Collective: what this rank contributes in all.
+  std::uint64_t bytes_got = 0;  ///< Collective: what this rank receives in all.
+  nanoseconds at{};             ///< Time in the log, by rank 0's clock, since the beginning of the schedule.
+  nanoseconds took{};           ///< Duration in the log; of a message or collective, until its completion.
 };
 
-/// What one thread of a rank does, in order.
+/// The operations of one thread of a rank, in order.
 struct Stream {
   std::string name;
   std::vector<Operation> operations;
   std::vector<std::uint32_t> waited;  ///< Indices into `operations` of this stream.
-  std::vector<std::uint64_t> shares;
+  std::vector<std::uint64_t> shares;  ///< Bytes given to each member, of the collectives in which they differ.
 
   template <class Archive>
   void serialize(Archive& archive) {
@@ -70,13 +69,14 @@ struct RankSchedule {
   std::vector<Stream> streams;
 };
 
-/// An exchange between ranks: what is replayed and predicted. Messages match by (source, destination, communicator,
-/// tag), in order.
+/// An exchange between ranks, to be replayed or predicted. Messages match by (source, destination, communicator, tag),
+/// in order.
 struct Schedule {
-  std::vector<RankSchedule> ranks;                                    ///< Index is rank.
-  std::map<std::uint32_t, std::vector<std::uint32_t>> communicators;  ///< Members; 0, all ranks, is not here.
-  nanoseconds length{};  ///< As logged, from the first operation to the last end.
-  /// What was left out and why, in sentences; of messages with their ranks, tag, size and place in the program.
+  std::vector<RankSchedule> ranks;  ///< Index is rank.
+  std::map<std::uint32_t, std::vector<std::uint32_t>>
+      communicators;     ///< Members of each; without 0, which has all ranks.
+  nanoseconds length{};  ///< In the log, from the first operation to the end of the last.
+  /// Sentences about what was left out and why; messages are named by ranks, tag, size and call site.
   std::vector<std::string> notices;
 };
 

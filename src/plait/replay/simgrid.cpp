@@ -25,9 +25,9 @@ using detail::Place;
 
 constexpr int datatype_bytes = 6;  // MPI_BYTE, as SMPI numbers types in its traces
 
-/// Puts the streams of each rank into one: an order in which the whole exchange can be carried out. A rank does next
-/// what was logged first of what its streams could do; a stream that would wait for what is not posted elsewhere lets
-/// others go before.
+/// Merges the streams of each rank in an order in which the whole exchange can be carried out. Of the streams that can
+/// continue, a rank takes the one whose operation is earliest in the log. A stream cannot continue while it waits for
+/// an operation whose partner is not posted.
 class StreamsInOne {
  public:
   StreamsInOne(const Schedule& schedule, const std::vector<detail::PairOfPlaces>& pairs)
@@ -42,7 +42,7 @@ class StreamsInOne {
     }
   }
 
-  /// By rank.
+  /// The order of each rank.
   [[nodiscard]] std::vector<std::vector<Place>> run() {
     for (bool has_moved = true; has_moved;) {
       has_moved = false;
@@ -145,7 +145,7 @@ std::string trace_of(const RankSchedule& schedule, std::size_t rank, const std::
 
 std::string platform_xml(const Platform& platform, std::uint32_t hosts) {
   const auto bandwidth = [](const LinkCosts& costs) { return 1e9 / std::max(costs.gap_per_byte_ns, 1e-6); };
-  // A way leads over two links of a cluster, each with half of the latency.
+  // A route has two links of the cluster, each with half of the latency.
   return fmt::format(
       "<?xml version='1.0'?>\n"
       "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
@@ -166,7 +166,7 @@ void write(const std::filesystem::path& file, const std::string& text) {
   out << text;
   out.close();
   if (!out) {
-    throw Error{ErrorCode::io, fmt::format("{} cannot be written; is the disk full?", file.string())};
+    throw Error{ErrorCode::io, fmt::format("{} cannot be written; check the space on the disk", file.string())};
   }
 }
 
@@ -178,7 +178,7 @@ std::vector<std::string> write_simgrid(const Schedule& schedule,
   std::error_code trouble;
   std::filesystem::create_directories(folder, trouble);
   if (trouble) {
-    throw Error{ErrorCode::io, fmt::format("the folder {} cannot be made: {}", folder.string(), trouble.message())};
+    throw Error{ErrorCode::io, fmt::format("the folder {} cannot be created: {}", folder.string(), trouble.message())};
   }
   Schedule messages = without_collectives(schedule);
   const std::vector<detail::PairOfPlaces> pairs = detail::pair_operations(messages);
@@ -200,8 +200,8 @@ std::vector<std::string> write_simgrid(const Schedule& schedule,
         platform_xml(platform, platform.hosts_for(static_cast<std::uint32_t>(messages.ranks.size()))));
   if (with_several_streams > 0) {
     return {fmt::format(
-        "{} ranks have several threads, which SimGrid's traces have not: their computing is written one after "
-        "the other",
+        "{} ranks have several threads, which SimGrid's traces do not support: their operations are merged into one "
+        "sequence",
         with_several_streams)};
   }
   return {};

@@ -10,17 +10,16 @@
 
 namespace plait::replay {
 
-/// Writes the exchange as time-independent traces of SimGrid's SMPI, with what it takes to run them:
+/// Writes the exchange as time-independent traces for SimGrid's SMPI, and the files to simulate them:
 ///
-///   rank-0000.ti ...  one a rank: `0 irecv 63 0 8192 6` (receive from 63 with tag 0, 8192 of datatype 6, bytes)
-///   trace.txt        the names of these, for `-replay`
+///   rank-0000.ti ...  one for each rank: `0 irecv 63 0 8192 6` (from rank 63, tag 0, 8192 elements of type 6, bytes)
+///   trace.txt         the names of these files, for `-replay`
 ///   hosts.txt         the host of each rank, for `-hostfile`
-///   platform.xml      hosts of 1 Gflop/s on one switch, with `platform`'s latency and bandwidth between hosts, and
-///   within one
+///   platform.xml      hosts of 1 Gflop/s on one switch, with the latencies and bandwidths of `platform`
 ///
-/// Run there: `smpirun -np N -platform platform.xml -hostfile hosts.txt -replay trace.txt`. Computing is one flop a
-/// nanosecond. Collectives are written as messages; the streams of a rank in one, as they were logged, since a rank has
-/// one thread there. Returns what is lost that way, in sentences. Throws: `Error` with `io`.
+/// To simulate: `smpirun -np N -platform platform.xml -hostfile hosts.txt -replay trace.txt`. Computing is one flop per
+/// nanosecond. Collectives are written as messages. A rank has one thread there, so its streams are merged in the order
+/// of the log; the returned sentences report this. Throws: `Error` with `io`.
 std::vector<std::string> write_simgrid(const Schedule& schedule,
                                        const Platform& platform,
                                        const std::filesystem::path& folder);

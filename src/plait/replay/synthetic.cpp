@@ -4,11 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <numbers>
 #include <optional>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -31,9 +29,6 @@ constexpr std::array<std::string_view, 6> pattern_names{
 enum class Distribution : std::uint8_t { fixed, exponential, lognormal };
 constexpr std::array<std::string_view, 3> distribution_names{"fixed", "exponential", "lognormal"};
 
-constexpr std::array<std::string_view, 10> keys{
-    "pattern", "ranks", "pairs", "mean", "distribution", "sigma", "steps", "compute", "overlap", "seed"};
-
 struct Description {
   Pattern pattern = Pattern::random;
   std::uint64_t ranks = 4;
@@ -47,7 +42,7 @@ struct Description {
   std::uint64_t seed = 1;
 };
 
-/// One direction between two ranks.
+/// Sender and receiver of messages.
 struct Pair {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
@@ -74,23 +69,19 @@ Result<Description> parse(std::string_view text) {
   if (!pairs) {
     return pairs.error();
   }
-  for (const auto& [key, value] : pairs.value()) {
-    if (std::ranges::find(keys, key) == keys.end()) {
-      return Error{ErrorCode::bad_argument,
-                   fmt::format("'{}' is nothing that an exchange has; there are {}", key, fmt::join(keys, ", "))};
-    }
-  }
   Description description;
   std::optional<Error> trouble;  // the first
+  std::vector<std::string_view> keys;
   const auto take = [&](std::string_view key, auto& value, const auto& parse, std::string_view possible) {
-    const auto found = pairs.value().find(key);
-    if (found == pairs.value().end() || trouble) {
+    keys.push_back(key);
+    const auto given = pairs.value().extract(std::string{key});
+    if (given.empty() || trouble) {
       return;
     }
-    if (const auto read = parse(found->second)) {
+    if (const auto read = parse(given.mapped())) {
       value = *read;
     } else {
-      trouble = Error{ErrorCode::bad_argument, fmt::format("{}={}: give {}", key, found->second, possible)};
+      trouble = Error{ErrorCode::bad_argument, fmt::format("{}={}: give {}", key, given.mapped(), possible)};
     }
   };
   take("pattern",
@@ -119,13 +110,16 @@ Result<Description> parse(std::string_view text) {
   take("compute", description.compute, detail::parse_time, "a time such as 800us or 2ms");
   take("overlap", description.overlap, detail::parse_time, "a time such as 800us or 2ms");
   take("seed", description.seed, count_up_to(0, UINT64_MAX), "a whole number");
-  if (trouble) {
-    return *trouble;
+  if (!pairs.value().empty()) {
+    return Error{
+        ErrorCode::bad_argument,
+        fmt::format(
+            "'{}' is not a key of an exchange; the keys are {}", pairs.value().begin()->first, fmt::join(keys, ", "))};
   }
-  return description;
+  return trouble ? Result<Description>{*trouble} : description;
 }
 
-/// Three factors of `ranks`, as near to each other as there are.
+/// Three factors of `ranks`, as equal as possible.
 std::array<std::uint32_t, 3> near_cube(std::uint32_t ranks) {
   std::array<std::uint32_t, 3> best{ranks, 1, 1};
   for (std::uint32_t a = 1; std::uint64_t{a} * a * a <= ranks; ++a) {
@@ -166,7 +160,7 @@ std::vector<Pair> halo_pairs(std::uint32_t ranks) {
   return pairs;
 }
 
-/// The directions that a step of the pattern uses; drawn anew for each step where chance decides.
+/// The pairs that exchange messages in a step.
 std::vector<Pair> pairs_of(const Description& description, std::uint64_t step, Random& random) {
   const auto ranks = static_cast<std::uint32_t>(description.ranks);
   std::vector<Pair> pairs;
@@ -246,7 +240,7 @@ std::vector<Message> draw(const Description& description, std::uint64_t step, Ra
   return messages;
 }
 
-/// Adds a step to all ranks.
+/// Appends a step to all ranks.
 void add_step(const Description& description, std::uint32_t step, Random& random, std::vector<RankSchedule>& ranks) {
   const std::vector<Message> messages = draw(description, step, random);
   const nanoseconds at = (description.compute + description.overlap) * step;
@@ -294,7 +288,7 @@ Result<Schedule> synthetic_schedule(std::string_view text) {
                              messages_max)};
   }
   Schedule schedule;
-  schedule.ranks.assign(description.ranks, {.streams = {{.name = "made up"}}});
+  schedule.ranks.assign(description.ranks, {.streams = {{.name = "synthetic"}}});
   Random random{description.seed};
   for (std::uint32_t step = 0; step < description.steps; ++step) {
     add_step(description, step, random, schedule.ranks);
@@ -312,10 +306,10 @@ std::string synthetic_help() {
       "  mean          mean size of a message, such as 6KiB [8KiB; few-large: 4MiB]\n"
       "  distribution  of the sizes: {} [fixed]\n"
       "  sigma         width of the lognormal distribution [1]\n"
-      "  steps         how often the exchange is done [1]\n"
+      "  steps         repetitions of the exchange [1]\n"
       "  compute       computing before each exchange, such as 2ms [0]\n"
-      "  overlap       computing between the beginning of an exchange and the wait for it [0]\n"
-      "  seed          what chance begins with [1]\n"
+      "  overlap       computing between the start of an exchange and the wait for it [0]\n"
+      "  seed          seed of the random numbers [1]\n"
       "example: pattern=random,ranks=16,pairs=58000,mean=6KiB,distribution=exponential\n",
       fmt::join(pattern_names, ", "),
       fmt::join(distribution_names, ", "));

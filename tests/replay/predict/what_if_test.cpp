@@ -37,7 +37,7 @@ std::int64_t total_ns(const Scenario& scenario) {
 }
 
 std::int64_t total_with(const WhatIf& what_if) {
-  return total_ns(with(ring_scenario(), what_if).value());
+  return total_ns(with(ring_scenario(), {what_if}).value());
 }
 
 TEST(WhatIfs, that_make_the_machine_better_never_make_this_exchange_slower) {
@@ -53,12 +53,12 @@ TEST(WhatIfs, that_make_the_machine_better_never_make_this_exchange_slower) {
 }
 
 TEST(WhatIfs, pack_messages_by_peer) {
-  const Scenario packed = with(ring_scenario(), {.kind = WhatIf::Kind::aggregate}).value();
+  const Scenario packed = with(ring_scenario(), {{.kind = WhatIf::Kind::aggregate}}).value();
   EXPECT_EQ(predict(*packed.schedule, packed.platform).value().messages, 12U);
 }
 
 TEST(WhatIfs, tile_ranks_that_do_not_meet_at_no_cost) {
-  const Scenario tiled = with(ring_scenario(), {.kind = WhatIf::Kind::tile, .value = 3}).value();
+  const Scenario tiled = with(ring_scenario(), {{.kind = WhatIf::Kind::tile, .value = 3}}).value();
   EXPECT_EQ(tiled.schedule->ranks.size(), 12U);
   EXPECT_EQ(total_ns(tiled), total_ns(ring_scenario()));
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t no_channel = std::numeric_limits<std::uint32_t>::max();
 
-/// Of a cache line: flags of different messages are polled and written at the same time.
+/// A cache line, as flags of different messages are polled and written concurrently.
 constexpr std::uint64_t alignment = 64;
 
 /// A message of a channel.
@@ -45,7 +45,7 @@ std::map<Key, std::vector<Found>> find_channels(const RankPart& part, Action dir
   return channels;
 }
 
-/// One more value in a fingerprint, after FNV-1a (Fowler, Noll and Vo), a word at a time.
+/// Adds a value to a fingerprint, as FNV-1a (Fowler, Noll and Vo), but a word at a time.
 std::uint64_t mixed(std::uint64_t state, std::uint64_t value) {
   state = (state ^ value) * 0x100'0000'01b3;
   return state ^ (state >> 29U);

@@ -12,37 +12,36 @@
 
 namespace plait::replay {
 
-/// Before each message in the receiver's memory.
+/// The header of a message in the receiver's memory.
 struct SlotHead {
-  std::uint64_t flag = 0;  ///< `Slot::flag` when all the rest is there; written last.
+  std::uint64_t flag = 0;  ///< `Slot::flag` when the message has arrived; written last.
   std::uint64_t bytes = 0;
   std::uint64_t tag = 0;
   std::uint64_t source = 0;
 };
 
-/// Where one message is.
+/// The place of one message.
 struct Slot {
-  std::uint64_t at = 0;     ///< Of the head, from where what its sender writes begins in the receiver's memory.
-  std::uint64_t bytes = 0;  ///< Of the message, which follows the head.
-  std::uint64_t flag = 0;   ///< Set when the message is there: 1, and one more each time the slot is used again.
+  std::uint64_t at = 0;     ///< Offset of the header in the memory for this sender.
+  std::uint64_t bytes = 0;  ///< Of the message, which follows the header.
+  std::uint64_t flag = 0;   ///< Counts the uses of the slot, from 1.
 };
 
-/// Where the messages of a rank are in its receivers' memory, or in its own: each has a place for itself.
+/// The places of all messages of a rank in the memory of receivers: each message of the schedule has its own.
 ///
-/// Sender and receiver come to the same places from their parts of the schedule alone, without a word: channels, that
-/// is communicators and tags, in order, and in each its messages in the order of the log, one after the other.
-/// Threads: any may ask for slots.
+/// Sender and receiver compute equal places from their own parts of the schedule: channels (communicator and tag) in
+/// order, and in each channel its messages in the order of the log. Threads: any may call `next`.
 class Slots {
  public:
-  /// Of all that `part` sends, or of all that it receives. Cost: n log n of its messages, once.
+  /// For all that `part` sends, or all that it receives. Cost: sorts its messages.
   Slots(const RankPart& part, Action direction);
 
-  /// What all messages to, or from, this peer need.
+  /// The memory for all messages to, or from, this peer.
   [[nodiscard]] std::uint64_t bytes(Rank peer) const { return peers_.at(peer.value()).bytes; }
-  /// The same on both sides when they agree about all slots.
+  /// Equal on both sides if all slots are.
   [[nodiscard]] std::uint64_t fingerprint(Rank peer) const { return peers_.at(peer.value()).fingerprint; }
 
-  /// The slot of this message, which is the next of its channel. Expects: a message in the direction of these slots.
+  /// The slot of the next message of a channel. Expects: a message in the direction of these slots.
   [[nodiscard]] Slot next(OperationId message);
 
  private:
@@ -59,7 +58,7 @@ class Slots {
   std::vector<Slot> slots_;  ///< Without flags.
   std::vector<Channel> channels_;
   std::vector<std::uint32_t> channel_of_;                ///< By operation.
-  std::unique_ptr<std::atomic<std::uint64_t>[]> begun_;  ///< Of each channel, the messages so far.
+  std::unique_ptr<std::atomic<std::uint64_t>[]> begun_;  ///< Messages of each channel so far.
 };
 
 }  // namespace plait::replay

@@ -13,11 +13,11 @@
 
 namespace plait::replay::detail {
 
-/// Memory for messages under way, used again: sizes are rounded up to powers of two. New memory is cleared, so that the
-/// system has really given it. Threads: any.
+/// Buffers for messages in flight, which are reused. Sizes are rounded up to powers of two. New memory is cleared, so
+/// that its pages exist. Threads: any.
 class BufferPool {
  public:
-  /// A buffer of at least `bytes`; what is in it is left from before.
+  /// A buffer of at least `bytes`, with old contents.
   [[nodiscard]] std::byte* take(std::size_t bytes) {
     const std::size_t size_class = class_of(bytes);
     {
@@ -35,7 +35,7 @@ class BufferPool {
     all_.push_back(std::move(memory));
     return all_.back().get();
   }
-  /// `bytes` as when it was taken.
+  /// Returns a buffer; `bytes` as in `take`.
   void give(std::byte* buffer, std::size_t bytes) {
     const std::size_t size_class = class_of(bytes);
     const std::lock_guard lock{mutex_};

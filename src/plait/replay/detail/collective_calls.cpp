@@ -15,7 +15,7 @@ namespace {
 using trace::CallClass;
 
 using Entry = std::pair<std::string_view, Collective>;
-// Of names with the same prefix the longer come first.
+// Longer names come before their prefixes.
 constexpr std::array<Entry, 13> data_functions{
     Entry{"barrier", Collective::barrier},
     Entry{"bcast", Collective::broadcast},
@@ -56,7 +56,7 @@ bool may_be_collective(CallClass what) {
          what == CallClass::one_sided;
 }
 
-/// A call of one member, of one communicator.
+/// A call of one member on one communicator.
 struct Call {
   std::uint32_t number = 0;
   std::size_t index = 0;
@@ -65,7 +65,7 @@ struct Call {
 
 using CallsOfMembers = std::map<std::uint32_t, std::vector<Call>>;  // by rank
 
-/// By communicator.
+/// The calls of each communicator.
 std::map<std::uint32_t, CallsOfMembers> calls_of(const trace::RunTrace& run) {
   std::map<std::uint32_t, CallsOfMembers> found;
   for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
@@ -156,14 +156,11 @@ CollectiveCalls match_collectives(const trace::RunTrace& run,
     }
     std::size_t common = SIZE_MAX;
     std::size_t most = 0;
-    for (const auto& [rank, calls] : members) {
-      common = std::min(common, calls.size());
-      most = std::max(most, calls.size());
-    }
     const std::vector<Call>& first = members.begin()->second;
     for (const auto& [rank, calls] : members) {
-      const auto differs = std::ranges::mismatch(calls, first, {}, &Call::kind, &Call::kind).in1 - calls.begin();
-      common = std::min(common, static_cast<std::size_t>(differs));
+      const auto alike = std::ranges::mismatch(calls, first, {}, &Call::kind, &Call::kind).in1 - calls.begin();
+      common = std::min(common, static_cast<std::size_t>(alike));
+      most = std::max(most, calls.size());
     }
     for (const auto& [rank, calls] : members) {
       for (std::size_t i = 0; i < common; ++i) {
@@ -174,8 +171,8 @@ CollectiveCalls match_collectives(const trace::RunTrace& run,
     }
     if (common < most) {
       matched.notices.push_back(fmt::format(
-          "of the {} collectives on communicator {}, {} were not entered by all its members, or are not the "
-          "same on all (is a rank's file cut off?); left out",
+          "of the {} collectives on communicator {}, {} are left out: not all members entered them, or they "
+          "differ (a rank's file may be incomplete)",
           most,
           communicator,
           most - common));

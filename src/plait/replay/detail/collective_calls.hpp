@@ -14,22 +14,22 @@
 
 namespace plait::replay::detail {
 
-/// What a function of MPI does among the members of its communicator: "MPI_Iallgatherv" gathers to all. Functions that
-/// make communicators or windows, and fences, hold all up: a barrier. `none` for what is not collective.
+/// The collective that a function of MPI is: "MPI_Iallgatherv" is an all-gather. Functions that create communicators or
+/// windows, and fences, are barriers. `none` if the function is not collective.
 [[nodiscard]] Collective collective_of(std::string_view function);
 
 struct CollectiveCalls {
-  /// By rank and index in `RankTrace::calls`: what to replay there; `none` also for what is left out.
+  /// What to replay, by rank and index in `RankTrace::calls`; `none` for calls that are left out, too.
   std::vector<std::vector<Collective>> kinds;
   std::vector<std::string> notices;
 };
 
-/// The members of the communicators of a run, as its ranks recorded them; 0 is not there.
+/// The members of the communicators of a run, without 0.
 [[nodiscard]] std::map<std::uint32_t, std::vector<std::uint32_t>> communicators_of(const trace::RunTrace& run);
 
-/// The collective calls of a run that all members of their communicator entered, in the order of their numbers. From
-/// the first on that not all did, or that is another on some, those of that communicator are left out. `is_wanted(rank,
-/// index)` is asked of the first member's call; the others follow.
+/// Matches the collective calls of each communicator by their order. From the first call on that a member lacks or that
+/// differs, those of the communicator are left out. `is_wanted(rank, index)` decides for the first member; others
+/// follow.
 [[nodiscard]] CollectiveCalls match_collectives(
     const trace::RunTrace& run,
     const std::map<std::uint32_t, std::vector<std::uint32_t>>& communicators,

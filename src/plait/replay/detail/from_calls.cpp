@@ -2,10 +2,9 @@
 #include "plait/replay/detail/from_calls.hpp"
 
 #include <algorithm>
-#include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 
 #include "plait/replay/detail/collective_calls.hpp"
 #include "plait/replay/detail/matched_messages.hpp"
+#include "plait/replay/detail/places.hpp"
 #include "plait/replay/detail/stream_builder.hpp"
 
 namespace plait::replay::detail {
@@ -21,26 +21,24 @@ namespace {
 
 using trace::CallClass;
 using trace::CallEvent;
-using trace::MessageDirection;
-using trace::MessageEvent;
 
-/// A program that tests or probes again this soon after a "not yet" waits; the time between is no work.
+/// A program that tests or probes again within this time is waiting; the time between is not computing.
 constexpr nanoseconds polling_gap_max{2000};
 
 bool begins_messages(CallClass what) {
   return what == CallClass::begins_message || what == CallClass::message;
 }
 
-/// Whether operations can end in it.
+/// Whether operations can end in such a call.
 bool ends_operations(CallClass what) {
   return what == CallClass::completes || what == CallClass::message || what == CallClass::begins_message;
 }
 
-/// A message or non-blocking collective that a call begins or ends. `order` is the order of posting within the call.
+/// A message or non-blocking collective that a call starts or completes. `order`: of posting within the call.
 struct Item {
   std::size_t call = 0;  ///< Index into the thread's calls.
   std::pair<nanoseconds, std::uint32_t> order;
-  std::size_t item = 0;  ///< Index into the rank's messages, or behind them: into its calls.
+  std::size_t item = 0;  ///< Index into the rank's messages, followed by its calls.
 };
 
 /// What one thread of a rank did.
@@ -50,7 +48,8 @@ struct Thread {
   std::vector<Item> ended;
 };
 
-struct Place {
+/// A call of a thread.
+struct CallPlace {
   std::size_t thread = 0;
   std::size_t call = 0;
 };
@@ -119,7 +118,7 @@ class RankReader {
       }
       threads_[begun->thread].begun.push_back({begun->call, {event.posted, event.sequence}, i});
       if (event.is_unfinished) {
-        continue;  // of a send that was let go of: waited for at the end
+        continue;  // of a send whose request was freed: waited for at the end
       }
       const auto ended =
           find_in_any(thread, event.completed, [](const CallEvent& c) { return ends_operations(c.what); });
@@ -152,21 +151,21 @@ class RankReader {
   }
 
   template <class Fits>
-  [[nodiscard]] std::optional<Place> find(std::size_t thread, nanoseconds time, const Fits& fits) const {
+  [[nodiscard]] std::optional<CallPlace> find(std::size_t thread, nanoseconds time, const Fits& fits) const {
     const auto& calls = threads_[thread].calls;
     auto later = std::ranges::upper_bound(calls, time, {}, [&](std::size_t i) { return call(i).start; });
-    // Of two calls that touch at this time, either may be meant.
+    // If two calls meet at this time, either may be the one.
     for (int tries = 0; tries < 2 && later != calls.begin(); ++tries) {
       --later;
       if (time <= call(*later).end && fits(call(*later))) {
-        return Place{thread, static_cast<std::size_t>(later - calls.begin())};
+        return CallPlace{thread, static_cast<std::size_t>(later - calls.begin())};
       }
     }
     return std::nullopt;
   }
 
   template <class Fits>
-  [[nodiscard]] std::optional<Place> find_in_any(std::size_t thread, nanoseconds time, const Fits& fits) const {
+  [[nodiscard]] std::optional<CallPlace> find_in_any(std::size_t thread, nanoseconds time, const Fits& fits) const {
     if (const auto found = find(thread, time, fits)) {
       return found;
     }
@@ -183,7 +182,7 @@ class RankReader {
   void read_thread(const Thread& thread, Stream& stream, nanoseconds beginning, Totals& totals) {
     StreamBuilder builder{stream};
     std::map<std::size_t, std::uint32_t> operations;  // by item
-    nanoseconds free = beginning;                     // since then the thread is on its own
+    nanoseconds free = beginning;                     // since then the thread is outside the library
     bool found_nothing = false;
     auto begun = thread.begun.begin();
     auto ended = thread.ended.begin();
@@ -210,7 +209,9 @@ class RankReader {
       }
       to_wait_for.clear();
       for (; begun != thread.begun.end() && begun->call == i; ++begun) {
-        operations[begun->item] = builder.begin(message(begun->item));
+        const trace::MessageEvent& message = trace_.messages[begun->item].event;
+        operations[begun->item] =
+            builder.begin(operation_of(message, bytes_[begun->item].value_or(0), step_, at(message.posted)));
       }
       if (kinds_[index] != Collective::none) {
         const std::uint32_t number = builder.begin(collective(index, stream));
@@ -245,18 +246,6 @@ class RankReader {
     builder.wait_for_the_rest(free, step_);
   }
 
-  [[nodiscard]] Operation message(std::size_t index) const {
-    const MessageEvent& event = trace_.messages[index].event;
-    return {.action = event.direction == MessageDirection::sent ? Action::send : Action::receive,
-            .step = step_,
-            .communicator = event.communicator,
-            .peer = event.peer.value(),
-            .tag = event.tag.value(),
-            .bytes = bytes_[index].value_or(0),
-            .at = at(event.posted),
-            .took = std::max(event.completed - event.posted, nanoseconds{})};
-  }
-
   [[nodiscard]] Operation collective(std::size_t index, Stream& stream) const {
     const CallEvent& event = call(index);
     Operation operation{.action = Action::collective,
@@ -288,10 +277,10 @@ class RankReader {
   const std::vector<std::optional<std::uint64_t>>& bytes_;
   const std::vector<Collective>& kinds_;
   std::vector<Thread> threads_;
-  std::map<std::size_t, nanoseconds> ends_of_begun_;  ///< By index of the call that began a collective.
+  std::map<std::size_t, nanoseconds> ends_of_begun_;  ///< By index of the call that started a collective.
 };
 
-/// When the first rank begins with what is wanted, on rank 0's clock: after MPI_Init where that is in it.
+/// When the first rank begins its range, by rank 0's clock; not before the end of MPI_Init.
 nanoseconds beginning_of(const trace::RunTrace& run, std::span<const TimeRange> ranges) {
   std::optional<nanoseconds> beginning;
   for (std::uint32_t rank = 0; rank < run.ranks.size(); ++rank) {
@@ -311,43 +300,32 @@ nanoseconds beginning_of(const trace::RunTrace& run, std::span<const TimeRange> 
 }
 
 void report(const Totals& totals, std::vector<std::string>& notices) {
-  if (totals.one_sided > 0) {
-    notices.push_back(fmt::format("{} one-sided calls ({} bytes) are left out: a replay does not move their data",
-                                  totals.one_sided,
-                                  totals.one_sided_bytes));
-  }
-  if (totals.without_call > 0) {
-    notices.push_back(
-        fmt::format("{} messages were posted by no call in the record; left out (the file is cut off, "
-                    "or its clock ran backwards)",
-                    totals.without_call));
-  }
-  if (totals.of_other_threads > 0) {
-    notices.push_back(
-        fmt::format("{} messages were completed by another thread than began them, or in no call that is in the "
-                    "record; they are waited for at the end only",
-                    totals.of_other_threads));
-  }
-  if (totals.overlapping > 0) {
-    notices.push_back(
-        fmt::format("{} calls begin before the one before them on their thread ends: the clock ran backwards, "
-                    "and computing times there are not known",
-                    totals.overlapping));
-  }
+  const auto add = [&](std::size_t count, std::string_view what) {
+    if (count > 0) {
+      notices.push_back(fmt::format("{} {}", count, what));
+    }
+  };
+  add(totals.one_sided,
+      fmt::format("one-sided calls ({} bytes) are left out: a replay does not move their data",
+                  totals.one_sided_bytes));
+  add(totals.without_call,
+      "messages are left out: no recorded call posted them (the file is incomplete, or its clock ran backwards)");
+  add(totals.of_other_threads,
+      "messages were completed by a thread that did not post them, or in no recorded call; they are waited for at the "
+      "end only");
+  add(totals.overlapping,
+      "calls begin before the previous call of their thread ends: the clock ran backwards, and computing times there "
+      "are unknown");
 }
 
 }  // namespace
 
 void count_from_the_beginning(Schedule& schedule, nanoseconds beginning) {
   nanoseconds end{};
-  for (RankSchedule& rank : schedule.ranks) {
-    for (Stream& stream : rank.streams) {
-      for (Operation& operation : stream.operations) {
-        operation.at -= beginning;
-        end = std::max(end, operation.at + operation.took);
-      }
-    }
-  }
+  for_each_operation(schedule, [&](const auto& /*place*/, Operation& operation) {
+    operation.at -= beginning;
+    end = std::max(end, operation.at + operation.took);
+  });
   schedule.length = end;
 }
 

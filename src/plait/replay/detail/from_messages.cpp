@@ -13,10 +13,9 @@
 namespace plait::replay::detail {
 namespace {
 
-using trace::MessageDirection;
 using trace::MessageEvent;
 
-/// The step that a time lies in.
+/// The step at a time.
 std::uint32_t step_at(const std::map<std::uint32_t, nanoseconds>& begins, nanoseconds time) {
   std::uint32_t step = 0;
   nanoseconds latest = nanoseconds::min();
@@ -65,16 +64,9 @@ RankSchedule read_rank(const trace::RankTrace& trace,
     step = of;
     builder.compute(now, at - now, of);
     now = std::max(now, at);
-    const nanoseconds took = std::max(event.completed - event.posted, nanoseconds{});
-    ended = std::max(ended, at + took);
-    builder.begin({.action = event.direction == MessageDirection::sent ? Action::send : Action::receive,
-                   .step = of,
-                   .communicator = event.communicator,
-                   .peer = event.peer.value(),
-                   .tag = event.tag.value(),
-                   .bytes = bytes[i].value_or(0),
-                   .at = at,
-                   .took = took});
+    const Operation operation = operation_of(event, *bytes[i], of, at);
+    ended = std::max(ended, at + operation.took);
+    builder.begin(operation);
   }
   builder.wait_for_the_rest(now, step.value_or(0));
   return schedule;

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "plait/replay/detail/places.hpp"
+
 namespace plait::replay::detail {
 namespace {
 
@@ -45,7 +47,7 @@ std::vector<Side> sides(const trace::RunTrace& run, MessageDirection direction) 
   return found;
 }
 
-/// Where the message was posted: the call of its thread that `posted` lies in.
+/// The call that posted the message, for a notice; empty if unknown.
 std::string place_of(const trace::RankTrace& trace, const trace::Recorded<MessageEvent>& message) {
   for (const auto& recorded : trace.calls) {
     const trace::CallEvent& call = recorded.event;
@@ -60,7 +62,7 @@ std::string place_of(const trace::RankTrace& trace, const trace::Recorded<Messag
   return {};
 }
 
-/// Messages of one kind of trouble: the first few are listed one by one.
+/// Messages with one kind of error, of which the first few are named.
 struct Troubles {
   const trace::RunTrace& run;
   std::vector<std::string>& notices;
@@ -102,42 +104,41 @@ MatchedMessages match_messages(const trace::RunTrace& run,
   for (const trace::RankTrace& rank : run.ranks) {
     matched.bytes.emplace_back(rank.messages.size());
   }
-  const std::vector<Side> sent = sides(run, MessageDirection::sent);
-  const std::vector<Side> received = sides(run, MessageDirection::received);
   Troubles without_receive{run, matched.notices};
   Troubles without_send{run, matched.notices};
   Troubles unfinished{run, matched.notices};
-  auto receive = received.begin();
-  for (const Side& send : sent) {
-    for (; receive != received.end() && receive->key() < send.key(); ++receive) {
-      without_send.report(*receive, "has no send");
-    }
-    const bool is_paired = receive != received.end() && receive->key() == send.key();
-    if (!is_wanted(send.rank, send.index)) {
-      receive += is_paired ? 1 : 0;
-      continue;
-    }
-    if (!is_paired) {
-      without_receive.report(send, "has no receive");
-      continue;
-    }
-    const MessageEvent& event = run.ranks[receive->rank].messages[receive->index].event;
-    if (event.is_unfinished) {
-      unfinished.report(*receive, "had not completed when the record ended");
-    } else {
-      const std::uint64_t bytes = run.ranks[send.rank].messages[send.index].event.bytes;
-      matched.bytes[send.rank][send.index] = bytes;
-      matched.bytes[receive->rank][receive->index] = bytes;
-    }
-    ++receive;
-  }
-  for (; receive != received.end(); ++receive) {
-    without_send.report(*receive, "has no send");
-  }
+  match_ends(sides(run, MessageDirection::sent),
+             sides(run, MessageDirection::received),
+             [&](const Side* send, const Side* receive) {
+               if (send == nullptr) {
+                 without_send.report(*receive, "has no send");
+               } else if (!is_wanted(send->rank, send->index)) {
+                 return;
+               } else if (receive == nullptr) {
+                 without_receive.report(*send, "has no receive");
+               } else if (run.ranks[receive->rank].messages[receive->index].event.is_unfinished) {
+                 unfinished.report(*receive, "had not completed when the record ended");
+               } else {
+                 const std::uint64_t bytes = run.ranks[send->rank].messages[send->index].event.bytes;
+                 matched.bytes[send->rank][send->index] = bytes;
+                 matched.bytes[receive->rank][receive->index] = bytes;
+               }
+             });
   without_receive.finish("sends without a receive were left out");
   without_send.finish("receives without a send were left out");
   unfinished.finish("messages that had not completed were left out");
   return matched;
+}
+
+Operation operation_of(const MessageEvent& event, std::uint64_t bytes, std::uint32_t step, nanoseconds at) {
+  return {.action = event.direction == MessageDirection::sent ? Action::send : Action::receive,
+          .step = step,
+          .communicator = event.communicator,
+          .peer = event.peer.value(),
+          .tag = event.tag.value(),
+          .bytes = bytes,
+          .at = at,
+          .took = std::max(event.completed - event.posted, nanoseconds{})};
 }
 
 }  // namespace plait::replay::detail

@@ -10,17 +10,17 @@
 
 namespace plait::replay::detail {
 
-/// Identifies a message among all of a replay.
+/// Identifies a message of a replay.
 struct MessageName {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   std::uint32_t communicator = 0;
   std::uint64_t tag = 0;
-  std::uint64_t order = 0;  ///< Among those that agree in all the rest.
+  std::uint64_t order = 0;  ///< Among messages that agree in all else.
 };
 
-/// The bytes of a message by its name: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators", 2014), a word for each eight bytes.
+/// The contents of a message, by its name: words of splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom
+/// number generators", 2014).
 class PayloadPattern {
  public:
   explicit PayloadPattern(const MessageName& name) noexcept {
@@ -35,7 +35,7 @@ class PayloadPattern {
     }
   }
 
-  /// Where the first byte is that is not what it should be, to eight bytes; nothing when all are.
+  /// The offset of the first word that differs; nothing if all are right.
   [[nodiscard]] std::optional<std::size_t> find_difference(std::span<const std::byte> data) const noexcept {
     for (std::size_t at = 0; at < data.size(); at += sizeof(std::uint64_t)) {
       const std::uint64_t word = word_at(at);

@@ -27,20 +27,14 @@ std::vector<MessageEnd> message_ends(const Schedule& schedule, Action action) {
 }
 
 std::vector<PairOfPlaces> pair_operations(const Schedule& schedule) {
-  const std::vector<MessageEnd> sends = message_ends(schedule, Action::send);
-  const std::vector<MessageEnd> receives = message_ends(schedule, Action::receive);
   std::vector<PairOfPlaces> pairs;
-  pairs.reserve(sends.size());
-  auto receive = receives.begin();
-  for (const MessageEnd& send : sends) {
-    while (receive != receives.end() && receive->key() < send.key()) {
-      ++receive;
-    }
-    if (receive != receives.end() && receive->key() == send.key()) {
-      pairs.push_back({send.place, receive->place});
-      ++receive;
-    }
-  }
+  match_ends(message_ends(schedule, Action::send),
+             message_ends(schedule, Action::receive),
+             [&](const MessageEnd* send, const MessageEnd* receive) {
+               if (send != nullptr && receive != nullptr) {
+                 pairs.push_back({send->place, receive->place});
+               }
+             });
   return pairs;
 }
 

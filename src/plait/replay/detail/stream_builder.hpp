@@ -10,18 +10,18 @@
 
 namespace plait::replay::detail {
 
-/// Adds operations to a stream and keeps account of those of its own that nothing has waited for yet.
+/// Appends operations to a stream, and tracks those that have no wait yet.
 class StreamBuilder {
  public:
   explicit StreamBuilder(Stream& stream) : stream_{stream}, first_{stream.operations.size()} {}
 
-  /// The number of the operation.
+  /// Returns the number of the operation.
   std::uint32_t add(const Operation& operation) {
     stream_.operations.push_back(operation);
     return static_cast<std::uint32_t>(stream_.operations.size() - 1);
   }
 
-  /// Adds an operation that something must wait for.
+  /// Adds an operation that needs a wait.
   std::uint32_t begin(const Operation& operation) {
     const std::uint32_t number = add(operation);
     is_open_.resize(number + 1 - first_, false);
@@ -37,7 +37,7 @@ class StreamBuilder {
 
   void poll(nanoseconds at, std::uint32_t step = 0) { add({.action = Action::poll, .step = step, .at = at}); }
 
-  /// A wait from `at`, for `took`, for those of the operations that are still open; a poll when there are none.
+  /// Adds a wait for those of the operations that have none yet; a poll if there are none.
   void wait(std::span<const std::uint32_t> operations, nanoseconds at, nanoseconds took, std::uint32_t step = 0) {
     const auto first = static_cast<std::uint32_t>(stream_.waited.size());
     for (const std::uint32_t operation : operations) {
@@ -55,7 +55,7 @@ class StreamBuilder {
     }
   }
 
-  /// Waits for all that is still open, if anything is.
+  /// Adds a wait for all operations without one, if there are any.
   void wait_for_the_rest(nanoseconds at, std::uint32_t step = 0) {
     std::vector<std::uint32_t> open;
     for (std::uint32_t i = 0; i < is_open_.size(); ++i) {
@@ -70,7 +70,7 @@ class StreamBuilder {
 
  private:
   Stream& stream_;
-  std::size_t first_;  ///< Operations before these are of others.
+  std::size_t first_;  ///< The first operation of this builder.
   std::vector<bool> is_open_;
 };
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <tuple>
 #include <utility>
 
 #include "plait/replay/detail/places.hpp"
@@ -66,24 +65,15 @@ Agreement compare(std::vector<MessageLatency> logged, std::vector<MessageLatency
   Agreement agreement;
   agreement.logged = quantiles_of(latencies_of(logged));
   agreement.predicted = quantiles_of(latencies_of(predicted));
-  const auto by_pair = [](const MessageLatency& a, const MessageLatency& b) {
-    return std::tie(a.source, a.destination) < std::tie(b.source, b.destination);
-  };
-  std::ranges::stable_sort(logged, by_pair);
-  std::ranges::stable_sort(predicted, by_pair);
+  std::ranges::stable_sort(logged, {}, &MessageLatency::key);
+  std::ranges::stable_sort(predicted, {}, &MessageLatency::key);
   std::vector<double> errors;
-  auto other = predicted.cbegin();
-  for (const MessageLatency& message : logged) {
-    while (other != predicted.cend() && by_pair(*other, message)) {
-      ++other;
+  detail::match_ends(logged, predicted, [&](const MessageLatency* was, const MessageLatency* is) {
+    if (was != nullptr && is != nullptr) {
+      const auto difference = static_cast<double>((is->latency - was->latency).count());
+      errors.push_back(std::abs(difference) / static_cast<double>(std::max(nanoseconds{1}, was->latency).count()));
     }
-    if (other == predicted.cend() || by_pair(message, *other)) {
-      continue;
-    }
-    const auto was = static_cast<double>(std::max(nanoseconds{1}, message.latency).count());
-    errors.push_back(std::abs(static_cast<double>((other->latency - message.latency).count())) / was);
-    ++other;
-  }
+  });
   agreement.messages = errors.size();
   agreement.error = quantiles_of(std::move(errors));
   return agreement;

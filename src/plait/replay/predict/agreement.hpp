@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "plait/base/clock.hpp"
@@ -11,18 +12,20 @@
 
 namespace plait::replay {
 
-/// One message's way from the call that sends it to when its receiver was notified.
+/// The time of one message from the call that sends it until its receiver is notified.
 struct MessageLatency {
   std::uint32_t source = 0;
   std::uint32_t destination = 0;
   nanoseconds latency{};
+
+  [[nodiscard]] auto key() const { return std::pair{source, destination}; }
 };
 
-/// Of all messages of a log, each rank's sends in their order. Messages with one end only are left out. Cost: sorts
+/// Returns the latencies of a log, each rank's sends in order; messages without a partner are omitted. Cost: sorts
 /// them.
 [[nodiscard]] std::vector<MessageLatency> logged_latencies(const Schedule& schedule);
 
-/// As predicted. Expects: the prediction is of this schedule and keeps times.
+/// Returns the predicted latencies. Expects: the prediction is of this schedule and keeps times.
 [[nodiscard]] std::vector<MessageLatency> predicted_latencies(const Schedule& schedule, const Prediction& prediction);
 
 /// Median and tails of a distribution.
@@ -30,19 +33,19 @@ template <class Value>
 struct Quantiles {
   Value half{};
   Value nine_tenths{};
-  Value most{};  ///< 99 of 100.
+  Value most{};  ///< 99 %.
 };
 
-/// How a prediction agrees with what happened.
+/// How a prediction agrees with a log.
 struct Agreement {
   double total_error = 0;  ///< (predicted - logged) / logged.
   std::size_t messages = 0;
   Quantiles<nanoseconds> logged;
   Quantiles<nanoseconds> predicted;
-  Quantiles<double> error;  ///< Of the messages' relative errors, without sign.
+  Quantiles<double> error;  ///< Of the absolute relative errors of messages.
 };
 
-/// Compares the n-th message from each rank to each other in one with the n-th in the other.
+/// Compares, for each pair of ranks, the n-th logged message with the n-th predicted one.
 [[nodiscard]] Agreement compare(std::vector<MessageLatency> logged, std::vector<MessageLatency> predicted);
 
 }  // namespace plait::replay

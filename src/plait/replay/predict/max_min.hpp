@@ -9,13 +9,13 @@
 
 namespace plait::replay {
 
-/// Flows that share links max-min fairly: no flow can have more without one that has less or the same having less
-/// still.
+/// Flows that share links max-min fairly: no flow can get a higher rate unless a flow of equal or lower rate loses.
 ///
-/// Rates are found by filling (Bertsekas, Gallager, "Data Networks", 6.5.2): the link with the least to give for each
-/// of its open flows settles them all, then the next. Links leave the heap late: what a link can give only grows while
-/// others settle, so a link is computed again when it comes up. Cost: flows times the length of their routes, and a
-/// heap of links. A change is settled for those only that share a link with it, directly or through others.
+/// Rates are found by progressive filling (Bertsekas, Gallager, "Data Networks", 6.5.2): the link with the smallest
+/// share for each of its open flows settles them, then the next link. The share of a link only grows while others
+/// settle, so it is recomputed only when the link is at the top of the heap. Cost: flows times the length of their
+/// routes, and a heap of links. After a change, only flows that share links with it, directly or indirectly, need to be
+/// settled.
 class MaxMin {
  public:
   using Flow = std::uint32_t;
@@ -23,28 +23,28 @@ class MaxMin {
   /// `capacities`: of each link. `route_max`: links of the longest route.
   MaxMin(std::vector<double> capacities, std::uint32_t route_max);
 
-  /// A new flow; its rate is 0 until it is settled. Expects: no link twice.
+  /// Adds a flow; its rate is 0 until it is settled. Expects: no link twice.
   Flow add(std::span<const std::uint32_t> route);
   void remove(Flow flow);
 
   [[nodiscard]] double rate(Flow flow) const noexcept { return rates_[flow]; }
   [[nodiscard]] std::size_t count() const noexcept { return count_; }
-  /// Flows are numbered below this.
+  /// All numbers of flows are below this.
   [[nodiscard]] std::size_t flow_bound() const noexcept { return rates_.size(); }
   [[nodiscard]] std::span<const std::uint32_t> route(Flow flow) const noexcept {
     return {routes_.data() + (std::size_t{flow} << shift_), lengths_[flow]};
   }
 
-  /// Finds the flows that share a link with `link`, directly or through others: `found_flows()`. False, with part of
-  /// them, when there are more than `flows_max`.
+  /// Finds the flows that share links with those of `link`, directly or indirectly. Stops and returns false if there
+  /// are more than `flows_max`.
   [[nodiscard]] bool find(std::uint32_t link, std::size_t flows_max);
   [[nodiscard]] std::span<const Flow> found_flows() const noexcept { return found_flows_; }
   [[nodiscard]] std::span<const std::uint32_t> found_links() const noexcept { return found_links_; }
 
-  /// Settles the flows found. Expects: `find` has found all.
+  /// Settles the flows found. Expects: `find` has returned true.
   void settle_found();
   void settle_all();
-  /// Gives a new flow what is left, or about what the others on its links have, and changes none of them.
+  /// Gives a new flow what is left on its links, or about the rate of its neighbours, whose rates do not change.
   void settle_roughly(Flow flow);
 
   [[nodiscard]] std::size_t bytes() const noexcept;
@@ -52,8 +52,8 @@ class MaxMin {
  private:
   struct Link {
     double capacity = 0;
-    double left = 0;   ///< What no settled flow has.
-    double level = 0;  ///< What it gave to each of the flows that it settled.
+    double left = 0;   ///< Capacity that no settled flow uses.
+    double level = 0;  ///< Rate of each of the flows that it settled.
     std::uint32_t open = 0;
   };
 

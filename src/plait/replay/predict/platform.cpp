@@ -23,7 +23,7 @@ constexpr std::uint32_t format_version = 1;
 constexpr std::array progress_names{"ideal", "calls", "background"};
 constexpr std::array shape_names{"flat", "fat_tree", "dragonfly", "torus"};
 
-/// One object of the file, of which every key must be read.
+/// One object of the file. `finish` reports the keys that were not read.
 class Section {
  public:
   Section(const json& object, std::string where) : object_{object}, where_{std::move(where)} {
@@ -89,7 +89,7 @@ class Section {
     return found;
   }
 
-  /// Empty when it is missing; neither number of a pair is below that of the one before it, and the first rises.
+  /// Pairs whose first numbers rise and whose second numbers do not fall; empty if the key is missing.
   [[nodiscard]] std::vector<std::pair<double, double>> rising_pairs(const char* key) {
     std::vector<std::pair<double, double>> found;
     for (const json& pair : has(key) ? required(key) : json::array()) {
@@ -116,7 +116,7 @@ class Section {
     fail(fmt::format("\"{}\" is \"{}\"; known are {}", key, given, fmt::join(names, ", ")));
   }
 
-  /// Reports keys that were not used.
+  /// Throws for unknown keys.
   void finish() const {
     for (const auto& [key, value] : object_.items()) {
       if (!known_.contains(key)) {
@@ -171,7 +171,7 @@ LinkCosts costs_of(Section section) {
   }
   for (const auto& [bytes, time_ns] : section.rising_pairs("moving_ns")) {
     if (bytes < 2) {
-      section.fail("\"moving_ns\" begins with two bytes or more, as it is for those beyond the first");
+      section.fail("the sizes in \"moving_ns\" must be 2 or more, as times are for the bytes after the first");
     }
     costs.moving.push_back({static_cast<std::uint64_t>(bytes), time_ns});
   }
@@ -213,7 +213,7 @@ TopologySettings topology_of(Section section) {
   }
   section.finish();
   if (host_count(topology) > std::numeric_limits<std::int32_t>::max()) {
-    section.fail("more than 2^31 hosts");
+    section.fail("the topology has more than 2^31 hosts; choose smaller numbers");
   }
   return topology;
 }

@@ -14,55 +14,55 @@
 namespace plait::replay {
 
 enum class Model : std::uint8_t {
-  points,  ///< LogGPS: messages meet at their hosts' interfaces only.
-  flows,   ///< All that move at one time share the links of their routes, max-min fairly.
+  points,  ///< LogGPS: messages compete at the interfaces of hosts only.
+  flows,   ///< Messages in flight share the links of their routes, max-min fairly.
 };
 
 struct PredictOptions {
   Model model = Model::points;
-  /// What the program computes takes this times as long as logged; 0 leaves it out.
+  /// Multiplies the computing times of the log; 0 removes them.
   double compute_factor = 1;
-  /// Of flows: how long shares may stay as they are when others have started or ended, as a part of the mean time that
-  /// the messages on their way still need. 0 is exact, and slow where many thousands are on their way at one time.
+  /// Flows: how long rates may remain after others have started or ended, as a fraction of the mean time that messages
+  /// in flight still need. 0 is exact, and slow with many thousands of messages in flight.
   double tolerance = 0.05;
   bool keeps_times = false;  ///< Fills `Prediction::times`.
 };
 
-/// Where a rank's time goes; streams added up.
+/// The times of a rank, summed over its streams.
 struct RankTimes {
-  nanoseconds end{};  ///< From the beginning to the end of its last operation.
+  nanoseconds end{};  ///< End of its last operation.
   nanoseconds compute{};
   nanoseconds wait{};  ///< In waits.
 };
 
-/// When an operation was posted and ended, from the beginning; `unknown` where it does not apply.
+/// The times of an operation since the beginning; `unknown` if they do not apply.
 struct OperationTimes {
   static constexpr nanoseconds unknown{-1};
   nanoseconds posted = unknown;
-  nanoseconds handed = unknown;            ///< Send: to the interface. Receive: matched.
-  nanoseconds moved = unknown;             ///< Send: left. Receive: all bytes are here.
-  nanoseconds notified = unknown;          ///< The wait that names it has ended; of a wait: its end.
-  std::uint32_t partner = trace::nothing;  ///< The other end's place in `Prediction::times`.
+  nanoseconds handed = unknown;            ///< Receive: matched.
+  nanoseconds moved = unknown;             ///< Send: out of its buffer. Receive: all bytes have arrived.
+  nanoseconds notified = unknown;          ///< End of the wait for it; of a wait: its own end.
+  std::uint32_t partner = trace::nothing;  ///< Index of the other end in `Prediction::times`.
 };
 
 struct Prediction {
   nanoseconds total{};
   std::vector<RankTimes> ranks;
-  std::uint64_t messages = 0;  ///< Those of collectives too.
+  std::uint64_t messages = 0;  ///< Including those of collectives.
   std::uint64_t bytes = 0;
   std::size_t memory_bytes = 0;       ///< Of the engine, without the schedule.
-  std::vector<OperationTimes> times;  ///< Of all operations: ranks, in each its streams, in each its operations.
-  std::vector<std::string> notices;   ///< What was odd and did not stop it: messages without a receive, for example.
+  std::vector<OperationTimes> times;  ///< Of all operations, by rank, stream and operation.
+  std::vector<std::string> notices;   ///< Errors that did not stop it, such as a message without a receive.
 
-  /// Means over the ranks: time outside computing, and in waits.
+  /// The mean over the ranks of the time outside computing, and of the time in waits.
   [[nodiscard]] nanoseconds communication() const;
   [[nodiscard]] nanoseconds wait() const;
 };
 
-/// How long the schedule takes on the platform.
+/// Predicts how long the schedule takes on the platform.
 ///
-/// Deterministic. Cost: about a microsecond a message with points. Error: `bad_input` when it cannot finish; the
-/// sentence names a message that is waited for. Also when the ranks do not fit on the platform.
+/// Deterministic. Cost: about a microsecond a message with `points`. Error: `bad_input` if the schedule cannot finish,
+/// with a message that it waits for, or if the ranks do not fit on the platform.
 [[nodiscard]] Result<Prediction> predict(const Schedule& schedule,
                                          const Platform& platform,
                                          const PredictOptions& options = {});

@@ -14,56 +14,47 @@
 namespace plait::replay {
 namespace {
 
-/// As functions are named.
+/// The name of its function in the trace.
 std::string name_of(Collective collective) {
   std::string name = to_string(collective);
   std::ranges::replace(name, '-', '_');
   return name;
 }
 
-/// When its program was notified of it, else when it ended.
+/// When the program was notified of its end, else the end itself.
 nanoseconds end_of(const OperationTimes& times) {
   return times.notified != OperationTimes::unknown ? times.notified : std::max(times.moved, times.posted);
 }
 
-/// One stream's operations as events of one thread.
+/// Writes a stream's operations as events of one thread.
 class StreamWriter {
  public:
   StreamWriter(trace::Recorder& recorder, trace::ThreadRecorder& thread, std::span<const OperationTimes> times)
       : recorder_{recorder}, thread_{thread}, times_{times} {}
 
-  /// `number`: of the last operation before these, counted from 1.
+  /// `number`: operations written before.
   void write(const Stream& stream, std::uint32_t& number) {
     for (std::size_t i = 0; i < stream.operations.size(); ++i) {
-      write(stream.operations[i], times_[i], ++number);
-    }
-  }
-
- private:
-  void write(const Operation& operation, const OperationTimes& times, std::uint32_t number) {
-    switch (operation.action) {
-      case Action::compute:
-      case Action::poll:
-        break;
-      case Action::send:
-      case Action::receive:
+      const Operation& operation = stream.operations[i];
+      const OperationTimes& times = times_[i];
+      ++number;
+      if (operation.action == Action::send || operation.action == Action::receive) {
         write_message(operation, times, number);
-        break;
-      case Action::collective:
+      } else if (operation.action == Action::collective) {
         call(trace::CallClass::begun_collective,
              name_of(operation.collective),
              operation,
              {.start = times.posted, .end = end_of(times), .number = number});
-        break;
-      case Action::wait:
+      } else if (operation.action == Action::wait) {
         call(trace::CallClass::completes,
              "wait",
              operation,
              {.start = times.posted, .end = end_of(times), .number = number, .count = operation.count});
-        break;
+      }
     }
   }
 
+ private:
   void write_message(const Operation& operation, const OperationTimes& times, std::uint32_t number) {
     const bool sends = operation.action == Action::send;
     if (times.partner == trace::nothing) {

@@ -11,13 +11,12 @@ namespace plait::replay {
 
 struct PredictionRun {
   std::filesystem::path folder;
-  std::string platform;  ///< The machine that it was predicted for, from meta.json.
+  std::string platform;  ///< Name of the platform, for meta.json.
   std::uint32_t ranks_per_host = 1;
 };
 
-/// Writes a prediction as a run folder, as recorded programs leave one: each message, wait and collective, with the
-/// predicted times. Expects: the prediction is of this schedule and keeps times. Throws: `Error` with `io`, also when
-/// files of a run are there already.
+/// Writes a prediction as a trace folder, with the predicted times of each message, wait and collective. Expects: the
+/// prediction is of this schedule and keeps times. Throws: `Error` with `io`, also if the folder has a trace already.
 void write_prediction(const PredictionRun& run, const Schedule& schedule, const Prediction& prediction);
 
 }  // namespace plait::replay

@@ -18,7 +18,7 @@ Topology::Topology(const TopologySettings& settings, const LinkCosts& between_ho
           1U,
           static_cast<std::uint32_t>(std::lround(static_cast<double>(settings_.arity) / settings_.oversubscription)));
       hosts_below_.push_back(1);
-      std::uint32_t paths = 1;  // ways up from a host to the switches of the level
+      std::uint32_t paths = 1;  // from a host up to the switches of the level
       for (std::uint32_t level = 1; level < settings_.levels; ++level) {
         hosts_below_.push_back(hosts_below_.back() * settings_.arity);
         paths *= up_links_;
@@ -49,8 +49,7 @@ double Topology::capacity(std::uint32_t link) const noexcept {
   if (link < 2 * hosts_) {
     return host_capacity_;
   }
-  const bool is_global = settings_.shape == TopologyShape::dragonfly && link >= global_begin_;
-  return (is_global ? settings_.global_bytes_per_s : settings_.link_bytes_per_s) * 1e-9;
+  return (is_global(link) ? settings_.global_bytes_per_s : settings_.link_bytes_per_s) * 1e-9;
 }
 
 void Topology::route(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const {
@@ -80,8 +79,8 @@ std::uint32_t Topology::common_level(std::uint32_t from, std::uint32_t to) const
   return level;
 }
 
-// Extended generalised fat tree: the switches of a level in one subtree are numbered by the choices made on the way
-// up to them; the choice is a digit of the destination, so that all messages to a host come down one way
+// Extended generalised fat tree: the switches of a level in one subtree are numbered by the choices on the way up. Each
+// choice is a digit of the destination, so all messages to a host come down by the same links
 // (Zahavi et al., "Optimized InfiniBand fat-tree routing for shift all-to-all communication patterns", 2010).
 void Topology::route_fat_tree(std::uint32_t from, std::uint32_t to, std::vector<std::uint32_t>& links) const {
   const std::uint32_t top = common_level(from, to);
@@ -146,36 +145,17 @@ void Topology::route_torus(std::uint32_t from, std::uint32_t to, std::vector<std
   }
 }
 
-double Topology::latency_ns(std::uint32_t from, std::uint32_t to) const noexcept {
-  switch (settings_.shape) {
-    case TopologyShape::flat:
-      return 0;
-    case TopologyShape::fat_tree:
-      return 2 * (common_level(from, to) - 1) * settings_.link_latency_ns;
-    case TopologyShape::dragonfly: {
-      const std::uint32_t routers = settings_.routers;
-      const std::uint32_t first = from / settings_.hosts % routers;
-      const std::uint32_t last = to / settings_.hosts % routers;
-      const std::uint32_t group = from / settings_.hosts / routers;
-      const std::uint32_t last_group = to / settings_.hosts / routers;
-      if (group == last_group) {
-        return first == last ? 0 : settings_.link_latency_ns;
-      }
-      const int local = (first != gateway(group, last_group) ? 1 : 0) + (last != gateway(last_group, group) ? 1 : 0);
-      return settings_.global_latency_ns + local * settings_.link_latency_ns;
-    }
-    case TopologyShape::torus: {
-      std::uint32_t stride = 1;
-      std::uint32_t hops = 0;
-      for (const std::uint32_t size : settings_.sizes) {
-        const std::uint32_t forward = (to / stride % size + size - from / stride % size) % size;
-        hops += std::min(forward, size - forward);
-        stride *= size;
-      }
-      return hops * settings_.link_latency_ns;
-    }
+double Topology::latency_ns(std::uint32_t from, std::uint32_t to) const {
+  if (settings_.shape == TopologyShape::flat) {
+    return 0;
   }
-  return 0;
+  std::vector<std::uint32_t> links;
+  links.reserve(route_max_);
+  route(from, to, links);
+  const auto inner = static_cast<double>(links.size() - 2);  // without the links of the two hosts
+  const auto global =
+      static_cast<double>(std::ranges::count_if(links, [&](std::uint32_t link) { return is_global(link); }));
+  return global * settings_.global_latency_ns + (inner - global) * settings_.link_latency_ns;
 }
 
 }  // namespace plait::replay

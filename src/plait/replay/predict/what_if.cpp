@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/replay/predict/what_if.hpp"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <string_view>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,117 +15,96 @@
 namespace plait::replay {
 namespace {
 
-void scale_latency(Platform& platform, double factor) {
-  platform.between_hosts.latency_ns *= factor;
-  platform.within_host.latency_ns *= factor;
-  platform.topology.link_latency_ns *= factor;
-  platform.topology.global_latency_ns *= factor;
+/// What a kind of change is called, with its value, and what it does.
+struct Change {
+  const char* name;
+  void (*apply)(Scenario& scenario, const WhatIf& what_if);
+};
+
+/// Applies `change` to the costs between hosts and to those within a host.
+template <class Apply>
+void for_all_costs(Platform& platform, const Apply& change) {
+  change(platform.between_hosts);
+  change(platform.within_host);
 }
 
-void scale_bandwidth(Platform& platform, double factor) {
-  for (LinkCosts* const costs : {&platform.between_hosts, &platform.within_host}) {
-    costs->gap_per_byte_ns /= factor;
-    for (MovingTime& time : costs->moving) {
-      time.time_ns /= factor;
-    }
-  }
-  platform.topology.link_bytes_per_s *= factor;
-  platform.topology.global_bytes_per_s *= factor;
-}
-
-void scale_overhead(LinkCosts& costs, double factor) {
-  costs.send_overhead_ns *= factor;
-  costs.receive_overhead_ns *= factor;
-  costs.post_overhead_ns *= factor;
-  costs.overhead_per_byte_ns *= factor;
-}
+/// By `WhatIf::Kind`.
+const std::array<Change, 10> changes{{
+    {"latency x{:g}",
+     [](Scenario& scenario, const WhatIf& by) {
+       for_all_costs(scenario.platform, [&](LinkCosts& costs) { costs.latency_ns *= by.value; });
+       scenario.platform.topology.link_latency_ns *= by.value;
+       scenario.platform.topology.global_latency_ns *= by.value;
+     }},
+    {"bandwidth x{:g}",
+     [](Scenario& scenario, const WhatIf& by) {
+       for_all_costs(scenario.platform, [&](LinkCosts& costs) {
+         costs.gap_per_byte_ns /= by.value;
+         std::ranges::for_each(costs.moving, [&](MovingTime& time) { time.time_ns /= by.value; });
+       });
+       scenario.platform.topology.link_bytes_per_s *= by.value;
+       scenario.platform.topology.global_bytes_per_s *= by.value;
+     }},
+    {"overhead x{:g}",
+     [](Scenario& scenario, const WhatIf& by) {
+       for_all_costs(scenario.platform, [&](LinkCosts& costs) {
+         costs.send_overhead_ns *= by.value;
+         costs.receive_overhead_ns *= by.value;
+         costs.post_overhead_ns *= by.value;
+         costs.overhead_per_byte_ns *= by.value;
+       });
+     }},
+    {"eager up to {:.0f} bytes",
+     [](Scenario& scenario, const WhatIf& by) {
+       for_all_costs(scenario.platform,
+                     [&](LinkCosts& costs) { costs.eager_bytes_max = static_cast<std::uint64_t>(by.value); });
+     }},
+    {"progress",
+     [](Scenario& scenario, const WhatIf& by) {
+       scenario.platform.progress = by.progress;
+       scenario.platform.progress_every_ns = by.value;
+     }},
+    {"messages packed by peer",
+     [](Scenario& scenario, const WhatIf& /*by*/) {
+       scenario.schedule = std::make_shared<const Schedule>(aggregated(*scenario.schedule));
+     }},
+    {"computing x{:g}", [](Scenario& scenario, const WhatIf& by) { scenario.options.compute_factor *= by.value; }},
+    {"{:.0f} cores a host",
+     [](Scenario& scenario, const WhatIf& by) {
+       scenario.options.compute_factor *= scenario.platform.cores_per_host / by.value;
+       scenario.platform.cores_per_host = static_cast<std::uint32_t>(by.value);
+     }},
+    {"{:.0f} times the ranks",
+     [](Scenario& scenario, const WhatIf& by) {
+       scenario.schedule =
+           std::make_shared<const Schedule>(tile(*scenario.schedule, static_cast<std::uint32_t>(by.value)).value());
+     }},
+    {"{:.0f} ranks a host",
+     [](Scenario& scenario, const WhatIf& by) {
+       scenario.platform.ranks_per_host = static_cast<std::uint32_t>(by.value);
+     }},
+}};
 
 }  // namespace
 
 std::string WhatIf::name() const {
-  switch (kind) {
-    case Kind::latency:
-      return fmt::format("latency x{:g}", value);
-    case Kind::bandwidth:
-      return fmt::format("bandwidth x{:g}", value);
-    case Kind::overhead:
-      return fmt::format("overhead x{:g}", value);
-    case Kind::eager:
-      return fmt::format("eager up to {:.0f} bytes", value);
-    case Kind::progress:
-      return progress == ProgressModel::ideal   ? "ideal progress"
-             : progress == ProgressModel::calls ? "progress in calls only"
-                                                : fmt::format("background progress every {:g} us", value / 1000);
-    case Kind::aggregate:
-      return "messages packed by peer";
-    case Kind::compute:
-      return value == 0 ? "no computing" : fmt::format("computing x{:g}", value);
-    case Kind::cores:
-      return fmt::format("{:.0f} cores a host", value);
-    case Kind::tile:
-      return fmt::format("{:.0f} times the ranks", value);
-    case Kind::placement:
-      return fmt::format("{:.0f} ranks a host", value);
+  if (kind == Kind::progress) {
+    return progress == ProgressModel::ideal   ? "ideal progress"
+           : progress == ProgressModel::calls ? "progress in calls only"
+                                              : fmt::format("background progress every {:g} us", value / 1000);
   }
-  return "";
+  return fmt::format(fmt::runtime(changes.at(static_cast<std::size_t>(kind)).name), value);
 }
 
-Result<Scenario> with(const Scenario& scenario, const WhatIf& what_if) {
-  Scenario changed = scenario;
-  switch (what_if.kind) {
-    case WhatIf::Kind::latency:
-      scale_latency(changed.platform, what_if.value);
-      break;
-    case WhatIf::Kind::bandwidth:
-      scale_bandwidth(changed.platform, what_if.value);
-      break;
-    case WhatIf::Kind::overhead:
-      scale_overhead(changed.platform.between_hosts, what_if.value);
-      scale_overhead(changed.platform.within_host, what_if.value);
-      break;
-    case WhatIf::Kind::eager:
-      changed.platform.between_hosts.eager_bytes_max = static_cast<std::uint64_t>(what_if.value);
-      changed.platform.within_host.eager_bytes_max = static_cast<std::uint64_t>(what_if.value);
-      break;
-    case WhatIf::Kind::progress:
-      changed.platform.progress = what_if.progress;
-      changed.platform.progress_every_ns = what_if.value;
-      break;
-    case WhatIf::Kind::aggregate:
-      changed.schedule = std::make_shared<const Schedule>(aggregated(*changed.schedule));
-      break;
-    case WhatIf::Kind::compute:
-      changed.options.compute_factor *= what_if.value;
-      break;
-    case WhatIf::Kind::cores:
-      changed.options.compute_factor *= changed.platform.cores_per_host / what_if.value;
-      changed.platform.cores_per_host = static_cast<std::uint32_t>(what_if.value);
-      break;
-    case WhatIf::Kind::tile: {
-      Result<Schedule> tiled = tile(*changed.schedule, static_cast<std::uint32_t>(what_if.value));
-      if (!tiled) {
-        return tiled.error();
-      }
-      changed.schedule = std::make_shared<const Schedule>(std::move(tiled).value());
-      break;
+Result<Scenario> with(Scenario scenario, const std::vector<WhatIf>& what_ifs) {
+  try {
+    for (const WhatIf& what_if : what_ifs) {
+      changes.at(static_cast<std::size_t>(what_if.kind)).apply(scenario, what_if);
     }
-    case WhatIf::Kind::placement:
-      changed.platform.ranks_per_host = static_cast<std::uint32_t>(what_if.value);
-      break;
+    return scenario;
+  } catch (const Error& error) {
+    return error;
   }
-  return changed;
-}
-
-Result<Scenario> with(const Scenario& scenario, const std::vector<WhatIf>& what_ifs) {
-  Scenario changed = scenario;
-  for (const WhatIf& what_if : what_ifs) {
-    Result<Scenario> next = with(changed, what_if);
-    if (!next) {
-      return next;
-    }
-    changed = std::move(next).value();
-  }
-  return changed;
 }
 
 Result<double> parse_factor(const std::string& text) {
@@ -134,7 +114,7 @@ Result<double> parse_factor(const std::string& text) {
   digits.remove_suffix(is_percent ? 1 : 0);
   const std::optional<double> value = detail::parse_number(digits);
   if (!value || *value <= 0) {
-    return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is no factor: write x0.5 or 50%", text)};
+    return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is not a factor: write x0.5 or 50%", text)};
   }
   return is_percent ? *value / 100 : *value;
 }
@@ -143,7 +123,7 @@ Result<std::uint64_t> parse_bytes(const std::string& text) {
   if (const std::optional<std::uint64_t> bytes = detail::parse_bytes(text)) {
     return *bytes;
   }
-  return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is no size: write 4096, 64KiB or 1MB", text)};
+  return Error{ErrorCode::bad_argument, fmt::format("\"{}\" is not a size: write 4096, 64KiB or 1MB", text)};
 }
 
 Result<WhatIf> parse_progress(const std::string& text) {
@@ -166,7 +146,7 @@ Result<WhatIf> parse_progress(const std::string& text) {
     }
   }
   return Error{ErrorCode::bad_argument,
-               fmt::format("\"{}\" is no way to make progress: write ideal, calls or background:10us", text)};
+               fmt::format("\"{}\" is not a progress model: write ideal, calls or background:10us", text)};
 }
 
 std::vector<WhatIf> usual_what_ifs(const Platform& platform) {

@@ -13,7 +13,7 @@
 
 namespace plait::replay {
 
-/// What a prediction is made of.
+/// The input of a prediction.
 struct Scenario {
   std::shared_ptr<const Schedule> schedule;
   Platform platform;
@@ -23,41 +23,38 @@ struct Scenario {
 /// One change of a scenario.
 struct WhatIf {
   enum class Kind : std::uint8_t {
-    latency,    ///< L and the latencies of links, times `value`.
-    bandwidth,  ///< Of all links, times `value`.
-    overhead,   ///< o_s, o_r and O, times `value`.
-    eager,      ///< Messages up to `value` bytes are sent without asking.
-    progress,   ///< As `progress`; in the background every `value` nanoseconds.
-    aggregate,  ///< The messages to one rank between two waits are one message.
-    compute,    ///< Computing takes `value` times as long; 0 leaves it out.
-    cores,      ///< A host's tasks on `value` cores in the place of the platform's, shared out perfectly.
-    tile,       ///< The ranks `value` times, each copy with its own neighbours.
-    placement,  ///< `value` ranks on each host.
+    latency,    ///< Multiplies L and the latencies of links by `value`.
+    bandwidth,  ///< Multiplies the bandwidth of all links by `value`.
+    overhead,   ///< Multiplies o_s, o_r and O by `value`.
+    eager,      ///< Sends messages of up to `value` bytes eagerly.
+    progress,   ///< Changes the progress model; in the background every `value` nanoseconds.
+    aggregate,  ///< Packs the messages to each rank between two waits.
+    compute,    ///< Multiplies computing times by `value`.
+    cores,      ///< Runs the tasks of a host on `value` cores, perfectly balanced.
+    tile,       ///< Copies the ranks `value` times, each copy with its own neighbours.
+    placement,  ///< Places `value` ranks on each host.
   };
   Kind kind = Kind::latency;
   double value = 1;
   ProgressModel progress = ProgressModel::ideal;
 
-  /// As on the command line: "latency x0.5".
+  /// As in the table of `plait predict`: "latency x0.5".
   [[nodiscard]] std::string name() const;
 };
 
-/// The scenario with the change. Error: `bad_argument` when it makes no sense there.
-[[nodiscard]] Result<Scenario> with(const Scenario& scenario, const WhatIf& what_if);
+/// Returns the scenario with all changes, one after the other. Error: `bad_argument` if one is not possible.
+[[nodiscard]] Result<Scenario> with(Scenario scenario, const std::vector<WhatIf>& what_ifs);
 
-/// With all of them, one after the other.
-[[nodiscard]] Result<Scenario> with(const Scenario& scenario, const std::vector<WhatIf>& what_ifs);
-
-/// "x0.5", "0.5" or "50%". Error: `bad_argument` when it is none, or not above 0.
+/// Parses "x0.5", "0.5" or "50%". Error: `bad_argument`, also if it is not above 0.
 [[nodiscard]] Result<double> parse_factor(const std::string& text);
 
-/// "64KiB", "1MB", "4096". Error: `bad_argument`.
+/// Parses "64KiB", "1MB" or "4096". Error: `bad_argument`.
 [[nodiscard]] Result<std::uint64_t> parse_bytes(const std::string& text);
 
-/// "ideal", "calls", or "background:10us" (also "background:10000" nanoseconds). Error: `bad_argument`.
+/// Parses "ideal", "calls", or "background:10us" (also "background:10000" nanoseconds). Error: `bad_argument`.
 [[nodiscard]] Result<WhatIf> parse_progress(const std::string& text);
 
-/// The changes that every machine and program could have: what is tried to find out what helps most.
+/// The changes that are tried to find which of them helps most.
 [[nodiscard]] std::vector<WhatIf> usual_what_ifs(const Platform& platform);
 
 }  // namespace plait::replay

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// plait-predict: how long a recorded exchange takes on a modelled machine, and what would change that.
+/// plait-predict: predicts how long a recorded exchange takes on a modelled machine, and what would change that.
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -60,27 +60,21 @@ std::string text_of(nanoseconds time) {
   return ns >= 1e6 ? fmt::format("{:.3f} ms", ns * 1e-6) : fmt::format("{:.2f} us", ns * 1e-3);
 }
 
-Line logged_line(const Schedule& schedule) {
-  Line line{.name = "as logged", .total = schedule.length};
+/// The times of the log.
+Prediction logged(const Schedule& schedule) {
+  Prediction times_of_log{.total = schedule.length};
   for (const auto& rank : schedule.ranks) {
-    nanoseconds compute{};
-    nanoseconds end{};
+    RankTimes& times = times_of_log.ranks.emplace_back();
     for (const auto& stream : rank.streams) {
       for (const auto& operation : stream.operations) {
-        compute += operation.action == Action::compute ? operation.took : nanoseconds{};
-        line.wait += operation.action == Action::wait ? operation.took : nanoseconds{};
-        end = std::max(end,
-                       operation.action == Action::send || operation.action == Action::receive
-                           ? operation.at
-                           : operation.at + operation.took);
+        const bool is_message = operation.action == Action::send || operation.action == Action::receive;
+        times.compute += operation.action == Action::compute ? operation.took : nanoseconds{};
+        times.wait += operation.action == Action::wait ? operation.took : nanoseconds{};
+        times.end = std::max(times.end, is_message ? operation.at : operation.at + operation.took);
       }
     }
-    line.communication += std::max(nanoseconds{}, end - compute);
   }
-  const auto ranks = static_cast<std::int64_t>(std::max<std::size_t>(1, schedule.ranks.size()));
-  line.communication /= ranks;
-  line.wait /= ranks;
-  return line;
+  return times_of_log;
 }
 
 Prediction run(const Scenario& scenario) {
@@ -99,7 +93,7 @@ std::string change(nanoseconds now, nanoseconds before) {
   return fmt::format("{:+.1f} %", 100 * part);
 }
 
-/// `base`: index of the line that others are compared with.
+/// `base`: index of the line with which others are compared.
 void print_table(const std::vector<Line>& lines, std::size_t base) {
   std::size_t width = 8;
   for (const Line& line : lines) {
@@ -118,11 +112,11 @@ void print_table(const std::vector<Line>& lines, std::size_t base) {
   }
 }
 
-/// What saves most of the usual changes, as a sentence.
+/// A sentence about the usual changes that save most.
 std::string advice(const Scenario& scenario, nanoseconds baseline) {
   std::vector<std::pair<nanoseconds, std::string>> found;
   for (const WhatIf& what_if : usual_what_ifs(scenario.platform)) {
-    found.emplace_back(baseline - run(with(scenario, what_if).value()).total, what_if.name());
+    found.emplace_back(baseline - run(with(scenario, {what_if}).value()).total, what_if.name());
   }
   std::ranges::sort(found, [](const auto& a, const auto& b) { return a.first > b.first; });
   const auto part = [&](nanoseconds saved) {
@@ -133,11 +127,11 @@ std::string advice(const Scenario& scenario, nanoseconds baseline) {
   }
   std::string sentence = fmt::format(
       "What helps most: {} saves {:.0f} % ({})", found[0].second, part(found[0].first), text_of(found[0].first));
-  if (part(found[1].first) >= 1) {
-    sentence += fmt::format("; then {}: {:.0f} %", found[1].second, part(found[1].first));
-  }
-  if (part(found[2].first) >= 1) {
-    sentence += fmt::format(", {}: {:.0f} %", found[2].second, part(found[2].first));
+  for (const std::size_t next : {1U, 2U}) {
+    if (part(found[next].first) >= 1) {
+      sentence +=
+          fmt::format("{} {}: {:.0f} %", next == 1 ? "; then" : ",", found[next].second, part(found[next].first));
+    }
   }
   return sentence + ".";
 }
@@ -211,24 +205,20 @@ void add_what_ifs(CLI::App& app, std::vector<WhatIf>& found) {
   };
   factor("--latency", WhatIf::Kind::latency, "Latencies times this factor, as in x0.5");
   factor("--bandwidth", WhatIf::Kind::bandwidth, "Bandwidths of all links times this factor");
-  factor("--overhead", WhatIf::Kind::overhead, "What messages cost the processors, times this factor");
-  factor("--compute",
-         WhatIf::Kind::compute,
-         "What the program computes takes this times as long; x0.25: on four times the cores");
-  count("--cores", WhatIf::Kind::cores, "The tasks of a host on so many cores, shared out perfectly");
-  count("--tile", WhatIf::Kind::tile, "The ranks so many times, each copy with its own neighbours");
+  factor("--overhead", WhatIf::Kind::overhead, "Overheads of messages at the processors times this factor");
+  factor("--compute", WhatIf::Kind::compute, "Computing times times this factor; x0.25: on four times the cores");
+  count("--cores", WhatIf::Kind::cores, "The tasks of a host on so many cores, perfectly balanced");
+  count("--tile", WhatIf::Kind::tile, "Copies of the ranks, each with its own neighbours");
   app.add_flag_callback(
          "--aggregate",
          [&found] { found.push_back({.kind = WhatIf::Kind::aggregate}); },
          "The messages to one rank between two waits are one message")
       ->group(group);
-  count("--placement", WhatIf::Kind::placement, "So many ranks on each host");
-  add("--eager",
-      "Messages up to so many bytes are sent without asking first, as in 64KiB",
-      [](const std::string& text) {
-        return WhatIf{.kind = WhatIf::Kind::eager, .value = static_cast<double>(parse_bytes(text).value())};
-      });
-  add("--progress", "Who moves messages: ideal, calls, background:10us", [](const std::string& text) {
+  count("--placement", WhatIf::Kind::placement, "Ranks on each host");
+  add("--eager", "Messages up to this size are sent eagerly, as in 64KiB", [](const std::string& text) {
+    return WhatIf{.kind = WhatIf::Kind::eager, .value = static_cast<double>(parse_bytes(text).value())};
+  });
+  add("--progress", "When messages progress: ideal, calls, background:10us", [](const std::string& text) {
     return parse_progress(text).value();
   });
 }
@@ -261,7 +251,7 @@ void predict_all(const Options& options) {
   const bool has_log = options.synthetic.empty();
   std::vector<Line> lines;
   if (has_log) {
-    lines.push_back(logged_line(*scenario.schedule));
+    lines.push_back(line_of("as logged", logged(*scenario.schedule)));
   }
   const std::size_t base = lines.size();
   Prediction prediction = run(scenario);
@@ -278,7 +268,7 @@ void predict_all(const Options& options) {
     agreement = agreement_with(options.against, scenario, prediction);
   }
   for (const WhatIf& what_if : options.what_ifs) {
-    last = with(scenario, what_if).value();
+    last = with(scenario, {what_if}).value();
     prediction = run(last);
     lines.push_back(line_of(what_if.name(), prediction));
   }
@@ -310,14 +300,14 @@ void predict_all(const Options& options) {
     fmt::print("wrote {}\n", options.output);
   }
   if (!options.json.empty() && !(std::ofstream{options.json} << result.dump(2) << "\n")) {
-    throw Error{ErrorCode::io, options.json + " cannot be written"};
+    throw Error{ErrorCode::io, options.json + " cannot be written; check that its folder exists"};
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"How long a recorded exchange takes on a modelled machine, and what would change that."};
+  CLI::App app{"Predicts how long a recorded exchange takes on a modelled machine, and what would change that."};
   app.set_version_flag("--version", version_line("plait-predict"));
   Options options;
   app.add_option("LOG", options.log, "Folder of the recorded run");
@@ -329,8 +319,8 @@ int main(int argc, char** argv) {
   app.add_option("--tolerance", options.tolerance, "Of flows: 0 is exact, 0.05 usual")->check(CLI::Range(0.0, 1.0));
   app.add_option("--output", options.output, "Write the prediction (with all changes) as a run folder");
   app.add_option("--against", options.against, "Compare with this recorded or replayed run");
-  app.add_option("--json", options.json, "Write the results there");
-  app.add_flag("!--no-advice", options.has_advice, "Do not try what helps most");
+  app.add_option("--json", options.json, "Write the results to this file");
+  app.add_flag("!--no-advice", options.has_advice, "Do not search for the changes that help most");
   try {
     add_what_ifs(app, options.what_ifs);
     CLI11_PARSE(app, argc, argv);

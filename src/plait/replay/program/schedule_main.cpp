@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// plait-schedule: shows the exchange of a recorded run, or one made up from a description, changes it, and writes it
-/// for other simulators.
+/// plait-schedule: shows, changes and exports the exchange of a recorded run, or one generated from a description.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -43,7 +42,7 @@ struct Arguments {
   bool is_described = false;
 };
 
-/// The machine of SimGrid's files where none is given: 10 Gbit/s Ethernet.
+/// The machine of SimGrid's files without --platform: 10 Gbit/s Ethernet.
 Platform default_platform() {
   Platform platform;
   platform.between_hosts = {.latency_ns = 20'000, .gap_per_byte_ns = 0.8};
@@ -128,15 +127,13 @@ void run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{
-      "Shows the exchange of a recorded run, or one made up from a description; changes it; writes it for other "
-      "simulators.",
-      "plait-schedule"};
+  CLI::App app{"Shows, changes and exports the exchange of a recorded run, or one generated from a description.",
+               "plait-schedule"};
   app.set_version_flag("--version", version_line("plait-schedule"));
   Arguments arguments;
   CLI::Option* const folder = app.add_option("RUN", arguments.folder, "Folder of the recorded run");
   app.add_option(
-         "--synthetic", arguments.description, "An exchange made up from a description instead: " + synthetic_help())
+         "--synthetic", arguments.description, "An exchange generated from a description instead: " + synthetic_help())
       ->excludes(folder);
   app.add_option("--step", arguments.step, "Only this step of the run");
   app.add_option("--ranks", arguments.ranks, "Fold or tile onto this many ranks");
@@ -144,10 +141,10 @@ int main(int argc, char** argv) {
   app.add_option("--compute", arguments.compute, "Factor for the computing between messages; 0 drops it")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--aggregate", arguments.is_aggregated, "One message to each rank between waits");
-  app.add_option("--goal", arguments.goal, "Write it as GOAL text, for LogGOPSim, into this file");
-  app.add_option("--simgrid", arguments.simgrid, "Write it as SimGrid's time-independent traces into this folder");
+  app.add_option("--goal", arguments.goal, "Write it to this file as GOAL text, for LogGOPSim");
+  app.add_option("--simgrid", arguments.simgrid, "Write it to this folder as SimGrid's time-independent traces");
   app.add_option("--platform", arguments.platform, "Platform file, for SimGrid's platform.xml [10 Gbit/s Ethernet]");
-  app.add_flag("--describe", arguments.is_described, "Print what is in it, also when something is written");
+  app.add_flag("--describe", arguments.is_described, "Print a summary, also with --goal or --simgrid");
   CLI11_PARSE(app, argc, argv);
   if (arguments.folder.empty() && arguments.description.empty()) {
     fmt::print(

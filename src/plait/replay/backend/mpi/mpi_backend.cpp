@@ -19,7 +19,7 @@ namespace {
 
 using net::detail::check_mpi;
 
-/// The largest tag that MPI takes.
+/// The largest tag that MPI accepts.
 std::uint64_t tag_max_of(MPI_Comm communicator) {
   int* found = nullptr;
   int is_there = 0;
@@ -28,7 +28,7 @@ std::uint64_t tag_max_of(MPI_Comm communicator) {
   return is_there != 0 ? static_cast<std::uint64_t>(*found) : promised;
 }
 
-/// Bytes as MPI counts them: longer messages in blocks of 1 MiB and a rest.
+/// A count and a type for so many bytes; above 2 GiB the type has blocks of 1 MiB and a rest.
 class Counted {
  public:
   explicit Counted(std::size_t bytes) {
@@ -61,9 +61,9 @@ class Counted {
   MPI_Datatype type_ = MPI_BYTE;
 };
 
-/// A replay by MPI's own non-blocking messages, tests and collectives, on communicators like those of the log.
+/// Replays with MPI's non-blocking messages, tests and collectives, on communicators like those of the log.
 ///
-/// Tags are those of the log where MPI takes such large ones; else each rank numbers those that it shares with a peer.
+/// Tags are those of the log if MPI accepts them; else each rank numbers those that it shares with a peer.
 /// Threads: as MPI was initialised.
 class MpiBackend final : public Backend {
  public:
@@ -95,31 +95,10 @@ class MpiBackend final : public Backend {
   }
 
   void send(OperationId operation, const Envelope& to, std::span<const std::byte> data) override {
-    const MpiMembers& members = collectives_.members(to.communicator);
-    const Counted counted{data.size()};
-    check_mpi(MPI_Isend(data.data(),
-                        counted.count(),
-                        counted.type(),
-                        members.rank_in.at(to.peer.value()),
-                        tag_of(to, Action::send),
-                        members.communicator,
-                        &requests_[operation.value()]),
-              "MPI_Isend",
-              to.peer);
+    post(MPI_Isend, operation, to, data, Action::send);
   }
-
   void receive(OperationId operation, const Envelope& from, std::span<std::byte> buffer) override {
-    const MpiMembers& members = collectives_.members(from.communicator);
-    const Counted counted{buffer.size()};
-    check_mpi(MPI_Irecv(buffer.data(),
-                        counted.count(),
-                        counted.type(),
-                        members.rank_in.at(from.peer.value()),
-                        tag_of(from, Action::receive),
-                        members.communicator,
-                        &requests_[operation.value()]),
-              "MPI_Irecv",
-              from.peer);
+    post(MPI_Irecv, operation, from, buffer, Action::receive);
   }
 
   void collective(OperationId operation, const CollectiveCall& call) override {
@@ -150,6 +129,18 @@ class MpiBackend final : public Backend {
   }
 
  private:
+  template <class Call, class Data>
+  void post(Call call, OperationId operation, const Envelope& envelope, Data data, Action action) {
+    const MpiMembers& members = collectives_.members(envelope.communicator);
+    const Counted counted{data.size()};
+    const int rank = members.rank_in.at(envelope.peer.value());
+    const int tag = tag_of(envelope, action);
+    MPI_Request* const request = &requests_[operation.value()];
+    check_mpi(call(data.data(), counted.count(), counted.type(), rank, tag, members.communicator, request),
+              action == Action::send ? "MPI_Isend" : "MPI_Irecv",
+              envelope.peer);
+  }
+
   [[nodiscard]] int tag_of(const Envelope& envelope, Action action) const {
     if (tags_.empty()) {
       return static_cast<int>(envelope.tag);
@@ -159,7 +150,7 @@ class MpiBackend final : public Backend {
   }
 
   MpiCollectives collectives_;
-  /// Of (sent or received, peer, communicator), the tags; empty while MPI takes them as they are.
+  /// The tags by (send or receive, peer, communicator); empty if MPI accepts those of the log.
   std::map<std::tuple<Action, std::uint32_t, std::uint32_t>, std::vector<std::uint64_t>> tags_;
   std::vector<MPI_Request> requests_;  ///< Of each operation.
   std::vector<MPI_Request> waited_;

@@ -18,14 +18,15 @@ using net::detail::check_mpi;
 
 int to_count(std::uint64_t bytes) {
   if (bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("a collective gives or gets {} bytes at once, and MPI counts to 2 GiB: replay with --scale",
-                            bytes)};
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format("a collective sends or receives {} bytes at once, and MPI counts to 2 GiB: replay with --scale",
+                    bytes)};
   }
   return static_cast<int>(bytes);
 }
 
-/// The bytes of each member, and where they begin.
+/// Counts and displacements of the blocks of all members.
 void count_blocks(std::span<const std::uint64_t> shares, std::vector<int>& counts, std::vector<int>& places) {
   std::uint64_t all = 0;
   for (const std::uint64_t share : shares) {
@@ -35,7 +36,7 @@ void count_blocks(std::span<const std::uint64_t> shares, std::vector<int>& count
   }
 }
 
-/// How bytes are combined.
+/// The type and operation of a reduction.
 struct Combined {
   MPI_Datatype type = MPI_BYTE;
   MPI_Op sum = MPI_BOR;
@@ -52,7 +53,7 @@ struct Combined {
   [[nodiscard]] int count(std::uint64_t bytes) const { return to_count(bytes / static_cast<std::uint64_t>(unit)); }
 };
 
-/// One collective, to be called so that it waits or so that it goes on.
+/// Calls one collective, blocking or non-blocking.
 class Caller {
  public:
   Caller(const CollectiveCall& call, const MpiMembers& members, MpiCounts& kept, MPI_Request* request)
@@ -72,7 +73,7 @@ class Caller {
   }
 
  private:
-  /// Calls the function that goes on at once, or the one that waits.
+  /// Calls the non-blocking function or the blocking one.
   template <class Begin, class Call, class... Arguments>
   int either(Begin begin, Call call, Arguments... arguments) {
     return request_ ? begin(arguments..., request_) : call(arguments...);
@@ -177,7 +178,7 @@ class Caller {
   const CollectiveCall& call_;
   MPI_Comm comm_;
   MpiCounts& kept_;
-  MPI_Request* request_;  ///< Null: waits.
+  MPI_Request* request_;  ///< Null: blocking.
   std::size_t size_ = 0;
   int self_ = 0;
   int root_ = 0;

@@ -29,23 +29,23 @@ namespace {
 
 namespace ofi = net::detail::ofi;
 
-/// Completions taken in one poll, and those that may wait.
+/// Completions read in one poll, and the length of the completion queue.
 constexpr std::size_t completions_per_poll = 16;
 constexpr std::size_t completions_max = 1024;
 
-/// A write under way: its context for libfabric.
+/// A write in flight: its context for libfabric.
 struct Write {
   fi_context2 context{};
   Rank to;
 };
-static_assert(offsetof(Write, context) == 0, "what libfabric hands back is the write");
+static_assert(offsetof(Write, context) == 0, "libfabric returns the context, which is the write");
 
 /// Another rank's memory.
 struct Target {
   fi_addr_t name = FI_ADDR_NOTAVAIL;
   std::uint64_t address = 0;
   std::uint64_t key = 0;
-  std::size_t writes = 0;  ///< Under way.
+  std::size_t writes = 0;  ///< In flight.
 };
 
 struct Region {
@@ -58,7 +58,7 @@ ofi::Fabric open_fabric(const net::Exchange& exchange, MPI_Comm world) {
   const std::vector<Bytes> hosts = exchange(std::as_bytes(std::span{host}));
   const bool is_one_host = std::ranges::all_of(hosts, [&](const Bytes& other) { return other == hosts.front(); });
   using Ranks = ofi::Wanted::Ranks;
-  // Providers within one host have no addresses, and are not found by one.
+  // Providers within one host have no addresses: they are found without a node.
   std::vector<std::string> nodes{""};
   if (is_one_host) {
     nodes.insert(nodes.begin(), "127.0.0.1");
@@ -76,15 +76,16 @@ ofi::Fabric open_fabric(const net::Exchange& exchange, MPI_Comm world) {
   const std::string name{info->fabric_attr->prov_name};
   const std::vector<Bytes> names = exchange(std::as_bytes(std::span{name}));
   if (std::ranges::any_of(names, [&](const Bytes& other) { return other != names.front(); })) {
-    throw Error{ErrorCode::bad_argument, "the ranks have different providers of libfabric; name one by FI_PROVIDER"};
+    throw Error{ErrorCode::bad_argument,
+                "the ranks have different providers of libfabric; set FI_PROVIDER to one of them"};
   }
   return {std::move(info), completions_max, hosts.size()};
 }
 
-/// Memory that is registered with libfabric, in the first provider that can do remote writes; the environment variable
-/// FI_PROVIDER narrows the choice. A write is complete when it is in the memory (`FI_DELIVERY_COMPLETE`). Threads: any.
+/// Memory registered with libfabric, in the first provider with remote writes; the environment variable FI_PROVIDER
+/// restricts the choice. A write is complete when it is in the memory (`FI_DELIVERY_COMPLETE`). Threads: any.
 ///
-/// Providers without hardware of their own (tcp, shm) move a write only while the receiver polls, too.
+/// Software providers (tcp, shm) move a write only while the receiver polls too.
 class OfiMemory final : public RemoteMemory {
  public:
   OfiMemory(MPI_Comm world, std::size_t bytes)
@@ -111,7 +112,7 @@ class OfiMemory final : public RemoteMemory {
   OfiMemory& operator=(const OfiMemory&) = delete;
   ~OfiMemory() override {
     if (std::uncaught_exceptions() == exceptions_at_start_) {
-      MPI_Barrier(ranks_);  // no rank writes into memory that is gone
+      MPI_Barrier(ranks_);  // no rank writes into freed memory
     }
   }
 
@@ -134,7 +135,7 @@ class OfiMemory final : public RemoteMemory {
       at += part.size();
     }
   }
-  void push(Rank /*to*/) override {}  // libfabric keeps nothing back
+  void push(Rank /*to*/) override {}  // libfabric delays no write
   void complete(Rank to) override {
     while (!poll_until_complete(to)) {
       std::this_thread::yield();
@@ -147,7 +148,7 @@ class OfiMemory final : public RemoteMemory {
   [[nodiscard]] bool moves_inside_mpi() const override { return false; }
 
  private:
-  /// False when there was nothing to see.
+  /// False if there was no completion.
   bool take_completions() {
     std::array<fi_cq_data_entry, completions_per_poll> entries;  // not set: filled by libfabric
     const ssize_t count = fi_cq_read(fabric_.queue(), entries.data(), entries.size());
@@ -169,7 +170,7 @@ class OfiMemory final : public RemoteMemory {
     return true;
   }
 
-  /// False when something is under way to that rank, and there was nothing to see.
+  /// False if a write to that rank is in flight, and there was no completion.
   bool poll_until_complete(Rank to) {
     const std::lock_guard lock{mutex_};
     while (targets_[to.value()].writes > 0) {
@@ -211,7 +212,7 @@ class OfiMemory final : public RemoteMemory {
       std::uint64_t word = 0;
       std::memcpy(&word, data.data(), sizeof word);
       std::atomic_ref{memory_[at / sizeof word]}.store(word,
-                                                       std::memory_order_release);  // acquired by who sees the flag
+                                                       std::memory_order_release);  // with acquire in is_flag_set()
     } else if (!data.empty()) {
       std::memcpy(std::as_writable_bytes(std::span{memory_}).subspan(at).data(), data.data(), data.size());
     }
@@ -220,7 +221,7 @@ class OfiMemory final : public RemoteMemory {
   MPI_Comm ranks_;
   Rank self_;
   int exceptions_at_start_ = std::uncaught_exceptions();
-  std::vector<std::uint64_t> memory_;  ///< Words, for flags are such.
+  std::vector<std::uint64_t> memory_;  ///< In words, as flags are.
   ofi::Fabric fabric_;
   ofi::FiHandle<fid_mr> region_;
   std::vector<Target> targets_;

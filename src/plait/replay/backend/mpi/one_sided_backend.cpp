@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,7 +32,7 @@ using net::detail::check_mpi;
 /// Messages should not wait for a sleeping thread, but cores may be fewer than ranks.
 constexpr WaitPolicy wait_policy{.yield_spins = 1000, .sleep_max = std::chrono::microseconds{20}};
 
-/// What a receiver sends a sender about the memory that is the sender's.
+/// The memory that a receiver provides for a sender.
 struct Offer {
   std::uint64_t at = 0;
   std::uint64_t fingerprint = 0;
@@ -55,21 +54,21 @@ void require_memory(MPI_Comm world, std::uint64_t mine, std::uint64_t host_bytes
   throw_together(world,
                  all <= bytes_max
                      ? ""
-                     : fmt::format("the ranks of one host receive {:.1f} MB, for which one-sided replays keep memory "
-                                   "all the time, and may take {:.1f} MB: replay one --step, fewer bytes with "
-                                   "--scale, or with --backend mpi",
+                     : fmt::format("one-sided replays need memory for all that is received: {:.1f} MB on one host, of "
+                                   "which {:.1f} MB may be used; replay one --step, fewer bytes with --scale, or with "
+                                   "--backend mpi",
                                    static_cast<double>(all) / mb,
                                    static_cast<double>(bytes_max) / mb),
                  ErrorCode::out_of_memory);
 }
 
-/// A replay by writes into the receivers' memory, where each message of the schedule has a slot of its own.
+/// Replays by writes into the receivers' memory, where each message of the schedule has a slot of its own.
 ///
-/// The sender writes the message and, when that is in the receiver's memory, the flag before it; a send has ended when
-/// its flag has arrived too. The receiver tests the flag, and copies the message out. Nothing is matched, and no rank
-/// asks before a long message: both know from the schedule where it is. What the ranks exchange at the
-/// start is where in their memory each peer's slots begin. Collectives are MPI's.
-/// Threads: as MPI and the memory were initialised. Memory: all that a rank receives in one repetition.
+/// The sender writes the message and, when it is in the receiver's memory, the flag of its header. A send is complete
+/// when its flag has arrived. The receiver tests the flag and copies the message out. There is no matching and no
+/// rendezvous, as both sides compute the slots. At the start, ranks exchange where the slots of each peer begin.
+/// Collectives are MPI's. Threads: as MPI and the memory were initialised. Memory: all that a rank receives in one
+/// repetition.
 class OneSidedBackend final : public Backend {
  public:
   OneSidedBackend(MPI_Comm world, const RankPart& part, const MakeMemory& make, std::uint64_t host_bytes_max)
@@ -110,8 +109,8 @@ class OneSidedBackend final : public Backend {
     if (one.slot.bytes != data.size()) {
       throw Error{
           ErrorCode::bad_input,
-          fmt::format("a message of {} bytes with tag {} is sent where the log has one of {}: several streams send "
-                      "with that tag; replay with --backend mpi",
+          fmt::format("a message of {} bytes with tag {} is sent where the log has one of {} bytes: several streams "
+                      "send with that tag; replay with --backend mpi",
                       data.size(),
                       to.tag,
                       one.slot.bytes),
@@ -149,9 +148,8 @@ class OneSidedBackend final : public Backend {
       collectives_.call(call);
       return;
     }
-    // A rank that waits for its write to arrive here would not come to the collective.
-    collective(operation, call);
-    wait({&operation, 1});
+    // In a blocking call this rank would not poll, and a rank that waits for its write to arrive here would not call.
+    Backend::collective_to_end(operation, call);
   }
 
   [[nodiscard]] bool test(OperationId operation) override {
@@ -184,22 +182,22 @@ class OneSidedBackend final : public Backend {
   void progress() override { memory_->poll(); }
 
  private:
-  /// A message or a collective under way; what is written stays here until it has arrived.
+  /// A message or a collective in flight.
   struct UnderWay {
     Action what = Action::poll;
     Envelope envelope;
     Slot slot;
-    SlotHead head;                ///< Of a send.
-    std::uint64_t number = 0;     ///< Of a send, among those to its peer.
+    SlotHead head;                ///< Of a send; stays until it has arrived.
+    std::uint64_t number = 0;     ///< Of a send, counted for its peer.
     std::span<std::byte> buffer;  ///< Of a receive.
     MPI_Request request = MPI_REQUEST_NULL;
   };
-  /// Another rank, or this one, at the other end of messages.
+  /// The rank at the other end of messages; possibly this one.
   struct Peer {
-    std::uint64_t at_its = 0;     ///< Where this rank's slots begin in the peer's memory.
-    std::uint64_t at_own = 0;     ///< Where the peer's begin in this rank's.
-    std::uint64_t written = 0;    ///< Sends to it.
-    std::uint64_t completed = 0;  ///< Of these, those that have arrived with their flags.
+    std::uint64_t at_its = 0;     ///< Offset of this rank's slots in the peer's memory.
+    std::uint64_t at_own = 0;     ///< Offset of the peer's slots in this rank's memory.
+    std::uint64_t written = 0;    ///< Sends to the peer.
+    std::uint64_t completed = 0;  ///< Those of which the flags have arrived.
   };
 
   void agree(MPI_Comm world) {
@@ -215,17 +213,17 @@ class OneSidedBackend final : public Backend {
       peers_[rank].at_its = offered[rank].at;
       if (offered[rank].fingerprint != sends_.fingerprint(Rank{rank})) {
         trouble = fmt::format(
-            "what is sent to rank {} has not the sizes and tags, in order, of what that rank receives, as one-sided "
-            "replays need it: replay with --backend mpi",
+            "the sends to rank {} and its receives differ in sizes, tags or order, which one-sided replays do not "
+            "support: replay with --backend mpi",
             rank);
       }
     }
     throw_together(world, trouble, ErrorCode::bad_input);
   }
 
-  /// Writes a first word to each peer: what connections cost at their first use is no part of a replay.
+  /// Writes a first word to each peer, so that the replay does not include the time to connect.
   void connect(MPI_Comm world) {
-    const std::uint64_t no_flag = 0;  // the first slot's, as it is
+    const std::uint64_t no_flag = 0;  // the value of the first flag
     for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
       if (sends_.bytes(Rank{rank}) > 0) {
         memory_->write(Rank{rank}, peers_[rank].at_its, std::as_bytes(std::span{&no_flag, 1}));
@@ -235,7 +233,7 @@ class OneSidedBackend final : public Backend {
     MPI_Request all = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(world, &all), "MPI_Ibarrier");
     for (int are_all_here = 0; are_all_here == 0;) {
-      memory_->poll();  // for those that still write
+      memory_->poll();  // progress for ranks that still write
       check_mpi(MPI_Test(&all, &are_all_here, MPI_STATUS_IGNORE), "MPI_Test");
     }
   }
@@ -263,14 +261,14 @@ class OneSidedBackend final : public Backend {
         return false;
       }
     }
-    memory_->poll();  // the message is older than its flag: now it can be seen as well
+    memory_->poll();  // makes the message visible, which is older than its flag
     const Rank source = receive.envelope.peer;
     const auto slot = memory_->local().subspan(peers_[source.value()].at_own + receive.slot.at);
     SlotHead head;
     std::memcpy(&head, slot.data(), sizeof head);
     if (head.bytes != receive.buffer.size() || head.tag != receive.envelope.tag || head.source != source.value()) {
       throw Error{ErrorCode::network,
-                  fmt::format("from rank {} came {} bytes with tag {} where rank {} should write {} bytes with tag {}",
+                  fmt::format("rank {} wrote {} bytes with tag {} where rank {} should write {} bytes with tag {}",
                               head.source,
                               head.bytes,
                               head.tag,

@@ -27,7 +27,7 @@ namespace {
 
 using Requests = std::vector<comm::Request>;
 
-/// Collectives that are made of messages have communicators of their own, above those of a log.
+/// Collectives that consist of messages have communicators of their own, above those of a log.
 constexpr std::uint32_t own_bit = 0x2000'0000;
 constexpr Tag own_tag{0};
 
@@ -35,7 +35,7 @@ struct BitwiseOr {
   [[nodiscard]] unsigned char operator()(unsigned char left, unsigned char right) const { return left | right; }
 };
 
-/// The blocks of all members, one after the other.
+/// The sizes of the blocks of all members.
 std::vector<std::size_t> sizes_of(std::span<const std::uint64_t> shares, std::size_t bytes, std::size_t members) {
   std::vector<std::size_t> sizes(members, bytes / members);
   if (!shares.empty()) {
@@ -53,11 +53,10 @@ std::size_t member_of(const comm::Group& group, std::uint32_t rank) {
   return 0;
 }
 
-/// A replay by plait's own endpoint, its matching, protocols and collectives.
+/// Replays with plait's endpoint, its matching, protocols and collectives.
 ///
-/// What it has no collective for is made of others and of messages: gather and scatter of messages, reduce-scatter as
-/// an all-reduce, scan along the ranks, beginning with a wait. Reductions are bitwise. Threads: any; the collectives of
-/// a communicator by one at a time.
+/// Gather and scatter consist of messages, reduce-scatter is an all-reduce, and scan is a chain that waits in the call.
+/// Reductions are bitwise. Threads: any; one at a time for the collectives of a communicator.
 class PlaitBackend final : public Backend {
  public:
   /// Borrows the endpoint for its life, `part` for the call.
@@ -101,22 +100,15 @@ class PlaitBackend final : public Backend {
   [[nodiscard]] bool test(OperationId operation) override {
     {
       const std::lock_guard lock{collectives_mutex_};
-      const auto found = collectives_.find(operation);
-      if (found != collectives_.end()) {
-        if (!std::ranges::all_of(found->second, [](comm::Request& request) { return request.test(); })) {
-          return false;
+      if (const auto found = collectives_.find(operation); found != collectives_.end()) {
+        const bool is_complete = test_all(found->second);
+        if (is_complete) {
+          collectives_.erase(found);
         }
-        std::ranges::for_each(found->second, [](comm::Request& request) { request.wait(); });
-        collectives_.erase(found);
-        return true;
+        return is_complete;
       }
     }
-    comm::Request& request = requests_[operation.value()];
-    if (!request.test()) {
-      return false;
-    }
-    request.wait();  // complete: throws what went wrong
-    return true;
+    return test_all({&requests_[operation.value()], 1});
   }
 
   void wait(std::span<const OperationId> operations) override {
@@ -134,6 +126,15 @@ class PlaitBackend final : public Backend {
   void progress() override { endpoint_.progress(); }
 
  private:
+  /// Whether the requests are complete. Throws their errors.
+  [[nodiscard]] static bool test_all(std::span<comm::Request> requests) {
+    const bool are_complete = std::ranges::all_of(requests, &comm::Request::test);
+    if (are_complete) {
+      std::ranges::for_each(requests, &comm::Request::wait);
+    }
+    return are_complete;
+  }
+
   [[nodiscard]] const comm::Group& group(std::uint32_t communicator) const {
     const auto found = groups_.find(communicator);
     return found != groups_.end() ? found->second : groups_.at(0);
@@ -210,7 +211,7 @@ class PlaitBackend final : public Backend {
     const std::size_t self = here.self();
     Requests requests;
     if (self > 0) {
-      // Everyone passes on what came from before: a scan is as long as its ranks are many.
+      // A chain: its time is proportional to the number of ranks.
       requests.push_back(endpoint_.receive({here.rank(self - 1), own_tag, comm}, call.got));
       requests.back().wait();
     }
@@ -224,10 +225,10 @@ class PlaitBackend final : public Backend {
   std::map<std::uint32_t, comm::Group> groups_;
   std::vector<comm::Request> requests_;  ///< Of each message.
   std::mutex collectives_mutex_;
-  std::map<OperationId, std::vector<comm::Request>> collectives_;  ///< Under way.
+  std::map<OperationId, std::vector<comm::Request>> collectives_;  ///< In flight.
 };
 
-/// plait's endpoint on the network that the environment asks for, and the backend on it.
+/// plait's endpoint on the network that the environment selects, and the backend on it.
 struct OnEndpoint {
   OnEndpoint(MPI_Comm world, const RankPart& part)
       : driver{make_network(world, NetworkOptions::from_environment())},
@@ -238,9 +239,9 @@ struct OnEndpoint {
   OnEndpoint& operator=(const OnEndpoint&) = delete;
   ~OnEndpoint() {
     try {
-      barrier(endpoint);  // others may still need this rank's progress
+      barrier(endpoint);  // other ranks may still need this rank's progress
       endpoint.drain();
-    } catch (const Error&) {  // the caller that waited has it
+    } catch (const Error&) {  // thrown to the caller that waited
     }
   }
 

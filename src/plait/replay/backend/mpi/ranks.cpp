@@ -2,7 +2,6 @@
 #include "plait/replay/backend/mpi/ranks.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -16,7 +15,7 @@ namespace {
 
 using net::detail::check_mpi;
 
-/// Bytes in messages of at most this size, whatever there is of them.
+/// The largest message; more bytes are sent in several.
 constexpr std::size_t segment_bytes = std::size_t{1} << 28U;
 constexpr int tag = 1;
 

@@ -14,25 +14,25 @@
 
 namespace plait::replay {
 
-// What the ranks of a replay exchange at its start and end. All ranks call the same; `Error` with `network`.
+// Exchanges between the ranks of a replay, at its start and end. Collective. Throw: `Error` with `network`.
 
-/// Hands each rank its part, which only rank 0 has.
+/// Sends each rank its part from rank 0, the only one whose `parts` are used.
 [[nodiscard]] RankPart hand_out(MPI_Comm ranks, const std::vector<RankPart>& parts);
 
 [[nodiscard]] Rank rank_in(MPI_Comm ranks);
 [[nodiscard]] std::uint32_t size_of(MPI_Comm ranks);
 
-/// The text of rank 0, on all.
+/// Returns the text of rank 0.
 [[nodiscard]] std::string broadcast_text(MPI_Comm ranks, const std::string& text);
 
-/// Goes on when no rank has a sentence; else throws the first one, in order of ranks, on all: `Error` with `code`.
+/// Throws `Error` with `code` on all ranks if any has a sentence: that of the lowest such rank.
 void throw_together(MPI_Comm ranks, const std::string& sentence, ErrorCode code);
 
-/// On rank 0 the bytes of each rank; elsewhere nothing.
+/// Returns the bytes of each rank on rank 0, nothing elsewhere.
 [[nodiscard]] std::vector<Bytes> gather_bytes(MPI_Comm ranks, std::span<const std::byte> mine);
 
-/// Finds what to add to this rank's time to get rank 0's, by exchanges of which the one with the shortest round trip
-/// counts, and records it.
+/// Measures and records the offset of this rank's clock from that of rank 0. Of several exchanges, the one with the
+/// shortest round trip counts.
 void record_clock(MPI_Comm ranks, trace::Recorder& recorder);
 
 }  // namespace plait::replay

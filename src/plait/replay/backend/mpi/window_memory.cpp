@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 #include <exception>
 
 #include <fmt/format.h>
@@ -15,10 +14,10 @@ namespace {
 
 using net::detail::check_mpi;
 
-/// MPI counts to 2 GiB.
+/// Below 2 GiB, to which MPI counts.
 constexpr std::size_t put_bytes_max = std::size_t{1} << 30U;
 
-/// Memory that MPI allocates as a window; all ranks hold a shared lock on all others from beginning to end.
+/// Memory that MPI allocates as a window. All ranks hold a shared lock on all others for its life.
 class WindowMemory final : public RemoteMemory {
  public:
   WindowMemory(MPI_Comm world, std::size_t bytes) : exceptions_at_start_{std::uncaught_exceptions()} {
@@ -35,19 +34,18 @@ class WindowMemory final : public RemoteMemory {
     } catch (const Error& error) {
       trouble = fmt::format(
           "this MPI has no memory that other ranks can write into here ({}). With Open MPI, set OMPI_MCA_osc=^rdma "
-          "when "
-          "ranks are on several hosts, and replay with --threads one; else replay with --backend mpi",
+          "if ranks are on several hosts, and replay with --threads one; else replay with --backend mpi",
           error.what());
     }
     throw_together(ranks_, trouble, ErrorCode::network);
     memory_ = {static_cast<std::byte*>(memory), bytes};
     std::ranges::fill(memory_, std::byte{});
     check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");
-    check_mpi(MPI_Barrier(ranks_), "MPI_Barrier");  // no rank writes before all is zero
+    check_mpi(MPI_Barrier(ranks_), "MPI_Barrier");  // no rank writes before all memory is zero
   }
   WindowMemory(const WindowMemory&) = delete;
   WindowMemory& operator=(const WindowMemory&) = delete;
-  /// Frees nothing while an exception leaves the scope: that would wait for ranks that wait for this one.
+  /// Frees nothing during stack unwinding, as it would wait for ranks that wait for this one.
   ~WindowMemory() override {
     if (std::uncaught_exceptions() > exceptions_at_start_) {
       return;
@@ -79,7 +77,7 @@ class WindowMemory final : public RemoteMemory {
     check_mpi(MPI_Win_flush(static_cast<int>(to.value()), window_), "MPI_Win_flush", to);
   }
   void poll() override {
-    // The first makes the library move what it has, also where the window does not do so by itself.
+    // The probe makes the library progress even if the window does not.
     int is_there = 0;
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, ranks_, &is_there, MPI_STATUS_IGNORE), "MPI_Iprobe");
     check_mpi(MPI_Win_sync(window_), "MPI_Win_sync");

@@ -19,30 +19,6 @@ nanoseconds in_ns(Time time) {
   return nanoseconds{(time + 500) / 1000};
 }
 
-/// Messages that were sent and never received, as sentences; the first few by name.
-std::vector<std::string> lost_messages(const MessageTable& messages) {
-  constexpr std::size_t named_max = 10;
-  std::vector<std::string> sentences;
-  std::size_t count = 0;
-  messages.for_each_unmatched([&](const Message& message) {
-    if (message.receive != none || ++count > named_max) {
-      return;
-    }
-    sentences.push_back(
-        fmt::format("the message from rank {} to rank {} (tag {}, communicator {}, {} bytes) is never received",
-                    message.source,
-                    message.destination,
-                    message.tag,
-                    message.communicator,
-                    message.bytes));
-  });
-  std::ranges::sort(sentences);
-  if (count > named_max) {
-    sentences.push_back(fmt::format("{} more messages are never received", count - named_max));
-  }
-  return sentences;
-}
-
 }  // namespace
 
 Engine::Engine(const Schedule& schedule, const Platform& platform, const PredictOptions& options, std::uint32_t hosts)
@@ -289,16 +265,10 @@ void Engine::complete(std::uint32_t operation, Time at, Time cost) {
   if (std::exchange(done_[operation], at) != awaited) {
     return;
   }
-  std::uint32_t low = 0;
-  std::uint32_t high = static_cast<std::uint32_t>(streams_.size());
-  while (high - low > 1) {
-    const std::uint32_t middle = (low + high) / 2;
-    (streams_[middle].base <= operation ? low : high) = middle;
-  }
-  StreamState& stream = streams_[low];
+  StreamState& stream = *(std::ranges::upper_bound(streams_, operation, {}, &StreamState::base) - 1);
   stream.now = std::max(stream.now, at) + cost;
   if (--stream.remaining == 0) {
-    events_.push({stream.now, EventKind::stream, low});
+    events_.push({stream.now, EventKind::stream, static_cast<std::uint32_t>(&stream - streams_.data())});
   }
 }
 
@@ -347,7 +317,9 @@ Prediction Engine::result() {
   }
   prediction.times = std::move(times_);
   prediction.memory_bytes = messages_.table().bytes() + messages_.network().bytes() + done_.capacity() * sizeof(Time);
-  prediction.notices = lost_messages(messages_.table());
+  if (!messages_.table().is_matched()) {
+    prediction.notices = find_trouble(schedule_);
+  }
   return prediction;
 }
 

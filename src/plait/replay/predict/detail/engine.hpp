@@ -13,8 +13,8 @@ namespace plait::replay::predicting {
 
 /// Plays a schedule on a platform, event by event.
 ///
-/// Every stream acts in the order of virtual time: before it does what others could notice, it gives way to all events
-/// before that. Computing and posting receives affect no other rank, so most operations need no event.
+/// Streams act in the order of virtual time: before a stream does what others could notice, it yields to all earlier
+/// events. Computing and posting receives affect no other rank, so most operations need no event.
 class Engine {
  public:
   Engine(const Schedule& schedule, const Platform& platform, const PredictOptions& options, std::uint32_t hosts);
@@ -24,11 +24,11 @@ class Engine {
   /// Throws: `Error` with `bad_input` when it cannot finish. Once only.
   [[nodiscard]] Prediction run();
 
-  /// The send and the receive of a message have met.
+  /// The send and the receive of a message are matched.
   void matched(const Message& message, Time now);
-  /// The data of a send is out of its buffer.
+  /// The data of a send have left its buffer.
   void has_left(std::uint32_t send, Time at);
-  /// `cost`: what it takes the receiver's processor to take a message in.
+  /// `cost`: time of the receiver's processor.
   void complete(std::uint32_t operation, Time at, Time cost);
 
  private:
@@ -39,7 +39,7 @@ class Engine {
     std::uint32_t rank = 0;
     std::uint32_t base = 0;  ///< Number of its first operation among all.
     std::uint32_t next = 0;
-    std::uint32_t remaining = 0;  ///< Operations that its wait waits for.
+    std::uint32_t remaining = 0;  ///< Incomplete operations of its wait.
     Phase phase = Phase::acting;
     Time now = 0;
     Time since = 0;  ///< When its wait began.
@@ -47,7 +47,7 @@ class Engine {
     Time wait = 0;
   };
 
-  /// What came for a rank while it was outside the library.
+  /// An event that waits until its rank is in the library.
   struct Pending {
     EventKind kind;
     std::uint32_t id;
@@ -60,12 +60,12 @@ class Engine {
 
   void handle(const Event& event);
   void run_stream(std::uint32_t index);
-  /// Whether it goes on at once; else it has an event.
+  /// Carries out the next operation. False if the stream yields: then it has an event, or waits.
   [[nodiscard]] bool act(StreamState& stream, std::uint32_t index);
   [[nodiscard]] bool must_give_way(std::uint32_t stream, Time until);
   void begin_wait(StreamState& stream, std::uint32_t index, const Operation& operation);
   void end_wait(StreamState& stream);
-  /// What needs its rank to be in the library: now, or when it is there again.
+  /// Handles an event now if its rank is in the library, else when it is.
   void progress(std::uint32_t rank, EventKind kind, std::uint32_t id, Time now);
   void progress_now(EventKind kind, std::uint32_t id, Time now);
   void drain(std::uint32_t rank, Time now);

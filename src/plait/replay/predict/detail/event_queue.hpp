@@ -16,13 +16,12 @@ inline constexpr Time never = std::numeric_limits<Time>::max();
   return static_cast<Time>(ns * 1000 + 0.5);
 }
 
-/// What an event is for; of events of one time, the smaller comes first.
+/// The kind of an event; of events at one time, the smaller comes first.
 enum class EventKind : std::uint32_t { arrival, port, flow, request, answer, tick, helper, stream };
 
 struct Event {
   Time at = 0;
-  std::uint64_t what =
-      0;  ///< Kind, 28 bits of stamp, 32 bits of id: no two events are equal, so their order is certain.
+  std::uint64_t what = 0;  ///< Kind, 28 bits of stamp, 32 bits of id. No two events are equal.
 
   Event() = default;
   Event(Time when, EventKind kind, std::uint32_t id, std::uint32_t stamp = 0) noexcept

@@ -15,7 +15,7 @@
 namespace plait::replay::predicting {
 namespace {
 
-/// So few are settled at once, whatever the tolerance.
+/// So few flows are settled exactly, whatever the tolerance.
 constexpr std::size_t few = 64;
 
 std::vector<double> capacities_of(const Topology& topology) {
@@ -26,13 +26,13 @@ std::vector<double> capacities_of(const Topology& topology) {
   return capacities;
 }
 
-/// Messages between hosts share the links of their routes, max-min fairly, from the first byte to the last; their
-/// latency comes on top. Those within a host go as in `PointNetwork`.
+/// Messages between hosts share the links of their routes, max-min fairly; their latency is added. Messages within a
+/// host are as in `PointNetwork`.
 ///
-/// All that begins or ends at one time is settled together. Few flows that share links are settled at once. Where there
-/// are many, they keep their rates until a part of `tolerance` of them has started or ended, or that part of the mean
-/// time which they still need has passed; meanwhile new ones get what is free or about what their neighbours have. So a
-/// message costs about 2 / tolerance times the length of its route, whatever the number on their way.
+/// All changes of one time are settled together. If few flows share links, they are settled exactly. Many keep their
+/// rates until a fraction `tolerance` of them has started or ended, or that fraction of the mean time that they still
+/// need has passed. Meanwhile new flows get what is free, or about the rate of their neighbours. So a message costs
+/// about 2 / tolerance visits of its route, however many are in flight.
 class FlowNetwork final : public Network {
  public:
   explicit FlowNetwork(const NetworkParts& parts)
@@ -64,7 +64,7 @@ class FlowNetwork final : public Network {
     } else if (event.kind() == EventKind::arrival) {
       begin(event.id(), event.at);
     } else if (event.id() == none) {
-      alarm_ = event.at == alarm_ ? never : alarm_;  // what it is for is done at the end of the instant
+      alarm_ = event.at == alarm_ ? never : alarm_;  // handled at the end of the instant
     } else if (event.stamp() == (flows_[event.id()].stamp & Event::stamp_mask)) {
       end(event.id(), event.at);
     }
@@ -119,18 +119,18 @@ class FlowNetwork final : public Network {
   }
 
  private:
-  /// What is left of a flow, at its rate since `since`.
+  /// The bytes left of a flow at the time `since`, and its rate from then on.
   struct Progress {
     double left = 0;
     double since = 0;
     double rate = 0;
     std::uint32_t message = none;
-    std::uint32_t stamp = 0;  ///< Of the one event that is true.
+    std::uint32_t stamp = 0;  ///< Of its valid event.
   };
 
   struct LinkState {
     bool is_changed = false;
-    bool is_crowded = false;  ///< Found among many flows.
+    bool is_crowded = false;  ///< Shared by many flows, directly or indirectly.
   };
 
   void begin(std::uint32_t message, Time now) {
@@ -182,7 +182,7 @@ class FlowNetwork final : public Network {
     crowded_changes_ = 0;
     changes_ = 0;
     most_flows_ = std::max(most_flows_, shares_.count());
-    if (shares_.count() < most_flows_ / 2) {  // they may have fallen apart
+    if (shares_.count() < most_flows_ / 2) {  // they may no longer share links
       most_flows_ = shares_.count();
       std::ranges::for_each(links_, [](LinkState& link) { link.is_crowded = false; });
     }
@@ -208,8 +208,8 @@ class FlowNetwork final : public Network {
     }
   }
 
-  /// `now` is the time of a settlement: flows that end within `window`, at least the first, get events. Returns how far
-  /// that reaches, if not to the last.
+  /// After a settlement at `now`: creates events for the flows that end within `window`, at least for the first.
+  /// Returns the time that they cover, unless all flows have events.
   std::optional<double> reschedule(std::span<const std::uint32_t> flows, double now, double window) {
     double first = std::numeric_limits<double>::max();
     for (const std::uint32_t flow : flows) {
@@ -255,17 +255,17 @@ class FlowNetwork final : public Network {
   std::unique_ptr<Network> within_host_;
   MaxMin shares_;
   std::vector<Progress> flows_;
-  std::vector<Time> next_begin_;  ///< Of each host: when g lets its interface begin another.
+  std::vector<Time> next_begin_;  ///< When the gap of each host's interface ends.
   std::vector<std::uint32_t> changed_links_;
-  std::size_t crowded_changes_ = 0;  ///< Of those, the first: they wait until all are settled.
+  std::size_t crowded_changes_ = 0;  ///< The first of those wait until all flows are settled.
   std::vector<LinkState> links_;
   std::vector<std::uint32_t> begun_;
   std::vector<std::uint32_t> route_;
-  std::size_t changes_ = 0;  ///< Since all were settled.
+  std::size_t changes_ = 0;  ///< Since all flows were settled.
   std::size_t most_flows_ = 0;
   Time settle_at_ = 0;     ///< Until then, many flows may keep their rates.
-  Time later_at_ = never;  ///< When those that have no event yet must get one.
-  Time alarm_ = never;     ///< When an event for either is due.
+  Time later_at_ = never;  ///< When flows without an event must get one.
+  Time alarm_ = never;     ///< Time of the next event for either.
 };
 
 }  // namespace

@@ -19,7 +19,7 @@ struct Costs {
   Time post_overhead = 0;
   Time gap = 0;
   Time rendezvous = 0;
-  LinkCosts link;  ///< For the rest.
+  LinkCosts link;  ///< For all other parameters.
 
   explicit Costs(const LinkCosts& costs)
       : latency{to_time(costs.latency_ns)},
@@ -30,7 +30,7 @@ struct Costs {
         rendezvous{to_time(costs.rendezvous_ns)},
         link{costs} {}
 
-  /// What the bytes beyond the first take at an interface.
+  /// The time of an interface for the bytes after the first.
   [[nodiscard]] Time moving(std::uint64_t bytes) const noexcept {
     if (bytes == 0) {
       return 0;
@@ -53,7 +53,7 @@ struct Costs {
   [[nodiscard]] Time receiving(std::uint64_t bytes) const noexcept { return receive_overhead + handling(bytes); }
 };
 
-/// A platform in virtual time, with the hosts that its ranks need. Ranks fill hosts in their order.
+/// A platform in virtual time, with the hosts that the ranks need. Ranks fill hosts in order.
 struct Machine {
   Machine(const Platform& platform, std::uint32_t ranks_, std::uint32_t hosts)
       : topology{platform.topology, platform.between_hosts, hosts},
@@ -65,16 +65,16 @@ struct Machine {
 
   [[nodiscard]] std::uint32_t host(std::uint32_t rank) const noexcept { return rank / ranks_per_host; }
   [[nodiscard]] bool is_within_host(std::uint32_t a, std::uint32_t b) const noexcept { return host(a) == host(b); }
-  /// What a message between two ranks costs them.
+  /// The costs of a message between two ranks.
   [[nodiscard]] const Costs& costs(std::uint32_t a, std::uint32_t b) const noexcept {
     return is_within_host(a, b) ? within : between;
   }
   /// From the sender's interface to the receiver's.
-  [[nodiscard]] Time latency(std::uint32_t from, std::uint32_t to) const noexcept {
+  [[nodiscard]] Time latency(std::uint32_t from, std::uint32_t to) const {
     return is_within_host(from, to) ? within.latency
                                     : between.latency + to_time(topology.latency_ns(host(from), host(to)));
   }
-  /// The time to copy, or to add up, so many bytes.
+  /// The time to copy or to combine so many bytes.
   [[nodiscard]] Time copying(std::uint64_t bytes) const noexcept {
     return static_cast<Time>(static_cast<double>(bytes) * copy_per_byte);
   }

@@ -82,7 +82,7 @@ void MessageProtocol::delivered(std::uint32_t message, Time at) {
     sent.time = at;
     return;
   }
-  if (at < sent.time) {  // before its receive: it was kept, and is copied now
+  if (at < sent.time) {  // before its receive: the unexpected message is copied now
     at = sent.time + (sent.is_eager ? machine_.copying(sent.bytes) : 0);
   }
   const std::uint32_t operation = sent.receive;

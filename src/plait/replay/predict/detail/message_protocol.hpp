@@ -14,18 +14,18 @@ namespace plait::replay::predicting {
 
 class Engine;
 
-/// The messages of a prediction: matching, and the eager and the rendezvous protocol, over a network.
+/// The messages of a prediction: matching, the eager and the rendezvous protocol, on a network.
 class MessageProtocol {
  public:
-  /// Borrows all. `user` gets what the messages signal; times may lie ahead of the event that signals them.
+  /// Borrows all. Notifies `user`, possibly before the time of what it reports.
   MessageProtocol(const Machine& machine, const PredictOptions& options, EventQueue& events, Engine& user);
 
-  /// A send whose overhead is paid.
+  /// Posts a send, after its overhead.
   void send(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
   void receive(std::uint32_t operation, const MatchKey& key, std::uint64_t bytes, Time now);
-  /// The question (`EventKind::request`) or the answer of a rendezvous is at its rank, which is in the library.
+  /// The RTS (`EventKind::request`) or CTS (`answer`) of a rendezvous has arrived at a rank that is in the library.
   void progress(EventKind kind, std::uint32_t message, Time now);
-  /// Asks for the memory of a key that is needed soon.
+  /// Prefetches the memory of a key that is needed soon.
   void prefetch(const MatchKey& key) const { messages_.prefetch(key); }
 
   [[nodiscard]] Network& network() noexcept { return *network_; }
@@ -33,9 +33,9 @@ class MessageProtocol {
   [[nodiscard]] std::uint64_t message_count() const noexcept { return message_count_; }
   [[nodiscard]] std::uint64_t byte_count() const noexcept { return byte_count_; }
 
-  /// The sender's interface has all of it; the time may lie ahead of the event.
+  /// The message is out of the sender's buffer; `at` may be in the future.
   void left(std::uint32_t message, Time at);
-  /// The receiver's memory has all of it. After `left`.
+  /// The message is in the receiver's memory. Called after `left`.
   void delivered(std::uint32_t message, Time at);
 
  private:

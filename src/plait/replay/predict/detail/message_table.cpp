@@ -29,7 +29,7 @@ std::size_t MessageTable::slot_of(const MatchKey& key, std::uint32_t hashed) con
   return at;
 }
 
-/// Moves those behind up that would not be found past a gap.
+/// Moves up later slots that a search would not find past the gap.
 void MessageTable::erase(std::size_t slot) noexcept {
   for (std::size_t at = (slot + 1) & mask_; slots_[at].oldest != none; at = (at + 1) & mask_) {
     const std::size_t home = slots_[at].hash & mask_;

@@ -11,7 +11,7 @@
 
 namespace plait::replay::predicting {
 
-/// How bytes get from rank to rank.
+/// A model of how bytes move from rank to rank.
 class Network {
  public:
   Network() = default;
@@ -19,31 +19,31 @@ class Network {
   Network& operator=(const Network&) = delete;
   virtual ~Network() = default;
 
-  /// The message's bytes are handed to the sender's interface. Calls come in the order of their times.
+  /// Hands a message to the sender's interface. Calls are in the order of time.
   virtual void submit(std::uint32_t message, Time now) = 0;
-  /// An event that this network has put into the queue.
+  /// Handles an event that this network has queued.
   virtual void handle(const Event& event) = 0;
-  /// No other event has the time `now`: what depends on all of them can be done.
+  /// Called after the last event of the time `now`.
   virtual void end_instant(Time now) = 0;
   [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
 };
 
 class MessageProtocol;
 
-/// What networks are made with; all borrowed but the numbers.
+/// The parts that a network uses; references are borrowed.
 struct NetworkParts {
   const Machine& machine;
   MessageTable& messages;
   EventQueue& events;
-  MessageProtocol& user;  ///< Of the messages.
+  MessageProtocol& user;  ///< Notified of messages.
   double tolerance = 0;   ///< Of the flow model.
 };
 
-/// LogGP: messages meet at their hosts' interfaces only, in the order in which they come there.
+/// Creates the LogGP model: messages queue at the interfaces of their hosts.
 [[nodiscard]] std::unique_ptr<Network> make_point_network(const NetworkParts& parts);
 
-/// Messages between hosts share the links of their routes, max-min fairly; those within a host go as in a point
-/// network.
+/// Creates the flow model: messages between hosts share the links of their routes, max-min fairly. Messages within a
+/// host are as in a point network.
 [[nodiscard]] std::unique_ptr<Network> make_flow_network(const NetworkParts& parts);
 
 }  // namespace plait::replay::predicting

@@ -9,10 +9,9 @@
 namespace plait::replay::predicting {
 namespace {
 
-/// LogGP: messages meet at their hosts' interfaces only, in the order in which they come there.
+/// LogGP: messages queue at the interfaces of their hosts.
 ///
-/// Only the first of the messages that wait at an interface has an event, so the queue holds what is on the wire, not
-/// what is outstanding.
+/// Only the first message at an interface has an event, so the event queue has the messages on the wire only.
 class PointNetwork final : public Network {
  public:
   explicit PointNetwork(const NetworkParts& parts)
@@ -49,7 +48,7 @@ class PointNetwork final : public Network {
       return;
     }
     Port& port = ports_[event.id()];
-    if (port.free > event.at) {  // put off by bytes that went the other way
+    if (port.free > event.at) {  // delayed by bytes in the other direction
       parts_.events.push({port.free, EventKind::port, event.id()});
       return;
     }
@@ -68,7 +67,7 @@ class PointNetwork final : public Network {
   }
 
  private:
-  /// Where messages leave: of each host, then, for messages within it, of each rank.
+  /// An outgoing interface: one of each host, then, for messages within hosts, one of each rank.
   struct Port {
     Time free = 0;
     std::uint32_t first = none;
@@ -82,8 +81,7 @@ class PointNetwork final : public Network {
     port.free = now + costs.gap + moving;
     parts_.user.left(message, now + moving);
     if (data.is_within_host) {
-      // Bytes the other way move the slower for these; where there are none, its port is free again before an answer
-      // can leave.
+      // Delays bytes in the other direction. If there are none, the port is free before an answer can leave.
       Time& other = ports_[parts_.machine.topology.host_count() + data.destination].free;
       other = std::max(other, now) + static_cast<Time>(static_cast<double>(moving) * (costs.link.both_ways - 1));
       parts_.user.delivered(message, now + costs.latency + moving);
@@ -95,7 +93,7 @@ class PointNetwork final : public Network {
 
   NetworkParts parts_;
   std::vector<Port> ports_;
-  std::vector<Time> arrival_free_;  ///< Of each host: when its interface can take the next message in.
+  std::vector<Time> arrival_free_;  ///< When the interface of each host can receive the next message.
 };
 
 }  // namespace
