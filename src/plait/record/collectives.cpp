@@ -3,34 +3,9 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 #include <span>
 
 namespace plait::record {
-
-Traffic Traffics::broadcast(const TypedBuffer& part, int root) const {
-  const bool gives = is_root(root);
-  const std::uint64_t size = gives || gives_to_root(root) ? bytes(part) : 0;
-  return {.given = gives ? size : 0, .got = gives ? 0 : size};
-}
-
-Traffic Traffics::reduce(const TypedBuffer& part, int root) const {
-  const std::uint64_t size = is_root(root) || gives_to_root(root) ? bytes(part) : 0;
-  return {.given = gives_to_root(root) ? size : 0, .got = is_root(root) ? size : 0};
-}
-
-Traffic Traffics::reduce_for_all(const TypedBuffer& part) const {
-  return {.given = bytes(part), .got = bytes(part)};
-}
-
-Traffic Traffics::reduce_scatter_block(const TypedBuffer& part) const {
-  return {.given = communicator_.local_size * bytes(part), .got = bytes(part)};
-}
-
-std::uint64_t Traffics::sum(const std::vector<std::uint64_t>& parts) noexcept {
-  return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
-}
-
 namespace {
 
 Neighbours find_neighbours(const Mpi& mpi, MPI_Comm handle, const Communicator& communicator) {

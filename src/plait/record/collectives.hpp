@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include <mpi.h>
@@ -49,11 +50,22 @@ class Traffics {
   Traffics(const Mpi& mpi, const Communicator& communicator) : mpi_{mpi}, communicator_{communicator} {}
 
   [[nodiscard]] static Traffic none() { return {}; }
-  [[nodiscard]] Traffic broadcast(const TypedBuffer& part, int root) const;
-  [[nodiscard]] Traffic reduce(const TypedBuffer& part, int root) const;
+  [[nodiscard]] Traffic broadcast(const TypedBuffer& part, int root) const {
+    const bool gives = is_root(root);
+    const std::uint64_t size = gives || gives_to_root(root) ? bytes(part) : 0;
+    return {.given = gives ? size : 0, .got = gives ? 0 : size};
+  }
+  [[nodiscard]] Traffic reduce(const TypedBuffer& part, int root) const {
+    const std::uint64_t size = is_root(root) || gives_to_root(root) ? bytes(part) : 0;
+    return {.given = gives_to_root(root) ? size : 0, .got = is_root(root) ? size : 0};
+  }
   /// MPI_Allreduce, MPI_Scan, MPI_Exscan.
-  [[nodiscard]] Traffic reduce_for_all(const TypedBuffer& part) const;
-  [[nodiscard]] Traffic reduce_scatter_block(const TypedBuffer& part) const;
+  [[nodiscard]] Traffic reduce_for_all(const TypedBuffer& part) const {
+    return {.given = bytes(part), .got = bytes(part)};
+  }
+  [[nodiscard]] Traffic reduce_scatter_block(const TypedBuffer& part) const {
+    return {.given = communicator_.local_size * bytes(part), .got = bytes(part)};
+  }
 
   // `Give` and `Get` are `TypedBuffer`, `TypedBuffers` or `BuffersOfTypes`.
   template <class Get>
@@ -140,7 +152,9 @@ class Traffics {
     traffic.given = sum(traffic.shares);
     return traffic;
   }
-  [[nodiscard]] static std::uint64_t sum(const std::vector<std::uint64_t>& parts) noexcept;
+  [[nodiscard]] static std::uint64_t sum(const std::vector<std::uint64_t>& parts) noexcept {
+    return std::accumulate(parts.begin(), parts.end(), std::uint64_t{0});
+  }
 
   const Mpi& mpi_;
   const Communicator& communicator_;

@@ -207,10 +207,10 @@ void probed_and_matched(Call& call, MPI_Comm communicator, MPI_Message message, 
     return;
   }
   call.session().handles.probed.set(key_of(message),
-                            {.communicator = call.event().communicator,
-                             .peer = call.event().peer,
-                             .number = call.event().number,
-                             .tag = status.MPI_TAG});
+                                    {.communicator = call.event().communicator,
+                                     .peer = call.event().peer,
+                                     .number = call.event().number,
+                                     .tag = status.MPI_TAG});
 }
 
 ProbedMessage take_probed(Call& call, MPI_Message message) {

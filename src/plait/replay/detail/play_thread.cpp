@@ -227,22 +227,17 @@ class PlayThread {
   }
 
   void begin(const Place& place, const Operation& operation) {
-    switch (operation.action) {
-      case Action::poll: {
-        const nanoseconds start = now();
-        state_.backend.progress();
-        note(function_progress, {.what = trace::CallClass::completes, .start = start, .number = state_.next_number()});
-        return;
+    if (operation.action == Action::poll) {
+      const nanoseconds start = now();
+      state_.backend.progress();
+      note(function_progress, {.what = trace::CallClass::completes, .start = start, .number = state_.next_number()});
+    } else if (operation.action == Action::collective) {
+      begin_collective(place, operation, Calling::goes_on);
+    } else {
+      if (operation.action == Action::send && state_.options.delay > nanoseconds::zero()) {
+        busy_until(now() + state_.options.delay);
       }
-      case Action::send:
-        if (state_.options.delay > nanoseconds::zero()) {
-          busy_until(now() + state_.options.delay);
-        }
-        return begin_message(place, operation);
-      case Action::receive:
-        return begin_message(place, operation);
-      default:
-        return begin_collective(place, operation, Calling::goes_on);
+      begin_message(place, operation);
     }
   }
 
