@@ -211,7 +211,7 @@ TEST(FromTrace, leaves_out_collectives_that_a_member_did_not_enter) {
   EXPECT_EQ(text_of(schedule.ranks[0].streams.at(0)), "collective 4, wait 0, compute 90, poll");
   EXPECT_EQ(text_of(schedule.ranks[2].streams.at(0)), "collective 4, wait 0");
   ASSERT_EQ(schedule.notices.size(), 1);
-  EXPECT_NE(schedule.notices[0].find("of the 2 collectives on communicator 0, 1 were not entered"), std::string::npos);
+  EXPECT_NE(schedule.notices[0].find("of the 2 collectives on communicator 0, 1 are left out"), std::string::npos);
 }
 
 TEST(FromTrace, takes_a_vector_collectives_shares) {

@@ -49,7 +49,7 @@ TEST(PlatformFile, names_the_key_that_is_wrong) {
   EXPECT_EQ(moving("[[16, 2], [64, 2]]"), "");
   EXPECT_NE(moving("[[16, 2], [16, 3]]").find("must rise"), std::string::npos);
   EXPECT_NE(moving("[[16, 2], [64, 1]]").find("must rise"), std::string::npos);
-  EXPECT_NE(moving("[[1, 2]]").find("two bytes or more"), std::string::npos);
+  EXPECT_NE(moving("[[1, 2]]").find("must be 2 or more"), std::string::npos);
   EXPECT_NE(moving("[[1, 2, 3]]").find("list of pairs"), std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "progress": "background")")).find("progress_every_ns"), std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "progress": "always")")).find("known are ideal, calls, background"),

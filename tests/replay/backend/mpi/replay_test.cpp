@@ -260,7 +260,7 @@ TEST(OneSided, refuses_on_all_ranks_when_two_do_not_agree_about_a_message) {
     FAIL() << "20 bytes are sent where 10 are received";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::bad_input);
-    EXPECT_NE(std::string{error.what()}.find(fmt::format("sent to rank {}", last)), std::string::npos) << error.what();
+    EXPECT_NE(std::string{error.what()}.find(fmt::format("sends to rank {}", last)), std::string::npos) << error.what();
   }
 }
 
