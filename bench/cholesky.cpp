@@ -52,7 +52,7 @@ std::optional<Factored> Plait::factor(const Problem& problem) {
   options.worker_count = workers;
   plait::Runtime runtime{MPI_COMM_WORLD, options};
   const plait::Group group{runtime.messages()};
-  const cholesky::Layout layout{problem.size, problem.block, cholesky::nearly_square(runtime.rank_count())};
+  const cholesky::Layout layout{problem.size, problem.block, cholesky::ProcessGrid::square(runtime.rank_count())};
   cholesky::Factorization factorization{runtime, layout, {}};
   cholesky::generate(problem.size, problem.seed, static_cast<double>(problem.size))
       ->fill(layout, cholesky::Part::lower, factorization.tiles());
@@ -164,7 +164,7 @@ std::vector<Contender> contenders(Plait& plait, std::optional<bench::StarPu>& st
   std::vector<Contender> all{{"plait", [&](const Problem& problem) { return plait.factor(problem); }, tiles, size}};
   if (bench::RawMpi::rank_count() > 1) {
     const int ranks = bench::RawMpi::rank_count();
-    const auto rows = static_cast<int>(cholesky::nearly_square(static_cast<std::uint32_t>(ranks)).rows);
+    const auto rows = static_cast<int>(cholesky::ProcessGrid::square(static_cast<std::uint32_t>(ranks)).rows);
     for (const int grid_rows : {rows, ranks / rows}) {
       all.push_back({fmt::format("ScaLAPACK {} x {}", grid_rows, ranks / grid_rows),
                      [grid_rows](const Problem& problem) { return bench::scalapack(problem, grid_rows); },

@@ -16,31 +16,23 @@ plait::Tag tag_of(const Layout& layout, std::size_t row, std::size_t column) {
   return plait::Tag{row * layout.count() + column};
 }
 
-/// Rows of a tile as the file has them, with zeros above the diagonal of a lower triangle.
-class Rows {
- public:
-  explicit Rows(Part part) : part_{part} {}
-
-  void write(plait::files::Hdf5Writer& out,
-             const plait::files::Hdf5Handle& set,
-             const Layout& layout,
-             const PlacedTile& placed) {
-    const Tile& tile = placed.tile;
-    rows_.resize(tile.rows * tile.columns);
-    const bool is_triangle = part_ == Part::lower && placed.row == placed.column;
-    for (std::size_t row = 0; row < tile.rows; ++row) {
-      for (std::size_t column = 0; column < tile.columns; ++column) {
-        rows_[row * tile.columns + column] = is_triangle && row < column ? 0 : tile.at(row, column);
-      }
+/// Writes the rows of a tile, with zeros above the diagonal of a lower triangle.
+void write_tile(plait::files::Hdf5Writer& out,
+                const plait::files::Hdf5Handle& set,
+                const Layout& layout,
+                Part part,
+                const PlacedTile& placed) {
+  const Tile& tile = placed.tile;
+  std::vector<double> rows(tile.rows * tile.columns);
+  const bool is_triangle = part == Part::lower && placed.row == placed.column;
+  for (std::size_t row = 0; row < tile.rows; ++row) {
+    for (std::size_t column = 0; column < tile.columns; ++column) {
+      rows[row * tile.columns + column] = is_triangle && row < column ? 0 : tile.at(row, column);
     }
-    const std::vector<hsize_t> first{layout.first(placed.row), layout.first(placed.column)};
-    out.write(set, {{}, first, {tile.rows, tile.columns}}, std::span<const double>{rows_});
   }
-
- private:
-  Part part_;
-  std::vector<double> rows_;
-};
+  const std::vector<hsize_t> first{layout.first(placed.row), layout.first(placed.column)};
+  out.write(set, {{}, first, {tile.rows, tile.columns}}, std::span<const double>{rows});
+}
 
 plait::files::Hdf5Handle create_set(plait::files::Hdf5Writer& out, std::size_t size, Part part) {
   const plait::files::Hyperslab nothing_yet{{size, size}, {0, 0}, {0, 0}};
@@ -50,7 +42,7 @@ plait::files::Hdf5Handle create_set(plait::files::Hdf5Writer& out, std::size_t s
 [[noreturn]] void throw_unwritable(const std::string& file, const plait::Error& error) {
   throw plait::Error{
       error.code(),
-      fmt::format("--output {}: cannot be written: {}; is there such a folder, and room in it?", file, error.what())};
+      fmt::format("--output {}: cannot be written: {}; check that the folder exists and has room", file, error.what())};
 }
 
 /// Writes the tiles of all ranks, its own first.
@@ -61,9 +53,8 @@ void collect(const plait::Group& all,
              const std::string& file) {
   const auto written = plait::files::write_hdf5(file, [&](plait::files::Hdf5Writer& out) {
     const plait::files::Hdf5Handle set = create_set(out, layout.size(), part);
-    Rows rows{part};
     for (const PlacedTile& placed : tiles) {
-      rows.write(out, set, layout, placed);
+      write_tile(out, set, layout, part, placed);
     }
     std::vector<double> buffer(layout.tile() * layout.tile());
     for (std::size_t column = 0; column < layout.count(); ++column) {
@@ -77,7 +68,7 @@ void collect(const plait::Group& all,
         all.endpoint()
             .receive({owner, tag_of(layout, row, column), all.comm()}, std::as_writable_bytes(numbers))
             .wait();
-        rows.write(out, set, layout, placed);
+        write_tile(out, set, layout, part, placed);
       }
     }
   });

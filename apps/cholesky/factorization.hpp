@@ -10,26 +10,24 @@
 #include "cholesky/layout.hpp"
 #include "cholesky/residual.hpp"
 #include "cholesky/tile_flow.hpp"
-#include "cholesky/tile_work.hpp"
 
 namespace cholesky {
 
-/// How to factor.
+/// Settings of a factorisation.
 struct FactorizationOptions {
   Factors factors = Factors::symmetric;
   plait::Fanout fanout = plait::Fanout::multicast;
-  /// Called after each task of this rank, by the worker that did it, with the tasks done so far; or nothing.
+  /// Called after each task of this rank, by the worker that ran it, with the number of tasks done; may be empty.
   std::function<void(std::uint64_t)> on_task;
 };
 
-/// A matrix in tiles on all ranks of a runtime, and its factorisation as a flow of tasks on tiles.
-///
-/// Collective; threads as `plait::Flow`. `runtime` and `layout` are borrowed.
+/// A matrix in tiles on all ranks of a runtime, and its factorisation as a flow of tasks on tiles. Collective; threads
+/// as `plait::Flow`. Borrows `runtime` and `layout`.
 class Factorization {
  public:
   Factorization(plait::Runtime& runtime, const Layout& layout, FactorizationOptions options);
 
-  /// This rank's tiles: to be filled before `run`, and with the factors in them after.
+  /// This rank's tiles: fill them before `run`; they hold the factors after it.
   [[nodiscard]] std::span<const PlacedTile> tiles() const noexcept { return local_.tiles(); }
 
   /// Factors. Returns when all ranks' tasks have ended.

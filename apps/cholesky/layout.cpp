@@ -7,19 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "plait/base/error.hpp"
-
 namespace cholesky {
-
-ProcessGrid nearly_square(std::uint32_t ranks) {
-  ProcessGrid grid{1, ranks};
-  for (std::uint32_t rows = 2; rows * rows <= ranks; ++rows) {
-    if (ranks % rows == 0) {
-      grid = {rows, ranks / rows};
-    }
-  }
-  return grid;
-}
 
 ProcessGrid parse_grid(const std::string& text, std::uint32_t ranks) {
   ProcessGrid grid;
@@ -31,7 +19,7 @@ ProcessGrid parse_grid(const std::string& text, std::uint32_t ranks) {
     is_good = columns.ec == std::errc{} && columns.ptr == end;
   }
   if (!is_good || grid.rows == 0 || std::uint64_t{grid.rows} * grid.columns != ranks) {
-    const ProcessGrid other = nearly_square(ranks);
+    const ProcessGrid other = ProcessGrid::square(ranks);
     throw plait::Error{plait::ErrorCode::bad_argument,
                        fmt::format("--grid {} is no grid of {} ranks: give ROWSxCOLUMNS, for instance {}x{}",
                                    text,
@@ -51,15 +39,11 @@ std::size_t sensible_tile(std::size_t size, std::size_t workers) {
 
 Layout::Layout(std::size_t size, std::size_t tile, ProcessGrid grid)
     : size_{size}, tile_{tile}, count_{(size + tile - 1) / tile}, grid_{grid} {
-  plait::expect(size > 0 && tile > 0, "a matrix has rows");
+  plait::expect(size > 0 && tile > 0, "a matrix and its tiles have rows");
 }
 
 std::size_t Layout::rows(std::size_t index) const noexcept {
   return std::min(tile_, size_ - first(index));
-}
-
-plait::Rank Layout::owner(std::size_t row, std::size_t column) const noexcept {
-  return plait::Rank{static_cast<std::uint32_t>(row % grid_.rows * grid_.columns + column % grid_.columns)};
 }
 
 namespace {

@@ -4,51 +4,46 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 #include <vector>
 
-#include "plait/base/id.hpp"
+#include "plait/plait.hpp"
 
 namespace cholesky {
 
 /// Ranks in rows and columns: rank = row * columns + column.
-struct ProcessGrid {
-  std::uint32_t rows = 1;
-  std::uint32_t columns = 1;
-  friend bool operator==(const ProcessGrid&, const ProcessGrid&) = default;
-};
+using ProcessGrid = plait::BlockCyclic;
 
-/// As square as `ranks` allows, with no more rows than columns: of a lower triangle, columns dealt out in turn differ
-/// less in work than rows do.
-[[nodiscard]] ProcessGrid nearly_square(std::uint32_t ranks);
-
-/// "2x3" for 6 ranks. Throws: `plait::Error` with `bad_argument` that names --grid, for any other text.
+/// Parses "2x3" for 6 ranks. Throws: `plait::Error` with `bad_argument` that names --grid, for any other text.
 [[nodiscard]] ProcessGrid parse_grid(const std::string& text, std::uint32_t ranks);
 
-/// Rows of a tile for a matrix of `size` rows on so many workers: large enough for the kernels to be fast, and small
-/// enough to keep all of them busy.
+/// Rows of a tile for a matrix of `size` rows on `workers` workers: large enough for fast kernels, and small enough to
+/// keep all workers busy.
 [[nodiscard]] std::size_t sensible_tile(std::size_t size, std::size_t workers);
 
-/// A block of a matrix: column after column, without gaps. A view: its creator owns the numbers.
-struct Tile {
-  double* data = nullptr;
+/// A block of a matrix in column-major order; columns are `stride` numbers apart. A view: its creator owns the numbers.
+template <class Number>
+struct TileOf {
+  Number* data = nullptr;
   std::size_t rows = 0;
   std::size_t columns = 0;
+  std::size_t stride = rows;
 
-  [[nodiscard]] double& at(std::size_t row, std::size_t column) const { return data[row + column * rows]; }
+  [[nodiscard]] Number& at(std::size_t row, std::size_t column) const { return data[row + column * stride]; }
+  [[nodiscard]] TileOf part(std::size_t row,
+                            std::size_t column,
+                            std::size_t row_count,
+                            std::size_t column_count) const {
+    return {&at(row, column), row_count, column_count, stride};
+  }
+  operator TileOf<const double>() const  // NOLINT(google-explicit-constructor)
+    requires(!std::is_const_v<Number>)
+  {
+    return {data, rows, columns, stride};
+  }
 };
-
-/// A tile that may only be read.
-struct ConstTile {
-  ConstTile(const double* numbers, std::size_t row_count, std::size_t column_count)
-      : data{numbers}, rows{row_count}, columns{column_count} {}
-  ConstTile(Tile tile) : ConstTile{tile.data, tile.rows, tile.columns} {}  // NOLINT(google-explicit-constructor)
-
-  [[nodiscard]] double at(std::size_t row, std::size_t column) const { return data[row + column * rows]; }
-
-  const double* data;
-  std::size_t rows;
-  std::size_t columns;
-};
+using Tile = TileOf<double>;
+using ConstTile = TileOf<const double>;
 
 /// Which part of a matrix the tiles cover.
 enum class Part : std::uint8_t {
@@ -56,8 +51,8 @@ enum class Part : std::uint8_t {
   all,
 };
 
-/// A square matrix cut into square tiles (those at the end are smaller), dealt out to ranks block-cyclically in rows
-/// and columns, as ScaLAPACK does.
+/// A square matrix in square tiles, the last of a row or column smaller, distributed block-cyclically in two dimensions
+/// as in ScaLAPACK.
 class Layout {
  public:
   /// Expects: `size` and `tile` are not 0.
@@ -73,7 +68,9 @@ class Layout {
   [[nodiscard]] std::size_t first(std::size_t index) const noexcept { return index * tile_; }
   /// Rows of the tiles in tile row `index`; the same for columns.
   [[nodiscard]] std::size_t rows(std::size_t index) const noexcept;
-  [[nodiscard]] plait::Rank owner(std::size_t row, std::size_t column) const noexcept;
+  [[nodiscard]] plait::Rank owner(std::size_t row, std::size_t column) const noexcept {
+    return grid_(static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column));
+  }
 
  private:
   std::size_t size_;
@@ -89,10 +86,9 @@ struct PlacedTile {
   Tile tile;
 };
 
-/// The tiles of `part` that one rank holds, and their memory. Threads: any, on different tiles.
+/// The tiles of `part` that one rank holds, and their memory, zero at first. Threads: any, on different tiles.
 class LocalTiles {
  public:
-  /// Cost: memory for the tiles, not set.
   LocalTiles(const Layout& layout, Part part, plait::Rank self);
 
   [[nodiscard]] const std::vector<PlacedTile>& tiles() const noexcept { return tiles_; }

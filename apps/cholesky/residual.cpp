@@ -12,16 +12,13 @@ namespace cholesky {
 namespace {
 
 constexpr int vector_count = 8;
-/// Any will do: the vectors have nothing to do with the matrix.
+/// Arbitrary: the vectors do not depend on the matrix.
 constexpr std::uint64_t seed = 20;
 
 enum class Form { as_it_is, transposed };
 
 /// The rows of the vectors that belong to tile row `index`: a row's numbers are contiguous.
-double* piece(std::vector<double>& vectors, const Layout& layout, std::size_t index) {
-  return vectors.data() + layout.first(index) * vector_count;
-}
-const double* piece(const std::vector<double>& vectors, const Layout& layout, std::size_t index) {
+auto* piece(auto& vectors, const Layout& layout, std::size_t index) {
   return vectors.data() + layout.first(index) * vector_count;
 }
 

@@ -17,22 +17,20 @@ enum class Factors : std::uint8_t {
   general,    ///< L and U, of A = L U, without pivoting.
 };
 
-/// Measures how well the factors in the tiles of all ranks reproduce the matrix that was there before.
+/// Estimates how well the factors in the tiles of all ranks reproduce the matrix.
 ///
 /// With random vectors x of +1 and -1, the mean of |(A - L L^T) x|^2 is the square of the Frobenius norm of A - L L^T
-/// (Hutchinson, "A stochastic estimator of the trace of the influence matrix", 1990), at a cost of O(n^2) instead of
-/// the factorisation's own. Eight vectors are taken: a wrong number in any tile is seen, and the norm is off by a third
-/// at most, nearly always. Collective; every rank makes the calls in the same order. Threads: one at a time.
+/// (Hutchinson, "A stochastic estimator of the trace of the influence matrix", 1990), at a cost of O(n^2). With eight
+/// vectors a wrong number in any tile is detected, and the norm is nearly always accurate to a third. Collective.
 class Residual {
  public:
-  /// `layout` and `group` are borrowed. Cost: memory for 24 numbers a row of the matrix.
+  /// Borrows `layout`. Cost: memory for 24 numbers a row of the matrix.
   Residual(const Layout& layout, Factors factors, const plait::Group& group);
 
-  /// Before: reads this rank's tiles of the matrix.
+  /// Reads this rank's tiles of the matrix, before the factorisation.
   void see_matrix(std::span<const PlacedTile> tiles);
-  /// After: reads this rank's tiles of the factors. Returns |A - L L^T| / (|A| n eps) in Frobenius norms, the same
-  /// on all ranks: about 0.01 to 1 when all is well; not a number when the factors hold some. Throws as the network
-  /// does.
+  /// Reads this rank's tiles of the factors. Returns |A - L L^T| / (|A| n eps) in Frobenius norms, the same on all
+  /// ranks: about 0.01 to 1 for correct factors, NaN if the factors hold one. Throws: as the network.
   [[nodiscard]] double see_factors(std::span<const PlacedTile> tiles);
 
   /// A residual above this indicates an error in the program.

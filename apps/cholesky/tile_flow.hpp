@@ -1,65 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "plait/plait.hpp"
 
 #include "cholesky/layout.hpp"
-#include "cholesky/tile_work.hpp"
 
 namespace cholesky {
 
-/// A task that works on tile (row, column) in step `step`, which factors tile (step, step).
+/// Counts and times the tile tasks of one rank. Threads: any.
+class TileWork {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// `on_task`, if set, is called after each task, by the worker that ran it, with the number of tasks done so far.
+  explicit TileWork(std::function<void(std::uint64_t)> on_task = {}) : on_task_{std::move(on_task)} {}
+
+  /// Calls `kernel(arguments...)`, and counts it.
+  template <class Kernel, class... Arguments>
+  void measure(const Kernel& kernel, const Arguments&... arguments) {
+    const Clock::time_point begin = Clock::now();
+    kernel(arguments...);
+    const std::chrono::nanoseconds took = Clock::now() - begin;
+    busy_.fetch_add(took.count(), std::memory_order_relaxed);  // read when the workers are idle
+    const std::uint64_t done = tasks_.fetch_add(1, std::memory_order_relaxed) + 1;
+    if (on_task_) {
+      on_task_(done);
+    }
+  }
+
+  [[nodiscard]] std::uint64_t tasks() const noexcept { return tasks_.load(std::memory_order_relaxed); }
+  /// Summed over workers.
+  [[nodiscard]] std::chrono::nanoseconds busy() const noexcept {
+    return std::chrono::nanoseconds{busy_.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  std::function<void(std::uint64_t)> on_task_;
+  std::atomic<std::uint64_t> tasks_ = 0;
+  std::atomic<std::int64_t> busy_ = 0;
+};
+
+/// A task on tile (row, column) in step `step`, which factors tile (step, step).
 struct TaskPlace {
   std::size_t row = 0;
   std::size_t column = 0;
   std::size_t step = 0;
 };
-/// The number of tasks on the longest way from a task to the end, itself counted, as if all took equally long: what is
-/// left to do on its tile, and three tasks for each step after it, which are a solve, an update, the next
-/// factorisation.
+/// The length of the longest path from a task to the end of the graph, in tasks: the remaining tasks on its tile, and
+/// three for each later step (a solve, an update, the next factorisation).
 [[nodiscard]] int priority(const Layout& layout, const TaskPlace& place);
 
-/// What the flows of the factorisations are written with: a flow, the tiles of its matrix, and where work is counted.
-/// Borrows all.
+/// A tile and how a task accesses it.
+template <class Access>
+struct TileAccess {
+  Access access;
+  std::size_t rows;
+  std::size_t columns;
+};
+
+/// The flow of a factorisation, over the tiles of its matrix. Counts and times the tasks. Borrows its arguments.
 class TileFlow {
  public:
   /// `local`: this rank's tiles, whose memory holds the matrix.
   TileFlow(plait::Flow& flow, const Layout& layout, Part part, const LocalTiles& local, TileWork& work);
 
-  [[nodiscard]] plait::Flow& flow() const { return flow_; }
   [[nodiscard]] const Layout& layout() const { return layout_; }
+  [[nodiscard]] plait::FlowKind kind(const char* name) const { return flow_.kind(name); }
+  /// Reads a tile: the kernel gets a `ConstTile`.
+  [[nodiscard]] auto r(std::size_t row, std::size_t column) const {
+    return TileAccess{plait::r(at(row, column)), layout_.rows(row), layout_.rows(column)};
+  }
+  /// Reads and writes a tile: the kernel gets a `Tile`.
+  [[nodiscard]] auto rw(std::size_t row, std::size_t column) const {
+    return TileAccess{plait::rw(at(row, column)), layout_.rows(row), layout_.rows(column)};
+  }
+
+  /// Submits a task whose kernel gets a tile for each access.
+  template <class Kernel, class... Accesses>
+  void submit(const plait::FlowKind& kind,
+              const TaskPlace& place,
+              Kernel kernel,
+              const TileAccess<Accesses>&... tiles) const {
+    flow_.submit(
+        {.kind = kind, .priority = priority(layout_, place)},
+        [&work = work_, kernel, ... tile = tiles](std::span<typename Accesses::Value>... numbers) {
+          work.measure(kernel, TileOf<typename Accesses::Value>{numbers.data(), tile.rows, tile.columns}...);
+        },
+        tiles.access...);
+  }
+  /// Drops copies of a tile after the tasks submitted so far.
+  void flush(std::size_t row, std::size_t column) const { flow_.flush(at(row, column)); }
+
+ private:
   [[nodiscard]] const plait::Data<double>& at(std::size_t row, std::size_t column) const {
     return data_[row * layout_.count() + column];
   }
 
-  /// Submits a task whose kernel is counted and timed.
-  template <class Kernel, class... Accesses>
-  void submit(const plait::FlowKind& kind,
-              const TaskPlace& place,
-              const Kernel& kernel,
-              const Accesses&... accesses) const {
-    flow_.submit(
-        {.kind = kind, .priority = priority(layout_, place)},
-        [&work = work_, kernel](const auto&... data)
-          requires std::invocable<const Kernel&, decltype(data)...>
-        { work.measure([&] { kernel(data...); }); },
-        accesses...);
-  }
-
- private:
   plait::Flow& flow_;
   const Layout& layout_;
   TileWork& work_;
   std::vector<plait::Data<double>> data_;
 };
 
-/// Submits A = L L^T. A minor that is not positive ends the run with `bad_input` and its order.
-void submit_cholesky(const TileFlow& tiles);
-/// Submits A = L U without pivoting. A pivot that is 0 ends the run with `bad_input` and its row.
-void submit_lu(const TileFlow& tiles);
+/// Submits A = L L^T by trailing updates. A minor that is not positive ends the run with `bad_input` and its order.
+void submit_cholesky(const TileFlow& a);
+/// Submits A = L U by trailing updates, without pivoting. A pivot that is 0 ends the run with `bad_input` and its row.
+void submit_lu(const TileFlow& a);
 
 }  // namespace cholesky

@@ -23,10 +23,10 @@ namespace {
 #ifdef OPENBLAS_VERSION
 constexpr const char* variable = "OPENBLAS_CORETYPE";
 
-/// The kernels that this processor can run and a BLAS that does not know it should take; empty: its own choice is fine.
+/// The kernels that OpenBLAS should use on a processor that it does not know; empty if its own choice is good.
 std::string_view better_kernels() {
 #if defined(__x86_64__)
-  // What OpenBLAS takes for a processor that it does not know.
+  // The fallbacks of OpenBLAS for unknown processors.
   constexpr std::array<std::string_view, 6> oldest{"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Generic"};
   if (std::ranges::find(oldest, std::string_view{openblas_get_corename()}) == oldest.end()) {
     return {};
@@ -43,7 +43,7 @@ std::string_view better_kernels() {
 }
 #endif
 
-/// On the calling thread.
+/// Of the calling thread.
 double measure_own_rate(std::size_t tile) {
   using Clock = std::chrono::steady_clock;
   const std::vector<double> a(tile * tile, 0.5);
@@ -68,7 +68,7 @@ void prepare_blas([[maybe_unused]] char** argv) {
   const std::string_view better = better_kernels();
   if (!better.empty() && std::getenv(variable) == nullptr && setenv(variable, better.data(), 0) == 0) {
     execv("/proc/self/exe", argv);
-    // Where a program cannot start itself it goes on as it is.
+    // If this fails, the program continues with the kernels that it has.
   }
   openblas_set_num_threads(1);
 #endif

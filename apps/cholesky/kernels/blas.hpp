@@ -6,18 +6,18 @@
 
 namespace cholesky {
 
-/// Makes the BLAS of this process fit for tasks; call it first in `main`, before MPI.
+/// Configures OpenBLAS for tasks: one thread a call, and kernels that suit the processor. Call it first in `main`,
+/// before MPI.
 ///
-/// One thread a call: workers are the threads here. And an OpenBLAS that is older than the processor falls back on
-/// kernels of the year 2004; it reads OPENBLAS_CORETYPE as it is loaded, so the program then starts itself anew with
-/// that set to what the processor can do. A user's own OPENBLAS_CORETYPE stays as it is.
+/// An OpenBLAS older than the processor selects SSE3 kernels. It reads OPENBLAS_CORETYPE when it is loaded, so the
+/// program sets the variable and executes itself again. A value that the user has set is kept.
 void prepare_blas(char** argv);
 
 /// Name, version and kernels of the BLAS.
 [[nodiscard]] std::string describe_blas();
 
-/// Flops a second of products of tiles of `tile` rows, on `threads` threads at once, together: of each the fastest of
-/// some trials. Takes about 0.1 s.
+/// Measures the floating-point rate of products of tiles of `tile` rows, summed over `threads` concurrent threads, in
+/// flops a second. Each thread takes the fastest of its trials. Takes about 0.1 s.
 [[nodiscard]] double measure_product_rate(std::size_t tile, std::size_t threads);
 
 }  // namespace cholesky

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cholesky/program/run.hpp"
 
-#include <array>
 #include <cmath>
 #include <mutex>
 #include <optional>
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <mpi.h>
 
 #include "cholesky/factor_file.hpp"
 #include "cholesky/factorization.hpp"
@@ -41,7 +41,7 @@ void expect_memory(const Layout& layout, Part part, plait::Rank self) {
   }
 }
 
-/// One run of the program, after the command line has been read.
+/// One run of the program.
 class Run {
  public:
   Run(plait::Runtime& runtime, const Settings& settings)
@@ -58,7 +58,6 @@ class Run {
   void factor(Factorization& factorization);
   void print_beginning() const;
   void print_end(const Factorization& factorization, double product_rate);
-  [[nodiscard]] double measure_products();
   [[nodiscard]] double over_ranks(double mine);
   [[nodiscard]] int check(Residual& residual, const Factorization& factorization);
   [[nodiscard]] Part part() const { return settings_.is_lu ? Part::all : Part::lower; }
@@ -85,7 +84,7 @@ void Run::start() {
     source_ = settings_.matrix.empty() ? generate(settings_.size, settings_.seed, diagonal)
                                        : open_matrix(settings_.matrix, settings_.dataset);
     const std::uint32_t ranks = runtime_.rank_count();
-    const ProcessGrid grid = settings_.grid.empty() ? nearly_square(ranks) : parse_grid(settings_.grid, ranks);
+    const ProcessGrid grid = settings_.grid.empty() ? ProcessGrid::square(ranks) : parse_grid(settings_.grid, ranks);
     const std::size_t size = source_->size();
     const std::size_t tile =
         settings_.tile != 0 ? settings_.tile : sensible_tile(size, std::size_t{ranks} * runtime_.worker_count());
@@ -119,12 +118,6 @@ void Run::print_beginning() const {
   std::fflush(stdout);
 }
 
-/// Products of tiles on all cores of the run at once, flops a second.
-double Run::measure_products() {
-  plait::barrier(runtime_.messages());
-  return over_ranks(measure_product_rate(layout_->tile(), runtime_.worker_count()));
-}
-
 void Run::factor(Factorization& factorization) {
   plait::barrier(runtime_.messages());
   const auto begin = std::chrono::steady_clock::now();
@@ -154,7 +147,7 @@ void Run::print_end(const Factorization& factorization, double product_rate) {
 
 int Run::check(Residual& residual, const Factorization& factorization) {
   const double value = residual.see_factors(factorization.tiles());
-  const bool is_right = value < Residual::accepted_max;  // false for what is no number, too
+  const bool is_right = value < Residual::accepted_max;  // false for a NaN, too
   if (is_first_) {
     fmt::print("residual      {:.3g} = |A - {}| / (|A| n eps): {}\n",
                value,
@@ -167,8 +160,9 @@ int Run::check(Residual& residual, const Factorization& factorization) {
 int Run::operator()() {
   start();
   print_beginning();
-  const double product_rate = measure_products();
-  // The bar is drawn by whichever worker gets there; another that comes meanwhile goes on.
+  plait::barrier(runtime_.messages());  // products run on all cores at once
+  const double product_rate = over_ranks(measure_product_rate(layout_->tile(), runtime_.worker_count()));
+  // Any worker draws the bar; another one that finds it being drawn goes on.
   std::mutex drawing;
   app::ProgressBar bar{task_count(*layout_, factors_, runtime_.self()), is_first_, "tasks"};
   const auto draw = [&](std::uint64_t done) {
@@ -199,7 +193,17 @@ int Run::operator()() {
 
 }  // namespace
 
-int run(plait::Runtime& runtime, const Settings& settings) {
+int run(const Settings& settings) {
+  plait::Options options = plait::Options::from_environment();
+  options.command = settings.command;
+  options.worker_count = settings.workers.value_or(options.worker_count);
+  if (!settings.driver.empty()) {
+    options.network.network = settings.driver;
+  }
+  if (!settings.packing.empty()) {
+    options.messages.packing = settings.packing;
+  }
+  plait::Runtime runtime{MPI_COMM_WORLD, options};
   return Run{runtime, settings}();
 }
 

@@ -9,13 +9,12 @@
 #include "plait/files/hdf5/reader.hpp"
 
 #include "cholesky/sources/matrix_source.hpp"
-#include "cholesky/sources/symmetry.hpp"
 
 namespace cholesky {
 
 namespace {
 
-/// The place of a tile in the dataset.
+/// The first row and column of a tile in the dataset.
 struct Place {
   std::size_t row;
   std::size_t column;
@@ -65,7 +64,7 @@ class Hdf5Matrix final : public MatrixSource {
     }
   }
 
-  /// Names of the data sets of two dimensions at the root.
+  /// Names of the two-dimensional datasets at the root.
   [[nodiscard]] std::vector<std::string> matrices() const {
     std::vector<std::string> found = in_.names_in("/");
     std::erase_if(found, [&](const std::string& name) { return !is_matrix(name); });
@@ -82,10 +81,10 @@ class Hdf5Matrix final : public MatrixSource {
   [[nodiscard]] std::string only_matrix() const {
     const std::vector<std::string> found = matrices();
     if (found.empty()) {
-      in_.fail("there is no dataset of two dimensions at its root: name one with --dataset");
+      in_.fail("it has no two-dimensional dataset at its root: name one with --dataset");
     }
     if (found.size() > 1) {
-      in_.fail(fmt::format("there are several matrices: name one with --dataset: {}", fmt::join(found, ", ")));
+      in_.fail(fmt::format("it has several matrices: name one with --dataset: {}", fmt::join(found, ", ")));
     }
     return found.front();
   }
@@ -93,8 +92,9 @@ class Hdf5Matrix final : public MatrixSource {
   void open_set(const std::string& dataset) {
     set_name_ = dataset;
     if (!in_.exists(dataset)) {
-      in_.fail(fmt::format(
-          "there is no dataset {}: those of two dimensions at the root are: {}", dataset, fmt::join(matrices(), ", ")));
+      in_.fail(fmt::format("there is no dataset {}: the two-dimensional ones at the root are: {}",
+                           dataset,
+                           fmt::join(matrices(), ", ")));
     }
     const plait::files::Hdf5Reader::Facts facts = in_.facts(dataset);
     if (facts.kind != H5T_FLOAT && facts.kind != H5T_INTEGER) {
@@ -108,8 +108,7 @@ class Hdf5Matrix final : public MatrixSource {
     size_ = shape[0];
   }
 
-  /// Reads as many rows of the file as `to` has columns, and as many columns as `to` has rows: from column to column
-  /// `to` is the file's rows.
+  /// Reads a block of the file into `to`, whose columns are the file's rows.
   void read(Place place, Tile to) const {
     in_.read(set_name_, {place.row, place.column}, {to.columns, to.rows}, H5T_NATIVE_DOUBLE, to.data);
   }

@@ -9,13 +9,12 @@
 
 #include "cholesky/sources/matrix_market.hpp"
 #include "cholesky/sources/matrix_source.hpp"
-#include "cholesky/sources/symmetry.hpp"
 
 namespace cholesky {
 
 namespace {
 
-/// The tiles that are to be filled, by their place; and beside each, if requested, room for its mirror image.
+/// The tiles to fill, by place; for each, if requested, also memory for its mirror image.
 class Places {
  public:
   Places(const Layout& layout, std::span<const PlacedTile> tiles, bool has_mirrors)

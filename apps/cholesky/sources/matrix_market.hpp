@@ -12,20 +12,18 @@ namespace cholesky {
 
 /// Reads the Matrix Market exchange format (Boisvert, Pozo and Remington, NISTIR 5935, 1996) as a stream: square
 /// matrices, coordinate or array, real or integer, general or symmetric.
-///
-/// Threads: one at a time.
 class MatrixMarketReader {
  public:
   /// Reads the lines before the entries. `in` is borrowed; `name` is for errors.
   /// Throws: `plait::Error` with `bad_input` that names the line.
   MatrixMarketReader(std::istream& in, std::string name);
 
-  /// Rows, which are as many as columns.
+  /// Rows and columns of the matrix.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   /// Whether the file has the lower triangle only.
   [[nodiscard]] bool is_symmetric() const noexcept { return is_symmetric_; }
 
-  /// Calls `visit(row, column, value)`, counted from 0, for each entry of the file, in its order; once.
+  /// Calls `visit(row, column, value)`, counted from 0, for each entry in the file's order. Call it once.
   /// Throws: as above, and what `visit` throws.
   void each(const std::function<void(std::size_t, std::size_t, double)>& visit);
 
@@ -44,7 +42,7 @@ class MatrixMarketReader {
   std::istream& in_;
   std::string name_;
   std::string line_;
-  std::string_view rest_;  ///< Of the line, not read yet.
+  std::string_view rest_;  ///< Of the line: not read yet.
   std::uint64_t line_number_ = 0;
   std::size_t size_ = 0;
   std::uint64_t entries_ = 0;

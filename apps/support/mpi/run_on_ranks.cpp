@@ -12,7 +12,7 @@
 namespace app {
 
 int run_with_mpi(Program program, const std::function<int()>& work) {
-  plait::MpiSession session{program.argc, program.argv, true};
+  plait::MpiSession session{program.argc, program.argv, program.calls_mpi};
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   try {

@@ -9,21 +9,22 @@
 
 namespace app {
 
-/// A program's name, for people, and its command line, for MPI and the trace.
+/// A program's name, for messages, and its command line, for MPI and the trace.
 struct Program {
   std::string name;
   int argc = 0;
   char** argv = nullptr;
+  bool calls_mpi = true;  ///< The program calls MPI beside the runtime, also through HDF5.
 };
 
-/// Initialises MPI for calls of several threads, as HDF5 calls it too, and calls `work`, which returns the exit code.
-/// Rank 0 reports an `AgreedError`; other errors are reported by the rank that met them, which ends the job.
+/// Initialises MPI and calls `work`, which returns the exit code. Rank 0 reports an `AgreedError`. Any other error is
+/// reported by the rank where it occurred, which ends the job.
 int run_with_mpi(Program program, const std::function<int()>& work);
 
-/// The same with a runtime on all ranks, whose options come from the environment.
+/// Runs `work` with a runtime on all ranks, whose options come from the environment. Reports errors as `run_with_mpi`.
 int run_on_ranks(const Program& program, const std::function<void(plait::Runtime&)>& work);
 
-/// Calls `work` in this process alone; returns the exit code. Reports errors as above.
+/// Calls `work` in this process alone, without MPI; returns the exit code. Prints the error if there is one.
 int run_alone(const std::string& name, const std::function<void()>& work);
 
 }  // namespace app
