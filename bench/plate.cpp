@@ -45,7 +45,7 @@ struct BlockTimes {
 };
 
 /// Collective.
-BlockTimes run_block(pic::Way& way, pic::Ranks& ranks, int steps) {
+BlockTimes run_block(pic::GridWay<2>& way, pic::Ranks& ranks, int steps) {
   (void)ranks.max(0);  // all begin at the same time
   const auto phase = [&way] { return (way.profile().particles + way.profile().migration).count(); };
   const double before = phase();

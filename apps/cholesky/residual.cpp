@@ -49,7 +49,7 @@ enum class Triangle { lower, unit_lower, upper };
 /// A tile of a factor; of a tile on the diagonal a copy of the triangle that belongs to the factor, and zeros.
 class FactorTile {
  public:
-  FactorTile(const PlacedTile& placed, Triangle which) : tile_{placed.tile} {
+  FactorTile(const PlacedTile& placed, Triangle which) : tile_(placed.tile) {
     if (placed.row != placed.column) {
       return;
     }

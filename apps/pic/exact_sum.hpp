@@ -11,10 +11,10 @@
 
 namespace pic {
 
-/// A sum of doubles without rounding, so that it depends neither on the order nor on how it is divided among ranks.
+/// A sum of doubles without rounding, which depends neither on the order nor on the division among ranks.
 ///
-/// The idea of Kulisch's long accumulator ("Computer arithmetic and validity", 2008): a number wide enough for all
-/// exponents, here in digits of 32 bits with room for carries. About 3 ns a number.
+/// Kulisch's long accumulator ("Computer arithmetic and validity", 2008): a number wide enough for all exponents, in
+/// digits of 32 bits with room for carries. About 3 ns a number.
 class ExactSum {
  public:
   void add(double value) noexcept {
@@ -44,19 +44,19 @@ class ExactSum {
     }
   }
 
-  /// What ranks add element by element; then `value` is that of the whole.
+  /// The digits, which ranks add element by element before they call `value`.
   [[nodiscard]] std::span<std::int64_t> parts() noexcept {
     carry();
     return parts_;
   }
 
-  /// The sum, to the last bits; not a number when something that was added was none, or infinite.
+  /// The sum, rounded in the last bits; NaN when a number that was added was not finite.
   [[nodiscard]] double value() noexcept {
     carry();
     if (parts_[strange] != 0) {
       return std::numeric_limits<double>::quiet_NaN();
     }
-    // Of a negative sum the opposite, so that leading digits do not cancel.
+    // A negative sum is negated first, so that leading digits do not cancel.
     const double sign = parts_[digits - 1] < 0 ? -1 : 1;
     ExactSum size = *this;
     if (sign < 0) {

@@ -14,10 +14,6 @@ namespace {
 
 constexpr char axis_names[] = "xyz";
 
-[[noreturn]] void refuse(const std::string& sentence) {
-  throw plait::Error{plait::ErrorCode::bad_argument, sentence};
-}
-
 /// A run of nodes along one axis that one part owns.
 struct Run {
   std::int32_t part = 0;
@@ -52,19 +48,22 @@ std::vector<Run> runs_of(std::int32_t low, std::int32_t high, const Grid<D>& gri
 
 }  // namespace
 
+void require(bool fact, const std::string& sentence) {
+  if (!fact) {
+    throw plait::Error{plait::ErrorCode::bad_argument, sentence};
+  }
+}
+
 template <int D>
 void Grid<D>::check() const {
   for (int d = 0; d < D; ++d) {
-    if (cells[d] < 1 || cells[d] > (1 << 24)) {
-      refuse(fmt::format("{} cells along {}: there must be from 1 to 2^24", cells[d], axis_names[d]));
-    }
-    if (!(spacing[d] > 0) || !std::isfinite(spacing[d])) {
-      refuse(fmt::format("cells of length {} along {}: give a positive one", spacing[d], axis_names[d]));
-    }
+    require(cells[d] >= 1 && cells[d] <= (1 << 24),
+            fmt::format("{} cells along {}: there must be from 1 to 2^24", cells[d], axis_names[d]));
+    require(spacing[d] > 0 && std::isfinite(spacing[d]),
+            fmt::format("cells of length {} along {}: give a positive one", spacing[d], axis_names[d]));
     for (const ParticleBorder border : particles[d]) {
-      if ((border == ParticleBorder::periodic) != is_periodic(d)) {
-        refuse(fmt::format("along {}, fields and particles must both be periodic, or neither", axis_names[d]));
-      }
+      require((border == ParticleBorder::periodic) == is_periodic(d),
+              fmt::format("along {}, fields and particles must both be periodic, or neither", axis_names[d]));
     }
   }
 }
@@ -72,14 +71,12 @@ void Grid<D>::check() const {
 template <int D>
 Division<D>::Division(const Place<D>& cells, const Place<D>& parts) : cells_{cells}, parts_{parts} {
   for (int d = 0; d < D; ++d) {
-    if (parts[d] < 1 || parts[d] > cells[d]) {
-      refuse(
-          fmt::format("{} parts along {} of a grid with {} cells there: each part needs at least one cell; use fewer "
-                      "ranks or patches, or more cells",
-                      parts[d],
-                      axis_names[d],
-                      cells[d]));
-    }
+    require(parts[d] >= 1 && parts[d] <= cells[d],
+            fmt::format("{} parts along {} of a grid with {} cells there: each part needs at least one cell; use fewer "
+                        "ranks or patches, or more cells",
+                        parts[d],
+                        axis_names[d],
+                        cells[d]));
   }
 }
 
@@ -181,14 +178,11 @@ Place<D> best_parts(const Place<D>& cells, std::int32_t count) {
       }
     }
   }
-  if (!std::isfinite(best_surface)) {
-    std::string extents = fmt::format("{}", fmt::join(cells, " x "));
-    refuse(
-        fmt::format("a grid of {} cells cannot be cut into {} parts of at least one cell: use fewer ranks or patches, "
-                    "or more --cells",
-                    extents,
-                    count));
-  }
+  require(std::isfinite(best_surface),
+          fmt::format("a grid of {} cells cannot be divided into {} parts of at least one cell: use fewer ranks or "
+                      "patches, or more --cells",
+                      fmt::join(cells, " x "),
+                      count));
   return best;
 }
 
@@ -230,10 +224,43 @@ std::vector<Piece<D>> pieces_of(const Box<D>& region, const Grid<D>& grid, const
   return pieces;
 }
 
+namespace {
+
+template <int D>
+Division<D> divide_blocks(const Division<D>& blocks, const Place<D>& cells, int per_block) {
+  Place<D> smallest{};
+  for (int d = 0; d < D; ++d) {
+    smallest[d] = cells[d] / blocks.parts()[d];
+  }
+  Place<D> parts = best_parts<D>(smallest, per_block);
+  for (int d = 0; d < D; ++d) {
+    parts[d] *= blocks.parts()[d];
+  }
+  return {cells, parts};
+}
+
+}  // namespace
+
+template <int D>
+Layout<D>::Layout(const Grid<D>& grid, int ranks, int patches_per_rank)
+    : blocks{grid.cells, best_parts<D>(grid.cells, ranks)},
+      patches{divide_blocks(blocks, grid.cells, patches_per_rank)} {}
+
+template <int D>
+int Layout<D>::rank_of(std::int32_t patch) const {
+  Place<D> place = patches.place(patch);
+  for (int d = 0; d < D; ++d) {
+    place[d] /= patches.parts()[d] / blocks.parts()[d];
+  }
+  return blocks.part(place);
+}
+
 template struct Grid<2>;
 template struct Grid<3>;
 template class Division<2>;
 template class Division<3>;
+template struct Layout<2>;
+template struct Layout<3>;
 template Place<2> best_parts<2>(const Place<2>&, std::int32_t);
 template Place<3> best_parts<3>(const Place<3>&, std::int32_t);
 template std::vector<Piece<2>> pieces_of<2>(const Box<2>&, const Grid<2>&, const Division<2>&, Beyond);

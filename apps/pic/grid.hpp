@@ -5,9 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace pic {
+
+/// Throws `plait::Error` with `bad_argument` and `sentence`, unless `fact`.
+void require(bool fact, const std::string& sentence);
 
 using Vector3 = std::array<double, 3>;
 
@@ -62,6 +66,13 @@ struct Box {
     }
     return box;
   }
+  [[nodiscard]] std::array<double, 3> centre() const {
+    std::array<double, 3> centre{};
+    for (int d = 0; d < D; ++d) {
+      centre[static_cast<std::size_t>(d)] = 0.5 * (low[d] + high[d]);
+    }
+    return centre;
+  }
   [[nodiscard]] Box common(const Box& other) const {
     Box box = *this;
     for (int d = 0; d < D; ++d) {
@@ -100,10 +111,10 @@ void for_each_place(const Box<D>& box, F f) {
 /// What the fields do at both ends of an axis. A conducting wall is in the nodes 0 and `cells`.
 enum class FieldBorder : std::uint8_t { periodic, conducting };
 
-/// What becomes of a particle that passes an end of an axis. Periodic needs a periodic field, and both ends.
+/// What happens to a particle that passes an end of an axis. Periodic requires a periodic field, and both ends.
 enum class ParticleBorder : std::uint8_t { periodic, absorbing, reflecting };
 
-/// The whole box: a regular grid of cells from 0 to `cells`, and what its borders are.
+/// The whole box: a regular grid of cells from 0 to `cells`, and its borders.
 template <int D>
 struct Grid {
   using Reals = std::array<double, static_cast<std::size_t>(D)>;
@@ -115,7 +126,7 @@ struct Grid {
 
   [[nodiscard]] bool is_periodic(int axis) const { return fields[axis] == FieldBorder::periodic; }
   [[nodiscard]] Box<D> cell_box() const { return {{}, cells}; }
-  /// Which number a cell has, x running fastest.
+  /// The number of a cell, x running fastest.
   [[nodiscard]] std::uint64_t number(const Place<D>& cell) const {
     std::uint64_t number = 0;
     for (int d = D - 1; d >= 0; --d) {
@@ -134,7 +145,16 @@ struct Grid {
     }
     return owned;
   }
-  /// Of one cell; in two dimensions of a cell of length 1 in z.
+  /// Whether a node of the grid is in a conducting wall.
+  [[nodiscard]] bool is_wall(const Place<D>& node) const {
+    for (int d = 0; d < D; ++d) {
+      if (!is_periodic(d) && (node[d] == 0 || node[d] == cells[d])) {
+        return true;
+      }
+    }
+    return false;
+  }
+  /// The volume of one cell; in two dimensions its length along z is 1.
   [[nodiscard]] double cell_volume() const {
     double volume = 1;
     for (int d = 0; d < D; ++d) {
@@ -143,13 +163,13 @@ struct Grid {
     return volume;
   }
 
-  /// Throws: `plait::Error` when cells, spacing or borders cannot be.
+  /// Checks all values. Throws: `plait::Error` for bad cells, spacing or borders.
   void check() const;
 };
 
-/// The grid cut into parts by planes: part (px, py, pz) of (nx, ny, nz) takes cells `cells * p / n` to
-/// `cells * (p + 1) / n`. Parts are numbered with x running fastest. Cutting each part again into equal numbers keeps
-/// the first planes.
+/// The grid divided into parts by planes: part (px, py, pz) of (nx, ny, nz) has the cells from `cells * p / n` to
+/// `cells * (p + 1) / n`. Parts are numbered with x running fastest. A division with a multiple of the parts along each
+/// axis keeps these planes.
 template <int D>
 class Division {
  public:
@@ -165,7 +185,7 @@ class Division {
   [[nodiscard]] std::int32_t part_of_cell(const Place<D>& cell) const;
   /// First cell of the p-th part along an axis; `cells` for p = parts.
   [[nodiscard]] std::int32_t cut(int axis, std::int32_t p) const;
-  /// Which part along an axis has that cell.
+  /// The part along an axis that has a cell.
   [[nodiscard]] std::int32_t find(int axis, std::int32_t cell) const;
 
  private:
@@ -178,9 +198,21 @@ class Division {
 template <int D>
 [[nodiscard]] Place<D> best_parts(const Place<D>& cells, std::int32_t count);
 
+/// The division of the grid for the solver and for the particles.
+template <int D>
+struct Layout {
+  Division<D> blocks;   ///< Of the solver: part p is rank p's.
+  Division<D> patches;  ///< Of the particles: the same number in each block.
+
+  /// Throws: `plait::Error` when there are too few cells.
+  Layout(const Grid<D>& grid, int ranks, int patches_per_rank);
+  /// The rank whose block has that patch.
+  [[nodiscard]] int rank_of(std::int32_t patch) const;
+};
+
 /// What stands for nodes beyond a wall.
 enum class Beyond : std::uint8_t {
-  nothing,  ///< They are left out: what is deposited there is lost in the wall.
+  nothing,  ///< They are left out: deposits there are lost in the wall.
   nearest,  ///< The node of the wall.
 };
 
@@ -188,20 +220,12 @@ enum class Beyond : std::uint8_t {
 template <int D>
 struct Piece {
   std::int32_t part = 0;
-  Box<D> region;     ///< In coordinates of the region that was asked about, which may pass periodic borders.
-  Place<D> shift{};  ///< Added to a node of `region` it gives the owner's node.
-
-  /// The owner's node of a node in `region`.
-  [[nodiscard]] Place<D> source(Place<D> node) const {
-    for (int d = 0; d < D; ++d) {
-      node[d] += shift[d];
-    }
-    return node;
-  }
+  Box<D> region;     ///< In coordinates of the requested region, which may extend past periodic borders.
+  Place<D> shift{};  ///< From a node of `region` to the owner's node.
 };
 
-/// Which part of `division` owns which nodes of `region`: every node once, in an order that depends on nothing else.
-/// The region may be larger than the grid and lie on several images of it.
+/// Splits `region` by the parts of `division` that own its nodes: every node once, in an order that depends on the
+/// arguments only. The region may be larger than the grid, and cover several of its periodic images.
 template <int D>
 [[nodiscard]] std::vector<Piece<D>> pieces_of(const Box<D>& region,
                                               const Grid<D>& grid,

@@ -7,13 +7,12 @@
 
 namespace pic {
 
-/// Bits that depend on all bits of `value`, well mixed.
+/// A hash of `value`.
 [[nodiscard]] inline std::uint64_t mixed(std::uint64_t value) {
   return plait::Random{value}();
 }
 
-/// Random numbers that depend on what they are for and nothing else: one generator for each (seed, cell or particle,
-/// step), so that particles do not depend on who makes them.
+/// A generator for each (seed, cell or particle, step), so that particles do not depend on the rank that creates them.
 [[nodiscard]] inline plait::Random random_of(std::uint64_t seed, std::uint64_t which, std::uint64_t step = 0) {
   return plait::Random{mixed(mixed(mixed(seed) ^ which) ^ step)};
 }

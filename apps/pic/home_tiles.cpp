@@ -41,19 +41,6 @@ auto HomeTiles<D>::plan(const Physics<D>& physics, const Layout<D>& layout, BoxO
 
 template <int D>
 template <class T>
-void HomeTiles<D>::to_tiles(const Tile<D, T>& from, Tile<D, T> Patch<D>::* to, const Plan& plan) {
-  exchange_.move<T>(
-      ranks_,
-      plan.of_blocks,
-      [&](const Part& part, plait::Bytes& bytes) { pack(from, part.block, bytes); },
-      plan.of_tiles,
-      [&](const Part& part, std::span<const std::byte> bytes) {
-        return unpack(patches_[static_cast<std::size_t>(part.patch)].*to, part.tile, bytes);
-      });
-}
-
-template <int D>
-template <class T>
 void HomeTiles<D>::to_blocks(Tile<D, T>& to, Tile<D, T> Patch<D>::* from, const Plan& plan) {
   exchange_.move<T>(
       ranks_,
@@ -67,7 +54,14 @@ void HomeTiles<D>::to_blocks(Tile<D, T>& to, Tile<D, T> Patch<D>::* from, const 
 
 template <int D>
 void HomeTiles<D>::take_fields(Solver<D>& solver) {
-  to_tiles(solver.fields(), &Patch<D>::fields, fields_);
+  exchange_.move<NodeField>(
+      ranks_,
+      fields_.of_blocks,
+      [&](const Part& part, plait::Bytes& bytes) { pack(solver.fields(), part.block, bytes); },
+      fields_.of_tiles,
+      [&](const Part& part, std::span<const std::byte> bytes) {
+        return unpack(patches_[static_cast<std::size_t>(part.patch)].fields, part.tile, bytes);
+      });
 }
 
 template <int D>

@@ -10,7 +10,7 @@ namespace pic {
 // E. Georganas, R. F. Van der Wijngaart, T. G. Mattson, "Design and implementation of a parallel research kernel for
 // assessing dynamic load-balancing capabilities", IPDPS 2016. Cells, charges on nodes, masses and the step are 1.
 
-/// Charge of the nodes with that x: +1 on even ones, -1 on odd ones.
+/// Charge of the nodes at column x: +1 on even ones, -1 on odd ones.
 [[nodiscard]] inline double column_charge(std::int32_t x) {
   return (x & 1) == 0 ? 1.0 : -1.0;
 }

@@ -11,7 +11,7 @@
 
 namespace pic {
 
-/// One particle on its way from a patch to another.
+/// One particle in flight between two patches.
 template <int D>
 struct Migrant {
   std::uint64_t id = 0;
@@ -19,13 +19,13 @@ struct Migrant {
   Vector3 momentum{};                                          ///< Lorentz factor times velocity, in c.
   std::uint64_t species = 0;
 };
-static_assert(std::is_trivially_copyable_v<Migrant<2>> && sizeof(Migrant<2>) == 56, "travels in messages");
-static_assert(std::is_trivially_copyable_v<Migrant<3>> && sizeof(Migrant<3>) == 64, "travels in messages");
+static_assert(std::is_trivially_copyable_v<Migrant<2>> && sizeof(Migrant<2>) == 56, "is sent as bytes");
+static_assert(std::is_trivially_copyable_v<Migrant<3>> && sizeof(Migrant<3>) == 64, "is sent as bytes");
 
-/// The particles of one species in one patch, an array for each quantity. Their order means nothing.
+/// The particles of one species in one patch, a structure of arrays, in any order.
 ///
-/// Positions are counted in cells from the corner of the whole grid, so that they do not change when a particle changes
-/// its patch, and the place in a cell is computed without rounding, the same in every patch.
+/// Positions are in cells from the corner of the whole grid. So they do not change with the patch, and the position in
+/// a cell follows without rounding.
 template <int D>
 struct Particles {
   std::array<std::vector<double>, static_cast<std::size_t>(D)> position;
@@ -52,7 +52,7 @@ struct Particles {
     }
     return particle;
   }
-  /// The last one takes the place of the i-th.
+  /// Replaces the i-th particle by the last one.
   void remove(std::size_t i) {
     for (auto& x : position) {
       x[i] = x.back();

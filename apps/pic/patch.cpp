@@ -22,13 +22,13 @@ namespace {
 template <int D>
 using Position = std::array<double, static_cast<std::size_t>(D)>;
 
-/// Brings a coordinate back between the ends of its axis, as far as borders do that; an absorbed one stays outside.
+/// Reflects a coordinate at the ends of its axis where the borders reflect; an absorbed one stays outside.
 double reflected(double x, double cells, const std::array<ParticleBorder, 2>& borders) {
   while (true) {
     if (x < 0 && borders[0] == ParticleBorder::reflecting) {
       x = -x;
     } else if (x >= cells && borders[1] == ParticleBorder::reflecting) {
-      // What is exactly on the high wall belongs to the last cell.
+      // A particle exactly on the high wall belongs to the last cell.
       x = std::min(2 * cells - x, std::nextafter(cells, 0.0));
     } else {
       return x;
@@ -41,7 +41,7 @@ double wrapped(double x, double cells) {
   return x >= cells || x < 0 ? 0 : x;
 }
 
-/// One species of a patch being advanced.
+/// One step of the particles of one species in a patch.
 template <int D, int Order>
 class Advance {
  public:
@@ -85,13 +85,157 @@ class Advance {
   }
 
  private:
-  void move_among_columns(std::size_t first, std::size_t count);
-  void check_moves(std::size_t first, std::size_t count) const;
-  void add_moves(std::size_t first, std::size_t count);
-  void treat_borders(std::size_t first, std::size_t count);
-  void deposit(std::size_t first, std::size_t count);
-  void sink_into_wall(std::size_t i);
-  void take_out();
+  /// Moves under a force that is constant during the step, as the Parallel Research Kernel is defined.
+  void move_among_columns(std::size_t first, std::size_t count) {
+    const double step = physics_.time_step;
+    for (std::size_t p = 0; p < count; ++p) {
+      const std::size_t i = first + p;
+      const std::int32_t column = detail::floor_to_int(particles_.position[0][i]);
+      const double x = particles_.position[0][i] - column;
+      const double y = particles_.position[1][i] - detail::floor_to_int(particles_.position[1][i]);
+      const CornerForce force = corner_force(x, y);
+      const double strength = physics_.species[species_].charge_to_mass * column_charge(column);
+      const double ax = strength * force.x;
+      const double ay = strength * force.y;
+      chunk_.to[0][p] = particles_.momentum[0][i] * step + 0.5 * ax * step * step;
+      chunk_.to[1][p] = particles_.momentum[1][i] * step + 0.5 * ay * step * step;
+      particles_.momentum[0][i] += ax * step;
+      particles_.momentum[1][i] += ay * step;
+      if constexpr (D == 3) {
+        chunk_.to[2][p] = particles_.momentum[2][i] * step;
+      }
+    }
+  }
+
+  /// Throws for a move that is a NaN, or longer than the deposit can follow.
+  void check_moves(std::size_t first, std::size_t count) const {
+    const double limit = physics_.solve == Solve::electromagnetic ? 1.0 : 0x1p24;
+    bool is_good = true;
+    for (int d = 0; d < D; ++d) {
+      for (std::size_t p = 0; p < count; ++p) {
+        is_good &= std::abs(chunk_.to[d][p]) < limit;
+      }
+    }
+    if (is_good) {
+      return;
+    }
+    for (std::size_t p = 0; p < count; ++p) {
+      for (int d = 0; d < D; ++d) {
+        if (!(std::abs(chunk_.to[d][p]) < limit)) {
+          Position<D> position{};
+          for (int e = 0; e < D; ++e) {
+            position[e] = particles_.position[e][first + p];
+          }
+          throw plait::Error{
+              plait::ErrorCode::bad_input,
+              fmt::format("particle {} of species {} in cell ({}) would move by {} cells along {}: is the "
+                          "time step too long, or a field not a number?",
+                          particles_.id[first + p],
+                          physics_.species[species_].name,
+                          fmt::join(cell_of<D>(position), ", "),
+                          chunk_.to[d][p],
+                          "xyz"[d])};
+        }
+      }
+    }
+  }
+
+  void add_moves(std::size_t first, std::size_t count) {
+    for (int d = 0; d < D; ++d) {
+      const double* const from = particles_.position[d].data() + first;
+      double* const to = chunk_.to[d].data();
+      for (std::size_t p = 0; p < count; ++p) {
+        to[p] += from[p];
+      }
+    }
+  }
+
+  /// Notes the particles that are outside the patch now, and reverses those that were reflected.
+  void treat_borders(std::size_t first, std::size_t count) {
+    for (std::size_t p = 0; p < count; ++p) {
+      bool is_inside = true;
+      for (int d = 0; d < D; ++d) {
+        is_inside &= chunk_.to[d][p] >= low_[d] && chunk_.to[d][p] < high_[d];
+      }
+      if (is_inside) [[likely]] {
+        continue;
+      }
+      for (int d = 0; d < D; ++d) {
+        const double cells = physics_.grid.cells[d];
+        const double before = chunk_.to[d][p];
+        if (before >= 0 && before < cells) {
+          continue;
+        }
+        const double after = reflected(before, cells, physics_.grid.particles[d]);
+        if (after != before) {
+          // Each reflection reverses the velocity.
+          const auto turns = static_cast<std::int64_t>(std::abs(std::floor(before / cells)));
+          particles_.momentum[d][first + p] *= turns % 2 != 0 ? -1 : 1;
+          chunk_.to[d][p] = after;
+        }
+      }
+      outside_.push_back(first + p);
+    }
+  }
+
+  void deposit(std::size_t first, std::size_t count) {
+    for (std::size_t p = 0; p < count; ++p) {
+      detail::Move<D> move{.charge = charge_, .along_z = chunk_.along_z[p]};
+      for (int d = 0; d < D; ++d) {
+        move.from[d] = particles_.position[d][first + p];
+        move.to[d] = chunk_.to[d][p];
+      }
+      detail::deposit_current<Order>(patch_.current, move);
+    }
+  }
+
+  /// A quadratic shape reaches half a cell out of the wall that absorbed its particle. Moves it that much further, so
+  /// that no charge vanishes from the nodes before the wall without a current.
+  void sink_into_wall(std::size_t i) {
+    detail::Move<D> move{.charge = charge_};
+    for (int d = 0; d < D; ++d) {
+      const double x = particles_.position[d][i];
+      const double cells = physics_.grid.cells[d];
+      move.from[d] = x;
+      move.to[d] = x;
+      if (!physics_.grid.is_periodic(d)) {
+        move.to[d] = x < 0 ? std::min(x, -0.5) : x >= cells ? std::max(x, cells + 0.5) : x;
+      }
+    }
+    detail::deposit_current<Order>(patch_.current, move);
+  }
+
+  /// Makes the particles outside leavers, or counts them as absorbed; those that came back through a border stay.
+  void take_out() {
+    for (std::size_t n = outside_.size(); n-- > 0;) {  // from the last: removing moves only later ones
+      const std::size_t i = outside_[n];
+      bool is_absorbed = false;
+      bool is_inside = true;
+      for (int d = 0; d < D; ++d) {
+        const double cells = physics_.grid.cells[d];
+        is_absorbed |=
+            !physics_.grid.is_periodic(d) && (particles_.position[d][i] < 0 || particles_.position[d][i] >= cells);
+      }
+      if (is_absorbed && Order == 2 && physics_.solve == Solve::electromagnetic) {
+        sink_into_wall(i);
+      }
+      for (int d = 0; d < D; ++d) {
+        const double cells = physics_.grid.cells[d];
+        double& x = particles_.position[d][i];
+        if (physics_.grid.is_periodic(d) && (x < 0 || x >= cells)) {
+          x = wrapped(x, cells);
+        }
+        is_inside &= x >= low_[d] && x < high_[d];
+      }
+      if (is_absorbed) {
+        ++patch_.absorbed;
+        particles_.remove(i);
+      } else if (!is_inside) {
+        leavers_.push_back(particles_.get(i, species_));
+        particles_.remove(i);
+      }
+    }
+  }
 
   Patch<D>& patch_;
   const Physics<D>& physics_;
@@ -105,164 +249,6 @@ class Advance {
   detail::Chunk<D> chunk_;
   std::vector<std::size_t> outside_;
 };
-
-/// Positions and velocities under a force that is constant during the step, as the kernel is defined.
-template <int D, int Order>
-void Advance<D, Order>::move_among_columns(std::size_t first, std::size_t count) {
-  const double step = physics_.time_step;
-  for (std::size_t p = 0; p < count; ++p) {
-    const std::size_t i = first + p;
-    const std::int32_t column = detail::floor_to_int(particles_.position[0][i]);
-    const double x = particles_.position[0][i] - column;
-    const double y = particles_.position[1][i] - detail::floor_to_int(particles_.position[1][i]);
-    const CornerForce force = corner_force(x, y);
-    const double strength = physics_.species[species_].charge_to_mass * column_charge(column);
-    const double ax = strength * force.x;
-    const double ay = strength * force.y;
-    chunk_.to[0][p] = particles_.momentum[0][i] * step + 0.5 * ax * step * step;
-    chunk_.to[1][p] = particles_.momentum[1][i] * step + 0.5 * ay * step * step;
-    particles_.momentum[0][i] += ax * step;
-    particles_.momentum[1][i] += ay * step;
-    if constexpr (D == 3) {
-      chunk_.to[2][p] = particles_.momentum[2][i] * step;
-    }
-  }
-}
-
-/// Throws for a move that is not a number, or longer than the deposit can follow.
-template <int D, int Order>
-void Advance<D, Order>::check_moves(std::size_t first, std::size_t count) const {
-  const double limit = physics_.solve == Solve::electromagnetic ? 1.0 : 0x1p24;
-  bool is_good = true;
-  for (int d = 0; d < D; ++d) {
-    for (std::size_t p = 0; p < count; ++p) {
-      is_good &= std::abs(chunk_.to[d][p]) < limit;
-    }
-  }
-  if (is_good) {
-    return;
-  }
-  for (std::size_t p = 0; p < count; ++p) {
-    for (int d = 0; d < D; ++d) {
-      if (!(std::abs(chunk_.to[d][p]) < limit)) {
-        Position<D> position{};
-        for (int e = 0; e < D; ++e) {
-          position[e] = particles_.position[e][first + p];
-        }
-        throw plait::Error{plait::ErrorCode::bad_input,
-                           fmt::format("particle {} of species {} in cell ({}) would move by {} cells along {}: is the "
-                                       "time step too long, or a field not a number?",
-                                       particles_.id[first + p],
-                                       physics_.species[species_].name,
-                                       fmt::join(cell_of<D>(position), ", "),
-                                       chunk_.to[d][p],
-                                       "xyz"[d])};
-      }
-    }
-  }
-}
-
-template <int D, int Order>
-void Advance<D, Order>::add_moves(std::size_t first, std::size_t count) {
-  for (int d = 0; d < D; ++d) {
-    const double* const from = particles_.position[d].data() + first;
-    double* const to = chunk_.to[d].data();
-    for (std::size_t p = 0; p < count; ++p) {
-      to[p] += from[p];
-    }
-  }
-}
-
-/// Notes who is outside the patch now, and turns back who was reflected.
-template <int D, int Order>
-void Advance<D, Order>::treat_borders(std::size_t first, std::size_t count) {
-  for (std::size_t p = 0; p < count; ++p) {
-    bool is_inside = true;
-    for (int d = 0; d < D; ++d) {
-      is_inside &= chunk_.to[d][p] >= low_[d] && chunk_.to[d][p] < high_[d];
-    }
-    if (is_inside) [[likely]] {
-      continue;
-    }
-    for (int d = 0; d < D; ++d) {
-      const double cells = physics_.grid.cells[d];
-      const double before = chunk_.to[d][p];
-      if (before >= 0 && before < cells) {
-        continue;
-      }
-      const double after = reflected(before, cells, physics_.grid.particles[d]);
-      if (after != before) {
-        // Each reflection turns the velocity; an even number of them leaves it.
-        const auto turns = static_cast<std::int64_t>(std::abs(std::floor(before / cells)));
-        particles_.momentum[d][first + p] *= turns % 2 != 0 ? -1 : 1;
-        chunk_.to[d][p] = after;
-      }
-    }
-    outside_.push_back(first + p);
-  }
-}
-
-template <int D, int Order>
-void Advance<D, Order>::deposit(std::size_t first, std::size_t count) {
-  for (std::size_t p = 0; p < count; ++p) {
-    detail::Move<D> move{.charge = charge_, .along_z = chunk_.along_z[p]};
-    for (int d = 0; d < D; ++d) {
-      move.from[d] = particles_.position[d][first + p];
-      move.to[d] = chunk_.to[d][p];
-    }
-    detail::deposit_current<Order>(patch_.current, move);
-  }
-}
-
-/// A quadratic shape reaches half a cell out of the wall that absorbed its particle: moves it that much further, so
-/// that no charge vanishes from the nodes before the wall without a current.
-template <int D, int Order>
-void Advance<D, Order>::sink_into_wall(std::size_t i) {
-  detail::Move<D> move{.charge = charge_};
-  for (int d = 0; d < D; ++d) {
-    const double x = particles_.position[d][i];
-    const double cells = physics_.grid.cells[d];
-    move.from[d] = x;
-    move.to[d] = x;
-    if (!physics_.grid.is_periodic(d)) {
-      move.to[d] = x < 0 ? std::min(x, -0.5) : x >= cells ? std::max(x, cells + 0.5) : x;
-    }
-  }
-  detail::deposit_current<Order>(patch_.current, move);
-}
-
-/// Those outside become leavers, or end in a wall; those that came back through a border stay.
-template <int D, int Order>
-void Advance<D, Order>::take_out() {
-  for (std::size_t n = outside_.size(); n-- > 0;) {  // from the last: removing moves only later ones
-    const std::size_t i = outside_[n];
-    bool is_absorbed = false;
-    bool is_inside = true;
-    for (int d = 0; d < D; ++d) {
-      const double cells = physics_.grid.cells[d];
-      is_absorbed |=
-          !physics_.grid.is_periodic(d) && (particles_.position[d][i] < 0 || particles_.position[d][i] >= cells);
-    }
-    if (is_absorbed && Order == 2 && physics_.solve == Solve::electromagnetic) {
-      sink_into_wall(i);
-    }
-    for (int d = 0; d < D; ++d) {
-      const double cells = physics_.grid.cells[d];
-      double& x = particles_.position[d][i];
-      if (physics_.grid.is_periodic(d) && (x < 0 || x >= cells)) {
-        x = wrapped(x, cells);
-      }
-      is_inside &= x >= low_[d] && x < high_[d];
-    }
-    if (is_absorbed) {
-      ++patch_.absorbed;
-      particles_.remove(i);
-    } else if (!is_inside) {
-      leavers_.push_back(particles_.get(i, species_));
-      particles_.remove(i);
-    }
-  }
-}
 
 template <int D, int Order>
 void advance_all(Patch<D>& patch, const Physics<D>& physics, std::vector<Migrant<D>>& leavers) {
@@ -319,43 +305,43 @@ std::uint64_t Patch<D>::particle_count() const {
 }
 
 template <int D>
-void advance(Patch<D>& patch, const Physics<D>& physics, std::vector<Migrant<D>>& leavers) {
-  physics.order == 1 ? advance_all<D, 1>(patch, physics, leavers) : advance_all<D, 2>(patch, physics, leavers);
+void Patch<D>::advance(const Physics<D>& physics, std::vector<Migrant<D>>& leavers) {
+  physics.order == 1 ? advance_all<D, 1>(*this, physics, leavers) : advance_all<D, 2>(*this, physics, leavers);
 }
 
 template <int D>
-void take(Patch<D>& patch, std::span<const Migrant<D>> arrivals) {
+void Patch<D>::take(std::span<const Migrant<D>> arrivals) {
   for (const Migrant<D>& particle : arrivals) {
-    plait::expect(patch.cells.contains(cell_of<D>(particle.position)), "particles are given to the patch they are in");
-    patch.species[particle.species].add(particle);
+    plait::expect(cells.contains(cell_of<D>(particle.position)), "particles are given to the patch they are in");
+    species[particle.species].add(particle);
   }
 }
 
 template <int D>
-void deposit_charge(Patch<D>& patch, const Physics<D>& physics) {
-  patch.charge.fill(0);
-  physics.order == 1 ? deposit_all<D, 1>(patch, physics) : deposit_all<D, 2>(patch, physics);
+void Patch<D>::deposit_charge(const Physics<D>& physics) {
+  charge.fill(0);
+  physics.order == 1 ? deposit_all<D, 1>(*this, physics) : deposit_all<D, 2>(*this, physics);
 }
 
 template <int D>
-void sort_by_cell(Patch<D>& patch) {
-  const Tile<D, char> cells{patch.cells};  // for its numbering only
+void Patch<D>::sort_by_cell() {
+  const Tile<D, char> numbering{cells};
   std::vector<std::uint32_t> begin;
   std::vector<std::uint32_t> place;
   std::vector<double> spare;
   std::vector<std::uint64_t> spare_ids;
-  for (Particles<D>& particles : patch.species) {
-    begin.assign(cells.size() + 1, 0);
+  for (Particles<D>& particles : species) {
+    begin.assign(numbering.size() + 1, 0);
     place.resize(particles.size());
     for (std::size_t i = 0; i < particles.size(); ++i) {
       Place<D> cell{};
       for (int d = 0; d < D; ++d) {
         cell[d] = static_cast<std::int32_t>(particles.position[d][i]);
       }
-      place[i] = static_cast<std::uint32_t>(cells.index(cell));
+      place[i] = static_cast<std::uint32_t>(numbering.index(cell));
       ++begin[place[i] + 1];
     }
-    for (std::size_t cell = 0; cell < cells.size(); ++cell) {
+    for (std::size_t cell = 0; cell < numbering.size(); ++cell) {
       begin[cell + 1] += begin[cell];
     }
     for (std::uint32_t& p : place) {
@@ -385,12 +371,12 @@ std::vector<Departure<D>> by_part(std::span<const Migrant<D>> leavers, const Div
 }
 
 template <int D>
-std::uint64_t checksum(const Patch<D>& patch) {
+std::uint64_t Patch<D>::checksum() const {
   std::uint64_t sum = 0;
-  for (std::size_t species = 0; species < patch.species.size(); ++species) {
-    const Particles<D>& particles = patch.species[species];
+  for (std::size_t kind = 0; kind < species.size(); ++kind) {
+    const Particles<D>& particles = species[kind];
     for (std::size_t i = 0; i < particles.size(); ++i) {
-      std::uint64_t hash = mixed(particles.id[i] + (species << 56U));
+      std::uint64_t hash = mixed(particles.id[i] + (kind << 56U));
       for (int d = 0; d < D; ++d) {
         hash = mixed(hash ^ std::bit_cast<std::uint64_t>(particles.position[d][i]));
       }
@@ -405,17 +391,7 @@ std::uint64_t checksum(const Patch<D>& patch) {
 
 template struct Patch<2>;
 template struct Patch<3>;
-template void advance<2>(Patch<2>&, const Physics<2>&, std::vector<Migrant<2>>&);
-template void advance<3>(Patch<3>&, const Physics<3>&, std::vector<Migrant<3>>&);
-template void take<2>(Patch<2>&, std::span<const Migrant<2>>);
-template void take<3>(Patch<3>&, std::span<const Migrant<3>>);
-template void deposit_charge<2>(Patch<2>&, const Physics<2>&);
-template void deposit_charge<3>(Patch<3>&, const Physics<3>&);
-template void sort_by_cell<2>(Patch<2>&);
-template void sort_by_cell<3>(Patch<3>&);
 template std::vector<Departure<2>> by_part<2>(std::span<const Migrant<2>>, const Division<2>&);
 template std::vector<Departure<3>> by_part<3>(std::span<const Migrant<3>>, const Division<3>&);
-template std::uint64_t checksum<2>(const Patch<2>&);
-template std::uint64_t checksum<3>(const Patch<3>&);
 
 }  // namespace pic

@@ -12,18 +12,18 @@
 
 namespace pic {
 
-/// What a particle feels on a node: three components of the electric field, three of the magnetic one.
+/// The fields on a node: three components of the electric field, three of the magnetic field.
 using NodeField = std::array<double, 6>;
 /// Charge that crosses the face behind a node during a step, along each axis, in quanta. In two dimensions the third is
 /// charge times distance in z.
 using NodeCurrent = std::array<Quanta, 3>;
 
-/// A box of cells with the particles in it, and what it exchanges with the solver. It can move between ranks: it holds
-/// no pointer, and nothing about where it is.
+/// A box of cells with the particles in it, and the tiles that it exchanges with the solver. It can move between ranks:
+/// it holds no pointer, and no place.
 ///
-/// A step: the solver's fields are put into `fields`; `move_particles` (`problem.hpp`); leavers are handed to their
-/// patches, which `take` them; in an electrostatic run `deposit_charge`; `current` or `charge` are added to the
-/// solver's (`pieces_of`, `transfer.hpp`).
+/// A step: the caller copies the solver's fields into `fields` and calls `Problem::move_particles`; leavers are handed
+/// to their patches, which `take` them; in an electrostatic run the caller calls `deposit_charge`; `current` or
+/// `charge` are added to the solver's (`pieces_of`, `transfer.hpp`).
 template <int D>
 struct Patch {
   Patch() = default;
@@ -32,46 +32,42 @@ struct Patch {
   Box<D> cells;
   std::vector<Particles<D>> species;  ///< As many as `Physics::species`.
   Tile<D, NodeField> fields;          ///< On the nodes that its particles feel.
-  Tile<D, NodeCurrent> current;       ///< What its particles deposited in the last step, electromagnetic runs only.
-  Tile<D, Quanta> charge;             ///< What they deposited in the last `deposit_charge`.
+  Tile<D, NodeCurrent> current;       ///< Deposits of the last step, in electromagnetic runs.
+  Tile<D, Quanta> charge;             ///< Deposits of the last `deposit_charge`.
   std::uint64_t absorbed = 0;         ///< Particles that ended in this patch, since the beginning.
 
   [[nodiscard]] std::uint64_t particle_count() const;
 
-  /// For cereal and its like.
+  /// Moves all particles by a step: gathers the fields, accelerates and moves the particles, adds their currents to
+  /// `current`, and applies the borders. Removes particles that are outside the patch afterwards, and adds them to
+  /// `leavers`, wherever in the grid they are; counts those that a wall absorbs.
+  ///
+  /// Momenta go from half a step before the fields' time to half a step after it: J. P. Boris, "Relativistic plasma
+  /// simulation: optimization of a hybrid code", 4th Conference on Numerical Simulation of Plasmas, 1970. Currents:
+  /// T. Zh. Esirkepov, Computer Physics Communications 135 (2001) 144; they and the charges of `deposit_charge` satisfy
+  /// continuity up to a quantum a particle. Throws: `plait::Error` that names particle and cell when a position becomes
+  /// a NaN, or, in an electromagnetic run, a particle moves by more than a cell. Cost: O(particles + nodes); allocates
+  /// only for leavers.
+  void advance(const Physics<D>& physics, std::vector<Migrant<D>>& leavers);
+  /// Adds particles. Expects: they are inside.
+  void take(std::span<const Migrant<D>> arrivals);
+  /// Sets `charge` to the deposits of all particles.
+  void deposit_charge(const Physics<D>& physics);
+  /// Sorts the particles by cell, so that those at the same nodes are adjacent, about every 20 steps. Results do not
+  /// change. Cost: O(particles + cells).
+  void sort_by_cell();
+  /// A sum over the particles that differs between any two states, independent of order and patches: add those of all
+  /// patches modulo 2^64.
+  [[nodiscard]] std::uint64_t checksum() const;
+
+  /// Without the tiles, which stay where the patch was.
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(cells, species, fields, current, charge, absorbed);
+    archive(cells, species, absorbed);
   }
 };
 
-/// Moves all particles by a step: gathers the fields, turns and accelerates them, moves them, adds their currents to
-/// `current`, and treats the borders. Particles outside the patch afterwards are taken out of it and added to
-/// `leavers`, wherever in the grid they are now; those absorbed by a wall are counted.
-///
-/// Momenta are of half a step before the fields' time and are moved to half a step after it: J. P. Boris, "Relativistic
-/// plasma simulation: optimization of a hybrid code", 4th Conference on Numerical Simulation of Plasmas, 1970.
-/// Currents: T. Zh. Esirkepov, Computer Physics Communications 135 (2001) 144: they and the charges of `deposit_charge`
-/// satisfy continuity up to a quantum a particle. Throws: `plait::Error` that names particle and cell when a particle's
-/// place is not a number any more, or, in an electromagnetic run, when it moves by more than a cell. Cost: O(particles
-/// + nodes); allocates only for leavers.
-template <int D>
-void advance(Patch<D>& patch, const Physics<D>& physics, std::vector<Migrant<D>>& leavers);
-
-/// Takes particles in. Expects: they are inside.
-template <int D>
-void take(Patch<D>& patch, std::span<const Migrant<D>> arrivals);
-
-/// Deposits the charge of all particles on the nodes, in place of what is there.
-template <int D>
-void deposit_charge(Patch<D>& patch, const Physics<D>& physics);
-
-/// Orders the particles by cell, so that those at the same nodes are adjacent. Results do not change. Worth
-/// it every 20 steps or so. Cost: O(particles + cells).
-template <int D>
-void sort_by_cell(Patch<D>& patch);
-
-/// The leavers of each destination. Their order depends on that of `leavers` only.
+/// The leavers with one destination. Their order depends on that of `leavers` only.
 template <int D>
 struct Departure {
   std::int32_t part = 0;
@@ -89,10 +85,5 @@ template <int D>
   }
   return cell;
 }
-
-/// A sum over the particles that differs between any two states, whatever the order and the patches: add those of all
-/// patches modulo 2^64.
-template <int D>
-[[nodiscard]] std::uint64_t checksum(const Patch<D>& patch);
 
 }  // namespace pic

@@ -6,19 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "plait/base/error.hpp"
-
 namespace pic {
-
-namespace {
-
-void require(bool fact, const std::string& sentence) {
-  if (!fact) {
-    throw plait::Error{plait::ErrorCode::bad_argument, sentence};
-  }
-}
-
-}  // namespace
 
 template <int D>
 void Physics<D>::choose_quantum(std::uint64_t particles_max) {
@@ -39,6 +27,16 @@ double Physics<D>::courant_limit() const {
     sum += 1 / (length * length);
   }
   return 1 / std::sqrt(sum);
+}
+
+template <int D>
+Vector3 Physics<D>::current_factors() const {
+  Vector3 factors;
+  factors.fill(quantum / (time_step * grid.cell_volume()));
+  for (int d = 0; d < D; ++d) {
+    factors[static_cast<std::size_t>(d)] *= grid.spacing[d];
+  }
+  return factors;
 }
 
 template <int D>

@@ -29,16 +29,6 @@ Poisson<D>::Poisson(const Grid<D>& grid, const Division<D>& blocks, Ranks& ranks
 }
 
 template <int D>
-bool Poisson<D>::is_wall(const Place<D>& node) const {
-  for (int d = 0; d < D; ++d) {
-    if (!grid_.is_periodic(d) && (node[d] == 0 || node[d] == grid_.cells[d])) {
-      return true;
-    }
-  }
-  return false;
-}
-
-template <int D>
 double Poisson<D>::dot(const Tile<D, double>& a, const Tile<D, double>& b) {
   ExactSum sum;
   for_each_row(a, own_, [&](const double* first, std::ptrdiff_t count, std::ptrdiff_t done) {
@@ -73,27 +63,32 @@ void Poisson<D>::apply(const Tile<D, double>& potential, Tile<D, double>& result
     }
   });
   for_each_place(own_, [&](const Place<D>& node) {
-    if (is_wall(node)) {
+    if (grid_.is_wall(node)) {
       result[node] = 0;
     }
   });
 }
 
 template <int D>
-int Poisson<D>::solve(Tile<D, double>& potential, const Tile<D, double>& density, double tolerance) {
-  ExactSum sum;
-  bool is_periodic = true;
+double Poisson<D>::mean(const Tile<D, double>& density) {
   for (int d = 0; d < D; ++d) {
-    is_periodic &= grid_.is_periodic(d);
-  }
-  if (is_periodic) {
-    for (std::size_t i = 0; i < density.size(); ++i) {
-      sum.add(density.data()[i]);
+    if (!grid_.is_periodic(d)) {
+      return 0;
     }
-    ranks_.sum(sum.parts());
   }
-  const double mean = is_periodic ? sum.value() / static_cast<double>(grid_.node_box().count()) : 0.0;
-  for_each_place(own_, [&](const Place<D>& node) { right_[node] = is_wall(node) ? 0.0 : density[node] - mean; });
+  ExactSum sum;
+  for (std::size_t i = 0; i < density.size(); ++i) {
+    sum.add(density.data()[i]);
+  }
+  ranks_.sum(sum.parts());
+  return sum.value() / static_cast<double>(grid_.node_box().count());
+}
+
+template <int D>
+int Poisson<D>::solve(Tile<D, double>& potential, const Tile<D, double>& density, double tolerance) {
+  const double average = mean(density);
+  for_each_place(own_,
+                 [&](const Place<D>& node) { right_[node] = grid_.is_wall(node) ? 0.0 : density[node] - average; });
   if (method_ == PoissonMethod::fourier) {
     by_fourier(potential);
     fill_guards_(potential, ranks_);

@@ -10,34 +10,34 @@
 
 namespace pic {
 
-/// How Poisson's equation is solved.
+/// Methods for Poisson's equation.
 enum class PoissonMethod : std::uint8_t {
   conjugate_gradients,
-  fourier,  ///< On rank 0 by FFTW, where plait was built with it: see `has_fourier`.
+  fourier,  ///< FFTW on rank 0, if plait was built with it: see `has_fourier`.
 };
 
 /// Whether this build has FFTW.
 [[nodiscard]] bool has_fourier() noexcept;
 
-/// What a rank needs to solve Poisson's equation on its block: minus the Laplacian of the potential, by second
-/// differences, is the charge density. The potential is 0 in conducting walls; when all axes are periodic, the mean of
-/// the density is taken off, as a background that does not move would. Part p of `blocks` is rank p's.
+/// Solves Poisson's equation on this rank's block: minus the Laplacian of the potential, by second differences, is the
+/// charge density. The potential is 0 in conducting walls. When all axes are periodic, the mean of the density is
+/// subtracted, as by a background that does not move. Part p of `blocks` is rank p's.
 template <int D>
 class Poisson {
  public:
   Poisson(const Grid<D>& grid, const Division<D>& blocks, Ranks& ranks, PoissonMethod method);
 
-  /// Sets `potential`, whose tile has one node more than the block's own on each side, on all of these; what it held
-  /// before is the first guess. `density` has the own nodes. Solves until the residual is below `tolerance` times the
-  /// density's norm (conjugate gradients; sums are exact, so that neither result nor iterations depend on the blocks).
-  /// Returns the iterations. Collective.
-  /// Throws: `plait::Error` when that does not come about, as with a density that is not a number.
+  /// Sets all of `potential`, whose tile has one guard node on each side; its old value is the first guess. `density`
+  /// has the own nodes. Conjugate gradients iterate until the residual is below `tolerance` times the density's norm.
+  /// Sums are exact, so that neither result nor iterations depend on the blocks. Returns the iterations. Collective.
+  /// Throws: `plait::Error` when the method does not converge, such as for a NaN in the density.
   int solve(Tile<D, double>& potential, const Tile<D, double>& density, double tolerance);
+  /// The mean of a density on the own nodes of all ranks where all axes are periodic, else 0. Collective.
+  [[nodiscard]] double mean(const Tile<D, double>& density);
 
  private:
   int by_gradients(Tile<D, double>& potential, double tolerance);
   void by_fourier(Tile<D, double>& potential);
-  [[nodiscard]] bool is_wall(const Place<D>& node) const;
   [[nodiscard]] double dot(const Tile<D, double>& a, const Tile<D, double>& b);
   void apply(const Tile<D, double>& potential, Tile<D, double>& result) const;
 
@@ -54,8 +54,8 @@ class Poisson {
 };
 
 namespace detail {
-/// Solves on the whole grid: `values`, on the unknown nodes with x fastest, go from density to potential. Between walls
-/// the unknown nodes are those inside. Expects: `has_fourier()`.
+/// Solves on the whole grid: replaces the density in `values` by the potential, on the unknown nodes with x fastest.
+/// Between walls the unknown nodes are those inside. Expects: `has_fourier()`.
 template <int D>
 void solve_by_fourier(const Grid<D>& grid, std::vector<double>& values);
 }  // namespace detail

@@ -19,8 +19,12 @@ namespace {
 
 /// Ids of the kernel's particles: the cell they start in, and a number in it.
 constexpr std::uint64_t kernel_cell_particles = 1U << 24U;
-/// Emitted particles have ids from here on, so that they meet no first one.
+/// Emitted particles have ids from here on, above those of the first ones.
 constexpr std::uint64_t first_emitted = std::uint64_t{1} << 48U;
+/// Steps between sorts of the particles by cell.
+constexpr std::uint64_t sort_steps = 20;
+/// Distance in cells from which on a particle of the analytic problem is misplaced.
+constexpr double misplaced_from = 1e-6;
 
 void add_thermal(Vector3& momentum, double thermal, plait::Random& random) {
   for (double& component : momentum) {
@@ -128,11 +132,6 @@ double periodic_distance(double a, double b, double length) {
 
 }  // namespace
 
-template <int D>
-std::uint64_t Filling<D>::count() const {
-  return static_cast<std::uint64_t>(Box<D>{{}, per_cell}.count());
-}
-
 double KernelProblem::expected(const Place<2>& cell, const Place<2>& cells) const {
   const double columns = cells[0];
   const double each = static_cast<double>(particles) / cells[1];  // of a row
@@ -153,66 +152,60 @@ double KernelProblem::expected(const Place<2>& cell, const Place<2>& cells) cons
 }
 
 template <int D>
-void load(const Problem<D>& problem, Patch<D>& patch) {
-  if (problem.starts_empty) {
+void Problem<D>::load(Patch<D>& patch) const {
+  if (starts_empty) {
     return;
   }
-  for (const Filling<D>& filling : problem.fillings) {
-    fill(problem, filling, patch);
+  for (const Filling<D>& filling : fillings) {
+    fill(*this, filling, patch);
   }
   if constexpr (D == 2) {
-    if (problem.kernel) {
-      for_each_place(patch.cells, [&](const Place<2>& cell) { fill_kernel_cell(problem, cell, patch); });
+    if (kernel) {
+      for_each_place(patch.cells, [&](const Place<2>& cell) { fill_kernel_cell(*this, cell, patch); });
     }
   }
 }
 
 template <int D>
-void move_particles(const Problem<D>& problem, Patch<D>& patch, std::uint64_t step, std::vector<Migrant<D>>& leavers) {
+void Problem<D>::move_particles(Patch<D>& patch, std::uint64_t step, std::vector<Migrant<D>>& leavers) const {
   patch.current.fill({});
-  if (problem.plate) {
-    emit(problem, patch, step);
+  if (plate) {
+    emit(*this, patch, step);
   }
   try {
-    advance(patch, problem.physics, leavers);
+    patch.advance(physics, leavers);
   } catch (const plait::Error& error) {
     throw plait::Error{error.code(), fmt::format("in step {}, {}", step + 1, error.what())};
   }
-  if (problem.sort_steps > 0 && (step + 1) % problem.sort_steps == 0) {
-    sort_by_cell(patch);
+  if ((step + 1) % sort_steps == 0) {
+    patch.sort_by_cell();
   }
 }
 
 template <int D>
-std::uint64_t count_misplaced(const Problem<D>& problem, const Patch<D>& patch, std::uint64_t steps, double tolerance) {
-  if (!problem.kernel) {
+std::uint64_t Problem<D>::count_misplaced(const Patch<D>& patch, std::uint64_t steps) const {
+  if (!kernel) {
     return 0;
   }
   std::uint64_t misplaced = 0;
-  const double lx = problem.physics.grid.cells[0];
-  const double ly = problem.physics.grid.cells[1];
+  const double lx = physics.grid.cells[0];
+  const double ly = physics.grid.cells[1];
   const auto moved = static_cast<double>(steps);
   for (const Particles<D>& particles : patch.species) {
     for (std::size_t i = 0; i < particles.size(); ++i) {
       const std::uint64_t number = particles.id[i] / kernel_cell_particles;
-      const auto columns = static_cast<std::uint64_t>(problem.physics.grid.cells[0]);
-      const double x = std::fmod(static_cast<double>(number % columns) + 0.5 + (2 * problem.kernel->k + 1) * moved, lx);
-      const double y = std::fmod(static_cast<double>(number / columns) + 0.5 + problem.kernel->m * moved, ly);
+      const auto columns = static_cast<std::uint64_t>(physics.grid.cells[0]);
+      const double x = std::fmod(static_cast<double>(number % columns) + 0.5 + (2 * kernel->k + 1) * moved, lx);
+      const double y = std::fmod(static_cast<double>(number / columns) + 0.5 + kernel->m * moved, ly);
       const double off = std::max(periodic_distance(x, particles.position[0][i], lx),
                                   periodic_distance(y < 0 ? y + ly : y, particles.position[1][i], ly));
-      misplaced += off <= tolerance ? 0 : 1;
+      misplaced += off <= misplaced_from ? 0 : 1;
     }
   }
   return misplaced;
 }
 
-template struct Filling<2>;
-template struct Filling<3>;
-template void load<2>(const Problem<2>&, Patch<2>&);
-template void load<3>(const Problem<3>&, Patch<3>&);
-template void move_particles<2>(const Problem<2>&, Patch<2>&, std::uint64_t, std::vector<Migrant<2>>&);
-template void move_particles<3>(const Problem<3>&, Patch<3>&, std::uint64_t, std::vector<Migrant<3>>&);
-template std::uint64_t count_misplaced<2>(const Problem<2>&, const Patch<2>&, std::uint64_t, double);
-template std::uint64_t count_misplaced<3>(const Problem<3>&, const Patch<3>&, std::uint64_t, double);
+template struct Problem<2>;
+template struct Problem<3>;
 
 }  // namespace pic

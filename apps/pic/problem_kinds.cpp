@@ -6,27 +6,22 @@
 
 #include <fmt/format.h>
 
-#include "plait/base/error.hpp"
-
 #include "pic/kernel_problem.hpp"
 #include "pic/problem.hpp"
+#include "support/choice.hpp"
 
 namespace pic {
 
 namespace {
 
-void require(bool fact, const std::string& sentence) {
-  if (!fact) {
-    throw plait::Error{plait::ErrorCode::bad_argument, sentence};
-  }
-}
-
-/// What all problems have in common: a periodic grid and a time step that the solver can take.
+/// Makes the common part of all problems: a periodic grid and the solver.
 template <int D>
 Problem<D> begin(const ProblemOptions& options, Solve solve, double spacing) {
   require(options.cells.size() == D, fmt::format("--cells needs {} numbers here, not {}", D, options.cells.size()));
   require(options.thermal == -1 || (options.thermal >= 0 && options.thermal <= 1e3),
           fmt::format("--thermal {}: give a momentum from 0 to 1000 m c", options.thermal));
+  require(options.particles_per_cell >= 1 && options.particles_per_cell <= 1U << 20U,
+          "--particles-per-cell must be from 1 to 2^20");
   Problem<D> problem{.name = options.name, .seed = options.seed};
   Physics<D>& physics = problem.physics;
   std::copy(options.cells.begin(), options.cells.end(), physics.grid.cells.begin());
@@ -37,14 +32,9 @@ Problem<D> begin(const ProblemOptions& options, Solve solve, double spacing) {
   return problem;
 }
 
-void require_per_cell(std::uint32_t count) {
-  require(count >= 1 && count <= 1U << 20U, "--particles-per-cell must be from 1 to 2^20");
-}
-
 /// Particles along each axis of a cell, as near to a cube as their number allows.
 template <int D>
 Place<D> spread(std::uint32_t per_cell) {
-  require_per_cell(per_cell);
   Place<D> most{};
   most.fill(1 << 20);
   return best_parts<D>(most, static_cast<std::int32_t>(per_cell));
@@ -55,15 +45,15 @@ std::uint64_t cell_count(const Problem<D>& problem) {
   return static_cast<std::uint64_t>(problem.physics.grid.cell_box().count());
 }
 
-/// Sets what follows from the rest, and checks all.
+/// Sets the time step and the quantum, and checks all.
 template <int D>
-Problem<D> finish(Problem<D> problem, const ProblemOptions& options, double electrostatic_step) {
+Problem<D> finish(Problem<D> problem, const ProblemOptions& options) {
   Physics<D>& physics = problem.physics;
   physics.grid.check();
   if (options.time_step != 0) {
     physics.time_step = options.time_step;
   } else if (physics.time_step == 0) {
-    physics.time_step = physics.solve == Solve::electromagnetic ? 0.95 * physics.courant_limit() : electrostatic_step;
+    physics.time_step = physics.solve == Solve::electromagnetic ? 0.95 * physics.courant_limit() : 0.1;
   }
   std::uint64_t particles = problem.kernel ? 2 * problem.kernel->particles + cell_count(problem) : 0;
   for (const Filling<D>& filling : problem.fillings) {
@@ -77,7 +67,7 @@ Problem<D> finish(Problem<D> problem, const ProblemOptions& options, double elec
   return problem;
 }
 
-/// Electrons of a density, in units of the reference one; their charge is spread over those in a cell.
+/// Electrons of a density in units of the reference density, `per_cell` macroparticles in a cell.
 template <int D>
 Species electrons(const char* name, const Grid<D>& grid, double density, std::uint64_t per_cell) {
   return {name, -density * grid.cell_volume() / static_cast<double>(per_cell), -1};
@@ -86,22 +76,21 @@ Species electrons(const char* name, const Grid<D>& grid, double density, std::ui
 template <int D>
 Problem<D> make_uniform(const ProblemOptions& options) {
   Problem<D> problem = begin<D>(options, Solve::electromagnetic, 0.1);
-  const std::uint32_t per_cell = options.particles_per_cell > 0 ? options.particles_per_cell : 16;
-  problem.physics.species = {electrons("electrons", problem.physics.grid, 1, per_cell)};
-  problem.fillings = {
-      {.per_cell = spread<D>(per_cell), .is_random = true, .thermal = options.thermal >= 0 ? options.thermal : 0.1}};
-  return finish(std::move(problem), options, 0.1);
+  problem.physics.species = {electrons("electrons", problem.physics.grid, 1, options.particles_per_cell)};
+  problem.fillings = {{.per_cell = spread<D>(options.particles_per_cell),
+                       .is_random = true,
+                       .thermal = options.thermal >= 0 ? options.thermal : 0.1}};
+  return finish(std::move(problem), options);
 }
 
 template <int D>
 Problem<D> make_langmuir(const ProblemOptions& options) {
   Problem<D> problem = begin<D>(options, Solve::electrostatic, 0.1);
-  const std::uint32_t per_cell = options.particles_per_cell > 0 ? options.particles_per_cell : 16;
-  problem.physics.species = {electrons("electrons", problem.physics.grid, 1, per_cell)};
-  problem.fillings = {{.per_cell = spread<D>(per_cell),
+  problem.physics.species = {electrons("electrons", problem.physics.grid, 1, options.particles_per_cell)};
+  problem.fillings = {{.per_cell = spread<D>(options.particles_per_cell),
                        .thermal = std::max(options.thermal, 0.0),
                        .amplitude = 1e-3 * options.cells[0] / (2 * std::numbers::pi)}};
-  return finish(std::move(problem), options, 0.1);
+  return finish(std::move(problem), options);
 }
 
 /// Two cold streams; the box holds one wave of the fastest growth, k v = sqrt(3 / 8).
@@ -111,7 +100,7 @@ Problem<D> make_two_stream(const ProblemOptions& options) {
   const double length = 2 * std::numbers::pi * speed / std::sqrt(3.0 / 8);
   const double cells = options.cells.empty() ? 1 : options.cells[0];
   Problem<D> problem = begin<D>(options, Solve::electrostatic, length / cells);
-  const std::uint32_t per_cell = options.particles_per_cell > 0 ? options.particles_per_cell : 16;
+  const std::uint32_t per_cell = options.particles_per_cell;
   require(per_cell % 2 == 0, "--particles-per-cell must be even for two streams");
   problem.physics.species = {electrons("right", problem.physics.grid, 0.5, per_cell / 2),
                              electrons("left", problem.physics.grid, 0.5, per_cell / 2)};
@@ -122,18 +111,17 @@ Problem<D> make_two_stream(const ProblemOptions& options) {
                                 .thermal = std::max(options.thermal, 0.0),
                                 .amplitude = 1e-4 * cells / (2 * std::numbers::pi)});
   }
-  return finish(std::move(problem), options, 0.1);
+  return finish(std::move(problem), options);
 }
 
-/// Electrons that leave a plate in the low wall of x fast, into a thin plasma between absorbing walls.
+/// Fast electrons from a plate in the low wall of x, into a thin plasma between absorbing walls.
 template <int D>
 Problem<D> make_plate(const ProblemOptions& options) {
   Problem<D> problem = begin<D>(options, Solve::electromagnetic, 0.1);
   Grid<D>& grid = problem.physics.grid;
   grid.fields[0] = FieldBorder::conducting;
   grid.particles[0] = {ParticleBorder::absorbing, ParticleBorder::absorbing};
-  const std::uint32_t per_step = options.particles_per_cell > 0 ? options.particles_per_cell : 16;
-  require_per_cell(per_step);
+  const std::uint32_t per_step = options.particles_per_cell;
   const double drift = 0.5;
   problem.plate = Plate<D>{.species = 0,
                            .cells = grid.cell_box(),
@@ -147,7 +135,7 @@ Problem<D> make_plate(const ProblemOptions& options) {
     problem.plate->cells.low[d] = static_cast<std::int32_t>(std::floor(options.plate[0] * grid.cells[d]));
     problem.plate->cells.high[d] = static_cast<std::int32_t>(std::ceil(options.plate[1] * grid.cells[d]));
   }
-  // About that many emitted ones in a cell next to the plate.
+  // The approximate number of emitted electrons in a cell next to the plate.
   const double step = problem.physics.solve == Solve::electromagnetic ? 0.95 * problem.physics.courant_limit() : 0.1;
   const double speed = drift / std::sqrt(1 + drift * drift);
   const double in_a_cell = per_step * grid.spacing[0] / (speed * step);
@@ -159,10 +147,10 @@ Problem<D> make_plate(const ProblemOptions& options) {
     problem.fillings.push_back(
         {.species = species, .per_cell = spread<D>(2), .is_random = true, .thermal = species == 1 ? 0.05 : 0});
   }
-  return finish(std::move(problem), options, 0.1);
+  return finish(std::move(problem), options);
 }
 
-/// Cells that a particle of the kernel's problem may cross in a step: exact with room to spare.
+/// The most cells that a particle of the kernel's problem may cross in a step, so that places are exact.
 constexpr std::int32_t crossed_max = 1 << 20;
 
 template <int D>
@@ -196,23 +184,31 @@ Problem<D> make_kernel(const ProblemOptions& options) {
   }
   const double charge = (2 * kernel.k + 1) * crossing_charge();
   physics.species = {{"right of even columns", charge, charge}, {"right of odd columns", -charge, -charge}};
-  return finish(std::move(problem), options, 1);
+  return finish(std::move(problem), options);
 }
 
-template <int D>
-using Maker = Problem<D> (*)(const ProblemOptions&);
-
 constexpr std::array<ProblemKind, 5> kinds{{
-    {"uniform", "thermal electrons everywhere, on a background that does not move: balanced"},
-    {"langmuir", "a plasma wave: electrons displaced by a sine oscillate at the plasma frequency"},
-    {"two-stream", "two cold streams through each other: a wave grows by exp(t / sqrt 8) until it traps them"},
-    {"plate", "electrons emitted from a part of the low wall of x into a thin plasma: unbalanced"},
-    {"kernel", "the Parallel Research Kernels' particles, whose final places are known exactly"},
+    {"uniform",
+     "thermal electrons everywhere, on a background that does not move: balanced",
+     &make_uniform<2>,
+     &make_uniform<3>},
+    {"langmuir",
+     "a plasma wave: electrons displaced by a sine oscillate at the plasma frequency",
+     &make_langmuir<2>,
+     &make_langmuir<3>},
+    {"two-stream",
+     "two cold streams through each other: a wave grows by exp(t / sqrt 8) until it traps them",
+     &make_two_stream<2>,
+     &make_two_stream<3>},
+    {"plate",
+     "electrons emitted from a part of the low wall of x into a thin plasma: unbalanced",
+     &make_plate<2>,
+     &make_plate<3>},
+    {"kernel",
+     "the Parallel Research Kernels' particles, whose final places are known exactly",
+     &make_kernel<2>,
+     &make_kernel<3>},
 }};
-
-template <int D>
-constexpr std::array<Maker<D>, kinds.size()> makers{
-    &make_uniform<D>, &make_langmuir<D>, &make_two_stream<D>, &make_plate<D>, &make_kernel<D>};
 
 }  // namespace
 
@@ -222,17 +218,12 @@ std::span<const ProblemKind> problem_kinds() noexcept {
 
 template <int D>
 Problem<D> make_problem(const ProblemOptions& options) {
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    if (kinds[i].name == options.name) {
-      return makers<D>[i](options);
-    }
+  const ProblemKind& kind = app::find_named("--problem", options.name, kinds);
+  if constexpr (D == 2) {
+    return kind.make_2(options);
+  } else {
+    return kind.make_3(options);
   }
-  std::string names;
-  for (const ProblemKind& kind : kinds) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", kind.name);
-  }
-  throw plait::Error{plait::ErrorCode::bad_argument,
-                     fmt::format("there is no problem {}: choose one of {}", options.name, names)};
 }
 
 template Problem<2> make_problem<2>(const ProblemOptions&);

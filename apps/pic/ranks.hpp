@@ -9,8 +9,8 @@
 
 namespace pic {
 
-/// What the solver and the static way need of the other ranks of a run. All of it is collective: every rank makes the
-/// same calls in the same order. `mpi/mpi_ranks.hpp` is the plain MPI one.
+/// Communication between the ranks of a run. All calls that communicate are collective. `mpi/mpi_ranks.hpp` implements
+/// it by plain MPI.
 class Ranks {
  public:
   Ranks() = default;
@@ -20,12 +20,12 @@ class Ranks {
 
   [[nodiscard]] virtual int self() const noexcept = 0;
   [[nodiscard]] virtual int count() const noexcept = 0;
-  /// Sends `out[r]` to each rank r and fills `in[r]` with what r sent here, whose length is that of `in[r]` already.
-  /// Nothing is sent where the length is 0. `out` is used up: its buffers may come back with other contents.
+  /// Sends `out[r]` to each rank r and fills `in[r]` with the data from r. The caller sets the length of `in[r]`.
+  /// Nothing is sent where the length is 0. The contents of `out` are unspecified afterwards.
   virtual void exchange(std::span<plait::Bytes> out, std::span<plait::Bytes> in) = 0;
-  /// As `exchange`, where the receiver does not know the lengths before: sets them.
+  /// As `exchange`, but sets the lengths of `in`, which the receiver does not know.
   virtual void exchange_unknown(std::span<plait::Bytes> out, std::span<plait::Bytes> in) = 0;
-  /// Every element becomes its sum over all ranks, modulo 2^64.
+  /// Replaces every element by its sum over all ranks, modulo 2^64.
   virtual void sum(std::span<std::int64_t> values) = 0;
   /// The largest of all ranks' values. Expects: none is a NaN.
   [[nodiscard]] virtual double max(double value) = 0;

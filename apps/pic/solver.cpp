@@ -9,6 +9,7 @@
 #include "plait/base/error.hpp"
 
 #include "pic/hash.hpp"
+#include "pic/maxwell.hpp"
 
 namespace pic {
 
@@ -64,7 +65,7 @@ void Solver<D>::step(std::uint64_t step) {
   const double half = 0.5 * physics_.time_step;
   switch (physics_.solve) {
     case Solve::electromagnetic:
-      // The magnetic field is kept right one node below the own ones too, so that only one exchange is needed.
+      // The magnetic field is advanced one node below the own ones too, so that one exchange suffices.
       advance_magnetic(magnetic_, electric_, physics_.grid, half);
       apply_walls(electric_, magnetic_, physics_.grid);
       advance_electric(electric_, magnetic_, current_, physics_);
@@ -136,31 +137,14 @@ typename Solver<D>::Energies Solver<D>::energies() {
 }
 
 template <int D>
-double Solver<D>::mean_density() {
-  for (int d = 0; d < D; ++d) {
-    if (!physics_.grid.is_periodic(d)) {
-      return 0;
-    }
-  }
-  ExactSum sum;
-  for (std::size_t i = 0; i < density_.size(); ++i) {
-    sum.add(density_.data()[i]);
-  }
-  ranks_.sum(sum.parts());
-  return sum.value() / static_cast<double>(physics_.grid.node_box().count());
-}
-
-template <int D>
 double Solver<D>::gauss_error() {
   make_density();
-  const double mean = mean_density();
+  const double mean = poisson_.mean(density_);
   double error = 0;
   double largest = 0;
   for_each_place(own_, [&](const Place<D>& node) {
-    for (int d = 0; d < D; ++d) {
-      if (!physics_.grid.is_periodic(d) && (node[d] == 0 || node[d] == physics_.grid.cells[d])) {
-        return;  // charges in a wall are free to move
-      }
+    if (physics_.grid.is_wall(node)) {
+      return;  // charges in a wall are free to move
     }
     error = std::max(error, std::abs(divergence(electric_, node, physics_.grid) - (density_[node] - mean)));
     largest = std::max(largest, std::abs(density_[node]));

@@ -3,48 +3,48 @@
 
 #include <cstdint>
 
-#include "pic/maxwell.hpp"
+#include "pic/patch.hpp"
 #include "pic/poisson.hpp"
 
 namespace pic {
 
-/// How exactly Poisson's equation is solved, and by what.
+/// The method and the accuracy for Poisson's equation.
 struct PoissonOptions {
   PoissonMethod method = PoissonMethod::conjugate_gradients;
   double tolerance = 1e-8;  ///< Residual over density in each electrostatic step; the first solve is exact to 1e-13.
 };
 
-/// One rank's block of the field solver: a plain code on a fixed decomposition, part p of `blocks` being rank p's.
+/// One rank's block of the field solver, on a fixed decomposition: part p of `blocks` is rank p's.
 ///
-/// Charges and currents are added to `current()` and `charge()` by the way of running; `step` makes the fields from
-/// them; `fields()` go back. Calls are collective where noted.
+/// The way of running adds currents and charges to `current()` and `charge()`; `step` computes the fields from them.
+/// Calls are collective where noted.
 template <int D>
 class Solver {
  public:
   Solver(const Physics<D>& physics, const Division<D>& blocks, Ranks& ranks, PoissonOptions options = {});
 
-  /// The nodes that are this rank's.
+  /// The nodes of this rank.
   [[nodiscard]] const Box<D>& nodes() const noexcept { return own_; }
-  /// What the particles of all ranks deposited on them, in quanta. Adding is the caller's, making zero is `clear`'s.
+  /// The deposits of all ranks' particles on them, in quanta. The caller adds to them; `clear` sets them to zero.
   [[nodiscard]] Tile<D, NodeCurrent>& current() noexcept { return current_; }
   [[nodiscard]] Tile<D, Quanta>& charge() noexcept { return charge_; }
   void clear();
 
-  /// The fields that satisfy Gauss's law with `charge()`. Collective. Throws as `step`.
+  /// Computes the first fields, which satisfy Gauss's law with `charge()`. Collective. Throws: as `step`.
   void start();
-  /// The fields one step later: electromagnetic from `current()`, electrostatic from `charge()`. Collective.
-  /// Throws: `plait::Error` that names step and cell when a field is not a number any more.
+  /// Advances the fields by a step: electromagnetic from `current()`, electrostatic from `charge()`. Collective.
+  /// Throws: `plait::Error` that names step and cell when a field is not finite.
   void step(std::uint64_t step);
 
   /// Both fields on the rank's own nodes, as particles feel them.
   [[nodiscard]] const Tile<D, NodeField>& fields() const noexcept { return fields_; }
-  /// On the staggered grid, with one node around the own ones; see `maxwell.hpp`. For tests and initial fields: call
-  /// `publish` after a change.
+  /// The fields on the staggered grid, with one guard node; see `maxwell.hpp`. Call `publish` after a change.
   [[nodiscard]] Tile<D, Vector3>& electric() noexcept { return electric_; }
   [[nodiscard]] Tile<D, Vector3>& magnetic() noexcept { return magnetic_; }
   void publish(std::uint64_t step);
   [[nodiscard]] Tile<D, double>& potential() noexcept { return potential_; }
-  /// The fields and the potential of step `step` have been set on the rank's own nodes. Collective. Throws as `step`.
+  /// Continues from step `step`, whose fields and potential have been set on the rank's own nodes. Collective. Throws:
+  /// as `step`.
   void go_on(std::uint64_t step);
 
   /// Energy of both fields in the whole box. Collective.
@@ -53,16 +53,15 @@ class Solver {
     double magnetic = 0;
   };
   [[nodiscard]] Energies energies();
-  /// The largest difference, in the whole box, of the electric field's divergence from `charge()`, over the largest
-  /// charge density. Collective.
+  /// The largest difference in the whole box between the electric field's divergence and `charge()`, relative to the
+  /// largest charge density. Collective.
   [[nodiscard]] double gauss_error();
-  /// Differs between any two states of this rank's fields; those of all ranks are to be added modulo 2^64.
+  /// Differs between any two states of this rank's fields. Add those of all ranks modulo 2^64.
   [[nodiscard]] std::uint64_t checksum() const;
 
  private:
   void solve_poisson(double tolerance);
   void make_density();
-  [[nodiscard]] double mean_density();
 
   Physics<D> physics_;
   Ranks& ranks_;

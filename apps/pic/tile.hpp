@@ -51,8 +51,8 @@ class Tile {
   std::vector<T> values_;
 };
 
-/// Calls `f(first, count, done)` for every row of `box` along x: where its values begin in the tile, how many they are,
-/// and how many values of the box came before. Expects: `box` lies in the tile.
+/// Calls `f(first, count, done)` for every row of `box` along x: the address of its first value in the tile, the number
+/// of its values, and the number of values in the rows before. Expects: `box` is in the tile.
 template <int D, class AnyTile, class F>
 void for_each_row(AnyTile& tile, const Box<D>& box, F f) {
   if (box.is_empty()) {

@@ -15,7 +15,7 @@
 
 namespace pic {
 
-/// Adds the values of a tile in `box`, x running fastest, to the end of `out`. Expects: `box` lies in the tile.
+/// Appends the values of a tile in `box`, x running fastest, to `out`. Expects: `box` is in the tile.
 template <int D, class T>
 void pack(const Tile<D, T>& tile, const Box<D>& box, plait::Bytes& out) {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -26,24 +26,23 @@ void pack(const Tile<D, T>& tile, const Box<D>& box, plait::Bytes& out) {
   });
 }
 
-/// Puts packed values in the place of those in `box`. Returns what is left of `in`.
-/// Expects: `in` has as many.
+/// Replaces the values in `box` by packed ones. Returns the rest of `in`. Expects: `in` is long enough.
 template <int D, class T>
 std::span<const std::byte> unpack(Tile<D, T>& tile, const Box<D>& box, std::span<const std::byte> in) {
   const std::size_t length = static_cast<std::size_t>(box.count()) * sizeof(T);
-  plait::expect(in.size() >= length, "a message has the values of all its pieces");
+  plait::expect(in.size() >= length, "a message has the values of all its regions");
   for_each_row(tile, box, [&](T* first, std::ptrdiff_t count, std::ptrdiff_t done) {
     std::memcpy(first, in.data() + done * sizeof(T), static_cast<std::size_t>(count) * sizeof(T));
   });
   return in.subspan(length);
 }
 
-/// As `unpack`, but adds; of quanta, so that the order does not matter.
+/// As `unpack`, but adds the values, which are quanta, so that the order does not matter.
 template <int D, class T>
 std::span<const std::byte> add_packed(Tile<D, T>& tile, const Box<D>& box, std::span<const std::byte> in) {
   static_assert(sizeof(T) % sizeof(std::int64_t) == 0, "one or more quanta");
   const std::size_t length = static_cast<std::size_t>(box.count()) * sizeof(T);
-  plait::expect(in.size() >= length, "a message has the values of all its pieces");
+  plait::expect(in.size() >= length, "a message has the values of all its regions");
   for_each_row(tile, box, [&](T* first, std::ptrdiff_t count, std::ptrdiff_t done) {
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       std::array<std::int64_t, sizeof(T) / sizeof(std::int64_t)> more{};
@@ -59,7 +58,7 @@ std::span<const std::byte> add_packed(Tile<D, T>& tile, const Box<D>& box, std::
   return in.subspan(length);
 }
 
-/// Values in a region that is exchanged.
+/// The number of values in a region.
 template <int D>
 [[nodiscard]] std::size_t value_count(const Box<D>& box) {
   return static_cast<std::size_t>(box.count());
@@ -69,11 +68,11 @@ template <int D, class T>
   return tile->size();
 }
 
-/// Moves regions with values of type T from rank to rank, by buffers that are reused.
+/// Exchanges regions with values of type T between ranks. Reuses its buffers.
 class RegionExchange {
  public:
-  /// Sends what `pack(region, bytes)` adds for each region of `out`, and calls `unpack(region, bytes)`, which returns
-  /// the rest, for each of `in`. Both are by rank; the two sides list the same regions in the same order. Collective.
+  /// Calls `pack(region, bytes)`, which appends, for each region of `out`, and `unpack(region, bytes)`, which returns
+  /// the rest, for each of `in`. Both are by rank; both sides list the same regions in the same order. Collective.
   template <class T, class Out, class Pack, class In, class Unpack>
   void move(Ranks& ranks, const Out& out, const Pack& pack, const In& in, const Unpack& unpack) {
     out_.resize(out.size());
@@ -103,12 +102,12 @@ class RegionExchange {
   std::vector<plait::Bytes> in_;
 };
 
-/// What one rank sends and receives to fill the nodes around its block of a division with their owners' values. Part p
-/// of the division is rank p's. Made once; nodes beyond walls are left as they are.
+/// Fills the guard nodes of this rank's block with their owners' values. Part p of the division is rank p's. Nodes
+/// beyond walls do not change.
 template <int D>
 class GuardExchange {
  public:
-  /// For tiles with `guard` more nodes on each side than the rank's own.
+  /// For tiles with `guard` guard nodes on each side.
   GuardExchange(const Grid<D>& grid, const Division<D>& blocks, int self, std::int32_t guard)
       : out_(static_cast<std::size_t>(blocks.count())), in_(static_cast<std::size_t>(blocks.count())) {
     for (std::int32_t block = 0; block < blocks.count(); ++block) {

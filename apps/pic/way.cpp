@@ -7,41 +7,6 @@
 
 namespace pic {
 
-namespace {
-
-/// One rank's part of `Totals`, as integers that ranks add in any order.
-template <int D>
-struct PartialTotals {
-  void add(const Problem<D>& problem, const Patch<D>& patch, std::uint64_t steps);
-
-  Totals counts;
-  ExactSum kinetic;
-  ExactSum momentum_x;
-};
-
-template <int D>
-void PartialTotals<D>::add(const Problem<D>& problem, const Patch<D>& patch, std::uint64_t steps) {
-  counts.particles += patch.particle_count();
-  counts.absorbed += patch.absorbed;
-  counts.checksum += checksum(patch);
-  counts.misplaced += count_misplaced(problem, patch, steps);
-  for (std::size_t species = 0; species < patch.species.size(); ++species) {
-    const Particles<D>& particles = patch.species[species];
-    const double mass = problem.physics.species[species].mass();
-    for (std::size_t i = 0; i < particles.size(); ++i) {
-      double square = 0;
-      for (const auto& u : particles.momentum) {
-        square += u[i] * u[i];
-      }
-      // Lorentz factor minus 1, without its cancellation.
-      kinetic.add(mass * (square / (1 + std::sqrt(1 + square))));
-      momentum_x.add(mass * particles.momentum[0][i]);
-    }
-  }
-}
-
-}  // namespace
-
 template <int D>
 GridWay<D>::GridWay(Problem<D> problem, int patches_per_rank, Ranks& ranks, PoissonOptions poisson)
     : problem_{std::move(problem)},
@@ -52,28 +17,39 @@ GridWay<D>::GridWay(Problem<D> problem, int patches_per_rank, Ranks& ranks, Pois
 
 template <int D>
 Totals GridWay<D>::totals() {
-  PartialTotals<D> mine;
+  // Integers, which ranks add in any order.
+  std::array<std::int64_t, 4> counts{0, 0, static_cast<std::int64_t>(solver_.checksum()), 0};
+  ExactSum kinetic;
+  ExactSum momentum_x;
   for (const Patch<D>* const patch : local_patches()) {
-    mine.add(problem_, *patch, steps_);
+    counts[0] += static_cast<std::int64_t>(patch->particle_count());
+    counts[1] += static_cast<std::int64_t>(patch->absorbed);
+    counts[2] = static_cast<std::int64_t>(static_cast<std::uint64_t>(counts[2]) + patch->checksum());
+    counts[3] += static_cast<std::int64_t>(problem_.count_misplaced(*patch, steps_));
+    for (std::size_t species = 0; species < patch->species.size(); ++species) {
+      const Particles<D>& particles = patch->species[species];
+      const double mass = problem_.physics.species[species].mass();
+      const auto& u = particles.momentum;
+      for (std::size_t i = 0; i < particles.size(); ++i) {
+        const double square = u[0][i] * u[0][i] + u[1][i] * u[1][i] + u[2][i] * u[2][i];
+        // Lorentz factor minus 1, without its cancellation.
+        kinetic.add(mass * (square / (1 + std::sqrt(1 + square))));
+        momentum_x.add(mass * u[0][i]);
+      }
+    }
   }
-  std::array<std::int64_t, 4> counts{
-      static_cast<std::int64_t>(mine.counts.particles),
-      static_cast<std::int64_t>(mine.counts.absorbed),
-      static_cast<std::int64_t>(mine.counts.checksum + solver_.checksum()),
-      static_cast<std::int64_t>(mine.counts.misplaced),
-  };
   ranks_.sum(counts);
-  ranks_.sum(mine.kinetic.parts());
-  ranks_.sum(mine.momentum_x.parts());
+  ranks_.sum(kinetic.parts());
+  ranks_.sum(momentum_x.parts());
   const auto energies = solver_.energies();
   return {.particles = static_cast<std::uint64_t>(counts[0]),
           .absorbed = static_cast<std::uint64_t>(counts[1]),
           .checksum = static_cast<std::uint64_t>(counts[2]),
           .misplaced = static_cast<std::uint64_t>(counts[3]),
-          .kinetic = mine.kinetic.value(),
+          .kinetic = kinetic.value(),
           .electric = energies.electric,
           .magnetic = energies.magnetic,
-          .momentum_x = mine.momentum_x.value()};
+          .momentum_x = momentum_x.value()};
 }
 
 template class GridWay<2>;

@@ -14,7 +14,7 @@ using plait::particles::Order;
 using plait::particles::Particles;
 using plait::particles::Vector;
 
-/// What determines a run's result besides its bodies; goes into the snapshot. Units: G = 1, central mass 1.
+/// The parameters of a run, which snapshots store. Units: G = 1, central mass 1.
 struct Parameters {
   double central_mass = 1;
   double time_step = 1.0 / 1024;
@@ -28,7 +28,7 @@ struct Parameters {
   std::uint32_t group_bodies_max = 64;
 };
 
-/// What a run needs besides its bodies to go on as if it had not stopped.
+/// The state of a run besides its bodies, as a restart needs it.
 struct RunState {
   double time = 0;
   std::uint64_t step = 0;
@@ -43,9 +43,10 @@ struct RunState {
 struct Bodies {
   Particles store;
   Field<double> mass = store.add_field<double>("mass");
-  Field<double> potential = store.add_field<double>("potential");  ///< Of the others' gravity; no centre, no springs.
+  Field<double> potential =
+      store.add_field<double>("potential");  ///< Of the bodies' gravity, without centre and springs.
   Field<Vector> velocity = store.add_field<Vector>("velocity");
-  Field<Vector> acceleration = store.add_field<Vector>("acceleration");  ///< Of centre, bodies and contacts.
+  Field<Vector> acceleration = store.add_field<Vector>("acceleration");  ///< By centre, bodies and contacts.
 };
 
 /// A narrow ring about the central mass: circles of equally spaced bodies.
@@ -62,8 +63,8 @@ struct RingShape {
   std::uint64_t seed = 1;
 };
 
-/// Adds share `rank` of `ranks` of the ring's bodies, which does not depend on the number of ranks; azimuth grows
-/// slowest, so that a share is a sector. Ids count from 1. Throws: `plait::Error` when the shape cannot be.
+/// Adds share `rank` of `ranks` of the ring's bodies, a sector in azimuth. The bodies do not depend on the number of
+/// ranks. Ids count from 1. Throws: `plait::Error` for an impossible shape.
 void make_ring(const RingShape& shape, Bodies& bodies, std::uint32_t rank = 0, std::uint32_t ranks = 1);
 
 }  // namespace ring

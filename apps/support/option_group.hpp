@@ -16,7 +16,7 @@ class OptionGroup {
   CLI::Option* add(const std::string& option, T& value, const std::string& help) {
     return app_.add_option(option, value, help)->group(name_);
   }
-  /// The help shows the default.
+  /// As `add`; the help shows the default.
   template <class T>
   CLI::Option* add_with_default(const std::string& option, T& value, const std::string& help) {
     return add(option, value, help)->capture_default_str();

@@ -17,8 +17,8 @@ namespace {
 constexpr std::size_t width = 30;
 constexpr auto interval = std::chrono::milliseconds{100};
 
-/// MPI launchers put a terminal of their own, of no size, between a program and the user: only `plait run` knows
-/// whether a terminal is at the end, and sets PLAIT_PROGRESS_BAR.
+/// MPI launchers put a pseudo-terminal of no size between a program and the user. Only `plait run` knows whether the
+/// user has a terminal, and sets PLAIT_PROGRESS_BAR.
 bool is_seen_by_a_person() {
   if (const char* const setting = std::getenv("PLAIT_PROGRESS_BAR")) {
     return std::string_view{setting} == "1";
@@ -27,8 +27,7 @@ bool is_seen_by_a_person() {
   return isatty(STDOUT_FILENO) != 0 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
 }
 
-}  // namespace
-
+/// "1 h 02 min", "3 min 05 s", "7 s".
 std::string describe_duration(std::chrono::duration<double> duration) {
   const auto seconds = static_cast<std::uint64_t>(std::max(0.0, duration.count()) + 0.5);
   if (seconds < 60) {
@@ -39,6 +38,8 @@ std::string describe_duration(std::chrono::duration<double> duration) {
   }
   return fmt::format("{} h {:02} min", seconds / 3600, seconds / 60 % 60);
 }
+
+}  // namespace
 
 ProgressBar::ProgressBar(std::uint64_t total, bool is_shown, std::string unit)
     : total_{total}, unit_{std::move(unit)}, is_shown_{is_shown && total > 0 && is_seen_by_a_person()} {}

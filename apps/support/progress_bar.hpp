@@ -7,11 +7,11 @@
 
 namespace app {
 
-/// A line on a terminal with the progress of a run, its speed and the time left. Nothing when the output is no
-/// terminal.
+/// A line on a terminal with the progress of a run, its speed and the time left. It prints nothing when standard output
+/// is not a terminal.
 class ProgressBar {
  public:
-  /// Of `total` steps, called `unit`; this process shows them if `is_shown` and standard output is a terminal.
+  /// `unit`: the name of the steps. This process shows them if `is_shown`.
   ProgressBar(std::uint64_t total, bool is_shown, std::string unit);
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
@@ -21,7 +21,7 @@ class ProgressBar {
   [[nodiscard]] bool is_shown() const noexcept { return is_shown_; }
   /// After `done` steps. Draws ten times a second at most.
   void update(std::uint64_t done);
-  /// Takes the line away, for other output.
+  /// Removes the line, for other output.
   void clear();
 
  private:
@@ -34,8 +34,5 @@ class ProgressBar {
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_{};
 };
-
-/// "1 h 02 min", "3 min 05 s", "7 s".
-[[nodiscard]] std::string describe_duration(std::chrono::duration<double> duration);
 
 }  // namespace app

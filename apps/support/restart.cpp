@@ -16,8 +16,8 @@ void throw_unless_same(const plait::data::Checkpoint& checkpoint, const Descript
     if (saved == nullptr || *saved != text) {
       throw plait::Error{
           plait::ErrorCode::bad_argument,
-          fmt::format("the checkpoint is of another run: its {} is '{}', not '{}'; restart with the options that it "
-                      "was begun with, or choose another folder with --checkpoint-folder",
+          fmt::format("the checkpoint is of another run: its {} is '{}', not '{}'; restart with the options of that "
+                      "run, or choose another folder with --checkpoint-folder",
                       key,
                       saved == nullptr ? "" : *saved,
                       text)};

@@ -9,10 +9,10 @@
 
 namespace app {
 
-/// What determines the result of a run, by name: a run continues from a checkpoint only where all are equal.
+/// The values that determine a run's result, by name. A run continues from a checkpoint only if all are equal.
 using Description = std::map<std::string, std::string>;
 
-/// Throws: `plait::Error` that names what differs, when the checkpoint is of another run.
+/// Throws `plait::Error` with the value that differs when the checkpoint is of another run.
 void throw_unless_same(const plait::data::Checkpoint& checkpoint, const Description& description);
 
 /// The newest complete checkpoint in `folder`, or nothing. Rank 0 prints if there is none, and which files are not

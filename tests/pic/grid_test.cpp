@@ -68,7 +68,7 @@ void expect_covered(const Box<2>& region, const Grid<2>& grid, const Division<2>
     const Box<2> owned = grid.nodes(division.box(piece.part));
     for_each_place(piece.region, [&](const Place<2>& node) {
       ++seen[node];
-      const Place<2> source = piece.source(node);
+      const Place<2> source{node[0] + piece.shift[0], node[1] + piece.shift[1]};
       EXPECT_TRUE(owned.contains(source));
       EXPECT_EQ((source[1] - node[1]) % grid.cells[1], 0);
       EXPECT_EQ(source[0], std::clamp(node[0], 0, grid.cells[0]));

@@ -86,14 +86,14 @@ void expect_continuity(int order) {
     for (double& u : one.momentum) {
       u = 10 * (random.unit() - 0.5);
     }
-    take<D>(patch, {&one, 1});
+    patch.take({&one, 1});
   }
-  deposit_charge(patch, physics);
+  patch.deposit_charge(physics);
   const Tile<D, Quanta> before = patch.charge;
   std::vector<Migrant<D>> leavers;
-  advance(patch, physics, leavers);
+  patch.advance(physics, leavers);
   ASSERT_TRUE(leavers.empty());
-  deposit_charge(patch, physics);
+  patch.deposit_charge(physics);
   Quanta worst = 0;
   Quanta largest = 0;
   for_each_place(patch.charge.box().grown(-1, 0), [&](const Place<D>& node) {
@@ -121,8 +121,8 @@ TEST(Deposit, charges_sum_to_those_of_the_particles) {
   const Physics<2> physics = laws<2>(8, 2, Solve::electrostatic);
   Patch<2> patch{physics.grid.cell_box(), physics};
   const std::array<Migrant<2>, 3> some{particle<2>(1.3, {}), particle<2>(7.99, {}), particle<2>(4.5, {}, 1)};
-  take<2>(patch, some);
-  deposit_charge(patch, physics);
+  patch.take(some);
+  patch.deposit_charge(physics);
   Quanta sum = 0;
   for (std::size_t i = 0; i < patch.charge.size(); ++i) {
     sum += patch.charge.data()[i];
@@ -137,7 +137,7 @@ TEST(Push, turns_in_a_magnetic_field_without_gaining_energy) {
   Patch<2> patch{{{480, 480}, {520, 520}}, physics};
   const Vector3 start{1.5, 0, 0.5};
   const Migrant<2> one = particle<2>(500, start);
-  take<2>(patch, {&one, 1});
+  patch.take({&one, 1});
   const double gamma = std::sqrt(1 + 1.5 * 1.5 + 0.25);
   const double period = 2 * std::numbers::pi * gamma / 0.8;
   std::vector<Migrant<2>> leavers;
@@ -146,7 +146,7 @@ TEST(Push, turns_in_a_magnetic_field_without_gaining_energy) {
   double angle = 0;
   const int steps = 2000;
   for (int i = 0; i < steps; ++i) {
-    advance(patch, physics, leavers);
+    patch.advance(physics, leavers);
     const double now = std::atan2(u[1][0], u[0][0]);
     turned += std::remainder(now - angle, 2 * std::numbers::pi);
     angle = now;
@@ -163,11 +163,11 @@ TEST(Push, drifts_across_crossed_fields) {
   Patch<3> patch{{{190, 150, 199}, {210, 210, 202}}, physics};
   patch.fields.fill({0.02, 0, 0, 0, 0, 0});
   const Migrant<3> one = particle<3>(200, {});
-  take<3>(patch, {&one, 1});
+  patch.take({&one, 1});
   std::vector<Migrant<3>> leavers;
   const int steps = 5027;  // 40 periods
   for (int i = 0; i < steps; ++i) {
-    advance(patch, physics, leavers);
+    patch.advance(physics, leavers);
   }
   ASSERT_TRUE(leavers.empty());
   EXPECT_NEAR((patch.species[0].position[1][0] - 200) * 0.5 / (steps * 0.05), -0.02, 2e-4);
@@ -180,8 +180,8 @@ struct Ended {
 };
 Ended after_a_step(const Physics<2>& physics, const Box<2>& cells, const Migrant<2>& one) {
   Ended ended{.patch = Patch<2>{cells, physics}};
-  take<2>(ended.patch, {&one, 1});
-  advance(ended.patch, physics, ended.leavers);
+  ended.patch.take({&one, 1});
+  ended.patch.advance(physics, ended.leavers);
   return ended;
 }
 
@@ -228,11 +228,11 @@ TEST(Patch, names_the_particle_that_a_bad_field_meets) {
   const Physics<2> physics = laws<2>(8, 1, Solve::electromagnetic);
   Patch<2> patch{physics.grid.cell_box(), physics};
   const Migrant<2> one = particle<2>(3.5, {});
-  take<2>(patch, {&one, 1});
+  patch.take({&one, 1});
   patch.fields[{3, 3}][1] = std::nan("");
   std::vector<Migrant<2>> leavers;
   try {
-    advance(patch, physics, leavers);
+    patch.advance(physics, leavers);
     FAIL() << "no error";
   } catch (const plait::Error& error) {
     EXPECT_NE(std::string{error.what()}.find("particle 5 of species electrons in cell (3, 3)"), std::string::npos)
@@ -246,17 +246,17 @@ TEST(Patch, keeps_its_checksum_when_sorted_and_loses_it_when_anything_changes) {
   plait::Random random{2};
   for (std::uint64_t i = 0; i < 100; ++i) {
     const Migrant<2> one{.id = i, .position = {8 * random.unit(), 8 * random.unit()}, .species = i % 2};
-    take<2>(patch, {&one, 1});
+    patch.take({&one, 1});
   }
-  const std::uint64_t before = checksum(patch);
-  sort_by_cell(patch);
-  EXPECT_EQ(checksum(patch), before);
+  const std::uint64_t before = patch.checksum();
+  patch.sort_by_cell();
+  EXPECT_EQ(patch.checksum(), before);
   const auto& x = patch.species[0].position;
   for (std::size_t i = 1; i < x[0].size(); ++i) {
     EXPECT_LE(std::floor(x[1][i - 1]) * 8 + std::floor(x[0][i - 1]), std::floor(x[1][i]) * 8 + std::floor(x[0][i]));
   }
   patch.species[1].momentum[2][3] = 1e-300;
-  EXPECT_NE(checksum(patch), before);
+  EXPECT_NE(patch.checksum(), before);
 }
 
 TEST(Quanta, are_the_nearest_integers) {

@@ -161,10 +161,10 @@ TEST(Kernel, sees_a_particle_that_is_not_where_it_should_be) {
   options.kernel = {.particles = 2000, .k = 1};
   const Problem<2> problem = make_problem<2>(options);
   Patch<2> patch{problem.physics.grid.cell_box(), problem.physics};
-  load(problem, patch);
-  EXPECT_EQ(count_misplaced(problem, patch, 0), 0U);
+  problem.load(patch);
+  EXPECT_EQ(problem.count_misplaced(patch, 0), 0U);
   patch.species[0].position[0][0] += 1e-4;
-  EXPECT_EQ(count_misplaced(problem, patch, 0), 1U);
+  EXPECT_EQ(problem.count_misplaced(patch, 0), 1U);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class Program(ProgramCase):
             ("Courant", ("--time-step", 2)),
             ("--tolerance", ("--tolerance", "nan")),
             ("--thermal inf", ("--thermal", "inf")),
-            ("--way static balances nothing", ("--balancer", "greedy")),
+            ("--way static has no balancing", ("--balancer", "greedy")),
             ("there is no balancer nothing", ("--way", "collection", "--balancer", "nothing")),
             ("--balance-every 0", ("--way", "collection", "--balancer", "greedy", "--balance-every", 0)),
             ("--checkpoint-folder", ("--checkpoint-every", 1, "--checkpoint-folder", "/proc/nowhere")),

@@ -10,6 +10,8 @@
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
 
+#include "pic/maxwell.hpp"
+
 namespace solver_test {
 namespace {
 

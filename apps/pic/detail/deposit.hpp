@@ -9,7 +9,7 @@
 
 namespace pic::detail {
 
-/// A particle's move as the deposit sees it.
+/// A particle's move.
 template <int D>
 struct Move {
   std::array<double, static_cast<std::size_t>(D)> from{};
@@ -47,7 +47,7 @@ inline void deposit_on_nodes(Tile<2, NodeCurrent>& current,
   }
 }
 
-/// Half and third of what two axes share: the weight of a node in the third axis' current.
+/// The weight of a node in the third axis' current, from the shares of two axes.
 template <int Width>
 inline double pair_weight(const ShareChange<Width>& a, std::size_t i, const ShareChange<Width>& b, std::size_t j) {
   return a.before[i] * (b.before[j] + 0.5 * b.change[j]) +

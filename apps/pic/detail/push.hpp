@@ -11,10 +11,10 @@
 
 namespace pic::detail {
 
-/// Particles are worked on in chunks whose intermediate values stay in the first cache.
+/// Particles in a chunk, whose intermediate values stay in the L1 cache.
 inline constexpr std::size_t chunk_max = 128;
 
-/// Two numbers that one instruction works on, on every machine that plait is for.
+/// Two numbers for SIMD instructions that every supported machine has.
 using Pair [[gnu::vector_size(16)]] = double;
 
 inline Pair load_pair(const double* from) {
@@ -31,8 +31,8 @@ struct Chunk {
   std::array<double, chunk_max> along_z;
 };
 
-/// The field at each of `count` particles from the `first`-th: the same shares as for charges, so that a particle
-/// alone exerts no force on itself.
+/// Gathers the field at `count` particles from the `first`-th, with the same shares as for charges, so that a particle
+/// exerts no force on itself.
 template <int D, int Order>
 inline void gather(const Tile<D, NodeField>& fields,
                    const Particles<D>& particles,
@@ -79,7 +79,7 @@ struct PushFactors {
   double time_step = 0;
 };
 
-/// Momenta after a step (Boris 1970) into `particles`, moves in cells into `chunk.to`.
+/// Advances the momenta in `particles` by a step (Boris 1970), and sets `chunk.to` to the moves in cells.
 template <int D>
 inline void push(
     Particles<D>& particles, std::size_t first, std::size_t count, const PushFactors<D>& factors, Chunk<D>& chunk) {

@@ -7,22 +7,22 @@
 
 namespace pic::detail {
 
-/// The largest integer not above x, for |x| < 2^31. Unlike std::floor no function call on the oldest x86-64.
+/// The largest integer not above x, for |x| < 2^31. Unlike std::floor, no function call on baseline x86-64.
 inline std::int32_t floor_to_int(double x) {
   const auto i = static_cast<std::int32_t>(x);
   return i - static_cast<std::int32_t>(x < static_cast<double>(i));
 }
 
-/// The share of a particle that each of the nodes `base` to `base + Order` along an axis has. The shares sum to 1, and
-/// their first moment is the particle's place: B-splines, as in Birdsall and Langdon, "Plasma physics via computer
-/// simulation", 1985, chapter 8.
+/// The weights of a particle on the nodes `base` to `base + Order` along an axis. They sum to 1, and their first moment
+/// is the particle's position: B-splines, as in Birdsall and Langdon, "Plasma physics via computer simulation", 1985,
+/// chapter 8.
 template <int Order>
 struct Shares {
   std::int32_t base = 0;
   std::array<double, Order + 1> share{};
 };
 
-/// Into the place of the result, number by number: a copy of it would have to wait for all of them.
+/// Sets `result` in place, number by number: a copy of it would have to wait for all of them.
 template <int Order>
 inline void set_shares(Shares<Order>& result, double x) {
   if constexpr (Order == 1) {
@@ -41,16 +41,15 @@ inline void set_shares(Shares<Order>& result, double x) {
   }
 }
 
-/// The shares before a move along one axis and what the move changes, on the nodes `base` to `base + Width - 1`.
+/// The shares before a move along one axis and their changes, on the nodes `base` to `base + Width - 1`.
 template <int Width>
 struct ShareChange {
-  static constexpr int width = Width;
   std::int32_t base = 0;
   std::array<double, Width> before{};
   std::array<double, Width> change{};
 };
 
-/// Of a move after which the particle is shared by the same nodes as before, as most are.
+/// For a move after which the particle has the same nodes as before, as for most moves.
 template <int Order>
 inline void set_change(ShareChange<Order + 1>& result, const Shares<Order>& from, const Shares<Order>& to) {
   result.base = from.base;
@@ -60,11 +59,11 @@ inline void set_change(ShareChange<Order + 1>& result, const Shares<Order>& from
   }
 }
 
-/// Of any move by less than one cell.
+/// For any move by less than one cell.
 template <int Order>
 inline void set_change(ShareChange<Order + 2>& result, const Shares<Order>& from, const Shares<Order>& to) {
   result.base = from.base < to.base ? from.base : to.base;
-  // Chosen instead of indexed, so that all stays in registers.
+  // Selected instead of indexed, so that all stays in registers.
   const bool is_from_above = from.base > result.base;
   const bool is_to_above = to.base > result.base;
   for (std::size_t k = 0; k < Order + 2; ++k) {

@@ -46,28 +46,21 @@ MpiRanks::~MpiRanks() {
 void MpiRanks::exchange(std::span<plait::Bytes> out, std::span<plait::Bytes> in) {
   requests_.clear();
   const auto self = static_cast<std::size_t>(self_);
-  for (std::size_t r = 0; r < in.size(); ++r) {
-    if (r != self && !in[r].empty()) {
-      check(MPI_Irecv(in[r].data(),
-                      length_of(in[r]),
-                      MPI_BYTE,
-                      static_cast<int>(r),
-                      0,
-                      communicator_,
-                      &requests_.emplace_back(MPI_REQUEST_NULL)));
+  const auto post = [&](auto call, std::span<plait::Bytes> all) {
+    for (std::size_t r = 0; r < all.size(); ++r) {
+      if (r != self && !all[r].empty()) {
+        check(call(all[r].data(),
+                   length_of(all[r]),
+                   MPI_BYTE,
+                   static_cast<int>(r),
+                   0,
+                   communicator_,
+                   &requests_.emplace_back(MPI_REQUEST_NULL)));
+      }
     }
-  }
-  for (std::size_t r = 0; r < out.size(); ++r) {
-    if (r != self && !out[r].empty()) {
-      check(MPI_Isend(out[r].data(),
-                      length_of(out[r]),
-                      MPI_BYTE,
-                      static_cast<int>(r),
-                      0,
-                      communicator_,
-                      &requests_.emplace_back(MPI_REQUEST_NULL)));
-    }
-  }
+  };
+  post(MPI_Irecv, in);
+  post(MPI_Isend, out);
   in[self].swap(out[self]);
   check(MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
 }

@@ -9,10 +9,10 @@
 
 namespace pic {
 
-/// The ranks of a communicator, by plain MPI: messages to those concerned only, sums by all-reduce.
+/// The ranks of a communicator, by plain MPI: point-to-point messages, and sums by all-reduce.
 class MpiRanks final : public Ranks {
  public:
-  /// The communicator is duplicated, so that others may go on using it. Collective.
+  /// Duplicates the communicator. Collective.
   explicit MpiRanks(MPI_Comm communicator);
   ~MpiRanks() override;
 

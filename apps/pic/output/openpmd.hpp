@@ -14,21 +14,21 @@
 
 namespace pic {
 
-/// What one unit of the run is in SI. Charge is current times time.
+/// The units of a run in SI. The unit of charge is that of current times time.
 struct OutputUnits {
   double length = 1;   ///< Metres.
   double mass = 1;     ///< Kilograms.
   double time = 1;     ///< Seconds.
   double current = 1;  ///< Amperes.
 
-  /// Of a code in which the speed of light, the electric constant, and the electron's charge and mass and the plasma
-  /// frequency at a reference density are 1, when its unit of length is so many metres. Such a code's unit of charge is
-  /// that of all electrons in a unit of volume at that density: `plasma_electrons`.
+  /// The units of a code in which the speed of light, the electric constant, the electron's charge and mass, and the
+  /// plasma frequency at a reference density are 1. `length`: the unit of length in metres. The unit of charge is that
+  /// of all electrons in a unit of volume at that density, `plasma_electrons`.
   [[nodiscard]] static OutputUnits plasma(double length);
   [[nodiscard]] static double plasma_electrons(double length);
 };
 
-/// Powers of length, mass, time and current. A field's SI value is its number times these powers of `OutputUnits`.
+/// Powers of length, mass, time and current: a field's SI value is its number times these powers of `OutputUnits`.
 struct OutputDimension {
   double length = 0;
   double mass = 0;
@@ -49,14 +49,14 @@ struct OutputGrid {
   std::array<bool, 3> is_periodic{true, true, true};  ///< Else particles and waves meet a wall there.
 };
 
-/// The cells that this rank has.
+/// The cells of this rank.
 struct OutputBlock {
   std::array<std::uint64_t, 3> first{0, 0, 0};
   std::array<std::uint64_t, 3> count{1, 1, 1};
 };
 
-/// One component of a mesh: its values on this rank's block, x running fastest, without guard cells; and where in a
-/// cell they are, 0 to 1.
+/// One component of a mesh: its values on this rank's block, x running fastest, without guard cells, and their position
+/// in a cell, 0 to 1.
 struct OutputComponent {
   std::string name;  ///< "x", "y", "z"; empty for a scalar.
   std::array<double, 3> position{0, 0, 0};
@@ -67,10 +67,10 @@ struct OutputMesh {
   std::string name;
   OutputDimension dimension;
   std::vector<OutputComponent> components;
-  double time_offset = 0;  ///< How much later than the step's time the values are.
+  double time_offset = 0;  ///< Time of the values minus the step's.
 };
 
-/// The particles of one kind that this rank has, in any order. The ranges are borrowed, one entry a particle.
+/// This rank's particles of one species, in any order. Borrows the arrays, which have one entry a particle.
 struct OutputSpecies {
   std::string name;
   double charge = -1;                               ///< Of one real particle.
@@ -79,18 +79,18 @@ struct OutputSpecies {
   std::array<std::span<const double>, 3> position;  ///< As many as the box has dimensions; the others are ignored.
   std::array<std::span<const double>, 3>
       momentum;                       ///< Of one real particle, at the step's time plus `momentum_offset`.
-  std::span<const double> weighting;  ///< Real particles that it represents.
+  std::span<const double> weighting;  ///< Real particles in a macroparticle.
   std::span<const std::uint64_t> id;
   double momentum_offset = 0;  ///< In time.
 };
 
-/// All of one step; on all ranks the same but for block, values and particles. No list of species and meshes may
-/// differ.
+/// All of one step: the same on all ranks except for block, values and particles. All ranks list the same meshes and
+/// species.
 struct OutputStep {
   std::uint64_t step = 0;
   double time = 0;
   double time_step = 0;
-  std::string field_solver = "Yee";  ///< In the words of openPMD's extension ED-PIC: "Yee", "other" ...
+  std::string field_solver = "Yee";  ///< As in openPMD's extension ED-PIC: "Yee", "other" ...
   std::string field_solver_parameters = {};
   OutputUnits units;
   OutputGrid grid;
@@ -99,15 +99,15 @@ struct OutputStep {
   std::vector<OutputSpecies> species;
 };
 
-/// `FOLDER/pic-00000012.h5`, as openPMD's readers want the files of a series.
+/// `FOLDER/pic-00000012.h5`, as openPMD's readers expect the files of a series.
 [[nodiscard]] std::filesystem::path output_file(const std::filesystem::path& folder, std::uint64_t step);
 
-/// Writes one file of openPMD 1.1 with the extension ED-PIC, all ranks at once, each its own part. Particles are in
-/// the order of ranks, with a patch for each rank that describes its block.
+/// Writes one file of openPMD 1.1 with the extension ED-PIC, in parallel. Particles are in the order of ranks, with a
+/// particle patch for each rank's block.
 ///
-/// The file is written under another name and renamed when it is complete: an older file stays whole until then.
-/// Collective over `communicator`, which must be quiet: HDF5 uses it. Returns the file's size in bytes.
-/// Error: on all ranks, names file, part and reason; nothing is left behind.
+/// The file is written under another name and renamed when it is complete; an older file stays until then. Collective
+/// over `communicator`, which must have no pending operations: HDF5 uses it. Returns the file's size in bytes. Error:
+/// on all ranks, with file, part and reason; no partial file stays.
 [[nodiscard]] plait::Result<std::uint64_t> write_openpmd(const std::filesystem::path& file,
                                                          const OutputStep& step,
                                                          MPI_Comm communicator);

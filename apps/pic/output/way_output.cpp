@@ -2,9 +2,9 @@
 #include "pic/output/way_output.hpp"
 
 #include <cmath>
+#include <deque>
 #include <vector>
 
-#include "pic/maxwell.hpp"
 #include "pic/output/openpmd.hpp"
 
 namespace pic {
@@ -12,12 +12,11 @@ namespace {
 
 constexpr double unit_length = 1e-6;  // m
 
-/// The arrays that a file's parts are borrowed from.
+/// A step for the file, and the arrays that it borrows.
 template <int D>
 class Collected {
  public:
   explicit Collected(GridWay<D>& way) : way_{way}, problem_{way.problem()} {
-    electrons_ = OutputUnits::plasma_electrons(unit_length);
     describe();
     if (problem_.physics.solve != Solve::nothing) {
       add_fields();
@@ -31,14 +30,98 @@ class Collected {
   [[nodiscard]] const OutputStep& step() const noexcept { return step_; }
 
  private:
-  void describe();
-  void add_fields();
-  void add_deposits();
-  void add_species(std::size_t index);
-  /// One value for each of this rank's nodes.
+  void describe() {
+    const Physics<D>& physics = problem_.physics;
+    step_.step = way_.steps_done();
+    step_.time = static_cast<double>(step_.step) * physics.time_step;
+    step_.time_step = physics.time_step;
+    step_.units = OutputUnits::plasma(unit_length);
+    if (physics.solve != Solve::electromagnetic) {
+      step_.field_solver = "other";
+      step_.field_solver_parameters = "Poisson's equation by second differences";
+    }
+    step_.grid.dimensions = D;
+    const Box<D> all = physics.grid.node_box();
+    const Box<D>& own = way_.solver().nodes();
+    for (int d = 0; d < D; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      step_.grid.cells[axis] = static_cast<std::uint64_t>(all.extent(d));
+      step_.grid.spacing[axis] = physics.grid.spacing[d];
+      step_.grid.is_periodic[axis] = physics.grid.is_periodic(d);
+      step_.block.first[axis] = static_cast<std::uint64_t>(own.low[d]);
+      step_.block.count[axis] = static_cast<std::uint64_t>(own.extent(d));
+    }
+  }
+
+  void add_fields() {
+    const Tile<D, NodeField>& fields = way_.solver().fields();
+    step_.meshes.push_back(
+        vector_mesh("E", electric_field, [&](const Place<D>& node, std::size_t k) { return fields[node][k]; }));
+    step_.meshes.push_back(
+        vector_mesh("B", magnetic_field, [&](const Place<D>& node, std::size_t k) { return fields[node][3 + k]; }));
+  }
+
+  /// Adds currents of the last step, half a cell along their axes and half a step ago, and the present charges.
+  void add_deposits() {
+    const Physics<D>& physics = problem_.physics;
+    if (physics.solve == Solve::electromagnetic) {
+      const Tile<D, NodeCurrent>& current = way_.solver().current();
+      const Vector3 factors = physics.current_factors();
+      OutputMesh mesh = vector_mesh("J", current_density, [&](const Place<D>& node, std::size_t k) {
+        return static_cast<double>(current[node][k]) * factors[k];
+      });
+      for (std::size_t k = 0; k < static_cast<std::size_t>(D); ++k) {
+        mesh.components[k].position[k] = 0.5;
+      }
+      mesh.time_offset = -0.5 * physics.time_step;
+      step_.meshes.push_back(std::move(mesh));
+    }
+    const Tile<D, Quanta>& charge = way_.solver().charge();
+    const double density = physics.quantum / physics.grid.cell_volume();
+    step_.meshes.push_back(
+        {.name = "rho", .dimension = charge_density, .components = {component("", {0, 0, 0}, [&](const Place<D>& node) {
+                                                       return static_cast<double>(charge[node]) * density;
+                                                     })}});
+  }
+
+  void add_species(std::size_t index) {
+    const Species& species = problem_.physics.species[index];
+    const double mass = 1 / electrons_ / std::abs(species.charge_to_mass);
+    OutputSpecies output{.name = species.name,
+                         .charge = std::copysign(1 / electrons_, species.charge),
+                         .mass = mass,
+                         .shape = problem_.physics.order,
+                         .momentum_offset = -0.5 * problem_.physics.time_step};
+    for (std::size_t d = 0; d < 3; ++d) {
+      std::vector<double>& position = columns_.emplace_back();
+      std::vector<double>& momentum = columns_.emplace_back();
+      for (const Patch<D>* const patch : way_.local_patches()) {
+        const Particles<D>& particles = patch->species[index];
+        for (std::size_t i = 0; i < particles.size(); ++i) {
+          momentum.push_back(particles.momentum[d][i] * mass);
+          if (d < static_cast<std::size_t>(D)) {
+            position.push_back(particles.position[d][i] * problem_.physics.grid.spacing[d]);
+          }
+        }
+      }
+      output.position[d] = position;
+      output.momentum[d] = momentum;
+    }
+    std::vector<std::uint64_t>& ids = ids_.emplace_back();
+    for (const Patch<D>* const patch : way_.local_patches()) {
+      ids.insert(ids.end(), patch->species[index].id.begin(), patch->species[index].id.end());
+    }
+    output.id = ids;
+    std::vector<double>& weighting = columns_.emplace_back();
+    weighting.assign(ids.size(), std::abs(species.charge) * electrons_);
+    output.weighting = weighting;
+    step_.species.push_back(std::move(output));
+  }
+
+  /// A component with one value for each of this rank's nodes.
   template <class Value>
   OutputComponent component(std::string name, std::array<double, 3> position, Value value) {
-    std::vector<double>& values = *columns_.emplace_back(std::make_unique<std::vector<double>>());
+    std::vector<double>& values = columns_.emplace_back();
     for_each_place(way_.solver().nodes(), [&](const Place<D>& node) { values.push_back(value(node)); });
     return {std::move(name), position, values};
   }
@@ -54,106 +137,11 @@ class Collected {
 
   GridWay<D>& way_;
   const Problem<D>& problem_;
-  double electrons_ = 0;
+  const double electrons_ = OutputUnits::plasma_electrons(unit_length);
   OutputStep step_;
-  std::vector<std::unique_ptr<std::vector<double>>> columns_;
-  std::vector<std::unique_ptr<std::vector<std::uint64_t>>> ids_;
+  std::deque<std::vector<double>> columns_;
+  std::deque<std::vector<std::uint64_t>> ids_;
 };
-
-template <int D>
-void Collected<D>::describe() {
-  const Physics<D>& physics = problem_.physics;
-  step_.step = way_.steps_done();
-  step_.time = static_cast<double>(step_.step) * physics.time_step;
-  step_.time_step = physics.time_step;
-  step_.units = OutputUnits::plasma(unit_length);
-  if (physics.solve != Solve::electromagnetic) {
-    step_.field_solver = "other";
-    step_.field_solver_parameters = "Poisson's equation by second differences";
-  }
-  step_.grid.dimensions = D;
-  const Box<D> all = physics.grid.node_box();
-  const Box<D>& own = way_.solver().nodes();
-  for (int d = 0; d < D; ++d) {
-    const auto axis = static_cast<std::size_t>(d);
-    step_.grid.cells[axis] = static_cast<std::uint64_t>(all.extent(d));
-    step_.grid.spacing[axis] = physics.grid.spacing[d];
-    step_.grid.is_periodic[axis] = physics.grid.is_periodic(d);
-    step_.block.first[axis] = static_cast<std::uint64_t>(own.low[d]);
-    step_.block.count[axis] = static_cast<std::uint64_t>(own.extent(d));
-  }
-}
-
-template <int D>
-void Collected<D>::add_fields() {
-  const Tile<D, NodeField>& fields = way_.solver().fields();
-  step_.meshes.push_back(
-      vector_mesh("E", electric_field, [&](const Place<D>& node, std::size_t k) { return fields[node][k]; }));
-  step_.meshes.push_back(
-      vector_mesh("B", magnetic_field, [&](const Place<D>& node, std::size_t k) { return fields[node][3 + k]; }));
-}
-
-/// Currents of the last step, half a cell along their axes and half a step ago; charges as they are now.
-template <int D>
-void Collected<D>::add_deposits() {
-  const Physics<D>& physics = problem_.physics;
-  if (physics.solve == Solve::electromagnetic) {
-    const Tile<D, NodeCurrent>& current = way_.solver().current();
-    const Vector3 factors = current_factors(physics);
-    OutputMesh mesh = vector_mesh("J", current_density, [&](const Place<D>& node, std::size_t k) {
-      return static_cast<double>(current[node][k]) * factors[k];
-    });
-    for (std::size_t k = 0; k < static_cast<std::size_t>(D); ++k) {
-      mesh.components[k].position[k] = 0.5;
-    }
-    mesh.time_offset = -0.5 * physics.time_step;
-    step_.meshes.push_back(std::move(mesh));
-  }
-  const Tile<D, Quanta>& charge = way_.solver().charge();
-  const double density = physics.quantum / physics.grid.cell_volume();
-  step_.meshes.push_back(
-      {.name = "rho", .dimension = charge_density, .components = {component("", {0, 0, 0}, [&](const Place<D>& node) {
-                                                     return static_cast<double>(charge[node]) * density;
-                                                   })}});
-}
-
-template <int D>
-void Collected<D>::add_species(std::size_t index) {
-  const Species& species = problem_.physics.species[index];
-  const auto new_column = [this]() -> std::vector<double>& {
-    return *columns_.emplace_back(std::make_unique<std::vector<double>>());
-  };
-  const double mass = 1 / electrons_ / std::abs(species.charge_to_mass);
-  OutputSpecies output{.name = species.name,
-                       .charge = std::copysign(1 / electrons_, species.charge),
-                       .mass = mass,
-                       .shape = problem_.physics.order,
-                       .momentum_offset = -0.5 * problem_.physics.time_step};
-  for (std::size_t d = 0; d < 3; ++d) {
-    std::vector<double>& position = new_column();
-    std::vector<double>& momentum = new_column();
-    for (const Patch<D>* const patch : way_.local_patches()) {
-      const Particles<D>& particles = patch->species[index];
-      for (std::size_t i = 0; i < particles.size(); ++i) {
-        momentum.push_back(particles.momentum[d][i] * mass);
-        if (d < static_cast<std::size_t>(D)) {
-          position.push_back(particles.position[d][i] * problem_.physics.grid.spacing[d]);
-        }
-      }
-    }
-    output.position[d] = position;
-    output.momentum[d] = momentum;
-  }
-  std::vector<std::uint64_t>& ids = *ids_.emplace_back(std::make_unique<std::vector<std::uint64_t>>());
-  for (const Patch<D>* const patch : way_.local_patches()) {
-    ids.insert(ids.end(), patch->species[index].id.begin(), patch->species[index].id.end());
-  }
-  output.id = ids;
-  std::vector<double>& weighting = new_column();
-  weighting.assign(ids.size(), std::abs(species.charge) * electrons_);
-  output.weighting = weighting;
-  step_.species.push_back(std::move(output));
-}
 
 }  // namespace
 

@@ -12,11 +12,11 @@
 
 namespace pic {
 
-/// Writes all of a run's present step as one openPMD file into `folder`: fields and currents on the nodes of the
-/// solver, charges, and the particles of every species, with the plasma's skin depth as a micrometre.
+/// Writes the present step of a run as one openPMD file into `folder`: fields, currents and charges on the nodes of the
+/// solver, and all particles. The plasma's skin depth is one micrometre.
 ///
 /// Collective over `communicator`, whose ranks are the run's. Returns the file's size in bytes. Error: as
-/// `write_openpmd`. Cost: collects the charge of all particles once more, and copies what it writes.
+/// `write_openpmd`. Cost: deposits the charge of all particles again, and copies all data.
 template <int D>
 [[nodiscard]] plait::Result<std::uint64_t> write_output(GridWay<D>& way,
                                                         const std::filesystem::path& folder,

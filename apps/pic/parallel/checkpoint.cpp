@@ -9,12 +9,30 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "pic/parallel/patch_parcel.hpp"
+#include "pic/parallel/exchange_values.hpp"
 
 namespace pic {
 
 namespace data = plait::data;
-using plait::Bytes;
+
+namespace {
+
+constexpr const char* patches_name = "patches";
+constexpr const char* fields_name = "fields";
+
+template <int D, class T>
+void copy(const Box<D>& nodes, const Tile<D, T>& from, Tile<D, T>& to) {
+  for_each_place(nodes, [&](const Place<D>& node) { to[node] = from[node]; });
+}
+
+template <int D, class T>
+Tile<D, T> part_of(const Tile<D, T>& tile, const Box<D>& nodes) {
+  Tile<D, T> part{nodes};
+  copy(nodes, tile, part);
+  return part;
+}
+
+}  // namespace
 
 /// The particles of one patch.
 template <int D>
@@ -33,26 +51,8 @@ template <int D>
 struct SavedFields {
   Tile<D, Vector3> electric;
   Tile<D, Vector3> magnetic;
-  Tile<D, double> potential;  ///< Where conjugate gradients begin.
+  Tile<D, double> potential;  ///< The first guess of conjugate gradients.
 
-  SavedFields() = default;
-  /// Those of a solver.
-  SavedFields(Solver<D>& solver, const Box<D>& nodes) : electric{nodes}, magnetic{nodes}, potential{nodes} {
-    copy(nodes, solver.electric(), electric);
-    copy(nodes, solver.magnetic(), magnetic);
-    copy(nodes, solver.potential(), potential);
-  }
-  /// Some of those that another has.
-  SavedFields(const SavedFields& other, const Box<D>& nodes) : electric{nodes}, magnetic{nodes}, potential{nodes} {
-    copy(nodes, other.electric, electric);
-    copy(nodes, other.magnetic, magnetic);
-    copy(nodes, other.potential, potential);
-  }
-  void put_into(Solver<D>& solver) const {
-    copy(nodes(), electric, solver.electric());
-    copy(nodes(), magnetic, solver.magnetic());
-    copy(nodes(), potential, solver.potential());
-  }
   [[nodiscard]] const Box<D>& nodes() const { return electric.box(); }
   [[nodiscard]] bool is_whole() const {
     const auto has_all = [this](const auto& tile) {
@@ -65,38 +65,26 @@ struct SavedFields {
   void serialize(Archive& archive) {
     archive(electric, magnetic, potential);
   }
-
- private:
-  template <class T>
-  static void copy(const Box<D>& nodes, const Tile<D, T>& from, Tile<D, T>& to) {
-    for_each_place(nodes, [&](const Place<D>& node) { to[node] = from[node]; });
-  }
 };
 
 namespace {
 
-constexpr const char* patches_name = "patches";
-constexpr const char* fields_name = "fields";
+/// No elements yet of a kind.
+template <class T>
+data::PackedElements elements_of(const char* name) {
+  data::PackedElements packed;
+  packed.collection = name;
+  packed.type = plait::type_name<T>();
+  return packed;
+}
 
-/// Elements of a kind, named by the first cell of the box they are of: no other of a division has it.
-template <class T, int D>
-class Saver {
- public:
-  Saver(const char* name, const Grid<D>& grid) : grid_{grid} {
-    packed_.collection = name;
-    packed_.type = plait::type_name<T>();
-  }
-  void add(const Box<D>& box, const T& element) {
-    packed_.add(data::ElementId{grid_.number(box.low)}, data::pack(element));
-  }
-  [[nodiscard]] data::PackedElements take() { return std::move(packed_); }
+/// Elements are named by the first cell or node of their box, which no other element has.
+template <int D>
+data::ElementId id_of(const Grid<D>& grid, const Box<D>& box) {
+  return data::ElementId{grid.number(box.low)};
+}
 
- private:
-  const Grid<D>& grid_;
-  data::PackedElements packed_;
-};
-
-/// Calls `f(element)` with every one that this rank has read.
+/// Calls `f(element)` for every element that this rank has read.
 template <class T, class F>
 void for_each_saved(const data::Checkpoint& checkpoint, const char* name, F f) {
   const data::PackedElements& packed = checkpoint.elements(name, plait::type_name<T>(), data::Shape{});
@@ -107,14 +95,13 @@ void for_each_saved(const data::Checkpoint& checkpoint, const char* name, F f) {
 
 [[noreturn]] void throw_broken(const std::string& what) {
   throw plait::Error{plait::ErrorCode::bad_input,
-                     fmt::format("the checkpoint cannot be used, as {}: restart from an older one", what)};
+                     fmt::format("the checkpoint is not usable: {}; restart from an older one", what)};
 }
 
 template <int D>
 void restore_fields(Solver<D>& solver, const data::Checkpoint& checkpoint, const Grid<D>& grid, Ranks& ranks) {
   const Division<D> blocks{grid.cells, best_parts<D>(grid.cells, ranks.count())};
-  std::vector<Bytes> out(static_cast<std::size_t>(ranks.count()));
-  std::vector<Bytes> in(out.size());
+  std::vector<std::vector<SavedFields<D>>> out(static_cast<std::size_t>(ranks.count()));
   for_each_saved<SavedFields<D>>(checkpoint, fields_name, [&](const SavedFields<D>& saved) {
     if (!saved.is_whole()) {
       throw_broken("fields are missing");
@@ -122,17 +109,17 @@ void restore_fields(Solver<D>& solver, const data::Checkpoint& checkpoint, const
     for (std::int32_t block = 0; block < blocks.count(); ++block) {
       const Box<D> nodes = saved.nodes().common(grid.nodes(blocks.box(block)));
       if (!nodes.is_empty()) {
-        append_packed(SavedFields<D>{saved, nodes}, out[static_cast<std::size_t>(block)]);
+        out[static_cast<std::size_t>(block)].push_back(
+            {part_of(saved.electric, nodes), part_of(saved.magnetic, nodes), part_of(saved.potential, nodes)});
       }
     }
   });
-  ranks.exchange_unknown(out, in);
   std::int64_t nodes = 0;
-  for (const Bytes& bytes : in) {
-    for_each_packed<SavedFields<D>>(bytes, [&](const SavedFields<D>& saved) {
-      saved.put_into(solver);
-      nodes += saved.nodes().count();
-    });
+  for (const SavedFields<D>& saved : exchange_values(ranks, out)) {
+    copy(saved.nodes(), saved.electric, solver.electric());
+    copy(saved.nodes(), saved.magnetic, solver.magnetic());
+    copy(saved.nodes(), saved.potential, solver.potential());
+    nodes += saved.nodes().count();
   }
   if (nodes != solver.nodes().count()) {
     throw_broken("it does not have the fields of all nodes");
@@ -192,13 +179,17 @@ data::Checkpoint to_checkpoint(GridWay<D>& way, const PoissonOptions& poisson) {
   for (const auto& [key, text] : description(way.problem(), poisson)) {
     checkpoint.values[key] = text;
   }
-  Saver<SavedPatch<D>, D> patches{patches_name, grid};
+  data::PackedElements patches = elements_of<SavedPatch<D>>(patches_name);
   for (const Patch<D>* const patch : way.local_patches()) {
-    patches.add(patch->cells, {patch->species, patch->absorbed});
+    patches.add(id_of(grid, patch->cells), data::pack(SavedPatch<D>{patch->species, patch->absorbed}));
   }
-  Saver<SavedFields<D>, D> fields{fields_name, grid};
-  fields.add(way.solver().nodes(), {way.solver(), way.solver().nodes()});
-  checkpoint.collections = {patches.take(), fields.take()};
+  data::PackedElements fields = elements_of<SavedFields<D>>(fields_name);
+  Solver<D>& solver = way.solver();
+  fields.add(id_of(grid, solver.nodes()),
+             data::pack(SavedFields<D>{part_of(solver.electric(), solver.nodes()),
+                                       part_of(solver.magnetic(), solver.nodes()),
+                                       part_of(solver.potential(), solver.nodes())}));
+  checkpoint.collections = {std::move(patches), std::move(fields)};
   return checkpoint;
 }
 

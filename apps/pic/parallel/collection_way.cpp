@@ -2,12 +2,10 @@
 #include "pic/parallel/collection_way.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <utility>
 
-#include "pic/parallel/patch_parcel.hpp"
-#include "pic/timer.hpp"
+#include "pic/parallel/exchange_values.hpp"
 
 namespace pic {
 
@@ -16,7 +14,7 @@ using plait::Rank;
 using plait::data::ElementContext;
 using plait::data::ElementId;
 
-/// How one of a patch's tiles travels between its home and where the patch is.
+/// The accessor of one of a patch's tiles, which is sent between the patch's home and its rank.
 template <int D, auto tile>
 struct WholeTile {
   static std::size_t size(const Patch<D>& piece) { return (piece.*tile).size() * sizeof(*(piece.*tile).data()); }
@@ -27,7 +25,7 @@ struct WholeTile {
     unpacker.bytes(std::as_writable_bytes(std::span{(piece.*tile).data(), (piece.*tile).size()}));
   }
 };
-/// For phases that need a place for charges only.
+/// For phases that only need memory for charges.
 template <int D>
 struct NoTile {
   static std::size_t size(const Patch<D>& /*piece*/) { return 0; }
@@ -38,17 +36,11 @@ struct NoTile {
 namespace {
 
 template <int D>
-plait::data::Shape shape_of(const Division<D>& patches) {
-  const Place<D>& parts = patches.parts();
-  const auto extent = [&parts](std::size_t d) { return static_cast<std::uint32_t>(parts[d]); };
-  if constexpr (D == 2) {
-    return plait::data::Shape{extent(0), extent(1)};
-  } else {
-    return plait::data::Shape{extent(0), extent(1), extent(2)};
-  }
+plait::data::Shape shape_of(const Place<D>& parts) {
+  const std::vector<std::uint64_t> extents(parts.begin(), parts.end());
+  return plait::data::shape_of(extents);
 }
 
-template <int D>
 std::int32_t number(ElementId id) {
   return static_cast<std::int32_t>(id.value());
 }
@@ -64,10 +56,10 @@ CollectionWay<D>::CollectionWay(
       balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer)},
       balance_steps_{options.balance_steps},
       patches_{runtime,
-               shape_of(layout_.patches),
+               shape_of<D>(layout_.patches.parts()),
                [this](ElementId id, plait::data::Index) {
-                 Patch<D> patch{layout_.patches.box(number<D>(id)), problem_.physics};
-                 load(problem_, patch);
+                 Patch<D> patch{layout_.patches.box(number(id)), problem_.physics};
+                 problem_.load(patch);
                  return MovingPatch<D>{std::move(patch)};
                },
                {.name = "patches", .mapping = [this](ElementId id) { return home(id); }}},
@@ -83,11 +75,8 @@ CollectionWay<D>::CollectionWay(
 }
 
 template <int D>
-CollectionWay<D>::~CollectionWay() = default;
-
-template <int D>
 Rank CollectionWay<D>::home(ElementId id) const {
-  return Rank{static_cast<std::uint32_t>(layout_.rank_of(number<D>(id)))};
+  return Rank{static_cast<std::uint32_t>(layout_.rank_of(number(id)))};
 }
 
 template <int D>
@@ -96,8 +85,8 @@ plait::data::LendSettings<Patch<D>> CollectionWay<D>::lend_settings() {
                                                .pieces = {},
                                                .make_copy =
                                                    [this](ElementId id) {
-                                                     return std::make_shared<Patch<D>>(
-                                                         layout_.patches.box(number<D>(id)), problem_.physics);
+                                                     return std::make_shared<Patch<D>>(layout_.patches.box(number(id)),
+                                                                                       problem_.physics);
                                                    }};
   for (std::size_t i = 0; i < home_.patches().size(); ++i) {
     settings.pieces.push_back({ElementId{static_cast<std::uint64_t>(home_.numbers()[i])}, &home_.patches()[i]});
@@ -109,9 +98,7 @@ template <int D>
 balance::RebalanceOptions CollectionWay<D>::rebalance_options(const BalanceOptions& options) const {
   balance::RebalanceOptions rebalancing;
   rebalancing.trigger = {.horizon = static_cast<double>(options.horizon_steps), .margin = options.must_pay ? 1.0 : 0.0};
-  rebalancing.position = [this](ElementId id) {
-    return balance_object<D>(layout_.patches, number<D>(id), Rank{}).position;
-  };
+  rebalancing.position = [this](ElementId id) { return layout_.patches.box(number(id)).centre(); };
   rebalancing.bytes = [this](ElementId id) {
     return static_cast<double>(patches_.find(id)->patch().particle_count() * sizeof(Migrant<D>));
   };
@@ -131,7 +118,7 @@ void CollectionWay<D>::lend() {
   }
 }
 
-/// Each patch moves when its own fields are there.
+/// Starts the phase in which each patch moves its particles when its fields have arrived.
 template <int D>
 void CollectionWay<D>::start_move() {
   phase_ = patches_.start(
@@ -141,7 +128,7 @@ void CollectionWay<D>::start_move() {
       {.name = "move particles", .gate = &lender_.gate()});
 }
 
-/// Expects: lent. Gives back; the phase may still be open for other ranks.
+/// Deposits all charges and gives them back. Expects: tiles are lent. The phase may still be open on other ranks.
 template <int D>
 void CollectionWay<D>::collect_charge() {
   phase_ = patches_.start(
@@ -155,7 +142,7 @@ void CollectionWay<D>::collect_charge() {
   home_.give_charges(solver_);
 }
 
-/// Waits for the tiles of this rank only. Patches work meanwhile.
+/// Waits for the tiles of this rank only, while patches compute.
 template <int D>
 void CollectionWay<D>::wait_for_pieces(plait::data::Transfer transfer) {
   const Timer timer{profile_.migration};
@@ -163,7 +150,7 @@ void CollectionWay<D>::wait_for_pieces(plait::data::Transfer transfer) {
   transfer.wait();
 }
 
-/// Waits for particles that are on their way between patches, and notes what patches have cost.
+/// Waits for the particles that are in flight between patches.
 template <int D>
 void CollectionWay<D>::end_phase() {
   if (phase_) {
@@ -172,8 +159,8 @@ void CollectionWay<D>::end_phase() {
   }
 }
 
-/// Ends the phase of the last step, and notes once what its patches have cost. Time that is no patch's was spent
-/// waiting for patches of other ranks, and sending particles.
+/// Ends the phase of the last step, and adds the loads of its patches once. The rest of the time was spent waiting for
+/// patches of other ranks, and sending particles.
 template <int D>
 void CollectionWay<D>::note_loads() {
   end_phase();
@@ -301,31 +288,24 @@ void CollectionWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> partic
 template <int D>
 void CollectionWay<D>::gather_patches(std::span<const Departure<D>> departures) {
   struct Offer {
-    std::int32_t patch;
-    std::uint32_t rank;
     std::uint64_t particles;
+    std::uint32_t rank;
+    std::int32_t patch;
   };
-  std::vector<plait::Bytes> out(static_cast<std::size_t>(ranks_.count()));
-  std::vector<plait::Bytes> in(out.size());
+  const auto self = static_cast<std::uint32_t>(ranks_.self());
+  std::vector<std::vector<Offer>> offers(static_cast<std::size_t>(ranks_.count()));
   for (const Departure<D>& departure : departures) {
-    const Offer offer{departure.part, static_cast<std::uint32_t>(ranks_.self()), departure.particles.size()};
-    const auto bytes = std::as_bytes(std::span{&offer, 1});
-    plait::Bytes& to = out[static_cast<std::size_t>(layout_.rank_of(departure.part))];
-    to.insert(to.end(), bytes.begin(), bytes.end());
+    offers[static_cast<std::size_t>(layout_.rank_of(departure.part))].push_back(
+        {departure.particles.size(), self, departure.part});
   }
-  ranks_.exchange_unknown(out, in);
   std::map<ElementId, Offer> best;
-  for (const plait::Bytes& bytes : in) {  // in order of ranks, so that the lowest wins
-    for (std::size_t at = 0; at < bytes.size(); at += sizeof(Offer)) {
-      Offer offer;
-      std::memcpy(&offer, bytes.data() + at, sizeof offer);
-      Offer& known = best.try_emplace(ElementId{static_cast<std::uint64_t>(offer.patch)}, offer).first->second;
-      known = offer.particles > known.particles ? offer : known;
-    }
+  for (const Offer& offer : exchange_values(ranks_, offers)) {  // in order of ranks, so that the lowest wins
+    Offer& known = best.try_emplace(ElementId{static_cast<std::uint64_t>(offer.patch)}, offer).first->second;
+    known = offer.particles > known.particles ? offer : known;
   }
   std::vector<plait::data::Move> moves;
   for (const auto& [patch, offer] : best) {
-    if (offer.rank != static_cast<std::uint32_t>(ranks_.self())) {
+    if (offer.rank != self) {
       moves.push_back({patch, Rank{offer.rank}});
     }
   }

@@ -14,28 +14,26 @@
 
 namespace pic {
 
-/// The particle phase on a collection of patches, the solver a plain MPI program as before: fields are lent to the
-/// patches wherever they are, particles go from patch to patch as messages, and charges and currents are given back.
+/// The particle phase on a collection of patches, beside a plain MPI solver: fields are lent to the patches wherever
+/// they are, particles are sent between patches as messages, and charges and currents are given back.
 ///
-/// With a balancer, patches move between ranks by the seconds that they were measured to take; the solver keeps its
-/// blocks.
+/// With a balancer, patches migrate by their measured loads; the solver keeps its blocks.
 template <int D>
 class CollectionWay final : public GridWay<D> {
  public:
-  /// Collective; runtime and `ranks`, which are those of the runtime in the same order, are borrowed. Throws:
-  /// `plait::Error` for a balancer that does not exist.
+  /// Collective; borrows the runtime and `ranks`, which have the same ranks in the same order. Throws: `plait::Error`
+  /// for a balancer that does not exist.
   CollectionWay(Problem<D> problem,
                 const BalanceOptions& options,
                 plait::Runtime& runtime,
                 Ranks& ranks,
                 PoissonOptions poisson = {});
-  ~CollectionWay() override;
 
   void step() override;
   [[nodiscard]] double gauss_error() override;
   [[nodiscard]] std::vector<const Patch<D>*> local_patches() override;
   void go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) override;
-  /// What patches have cost while they were on this rank, since the last call, in order of patches.
+  /// The loads of the patches while they were on this rank, since the last call, in order of patches.
   [[nodiscard]] std::vector<plait::data::ElementLoad> take_loads();
 
  private:
@@ -51,7 +49,6 @@ class CollectionWay final : public GridWay<D> {
   [[nodiscard]] plait::Rank home(plait::data::ElementId id) const;
   [[nodiscard]] plait::data::LendSettings<Patch<D>> lend_settings();
   [[nodiscard]] plait::data::balance::RebalanceOptions rebalance_options(const BalanceOptions& options) const;
-  /// Else there are only particles.
   [[nodiscard]] bool has_fields() const noexcept { return problem_.physics.solve != Solve::nothing; }
   void lend();
   void start_move();

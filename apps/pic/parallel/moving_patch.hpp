@@ -11,11 +11,11 @@
 
 namespace pic {
 
-/// A patch as an element of a collection: it sends the particles that leave it to the patches where they are now, and
-/// takes those that come.
+/// A patch as an element of a collection: it sends the particles that leave it to their new patches, and takes those
+/// that arrive.
 ///
-/// Its particles move with it between ranks. The tiles of fields, currents and charges do not: for each phase it is
-/// lent those of its home.
+/// Its particles migrate with it. The tiles of fields, currents and charges do not: it is lent those of its home for
+/// each phase.
 template <int D>
 class MovingPatch {
  public:
@@ -33,52 +33,52 @@ class MovingPatch {
     const Division<D>& patches;
     std::uint64_t number;
   };
-  /// Moves all particles by a step, with the tiles of `lent`, where the currents are then.
+  /// Moves all particles by a step with the tiles of `lent`, which then have the currents.
   void move(plait::data::ElementContext& context, Patch<D>& lent, const Step& step) {
     const Loan loan{patch_, lent};
     leavers_.clear();
-    move_particles(step.problem, patch_, step.number, leavers_);
+    step.problem.move_particles(patch_, step.number, leavers_);
     steps_done_ = step.number + 1;
     const auto self = static_cast<std::int32_t>(context.id().value());
     for (Departure<D>& departure : by_part<D>(leavers_, step.patches)) {
       if (departure.part == self) {
-        pic::take<D>(patch_, departure.particles);  // through a periodic border and back into the same patch
+        patch_.take(departure.particles);  // through a periodic border and back into the same patch
       } else {
         context.send<&MovingPatch::take>(plait::data::ElementId{static_cast<std::uint64_t>(departure.part)},
                                          step.number,
                                          std::move(departure.particles));
       }
     }
-    pic::take<D>(patch_, early_);
+    patch_.take(early_);
     early_.clear();
   }
-  /// A new patch has made so many steps, and had absorbed so many.
+  /// Sets the steps and the absorbed particles of a new patch.
   void go_on(std::uint64_t steps_done, std::uint64_t absorbed) {
     steps_done_ = steps_done;
     patch_.absorbed += absorbed;
-    pic::take<D>(patch_, early_);
+    patch_.take(early_);
     early_.clear();
   }
   void deposit_charge(Patch<D>& lent, const Physics<D>& physics) {
     const Loan loan{patch_, lent};
-    pic::deposit_charge(patch_, physics);
+    patch_.deposit_charge(physics);
   }
-  /// Particles that have made step `step` elsewhere: they wait until this patch has made it too.
+  /// Takes particles that have made step `step` elsewhere. They wait until this patch has made it too.
   void take(std::uint64_t step, std::vector<Migrant<D>> arrivals) {
     if (steps_done_ == step + 1) {
-      pic::take<D>(patch_, arrivals);
+      patch_.take(arrivals);
     } else {
       early_.insert(early_.end(), arrivals.begin(), arrivals.end());
     }
   }
-  /// Between steps: no particle is early then.
+  /// Between steps, when no particle is early.
   template <class Archive>
   void serialize(Archive& archive) {
-    archive(patch_.cells, patch_.species, patch_.absorbed, steps_done_);
+    archive(patch_, steps_done_);
   }
 
  private:
-  /// The patch has the lent tiles while this lives; nothing is copied.
+  /// Gives the patch the lent tiles for a scope, without a copy.
   class Loan {
    public:
     Loan(Patch<D>& patch, Patch<D>& lent) : patch_{patch}, lent_{lent} { exchange(); }

@@ -7,16 +7,16 @@
 
 namespace pic {
 
-/// How fine patches are, and how they are balanced.
+/// The number of patches, and how they are balanced.
 struct BalanceOptions {
   int patches_per_rank = 16;
-  /// As on a command line; see `plait::data::balance::make_balancer`. Empty: none.
+  /// As on a command line, see `plait::data::balance::make_balancer`; empty: none.
   std::string balancer;
   std::uint64_t balance_steps = 20;  ///< Between two balancings, or checks whether one pays.
-  /// Patches of a collection move only when what that gains over the next steps exceeds what balancing took before.
+  /// Patches of a collection migrate only if the gain over the next steps exceeds the cost of balancing so far.
   bool must_pay = false;
   std::uint64_t horizon_steps = 20;  ///< How long a placement is expected to last.
-  /// Where load statistics of a collection go, for `plait balance`: PREFIX.RANK.json; empty: nowhere.
+  /// Prefix of the load statistics of a collection, for `plait balance`: PREFIX.RANK.json; empty: none.
   std::filesystem::path statistics;
 };
 

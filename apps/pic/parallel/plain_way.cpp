@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <span>
+#include <utility>
 
-#include "pic/parallel/patch_parcel.hpp"
-#include "pic/timer.hpp"
+#include "pic/parallel/exchange_values.hpp"
 #include "pic/transfer.hpp"
 
 namespace pic {
@@ -16,16 +16,15 @@ using plait::Rank;
 template <int D>
 PlainWay<D>::PlainWay(Problem<D> problem, const BalanceOptions& options, Ranks& ranks, PoissonOptions poisson)
     : Base{std::move(problem), options.patches_per_rank, ranks, poisson},
-      lender_{layout_, home_, ranks},
+      self_{static_cast<std::uint32_t>(ranks.self())},
       balancer_{options.balancer.empty() ? nullptr : balance::make_balancer(options.balancer)},
       balance_steps_{options.balance_steps},
       out_(static_cast<std::size_t>(ranks.count())),
       in_(static_cast<std::size_t>(ranks.count())) {
   for (std::int32_t patch = 0; patch < layout_.patches.count(); ++patch) {
     places_.emplace_back(static_cast<std::uint32_t>(layout_.rank_of(patch)));
-    if (layout_.rank_of(patch) == ranks.self()) {
-      numbers_.push_back(patch);
-      load(problem_, patches_.emplace_back(layout_.patches.box(patch), problem_.physics));
+    if (places_.back() == self_) {
+      problem_.load(patches_.try_emplace(patch, layout_.patches.box(patch), problem_.physics).first->second);
     }
   }
   if (problem_.physics.solve != Solve::nothing) {
@@ -34,34 +33,45 @@ PlainWay<D>::PlainWay(Problem<D> problem, const BalanceOptions& options, Ranks& 
   solver_.start();
 }
 
+/// Copies one tile of each patch between its home and the rank where it is. A patch at home swaps it with the home's.
 template <int D>
-PlainWay<D>::~PlainWay() = default;
-
-template <int D>
-Patch<D>& PlainWay<D>::local(std::int32_t patch) {
-  const auto found = std::lower_bound(numbers_.begin(), numbers_.end(), patch);
-  plait::expect(found != numbers_.end() && *found == patch, "the patch is here");
-  return patches_[static_cast<std::size_t>(found - numbers_.begin())];
-}
-
-template <int D>
-std::vector<Patch<D>*> PlainWay<D>::here() {
-  std::vector<Patch<D>*> patches;
-  for (Patch<D>& patch : patches_) {
-    patches.push_back(&patch);
+template <class T>
+void PlainWay<D>::hand_over(Tile<D, T> Patch<D>::* tile, To to) {
+  using TilesByRank = std::vector<std::vector<Tile<D, T>*>>;
+  TilesByRank at_home(out_.size());  // of patches that are elsewhere
+  TilesByRank visiting(out_.size());
+  for (std::size_t i = 0; i < home_.patches().size(); ++i) {
+    const std::int32_t number = home_.numbers()[i];
+    const Rank place = places_[static_cast<std::size_t>(number)];
+    Tile<D, T>& own = home_.patches()[i].*tile;
+    if (place == self_) {
+      std::swap(patches_.at(number).*tile, own);
+    } else {
+      at_home[place.value()].push_back(&own);
+    }
   }
-  return patches;
+  for (auto& [number, patch] : patches_) {
+    if (const int home = layout_.rank_of(number); home != ranks_.self()) {
+      visiting[static_cast<std::size_t>(home)].push_back(&(patch.*tile));
+    }
+  }
+  exchange_.move<T>(
+      ranks_,
+      to == To::patches ? at_home : visiting,
+      [](const Tile<D, T>* one, plait::Bytes& bytes) { pack(*one, one->box(), bytes); },
+      to == To::patches ? visiting : at_home,
+      [](Tile<D, T>* one, std::span<const std::byte> bytes) { return unpack(*one, one->box(), bytes); });
 }
 
 template <int D>
-void PlainWay<D>::hand_leavers_over() {
+void PlainWay<D>::send_leavers() {
   for (plait::Bytes& bytes : out_) {
     bytes.clear();
   }
   for (const Departure<D>& departure : by_part<D>(leavers_, layout_.patches)) {
     const Rank place = places_[static_cast<std::size_t>(departure.part)];
-    if (place.value() == static_cast<std::uint32_t>(ranks_.self())) {
-      take<D>(local(departure.part), departure.particles);
+    if (place == self_) {
+      patches_.at(departure.part).take(departure.particles);
       continue;
     }
     const auto bytes = std::as_bytes(std::span{departure.particles});
@@ -73,7 +83,7 @@ void PlainWay<D>::hand_leavers_over() {
     std::vector<Migrant<D>> arrivals(bytes.size() / sizeof(Migrant<D>));
     std::ranges::copy(bytes, std::as_writable_bytes(std::span{arrivals}).begin());
     for (const Departure<D>& arrival : by_part<D>(arrivals, layout_.patches)) {
-      take<D>(local(arrival.part), arrival.particles);
+      patches_.at(arrival.part).take(arrival.particles);
     }
   }
 }
@@ -82,13 +92,13 @@ template <int D>
 void PlainWay<D>::collect_charge() {
   {
     const Timer timer{profile_.particles};
-    for (Patch<D>& patch : patches_) {
-      deposit_charge(patch, problem_.physics);
+    for (auto& [number, patch] : patches_) {
+      patch.deposit_charge(problem_.physics);
     }
   }
   const Timer timer{profile_.hand_over};
   solver_.clear();
-  lender_.give_back(&Patch<D>::charge, places_, here());
+  hand_over(&Patch<D>::charge, To::home);
   home_.give_charges(solver_);
 }
 
@@ -100,24 +110,24 @@ void PlainWay<D>::step() {
   if (problem_.physics.forces == Forces::fields) {
     const Timer timer{profile_.hand_over};
     home_.take_fields(solver_);
-    lender_.lend(&Patch<D>::fields, places_, here());
+    hand_over(&Patch<D>::fields, To::patches);
   }
   {
     const Timer timer{profile_.particles};
-    for (Patch<D>& patch : patches_) {
-      move_particles(problem_, patch, steps_, leavers_);
+    for (auto& [number, patch] : patches_) {
+      problem_.move_particles(patch, steps_, leavers_);
     }
   }
   {
     const Timer timer{profile_.migration};
-    hand_leavers_over();
+    send_leavers();
   }
   if (problem_.physics.solve == Solve::electrostatic) {
     collect_charge();
   } else if (problem_.physics.solve == Solve::electromagnetic) {
     const Timer timer{profile_.hand_over};
     solver_.clear();
-    lender_.give_back(&Patch<D>::current, places_, here());
+    hand_over(&Patch<D>::current, To::home);
     home_.give_currents(solver_);
   }
   const Timer timer{profile_.solve};
@@ -132,16 +142,18 @@ void PlainWay<D>::balance() {
   {
     const Timer timer{note.decided};
     std::vector<std::int64_t> particles(places_.size(), 0);
-    for (std::size_t i = 0; i < patches_.size(); ++i) {
-      particles[static_cast<std::size_t>(numbers_[i])] = static_cast<std::int64_t>(patches_[i].particle_count());
+    for (const auto& [number, patch] : patches_) {
+      particles[static_cast<std::size_t>(number)] = static_cast<std::int64_t>(patch.particle_count());
     }
     ranks_.sum(particles);
     problem.rank_count = static_cast<std::uint32_t>(ranks_.count());
-    for (std::int32_t patch = 0; patch < layout_.patches.count(); ++patch) {
-      const auto count = static_cast<double>(particles[static_cast<std::size_t>(patch)]);
-      problem.objects.push_back(balance_object<D>(layout_.patches, patch, places_[static_cast<std::size_t>(patch)]));
-      problem.objects.back().load = count;
-      problem.objects.back().bytes = count * sizeof(Migrant<D>);
+    for (std::size_t patch = 0; patch < places_.size(); ++patch) {
+      const auto count = static_cast<double>(particles[patch]);
+      problem.objects.push_back({.id = plait::data::ElementId{patch},
+                                 .rank = places_[patch],
+                                 .load = count,
+                                 .bytes = count * sizeof(Migrant<D>),
+                                 .position = layout_.patches.box(static_cast<std::int32_t>(patch)).centre()});
     }
     decision = balancer_->decide(problem);
   }
@@ -160,33 +172,21 @@ void PlainWay<D>::balance() {
 
 template <int D>
 void PlainWay<D>::migrate(const balance::Placement& placement) {
-  for (plait::Bytes& bytes : out_) {
-    bytes.clear();
-  }
-  std::vector<Patch<D>> staying;
-  std::vector<std::int32_t> numbers;
-  for (std::size_t i = 0; i < patches_.size(); ++i) {
-    const Rank place = placement[static_cast<std::size_t>(numbers_[i])];
-    if (place.value() == static_cast<std::uint32_t>(ranks_.self())) {
-      staying.push_back(std::move(patches_[i]));
-      numbers.push_back(numbers_[i]);
+  std::vector<std::vector<Patch<D>>> leaving(out_.size());
+  for (auto at = patches_.begin(); at != patches_.end();) {
+    const Rank place = placement[static_cast<std::size_t>(at->first)];
+    if (place == self_) {
+      ++at;
     } else {
-      append_packed(PatchParcel<D>{numbers_[i], patches_[i].absorbed, std::move(patches_[i].species)},
-                    out_[place.value()]);
+      leaving[place.value()].push_back(std::move(at->second));
+      at = patches_.erase(at);
     }
   }
-  ranks_.exchange_unknown(out_, in_);
-  patches_ = std::move(staying);
-  numbers_ = std::move(numbers);
-  for (const plait::Bytes& bytes : in_) {
-    for_each_packed<PatchParcel<D>>(bytes, [this](PatchParcel<D> parcel) {
-      const auto at = std::lower_bound(numbers_.begin(), numbers_.end(), parcel.number) - numbers_.begin();
-      Patch<D> patch{layout_.patches.box(parcel.number), problem_.physics};
-      patch.species = std::move(parcel.species);
-      patch.absorbed = parcel.absorbed;
-      patches_.insert(patches_.begin() + at, std::move(patch));
-      numbers_.insert(numbers_.begin() + at, parcel.number);
-    });
+  for (Patch<D>& arrived : exchange_values(ranks_, leaving)) {
+    const std::int32_t number = layout_.patches.part_of_cell(arrived.cells.low);
+    Patch<D>& patch = patches_.try_emplace(number, arrived.cells, problem_.physics).first->second;
+    patch.species = std::move(arrived.species);
+    patch.absorbed = arrived.absorbed;
   }
   places_ = placement;
 }
@@ -202,16 +202,19 @@ double PlainWay<D>::gauss_error() {
 
 template <int D>
 std::vector<const Patch<D>*> PlainWay<D>::local_patches() {
-  const std::vector<Patch<D>*> all = here();
-  return {all.begin(), all.end()};
+  std::vector<const Patch<D>*> patches;
+  for (const auto& [number, patch] : patches_) {
+    patches.push_back(&patch);
+  }
+  return patches;
 }
 
 template <int D>
 void PlainWay<D>::go_on(std::uint64_t steps, std::vector<Migrant<D>> particles, std::uint64_t absorbed) {
   steps_ = steps;
-  patches_.front().absorbed += absorbed;
+  patches_.begin()->second.absorbed += absorbed;
   leavers_ = std::move(particles);
-  hand_leavers_over();
+  send_leavers();
 }
 
 template class PlainWay<2>;

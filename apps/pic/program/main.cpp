@@ -7,7 +7,6 @@
 #include "plait/plait.hpp"
 
 #include "pic/program/run.hpp"
-#include "pic/program/ways.hpp"
 #include "support/choice.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 #include "support/option_group.hpp"
@@ -20,8 +19,8 @@ void add_problem(CLI::App& app, pic::RunSettings& s) {
   app.add_option("--cells", s.problem.cells, "Cells along x and y, or x, y and z; they decide on the dimensions")
       ->expected(2, 3)
       ->capture_default_str();
-  app.add_option(
-      "--particles-per-cell", s.problem.particles_per_cell, "Of all species; emitted a step, of a plate [16]");
+  app.add_option("--particles-per-cell", s.problem.particles_per_cell, "Of all species; emitted a step, of a plate")
+      ->capture_default_str();
   app.add_option("--steps", s.problem.steps, "Time steps")->capture_default_str();
   app.add_option("--seed", s.problem.seed, "Of random places and momenta")->capture_default_str();
   app.add_option("--diagnose-every", s.diagnose_steps, "Steps between lines of energy; 0: at begin and end only")

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pic/program/run.hpp"
 
+#include <array>
 #include <cmath>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "plait/files/hdf5/mpi/mpi_ranks.hpp"
 #include "plait/plait.hpp"
 
 #include "pic/mpi/mpi_ranks.hpp"
 #include "pic/output/way_output.hpp"
 #include "pic/parallel/checkpoint.hpp"
-#include "pic/program/output_folder.hpp"
-#include "pic/program/ways.hpp"
+#include "pic/parallel/collection_way.hpp"
+#include "pic/parallel/plain_way.hpp"
 #include "support/agree.hpp"
+#include "support/choice.hpp"
+#include "support/output_folder.hpp"
 #include "support/progress_bar.hpp"
 #include "support/restart.hpp"
 
@@ -25,21 +28,22 @@ namespace pic {
 
 namespace {
 
-void print_header() {
-  fmt::print("{:>8} {:>10} {:>12} {:>14} {:>14} {:>14} {:>14} {:>10}\n",
-             "step",
-             "time",
-             "particles",
-             "kinetic",
-             "electric",
-             "magnetic",
-             "energy",
-             "change");
-}
+constexpr std::array<WayKind, 3> kinds{{
+    {.name = "static",
+     .help = "plain MPI: every rank keeps its part of the box, with all particles in it",
+     .can_balance = false},
+    {.name = "synchronous",
+     .help = "plain MPI: all stop every so many steps to divide the patches anew, by bisection or --balancer",
+     .default_balancer = "bisection"},
+    {.name = "collection",
+     .help = "patches are elements of a collection, and move between ranks with --balancer",
+     .is_collection = true},
+}};
 
-/// The largest and the mean of each phase over the ranks.
-void print_profile(const Way& way, Ranks& ranks) {
-  const Profile& mine = way.profile();
+constexpr const char* begin_key = "energy at the begin";
+
+/// The mean and the largest time of each activity over the ranks. Collective.
+void print_profile(const Profile& mine, Ranks& ranks) {
   struct Row {
     const char* name;
     double seconds;
@@ -66,8 +70,8 @@ void print_profile(const Way& way, Ranks& ranks) {
   }
 }
 
-void print_balancings(const Way& way) {
-  if (way.balancings().empty()) {
+void print_balancings(std::span<const BalanceNote> notes) {
+  if (notes.empty()) {
     return;
   }
   fmt::print("\n{:>8} {:>12} {:>12} {:>8} {:>12} {:>12}\n",
@@ -77,7 +81,7 @@ void print_balancings(const Way& way) {
              "moved",
              "decided (ms)",
              "moved (ms)");
-  for (const BalanceNote& note : way.balancings()) {
+  for (const BalanceNote& note : notes) {
     fmt::print("{:>8} {:>11.1f}% {:>11.1f}% {:>8} {:>12.3f} {:>12.3f}\n",
                note.step,
                note.imbalance_before * 100,
@@ -88,37 +92,41 @@ void print_balancings(const Way& way) {
   }
 }
 
-/// One run, after the problem has been made.
+/// The time loop of a run.
+template <int D>
 class Run {
  public:
-  /// What is written every few steps.
-  struct Files {
-    std::function<void()> write_output;
-    std::function<void(double begin)> write_checkpoint;  ///< With the energy at the begin.
-  };
+  /// Borrows all. `output`: the folder for openPMD files; empty: none. `store` may be null without checkpoints.
+  Run(GridWay<D>& way,
+      Ranks& ranks,
+      const RunSettings& settings,
+      const std::filesystem::path& output,
+      plait::data::CheckpointStore* store)
+      : way_{way}, ranks_{ranks}, settings_{settings}, output_{output}, store_{store}, is_first_{ranks.self() == 0} {}
 
-  Run(Way& way, Ranks& ranks, double time_step, const RunSettings& settings, Files files)
-      : way_{way},
-        ranks_{ranks},
-        time_step_{time_step},
-        settings_{settings},
-        files_{std::move(files)},
-        is_first_{ranks.self() == 0} {}
-
-  /// Of a run that goes on.
-  void set_begin(double energy) { begin_ = energy; }
+  void go_on(const plait::data::Checkpoint& checkpoint) {
+    pic::go_on(way_, checkpoint, ranks_);
+    begin_ = checkpoint.template value<double>(begin_key);
+  }
 
   int operator()() {
     if (is_first_) {
-      print_header();
+      fmt::print("{:>8} {:>10} {:>12} {:>14} {:>14} {:>14} {:>14} {:>10}\n",
+                 "step",
+                 "time",
+                 "particles",
+                 "kinetic",
+                 "electric",
+                 "magnetic",
+                 "energy",
+                 "change");
     }
     Totals now = diagnose();
-    const std::uint64_t done_before = way_.steps_done();
-    if (done_before == 0) {
-      files_.write_output();
+    if (way_.steps_done() == 0) {
+      write_output();
     }
     app::ProgressBar bar{settings_.problem.steps, is_first_, "steps"};
-    for (std::uint64_t done = done_before + 1; done <= settings_.problem.steps; ++done) {
+    for (std::uint64_t done = way_.steps_done() + 1; done <= settings_.problem.steps; ++done) {
       way_.step();
       const bool is_last = done == settings_.problem.steps;
       if (is_last || is_due(done, settings_.diagnose_steps)) {
@@ -126,10 +134,12 @@ class Run {
         now = diagnose();
       }
       if (is_last || is_due(done, settings_.output_steps)) {
-        files_.write_output();
+        write_output();
       }
-      if (is_due(done, settings_.checkpoint_steps)) {  // last: what a restart does not write again is there
-        files_.write_checkpoint(*begin_);
+      if (is_due(done, settings_.checkpoint_steps)) {  // last, so that a restart need not write this step's output
+        plait::data::Checkpoint checkpoint = to_checkpoint(way_, settings_.poisson_options());
+        checkpoint.values[begin_key] = *begin_;
+        store_->write(checkpoint);
       }
       bar.update(done);
     }
@@ -140,17 +150,21 @@ class Run {
  private:
   [[nodiscard]] static bool is_due(std::uint64_t step, std::uint64_t every) { return every > 0 && step % every == 0; }
 
+  void write_output() {
+    if (!output_.empty()) {
+      (void)pic::write_output(way_, output_, MPI_COMM_WORLD).value();
+    }
+  }
+
   Totals diagnose() {
     const Totals now = way_.totals();
-    if (!begin_) {
-      begin_ = now.energy();
-    }
+    begin_ = begin_.value_or(now.energy());
     if (!is_first_) {
       return now;
     }
     fmt::print("{:>8} {:>10.4f} {:>12} {:>14.6e} {:>14.6e} {:>14.6e} {:>14.6e} {:>+10.2e}\n",
                way_.steps_done(),
-               static_cast<double>(way_.steps_done()) * time_step_,
+               static_cast<double>(way_.steps_done()) * way_.problem().physics.time_step,
                now.particles,
                now.kinetic,
                now.electric,
@@ -162,31 +176,28 @@ class Run {
   }
 
   int finish(const Totals& end) {
-    print_profile(way_, ranks_);
-    if (is_first_) {
-      print_balancings(way_);
-    }
+    print_profile(way_.profile(), ranks_);
     const double gauss = way_.gauss_error();
-    if (!is_first_) {
-      return end.misplaced == 0 ? 0 : 1;
+    if (is_first_) {
+      print_balancings(way_.balancings());
+      fmt::print("\nabsorbed by walls {}\n", end.absorbed);
+      if (settings_.problem.name == "kernel") {
+        fmt::print("particles that are not where they belong {} of {}\n", end.misplaced, end.particles);
+      } else {
+        fmt::print("Gauss's law holds to {:.1e} of the largest charge density\n", gauss);
+      }
+      fmt::print("checksum {:016x}\n", end.checksum);
     }
-    fmt::print("\nabsorbed by walls {}\n", end.absorbed);
-    if (settings_.problem.name == "kernel") {
-      fmt::print("particles that are not where they belong {} of {}\n", end.misplaced, end.particles);
-    } else {
-      fmt::print("Gauss's law holds to {:.1e} of the largest charge density\n", gauss);
-    }
-    fmt::print("checksum {:016x}\n", end.checksum);
     return end.misplaced == 0 ? 0 : 1;
   }
 
-  Way& way_;
+  GridWay<D>& way_;
   Ranks& ranks_;
-  double time_step_;
   const RunSettings& settings_;
-  Files files_;
+  const std::filesystem::path& output_;
+  plait::data::CheckpointStore* store_;
   bool is_first_;
-  std::optional<double> begin_;
+  std::optional<double> begin_;  ///< Energy at the begin.
 };
 
 template <int D>
@@ -200,9 +211,24 @@ Problem<D> prepare(const RunSettings& settings, int ranks) {
   });
 }
 
-constexpr const char* begin_key = "energy at the begin";
+/// Creates a folder that is writable and without files of another run. Collective. Throws: `app::AgreedError`.
+std::filesystem::path prepare_folder(app::OutputFolder folder, const RunSettings& settings, int rank) {
+  folder.existing = settings.restarts     ? app::Existing::kept
+                    : settings.overwrites ? app::Existing::removed
+                                          : app::Existing::refused;
+  folder.remedy = "--overwrite, or go on from its checkpoints with --restart";
+  const auto on_first = [&] {
+    if (rank == 0) {
+      app::prepare_output(folder);
+    }
+  };
+  if (const auto trouble = plait::net::first_error(plait::files::MpiRanks{MPI_COMM_WORLD}.exchange(), on_first)) {
+    throw app::AgreedError{*trouble};
+  }
+  return folder.path;
+}
 
-/// The checkpoint that a run goes on from; nothing when it begins. Throws: `app::AgreedError`.
+/// The checkpoint to continue from, if there is one. Collective. Throws: `app::AgreedError`.
 template <int D>
 std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointStore& store,
                                                        const RunSettings& settings,
@@ -230,36 +256,42 @@ std::optional<plait::data::Checkpoint> find_checkpoint(plait::data::CheckpointSt
 }
 
 template <int D>
-int run_in(const RunSettings& settings, WayMaker<D> make, const WayContext& context) {
-  const bool is_first = context.ranks.self() == 0;
-  Problem<D> problem = prepare<D>(settings, context.ranks.count());
+std::unique_ptr<GridWay<D>> make_way(
+    const WayKind& kind, Problem<D> problem, const RunSettings& settings, Ranks& ranks, plait::Runtime* runtime) {
+  BalanceOptions options = settings.balance_options();
+  if (options.balancer.empty()) {
+    options.balancer = kind.default_balancer;
+  }
   const PoissonOptions poisson = settings.poisson_options();
-  const double time_step = problem.physics.time_step;
-  const bool has_output = !settings.output.empty() || settings.output_steps > 0;
-  const std::filesystem::path folder = has_output ? prepare_output(settings, context.ranks.self()) : "";
+  if (kind.is_collection) {
+    return std::make_unique<CollectionWay<D>>(std::move(problem), options, *runtime, ranks, poisson);
+  }
+  return std::make_unique<PlainWay<D>>(std::move(problem), options, ranks, poisson);
+}
+
+template <int D>
+int run_in(const RunSettings& settings, const WayKind& kind, Ranks& ranks, plait::Runtime* runtime) {
+  Problem<D> problem = prepare<D>(settings, ranks.count());
+  std::filesystem::path output;
+  if (!settings.output.empty() || settings.output_steps > 0) {
+    output = prepare_folder({.path = app::choose_output(settings.output, "fields", "pic-output"), .prefix = "pic-"},
+                            settings,
+                            ranks.self());
+  }
   std::unique_ptr<plait::data::CheckpointStore> store;
   std::optional<plait::data::Checkpoint> checkpoint;
   if (settings.has_checkpoints()) {
-    store = plait::make_checkpoints(
-        *context.runtime, {.folder = prepare_checkpoints(settings, context.ranks.self())}, MPI_COMM_WORLD);
-    checkpoint = settings.restarts ? find_checkpoint<D>(*store, settings, problem, is_first) : std::nullopt;
+    const app::OutputFolder folder{
+        .path = settings.checkpoint_folder, .option = "--checkpoint-folder", .prefix = "checkpoint-"};
+    store =
+        plait::make_checkpoints(*runtime, {.folder = prepare_folder(folder, settings, ranks.self())}, MPI_COMM_WORLD);
+    checkpoint = settings.restarts ? find_checkpoint<D>(*store, settings, problem, ranks.self() == 0) : std::nullopt;
   }
   problem.starts_empty = checkpoint.has_value();
-  const std::unique_ptr<GridWay<D>> way = make(std::move(problem), settings, context);
-  const auto write_output = [&] {
-    if (has_output) {
-      (void)pic::write_output(*way, folder, MPI_COMM_WORLD).value();
-    }
-  };
-  const auto write_checkpoint = [&](double begin) {
-    plait::data::Checkpoint now = to_checkpoint(*way, poisson);
-    now.values[begin_key] = begin;
-    store->write(now);
-  };
-  Run run{*way, context.ranks, time_step, settings, {write_output, write_checkpoint}};
+  const std::unique_ptr<GridWay<D>> way = make_way(kind, std::move(problem), settings, ranks, runtime);
+  Run<D> run{*way, ranks, settings, output, store.get()};
   if (checkpoint) {
-    go_on(*way, *checkpoint, context.ranks);
-    run.set_begin(checkpoint->template value<double>(begin_key));
+    run.go_on(*checkpoint);
     checkpoint.reset();
   }
   return run();
@@ -267,27 +299,31 @@ int run_in(const RunSettings& settings, WayMaker<D> make, const WayContext& cont
 
 }  // namespace
 
+std::span<const WayKind> way_kinds() noexcept {
+  return kinds;
+}
+
 int run(const RunSettings& settings, const std::vector<std::string>& command) {
-  const WayKind* kind = nullptr;
-  app::as_agreed([&] {
-    kind = &find_way(settings.way);
-    if (!kind->can_balance && !(settings.balancer.empty() && settings.balance_loads.empty())) {
+  const WayKind& kind = *app::as_agreed([&] {
+    const WayKind& named = app::find_named("--way", settings.way, kinds);
+    if (!named.can_balance && !(settings.balancer.empty() && settings.balance_loads.empty())) {
       throw plait::Error{plait::ErrorCode::bad_argument,
-                         fmt::format("--way {} balances nothing: choose another, or leave out --balancer and "
+                         fmt::format("--way {} has no balancing: choose another, or leave out --balancer and "
                                      "--balance-loads",
                                      settings.way)};
     }
+    return &named;
   });
   MpiRanks ranks{MPI_COMM_WORLD};
   std::optional<plait::Runtime> runtime;
-  if (kind->needs_runtime || settings.has_checkpoints()) {
+  if (kind.is_collection || settings.has_checkpoints()) {
     plait::Options options = plait::Options::from_environment();
     options.command = command;
     runtime.emplace(MPI_COMM_WORLD, options);
   }
-  const WayContext context{ranks, runtime ? &*runtime : nullptr};
-  return settings.problem.cells.size() == 3 ? run_in<3>(settings, kind->make_3, context)
-                                            : run_in<2>(settings, kind->make_2, context);
+  plait::Runtime* const on = runtime ? &*runtime : nullptr;
+  return settings.problem.cells.size() == 3 ? run_in<3>(settings, kind, ranks, on)
+                                            : run_in<2>(settings, kind, ranks, on);
 }
 
 }  // namespace pic

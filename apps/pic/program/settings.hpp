@@ -18,8 +18,8 @@ struct RunSettings {
   int patches_per_rank = 1;
   std::string balancer;              ///< Empty: the way's own choice.
   std::string balance_every = "20";  ///< Steps between balancings, or "auto".
-  std::string balance_loads;         ///< Where load statistics go; empty: nowhere.
-  std::string output;                ///< Folder; empty: chosen when something is written.
+  std::string balance_loads;         ///< Prefix of load statistics; empty: none.
+  std::string output;                ///< Folder; empty: chosen if files are written.
   std::uint64_t output_steps = 0;    ///< Between files; 0: none, or at begin and end only when there is a folder.
   bool overwrites = false;
   std::uint64_t checkpoint_steps = 0;  ///< Between checkpoints; 0: none.
@@ -35,7 +35,7 @@ struct RunSettings {
   std::vector<double> plate;        ///< Begin and end.
 
   [[nodiscard]] bool has_checkpoints() const noexcept { return checkpoint_steps > 0 || restarts; }
-  /// Throws: `plait::Error` for names that are not there.
+  /// Throws: `plait::Error` for bad values, with the option.
   [[nodiscard]] ProblemOptions problem_options() const;
   [[nodiscard]] PoissonOptions poisson_options() const;
   [[nodiscard]] BalanceOptions balance_options() const;

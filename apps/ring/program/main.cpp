@@ -5,6 +5,7 @@
 
 #include "ring/program/run.hpp"
 #include "support/mpi/run_on_ranks.hpp"
+#include "support/option_group.hpp"
 
 namespace {
 
@@ -50,12 +51,11 @@ void add_run_options(CLI::App& run, RunSettings& settings) {
   const char* const tuning = "Parallel computing";
   parameter("--leaf-bodies", &Parameters::leaf_bodies_max, "Bodies in a leaf of the tree at most")->group(tuning);
   parameter("--group-bodies", &Parameters::group_bodies_max, "Bodies that share a list at most")->group(tuning);
-  const auto sharing = [&run, tuning](const char* name, std::uint32_t& value, const char* text) {
-    run.add_option(name, value, text)->capture_default_str()->group(tuning);
-  };
-  sharing("--radial-divisions", settings.sharing.radial, "Domains in radius; the rest is in azimuth");
-  sharing("--vertical-divisions", settings.sharing.vertical, "Domains in height");
-  sharing("--decompose-every", settings.sharing.steps_between, "Steps between domain decompositions; 0: never");
+  app::OptionGroup group{run, tuning};
+  group.add_with_default("--radial-divisions", settings.sharing.radial, "Domains in radius; the rest is in azimuth");
+  group.add_with_default("--vertical-divisions", settings.sharing.vertical, "Domains in height");
+  group.add_with_default(
+      "--decompose-every", settings.sharing.steps_between, "Steps between domain decompositions; 0: never");
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ using std::filesystem::path;
 
 namespace {
 
-/// Calls `visit(key, value)` for everything in the state: the one list of what a run is in a file.
+/// Calls `visit(key, value)` for every member of the state: the list of the values in a file.
 template <class State, class Visit>
 void visit_state(State& state, Visit visit) {
   visit("Time", state.time);
@@ -144,7 +144,7 @@ void run_ring(plait::Runtime& runtime, const RunSettings& settings) {
   const auto write = [&] {
     RunState state = simulation.whole_state();
     state.energy_begin = monitor.energy_begin();
-    plait::barrier(runtime.messages());  // HDF5 talks over MPI itself: the network must be quiet
+    plait::barrier(runtime.messages());  // HDF5 calls MPI itself: no message may be pending
     app::agree(runtime, [&, file = folder.file(state.step)] {
       (void)hdf5::write_snapshot(file, header_of(state), layout_of(bodies), bodies.store, MPI_COMM_WORLD).value();
     });

@@ -24,8 +24,8 @@ void make_initial_condition(const RingShape& shape, const std::filesystem::path&
 /// Reads one format and writes the other.
 void convert(const std::filesystem::path& input, const std::filesystem::path& output);
 
-/// Integrates a ring on all ranks of the runtime, writing snapshots. Collective; trouble with input and output is
-/// thrown alike on every rank.
+/// Integrates a ring on all ranks of the runtime, and writes snapshots. Collective. Throws: `app::AgreedError` on every
+/// rank for input and output.
 void run_ring(plait::Runtime& runtime, const RunSettings& settings);
 
 }  // namespace ring

@@ -95,7 +95,7 @@ void DriftMonitor::note(const Values& now) {
   const double momentum = drift(now.angular_momentum, momentum_begin_);
   if (!std::isfinite(energy) || !std::isfinite(momentum)) {
     throw Error{ErrorCode::bad_input,
-                fmt::format("the energy is not finite any more at step {}: is the time step too long?", now.step)};
+                fmt::format("the energy is not finite at step {}: is the time step too long?", now.step)};
   }
   if (runtime_.self() != plait::Rank{0}) {
     return;

@@ -33,13 +33,14 @@ struct SnapshotFolder {
   std::filesystem::path folder;
 
   SnapshotFolder(std::string name, const StepSettings& settings);
-  /// On one rank. Throws: `plait::Error` when it cannot be written to, or holds what must not be replaced.
+  /// Creates the folder; call it on one rank. Throws: `plait::Error` when it is not writable, or has files of another
+  /// run.
   void prepare(const StepSettings& settings) const;
   [[nodiscard]] std::filesystem::path file(std::uint64_t step) const;
 };
 
 /// The number of steps of length `dt` from `time`; to `until` if the settings have no end.
-/// Throws: `plait::Error` that names the option when the end is not after the begin.
+/// Throws: `plait::Error` that names the option when the end is before `time`.
 [[nodiscard]] std::uint64_t steps_wanted(const StepSettings& settings, double time, double dt, double until);
 
 struct StepActions {
@@ -48,10 +49,10 @@ struct StepActions {
   std::function<void()> write;
 };
 
-/// Makes the steps, and diagnoses and writes before, between and after them; shows how far it is on rank 0.
+/// Makes the steps, and diagnoses and writes before, between and after them. Rank 0 shows the progress.
 void run_steps(plait::Runtime& runtime, std::uint64_t steps, const StepSettings& settings, const StepActions& actions);
 
-/// Prints where the time of all ranks went, on rank 0. `mine`: of this rank. Every rank calls it.
+/// Prints the times of all ranks on rank 0. `mine`: those of this rank. Collective.
 void print_times(plait::Runtime& runtime, const plait::particles::StepTimes& mine);
 
 /// Monitors the conservation of energy and angular momentum, relative to the first values.
@@ -63,11 +64,11 @@ class DriftMonitor {
     double energy = 0;
     double angular_momentum = 0;
   };
-  /// `energy_begin`: of the run's begin; 0 when this is it.
+  /// `energy_begin`: at the start of the run; 0 if this is the start.
   DriftMonitor(plait::Runtime& runtime, double energy_begin);
 
-  /// Prints a line and notes the relative changes in the trace, on rank 0.
-  /// Throws: `plait::Error` on all ranks when they are not finite any more.
+  /// Prints a line and records the relative changes in the trace, on rank 0.
+  /// Throws: `plait::Error` on all ranks when they are not finite.
   void note(const Values& now);
   [[nodiscard]] double energy_begin() const noexcept { return energy_begin_; }
 
