@@ -138,7 +138,7 @@ class Run {
       }
       if (is_due(done, settings_.checkpoint_steps)) {  // last, so that a restart need not write this step's output
         plait::data::Checkpoint checkpoint = to_checkpoint(way_, settings_.poisson_options());
-        checkpoint.values[begin_key] = *begin_;
+        checkpoint.values[begin_key] = begin_.value();
         store_->write(checkpoint);
       }
       bar.update(done);
@@ -158,7 +158,9 @@ class Run {
 
   Totals diagnose() {
     const Totals now = way_.totals();
-    begin_ = begin_.value_or(now.energy());
+    if (!begin_) {
+      begin_ = now.energy();
+    }
     if (!is_first_) {
       return now;
     }
@@ -170,7 +172,7 @@ class Run {
                now.electric,
                now.magnetic,
                now.energy(),
-               *begin_ > 0 ? now.energy() / *begin_ - 1 : 0.0);
+               begin_.value() > 0 ? now.energy() / begin_.value() - 1 : 0.0);
     std::fflush(stdout);
     return now;
   }
