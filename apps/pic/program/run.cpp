@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -138,7 +139,7 @@ class Run {
       }
       if (is_due(done, settings_.checkpoint_steps)) {  // last, so that a restart need not write this step's output
         plait::data::Checkpoint checkpoint = to_checkpoint(way_, settings_.poisson_options());
-        checkpoint.values[begin_key] = begin_.value();
+        checkpoint.values[begin_key] = begin_;
         store_->write(checkpoint);
       }
       bar.update(done);
@@ -158,7 +159,7 @@ class Run {
 
   Totals diagnose() {
     const Totals now = way_.totals();
-    if (!begin_) {
+    if (std::isnan(begin_)) {
       begin_ = now.energy();
     }
     if (!is_first_) {
@@ -172,7 +173,7 @@ class Run {
                now.electric,
                now.magnetic,
                now.energy(),
-               begin_.value() > 0 ? now.energy() / begin_.value() - 1 : 0.0);
+               begin_ > 0 ? now.energy() / begin_ - 1 : 0.0);
     std::fflush(stdout);
     return now;
   }
@@ -199,7 +200,7 @@ class Run {
   const std::filesystem::path& output_;
   plait::data::CheckpointStore* store_;
   bool is_first_;
-  std::optional<double> begin_;  ///< Energy at the begin.
+  double begin_ = std::numeric_limits<double>::quiet_NaN();  ///< Energy at the begin; NaN: not known yet.
 };
 
 template <int D>
