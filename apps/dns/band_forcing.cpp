@@ -12,12 +12,6 @@ namespace dns {
 
 namespace {
 
-using Complex = std::complex<double>;
-
-double square(const Fields& fields, std::size_t place) {
-  return std::norm(fields.u[0][place]) + std::norm(fields.u[1][place]) + std::norm(fields.u[2][place]);
-}
-
 void check(const Forcing& settings) {
   if (settings.kind == ForcingKind::none) {
     return;
@@ -103,45 +97,47 @@ void BandForcing::begin(const Fields& fields) {
 
 double BandForcing::apply(Fields& fields, double dt, std::uint64_t step) {
   const std::vector<double> before = energies(fields);
-  if (settings_.kind == ForcingKind::hold_energy) {
-    return hold(fields, before);
+  if (settings_.kind == ForcingKind::stochastic) {
+    advance_processes(std::exp(-dt / settings_.correlation_time), step);
+    accelerate(fields, dt);
+    const std::vector<double> after = energies(fields);
+    return std::accumulate(after.begin(), after.end(), 0.0) - std::accumulate(before.begin(), before.end(), 0.0);
   }
-  if (settings_.kind == ForcingKind::constant_power) {
-    return give_power(fields, before, dt);
+  const std::vector<double> factor = factors(before, dt);
+  for (const Mode& mode : modes_) {
+    for (Array& u : fields.u) {
+      u[mode.place] *= factor[mode.shell];
+    }
   }
-  advance_processes(std::exp(-dt / settings_.correlation_time), step);
-  accelerate(fields, dt);
-  const std::vector<double> after = energies(fields);
-  return std::accumulate(after.begin(), after.end(), 0.0) - std::accumulate(before.begin(), before.end(), 0.0);
+  double given = 0;
+  for (std::size_t shell = 0; shell < shells_; ++shell) {
+    given += (factor[shell] * factor[shell] - 1) * before[shell];
+  }
+  return given;
 }
 
 std::vector<double> BandForcing::energies(const Fields& fields) const {
   std::vector<double> sums(shells_);
   for (const Mode& mode : modes_) {
-    sums[mode.shell] += mode.weight / 2 * square(fields, mode.place);
+    for (const Array& u : fields.u) {
+      sums[mode.shell] += mode.weight / 2 * std::norm(u[mode.place]);
+    }
   }
   plait::all_reduce(group_, std::span{sums}).wait();
   return sums;
 }
 
-double BandForcing::hold(Fields& fields, const std::vector<double>& before) const {
-  double given = 0;
+/// By shell, of the velocity: from the energies of the shells `before`.
+std::vector<double> BandForcing::factors(const std::vector<double>& before, double dt) const {
   std::vector<double> factor(shells_, 1);
-  for (std::size_t shell = 0; shell < shells_; ++shell) {
-    if (before[shell] > 0 && state_[shell] > 0) {
-      factor[shell] = std::sqrt(state_[shell] / before[shell]);
-      given += state_[shell] - before[shell];
+  if (settings_.kind == ForcingKind::hold_energy) {
+    for (std::size_t shell = 0; shell < shells_; ++shell) {
+      if (before[shell] > 0 && state_[shell] > 0) {
+        factor[shell] = std::sqrt(state_[shell] / before[shell]);
+      }
     }
+    return factor;
   }
-  for (const Mode& mode : modes_) {
-    for (auto& u : fields.u) {
-      u[mode.place] *= factor[mode.shell];
-    }
-  }
-  return given;
-}
-
-double BandForcing::give_power(Fields& fields, const std::vector<double>& before, double dt) const {
   const double energy = std::accumulate(before.begin(), before.end(), 0.0);
   const double given = settings_.power * dt;
   if (!(energy > 0) || energy + given < 0) {
@@ -149,13 +145,8 @@ double BandForcing::give_power(Fields& fields, const std::vector<double>& before
                        "Constant power scales the modes of low wave numbers, which have no energy here; "
                        "start from another field, or choose stochastic forcing."};
   }
-  const double factor = std::sqrt(1 + given / energy);
-  for (const Mode& mode : modes_) {
-    for (auto& u : fields.u) {
-      u[mode.place] *= factor;
-    }
-  }
-  return given;
+  factor.assign(shells_, std::sqrt(1 + given / energy));
+  return factor;
 }
 
 void BandForcing::accelerate(Fields& fields, double dt) const {
@@ -192,7 +183,7 @@ void BandForcing::set_state(std::span<const double> state) {
   const std::size_t expected = settings_.kind == ForcingKind::hold_energy ? shells_ : state_.size();
   if (state.size() != expected && !(state.empty() && settings_.kind == ForcingKind::hold_energy)) {
     throw plait::Error{plait::ErrorCode::bad_input,
-                       "The forcing that was kept has " + std::to_string(state.size()) + " numbers instead of " +
+                       "The saved state of the forcing has " + std::to_string(state.size()) + " numbers instead of " +
                            std::to_string(expected) + ": it is of another kind or another range of wave numbers."};
   }
   state_.assign(state.begin(), state.end());

@@ -6,23 +6,20 @@
 #include <numbers>
 #include <span>
 
-#include "dns/modes.hpp"
 #include "dns/random_mode.hpp"
 
 namespace dns {
 
 namespace {
 
-using Complex = std::complex<double>;
-
 void clear(Fields& fields) {
-  for (auto& u : fields.u) {
+  for (Array& u : fields.u) {
     u.assign(u.size(), Complex{});
   }
 }
 
-/// Adds `value` to the mode k of an array, where it is here and is one of those that the plan keeps.
-void add_mode(const Layout& layout, std::vector<Complex>& array, const std::array<int, 3>& k, Complex value) {
+/// Adds `value` to the mode k of an array, if this rank has it and the plan keeps it.
+void add_mode(const Layout& layout, Array& array, const std::array<int, 3>& k, Complex value) {
   std::array<Index, 3> i{};
   for (std::size_t axis = 0; axis < 3; ++axis) {
     if (axis < 2 && 2 * std::abs(k[axis]) >= layout.lengths[axis] && k[axis] != 0) {
@@ -37,12 +34,12 @@ void add_mode(const Layout& layout, std::vector<Complex>& array, const std::arra
 }
 
 /// Adds value exp(i k.x) and its conjugate.
-void add_pair(const Layout& layout, std::vector<Complex>& array, const std::array<int, 3>& k, Complex value) {
+void add_pair(const Layout& layout, Array& array, const std::array<int, 3>& k, Complex value) {
   add_mode(layout, array, k, value);
   add_mode(layout, array, {-k[0], -k[1], -k[2]}, std::conj(value));
 }
 
-/// Rogallo's: random in size and phase in the two directions across k, |u|^2 of 1 in the mean.
+/// Rogallo's velocity: random amplitude and phase in the two directions normal to k; the mean of |u|^2 is 1.
 std::array<Complex, 3> random_velocity(const std::array<int, 3>& k, std::uint64_t seed) {
   const bool is_decider = decides(k);
   RandomOfMode random{seed, is_decider ? k : std::array<int, 3>{-k[0], -k[1], -k[2]}};
@@ -66,7 +63,7 @@ std::array<Complex, 3> random_velocity(const std::array<int, 3>& k, std::uint64_
   return u;
 }
 
-/// Calls `work(place, k)` for the modes here, but the mean and those at half the points.
+/// Calls `work(place, k)` for this rank's modes, except the mean and the Nyquist modes.
 template <class Work>
 void for_modes(const Layout& layout, Work work) {
   for (Index i0 = layout.box.low[0]; i0 < layout.box.high[0]; ++i0) {
@@ -112,7 +109,7 @@ void set_taylor_green_2d(const Layout& spectral, Fields& fields, int k) {
 void set_abc(const Layout& spectral, Fields& fields, const std::array<double, 3>& abc, int k) {
   clear(fields);
   for (std::size_t a = 0; a < 3; ++a) {
-    // abc[a] (sin of the axis before a along a, cos of it along the one after): A: sin z along x, cos z along y.
+    // abc[a] times the sine along the axis before a in u[a], and the cosine in the next component.
     std::array<int, 3> along{};
     along[(a + 2) % 3] = k;
     add_pair(spectral, fields.u[a], along, Complex{0, -abc[a] / 2});
@@ -160,10 +157,7 @@ std::function<double(double)> peaked_spectrum(double energy, double peak) {
   return [shape, factor = energy / sum](double k) { return factor * shape(k); };
 }
 
-void set_single_mode(const Layout& spectral,
-                     std::vector<Complex>& scalar,
-                     const std::array<int, 3>& k,
-                     double amplitude) {
+void set_single_mode(const Layout& spectral, Array& scalar, const std::array<int, 3>& k, double amplitude) {
   scalar.assign(scalar.size(), Complex{});
   add_pair(spectral, scalar, k, amplitude / 2);
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace dns {
 
@@ -13,66 +12,75 @@ double* numbers(Array& array, Index place) {
   return reinterpret_cast<double*>(array.data() + place);
 }
 
-/// values[j] *= line * along[j], or the conjugate of these factors where `sign` is -1.
-void rotate(double* __restrict values, Index count, Complex line, const Complex* along, double sign) noexcept {
-  const auto* __restrict const factors = reinterpret_cast<const double*>(along);
-  const double c = line.real();
-  const double s = line.imag();
-  for (Index j = 0; j < count; ++j) {
-    const double re = c * factors[2 * j] - s * factors[2 * j + 1];
-    const double im = sign * (c * factors[2 * j + 1] + s * factors[2 * j]);
-    const double x = values[2 * j];
-    const double y = values[2 * j + 1];
-    values[2 * j] = x * re - y * im;
-    values[2 * j + 1] = x * im + y * re;
-  }
-}
-
 }  // namespace
 
-Shift::Shift(const Modes& modes, const std::array<double, 3>& distance) {
-  if (distance == std::array<double, 3>{}) {
-    return;
-  }
-  for (int axis = 0; axis < 3; ++axis) {
+FlowArrays::Counts FlowArrays::counts(const Scheme& scheme, std::size_t scalars) {
+  const bool has_sum = scheme.integrator == Integrator::rk4;
+  const bool has_kept = scheme.dealiasing == Dealiasing::phase_shift;
+  return {.modes = (3 + scalars) * (2 + (has_sum ? 1 : 0) + (has_kept ? 1 : 0)) + 3 + scalars * (has_kept ? 3 : 2),
+          .points = 6 + 3 * scalars};
+}
+
+FlowArrays::FlowArrays(const plait::fft::Plan& plan, const Scheme& scheme, std::size_t scalars) {
+  const std::size_t variables = 3 + scalars;
+  const Array modes_here(static_cast<std::size_t>(plan.spectral().size()));
+  const std::vector<double> points_here(static_cast<std::size_t>(plan.physical().size()));
+  const bool has_kept = scheme.dealiasing == Dealiasing::phase_shift;
+  state.u.assign(3, modes_here);
+  state.scalars.assign(scalars, modes_here);
+  input.assign(variables, modes_here);
+  sum.assign(scheme.integrator == Integrator::rk4 ? variables : 0, modes_here);
+  kept.assign(has_kept ? variables : 0, modes_here);
+  transformed.fill(modes_here);
+  flux.assign(scalars, {has_kept ? modes_here : Array{}, modes_here, modes_here});
+  u.fill(points_here);
+  omega.fill(points_here);
+  flux_points.assign(scalars, {points_here, points_here, points_here});
+}
+
+Shift make_shift(const Modes& modes, const std::array<double, 3>& distance) {
+  Shift shift;
+  for (int axis = 0; axis < 3 && distance != std::array<double, 3>{}; ++axis) {
     for (const double k : modes.k(axis)) {
-      factor_[axis].push_back(std::polar(1.0, k * distance[axis]));
+      shift.by_axis[axis].push_back(std::polar(1.0, k * distance[axis]));
     }
-    factor_[axis].emplace_back();  // so that no factor is missing where there is no mode
+    shift.by_axis[axis].emplace_back();  // so that no factor is missing where there is no mode
   }
+  return shift;
 }
 
-Decay::Decay(const Modes& modes, double viscosity, double time) {
+Decay make_decay(const Modes& modes, double viscosity, double time) {
+  Decay decay;
   for (int axis = 0; axis < 3; ++axis) {
-    const std::vector<double>& numbers_along = axis == 2 ? modes.k2_twice() : modes.k(axis);
-    for (const double k : numbers_along) {
-      factor_[axis].push_back(std::exp(-viscosity * k * k * time));
+    for (const double k : axis == 2 ? modes.k2_twice() : modes.k(axis)) {
+      decay.by_axis[axis].push_back(std::exp(-viscosity * k * k * time));
     }
   }
+  return decay;
 }
 
-/// Some modes of a line.
+/// Consecutive modes of a line.
 struct ModeWork::Piece {
-  std::size_t i0;  ///< After the first of this rank, as the others.
+  std::size_t i0;  ///< Relative to the first of this rank, like i1 and i2.
   std::size_t i1;
   std::size_t i2;
   Index count;
-  Index place;  ///< Of the first one in arrays.
+  Index place;  ///< Of the first mode in arrays.
   double k0;
   double k1;
   const double* k2;  ///< Each twice.
 };
 
-ModeWork::ModeWork(const Modes& modes, const Physics& physics, Arrays arrays)
-    : modes_{modes}, physics_{physics}, arrays_{std::move(arrays)} {
+ModeWork::ModeWork(const Modes& modes, const Physics& physics, FlowArrays& arrays)
+    : modes_{modes}, physics_{physics}, arrays_{arrays} {
   set_decay(0);
 }
 
 void ModeWork::set_decay(double time) {
-  decay_ = Decay{modes_, physics_.viscosity, time};
+  decay_ = make_decay(modes_, physics_.viscosity, time);
   scalar_decays_.clear();
   for (const ScalarPhysics& scalar : physics_.scalars) {
-    scalar_decays_.emplace_back(modes_, physics_.viscosity / scalar.schmidt, time);
+    scalar_decays_.push_back(make_decay(modes_, physics_.viscosity / scalar.schmidt, time));
   }
 }
 
@@ -111,18 +119,18 @@ void ModeWork::clear_beyond(const Box& box, Array& array) const noexcept {
 }
 
 void ModeWork::apply(const Piece& piece,
-                     const VariableArrays& variable,
+                     std::size_t variable,
                      double* __restrict right,
                      const Decay& decay) const noexcept {
   const Index n = 2 * piece.count;
-  double* __restrict const state = numbers(*variable.state, piece.place);
-  double* __restrict const input = numbers(*variable.input, piece.place);
-  double* __restrict const sum = variable.sum != nullptr ? numbers(*variable.sum, piece.place) : nullptr;
-  const double* __restrict const along = decay.along_line() + 2 * piece.i2;
+  double* __restrict const state = numbers(arrays_.state_of(variable), piece.place);
+  double* __restrict const input = numbers(arrays_.input[variable], piece.place);
+  double* __restrict const sum = arrays_.sum.empty() ? nullptr : numbers(arrays_.sum[variable], piece.place);
+  const double* __restrict const along = decay.by_axis[2].data() + 2 * piece.i2;
   const double line = decay.of_line(piece.i0, piece.i1);
   const double dt = stage_.dt;
   if (stage_.is_mean) {
-    const double* __restrict const kept = numbers(*variable.kept, piece.place);
+    const double* __restrict const kept = numbers(arrays_.kept[variable], piece.place);
     for (Index j = 0; j < n; ++j) {
       right[j] = 0.5 * (right[j] + kept[j]);
     }
@@ -132,7 +140,7 @@ void ModeWork::apply(const Piece& piece,
       std::copy_n(state, n, input);
       break;
     case Update::keep:
-      std::copy_n(right, n, numbers(*variable.kept, piece.place));
+      std::copy_n(right, n, numbers(arrays_.kept[variable], piece.place));
       break;
     case Update::rk2_first:
       for (Index j = 0; j < n; ++j) {
@@ -180,15 +188,15 @@ void ModeWork::apply(const Piece& piece,
 void ModeWork::shift_and_curl(const Piece& piece) const noexcept {
   std::array<double*, 3> v{};
   for (std::size_t c = 0; c < 3; ++c) {
-    v[c] = numbers(*arrays_.velocity[c].input, piece.place);
-    shift_on(piece, v[c]);
+    v[c] = numbers(arrays_.input[c], piece.place);
+    rotate(piece, stage_.next, 1, v[c]);
   }
   const double* __restrict const v0 = v[0];
   const double* __restrict const v1 = v[1];
   const double* __restrict const v2 = v[2];
-  double* __restrict const w0 = numbers(*arrays_.transformed[0], piece.place);
-  double* __restrict const w1 = numbers(*arrays_.transformed[1], piece.place);
-  double* __restrict const w2 = numbers(*arrays_.transformed[2], piece.place);
+  double* __restrict const w0 = numbers(arrays_.transformed[0], piece.place);
+  double* __restrict const w1 = numbers(arrays_.transformed[1], piece.place);
+  double* __restrict const w2 = numbers(arrays_.transformed[2], piece.place);
   const double k0 = piece.k0;
   const double k1 = piece.k1;
   for (Index j = 0; j < piece.count; ++j) {
@@ -204,17 +212,22 @@ void ModeWork::shift_and_curl(const Piece& piece) const noexcept {
   }
 }
 
-void ModeWork::shift_on(const Piece& piece, double* values) const noexcept {
-  if (stage_.next.is_any()) {
-    const Complex line = stage_.next.of_line(piece.i0, piece.i1);
-    rotate(values, piece.count, line, stage_.next.along_line() + piece.i2, 1);
+/// Multiplies values by the shift's factors, or by their conjugates if `sign` is -1.
+void ModeWork::rotate(const Piece& piece, const Shift& shift, double sign, double* __restrict values) noexcept {
+  if (!shift.is_any()) {
+    return;
   }
-}
-
-void ModeWork::shift_back(const Piece& piece, double* values) const noexcept {
-  if (stage_.shift.is_any()) {
-    const Complex line = stage_.shift.of_line(piece.i0, piece.i1);
-    rotate(values, piece.count, line, stage_.shift.along_line() + piece.i2, -1);
+  const auto* __restrict const factors = reinterpret_cast<const double*>(shift.by_axis[2].data() + piece.i2);
+  const Complex line = shift.of_line(piece.i0, piece.i1);
+  const double c = line.real();
+  const double s = line.imag();
+  for (Index j = 0; j < piece.count; ++j) {
+    const double re = c * factors[2 * j] - s * factors[2 * j + 1];
+    const double im = sign * (c * factors[2 * j + 1] + s * factors[2 * j]);
+    const double x = values[2 * j];
+    const double y = values[2 * j + 1];
+    values[2 * j] = x * re - y * im;
+    values[2 * j + 1] = x * im + y * re;
   }
 }
 
@@ -222,13 +235,13 @@ void ModeWork::load_right_side(const Piece& piece, RightSide& right) const noexc
   std::array<double*, 3> n{};
   for (std::size_t c = 0; c < 3; ++c) {
     n[c] = right[c].data();
-    std::copy_n(numbers(*arrays_.transformed[c], piece.place), 2 * piece.count, n[c]);
-    shift_back(piece, n[c]);
+    std::copy_n(numbers(arrays_.transformed[c], piece.place), 2 * piece.count, n[c]);
+    rotate(piece, stage_.shift, -1, n[c]);
   }
   remove_divergence(piece, n);
   if (piece.k0 == 0 && piece.k1 == 0 && piece.k2[0] == 0) {
     for (std::size_t c = 0; c < 3; ++c) {
-      n[c][0] = n[c][1] = 0;  // the mean of u x omega is 0: momentum stays
+      n[c][0] = n[c][1] = 0;  // the mean of u x omega is 0: momentum is conserved
     }
   }
 }
@@ -256,43 +269,41 @@ void ModeWork::update_velocity(const Box& box) const noexcept {
       load_right_side(piece, right);
     }
     for (std::size_t c = 0; c < 3; ++c) {
-      apply(piece, arrays_.velocity[c], right[c].data(), decay_);
+      apply(piece, c, right[c].data(), decay_);
     }
     shift_and_curl(piece);
   });
-  for (Array* const array : arrays_.transformed) {
-    clear_beyond(box, *array);
+  for (Array& array : arrays_.transformed) {
+    clear_beyond(box, array);
   }
 }
 
 void ModeWork::update_scalar(std::size_t number, const Box& box) const noexcept {
-  const Arrays::Scalar& scalar = arrays_.scalars[number];
+  Array& input = arrays_.input[3 + number];
   const std::array<double, 3>& gradient = physics_.scalars[number].mean_gradient;
   const bool has_gradient = gradient != std::array<double, 3>{};
   std::array<double, 2 * piece_max> right;
   for_pieces(box, [&](const Piece& piece) {
     if (stage_.update != Update::none) {
-      load_divergence(piece, scalar, right.data());
-      if (has_gradient) {
-        for (std::size_t c = 0; c < 3; ++c) {
-          const double* const u = numbers(*arrays_.velocity[c].input, piece.place);
-          for (Index j = 0; j < 2 * piece.count; ++j) {
-            right[j] -= gradient[c] * u[j];
-          }
+      load_divergence(piece, number, right.data());
+      for (std::size_t c = 0; c < 3 && has_gradient; ++c) {
+        const double* const u = numbers(arrays_.input[c], piece.place);
+        for (Index j = 0; j < 2 * piece.count; ++j) {
+          right[j] -= gradient[c] * u[j];
         }
       }
-      shift_back(piece, right.data());
+      rotate(piece, stage_.shift, -1, right.data());
     }
-    apply(piece, scalar.variable, right.data(), scalar_decays_[number]);
-    shift_on(piece, numbers(*scalar.variable.input, piece.place));
+    apply(piece, 3 + number, right.data(), scalar_decays_[number]);
+    rotate(piece, stage_.next, 1, numbers(input, piece.place));
   });
-  clear_beyond(box, *scalar.variable.input);
+  clear_beyond(box, input);
 }
 
-void ModeWork::load_divergence(const Piece& piece, const Arrays::Scalar& scalar, double* __restrict out) noexcept {
-  const double* __restrict const f0 = numbers(*scalar.flux[0], piece.place);
-  const double* __restrict const f1 = numbers(*scalar.flux[1], piece.place);
-  const double* __restrict const f2 = numbers(*scalar.flux[2], piece.place);
+void ModeWork::load_divergence(const Piece& piece, std::size_t scalar, double* __restrict out) const noexcept {
+  const double* __restrict const f0 = numbers(arrays_.first_flux(scalar), piece.place);
+  const double* __restrict const f1 = numbers(arrays_.flux[scalar][1], piece.place);
+  const double* __restrict const f2 = numbers(arrays_.flux[scalar][2], piece.place);
   for (Index j = 0; j < piece.count; ++j) {
     const Index re = 2 * j;
     const Index im = re + 1;
@@ -303,12 +314,11 @@ void ModeWork::load_divergence(const Piece& piece, const Arrays::Scalar& scalar,
 }
 
 void ModeWork::cut_off(const Box& box) const noexcept {
-  for (const VariableArrays& variable : arrays_.velocity) {
-    clear_beyond(box, *variable.state);
-    clear_beyond(box, *variable.input);
+  for (std::size_t v = 0; v < 3 + arrays_.scalars(); ++v) {
+    clear_beyond(box, arrays_.state_of(v));
   }
-  for (const Arrays::Scalar& scalar : arrays_.scalars) {
-    clear_beyond(box, *scalar.variable.state);
+  for (std::size_t c = 0; c < 3; ++c) {
+    clear_beyond(box, arrays_.input[c]);
   }
 }
 
@@ -316,7 +326,7 @@ void ModeWork::project(const Box& box) const noexcept {
   for_pieces(box, [&](const Piece& piece) {
     std::array<double*, 3> u{};
     for (std::size_t c = 0; c < 3; ++c) {
-      u[c] = numbers(*arrays_.velocity[c].state, piece.place);
+      u[c] = numbers(arrays_.state.u[c], piece.place);
     }
     remove_divergence(piece, u);
   });
@@ -327,7 +337,7 @@ void ModeWork::leave_right_side(const Box& box) const noexcept {
   for_pieces(box, [&](const Piece& piece) {
     load_right_side(piece, right);
     for (std::size_t c = 0; c < 3; ++c) {
-      std::copy_n(right[c].data(), 2 * piece.count, numbers(*arrays_.transformed[c], piece.place));
+      std::copy_n(right[c].data(), 2 * piece.count, numbers(arrays_.transformed[c], piece.place));
     }
   });
 }
@@ -335,8 +345,8 @@ void ModeWork::leave_right_side(const Box& box) const noexcept {
 void ModeWork::leave_gradients(const Box& box) const noexcept {
   for_pieces(box, [&](const Piece& piece) {
     for (std::size_t c = 0; c < 3; ++c) {
-      const double* const u = numbers(*arrays_.velocity[c].state, piece.place);
-      double* const out = numbers(*arrays_.transformed[c], piece.place);
+      const double* const u = numbers(arrays_.state.u[c], piece.place);
+      double* const out = numbers(arrays_.transformed[c], piece.place);
       for (Index j = 0; j < piece.count; ++j) {
         const double k = c == 0 ? piece.k0 : c == 1 ? piece.k1 : piece.k2[2 * j];
         out[2 * j] = -k * u[2 * j + 1];
@@ -344,8 +354,8 @@ void ModeWork::leave_gradients(const Box& box) const noexcept {
       }
     }
   });
-  for (Array* const array : arrays_.transformed) {
-    clear_beyond(box, *array);
+  for (Array& array : arrays_.transformed) {
+    clear_beyond(box, array);
   }
 }
 

@@ -4,12 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <ranges>
 
 namespace dns {
 
 namespace {
 
-/// The part of `parts` that each index of `length` is in.
+/// The part, of `parts`, that contains each index of `length`.
 std::vector<std::uint32_t> parts_of(Index length, std::uint32_t parts) {
   std::vector<std::uint32_t> part(static_cast<std::size_t>(length));
   for (std::uint32_t i = 0; i < parts; ++i) {
@@ -36,9 +37,13 @@ Modes::Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealia
     k2_twice_.push_back(k);
     k2_twice_.push_back(k);
   }
+  const auto line = std::views::iota(0, static_cast<int>(lengths[2] / 2 + 1));
   for (const double k0 : k_[0]) {
     for (const double k1 : k_[1]) {
-      const Index kept = kept_of_line(static_cast<Index>(k0), static_cast<Index>(k1));
+      const Index kept =
+          std::ranges::partition_point(
+              line, [&](int k2) { return is_kept({static_cast<Index>(k0), static_cast<Index>(k1), k2}); }) -
+          line.begin();
       kept_.push_back(static_cast<std::int32_t>(std::clamp(kept - box.low[2], Index{0}, box.extent(2))));
     }
   }
@@ -56,7 +61,7 @@ Modes::Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealia
       k_max_ = std::min(k_max_, last);
     }
   }
-  // A mode between two axes may lie a little further out than those on them.
+  // A mode between two axes may lie slightly outside those on the axes.
   shells_ = static_cast<std::size_t>(std::sqrt(largest) + (is_spherical() ? 1.5 : 0.5)) + 1;
 }
 
@@ -75,22 +80,8 @@ bool Modes::is_kept(const std::array<Index, 3>& k) const noexcept {
     const double part = static_cast<double>(k[axis]) / static_cast<double>(lengths_[axis]);
     square += part * part;
   }
-  // What aliasing along two axes brings here comes from beyond the sphere that has radius sqrt(2) / 3 along each axis.
+  // Aliasing along two axes brings in only modes from outside the sphere of radius sqrt(2) / 3 along each axis.
   return !is_spherical() || 9 * square < 2 - 1e-9;
-}
-
-Index Modes::kept_of_line(Index k0, Index k1) const noexcept {
-  Index kept = 0;
-  Index beyond = lengths_[2] / 2 + 1;
-  while (kept < beyond) {  // the first that is not kept
-    const Index middle = (kept + beyond) / 2;
-    if (is_kept({k0, k1, middle})) {
-      kept = middle + 1;
-    } else {
-      beyond = middle;
-    }
-  }
-  return kept;
 }
 
 }  // namespace dns

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstdint>
 #include <vector>
 
@@ -12,9 +13,18 @@
 
 namespace dns {
 
+using Complex = std::complex<double>;
+using Array = std::vector<Complex>;
 using Box = plait::fft::IndexBox;
 using plait::fft::Index;
 using Layout = plait::fft::ArrayLayout;
+
+/// The state of a flow on this rank: modes in the layout of `Plan::spectral`, so that u(x) = sum of u(k) exp(i k.x).
+/// The plan keeps one of two conjugate modes. Nyquist modes, and modes that dealiasing cuts off, are zero.
+struct Fields {
+  std::vector<Array> u;        ///< Three components.
+  std::vector<Array> scalars;  ///< One for each scalar of the physics.
+};
 
 /// The wave number of index `i` along an axis of `length` points.
 [[nodiscard]] constexpr Index wave_number(Index i, Index length) noexcept {
@@ -36,39 +46,38 @@ class LineOwners {
   std::vector<std::uint32_t> row_;     ///< By index along axis 2.
 };
 
-/// The modes of this rank: their wave numbers, and which of them dealiasing keeps.
+/// The wave numbers of this rank's modes, and which of them dealiasing keeps.
 ///
-/// A line is the modes with the same k0 and k1. Those kept of a line are its first ones, as |k2| grows along it.
+/// A line is the modes with the same k0 and k1. |k2| grows along a line, so the modes kept are its first ones.
 class Modes {
  public:
-  /// Of `lengths` points, those in `spectral`. Cost: one number a line.
+  /// The modes in `spectral` of a grid of `lengths` points. Cost: one number per line.
   Modes(const std::array<Index, 3>& lengths, const Layout& spectral, Dealiasing dealiasing);
 
   [[nodiscard]] const std::array<Index, 3>& lengths() const noexcept { return lengths_; }
   [[nodiscard]] const Layout& layout() const noexcept { return layout_; }
-  /// 1 / h by axis, where h is the grid's step.
+  /// 1 / h by axis, where h is the grid spacing.
   [[nodiscard]] std::array<double, 3> inverse_step() const noexcept;
   /// Wave numbers along an axis, by index from the beginning of the box.
   [[nodiscard]] const std::vector<double>& k(int axis) const noexcept { return k_[axis]; }
-  /// Those along axis 2, each twice: for real and imaginary parts.
+  /// Wave numbers along axis 2, each twice: for real and imaginary parts.
   [[nodiscard]] const std::vector<double>& k2_twice() const noexcept { return k2_twice_; }
 
-  /// How many modes of this rank's part of the line are kept; indices of the whole array.
+  /// The number of modes kept in this rank's part of a line. Indices are those of the whole array.
   [[nodiscard]] Index kept(Index i0, Index i1) const noexcept {
     return kept_[(i0 - layout_.box.low[0]) * layout_.box.extent(1) + i1 - layout_.box.low[1]];
   }
   [[nodiscard]] bool is_kept(const std::array<Index, 3>& k) const noexcept;
 
-  /// Up to which wave number all are kept.
+  /// All modes up to this wave number are kept.
   [[nodiscard]] double k_max() const noexcept { return k_max_; }
-  /// Shells 0 ... shells() - 1 have all that are kept.
+  /// Shells 0 ... shells() - 1 contain all modes that are kept.
   [[nodiscard]] std::size_t shells() const noexcept { return shells_; }
 
  private:
   [[nodiscard]] bool is_spherical() const noexcept {
     return dealiasing_ != Dealiasing::none && dealiasing_ != Dealiasing::truncation;
   }
-  [[nodiscard]] Index kept_of_line(Index k0, Index k1) const noexcept;
 
   std::array<Index, 3> lengths_;
   Layout layout_;

@@ -12,8 +12,7 @@ namespace {
 
 constexpr std::size_t lanes = 2;
 
-/// Some doubles that are worked on as one: compilers make what instructions there are of it, where loops with a
-/// comparison stay loops.
+/// A vector of doubles. Compilers use vector instructions for it, but not for loops with a comparison.
 using Lanes [[gnu::vector_size(lanes * sizeof(double))]] = double;
 
 Lanes load(const double* from) noexcept {
@@ -26,7 +25,7 @@ void store(double* to, const Lanes& values) noexcept {
   std::memcpy(to, &values, sizeof values);
 }
 
-/// Largest values by lane. Comparisons drop what is no number; the sum does not.
+/// The largest values by lane. Comparisons ignore NaN; the sum reports it.
 struct Largest {
   Lanes max{};
   Lanes sum{};
@@ -46,7 +45,7 @@ struct Largest {
   }
 };
 
-/// Points `first` ... `first` + lanes - 1 of three arrays; those that there are not are zero.
+/// Points `first` ... `first` + lanes - 1 of three arrays; zero beyond the end.
 struct Three {
   Lanes x;
   Lanes y;

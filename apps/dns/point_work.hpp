@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
 namespace dns {
 
-// Work on points in a row in memory. Compiled for wide vectors; no allocation. Threads: any.
+// Work on consecutive points in memory. Compiled for wide vectors; no allocation. Threads: any.
 
-/// What a row of velocities showed.
 struct Speeds {
-  double rate = 0;        ///< Largest sum over axes of |u_a| / h_a; infinite when one is not finite.
+  double rate = 0;        ///< Largest sum over axes of |u_a| / h_a; infinite if one is not finite.
   double square_max = 0;  ///< Largest u . u.
 
-  void add(const Speeds& other) noexcept {
-    rate = other.rate > rate ? other.rate : rate;
-    square_max = other.square_max > square_max ? other.square_max : square_max;
+  [[nodiscard]] static Speeds larger(const Speeds& one, const Speeds& other) noexcept {
+    return {std::max(one.rate, other.rate), std::max(one.square_max, other.square_max)};
   }
 };
 
@@ -25,7 +24,7 @@ Speeds cross_in_place(const std::array<const double*, 3>& u,
                       std::size_t count,
                       const std::array<double, 3>& inverse_step) noexcept;
 
-/// flux[a] = u[a] * theta, where flux[0] has theta before.
+/// flux[a] = u[a] * theta. flux[0] contains theta on entry.
 void flux_in_place(const std::array<const double*, 3>& u,
                    const std::array<double*, 3>& flux,
                    std::size_t count) noexcept;

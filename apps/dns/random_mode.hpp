@@ -11,7 +11,7 @@
 
 namespace dns {
 
-/// Random numbers of one mode and one time: the same wherever the mode is.
+/// Random numbers of one mode at one time; the same on any rank.
 class RandomOfMode {
  public:
   RandomOfMode(std::uint64_t seed, const std::array<int, 3>& k, std::uint64_t time = 0) noexcept
@@ -19,7 +19,7 @@ class RandomOfMode {
 
   [[nodiscard]] double unit() noexcept { return random_.unit(); }
 
-  /// Normally distributed parts, of variance 1 together.
+  /// Real and imaginary part normally distributed; E|z|^2 = 1.
   [[nodiscard]] std::complex<double> normal() noexcept {
     const double radius = std::sqrt(-std::log(1 - random_.unit()));
     return std::polar(radius, 2 * std::numbers::pi * random_.unit());
@@ -32,7 +32,7 @@ class RandomOfMode {
   plait::Random random_;
 };
 
-/// Of a mode and its conjugate in the plane k2 = 0, where both are kept: whether this is the one that decides.
+/// In the plane k2 = 0 both a mode and its conjugate are kept; true for the one whose random numbers both use.
 [[nodiscard]] constexpr bool decides(const std::array<int, 3>& k) noexcept {
   return k[2] > 0 || (k[2] == 0 && (k[1] > 0 || (k[1] == 0 && k[0] >= 0)));
 }

@@ -9,10 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "dns/band_forcing.hpp"
-#include "dns/measure.hpp"
 #include "dns/random_mode.hpp"
-#include "dns/stage.hpp"
 
 namespace dns {
 
@@ -20,10 +17,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// One right-hand side of a step: what for, and on which of two grids.
+/// One right-hand side of a step: its use, and its grid of two.
 struct Evaluation {
   Update update;
-  int grid = 0;
+  int grid = 0;  ///< That of the first is 0.
   bool is_mean = false;
 };
 
@@ -33,26 +30,21 @@ std::vector<Evaluation> evaluations_of(const Scheme& scheme) {
           ? std::vector{Update::rk4_first, Update::rk4_second, Update::rk4_third, Update::rk4_last}
           : std::vector{Update::rk2_first, Update::rk2_last};
   std::vector<Evaluation> evaluations;
+  const bool alternates =
+      scheme.dealiasing == Dealiasing::phase_shift_step || scheme.dealiasing == Dealiasing::phase_shift_random;
   for (std::size_t stage = 0; stage < updates.size(); ++stage) {
-    switch (scheme.dealiasing) {
-      case Dealiasing::none:
-      case Dealiasing::truncation:
-        evaluations.push_back({updates[stage]});
-        break;
-      case Dealiasing::phase_shift:
-        evaluations.push_back({Update::keep, 0});
-        evaluations.push_back({updates[stage], 1, true});
-        break;
-      case Dealiasing::phase_shift_step:
-      case Dealiasing::phase_shift_random:
-        evaluations.push_back({updates[stage], static_cast<int>(stage % 2)});
-        break;
+    if (scheme.dealiasing == Dealiasing::phase_shift) {
+      evaluations.push_back({Update::keep, 0});
+      evaluations.push_back({updates[stage], 1, true});
+    } else {
+      evaluations.push_back({updates[stage], alternates ? static_cast<int>(stage % 2) : 0});
     }
   }
   return evaluations;
 }
 
-void check(const plait::fft::Plan& plan, const Physics& physics) {
+/// `physics`, if it and the plan are valid.
+Physics checked(const plait::fft::Plan& plan, Physics physics) {
   const auto refuse = [](const std::string& sentence) { throw plait::Error{plait::ErrorCode::bad_argument, sentence}; };
   if (plan.kind() != plait::fft::Kind::real) {
     refuse("A flow needs a plan of real transforms.");
@@ -65,148 +57,72 @@ void check(const plait::fft::Plan& plan, const Physics& physics) {
       refuse(fmt::format("The Schmidt number of {} must be above 0, not {:g}.", scalar.name, scalar.schmidt));
     }
   }
+  return physics;
+}
+
+/// The shift of one of two grids that are half a step apart, both shifted by `parts` of a step.
+Shift shift_of(const Modes& modes, int grid, const std::array<double, 3>& parts = {}) {
+  std::array<double, 3> distance = modes.inverse_step();
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    distance[axis] = (parts[axis] + 0.5 * grid) / distance[axis];
+  }
+  return make_shift(modes, distance);
+}
+
+/// The largest value of all ranks; infinite if it is on any.
+double largest(const plait::Group& group, double mine) {
+  plait::all_reduce(group, std::span{&mine, 1}, plait::Maximum{}).wait();
+  return mine;
+}
+
+/// The energy of all ranks, including modes that are not kept.
+double total_energy(const plait::Group& group, const Modes& modes, const Fields& fields) {
+  const Box& box = modes.layout().box;
+  const auto width = static_cast<std::size_t>(std::max<Index>(1, box.extent(2)));
+  double sum = 0;
+  for (const Array& u : fields.u) {
+    for (std::size_t p = 0; p < u.size(); ++p) {
+      const Index k2 = box.low[2] + static_cast<Index>(p % width);
+      sum += (k2 == 0 || 2 * k2 == modes.lengths()[2] ? 0.5 : 1.0) * std::norm(u[p]);
+    }
+  }
+  plait::all_reduce(group, std::span{&sum, 1}).wait();
+  return sum;
+}
+
+/// The mean skewness of d u_a / d x_a over the axes a. Overwrites `transformed` and the points of the vorticity.
+double measure_skewness(Stage& stage, const plait::Group& group, double points) {
+  stage.run_on_modes(&ModeWork::leave_gradients);
+  stage.transformed_to_points();
+  std::array<double, 6> sums{};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::vector<double>& gradient = stage.arrays().omega[axis];
+    const std::array<double, 2> mine = moments(gradient.data(), gradient.size());
+    sums[2 * axis] = mine[0];
+    sums[2 * axis + 1] = mine[1];
+  }
+  plait::all_reduce(group, std::span{sums}).wait();
+  int axes = 0;
+  double skewness = 0;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (sums[2 * axis] > 0) {
+      skewness += sums[2 * axis + 1] / points / std::pow(sums[2 * axis] / points, 1.5);
+      ++axes;
+    }
+  }
+  return axes > 0 ? skewness / axes : 0;
 }
 
 }  // namespace
 
-struct Solver::State {
-  State(plait::Runtime& the_runtime, const plait::fft::Plan& the_plan, Physics the_physics, Scheme the_scheme)
-      : plan{the_plan},
-        physics{std::move(the_physics)},
-        scheme{the_scheme},
-        evaluations{evaluations_of(scheme)},
-        modes{plan.physical().lengths, plan.spectral(), scheme.dealiasing},
-        group{the_runtime.messages()},
-        forcing{physics.forcing, modes, group},
-        stage{the_runtime, plan, modes, physics, scheme} {}
-
-  /// Of `grid` in the step with this number.
-  [[nodiscard]] Shift shift(int grid, std::uint64_t step) const {
-    std::array<double, 3> distance{};
-    RandomOfMode random{scheme.seed, {}, step};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      const double part = scheme.dealiasing == Dealiasing::phase_shift_random ? random.unit() : 0;
-      distance[axis] = (part + 0.5 * grid) / inverse_step[axis];
-    }
-    return {modes, distance};
-  }
-
-  /// Inputs of the transforms, from the state.
-  void prepare(Shift on_grid) {
-    if (has_new_fields) {
-      stage.on_modes().run([this](const Box& part, std::size_t) { stage.work().cut_off(part); });
-      has_new_fields = false;
-    }
-    stage.work().stage().next = std::move(on_grid);
-    stage.prepare();
-    is_prepared = false;
-  }
-  void prepare_for_step() {
-    if (!is_prepared) {
-      prepare(shift(evaluations[0].grid, steps));
-      is_prepared = true;
-    }
-  }
-
-  /// Bounds are about all ranks, or one that is no number on any.
-  [[nodiscard]] double largest(double mine) {
-    plait::all_reduce(group, std::span{&mine, 1}, plait::Maximum{}).wait();
-    return mine;
-  }
-  [[nodiscard]] double total(double mine) {
-    plait::all_reduce(group, std::span{&mine, 1}).wait();
-    return mine;
-  }
-
-  [[nodiscard]] Speeds speeds_here() {
-    std::vector<Speeds> parts(std::max<std::size_t>(1, stage.on_points().count()));
-    stage.on_points().run([&](const Box& part, std::size_t p) {
-      const auto place = static_cast<std::size_t>(plan.physical().offset(part.low[0], part.low[1], part.low[2]));
-      const auto& u = stage.arrays().u;
-      parts[p] = speeds({u[0].data() + place, u[1].data() + place, u[2].data() + place},
-                        static_cast<std::size_t>(part.volume()),
-                        inverse_step);
-    });
-    Speeds all;
-    for (const Speeds& part : parts) {
-      all.add(part);
-    }
-    return all;
-  }
-
-  void begin(double dt) {
-    prepare_for_step();
-    if (forcing.is_any()) {
-      forcing.begin(stage.arrays().state);
-    }
-    if (decay_dt != dt) {
-      stage.work().set_decay(scheme.integrator == Integrator::rk4 ? dt / 2 : dt);
-      decay_dt = dt;
-    }
-  }
-
-  void force(double dt) {
-    power = forcing.apply(stage.arrays().state, dt, steps) / dt;
-    StageWork& work = stage.work().stage();
-    const Update last = std::exchange(work.update, Update::none);
-    work.is_mean = false;
-    for (const Box& box : forcing.boxes()) {
-      stage.work().update_velocity(box);
-    }
-    work.update = last;
-  }
-
-  /// Takes what has divergence, and what is not kept; returns the part of the energy that goes with it.
-  double project() {
-    const double before = total(energy_of_all());
-    prepare({});
-    stage.on_modes().run([this](const Box& part, std::size_t) { stage.work().project(part); });
-    const double after = total(energy_here(modes, stage.arrays().state));
-    rate = -1;
-    return before > 0 ? std::max(0.0, 1 - after / before) : 0;
-  }
-
-  [[nodiscard]] double energy_of_all() {
-    const Box& box = modes.layout().box;
-    const auto width = static_cast<std::size_t>(std::max<Index>(1, box.extent(2)));
-    double sum = 0;
-    for (const Array& u : stage.arrays().state.u) {
-      for (std::size_t p = 0; p < u.size(); ++p) {
-        const Index k2 = box.low[2] + static_cast<Index>(p % width);
-        sum += (k2 == 0 || 2 * k2 == modes.lengths()[2] ? 0.5 : 1.0) * std::norm(u[p]);
-      }
-    }
-    return sum;
-  }
-
-  void measure_transfer(Diagnostics& out);
-  void measure_gradients(Diagnostics& out);
-
-  const plait::fft::Plan& plan;
-  const Physics physics;
-  const Scheme scheme;
-  const std::vector<Evaluation> evaluations;
-  const Modes modes;
-  plait::Group group;
-  BandForcing forcing;
-  Stage stage;
-  const std::array<double, 3> inverse_step = modes.inverse_step();
-
-  double time = 0;
-  std::uint64_t steps = 0;
-  bool has_new_fields = true;  ///< The caller may have written modes that are not kept.
-  bool is_prepared = false;    ///< Inputs are those of the next step.
-  double decay_dt = -1;
-  double rate = -1;  ///< Not known when negative.
-  double power = 0;
-};
-
-Solver::Solver(plait::Runtime& runtime, const plait::fft::Plan& plan, Physics physics, Scheme scheme) {
-  check(plan, physics);
-  state_ = std::make_unique<State>(runtime, plan, std::move(physics), scheme);
-}
-
-Solver::~Solver() = default;
+Solver::Solver(plait::Runtime& runtime, const plait::fft::Plan& plan, Physics physics, const Scheme& scheme)
+    : plan_{plan},
+      physics_{checked(plan, std::move(physics))},
+      scheme_{scheme},
+      modes_{plan.physical().lengths, plan.spectral(), scheme.dealiasing},
+      group_{runtime.messages()},
+      forcing_{physics_.forcing, modes_, group_},
+      stage_{runtime, plan, modes_, physics_, scheme_} {}
 
 Memory Solver::memory_needed(const std::array<plait::fft::Index, 3>& lengths,
                              const plait::fft::PlanOptions& options,
@@ -236,198 +152,154 @@ Memory Solver::memory_needed(const std::array<plait::fft::Index, 3>& lengths,
   return most;
 }
 
-const plait::fft::Plan& Solver::plan() const noexcept {
-  return state_->plan;
-}
-const Physics& Solver::physics() const noexcept {
-  return state_->physics;
-}
-const Scheme& Solver::scheme() const noexcept {
-  return state_->scheme;
-}
-
-const Fields& Solver::fields() const noexcept {
-  return state_->stage.arrays().state;
-}
-
 Fields& Solver::fields() noexcept {
-  state_->has_new_fields = true;
-  state_->is_prepared = false;
-  state_->rate = -1;
-  state_->forcing.forget();
-  return state_->stage.arrays().state;
+  has_new_fields_ = true;
+  is_prepared_ = false;
+  rate_ = -1;
+  forcing_.forget();
+  return stage_.arrays().state;
 }
 
 double Solver::project() {
-  return state_->project();
+  const double before = total_energy(group_, modes_, stage_.arrays().state);
+  prepare({});
+  stage_.run_on_modes(&ModeWork::project);
+  const double after = total_energy(group_, modes_, stage_.arrays().state);
+  rate_ = -1;
+  return before > 0 ? std::max(0.0, 1 - after / before) : 0;
 }
 
-double Solver::time() const noexcept {
-  return state_->time;
-}
-std::uint64_t Solver::step_count() const noexcept {
-  return state_->steps;
-}
-void Solver::set_time(double time, std::uint64_t step_count) {
-  state_->time = time;
-  state_->steps = step_count;
-  state_->is_prepared = false;  // the next step's grid may be another
+void Solver::set_time(double time, std::uint64_t step_count) noexcept {
+  time_ = time;
+  steps_ = step_count;
+  is_prepared_ = false;  // the next step's grid may be another
 }
 
-std::vector<double> Solver::forcing_state() const {
-  return state_->forcing.state();
+/// Of `grid` in the step with this number.
+Shift Solver::shift(int grid, std::uint64_t step) const {
+  std::array<double, 3> parts{};
+  if (scheme_.dealiasing == Dealiasing::phase_shift_random) {
+    RandomOfMode random{scheme_.seed, {}, step};
+    std::ranges::generate(parts, [&] { return random.unit(); });
+  }
+  return shift_of(modes_, grid, parts);
 }
-void Solver::set_forcing_state(std::span<const double> state) {
-  state_->forcing.set_state(state);
+
+/// Computes the inputs of the transforms from the state.
+void Solver::prepare(Shift on_grid) {
+  if (has_new_fields_) {
+    stage_.run_on_modes(&ModeWork::cut_off);
+    has_new_fields_ = false;
+  }
+  stage_.prepare(std::move(on_grid));
+  is_prepared_ = false;
 }
 
 void Solver::step(double dt) {
-  State& s = *state_;
   if (!(dt > 0) || !std::isfinite(dt)) {
     throw plait::Error{plait::ErrorCode::bad_argument, fmt::format("A time step must be above 0, not {:g}.", dt)};
   }
   const auto start = Clock::now();
-  const double rate_before = s.rate;
-  s.begin(dt);
+  const double rate_before = rate_;
+  if (!is_prepared_) {
+    prepare(shift(0, steps_));
+    is_prepared_ = true;
+  }
+  forcing_.begin(stage_.arrays().state);
+  if (decay_dt_ != dt) {
+    stage_.work().set_decay(scheme_.integrator == Integrator::rk4 ? dt / 2 : dt);
+    decay_dt_ = dt;
+  }
   bool is_finite = true;
   Speeds last;
-  for (std::size_t e = 0; e < s.evaluations.size(); ++e) {
-    const Evaluation& evaluation = s.evaluations[e];
-    const bool is_last = e + 1 == s.evaluations.size();
-    StageWork& work = s.stage.work().stage();
-    work.update = evaluation.update;
-    work.dt = dt;
-    work.is_mean = evaluation.is_mean;
-    work.shift = s.shift(evaluation.grid, s.steps);
-    work.next = is_last ? s.shift(s.evaluations[0].grid, s.steps + 1) : s.shift(s.evaluations[e + 1].grid, s.steps);
-    last = s.stage.run();
+  const std::vector<Evaluation> evaluations = evaluations_of(scheme_);
+  StageWork& work = stage_.work().stage();
+  for (std::size_t e = 0; e < evaluations.size(); ++e) {
+    const Evaluation& evaluation = evaluations[e];
+    const bool is_last = e + 1 == evaluations.size();
+    work = {evaluation.update,
+            dt,
+            evaluation.is_mean,
+            shift(evaluation.grid, steps_),
+            is_last ? shift(0, steps_ + 1) : shift(evaluations[e + 1].grid, steps_)};
+    last = stage_.run();
     is_finite = is_finite && std::isfinite(last.rate);
   }
-  s.time += dt;
-  ++s.steps;
-  if (s.forcing.is_any()) {
-    s.force(dt);
+  time_ += dt;
+  ++steps_;
+  if (forcing_.is_any()) {
+    power_ = forcing_.apply(stage_.arrays().state, dt, steps_) / dt;
+    work.update = Update::none;
+    work.is_mean = false;
+    for (const Box& box : forcing_.boxes()) {
+      stage_.work().update_velocity(box);
+    }
   }
-  s.rate = s.largest(is_finite ? last.rate : std::numeric_limits<double>::infinity());
-  s.stage.times.total += Clock::now() - start;
-  ++s.stage.times.steps;
-  if (!std::isfinite(s.rate)) {
-    std::string sentence =
-        fmt::format("In step {} (time {:g}) a velocity became infinite or no number", s.steps, s.time);
+  rate_ = largest(group_, is_finite ? last.rate : std::numeric_limits<double>::infinity());
+  stage_.times.total += Clock::now() - start;
+  ++stage_.times.steps;
+  if (!std::isfinite(rate_)) {
+    std::string sentence = fmt::format("In step {} (time {:g}) a velocity became infinite or no number", steps_, time_);
     if (rate_before >= 0 && std::isfinite(rate_before)) {
       sentence +=
           fmt::format("; the Courant number was {:.3g}, where {:.3g} is the largest that is stable: take shorter steps",
                       rate_before * dt,
-                      courant_limit(s.scheme));
+                      courant_limit(scheme_));
     }
     throw plait::Error{plait::ErrorCode::bad_argument, sentence + "."};
   }
 }
 
 double Solver::courant_rate() {
-  State& s = *state_;
-  if (s.rate < 0) {
-    s.prepare({});
-    s.stage.to_points(true);
-    s.rate = s.largest(s.speeds_here().rate);
+  if (rate_ < 0) {
+    prepare({});
+    stage_.velocity_to_points();
+    rate_ = largest(group_, stage_.measure_speeds().rate);
   }
-  return s.rate;
+  return rate_;
 }
 
-Diagnostics Solver::diagnose(Detail detail) {
-  State& s = *state_;
-  const StepTimes times = s.stage.times;
-  if (s.has_new_fields) {
-    s.prepare({});
+Diagnostics Solver::diagnose() {
+  const StepTimes times = stage_.times;
+  if (has_new_fields_) {
+    prepare({});
   }
   Diagnostics out;
-  out.time = s.time;
-  out.step = s.steps;
-  out.forcing_power = s.power;
-  measure_modes(s.modes, s.stage.arrays().state, s.physics, s.group, out);
-  if (detail == Detail::all) {
-    s.measure_transfer(out);
-    s.measure_gradients(out);
-  }
-  s.stage.times = times;
+  out.time = time_;
+  out.step = steps_;
+  out.forcing_power = power_;
+  measure_modes(modes_, stage_.arrays().state, physics_, group_, out);
+  measure_transfer(out);
+  out.skewness = measure_skewness(stage_, group_, static_cast<double>(plan_.point_count()));
+  stage_.times = times;
   return out;
 }
 
-void Solver::State::measure_transfer(Diagnostics& out) {
-  const bool is_shifted = scheme.dealiasing != Dealiasing::none && scheme.dealiasing != Dealiasing::truncation;
+void Solver::measure_transfer(Diagnostics& out) {
+  const bool is_shifted = scheme_.dealiasing != Dealiasing::none && scheme_.dealiasing != Dealiasing::truncation;
   const int grids = is_shifted ? 2 : 1;
-  out.transfer.assign(modes.shells(), 0);
+  out.transfer.assign(modes_.shells(), 0);
   Speeds fastest;
   for (int grid = 0; grid < grids; ++grid) {
-    std::array<double, 3> distance{};
-    for (std::size_t axis = 0; axis < 3; ++axis) {
-      distance[axis] = 0.5 * grid / inverse_step[axis];
-    }
-    const Shift shift{modes, distance};
+    const Shift shift = shift_of(modes_, grid);
     prepare(shift);
-    stage.run_to_right_side();
+    stage_.run_to_right_side();
     if (grid == 0) {
-      fastest = speeds_here();
+      fastest = stage_.measure_speeds();
     }
-    stage.work().stage().shift = shift;
-    stage.on_modes().run([this](const Box& part, std::size_t) { stage.work().leave_right_side(part); });
-    add_transfer(modes, stage.arrays().state, stage.arrays().transformed, 1.0 / grids, out.transfer);
+    stage_.work().stage().shift = shift;
+    stage_.run_on_modes(&ModeWork::leave_right_side);
+    add_transfer(modes_, stage_.arrays().state, stage_.arrays().transformed, 1.0 / grids, out.transfer);
   }
-  plait::all_reduce(group, std::span{out.transfer}).wait();
-  rate = largest(fastest.rate);
-  out.courant_rate = rate;
-  out.u_max = std::sqrt(largest(fastest.square_max));
-}
-
-void Solver::State::measure_gradients(Diagnostics& out) {
-  is_prepared = false;
-  stage.on_modes().run([this](const Box& part, std::size_t) { stage.work().leave_gradients(part); });
-  stage.transformed_to_points();
-  std::array<double, 6> sums{};
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    const std::vector<double>& gradient = stage.arrays().omega[axis];
-    const std::array<double, 2> mine = moments(gradient.data(), gradient.size());
-    sums[2 * axis] = mine[0];
-    sums[2 * axis + 1] = mine[1];
-  }
-  plait::all_reduce(group, std::span{sums}).wait();
-  const auto points = static_cast<double>(plan.point_count());
-  int axes = 0;
-  double skewness = 0;
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    if (sums[2 * axis] > 0) {
-      skewness += sums[2 * axis + 1] / points / std::pow(sums[2 * axis] / points, 1.5);
-      ++axes;
-    }
-  }
-  out.skewness = axes > 0 ? skewness / axes : 0;
+  plait::all_reduce(group_, std::span{out.transfer}).wait();
+  rate_ = largest(group_, fastest.rate);
+  out.courant_rate = rate_;
+  out.u_max = std::sqrt(largest(group_, fastest.square_max));
 }
 
 void Solver::to_points() {
-  state_->prepare({});
-  state_->stage.to_points();
-}
-std::span<double> Solver::velocity(int axis) {
-  return state_->stage.arrays().u[static_cast<std::size_t>(axis)];
-}
-std::span<double> Solver::vorticity(int axis) {
-  return state_->stage.arrays().omega[static_cast<std::size_t>(axis)];
-}
-std::span<double> Solver::scalar(std::size_t number) {
-  return state_->stage.arrays().flux_points[number][0];
-}
-
-double Solver::from_points() {
-  state_->stage.from_points();
-  static_cast<void>(fields());  // which are new
-  return state_->project();
-}
-
-const StepTimes& Solver::times() const noexcept {
-  return state_->stage.times;
-}
-void Solver::reset_times() noexcept {
-  state_->stage.times = {};
+  prepare({});
+  stage_.to_points();
 }
 
 }  // namespace dns

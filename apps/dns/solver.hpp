@@ -2,62 +2,45 @@
 #pragma once
 
 #include <array>
-#include <chrono>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
+#include "dns/band_forcing.hpp"
 #include "dns/diagnostics.hpp"
+#include "dns/modes.hpp"
 #include "dns/physics.hpp"
+#include "dns/stage.hpp"
 
 namespace dns {
 
-/// The state of a flow on this rank: modes in the layout of `Plan::spectral`, so that u(x) = sum of u(k) exp(i k.x).
-/// Of each two that are conjugates, the plan keeps one; Nyquist modes and what dealiasing cuts off are zero.
-struct Fields {
-  std::vector<std::vector<std::complex<double>>> u;        ///< Three.
-  std::vector<std::vector<std::complex<double>>> scalars;  ///< One for each of the physics.
-};
-
-/// What a solver takes on one rank, all in bytes.
+/// Memory of a solver on one rank, in bytes.
 struct Memory {
-  std::size_t modes = 0;       ///< Arrays in spectral space: state, stages, and what is transformed.
+  std::size_t modes = 0;       ///< Arrays in spectral space: state, stages, input and output of transforms.
   std::size_t points = 0;      ///< Arrays in physical space.
   std::size_t transforms = 0;  ///< Buffers of the transforms in flight.
 
   [[nodiscard]] std::size_t total() const noexcept { return modes + points + transforms; }
 };
 
-/// Where the time of steps went, on this rank.
-struct StepTimes {
-  std::chrono::nanoseconds total{};
-  std::chrono::nanoseconds transforms{};  ///< In `fft::run`; 0 where a stage is one graph.
-  std::chrono::nanoseconds pointwise{};   ///< In the work on points and modes; with tasks, summed over workers.
-  std::uint64_t steps = 0;
-};
-
-/// Integrates a flow. The plan's variant decides how: with PLT a stage is one graph of tasks, made once, in which
-/// transforms of all variables, products and updates overlap; with others they follow one another (`fft::run`).
+/// Integrates a flow. With the plan's variant PLT, a stage is one graph of tasks in which transforms of all variables,
+/// products and updates overlap. With other variants they follow one another (`fft::run`).
 ///
-/// Every rank makes one with the same arguments and calls the same functions in the same order, but for what is
-/// `const`. Results do not depend on the variant, and on the grid of ranks only through rounding. Threads: one at a
-/// time.
+/// All ranks create it with the same arguments and call its non-const functions in the same order. Results do not
+/// depend on the variant, and depend on the grid of ranks only through rounding. Threads: one at a time.
 class Solver {
  public:
   /// A flow at rest, at time 0. Borrows runtime and plan, which must be of real numbers.
-  /// Throws: `plait::Error` with `bad_argument` for physics that make no sense, as a negative viscosity.
-  Solver(plait::Runtime& runtime, const plait::fft::Plan& plan, Physics physics, Scheme scheme);
+  /// Throws: `plait::Error` with `bad_argument` for invalid physics, such as a negative viscosity.
+  Solver(plait::Runtime& runtime, const plait::fft::Plan& plan, Physics physics, const Scheme& scheme);
   Solver(const Solver&) = delete;
   Solver& operator=(const Solver&) = delete;
-  ~Solver();
 
-  /// What a solver takes on that one of `ranks` that has most, before anything is made.
+  /// The memory of a solver, before it is created: on that of `ranks` that needs most.
   /// Throws: as `fft::Plan::bytes_needed`.
   [[nodiscard]] static Memory memory_needed(const std::array<plait::fft::Index, 3>& lengths,
                                             const plait::fft::PlanOptions& options,
@@ -65,57 +48,70 @@ class Solver {
                                             const Physics& physics,
                                             const Scheme& scheme);
 
-  [[nodiscard]] const plait::fft::Plan& plan() const noexcept;
-  [[nodiscard]] const Physics& physics() const noexcept;
-  [[nodiscard]] const Scheme& scheme() const noexcept;
+  [[nodiscard]] const plait::fft::Plan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const Physics& physics() const noexcept { return physics_; }
+  [[nodiscard]] const Modes& modes() const noexcept { return modes_; }
 
-  [[nodiscard]] const Fields& fields() const noexcept;
-  /// To be written, on all ranks alike: modes that are not kept are cut off at the next step or measurement. Velocities
-  /// must be free of divergence, or made so by `project`. What holding energy gives back is that of the next step's
-  /// start.
+  [[nodiscard]] const Fields& fields() const noexcept { return stage_.arrays().state; }
+  /// For writing, on all ranks. The next step or measurement cuts off modes that are not kept. Velocities must be
+  /// free of divergence; see `project`. Forcing that holds energy takes the energy of the next step's start.
   [[nodiscard]] Fields& fields() noexcept;
-  /// Takes from the velocity what has divergence, and modes that are not kept. Returns the part of the energy that it
-  /// took.
+  /// Removes the divergent part of the velocity and modes that are not kept. Returns the fraction of energy removed.
   double project();
 
-  [[nodiscard]] double time() const noexcept;
-  [[nodiscard]] std::uint64_t step_count() const noexcept;
-  /// As after a restart; random numbers depend on the number of the step.
-  void set_time(double time, std::uint64_t step_count);
-  /// What forcing remembers, the same on all ranks; to be kept in checkpoints beside the fields. May be empty.
-  [[nodiscard]] std::vector<double> forcing_state() const;
-  /// Throws: `plait::Error` with `bad_input` when that is of another forcing.
-  void set_forcing_state(std::span<const double> state);
+  [[nodiscard]] double time() const noexcept { return time_; }
+  [[nodiscard]] std::uint64_t step_count() const noexcept { return steps_; }
+  /// For restarts. Random numbers depend on the number of the step.
+  void set_time(double time, std::uint64_t step_count) noexcept;
+  /// The state of the forcing, the same on all ranks, for checkpoints. May be empty.
+  [[nodiscard]] const std::vector<double>& forcing_state() const noexcept { return forcing_.state(); }
+  /// Throws: `plait::Error` with `bad_input` if the state is of another forcing.
+  void set_forcing_state(std::span<const double> state) { forcing_.set_state(state); }
 
-  /// One step of `dt`.
+  /// Advances the flow by `dt`.
   ///
-  /// Throws: `plait::Error` with `bad_argument` on all ranks when a velocity is no finite number any more: the error
-  /// names the step and the Courant number. The fields are lost then.
+  /// Throws: `plait::Error` with `bad_argument` on all ranks if a velocity is not finite: the error names the step and
+  /// the Courant number. The fields are lost then.
   void step(double dt);
 
-  /// Largest sum over axes of |u_a| / h_a on the grid: dt times this is the Courant number of the next step. Free after
-  /// a step, whose last stage has measured it; else three transforms. Infinite when a velocity is not finite.
+  /// Largest sum over axes of |u_a| / h_a on the grid: dt times this is the Courant number of the next step. Infinite
+  /// if a velocity is not finite. Cost: none after a step, which has measured it; else three transforms.
   [[nodiscard]] double courant_rate();
 
-  [[nodiscard]] Diagnostics diagnose(Detail detail = Detail::all);
+  /// Cost: about two stages.
+  [[nodiscard]] Diagnostics diagnose();
 
-  /// Computes velocity, vorticity and scalars at all points, in the layout of `Plan::physical`, where the functions
-  /// after it show them until the next step or measurement. Cost: 6 transforms and one a scalar.
+  /// Computes velocity, vorticity and scalars at all points, in the layout of `Plan::physical`. The functions below
+  /// return them until the next step or measurement. Cost: 6 transforms and one per scalar.
   void to_points();
-  [[nodiscard]] std::span<double> velocity(int axis);
-  [[nodiscard]] std::span<double> vorticity(int axis);
-  [[nodiscard]] std::span<double> scalar(std::size_t number);
-  /// Makes the fields of what was written into `velocity` and `scalar`, and projects the velocity.
-  /// Returns the part of its energy that could not be taken: what has divergence, or wave numbers that are not kept.
-  double from_points();
+  [[nodiscard]] std::span<double> velocity(std::size_t axis) { return stage_.arrays().u[axis]; }
+  [[nodiscard]] std::span<double> vorticity(std::size_t axis) { return stage_.arrays().omega[axis]; }
+  [[nodiscard]] std::span<double> scalar(std::size_t number) { return stage_.arrays().flux_points[number][0]; }
 
   /// Since the last reset.
-  [[nodiscard]] const StepTimes& times() const noexcept;
-  void reset_times() noexcept;
+  [[nodiscard]] const StepTimes& times() const noexcept { return stage_.times; }
+  void reset_times() noexcept { stage_.times = {}; }
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  [[nodiscard]] Shift shift(int grid, std::uint64_t step) const;
+  void prepare(Shift on_grid);
+  void measure_transfer(Diagnostics& out);
+
+  const plait::fft::Plan& plan_;
+  const Physics physics_;
+  const Scheme scheme_;
+  const Modes modes_;
+  plait::Group group_;
+  BandForcing forcing_;
+  Stage stage_;
+
+  double time_ = 0;
+  std::uint64_t steps_ = 0;
+  bool has_new_fields_ = true;  ///< The caller may have written modes that are not kept.
+  bool is_prepared_ = false;    ///< Inputs are those of the next step.
+  double decay_dt_ = -1;
+  double rate_ = -1;  ///< Unknown if negative.
+  double power_ = 0;
 };
 
 }  // namespace dns

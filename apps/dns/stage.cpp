@@ -2,6 +2,7 @@
 #include "dns/stage.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -13,7 +14,20 @@ using plait::fft::Part;
 using plait::fft::Tasks;
 using Clock = std::chrono::steady_clock;
 
-/// `box` in up to `count` ranges of axis 0.
+/// Pointers to the values at `place` of three arrays.
+template <class T>
+std::array<T*, 3> pointers(std::array<std::vector<double>, 3>& arrays, std::size_t place) {
+  return {arrays[0].data() + place, arrays[1].data() + place, arrays[2].data() + place};
+}
+
+/// The part of `box` with a range of axis 0.
+Box planes(Box box, Index low, Index high) {
+  box.low[0] = low;
+  box.high[0] = high;
+  return box;
+}
+
+/// Divides `box` into up to `count` ranges of axis 0.
 std::vector<Box> cut(const Box& box, std::uint32_t count) {
   std::vector<Box> parts;
   if (box.is_empty()) {
@@ -22,10 +36,7 @@ std::vector<Box> cut(const Box& box, std::uint32_t count) {
   for (std::uint32_t p = 0; p < count; ++p) {
     const plait::fft::Range range = plait::fft::part_of(box.extent(0), count, p);
     if (range.count() > 0) {
-      Box part = box;
-      part.low[0] = box.low[0] + range.low;
-      part.high[0] = box.low[0] + range.high;
-      parts.push_back(part);
+      parts.push_back(planes(box, box.low[0] + range.low, box.low[0] + range.high));
     }
   }
   return parts;
@@ -35,7 +46,7 @@ bool meet(const Box& one, const Box& other) {
   return !plait::fft::common_part(one, other).is_empty();
 }
 
-/// `task` after all parts that meet `box`.
+/// Orders `task` after all parts that intersect `box`.
 void follow(plait::task::Task task, const std::vector<Part>& parts, const Box& box) {
   for (const Part& part : parts) {
     if (meet(part.box, box)) {
@@ -44,6 +55,7 @@ void follow(plait::task::Task task, const std::vector<Part>& parts, const Box& b
   }
 }
 
+/// Orders `task` before all parts that intersect `box`.
 void precede(plait::task::Task task, const std::vector<Part>& parts, const Box& box) {
   for (const Part& part : parts) {
     if (meet(part.box, box)) {
@@ -52,11 +64,11 @@ void precede(plait::task::Task task, const std::vector<Part>& parts, const Box& 
   }
 }
 
-/// Ranges of axis 0 of `box` between which no part of `parts` is divided.
-std::vector<Box> planes_of(const std::vector<Part>& parts, const Box& box) {
-  std::vector<Box> planes;
+/// Divides `box` along axis 0 where parts begin or end.
+std::vector<Box> cut_at(const std::vector<Part>& parts, const Box& box) {
+  std::vector<Box> ranges;
   if (box.is_empty()) {
-    return planes;
+    return ranges;
   }
   std::set<Index> cuts{box.low[0], box.high[0]};
   for (const Part& part : parts) {
@@ -66,21 +78,17 @@ std::vector<Box> planes_of(const std::vector<Part>& parts, const Box& box) {
     }
   }
   for (auto cut = cuts.begin(); std::next(cut) != cuts.end(); ++cut) {
-    Box plane = box;
-    plane.low[0] = *cut;
-    plane.high[0] = *std::next(cut);
-    planes.push_back(plane);
+    ranges.push_back(planes(box, *cut, *std::next(cut)));
   }
-  return planes;
+  return ranges;
 }
 
-/// Parts of `box` that have no point in common: those of `parts`, where these are such, else all as one.
+/// Disjoint parts of `box`: those of `parts` if they are disjoint and cover it, else the whole box.
 std::vector<Box> disjoint_parts(const std::vector<Part>& parts, const Box& box) {
   std::vector<Box> boxes;
   Index volume = 0;
   for (const Part& part : parts) {
-    const bool is_new = std::none_of(boxes.begin(), boxes.end(), [&](const Box& other) { return other == part.box; });
-    if (is_new && !part.box.is_empty()) {
+    if (!part.box.is_empty() && std::ranges::find(boxes, part.box) == boxes.end()) {
       boxes.push_back(part.box);
       volume += part.box.volume();
     }
@@ -118,45 +126,6 @@ void PartWork::run(const Work& work) {
   }
 }
 
-FlowArrays::Counts FlowArrays::counts(const Scheme& scheme, std::size_t scalars) {
-  const bool has_sum = scheme.integrator == Integrator::rk4;
-  const bool has_kept = scheme.dealiasing == Dealiasing::phase_shift;
-  return {.modes = (3 + scalars) * (2 + (has_sum ? 1 : 0) + (has_kept ? 1 : 0)) + 3 + scalars * (has_kept ? 3 : 2),
-          .points = 6 + 3 * scalars};
-}
-
-FlowArrays::FlowArrays(const plait::fft::Plan& plan, const Scheme& scheme, std::size_t scalars) {
-  const std::size_t variables = 3 + scalars;
-  const Array modes_here(static_cast<std::size_t>(plan.spectral().size()));
-  const std::vector<double> points_here(static_cast<std::size_t>(plan.physical().size()));
-  const bool has_kept = scheme.dealiasing == Dealiasing::phase_shift;
-  state.u.assign(3, modes_here);
-  state.scalars.assign(scalars, modes_here);
-  input.assign(variables, modes_here);
-  sum.assign(scheme.integrator == Integrator::rk4 ? variables : 0, modes_here);
-  kept.assign(has_kept ? variables : 0, modes_here);
-  transformed.fill(modes_here);
-  flux.assign(scalars, {has_kept ? modes_here : Array{}, modes_here, modes_here});
-  u.fill(points_here);
-  omega.fill(points_here);
-  flux_points.assign(scalars, {points_here, points_here, points_here});
-}
-
-ModeWork::Arrays FlowArrays::modes() {
-  ModeWork::Arrays all;
-  const auto variable = [this](Array& its_state, std::size_t v) {
-    return VariableArrays{&its_state, sum.empty() ? nullptr : &sum[v], kept.empty() ? nullptr : &kept[v], &input[v]};
-  };
-  for (std::size_t c = 0; c < 3; ++c) {
-    all.velocity[c] = variable(state.u[c], c);
-    all.transformed[c] = &transformed[c];
-  }
-  for (std::size_t s = 0; s < scalars(); ++s) {
-    all.scalars.push_back({variable(state.scalars[s], 3 + s), {&first_flux(s), &flux[s][1], &flux[s][2]}});
-  }
-  return all;
-}
-
 Stage::Stage(plait::Runtime& runtime,
              const plait::fft::Plan& plan,
              const Modes& modes,
@@ -166,7 +135,7 @@ Stage::Stage(plait::Runtime& runtime,
       plan_{plan},
       inverse_step_{modes.inverse_step()},
       arrays_{plan, scheme, physics.scalars.size()},
-      work_{modes, physics, arrays_.modes()},
+      work_{modes, physics, arrays_},
       on_modes_{runtime, plan.spectral().box},
       on_points_{runtime, plan.physical().box},
       speeds_(on_points_.count()) {
@@ -215,7 +184,7 @@ void Stage::make_graph() {
 }
 
 void Stage::add_products(const AllTasks& backward, const AllTasks& forward) {
-  const std::vector<Box> parts = planes_of(backward[0].writes, plan_.physical().box);
+  const std::vector<Box> parts = cut_at(backward[0].writes, plan_.physical().box);
   speeds_.resize(std::max(speeds_.size(), parts.size()));
   for (std::size_t p = 0; p < parts.size(); ++p) {
     const Box& box = parts[p];
@@ -239,7 +208,7 @@ void Stage::add_products(const AllTasks& backward, const AllTasks& forward) {
 }
 
 void Stage::add_updates(const AllTasks& backward, const AllTasks& forward) {
-  // Results overwrite i k x v, and a scalar: each must have been read.
+  // Results overwrite i k x v, and a scalar, which must have been read before.
   const auto order_reuse = [](const Tasks& reader, const Tasks& writer) {
     for (const Part& write : writer.writes) {
       follow(write.task, reader.reads, write.box);
@@ -264,7 +233,7 @@ void Stage::add_updates(const AllTasks& backward, const AllTasks& forward) {
         follow(of_scalar, forward[3 + 3 * s + c].writes, box);
       }
       follow(of_scalar, backward[6 + s].reads, box);
-      update.after(of_scalar);  // which may need the velocity that was transformed
+      update.after(of_scalar);  // it may need the velocity that was transformed
     }
   }
   for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
@@ -287,21 +256,26 @@ std::size_t Stage::place_of(const Box& part) const noexcept {
 
 Speeds Stage::cross(const Box& part) noexcept {
   const std::size_t place = place_of(part);
-  auto& [u, v, w] = arrays_.u;
-  auto& omega = arrays_.omega;
-  return cross_in_place({u.data() + place, v.data() + place, w.data() + place},
-                        {omega[0].data() + place, omega[1].data() + place, omega[2].data() + place},
+  return cross_in_place(pointers<const double>(arrays_.u, place),
+                        pointers<double>(arrays_.omega, place),
                         static_cast<std::size_t>(part.volume()),
                         inverse_step_);
 }
 
 void Stage::flux(std::size_t scalar, const Box& part) noexcept {
   const std::size_t place = place_of(part);
-  auto& [u, v, w] = arrays_.u;
-  auto& points = arrays_.flux_points[scalar];
-  flux_in_place({u.data() + place, v.data() + place, w.data() + place},
-                {points[0].data() + place, points[1].data() + place, points[2].data() + place},
+  flux_in_place(pointers<const double>(arrays_.u, place),
+                pointers<double>(arrays_.flux_points[scalar], place),
                 static_cast<std::size_t>(part.volume()));
+}
+
+Speeds Stage::measure_speeds() {
+  std::ranges::fill(speeds_, Speeds{});
+  on_points_.run([this](const Box& part, std::size_t p) {
+    const auto u = pointers<const double>(arrays_.u, place_of(part));
+    speeds_[p] = speeds(u, static_cast<std::size_t>(part.volume()), inverse_step_);
+  });
+  return std::accumulate(speeds_.begin(), speeds_.end(), Speeds{}, Speeds::larger);
 }
 
 void Stage::transform(std::span<Execution> executions) {
@@ -325,6 +299,10 @@ void Stage::run_in_order() {
     });
   });
   transform(forward_);
+  update_modes();
+}
+
+void Stage::update_modes() {
   on_modes_.run([this](const Box& part, std::size_t) {
     timed([&] {
       for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
@@ -335,19 +313,19 @@ void Stage::run_in_order() {
   });
 }
 
+void Stage::run_on_modes(void (ModeWork::*action)(const Box&) const noexcept) {
+  on_modes_.run([this, action](const Box& part, std::size_t) { (work_.*action)(part); });
+}
+
 Speeds Stage::run() {
-  std::fill(speeds_.begin(), speeds_.end(), Speeds{});
+  std::ranges::fill(speeds_, Speeds{});
   if (graph_) {
     runtime_.run(*graph_);
   } else {
     run_in_order();
   }
   times.pointwise += std::chrono::nanoseconds{pointwise_ns_.exchange(0)};
-  Speeds all;
-  for (const Speeds& part : speeds_) {
-    all.add(part);
-  }
-  return all;
+  return std::accumulate(speeds_.begin(), speeds_.end(), Speeds{}, Speeds::larger);
 }
 
 void Stage::run_to_right_side() {
@@ -356,34 +334,10 @@ void Stage::run_to_right_side() {
   transform(std::span{forward_}.first(3));
 }
 
-void Stage::prepare() {
-  const Update update = std::exchange(work_.stage().update, Update::none);
-  const bool is_mean = std::exchange(work_.stage().is_mean, false);
-  on_modes_.run([this](const Box& part, std::size_t) {
-    for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
-      work_.update_scalar(s, part);
-    }
-    work_.update_velocity(part);
-  });
-  work_.stage().update = update;
-  work_.stage().is_mean = is_mean;
-}
-
-void Stage::to_points(bool is_velocity_only) {
-  transform(std::span{backward_}.first(is_velocity_only ? 3 : backward_.size()));
-}
-
-void Stage::transformed_to_points() {
-  transform(std::span{backward_}.subspan(3, 3));
-}
-
-void Stage::from_points() {
-  arrays_.omega = arrays_.u;
-  transform(forward_);
-  arrays_.state.u.assign(arrays_.transformed.begin(), arrays_.transformed.end());
-  for (std::size_t s = 0; s < arrays_.scalars(); ++s) {
-    arrays_.state.scalars[s] = arrays_.first_flux(s);
-  }
+void Stage::prepare(Shift next) {
+  work_.stage() = {.shift = {}, .next = std::move(next)};
+  update_modes();
+  pointwise_ns_ = 0;  // no part of a step
 }
 
 }  // namespace dns

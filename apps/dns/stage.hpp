@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -15,7 +16,6 @@
 #include "dns/mode_work.hpp"
 #include "dns/modes.hpp"
 #include "dns/point_work.hpp"
-#include "dns/solver.hpp"
 
 namespace dns {
 
@@ -24,10 +24,10 @@ class PartWork {
  public:
   using Work = std::function<void(const Box& part, std::size_t number)>;
 
-  /// Parts are ranges of axis 0 of `box`: one, or some for each worker if there are several.
+  /// Parts are ranges of axis 0 of `box`: one, or four per worker if there are several workers.
   PartWork(plait::Runtime& runtime, const Box& box);
 
-  /// Returns when all is done.
+  /// Returns when all calls have returned.
   void run(const Work& work);
   [[nodiscard]] std::size_t count() const noexcept { return parts_.size(); }
 
@@ -38,45 +38,23 @@ class PartWork {
   plait::task::Graph graph_;
 };
 
-/// The arrays of a flow on this rank: of modes, and of points.
-struct FlowArrays {
-  FlowArrays(const plait::fft::Plan& plan, const Scheme& scheme, std::size_t scalars);
-
-  /// How many of each a flow has.
-  struct Counts {
-    std::size_t modes = 0;
-    std::size_t points = 0;
-  };
-  [[nodiscard]] static Counts counts(const Scheme& scheme, std::size_t scalars);
-
-  [[nodiscard]] std::size_t scalars() const noexcept { return flux.size(); }
-  /// The modes of a scalar's flux along axis 0, which may be those of its input.
-  [[nodiscard]] Array& first_flux(std::size_t scalar) noexcept {
-    return kept.empty() ? input[3 + scalar] : flux[scalar][0];
-  }
-  [[nodiscard]] ModeWork::Arrays modes();
-
-  Fields state;
-  std::vector<Array> sum;  ///< As `input`: of velocity, then of scalars. Empty if the scheme needs none.
-  std::vector<Array> kept;
-  std::vector<Array> input;
-  std::array<Array, 3> transformed;  ///< i k x v, u x omega, or results of `ModeWork`.
-  std::vector<std::array<Array, 3>> flux;
-  std::array<std::vector<double>, 3> u;
-  std::array<std::vector<double>, 3> omega;
-  std::vector<std::array<std::vector<double>, 3>> flux_points;  ///< The first is the scalar itself.
+/// Where the time of steps went, on this rank.
+struct StepTimes {
+  std::chrono::nanoseconds total{};
+  std::chrono::nanoseconds transforms{};  ///< In `fft::run`; 0 if a stage is one graph.
+  std::chrono::nanoseconds pointwise{};   ///< In the work on points and modes; with tasks, summed over workers.
+  std::uint64_t steps = 0;
 };
 
-/// One right-hand side: transforms inputs to points, computes products there, transforms them back, and updates the
-/// modes.
+/// One right-hand side: transforms inputs to points, computes products there, transforms them back, updates the modes.
 ///
 /// Backward, transforms of 6 variables and one for each scalar are in flight; forward, 3 and 3 for each scalar. With
-/// the plan's variant PLT, a stage is one graph: the task of a product waits for its planes of all variables only, an
-/// update for its modes, so that messages of some transforms travel while others compute. With other variants, one
-/// follows the other.
+/// the plan's variant PLT, a stage is one graph: a product's task waits only for its planes of all variables, an
+/// update only for its modes. Messages of some transforms overlap with the computation of others. With other
+/// variants, transforms, products and updates follow one another.
 class Stage {
  public:
-  /// Borrows all. Collective.
+  /// Borrows all arguments. Collective.
   Stage(plait::Runtime& runtime,
         const plait::fft::Plan& plan,
         const Modes& modes,
@@ -85,26 +63,28 @@ class Stage {
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
 
-  /// Executions of transforms that a stage has.
+  /// The number of transforms of a stage.
   [[nodiscard]] static std::size_t execution_count(std::size_t scalars) { return 9 + 4 * scalars; }
 
   [[nodiscard]] FlowArrays& arrays() noexcept { return arrays_; }
+  [[nodiscard]] const FlowArrays& arrays() const noexcept { return arrays_; }
   [[nodiscard]] ModeWork& work() noexcept { return work_; }
-  [[nodiscard]] PartWork& on_modes() noexcept { return on_modes_; }
-  [[nodiscard]] PartWork& on_points() noexcept { return on_points_; }
+  /// Calls a function of `work()` for all modes, in parallel.
+  void run_on_modes(void (ModeWork::*action)(const Box&) const noexcept);
 
   /// Runs the stage that `work().stage()` describes. Returns this rank's speeds at the stage's start.
   Speeds run();
-  /// Computes the inputs from the state, with `work().stage().next`.
-  void prepare();
-  /// Transforms inputs to points: all, or the velocity alone.
-  void to_points(bool is_velocity_only = false);
+  /// Computes the inputs from the state, for products on the grid shifted by `next`.
+  void prepare(Shift next);
+  /// Transforms the inputs of the velocity, or all, to points.
+  void velocity_to_points() { transform(std::span{backward_}.first(3)); }
+  void to_points() { transform(backward_); }
   /// Transforms `transformed` to the points of the vorticity.
-  void transformed_to_points();
-  /// Transforms the points of velocity and scalars to the state.
-  void from_points();
-  /// Up to u x omega in `transformed`, without an update.
+  void transformed_to_points() { transform(std::span{backward_}.subspan(3, 3)); }
+  /// Computes u x omega in `transformed`, without an update.
   void run_to_right_side();
+  /// This rank's speeds, of the velocity at points.
+  [[nodiscard]] Speeds measure_speeds();
 
   StepTimes times;  ///< The caller counts the steps.
 
@@ -120,6 +100,7 @@ class Stage {
   [[nodiscard]] Speeds cross(const Box& part) noexcept;
   void flux(std::size_t scalar, const Box& part) noexcept;
   void run_in_order();
+  void update_modes();
   void transform(std::span<Execution> executions);
   template <class Work>
   void timed(Work work) noexcept;

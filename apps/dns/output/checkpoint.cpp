@@ -6,14 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "dns/modes.hpp"
-
 namespace dns {
 
 namespace data = plait::data;
 
-/// The modes of all variables with one pair of wave numbers along axes 1 and 2, variable after variable: real and
-/// imaginary parts.
+/// The modes of all variables with one pair of wave numbers along axes 1 and 2, by variable: real and imaginary parts.
 struct ModeLine {
   std::vector<double> parts;
 
@@ -30,11 +27,10 @@ constexpr const char* lines_name = "lines";
 template <class FieldsLike>
 auto variables(FieldsLike& fields) {
   std::vector<decltype(&fields.u.front())> all;
-  for (auto& one : fields.u) {
-    all.push_back(&one);
-  }
-  for (auto& one : fields.scalars) {
-    all.push_back(&one);
+  for (auto* const arrays : {&fields.u, &fields.scalars}) {
+    for (auto& one : *arrays) {
+      all.push_back(&one);
+    }
   }
   return all;
 }
@@ -94,8 +90,7 @@ data::ReadCheckpointOptions lines_to_owners(const std::array<Index, 3>& spectral
                                             plait::fft::TransformGrid grid) {
   const auto along_2 = static_cast<std::uint64_t>(spectral_lengths[2]);
   return {.placement = [along_2, owners = LineOwners{spectral_lengths, grid}](data::ElementId id) {
-    return plait::Rank{
-        owners.of(id.value() / along_2, id.value() % along_2)};  // refused there if there is no such line
+    return plait::Rank{owners.of(id.value() / along_2, id.value() % along_2)};  // it refuses an invalid line
   }};
 }
 

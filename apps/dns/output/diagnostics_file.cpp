@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,27 +17,48 @@
 namespace dns {
 namespace {
 
-using plait::Error;
-
 constexpr std::uint64_t first_capacity = 64;
 
-/// The columns of what is measured, but for time and step.
-constexpr std::pair<const char*, double Diagnostics::*> numbers[] = {
-    {"energy", &Diagnostics::energy},
-    {"enstrophy", &Diagnostics::enstrophy},
-    {"dissipation", &Diagnostics::dissipation},
-    {"helicity", &Diagnostics::helicity},
-    {"divergence", &Diagnostics::divergence},
-    {"taylor_scale", &Diagnostics::taylor_scale},
-    {"taylor_reynolds", &Diagnostics::taylor_reynolds},
-    {"kolmogorov_scale", &Diagnostics::kolmogorov_scale},
-    {"k_max_eta", &Diagnostics::k_max_eta},
-    {"integral_scale", &Diagnostics::integral_scale},
-    {"turnover_time", &Diagnostics::turnover_time},
-    {"forcing_power", &Diagnostics::forcing_power},
-    {"skewness", &Diagnostics::skewness},
-    {"u_max", &Diagnostics::u_max},
-};
+/// Calls `visit(path, width, values)` for each column, in their order in the file: the time first, then the step.
+template <class Visit>
+void visit_columns(const DiagnosticsFile::Header& header,
+                   const Diagnostics& row,
+                   const RunNotes& notes,
+                   const Visit& visit) {
+  const auto number = [&](const std::string& path, double value) {
+    visit(path, 1, std::span<const double>{&value, 1});
+  };
+  number("time", row.time);
+  number("step", static_cast<double>(row.step));
+  number("time_step", notes.time_step);
+  number("courant", notes.courant);
+  number("seconds", notes.seconds);
+  number("energy", row.energy);
+  number("enstrophy", row.enstrophy);
+  number("dissipation", row.dissipation);
+  number("helicity", row.helicity);
+  number("divergence", row.divergence);
+  number("taylor_scale", row.taylor_scale);
+  number("taylor_reynolds", row.taylor_reynolds);
+  number("kolmogorov_scale", row.kolmogorov_scale);
+  number("k_max_eta", row.k_max_eta);
+  number("integral_scale", row.integral_scale);
+  number("turnover_time", row.turnover_time);
+  number("forcing_power", row.forcing_power);
+  number("skewness", row.skewness);
+  number("u_max", row.u_max);
+  visit("spectrum", header.shells, std::span{row.spectrum});
+  visit("transfer", header.shells, std::span{row.transfer});
+  for (std::size_t i = 0; i < header.scalars.size(); ++i) {
+    const std::string group = fmt::format("scalars/{}/", header.scalars[i].name);
+    const ScalarDiagnostics scalar = i < row.scalars.size() ? row.scalars[i] : ScalarDiagnostics{};
+    number(group + "mean", scalar.mean);
+    number(group + "variance", scalar.variance);
+    number(group + "dissipation", scalar.dissipation);
+    number(group + "production", scalar.production);
+    visit(group + "spectrum", header.shells, std::span{scalar.spectrum});
+  }
+}
 
 std::vector<hsize_t> extents_of(std::size_t width, std::uint64_t rows) {
   return width == 1 ? std::vector<hsize_t>{rows} : std::vector<hsize_t>{rows, width};
@@ -45,23 +68,9 @@ std::vector<hsize_t> extents_of(std::size_t width, std::uint64_t rows) {
 
 DiagnosticsFile::DiagnosticsFile(std::filesystem::path file, Header header)
     : file_{std::move(file)}, header_{std::move(header)} {
-  for (const char* const name : {"time", "step", "time_step", "courant", "seconds"}) {
-    columns_.push_back({name, 1, 0, {}});
-  }
-  for (const auto& [name, value] : numbers) {
-    columns_.push_back({name, 1, 0, {}});
-  }
-  columns_.push_back({"spectrum", header_.shells, 0, {}});
-  columns_.push_back({"transfer", header_.shells, 0, {}});
-  for (const std::string& scalar : header_.scalars) {
-    for (const char* const name : {"mean", "variance", "dissipation", "production"}) {
-      columns_.push_back({fmt::format("scalars/{}/{}", scalar, name), 1, 0, {}});
-    }
-    columns_.push_back({fmt::format("scalars/{}/spectrum", scalar), header_.shells, 0, {}});
-  }
-  for (Column& column : columns_) {
-    column.row.assign(column.width, std::numeric_limits<double>::quiet_NaN());
-  }
+  visit_columns(header_, {}, {}, [this](const std::string& path, std::size_t width, std::span<const double>) {
+    columns_.push_back({path, width, 0, std::vector<double>(width)});
+  });
 }
 
 void DiagnosticsFile::take_over(std::uint64_t step) {
@@ -75,9 +84,9 @@ void DiagnosticsFile::take_over(std::uint64_t step) {
       ++rows;
     }
     for (const Column& column : columns_) {
-      (void)read(file, column, rows);  // all there, and of this shape
+      (void)read(file, column, rows);  // throws unless it is there and of this shape
     }
-  } catch (const Error&) {
+  } catch (const plait::Error&) {
     return;
   }
   make(std::max(first_capacity, 2 * rows), rows);
@@ -126,56 +135,33 @@ void DiagnosticsFile::make(std::uint64_t capacity, std::uint64_t rows) {
                   std::span<const double>{values});
       }
     }
-    for (std::size_t i = 0; i < header_.scalars.size(); ++i) {
-      out.attribute(out.open("scalars/" + header_.scalars[i]), "schmidt", header_.schmidt[i]);
+    for (const ScalarPhysics& scalar : header_.scalars) {
+      out.attribute(out.open("scalars/" + scalar.name), "schmidt", scalar.schmidt);
     }
   }).value();
   capacity_ = capacity;
   rows_ = rows;
-  is_made_ = true;
   descriptor_.emplace(file_, plait::files::SystemFile::Mode::write);
 }
 
-void DiagnosticsFile::put(const std::string& path, const std::vector<double>& values) {
-  const auto column =
-      std::find_if(columns_.begin(), columns_.end(), [&](const Column& one) { return one.path == path; });
-  plait::expect(column != columns_.end(), "every number that is noted has a data set");
-  std::fill(column->row.begin(), column->row.end(), values.size() < column->width ? 0.0 : column->row.front());
-  std::copy_n(values.begin(), std::min(values.size(), column->width), column->row.begin());
-}
-
 void DiagnosticsFile::append(const Diagnostics& row, const RunNotes& notes) {
-  put("time", row.time);
-  put("step", static_cast<double>(row.step));
-  put("time_step", notes.time_step);
-  put("courant", notes.courant);
-  put("seconds", notes.seconds);
-  for (const auto& [name, value] : numbers) {
-    put(name, row.*value);
+  auto column = columns_.begin();
+  visit_columns(header_, row, notes, [&](const std::string&, std::size_t width, std::span<const double> values) {
+    column->row.assign(values.begin(), values.end());
+    column->row.resize(width);
+    ++column;
+  });
+  if (rows_ == capacity_) {
+    make(std::max(first_capacity, 2 * capacity_), rows_);
   }
-  put("spectrum", row.spectrum);
-  put("transfer", row.transfer);
-  for (std::size_t i = 0; i < header_.scalars.size(); ++i) {
-    const std::string group = fmt::format("scalars/{}/", header_.scalars[i]);
-    const ScalarDiagnostics& scalar = row.scalars.at(i);
-    put(group + "mean", scalar.mean);
-    put(group + "variance", scalar.variance);
-    put(group + "dissipation", scalar.dissipation);
-    put(group + "production", scalar.production);
-    put(group + "spectrum", scalar.spectrum);
-  }
-  if (!is_made_ || rows_ == capacity_) {
-    make(is_made_ ? 2 * capacity_ : first_capacity, rows_);
-  }
-  for (std::size_t i = columns_.size(); i-- > 0;) {
-    const Column& column = columns_[i];  // the time last: it marks the row as complete
-    descriptor_->write(column.offset + rows_ * column.width * sizeof(double), std::as_bytes(std::span{column.row}));
+  for (const Column& next : columns_ | std::views::reverse) {  // the time last: it marks the row as complete
+    descriptor_->write(next.offset + rows_ * next.width * sizeof(double), std::as_bytes(std::span{next.row}));
   }
   ++rows_;
 }
 
 void DiagnosticsFile::finish() {
-  if (is_made_ && rows_ > 0 && rows_ < capacity_) {
+  if (rows_ > 0 && rows_ < capacity_) {
     make(rows_, rows_);
   }
   descriptor_.reset();

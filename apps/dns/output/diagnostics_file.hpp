@@ -11,6 +11,7 @@
 #include "plait/files/system_file.hpp"
 
 #include "dns/diagnostics.hpp"
+#include "dns/physics.hpp"
 
 namespace plait::files {
 class Hdf5Reader;
@@ -18,20 +19,20 @@ class Hdf5Reader;
 
 namespace dns {
 
-/// What is noted of a run beside what is measured of the flow.
+/// Measurements of a run beside those of the flow.
 struct RunNotes {
   double time_step = 0;
   double courant = 0;  ///< Of that step.
   double seconds = 0;  ///< Since the run began.
 };
 
-/// Measurements of a run over time, in an HDF5 file that is whole at any moment.
+/// Measurements of a run over time, in an HDF5 file that is valid at any moment.
 ///
-/// A data set for each number, one value a row, and for each spectrum, one row of shells a row. The file is made with
-/// room for more rows, filled with NaN; a row is written into its places without touching HDF5's tables, its time last,
-/// so that a run that is killed leaves a file that opens, with all rows that have a time. When there is no room it is
-/// copied into one with twice as much, and at the end into one with none, under another name until whole.
-/// On one rank. Throws: `plait::Error` with `io` when the system refuses, as by a full disk.
+/// Each number is a data set with one value per row; each spectrum has a row of shells per row. The file has spare
+/// rows, filled with NaN. A row is written in place without changes to HDF5's metadata, its time last: after a killed
+/// run, the file opens and contains all rows that have a time. A full file is copied into one of twice the capacity,
+/// and at the end into one without spare rows, which take its name when complete.
+/// On one rank. Throws: `plait::Error` with `io` if the system fails, for example by a full disk.
 class DiagnosticsFile {
  public:
   struct Header {
@@ -39,18 +40,17 @@ class DiagnosticsFile {
     double viscosity = 0;
     double k_max = 0;
     std::size_t shells = 0;
-    std::vector<std::string> scalars;
-    std::vector<double> schmidt;  ///< Of each scalar.
+    std::vector<ScalarPhysics> scalars;
   };
 
-  /// A new file, in the place of one that may be there.
+  /// A new file, which replaces an existing one.
   DiagnosticsFile(std::filesystem::path file, Header header);
 
-  /// Takes over the rows of steps before `step` that the file had. Before the first `append`; not found or of another
-  /// run's shape: none are.
+  /// Keeps the existing file's rows of steps before `step`; none if there is no file, or its data sets differ. Must
+  /// precede the first `append`.
   void take_over(std::uint64_t step);
   void append(const Diagnostics& row, const RunNotes& notes);
-  /// Gives room back that no row needs.
+  /// Removes spare rows.
   void finish();
 
  private:
@@ -58,12 +58,10 @@ class DiagnosticsFile {
     std::string path;
     std::size_t width = 1;
     std::uint64_t offset = 0;  ///< Of its first byte in the file.
-    std::vector<double> row;   ///< What is to be written next.
+    std::vector<double> row;   ///< The next row.
   };
 
-  void put(const std::string& path, double value) { put(path, std::vector<double>{value}); }
-  void put(const std::string& path, const std::vector<double>& values);
-  /// Creates the file with room for so many rows, and the first ones of the file that exists.
+  /// Creates the file with room for `capacity` rows, and copies the first `rows` of the existing file.
   void make(std::uint64_t capacity, std::uint64_t rows);
   [[nodiscard]] static std::vector<double> read(const plait::files::Hdf5Reader& file,
                                                 const Column& column,
@@ -74,7 +72,6 @@ class DiagnosticsFile {
   std::vector<Column> columns_;  ///< The first is the time.
   std::uint64_t capacity_ = 0;
   std::uint64_t rows_ = 0;
-  bool is_made_ = false;
   std::optional<plait::files::SystemFile> descriptor_;
 };
 

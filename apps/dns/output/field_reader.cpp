@@ -28,11 +28,6 @@ Hdf5Reader open(const std::filesystem::path& file) {
   }
 }
 
-std::string axes_of(const Hdf5Reader& file) {
-  const plait::files::Attributes root = file.attributes("/");
-  return root.contains("axes") ? root.get<std::string>("axes") : "";
-}
-
 Hdf5Reader::Facts facts_of(const Hdf5Reader& file, const std::string& name) {
   Hdf5Reader::Facts facts = file.facts(name);
   if (facts.extents.size() != 3) {
@@ -63,7 +58,8 @@ FieldReader::FieldReader(std::filesystem::path file) : file_{std::move(file)} {
     opened.fail(fmt::format("has no data set {}: a velocity is velocity/x, velocity/y and velocity/z",
                             fmt::join(missing, ", ")));
   }
-  const std::string axes = axes_of(opened);
+  const plait::files::Attributes root = opened.attributes("/");
+  const std::string axes = root.contains("axes") ? root.get<std::string>("axes") : "";
   facts_.has_axes = !axes.empty();
   facts_.is_x_first = axes == "xyz";
   if (facts_.has_axes && axes != "xyz" && axes != "zyx") {
@@ -102,23 +98,19 @@ NotNumbers FieldReader::read(const std::string& name, const Layout& layout, std:
   if (layout.size() == 0) {
     return bad;
   }
+  const plait::fft::IndexBox& box = layout.box;
   std::vector<hsize_t> first(3);
   std::vector<hsize_t> count(3);
-  std::array<Index, 3> stride{};  // of axes x, y, z in what is read
   for (std::size_t axis = 0; axis < 3; ++axis) {
     const std::size_t place = facts_.is_x_first ? axis : 2 - axis;
-    first[place] = static_cast<hsize_t>(layout.box.low[axis]);
-    count[place] = static_cast<hsize_t>(layout.box.extent(static_cast<int>(axis)));
+    first[place] = static_cast<hsize_t>(box.low[axis]);
+    count[place] = static_cast<hsize_t>(box.extent(static_cast<int>(axis)));
   }
-  for (std::size_t axis = 0; axis < 3; ++axis) {
-    stride[axis] = 1;
-    for (std::size_t after = (facts_.is_x_first ? axis : 2 - axis) + 1; after < 3; ++after) {
-      stride[axis] *= static_cast<Index>(count[after]);
-    }
-  }
+  const std::array<Index, 3> stride =  // of axes x, y, z in what is read
+      facts_.is_x_first ? std::array<Index, 3>{box.extent(1) * box.extent(2), box.extent(2), 1}
+                        : std::array<Index, 3>{1, box.extent(0), box.extent(0) * box.extent(1)};
   std::vector<double> values(static_cast<std::size_t>(layout.size()));
   open(file_).read(name, first, count, H5T_NATIVE_DOUBLE, values.data());
-  const plait::fft::IndexBox& box = layout.box;
   for (Index x = box.low[0]; x < box.high[0]; ++x) {
     for (Index y = box.low[1]; y < box.high[1]; ++y) {
       for (Index z = box.low[2]; z < box.high[2]; ++z) {

@@ -19,29 +19,29 @@ namespace dns {
 struct FieldFacts {
   std::array<plait::fft::Index, 3> lengths{};  ///< Points along x, y, z.
   Precision precision = Precision::full;       ///< Of the least precise component of the velocity.
-  bool has_axes = true;                        ///< Whether the file has the order of its axes; else z, y, x is assumed.
+  bool has_axes = true;                        ///< The file names the order of its axes; else z, y, x is assumed.
   bool is_x_first = false;                     ///< Axes are x, y, z: x is slowest.
   std::vector<std::string> scalars;
 };
 
-/// Values that are no finite numbers.
+/// Values that are not finite.
 struct NotNumbers {
   std::uint64_t count = 0;
   std::array<plait::fft::Index, 3> first{};  ///< Indices x, y, z of one of them.
 };
 
-/// A file that holds a velocity at points: data sets velocity/x, velocity/y and velocity/z of three axes, and
-/// scalars/NAME; what `write_fields` writes, or anything else does. The root's attribute `axes` is "zyx" or "xyz";
-/// values are single or double precision. Every rank opens it by itself.
+/// Reads a file with a velocity at points, written by `write_fields` or another program: data sets velocity/x,
+/// velocity/y, velocity/z and scalars/NAME, each of three axes. The root's attribute `axes` is "zyx" or "xyz"; values
+/// are single or double precision. Each rank opens the file independently.
 class FieldReader {
  public:
-  /// Throws: `plait::Error` with `bad_input` that names what is wrong: no such file, no HDF5 file, cut short, data sets
-  /// that are missing, of other sizes or of another type.
+  /// Throws: `plait::Error` with `bad_input` that names the problem: a missing, truncated or non-HDF5 file, or data
+  /// sets that are missing or of a wrong size or type.
   explicit FieldReader(std::filesystem::path file);
 
   [[nodiscard]] const FieldFacts& facts() const noexcept { return facts_; }
-  /// Reads the points of `layout`, whose lengths are the file's, into its place in memory. Returns which values are
-  /// not finite. Throws: `plait::Error` with `bad_input`.
+  /// Reads this rank's points into `to`. The lengths of `layout` are the file's. Returns which values are not finite.
+  /// Throws: `plait::Error` with `bad_input`.
   NotNumbers read(const std::string& name, const plait::fft::ArrayLayout& layout, std::span<double> to) const;
 
  private:

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <fstream>
 #include <numbers>
-#include <optional>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -27,8 +26,10 @@ std::string item(const std::string& file, const std::string& path, Precision pre
 
 }  // namespace
 
-TimeSeries::TimeSeries(std::filesystem::path folder, Contents contents)
-    : folder_{std::move(folder)}, contents_{std::move(contents)} {}
+TimeSeries::TimeSeries(std::filesystem::path folder,
+                       const std::array<plait::fft::Index, 3>& lengths,
+                       std::vector<std::string> fields)
+    : folder_{std::move(folder)}, lengths_{lengths}, fields_{std::move(fields)} {}
 
 void TimeSeries::take_in(std::uint64_t last) {
   const plait::files::Hdf5Silence silence;
@@ -38,25 +39,23 @@ void TimeSeries::take_in(std::uint64_t last) {
     if (!name.starts_with("dns-") || entry.path().extension() != ".h5") {
       continue;
     }
-    std::optional<Entry> entry_of_file;
     try {
-      entry_of_file = read_entry(entry.path());
-    } catch (const plait::Error&) {  // another program's
-      continue;
-    }
-    if (entry_of_file->step > last) {
-      std::filesystem::remove(entry.path(), trouble);
-    } else {
-      entries_.push_back(*entry_of_file);
+      const Entry found = read_entry(entry.path());
+      if (found.step > last) {
+        std::filesystem::remove(entry.path(), trouble);
+      } else {
+        entries_.push_back(found);
+      }
+    } catch (const plait::Error&) {  // another program's file
     }
   }
-  std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return a.step < b.step; });
+  std::ranges::sort(entries_, {}, &Entry::step);
 }
 
 TimeSeries::Entry TimeSeries::read_entry(const std::filesystem::path& file) const {
   const plait::files::Hdf5Reader in{file};
   const plait::files::Attributes root = in.attributes("/");
-  const bool is_single = !contents_.fields.empty() && in.facts(contents_.fields.front()).item_bytes == sizeof(float);
+  const bool is_single = !fields_.empty() && in.facts(fields_.front()).item_bytes == sizeof(float);
   return {root.get<std::uint64_t>("step"), root.get<double>("time"), is_single ? Precision::single : Precision::full};
 }
 
@@ -72,7 +71,7 @@ void TimeSeries::add(std::uint64_t step, double time, Precision precision) {
 }
 
 std::string TimeSeries::text() const {
-  const auto& n = contents_.lengths;
+  const auto& n = lengths_;
   const std::string dimensions = fmt::format("{} {} {}", n[2], n[1], n[0]);
   const auto step_along = [&](std::size_t axis) { return 2 * std::numbers::pi / static_cast<double>(n[axis]); };
   std::string text =
@@ -92,7 +91,7 @@ std::string TimeSeries::text() const {
         step_along(2),
         step_along(1),
         step_along(0));
-    for (const std::string& field : contents_.fields) {
+    for (const std::string& field : fields_) {
       if (field.ends_with("/y") || field.ends_with("/z")) {
         continue;  // with x
       }

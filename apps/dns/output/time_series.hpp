@@ -14,27 +14,20 @@
 
 namespace dns {
 
-/// The files of fields of a folder as one XDMF document, `dns.xdmf`, which ParaView and VisIt open as a series in time.
+/// The files of fields of a folder as one XDMF document, `dns.xdmf`, which ParaView and VisIt open as a time series.
 /// On one rank.
 class TimeSeries {
  public:
-  /// What is the same in all files.
-  struct Contents {
-    std::array<plait::fft::Index, 3> lengths{};
-    std::vector<std::string>
-        fields;  ///< Paths of data sets, as "velocity/x"; those of one group with x, y, z are a vector.
-  };
+  /// `lengths`: points along x, y, z. `fields`: paths of the data sets of all files, such as "velocity/x"; those of one
+  /// group with x, y, z are a vector.
+  TimeSeries(std::filesystem::path folder,
+             const std::array<plait::fft::Index, 3>& lengths,
+             std::vector<std::string> fields);
 
-  TimeSeries(std::filesystem::path folder, Contents contents);
-
-  /// Takes in the files that are there already, of steps up to `last`; removes those after, of what was given up.
+  /// Adds existing files of steps up to `last`, and removes those of later steps, which the restarted run replaces.
   void take_in(std::uint64_t last);
-  /// Another file, of this time. Writes the document anew, under another name until it is whole.
-  /// Throws: `plait::Error` with `io`.
+  /// Adds a file, and replaces the document. Throws: `plait::Error` with `io`.
   void add(std::uint64_t step, double time, Precision precision);
-
-  /// The document.
-  [[nodiscard]] std::string text() const;
 
  private:
   struct Entry {
@@ -42,11 +35,13 @@ class TimeSeries {
     double time = 0;
     Precision precision = Precision::full;
   };
-  /// Throws: `plait::Error` when the file is not one of fields.
+  /// Throws: `plait::Error` if it is not a file of fields.
   [[nodiscard]] Entry read_entry(const std::filesystem::path& file) const;
+  [[nodiscard]] std::string text() const;
 
   std::filesystem::path folder_;
-  Contents contents_;
+  std::array<plait::fft::Index, 3> lengths_;
+  std::vector<std::string> fields_;
   std::vector<Entry> entries_;
 };
 

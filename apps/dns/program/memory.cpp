@@ -3,14 +3,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <map>
+#include <string>
 
 #include <fmt/format.h>
 
 #include "plait/base/topology.hpp"
+
+#include "support/agree.hpp"
 
 namespace dns {
 namespace {
@@ -25,21 +27,17 @@ std::uint64_t number_in(const std::filesystem::path& file) {
 
 std::uint64_t of_system() {
   std::ifstream in{"/proc/meminfo"};
-  std::string line;
-  while (std::getline(in, line)) {
-    if (line.starts_with("MemAvailable:")) {
-      std::istringstream words{line.substr(std::strlen("MemAvailable:"))};
-      std::uint64_t kibibytes = 0;
-      if (words >> kibibytes) {
-        return kibibytes << 10U;
-      }
+  std::uint64_t kibibytes = 0;
+  for (std::string word; in >> word;) {
+    if (word == "MemAvailable:" && in >> kibibytes) {
+      return kibibytes << 10U;
     }
   }
   return unlimited;
 }
 
-/// What the limit of a control group leaves; version 2 of them, or the memory group of version 1. The files that a
-/// group has in the cache are counted as used, though they could go.
+/// The memory left by the limit of the control group: of version 2, or of the memory group of version 1. Cached files
+/// count as used, though the system could drop them.
 std::uint64_t of_control_group() {
   struct Names {
     const char* limit;
@@ -59,38 +57,58 @@ std::uint64_t of_control_group() {
   return least;
 }
 
-}  // namespace
-
-NodeMemory compare_memory(MPI_Comm communicator, std::uint64_t needed_by_this_rank, std::uint64_t limit) {
-  MPI_Comm node = MPI_COMM_NULL;
-  MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-  NodeMemory here;
-  MPI_Allreduce(&needed_by_this_rank, &here.needed, 1, MPI_UINT64_T, MPI_SUM, node);
-  MPI_Comm_size(node, &here.ranks);
-  MPI_Comm_free(&node);
-  here.available = limit > 0 ? limit : std::min(of_system(), of_control_group());
-  struct {
-    double left;
-    int rank;
-  } mine{static_cast<double>(here.available) - static_cast<double>(here.needed), 0}, worst{};
-  MPI_Comm_rank(communicator, &mine.rank);
-  MPI_Allreduce(&mine, &worst, 1, MPI_DOUBLE_INT, MPI_MINLOC, communicator);
-  std::array<char, 256> host{};
-  plait::host_name().copy(host.data(), host.size() - 1);
-  MPI_Bcast(&here.needed, 1, MPI_UINT64_T, worst.rank, communicator);
-  MPI_Bcast(&here.available, 1, MPI_UINT64_T, worst.rank, communicator);
-  MPI_Bcast(&here.ranks, 1, MPI_INT, worst.rank, communicator);
-  MPI_Bcast(host.data(), static_cast<int>(host.size()), MPI_CHAR, worst.rank, communicator);
-  here.host = host.data();
-  return here;
-}
-
 std::string describe_bytes(std::uint64_t bytes) {
   const auto amount = static_cast<double>(bytes);
-  if (bytes >= std::uint64_t{1} << 30U) {
-    return fmt::format("{:.2f} GiB", amount / static_cast<double>(1U << 30U));
+  return bytes >= std::uint64_t{1} << 30U ? fmt::format("{:.2f} GiB", amount / 0x1p30)
+                                          : fmt::format("{:.1f} MiB", amount / 0x1p20);
+}
+
+/// The memory of one rank.
+struct Share {
+  std::array<char, 256> host{};
+  std::uint64_t needed = 0;
+  std::uint64_t available = 0;  ///< On its node.
+};
+
+/// The memory of all ranks of a node.
+struct Node {
+  std::uint64_t needed = 0;
+  std::uint64_t available = 0;
+  int ranks = 0;
+
+  [[nodiscard]] double left() const { return static_cast<double>(available) - static_cast<double>(needed); }
+};
+
+}  // namespace
+
+void check_memory(plait::Runtime& runtime, std::uint64_t needed, double limit_gib) {
+  const auto limit = static_cast<std::uint64_t>(limit_gib * 0x1p30);
+  Share mine{.needed = needed, .available = limit > 0 ? limit : std::min(of_system(), of_control_group())};
+  plait::host_name().copy(mine.host.data(), mine.host.size() - 1);
+  std::map<std::string, Node> nodes;
+  for (const Share& share : plait::all_gather_values(runtime.messages(), mine)) {
+    Node& node = nodes[share.host.data()];
+    node.needed += share.needed;
+    node.available = share.available;
+    ++node.ranks;
   }
-  return fmt::format("{:.1f} MiB", amount / static_cast<double>(1U << 20U));
+  const auto& [host, worst] = *std::ranges::min_element(nodes, {}, [](const auto& node) { return node.second.left(); });
+  const std::string sentence = fmt::format("{} of memory needed by {} rank{} on {}, of {} {}",
+                                           describe_bytes(worst.needed),
+                                           worst.ranks,
+                                           worst.ranks == 1 ? "" : "s",
+                                           host,
+                                           describe_bytes(worst.available),
+                                           limit > 0 ? "allowed" : "available");
+  if (worst.needed > worst.available) {
+    throw app::AgreedError{plait::Error{plait::ErrorCode::out_of_memory,
+                                        fmt::format("too little memory: {}; take fewer --points, more nodes{}",
+                                                    sentence,
+                                                    limit > 0 ? ", or a higher --memory-limit" : "")}};
+  }
+  if (runtime.self() == plait::Rank{0}) {
+    fmt::print("{}\n", sentence);
+  }
 }
 
 }  // namespace dns

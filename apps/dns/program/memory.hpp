@@ -2,25 +2,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include <mpi.h>
+#include "plait/plait.hpp"
 
 namespace dns {
 
-/// Bytes that a run needs on the node where least is left, and what that node has.
-struct NodeMemory {
-  std::uint64_t needed = 0;
-  std::uint64_t available = 0;
-  int ranks = 1;  ///< On that node.
-  std::string host;
-};
-
-/// Sums what all ranks of each node need, and compares with `limit`, or if 0, with what the system has available.
-/// Collective; the same on all ranks.
-[[nodiscard]] NodeMemory compare_memory(MPI_Comm communicator, std::uint64_t needed_by_this_rank, std::uint64_t limit);
-
-/// "3.21 GiB"
-[[nodiscard]] std::string describe_bytes(std::uint64_t bytes);
+/// Compares the bytes that all ranks of each node need with a limit per node: `limit_gib`, or if 0, what the system has
+/// available. Rank 0 prints both for the node with the least left. `needed`: by this rank. Collective.
+/// Throws: `app::AgreedError` on all ranks if a node has too little.
+void check_memory(plait::Runtime& runtime, std::uint64_t needed, double limit_gib);
 
 }  // namespace dns

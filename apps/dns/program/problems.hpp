@@ -2,9 +2,7 @@
 #pragma once
 
 #include <array>
-#include <functional>
 #include <span>
-#include <string>
 #include <string_view>
 
 #include "plait/fft.hpp"
@@ -15,20 +13,18 @@
 
 namespace dns {
 
-/// One line of the table of problems.
+/// An entry of the table of problems.
 struct ProblemKind {
   std::string_view name;
   std::string_view help;
-  /// Writes the fields to begin with. Collective. Throws: `app::AgreedError` on all ranks.
+  /// Sets the initial fields. Collective. Throws: `app::AgreedError` on all ranks.
   void (*begin)(plait::Runtime& runtime, const RunSettings& settings, Solver& solver);
 };
 
 [[nodiscard]] std::span<const ProblemKind> problem_kinds() noexcept;
-/// Throws: `plait::Error` that lists the problems.
-[[nodiscard]] const ProblemKind& find_problem(std::string_view name);
 
-/// Points along x, y and z: as requested, or those of the file, or 64. Reads the file's tables where there is one.
-/// Throws: `plait::Error` when the file cannot be used for so many points.
+/// Points along x, y and z: as requested, else those of the file, else 64. Reads the sizes in the file, if any.
+/// Throws: `plait::Error` if the file cannot be used for the requested points.
 [[nodiscard]] std::array<plait::fft::Index, 3> choose_points(const RunSettings& settings);
 
 }  // namespace dns

@@ -4,24 +4,22 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include "plait/fft.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/initial_field.hpp"
-#include "dns/modes.hpp"
 #include "dns/program/memory.hpp"
 #include "dns/program/problems.hpp"
 #include "dns/program/run_files.hpp"
 #include "dns/program/time_steps.hpp"
 #include "dns/solver.hpp"
 #include "support/agree.hpp"
+#include "support/choice.hpp"
 #include "support/progress_bar.hpp"
 
 namespace dns {
@@ -37,33 +35,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>{Clock::now() - start}.count();
 }
 
-/// The communicator of the program's own calls, beside the runtime's.
-class Communicator {
- public:
-  Communicator() { MPI_Comm_dup(MPI_COMM_WORLD, &communicator_); }
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
-  ~Communicator() { MPI_Comm_free(&communicator_); }
-  [[nodiscard]] MPI_Comm get() const noexcept { return communicator_; }
-
- private:
-  MPI_Comm communicator_ = MPI_COMM_NULL;
-};
-
-void print_header() {
-  fmt::print("{:>8} {:>10} {:>14} {:>13} {:>13} {:>9} {:>9} {:>9} {:>7}\n",
-             "step",
-             "time",
-             "energy",
-             "dissipation",
-             "enstrophy",
-             "R_lambda",
-             "kmax eta",
-             "skewness",
-             "CFL");
-}
-
-/// One run, after the flow has been put where it begins.
+/// One run, from the initial or restored flow.
 class Run {
  public:
   Run(plait::Runtime& runtime, Solver& solver, RunFiles& files, const RunSettings& settings)
@@ -74,13 +46,15 @@ class Run {
         steps_{settings},
         is_first_{runtime.self() == plait::Rank{0}} {}
 
-  /// `rate`: of a run that goes on.
+  /// `rate`: from the checkpoint, if the run was restarted.
   void operator()(std::optional<double> rate) {
     const bool goes_on = rate.has_value();
     rate_ = goes_on ? *rate : solver_.courant_rate();
     if (is_first_) {
-      fmt::print("{}\n\n", steps_.describe());
-      print_header();
+      fmt::print(
+          "{}\n\n"
+          "    step       time         energy   dissipation     enstrophy  R_lambda  kmax eta  skewness     CFL\n",
+          steps_.describe());
     }
     diagnose();
     if (!goes_on) {
@@ -99,7 +73,7 @@ class Run {
       if (is_last || is_due(settings_.output_steps)) {
         files_.write_fields();
       }
-      if (is_due(settings_.checkpoint_steps)) {  // last: what a restart does not write again is there
+      if (is_due(settings_.checkpoint_steps)) {  // last: a restart does not repeat the output before it
         files_.write_checkpoint(rate_);
       }
       bar.update(static_cast<std::uint64_t>(static_cast<double>(bar_units) *
@@ -199,28 +173,6 @@ class Run {
   Clock::time_point start_ = Clock::now();
 };
 
-/// Prints the memory needed and available; refuses what does not fit. `needed`: by this rank.
-void check_memory(MPI_Comm communicator, const RunSettings& settings, std::uint64_t needed, bool is_first) {
-  const auto limit = static_cast<std::uint64_t>(settings.memory_limit_gib * static_cast<double>(1U << 30U));
-  const NodeMemory memory = compare_memory(communicator, needed, limit);
-  const std::string sentence = fmt::format("{} of memory needed by {} rank{} on {}, of {} {}",
-                                           describe_bytes(memory.needed),
-                                           memory.ranks,
-                                           memory.ranks == 1 ? "" : "s",
-                                           memory.host,
-                                           describe_bytes(memory.available),
-                                           limit > 0 ? "allowed" : "available");
-  if (memory.needed > memory.available) {
-    throw app::AgreedError{Error{ErrorCode::out_of_memory,
-                                 fmt::format("too little memory: {}; take fewer --points, more nodes{}",
-                                             sentence,
-                                             limit > 0 ? ", or a higher --memory-limit" : "")}};
-  }
-  if (is_first) {
-    fmt::print("{}\n", sentence);
-  }
-}
-
 std::uint64_t memory_of(const RunSettings& settings,
                         const std::array<Index, 3>& points,
                         const plait::fft::PlanOptions& options,
@@ -231,7 +183,7 @@ std::uint64_t memory_of(const RunSettings& settings,
   const auto one_field =
       static_cast<std::uint64_t>(points[0] * points[1] * points[2]) * sizeof(double) / runtime.rank_count();
   if (settings.has_output() || settings.problem == "file") {
-    needed += one_field;  // turned for the file, or read
+    needed += one_field;  // transposed for the file, or read
   }
   if (settings.has_checkpoints()) {
     needed += one_field * (3 + settings.schmidt.size());  // a copy of all modes
@@ -242,20 +194,19 @@ std::uint64_t memory_of(const RunSettings& settings,
 }  // namespace
 
 void run(plait::Runtime& runtime, const RunSettings& settings) {
-  const Communicator communicator;
   const bool is_first = runtime.self() == plait::Rank{0};
   std::array<Index, 3> points{};
   const ProblemKind* kind = nullptr;
   app::agree(runtime, [&] {
     settings.check();
-    kind = &find_problem(settings.problem);
+    kind = &app::find_named("--problem", settings.problem, problem_kinds());
     points = choose_points(settings);
   });
   plait::fft::PlanOptions plan_options = settings.plan_options();
-  plan_options.more = plait::fft::mpi::variants(communicator.get());
+  plan_options.more = plait::fft::mpi::variants(MPI_COMM_WORLD);
   std::uint64_t needed = 0;
   app::agree(runtime, [&] { needed = memory_of(settings, points, plan_options, runtime); });
-  check_memory(communicator.get(), settings, needed, is_first);
+  check_memory(runtime, needed, settings.memory_limit_gib);
   const plait::fft::Plan plan =
       app::as_agreed([&] { return plait::fft::Plan{runtime.messages(), runtime.scheduler(), points, plan_options}; });
   if (is_first) {
@@ -263,7 +214,7 @@ void run(plait::Runtime& runtime, const RunSettings& settings) {
   }
   std::optional<Solver> solver;
   app::as_agreed([&] { solver.emplace(runtime, plan, settings.physics(), settings.numerics()); });
-  RunFiles files{runtime, communicator.get(), settings, *solver};
+  RunFiles files{runtime, settings, *solver};
   const std::optional<double> rate = files.go_on();
   if (!rate) {
     kind->begin(runtime, settings, *solver);

@@ -8,7 +8,7 @@
 namespace dns {
 
 /// Runs a flow on all ranks of `runtime`, which are those of MPI_COMM_WORLD; rank 0 prints. Collective.
-/// Throws: `app::AgreedError` on all ranks; other errors on the rank that met them.
+/// Throws: `app::AgreedError` on all ranks; other errors on the rank that detects them.
 void run(plait::Runtime& runtime, const RunSettings& settings);
 
 }  // namespace dns

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <mpi.h>
 
-#include "dns/modes.hpp"
 #include "dns/output/field_file.hpp"
 #include "support/agree.hpp"
 #include "support/output_folder.hpp"
@@ -31,21 +31,16 @@ app::OutputFolder folder_of(const RunSettings& settings, std::filesystem::path p
 
 }  // namespace
 
-RunFiles::RunFiles(plait::Runtime& runtime, MPI_Comm communicator, const RunSettings& settings, Solver& solver)
+RunFiles::RunFiles(plait::Runtime& runtime, const RunSettings& settings, Solver& solver)
     : runtime_{runtime},
-      communicator_{communicator},
       settings_{settings},
       solver_{solver},
       is_first_{runtime.self() == plait::Rank{0}},
       folder_{settings.has_output() ? app::choose_output(settings.output, "fields", "dns-output") : ""},
       precision_{settings.output_precision()} {
-  app::agree(runtime_, [&] {
-    if (is_first_) {
-      make_folders();
-    }
-  });
+  on_first([&] { make_folders(); });
   if (settings_.has_checkpoints()) {
-    store_ = plait::make_checkpoints(runtime_, {.folder = settings_.checkpoint_folder}, communicator_);
+    store_ = plait::make_checkpoints(runtime_, {.folder = settings_.checkpoint_folder}, MPI_COMM_WORLD);
   }
 }
 
@@ -60,19 +55,21 @@ void RunFiles::make_folders() {
     return;
   }
   app::prepare_output(folder_of(settings_, folder_));
-  series_.emplace(folder_, TimeSeries::Contents{solver_.plan().physical().lengths, field_names()});
-  const Modes modes{solver_.plan().physical().lengths, solver_.plan().spectral(), solver_.scheme().dealiasing};
-  DiagnosticsFile::Header header{.points = points_of(solver_),
-                                 .viscosity = solver_.physics().viscosity,
-                                 .k_max = modes.k_max(),
-                                 .shells = modes.shells(),
-                                 .scalars = {},
-                                 .schmidt = {}};
-  for (const ScalarPhysics& scalar : solver_.physics().scalars) {
-    header.scalars.push_back(scalar.name);
-    header.schmidt.push_back(scalar.schmidt);
-  }
-  measured_ = std::make_unique<DiagnosticsFile>(folder_ / "diagnostics.h5", header);
+  series_.emplace(folder_, solver_.plan().physical().lengths, field_names());
+  measured_.emplace(folder_ / "diagnostics.h5",
+                    DiagnosticsFile::Header{.points = points_of(solver_),
+                                            .viscosity = solver_.physics().viscosity,
+                                            .k_max = solver_.modes().k_max(),
+                                            .shells = solver_.modes().shells(),
+                                            .scalars = solver_.physics().scalars});
+}
+
+void RunFiles::on_first(const std::function<void()>& work) {
+  app::agree(runtime_, [&] {
+    if (is_first_) {
+      work();
+    }
+  });
 }
 
 app::Description RunFiles::description() const {
@@ -147,14 +144,9 @@ std::optional<double> RunFiles::go_on() {
 }
 
 void RunFiles::note(const Diagnostics& measured, const RunNotes& notes) {
-  if (!settings_.has_output()) {
-    return;
+  if (settings_.has_output()) {
+    on_first([&] { measured_->append(measured, notes); });
   }
-  app::agree(runtime_, [&] {
-    if (is_first_) {
-      measured_->append(measured, notes);
-    }
-  });
 }
 
 void RunFiles::write_fields() {
@@ -172,8 +164,8 @@ void RunFiles::write_fields() {
     magnitude[i] = std::hypot(magnitude[i], solver_.vorticity(1)[i], solver_.vorticity(2)[i]);
   }
   const std::vector<std::string> names = field_names();
-  for (int axis = 0; axis < 3; ++axis) {
-    step.fields.push_back({names[static_cast<std::size_t>(axis)], solver_.velocity(axis)});
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    step.fields.push_back({names[axis], solver_.velocity(axis)});
   }
   step.fields.push_back({names[3], magnitude});
   for (std::size_t i = 0; i < solver_.physics().scalars.size(); ++i) {
@@ -184,13 +176,9 @@ void RunFiles::write_fields() {
   runtime_.messages().drain();
   app::as_agreed([&] {
     const auto lock = runtime_.messages().hold();
-    return dns::write_fields(field_file(folder_, step.step), step, precision_, communicator_).value();
+    return dns::write_fields(field_file(folder_, step.step), step, precision_, MPI_COMM_WORLD).value();
   });
-  app::agree(runtime_, [&] {
-    if (is_first_) {
-      series_->add(step.step, step.time, precision_);
-    }
-  });
+  on_first([&] { series_->add(step.step, step.time, precision_); });
 }
 
 void RunFiles::write_checkpoint(double courant_rate) {
@@ -202,11 +190,9 @@ void RunFiles::write_checkpoint(double courant_rate) {
 }
 
 void RunFiles::finish() {
-  app::agree(runtime_, [&] {
-    if (is_first_ && measured_) {
-      measured_->finish();
-    }
-  });
+  if (settings_.has_output()) {
+    on_first([&] { measured_->finish(); });
+  }
 }
 
 }  // namespace dns

@@ -11,13 +11,12 @@ namespace dns {
 namespace {
 
 constexpr std::uint64_t default_steps = 100;
-/// Of a flow at rest, without options.
+/// For a flow at rest, without options.
 constexpr double step_at_rest = 0.01;
-/// The share of the limit, for a step that is shortened, and by default.
+/// Fractions of the stability limit: of a shortened step, and by default.
 constexpr double share_when_adapted = 0.9;
 constexpr double share_by_default = 0.5;
-/// What is left until the end of time is done in one step when it is so little longer than one, as sums of steps are
-/// rounded.
+/// The last step may be longer by this fraction, as sums of steps are rounded.
 constexpr double rounding = 1e-9;
 
 }  // namespace

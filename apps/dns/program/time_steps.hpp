@@ -8,10 +8,10 @@
 
 namespace dns {
 
-/// The lengths of the steps. The same on all ranks for the same arguments.
+/// Chooses the lengths of steps; the same on all ranks for the same arguments.
 class TimeSteps {
  public:
-  /// Throws: `plait::Error` for settings that make no sense.
+  /// Throws: `plait::Error` for invalid settings.
   explicit TimeSteps(const RunSettings& settings);
 
   struct Choice {
@@ -19,12 +19,12 @@ class TimeSteps {
     double courant = 0;
     std::string warning;  ///< To be printed, if not empty.
   };
-  /// The step after `step` others, at `time`. `rate`: the largest sum over axes of |u_a| / h_a.
-  /// Throws: `plait::Error` when the given step is too long and the run is to stop then, or velocities are no numbers.
+  /// The next step, after `step` steps, at `time`. `rate`: the largest sum over axes of |u_a| / h_a.
+  /// Throws: `plait::Error` if the given step is too long and the policy is `stop`, or a velocity is not finite.
   [[nodiscard]] Choice next(std::uint64_t step, double time, double rate);
 
   [[nodiscard]] bool is_over(std::uint64_t step, double time) const;
-  /// Of the way to the end, 0 to 1.
+  /// The completed fraction of the run, 0 to 1.
   [[nodiscard]] double done(std::uint64_t step, double time) const;
   [[nodiscard]] std::string describe() const;
 
@@ -32,8 +32,8 @@ class TimeSteps {
   std::uint64_t steps_;
   double time_end_;
   double fixed_;    ///< 0: as long as the flow allows.
-  double longest_;  ///< When it is; infinite without a given one.
-  double courant_;  ///< Aimed at.
+  double longest_;  ///< Limits such steps; infinite without --time-step.
+  double courant_;  ///< The target of such steps.
   double limit_;
   OnCourant on_courant_;
   std::uint64_t violations_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "dns/measure.hpp"
+#include "dns/diagnostics.hpp"
 
 #include <cmath>
 #include <numbers>
@@ -10,9 +10,7 @@ namespace dns {
 
 namespace {
 
-using Complex = std::complex<double>;
-
-/// Calls `work(place, k0, k1, k2, weight)` for each mode here that is kept; weight: how many it stands for.
+/// Calls `work(place, k0, k1, k2, weight)` for each mode kept on this rank; weight: 2 if it represents its conjugate.
 template <class Work>
 void for_kept(const Modes& modes, Work work) {
   const Box& box = modes.layout().box;
@@ -38,11 +36,11 @@ double real_product(Complex left, Complex right) {
   return left.real() * right.real() + left.imag() * right.imag();
 }
 
-/// Of one scalar, on this rank; `sums` has dissipation / 2 diffusivity, -production / 2 and the mean, then a shell
-/// each.
+/// Adds this rank's part of one scalar to `sums`: dissipation / 2 diffusivity, -production / 2, the mean, then a value
+/// per shell.
 void sum_scalar(const Modes& modes,
                 const Fields& fields,
-                const std::vector<Complex>& theta,
+                const Array& theta,
                 const std::array<double, 3>& gradient,
                 std::span<double> sums) {
   for_kept(modes, [&](std::size_t p, double k0, double k1, double k2, double weight) {
@@ -60,7 +58,7 @@ void sum_scalar(const Modes& modes,
   });
 }
 
-/// Of the velocity: enstrophy, helicity, <(div u)^2>, then a shell's energy each.
+/// Adds this rank's part of the velocity to `sums`: enstrophy, helicity, <(div u)^2>, then the energy per shell.
 void sum_velocity(const Modes& modes, const Fields& fields, std::span<double> sums) {
   const auto& u = fields.u;
   for_kept(modes, [&](std::size_t p, double k0, double k1, double k2, double weight) {
@@ -139,7 +137,7 @@ void measure_modes(
 
 void add_transfer(const Modes& modes,
                   const Fields& fields,
-                  const std::array<std::vector<Complex>, 3>& right_side,
+                  const std::array<Array, 3>& right_side,
                   double factor,
                   std::span<double> transfer) {
   for_kept(modes, [&](std::size_t p, double k0, double k1, double k2, double weight) {
@@ -149,14 +147,6 @@ void add_transfer(const Modes& modes,
     }
     transfer[shell_of(k0 * k0 + k1 * k1 + k2 * k2)] += factor * weight * sum;
   });
-}
-
-double energy_here(const Modes& modes, const Fields& fields) {
-  double energy = 0;
-  for_kept(modes, [&](std::size_t p, double, double, double, double weight) {
-    energy += weight / 2 * (std::norm(fields.u[0][p]) + std::norm(fields.u[1][p]) + std::norm(fields.u[2][p]));
-  });
-  return energy;
 }
 
 }  // namespace dns
