@@ -13,55 +13,74 @@ using plait::particles::Field;
 using plait::particles::Particles;
 using plait::particles::Vector;
 
-/// Kinds of particles, as files number them.
+/// Kinds of particles, as numbered in files.
 inline constexpr std::uint8_t gas_kind = 0;
 inline constexpr std::uint8_t dark_kind = 1;
 
-/// What a particle carries besides position, id and kind. "Now" means predicted from the last kick to the present time.
+/// The fields of a particle besides position, id and kind; `GasFields{store}` adds them to the store. "Now" means
+/// predicted from the last kick to the present time.
 struct GasFields {
-  Field<double> mass;
-  Field<Vector> velocity;      ///< At the last kick.
-  Field<Vector> velocity_now;  ///< Travels.
-  Field<Vector> acceleration;  ///< By pressure and viscosity.
-  Field<Vector> gravity;       ///< Acceleration by gravity; zero without.
-  Field<double> potential;     ///< Of gravity, negative.
+  Particles& store;
 
-  Field<float> energy;      ///< Specific internal energy at the last kick.
-  Field<float> energy_now;  ///< Travels.
-  Field<float> energy_rate;
+  Field<double> mass = store.add_field<double>("mass");
+  Field<Vector> velocity = store.add_field<Vector>("velocity");          ///< At the last kick.
+  Field<Vector> velocity_now = store.add_field<Vector>("velocity now");  ///< Sent to neighbours.
+  Field<Vector> acceleration = store.add_field<Vector>("acceleration");  ///< By pressure and viscosity.
+  Field<Vector> gravity = store.add_field<Vector>("gravity");            ///< Acceleration by gravity; zero without.
+  Field<double> potential = store.add_field<double>("potential");        ///< Of gravity, negative.
 
-  Field<float> smoothing;       ///< Length h; travels.
-  Field<float> smoothing_rate;  ///< dh/dt.
-  Field<float> density;         ///< Travels.
-  Field<float> density_rate;
-  Field<float> pressure;      ///< For files.
-  Field<float> grad_h;        ///< 1 / (1 + h/(3 rho) drho/dh); travels.
-  Field<float> viscosity;     ///< With Balsara's switch in it; travels.
-  Field<float> conduction;    ///< Travels.
-  Field<float> alpha;         ///< Viscosity without the switch.
-  Field<float> divergence;    ///< Of the flow, when it was computed last.
-  Field<float> laplacian;     ///< Of the specific energy, from the last sum of forces.
-  Field<float> signal_speed;  ///< Fastest that a neighbour's news come.
-  Field<float> age;           ///< Time since the divergence was computed last.
+  Field<float> energy = store.add_field<float>("energy");          ///< Specific internal energy at the last kick.
+  Field<float> energy_now = store.add_field<float>("energy now");  ///< Sent to neighbours.
+  Field<float> energy_rate = store.add_field<float>("energy rate");
 
-  /// Adds them all to `store`.
-  explicit GasFields(Particles& store);
+  Field<float> smoothing = store.add_field<float>("smoothing length");            ///< Length h; sent to neighbours.
+  Field<float> smoothing_rate = store.add_field<float>("smoothing length rate");  ///< dh/dt.
+  Field<float> density = store.add_field<float>("density");                       ///< Sent to neighbours.
+  Field<float> density_rate = store.add_field<float>("density rate");
+  Field<float> pressure = store.add_field<float>("pressure");      ///< For files.
+  Field<float> grad_h = store.add_field<float>("grad h");          ///< 1 / (1 + h/(3 rho) drho/dh); sent to neighbours.
+  Field<float> viscosity = store.add_field<float>("viscosity");    ///< Includes Balsara's switch; sent to neighbours.
+  Field<float> conduction = store.add_field<float>("conduction");  ///< Sent to neighbours.
+  Field<float> alpha = store.add_field<float>("alpha");            ///< Viscosity without Balsara's switch.
+  Field<float> divergence = store.add_field<float>("divergence");  ///< Of the flow, when last computed.
+  Field<float> laplacian =
+      store.add_field<float>("laplacian");  ///< Of the specific energy, from the last sum of forces.
+  Field<float> signal_speed = store.add_field<float>("signal speed");  ///< The largest of all neighbours.
+  Field<float> age = store.add_field<float>("age");                    ///< Time since the divergence was computed.
 };
 
-/// The columns of a store as plain pointers, for loops; valid until the store changes size or order.
+/// The columns of a store as plain pointers, for loops: `Gas{store, fields}`. Valid until the store changes size or
+/// order.
 struct Gas {
-  std::size_t count;
-  const std::uint64_t* id;
-  const std::uint8_t* kind;
-  Vector* position;
-  double* mass;
-  Vector *velocity, *velocity_now, *acceleration, *gravity;
-  double* potential;
-  float *energy, *energy_now, *energy_rate;
-  float *smoothing, *smoothing_rate, *density, *density_rate, *pressure, *grad_h, *viscosity, *conduction, *alpha;
-  float *divergence, *laplacian, *signal_speed, *age;
+  Particles& store;
+  const GasFields& fields;
 
-  Gas(Particles& store, const GasFields& fields);
+  std::size_t count = store.size();
+  const std::uint64_t* id = store.ids().data();
+  const std::uint8_t* kind = store[Particles::kind].data();
+  Vector* position = store.positions().data();
+  double* mass = store[fields.mass].data();
+  Vector* velocity = store[fields.velocity].data();
+  Vector* velocity_now = store[fields.velocity_now].data();
+  Vector* acceleration = store[fields.acceleration].data();
+  Vector* gravity = store[fields.gravity].data();
+  double* potential = store[fields.potential].data();
+  float* energy = store[fields.energy].data();
+  float* energy_now = store[fields.energy_now].data();
+  float* energy_rate = store[fields.energy_rate].data();
+  float* smoothing = store[fields.smoothing].data();
+  float* smoothing_rate = store[fields.smoothing_rate].data();
+  float* density = store[fields.density].data();
+  float* density_rate = store[fields.density_rate].data();
+  float* pressure = store[fields.pressure].data();
+  float* grad_h = store[fields.grad_h].data();
+  float* viscosity = store[fields.viscosity].data();
+  float* conduction = store[fields.conduction].data();
+  float* alpha = store[fields.alpha].data();
+  float* divergence = store[fields.divergence].data();
+  float* laplacian = store[fields.laplacian].data();
+  float* signal_speed = store[fields.signal_speed].data();
+  float* age = store[fields.age].data();
 };
 
 }  // namespace sph

@@ -6,8 +6,8 @@
 
 #include "plait/base/error.hpp"
 
-// Highway compiles this file once for each kind of processor. Vectors of those left out have no
-// size while compiling, also where the length is known (SVE_256, SVE2_128): they cannot be members.
+// Highway compiles this file once per instruction set. Vectors of those disabled have no size at compile time, also
+// where the length is known (SVE_256, SVE2_128): they cannot be members.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "sph/pair_sums.cpp"
@@ -22,23 +22,22 @@ using Lanes = hn::ScalableTag<float>;
 using Floats = hn::Vec<Lanes>;
 using Indices = hn::Vec<hn::RebindToSigned<Lanes>>;
 
-/// Indices of sources within reach of a target. Most candidates are not: the loops first note those that are, and then
-/// compute with full vectors of them.
+/// Indices of sources within reach of a target. Most candidates are not: the loops first collect those that are, then
+/// compute with full vectors.
 struct Near {
   static constexpr std::size_t capacity = 1024;
   alignas(64) std::array<std::int32_t, capacity + 64> index;
   std::size_t count = 0;
 };
 
-/// w and w'/q of `q` in units of the support; the normalisation is applied to sums.
-template <KernelKind kind>
+/// The kernel at a distance in units of the support, without normalisation, which is applied to sums.
 struct Shape {
   Floats w;
   Floats slope;  ///< dw/dq.
 };
 
 template <KernelKind kind>
-HWY_INLINE Shape<kind> shape_at(Floats q) {
+HWY_INLINE Shape shape_at(Floats q) {
   const Lanes d;
   const Floats zero = hn::Zero(d);
   const Floats outer = hn::Max(hn::Sub(hn::Set(d, 1.0F), q), zero);
@@ -62,8 +61,8 @@ constexpr float norm_of() {
   return kind == KernelKind::wendland_c2 ? 3.3422538F : 2.5464791F;  // 21/(2 pi), 8/pi
 }
 
-/// Appends the sources from `first` on that are within the squared reach, which may depend on the source; returns where
-/// it stopped: at the end, or when there is no more room.
+/// Appends the sources from `first` on within the squared reach, which may depend on the source. Returns where it
+/// stopped: at the end of the sources, or when `near` is full.
 template <class Reach2>
 HWY_INLINE std::size_t find_near(
     const DensityTarget& target, const DensitySources& sources, std::size_t first, Near& near, const Reach2& reach2) {
@@ -85,8 +84,8 @@ HWY_INLINE std::size_t find_near(
   return i;
 }
 
-/// Calls `add(indices, is_there)` for all that were found, a vector at a time, and forgets them. The last vector is
-/// filled up with source 0, which is not there.
+/// Calls `add(indices, is_there)` for all indices, one vector at a time, and clears them. The last vector is filled up
+/// with source 0, for which `is_there` is false.
 template <class Add>
 HWY_INLINE void use_near(Near& near, const Add& add) {
   const Lanes d;
@@ -119,7 +118,7 @@ DensitySums density_of(const DensityTarget& target, const DensitySources& source
     const Floats r2 = hn::Max(hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz))), tiny);
     const Floats r = hn::Sqrt(r2);
     const Floats q = hn::Mul(r, inverse_support);
-    Shape<kind> shape = shape_at<kind>(q);
+    Shape shape = shape_at<kind>(q);
     const auto is_real = hn::Gt(mass, hn::Zero(d));
     shape.w = hn::IfThenElseZero(is_real, shape.w);
     shape.slope = hn::IfThenElseZero(is_real, shape.slope);
@@ -164,7 +163,7 @@ void sum_density(KernelKind kernel,
   }
 }
 
-/// What the sums of forces of one target take of the equation of state.
+/// Values of the equation of state for the forces of one target.
 struct StateOf {
   Floats pressure;
   Floats sound;
@@ -178,9 +177,9 @@ HWY_INLINE StateOf state_of(float gamma, Floats density, Floats grad_h, Floats e
           hn::Div(hn::Mul(grad_h, scaled), density)};
 }
 
-/// What conduction between a target and a source takes of the two besides their properties.
+/// Values of a target and a source for the conduction between them.
 struct Contact {
-  Floats density;  ///< Of the source, as its state.
+  Floats density;  ///< Of the source, like `other`.
   StateOf other;
   Floats radial_speed;
   Floats hotter;              ///< Specific energy of the target less that of the source.
@@ -214,7 +213,7 @@ struct ForceLoop {
     const Floats uz = hn::Sub(hn::Set(d, target.velocity_z), from(sources.velocity_z));
     const Floats r2 = hn::MulAdd(dx, dx, hn::MulAdd(dy, dy, hn::Mul(dz, dz)));
     Floats mass = from(sources.mass);
-    // Neither padding nor the target itself, nor what is at its very place, acts.
+    // Padding, the target itself and particles at its position do not act.
     const auto acts = hn::And(is_there, hn::And(hn::Gt(r2, hn::Zero(d)), hn::Gt(mass, hn::Zero(d))));
     mass = hn::IfThenElseZero(acts, mass);
     const Floats r = hn::IfThenElse(acts, hn::Sqrt(r2), hn::Set(d, 1.0F));
@@ -253,7 +252,7 @@ struct ForceLoop {
     sums.laplacian = hn::MulAdd(hn::Add(volume_slope, volume_slope), hotter, sums.laplacian);
   }
 
-  /// Heat that comes by conduction, for each unit of the source's mass (Borrow et al. 2022, eq. 27 to 29).
+  /// Heating by conduction per unit of the source's mass (Borrow et al. 2022, eq. 27 to 29).
   HWY_INLINE Floats conducted(Indices index, const Contact& pair) {
     const Lanes d;
     const Floats own_density = hn::Set(d, target.density);

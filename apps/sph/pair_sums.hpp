@@ -8,12 +8,12 @@
 
 namespace sph {
 
-/// Sources are padded to a multiple of this with particles of mass 0, or out of everybody's reach, so that loops need
-/// no special last round on any processor.
+/// Sources are padded to a multiple of this number, by particles of mass 0 or out of reach: loops have no remainder on
+/// any processor.
 inline constexpr std::size_t source_padding = 16;
 
-/// What may act on a group of targets: one array for each property, places relative to the group's origin, in single
-/// precision. `count` is a multiple of `source_padding`.
+/// Sources of a group of targets: one array per property, in single precision. Positions are relative to the group's
+/// origin. `count` is a multiple of `source_padding`.
 struct DensitySources {
   std::size_t count = 0;
   const float *x = nullptr, *y = nullptr, *z = nullptr;
@@ -21,13 +21,13 @@ struct DensitySources {
   const float* mass = nullptr;
 };
 
-/// The same for forces: what `finish_density` made of all neighbours' sums is added.
+/// Sources of forces, with results of `finish_density`.
 struct ForceSources : DensitySources {
   const float *smoothing = nullptr, *density = nullptr, *grad_h = nullptr, *energy = nullptr;
   const float *viscosity = nullptr, *conduction = nullptr;
 };
 
-/// A particle whose sum is wanted; it may or must be among the sources as well: of density it is its own neighbour.
+/// A particle whose sums are computed. It may also be a source; for the density it must be, as its own neighbour.
 struct DensityTarget {
   float x = 0, y = 0, z = 0;
   float velocity_x = 0, velocity_y = 0, velocity_z = 0;
@@ -38,7 +38,7 @@ struct DensitySums {
   float number_slope = 0;  ///< Its derivative by h.
   float density = 0;
   float density_slope = 0;
-  float divergence = 0;  ///< Times the density, as the curl.
+  float divergence = 0;  ///< Times the density, like the curl.
   float curl_x = 0, curl_y = 0, curl_z = 0;
 };
 
@@ -48,26 +48,26 @@ struct ForceTarget : DensityTarget {
 struct ForceSums {
   float x = 0, y = 0, z = 0;  ///< Acceleration.
   float energy_rate = 0;
-  float compression = 0;  ///< Sum of m/rho v.r W'/r over neighbours: minus the divergence, as dh/dt takes it.
+  float compression = 0;  ///< Sum of m/rho v.r W'/r over neighbours: minus the divergence, for dh/dt.
   float laplacian = 0;    ///< Of the specific energy.
   float signal_speed = 0;
 };
 
-/// Sums over sources within each target's own support (a gather). One result for each target. The vectors are as wide
-/// as the processor's; results of different widths differ by rounding.
+/// Sums over sources within each target's support (a gather); one result per target. Uses the widest vectors of the
+/// processor; results of different widths differ by rounding.
 void sum_density(KernelKind kernel,
                  std::span<const DensityTarget> targets,
                  const DensitySources& sources,
                  std::span<DensitySums> sums);
 
-/// Sums over sources within the larger of the target's and the source's support (symmetric): what two particles do to
-/// each other adds up to nothing, but for rounding.
+/// Sums over sources within the larger of the target's and the source's support (symmetric): forces between two
+/// particles are opposite, up to rounding.
 void sum_forces(const Scheme& scheme,
                 std::span<const ForceTarget> targets,
                 const ForceSources& sources,
                 std::span<ForceSums> sums);
 
-/// The vectors that the loops use here, such as "AVX2".
+/// The instruction set of the loops on this processor, such as "AVX2".
 [[nodiscard]] const char* vector_target();
 
 }  // namespace sph

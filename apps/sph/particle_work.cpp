@@ -25,8 +25,8 @@ float sound_speed(const Scheme& scheme, float energy) {
   return std::sqrt(scheme.gamma * (scheme.gamma - 1) * energy);
 }
 
-/// Cullen and Dehnen's switch as Borrow et al. write it: up at once where the flow converges ever faster, down while
-/// the sound crosses the support.
+/// Cullen and Dehnen's switch in the form of Borrow et al.: rises at once where convergence accelerates, decays within
+/// sound crossings of the support.
 void switch_viscosity(const Gas& gas, std::size_t i, float divergence, const Scheme& scheme) {
   const float support = support_ratio(scheme.kernel) * gas.smoothing[i];
   const float sound = sound_speed(scheme, gas.energy_now[i]);
@@ -54,7 +54,7 @@ void switch_conduction(const Gas& gas, std::size_t i, const Scheme& scheme) {
   // The exact solution of da/dt = rise - a decay over the time since then.
   const float wanted = rise / std::max(decay, 1e-30F);
   const float alpha = wanted + (gas.conduction[i] - wanted) * std::exp(-gas.age[i] * decay);
-  // Where viscosity is at work, a shock makes the heat that it should.
+  // Viscosity already heats the gas in shocks.
   const float limit = scheme.conduction_max * std::max(0.0F, 1 - gas.alpha[i] / scheme.viscosity_max);
   gas.conduction[i] = std::clamp(alpha, 0.0F, limit);
 }
@@ -132,10 +132,10 @@ Smoothing improve_smoothing(
   if (++search.tries > tries_max) {
     fail(gas,
          i,
-         fmt::format("its smoothing length does not settle ({} after {} tries): has it no neighbours? A largest "
-                     "smoothing length helps it",
-                     h,
-                     search.tries));
+         fmt::format(
+             "its smoothing length does not converge ({} after {} tries): has it no neighbours? Set --smoothing-max",
+             h,
+             search.tries));
   }
   h = next;
   return Smoothing::again;
@@ -195,7 +195,7 @@ double time_step(const Gas& gas, std::size_t i, const Scheme& scheme, double sho
 void kick(const Gas& gas, std::size_t i, const Scheme& scheme, double duration) {
   gas.velocity[i] += duration * (gas.acceleration[i] + gas.gravity[i]);
   const float change = static_cast<float>(duration) * gas.energy_rate[i];
-  // Expansion must not take more than half at once: cold gas stays cold rather than becoming impossible.
+  // Expansion takes at most half at once, so that the energy of cold gas stays positive.
   gas.energy[i] = std::max({gas.energy[i] + change, 0.5F * gas.energy[i], scheme.energy_min});
 }
 

@@ -8,14 +8,14 @@
 #include "sph/gas.hpp"
 #include "sph/pair_sums.hpp"
 
-// What is done to single particles between the sums over neighbours. A step of any length is
-//   kick (half) - drift - sum_density until improve_smoothing has it - finish_density - sum_forces - finish_forces -
-//   kick (half) - time_step
-// where drift moves all particles, also those whose own step goes on, and the others only those whose step ends.
+// The work on single particles between the sums over neighbours. A step is
+//   kick (half) - drift - sum_density, until improve_smoothing returns `found` - finish_density - sum_forces -
+//   finish_forces - kick (half) - time_step
+// drift moves all particles; the others concern only those whose step ends.
 
 namespace sph {
 
-/// What one particle's search for its smoothing length has found so far; a new one for each step.
+/// The state of one particle's search for its smoothing length; a new one for each step.
 struct SmoothingSearch {
   float low = 0;
   float high = std::numeric_limits<float>::infinity();
@@ -23,33 +23,32 @@ struct SmoothingSearch {
 };
 enum class Smoothing : std::uint8_t { found, again };
 
-/// Checks the sums with the present smoothing length of particle `i`: `found` when they are good enough, else changes
-/// the length (a step of Newton's, or a bisection) and wants the sums `again`.
-/// Throws: `Error` with `bad_input` that names the particle, when its length is no positive number or does not settle.
+/// Returns `found` if the sums fit the smoothing length of particle `i`. Else changes the length by a step of Newton's
+/// method or a bisection, and returns `again`: the sums must be computed again.
+/// Throws: `Error` with `bad_input` that names the particle, if its length is not positive or does not converge.
 [[nodiscard]] Smoothing improve_smoothing(
     const Gas& gas, std::size_t i, const DensitySums& sums, const Scheme& scheme, SmoothingSearch& search);
 
-/// Makes density, pressure's factors, viscosity and conduction of particle `i` from its last sums.
-/// Throws: `Error` with `bad_input` that names the particle, when the density is no positive number.
+/// Sets density, pressure, viscosity and conduction of particle `i` from its last sums.
+/// Throws: `Error` with `bad_input` that names the particle, if the density is not positive.
 void finish_density(const Gas& gas, std::size_t i, const DensitySums& sums, const Scheme& scheme);
 
-/// Makes acceleration and rates of particle `i`.
+/// Sets acceleration and rates of particle `i`.
 void finish_forces(const Gas& gas, std::size_t i, const ForceSums& sums);
 
-/// The longest step that particle `i` may take now: Courant's, or until its smoothing length has changed by a third;
-/// with gravity also eta sqrt(h/|a|). Throws: `Error` with `bad_input` that names the particle and what makes it short,
-/// when the step is shorter than `shortest` or no number.
+/// The longest step that particle `i` may take: by Courant's condition, by its acceleration, and until its smoothing
+/// length has changed by a third. Throws: `Error` with `bad_input` that names the particle and the reason, if the step
+/// is shorter than `shortest` or not finite.
 [[nodiscard]] double time_step(const Gas& gas, std::size_t i, const Scheme& scheme, double shortest);
 
-/// Changes velocity and energy of particle `i` by its rates over `duration`: half of a step at its end and half of the
-/// next at its begin.
+/// Changes velocity and energy of particle `i` by its rates over `duration`, half a step.
 void kick(const Gas& gas, std::size_t i, const Scheme& scheme, double duration);
-/// After the kick that ends a step: what is predicted is what is.
+/// Resets the predictions of particle `i` after the kick that ends its step.
 void settle(const Gas& gas, std::size_t i);
-/// Moves particle `i` on, and predicts what neighbours see of it.
+/// Moves particle `i`, and predicts the fields that neighbours read.
 void drift(const Gas& gas, std::size_t i, const Scheme& scheme, double duration);
 
-/// What targets and sources are made of.
+/// Particle `i` as a target, relative to `origin`.
 [[nodiscard]] DensityTarget density_target(const Gas& gas, std::size_t i, const Vector& origin);
 [[nodiscard]] ForceTarget force_target(const Gas& gas, std::size_t i, const Vector& origin);
 

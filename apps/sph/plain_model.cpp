@@ -18,8 +18,9 @@ Vector centre_of(const Box& box) {
 }  // namespace
 
 PlainModel::PlainModel(Particles& store, const GasFields& fields, const Problem& problem)
-    : store_{store}, gas_{store, fields}, scheme_{problem.scheme}, space_{problem.space} {
+    : gas_{store, fields}, scheme_{problem.scheme}, space_{problem.space} {
   find_forces();
+  step_wanted_ = shortest_step(0);
 }
 
 double PlainModel::step(double until) {
@@ -39,12 +40,16 @@ double PlainModel::step(double until) {
     kick(gas_, i, scheme_, dt / 2);
     settle(gas_, i);
   }
-  ++steps_;
-  step_wanted_ = until;
-  for (std::size_t i = 0; i < gas_.count; ++i) {
-    step_wanted_ = std::min(step_wanted_, time_step(gas_, i, scheme_, 1e-12 * until));
-  }
+  step_wanted_ = std::min(until, shortest_step(1e-12 * until));
   return dt;
+}
+
+double PlainModel::shortest_step(double allowed) const {
+  double shortest = std::numeric_limits<double>::max();
+  for (std::size_t i = 0; i < gas_.count; ++i) {
+    shortest = std::min(shortest, time_step(gas_, i, scheme_, allowed));
+  }
+  return shortest;
 }
 
 void PlainModel::find_forces() {
@@ -57,12 +62,6 @@ void PlainModel::find_forces() {
   }
   if (scheme_.gravity.constant != 0) {
     find_gravity();
-  }
-  if (steps_ == 0) {
-    step_wanted_ = std::numeric_limits<double>::max();
-    for (std::size_t i = 0; i < gas_.count; ++i) {
-      step_wanted_ = std::min(step_wanted_, time_step(gas_, i, scheme_, 0));
-    }
   }
 }
 
@@ -79,7 +78,7 @@ void PlainModel::sort_into_cells() {
   if (flowing == 0) {
     return;
   }
-  // Some dozens of particles in a cell where they are evenly spread, and no more than 40 cells along an axis.
+  // About 64 evenly spread particles per cell, and at most 40 cells along an axis.
   const Vector size = all.high - all.low;
   const double volume = std::max(size.x, 1e-30) * std::max(size.y, 1e-30) * std::max(size.z, 1e-30);
   const double edge =
@@ -107,12 +106,12 @@ void PlainModel::sort_into_cells() {
 }
 
 void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
-  for (auto& column : gathered_.columns) {
+  for (auto& column : gathered_) {
     column.clear();
   }
   const Vector origin = centre_of(cell.box);
   for (const Cell& other : cells_) {
-    const double within = properties == Properties::whole ? std::max<double>(reach, other.reach) : reach;
+    const double within = properties == Properties::forces ? std::max<double>(reach, other.reach) : reach;
     if (distance2(cell.box, other.box, space_.period()) >= within * within) {
       continue;
     }
@@ -133,21 +132,20 @@ void PlainModel::gather(const Cell& cell, double reach, Properties properties) {
                                        gas_.viscosity[j],
                                        gas_.conduction[j]};
       for (std::size_t c = 0; c < row.size(); ++c) {
-        gathered_.columns[c].push_back(static_cast<float>(row[c]));
+        gathered_[c].push_back(static_cast<float>(row[c]));
       }
     }
   }
-  const std::size_t count = gathered_.columns[0].size();
-  gathered_.count = (count + source_padding - 1) / source_padding * source_padding;
-  for (std::size_t c = 0; c < gathered_.columns.size(); ++c) {
-    gathered_.columns[c].resize(gathered_.count, c == 6 ? 0.0F : c > 6 ? 1e-6F : 1e18F);
+  const std::size_t padded = (gathered_[0].size() + source_padding - 1) / source_padding * source_padding;
+  for (std::size_t c = 0; c < gathered_.size(); ++c) {
+    gathered_[c].resize(padded, c == 6 ? 0.0F : c > 6 ? 1e-6F : 1e18F);
   }
 }
 
 ForceSources PlainModel::sources() const {
-  const auto at = [&](std::size_t c) { return gathered_.columns[c].data(); };
+  const auto at = [&](std::size_t c) { return gathered_[c].data(); };
   ForceSources all;
-  all.count = gathered_.count;
+  all.count = gathered_[0].size();
   all.x = at(0), all.y = at(1), all.z = at(2);
   all.velocity_x = at(3), all.velocity_y = at(4), all.velocity_z = at(5);
   all.mass = at(6);
@@ -172,7 +170,7 @@ void PlainModel::find_density(Cell& cell) {
     }
     if (wanted > reach) {
       reach = 1.1 * static_cast<double>(wanted);
-      gather(cell, reach, Properties::flow);
+      gather(cell, reach, Properties::density);
     }
     sums.resize(left.size());
     sum_density(scheme_.kernel, targets, sources(), sums);
@@ -196,7 +194,7 @@ void PlainModel::find_density(Cell& cell) {
 
 void PlainModel::find_flow_forces(const Cell& cell) {
   const Vector origin = centre_of(cell.box);
-  gather(cell, cell.reach, Properties::whole);
+  gather(cell, cell.reach, Properties::forces);
   std::vector<ForceTarget> targets;
   for (const std::uint32_t i : cell.members) {
     targets.push_back(force_target(gas_, i, origin));

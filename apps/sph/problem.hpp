@@ -16,47 +16,45 @@ namespace sph {
 
 using plait::particles::Space;
 
-/// A particle to begin with.
+/// An initial particle.
 struct Sample {
   Vector position;
   Vector velocity;
   double mass = 0;
   double energy = 0;     ///< Specific.
-  double smoothing = 0;  ///< A guess at h.
+  double smoothing = 0;  ///< A guess of h.
   std::uint8_t kind = gas_kind;
 };
 
-/// A flow or a set of stars whose later state is known, ready to run.
+/// A flow or a set of stars, ready to run.
 struct Problem {
   std::string name;
-  /// Its root is where particles begin; the lower corner is 0 in what `make_problem` returns, as readers of files
-  /// expect.
+  /// The root contains the initial particles. `make_problem` puts its lower corner at 0, as readers of files expect.
   Space space;
-  Vector origin{};  ///< Where the middle is: of shells, orbits, the tube's diaphragm.
+  Vector origin{};  ///< The centre: of shells, orbits, the tube's diaphragm.
   double time_end = 0;
   Scheme scheme;
-  /// Calls its argument for each particle, always in the same order; places are relative to `origin`.
+  /// Calls its argument for each particle, always in the same order; positions are relative to `origin`.
   std::function<void(const std::function<void(const Sample&)>&)> visit;
 };
 
-/// What a user may choose of a problem.
 struct ProblemOptions {
-  /// Particles along the problem's box, in twelves, or thousands of stars; 0: the kind's own.
+  /// Particles along the problem's box, in dozens, or thousands of stars; 0: the kind's default.
   std::uint32_t resolution = 0;
-  std::uint64_t seed = 1;  ///< Of random places.
+  std::uint64_t seed = 1;  ///< Of random positions.
 };
 
 struct ProblemKind {
   const char* name;
   const char* help;
-  std::uint32_t resolution;  ///< Of a run of some minutes.
+  std::uint32_t resolution;  ///< Default, for a run of some minutes.
   Problem (*make)(const ProblemOptions& options);
 };
 [[nodiscard]] std::span<const ProblemKind> problem_kinds();
-/// Throws: `Error` with `bad_argument` when there is none of that name.
+/// Throws: `Error` with `bad_argument` that lists the names, if `name` is unknown.
 [[nodiscard]] Problem make_problem(const std::string& name, const ProblemOptions& options);
 
-/// Appends the share of `rank` of `ranks`, ids from 1. Cost: visits all particles.
+/// Appends the part of `rank` of `ranks`; ids begin at 1. Cost: visits all particles.
 void add_particles(
     const Problem& problem, Particles& store, const GasFields& fields, std::uint32_t rank, std::uint32_t ranks);
 
@@ -70,7 +68,7 @@ void add_particles(
 [[nodiscard]] Problem make_kepler_ring(const ProblemOptions& options);
 [[nodiscard]] Problem make_two_bodies(const ProblemOptions& options);
 
-/// Gresho's vortex at radius `r` from the axis, which stays as it is.
+/// Gresho's vortex, which is stationary, at radius `r` from the axis.
 struct Vortex {
   double speed;
   double pressure;

@@ -8,28 +8,27 @@
 
 namespace sph {
 
-/// How shocks and contacts are treated.
+/// The treatment of shocks and contacts.
 enum class SchemeKind : std::uint8_t {
   /// Density and energy, viscosity of a fixed strength (Monaghan, 1997; Price, 2012) with Balsara's switch (1995).
   minimal,
-  /// Density and energy with a viscosity that each particle switches on where the flow begins to converge (Cullen and
-  /// Dehnen, 2010) and off behind, and conduction where the energy is kinked (Price, 2008), as Borrow et al. put them
-  /// together ("Sphenix", 2022).
+  /// Density and energy; a viscosity per particle that rises where the flow converges and decays behind (Cullen and
+  /// Dehnen, 2010); conduction at jumps of the energy (Price, 2008). As combined by Borrow et al. ("Sphenix", 2022).
   modern,
 };
 
-/// Softened as Plummer's spheres are. Without a constant there is none.
+/// Gravity with Plummer softening; none if the constant is 0.
 struct GravitySettings {
   double constant = 0;
   double softening = 0;
-  double accuracy = 0.025;  ///< Steps are sqrt(2 accuracy softening / |a|) long at most,
-  double step_max = std::numeric_limits<double>::infinity();  ///< and this.
-  double theta = 0.5;                                         ///< Opening angle of trees.
+  double accuracy = 0.025;  ///< Limits steps to sqrt(2 accuracy softening / |a|).
+  double step_max = std::numeric_limits<double>::infinity();
+  double theta = 0.5;  ///< Opening angle of trees.
 
   friend bool operator==(const GravitySettings&, const GravitySettings&) = default;
 };
 
-/// What determines the result of a run besides its particles.
+/// The parameters that determine the result of a run, besides its particles.
 struct Scheme {
   SchemeKind kind = SchemeKind::modern;
   KernelKind kernel = KernelKind::cubic_spline;
@@ -39,11 +38,11 @@ struct Scheme {
   float smoothing_max = std::numeric_limits<float>::infinity();  ///< Of a particle that finds no neighbours.
   float courant = 0.1F;
   float viscosity = 0.8F;         ///< Of the minimal scheme.
-  float viscosity_max = 2.0F;     ///< Of the modern scheme, as all below.
+  float viscosity_max = 2.0F;     ///< Of the modern scheme, like the next three.
   float viscosity_decay = 0.05F;  ///< Rate behind a shock, in sound crossings of the support.
   float conduction_max = 1.0F;
   float conduction_rise = 1.0F;
-  float energy_min = 0;  ///< Specific internal energy is never lower.
+  float energy_min = 0;  ///< Lower limit of the specific internal energy.
   GravitySettings gravity{};
 
   friend bool operator==(const Scheme&, const Scheme&) = default;

@@ -7,10 +7,10 @@
 
 namespace sph {
 
-/// How a particle's properties are spread around it: W(r, H) = w(r/H) / H^3, zero from the support H on.
+/// Smoothing kernels W(r, H) = w(r/H) / H^3, zero beyond the support H.
 ///
-/// Programs measure by the smoothing length h = H / support_ratio, twice the standard deviation of W (Dehnen and Aly,
-/// 2012): it means the same resolution with all kernels. Files hold h, too.
+/// Programs and files use the smoothing length h = H / support_ratio, twice the standard deviation of W (Dehnen and
+/// Aly, 2012): the same h is the same resolution with all kernels.
 enum class KernelKind : std::uint8_t { cubic_spline, wendland_c2 };
 
 /// H / h in three dimensions (Dehnen and Aly, 2012, table 1).
@@ -18,12 +18,12 @@ enum class KernelKind : std::uint8_t { cubic_spline, wendland_c2 };
   return kind == KernelKind::cubic_spline ? 1.825742F : 1.936492F;
 }
 
-/// Particles within H where smoothing lengths are `eta` mean distances.
+/// The number of particles within H if smoothing lengths are `eta` mean distances.
 [[nodiscard]] inline double neighbours_at(KernelKind kind, double eta) {
   return 4.0 / 3.0 * M_PI * std::pow(support_ratio(kind) * eta, 3);
 }
 
-/// w(q) and dw/dq of 0 <= q; the plain form of what the loops compute in vectors.
+/// w(q) and dw/dq for 0 <= q; the scalar form of the vector loops.
 struct KernelValue {
   double w = 0;
   double slope = 0;

@@ -11,14 +11,14 @@ struct State {
 };
 
 /// The flow of two states that meet at x = 0 at time 0 (Toro, "Riemann Solvers and Numerical Methods for Fluid
-/// Dynamics", chapter 4). Both have pressure, and no vacuum forms between them.
+/// Dynamics", chapter 4). Expects: both pressures are positive, and no vacuum forms between them.
 class Riemann {
  public:
   Riemann(const State& left, const State& right, double gamma);
 
   /// The gas on the line x / t.
   [[nodiscard]] State at(double x_over_t) const;
-  /// Between the waves.
+  /// The state between the waves.
   [[nodiscard]] double pressure() const noexcept { return pressure_; }
   [[nodiscard]] double speed() const noexcept { return speed_; }
 

@@ -7,11 +7,11 @@
 
 namespace sph::exact {
 
-/// A strong explosion at a point of cold gas at rest (Sedov, "Similarity and Dimensional Methods in Mechanics", 1959):
-/// the equations of the self-similar flow, integrated from the shock inwards.
+/// A strong explosion at a point of cold gas at rest (Sedov, "Similarity and Dimensional Methods in Mechanics", 1959).
+/// Integrates the equations of the self-similar flow from the shock inwards.
 class Sedov {
  public:
-  /// Cost: some thousand steps of the integration.
+  /// Cost: some thousand integration steps.
   Sedov(double energy, double density, double gamma);
 
   [[nodiscard]] double shock_radius(double time) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// No particle's step is longer than four times that of a particle near to it.
+// Limits the step of each particle to four times that of any particle near it.
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 
 #include "sph/parallel/detail/simulation_impl.hpp"
 
@@ -15,20 +15,11 @@ using plait::particles::Cell;
 using plait::particles::CellGroup;
 using plait::particles::Leaf;
 
-// Plain loops, which compilers make vectors of.
 std::uint8_t shortest_of(std::span<const std::uint8_t> bins) {
-  std::uint8_t shortest = task::longest_bin.value();
-  for (const std::uint8_t bin : bins) {
-    shortest = std::min(shortest, bin);
-  }
-  return shortest;
+  return std::accumulate(bins.begin(), bins.end(), task::longest_bin.value(), std::ranges::min);
 }
 std::uint8_t longest_of(std::span<const std::uint8_t> bins) {
-  std::uint8_t longest = 0;
-  for (const std::uint8_t bin : bins) {
-    longest = std::max(longest, bin);
-  }
-  return longest;
+  return std::accumulate(bins.begin(), bins.end(), std::uint8_t{0}, std::ranges::max);
 }
 
 double square(double value) {
@@ -37,8 +28,8 @@ double square(double value) {
 
 }  // namespace
 
-/// Who near a cell begins a step that may be too short for others: active particles, as the bins of others are known to
-/// their neighbours.
+/// Finds active particles near a cell whose new steps may be too short for their neighbours. Bins of inactive particles
+/// are known to these already.
 void Simulation::Impl::find_hurried(const CellWork& work, std::vector<Hurried>& all) const {
   const std::uint8_t longest = task::longest_active(work.now).value();
   const Cell& here = table_[work.cell];
@@ -122,7 +113,7 @@ void Simulation::Impl::limit_leaf(const Leaf& leaf, const CellWork& work) {
   }
 }
 
-/// The shortest bin, up to `longest`, of those in a leaf that are within reach of particle `i`, or it of theirs.
+/// The shortest bin, up to `longest`, of particles in a leaf that particle `i` reaches, or that reach it.
 std::uint8_t Simulation::Impl::shortest_near(Particles::Index i, const Hurried& hurried, std::uint8_t longest) const {
   const Vector at = store_.positions()[i];
   const float support = ratio() * store_[fields_.smoothing][i];
@@ -143,7 +134,7 @@ std::uint8_t Simulation::Impl::shortest_near(Particles::Index i, const Hurried& 
   return shortest;
 }
 
-/// A particle whose step goes on has been kicked by half of the whole; the step becomes shorter.
+/// Shortens the step of a particle, and corrects the kick by half of the longer step.
 void Simulation::Impl::wake(Particles::Index i, TimeBin bin, Ticks now) {
   std::uint8_t& its = store_[step_fields_.bin][i];
   const Ticks begin = store_[step_fields_.begin][i];

@@ -15,11 +15,11 @@ namespace task = plait::task;
 using plait::particles::Search;
 using plait::particles::ShortRangeOptions;
 
-/// Lists of neighbours are made with reaches that are longer by this, and hold for smoothing lengths that are longer by
-/// a part of it (`smoothing_growth_max`) and for cells that are larger by the rest.
+/// Neighbour lists are built with reaches longer by this factor. Part of it is for longer smoothing lengths
+/// (`smoothing_growth_max`), the rest for larger cells.
 constexpr double reach_growth = 1.8;
-constexpr double cell_growth_max = 0.3;  ///< In reaches of the cell.
-/// A block of sources is made for smoothing lengths that grow by so much.
+constexpr double cell_growth_max = 0.3;  ///< In units of the cell's reach.
+/// A block of sources is complete for smoothing lengths that grow by this factor.
 constexpr double block_growth = 1.05;
 constexpr std::uint32_t first_tries_max = 40;
 constexpr float memory_of_costs = 0.5F;
@@ -86,7 +86,7 @@ Simulation::Impl::Impl(plait::comm::Endpoint& messages,
   }
 }
 
-/// Smoothing lengths at the start are guesses: neighbours are listed anew until all have found theirs.
+/// Initial smoothing lengths are guesses: rebuilds neighbour lists until all have converged.
 void Simulation::Impl::start() {
   bool again = true;
   for (std::uint32_t tries = 0; again && tries < first_tries_max; ++tries) {
@@ -95,7 +95,7 @@ void Simulation::Impl::start() {
   }
   if (again) {
     throw plait::Error{plait::ErrorCode::bad_input,
-                       "smoothing lengths do not settle: are they far too short? Give better guesses in the input"};
+                       "smoothing lengths do not converge: are they far too short? Give better guesses in the input"};
   }
   update_gravity();
   is_starting_ = false;
@@ -118,15 +118,17 @@ void Simulation::Impl::make_cells() {
   drift_all();
   distribute();
   steps_.reset();
-  // As a task: what is wrong with a particle then ends the run on every rank.
+  // As a task, so that an error ends the run on every rank.
   plait::Graph graph;
   graph.task("make cells", [this] { divide(); });
   scheduler_.run(graph);
+  std::vector<plait::particles::AnyField> travel = drifting_fields();
+  travel.insert(travel.end(), {Particles::kind, fields_.mass});
   halo_ =
       plait::particles::make_halo(messages_,
                                   table_,
                                   {.growth = reach_growth},
-                                  {.reach = fields_.smoothing, .reach_factor = ratio(), .travel = travelling_fields()});
+                                  {.reach = fields_.smoothing, .reach_factor = ratio(), .travel = std::move(travel)});
   cells_.clear();
   for (std::uint32_t cell = 0; cell < table_.own_count(); ++cell) {
     double speed2 = 0;
@@ -145,8 +147,8 @@ void Simulation::Impl::make_cells() {
   wants_cells_ = false;
 }
 
-/// Domains are cut by how often particles have been updated lately, and these brought home. As tasks: what is wrong
-/// with a particle then ends the run on every rank, and no rank waits for another that has stopped.
+/// Divides the domain by how often particles were updated lately, and sends them to their owners. As tasks, so that an
+/// error ends the run on every rank.
 void Simulation::Impl::distribute() {
   plait::Graph graph;
   const task::TaskKind cutting = graph.kind("cut domains");
@@ -181,20 +183,6 @@ void Simulation::Impl::divide() {
   }
 }
 
-std::vector<plait::particles::AnyField> Simulation::Impl::travelling_fields() const {
-  return {Particles::position,
-          Particles::kind,
-          fields_.mass,
-          fields_.velocity_now,
-          fields_.energy_now,
-          fields_.smoothing,
-          fields_.density,
-          fields_.grad_h,
-          fields_.viscosity,
-          fields_.conduction,
-          step_fields_.bin_seen};
-}
-
 void Simulation::Impl::drift_all() {
   const Gas all = gas();
   for (std::size_t number = 0; number < cells_.size(); ++number) {
@@ -210,7 +198,7 @@ void Simulation::Impl::drift_all() {
   }
 }
 
-/// Whether a cell may have grown, by `next`, out of what its list of neighbours was made for.
+/// Whether a cell may have outgrown its neighbour list by `next`.
 bool Simulation::Impl::must_make_cells(Ticks next) const {
   for (std::uint32_t number = 0; number < table_.own_count(); ++number) {
     const CellState& state = cells_[number];
@@ -233,7 +221,8 @@ bool Simulation::Impl::must_make_cells(Ticks next) const {
 void Simulation::Impl::synchronise() {
   drift_all();
   if (gravity_ != nullptr) {
-    gravity_->find_potentials(store_, fields_);
+    // Their gravity stays: it belongs to the step that goes on.
+    gravity_->update(store_, fields_, [](std::size_t) { return true; }, TreeGravity::Results::potential);
   }
 }
 
@@ -262,16 +251,13 @@ StepReport Simulation::Impl::step() {
   report.step = line_.duration(now_ - before);
   report.updated = count.active_particles;
   report.updated_here = count.active_here;
-  report.active_cells = count.active_cells;
-  report.messages = count.messages;
-  report.bytes = count.bytes;
   for (const auto& worker : workers_) {
     report.density_sums += std::exchange(worker->sums, 0);
   }
   return report;
 }
 
-/// The shortest step that anybody wants becomes everybody's.
+/// Gives all particles the shortest step that any needs.
 void Simulation::Impl::take_equal_steps() {
   const auto bins = store_[step_fields_.bin];
   std::uint8_t shortest = bins.empty() ? task::longest_bin.value() : *std::ranges::min_element(bins);
@@ -284,7 +270,7 @@ void Simulation::Impl::take_equal_steps() {
   }
 }
 
-/// When a run has failed, messages may be on their way still: their memory stays as long as the endpoint.
+/// After an error, messages may still be in flight: the endpoint keeps their memory.
 template <class Work>
 auto Simulation::guarded(Work work) {
   try {
@@ -311,9 +297,6 @@ StepReport Simulation::step() {
 }
 bool Simulation::is_over() const noexcept {
   return impl_->is_over();
-}
-double Simulation::time() const noexcept {
-  return impl_->time();
 }
 void Simulation::synchronise() {
   guarded([this] { impl_->synchronise(); });

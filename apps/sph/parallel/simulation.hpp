@@ -15,43 +15,39 @@ namespace sph {
 
 enum class Steps : std::uint8_t {
   individual,  ///< Each particle has its own.
-  equal,       ///< All take the shortest that any needs.
+  equal,       ///< All particles take the shortest step that any needs.
 };
 
 struct SimulationOptions {
-  Scheme scheme;  ///< With gravity, where it has a constant; spaces are open then.
+  Scheme scheme;  ///< With gravity if it has a constant; the space must then be open.
   plait::particles::Space space;
   Steps steps = Steps::individual;
   plait::particles::CellOptions cells;
-  double begin = 0;  ///< Time of the particles,
-  double end = 1;    ///< and where the run ends, at the latest.
+  double begin = 0;  ///< Time of the particles.
+  double end = 1;    ///< Time of the last step's end.
   double step_max = std::numeric_limits<double>::infinity();
-  double step_min = 0;  ///< A particle that needs a shorter one ends the run. At least a 2^-55 of the run.
+  double step_min = 0;  ///< A particle that needs a shorter step ends the run. At least 2^-55 of the run.
 };
 
-/// What a step has done.
 struct StepReport {
   double time = 0;                 ///< Of its end.
-  double step = 0;                 ///< From the step before.
-  std::uint64_t updated = 0;       ///< Particles of all ranks whose own step ended,
-  std::uint64_t updated_here = 0;  ///< and those on this rank.
-  /// Of this rank: sums over neighbours, of which a new smoothing length takes several.
-  std::uint64_t density_sums = 0;
-  std::uint32_t active_cells = 0;  ///< Of this rank, as what follows.
-  std::uint32_t messages = 0;
-  std::uint64_t bytes = 0;
-  bool made_cells = false;  ///< The cells were made anew before it.
+  double step = 0;                 ///< Since the previous step.
+  std::uint64_t updated = 0;       ///< Particles of all ranks whose own step ended.
+  std::uint64_t updated_here = 0;  ///< Those of this rank.
+  std::uint64_t density_sums = 0;  ///< Sums over neighbours on this rank; a new smoothing length takes several.
+  bool made_cells = false;         ///< Neighbour lists were rebuilt before it.
 };
 
-/// Gas on the ranks of a run, in steps that each update the particles that need it.
+/// Gas on the ranks of a run, in steps that each update the particles whose own steps end.
 ///
-/// A step drifts what active particles may see, finds their smoothing lengths and densities, sums forces, ends their
-/// steps and begins new ones; a particle near to one with steps shorter than a quarter of its own is woken. All ranks
-/// call the same functions in the same order. Threads: one at a time.
+/// A step drifts the particles that active ones may read, computes smoothing lengths, densities and forces of the
+/// active ones, ends their steps and begins new ones. A particle near one whose step is shorter than a quarter of its
+/// own is woken. All ranks call the same functions in the same order. Threads: one at a time.
 class Simulation {
  public:
-  /// `store` holds any part of all particles; they come to their ranks. All must stay. Computes the first forces.
-  /// Throws, as all that follows: as `plait::task::Scheduler::run`; errors of `particle_work.hpp` name the particle.
+  /// Computes the first forces. `store` holds any part of all particles, which are sent to their owners. Borrows all
+  /// but the options. Throws, like the functions below: as `plait::task::Scheduler::run`; errors of `particle_work.hpp`
+  /// name the particle.
   Simulation(plait::comm::Endpoint& messages,
              plait::task::Scheduler& scheduler,
              Particles& store,
@@ -61,12 +57,10 @@ class Simulation {
   Simulation& operator=(const Simulation&) = delete;
   ~Simulation();
 
-  /// Goes to the next time at which any particle is to be updated.
+  /// Advances to the next time at which any particle's step ends.
   StepReport step();
   [[nodiscard]] bool is_over() const noexcept;
-  [[nodiscard]] double time() const noexcept;
-  /// Brings all particles to the present time: predicts what those whose step goes on are now, and finds potentials.
-  /// All ranks call it.
+  /// Predicts all particles to the present time and computes potentials. All ranks call it.
   void synchronise();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is done with a cell in each stage of a step.
+// The work on a cell in each stage of a step.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -15,29 +15,33 @@ using plait::particles::Cell;
 using plait::particles::Who;
 
 constexpr std::uint64_t gas_only = 1ULL << gas_kind;
-/// Lists of neighbours hold for smoothing lengths that are longer by so much.
+/// Neighbour lists hold for smoothing lengths that grow by this factor.
 constexpr double smoothing_growth_max = 1.2;
 
 }  // namespace
+
+/// The fields that neighbours read and a drift changes.
+std::vector<plait::particles::AnyField> Simulation::Impl::drifting_fields() const {
+  return {Particles::position,
+          fields_.velocity_now,
+          fields_.energy_now,
+          fields_.smoothing,
+          fields_.density,
+          fields_.grad_h,
+          fields_.viscosity,
+          fields_.conduction,
+          step_fields_.bin_seen};
+}
 
 std::vector<CellStage> Simulation::Impl::stages() {
   const auto stage = [this](void (Impl::*body)(const CellWork&)) {
     return [this, body](const CellWork& work) { (this->*body)(work); };
   };
-  const auto position = Particles::position;
   std::vector<CellStage> all;
   all.push_back({.name = "drift",
                  .who = Who::near_active,
                  .work = stage(&Impl::drift_cell),
-                 .refreshes = {position,
-                               fields_.velocity_now,
-                               fields_.energy_now,
-                               fields_.smoothing,
-                               fields_.density,
-                               fields_.grad_h,
-                               fields_.viscosity,
-                               fields_.conduction,
-                               step_fields_.bin_seen},
+                 .refreshes = drifting_fields(),
                  .moves = true});
   all.push_back({.name = "density", .reads_neighbours = true, .work = stage(&Impl::find_density)});
   all.push_back(
@@ -48,7 +52,7 @@ std::vector<CellStage> Simulation::Impl::stages() {
   all.push_back({.name = "force", .reads_neighbours = true, .work = stage(&Impl::sum_cell_forces)});
   all.push_back({.name = "end steps",
                  .work = stage(&Impl::end_steps),
-                 .refreshes = {position, fields_.smoothing, step_fields_.bin_seen}});
+                 .refreshes = {Particles::position, fields_.smoothing, step_fields_.bin_seen}});
   all.push_back(
       {.name = "begin steps", .who = Who::near_active, .reads_neighbours = true, .work = stage(&Impl::begin_steps)});
   return all;
@@ -124,7 +128,7 @@ DensitySources Simulation::Impl::density_sources(const Block& block, SphWorker& 
           .mass = worker.masses.data()};
 }
 
-/// Smoothing lengths are improved as long as the block has all neighbours; who needs more comes again.
+/// Improves smoothing lengths while the block has all neighbours; targets that need more are processed again.
 void Simulation::Impl::find_block_density(const Block& block,
                                           SphWorker& worker,
                                           std::uint32_t cell,
@@ -132,7 +136,7 @@ void Simulation::Impl::find_block_density(const Block& block,
   const Gas all = gas();
   const DensitySources sources = density_sources(block, worker);
 
-  float whole = 0;  // sources are complete for targets with such a length
+  float whole = 0;  // the block is complete for smoothing lengths up to this
   for (const Particles::Index i : block.targets.places()) {
     whole = std::max(whole, all.smoothing[i]);
   }
@@ -227,7 +231,7 @@ void Simulation::Impl::end_steps(const CellWork& work) {
 
 void Simulation::Impl::begin_steps(const CellWork& work) {
   if (is_starting_ || options_.steps == Steps::equal) {
-    return;  // equal steps begin when all ranks have found the shortest
+    return;  // equal steps begin when all ranks know the shortest
   }
   limit(work);
   SphWorker& worker = worker_of(work);
@@ -236,7 +240,7 @@ void Simulation::Impl::begin_steps(const CellWork& work) {
   const auto bins = store_[step_fields_.bin];
   const auto begins = store_[step_fields_.begin];
   for (const Particles::Index i : worker.targets) {
-    if (begins[i] == work.now) {  // who has been woken goes on
+    if (begins[i] == work.now) {  // a woken particle continues its step
       kick(all, i, scheme_, line_.duration(task::ticks_of(TimeBin{bins[i]})) / 2);
     }
   }

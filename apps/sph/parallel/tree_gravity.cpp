@@ -33,10 +33,6 @@ TreeGravity::TreeGravity(plait::comm::Endpoint& messages,
                                                  .theta = settings.theta,
                                                  .softening = settings.softening,
                                                  .coupling = settings.constant})} {
-  build_graph();
-}
-
-void TreeGravity::build_graph() {
   const plait::particles::StepFrame frame{
       messages_, copies_, graph_, scheduler_.worker_count(), space_, comms_[0], last_waiting_};
   plait::Task built = graph_.join("gravity: begin");
@@ -49,39 +45,29 @@ void TreeGravity::build_graph() {
   (void)forces_->add_summing_tasks(frame, clear, end);
 }
 
-void TreeGravity::update(Particles& store, const GasFields& fields, const std::function<bool(std::size_t)>& is_active) {
+void TreeGravity::update(Particles& store,
+                         const GasFields& fields,
+                         const std::function<bool(std::size_t)>& is_active,
+                         Results results) {
   copies_.clear();
   copies_.add(store.size());
   for (std::size_t i = 0; i < store.size(); ++i) {
     copies_[Particles::kind][i] = is_active(i) ? active : resting;
   }
-  run(store, fields);
-  const auto places = copies_[place_];
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    if (copies_[Particles::kind][i] == active) {
-      store[fields.gravity][places[i]] = copies_[acceleration_][i];
-      store[fields.potential][places[i]] = copies_[potential_][i];
-    }
-  }
-}
-
-void TreeGravity::find_potentials(Particles& store, const GasFields& fields) {
-  copies_.clear();
-  copies_.add(store.size());
-  std::ranges::fill(copies_[Particles::kind], active);
-  run(store, fields);
-  const auto places = copies_[place_];
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    store[fields.potential][places[i]] = copies_[potential_][i];
-  }
-}
-
-void TreeGravity::run(const Particles& store, const GasFields& fields) {
   std::ranges::copy(store.positions(), copies_.positions().begin());
   std::ranges::copy(store.ids(), copies_.ids().begin());
   std::ranges::copy(store[fields.mass], copies_[mass_].begin());
   std::iota(copies_[place_].begin(), copies_[place_].end(), Particles::Index{0});
   scheduler_.run(graph_);
+  const auto places = copies_[place_];
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (copies_[Particles::kind][i] == active) {
+      store[fields.potential][places[i]] = copies_[potential_][i];
+      if (results == Results::all) {
+        store[fields.gravity][places[i]] = copies_[acceleration_][i];
+      }
+    }
+  }
 }
 
 }  // namespace sph

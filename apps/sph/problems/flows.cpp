@@ -18,11 +18,11 @@ namespace {
 constexpr std::uint32_t glass_edge = 12;
 constexpr std::uint32_t glass_steps = 150;
 
-/// Points in the periodic unit cube, as even as on a lattice but without its directions: gas on a lattice that is
-/// stretched along one of these keeps its planes, and is not pressed as it should be.
+/// Points in the periodic unit cube, as even as a lattice but without preferred directions: gas on a lattice that is
+/// stretched along one of its axes keeps its planes, which falsifies its pressure.
 ///
-/// They begin at random and push each other away in a viscous fluid. Always the same on the same kind of processor.
-/// Cost: about a second.
+/// The points start at random and repel each other in a viscous fluid. Deterministic for a kind of processor. Cost:
+/// about a second.
 std::vector<Vector> make_glass() {
   Problem problem;
   problem.space.root = {{0, 0, 0}, {1, 1, 1}};
@@ -58,8 +58,7 @@ std::vector<Vector> make_glass() {
   return {store.positions().begin(), store.positions().end()};
 }
 
-/// Calls `use` for the points of a glass that fills [low, high) with about `spacing` from point to point, such that
-/// whole copies fill it.
+/// Calls `use` for the points of whole copies of a glass that fill [low, high), about `spacing` apart.
 template <class Use>
 void visit_glass(const Vector& low, const Vector& high, double spacing, Use use) {
   static const std::vector<Vector> points = make_glass();
@@ -82,23 +81,22 @@ void visit_glass(const Vector& low, const Vector& high, double spacing, Use use)
   }
 }
 
-/// Points of a glass along an axis with about `resolution` of them: whole copies.
+/// The number of points along an axis of whole copies of a glass: `resolution`, rounded.
 std::uint32_t whole(std::uint32_t resolution) {
   return std::max(glass_edge, (resolution + glass_edge / 2) / glass_edge * glass_edge);
 }
 
-/// Particles across a thin box: so many that no particle meets another twice.
+/// Particles across a thin box: enough that no particle has another as a neighbour twice.
 constexpr double across = glass_edge;
 
 }  // namespace
 
 Problem make_sod(const ProblemOptions& options) {
   Problem problem;
-  const double thin =
-      1.0 / whole(options.resolution);  // spacing on the right; half of it on the left, 8 times as dense
+  const double thin = 1.0 / whole(options.resolution);  // spacing on the right; half of it on the left
   const double width = across * thin;
   problem.space.root = {{-1, 0, 0}, {1, width, width}};
-  problem.space.periodic = {true, true, true};  // another tube, turned about, begins at x = -1 and 1
+  problem.space.periodic = {true, true, true};  // a mirrored tube begins at x = -1 and 1
   problem.time_end = 0.2;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     const auto side = [&](double from, double density, double pressure, double spacing) {
@@ -195,7 +193,6 @@ Problem make_evrard(const ProblemOptions& options) {
   problem.time_end = 0.8;
   const double spacing = 2.0 / whole(options.resolution);
   problem.scheme.gravity = {.constant = 1, .softening = 0.2 * spacing};
-  problem.scheme.courant = 0.1F;
   problem.visit = [=, eta = problem.scheme.eta](const std::function<void(const Sample&)>& use) {
     double count = 0;
     const auto visit = [&](const auto& take) {

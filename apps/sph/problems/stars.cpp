@@ -12,7 +12,7 @@ namespace sph {
 namespace {
 
 constexpr double two_bodies_eccentricity = 0.5;
-/// Of the mass of Plummer's sphere, which has no end.
+/// The part of the mass of Plummer's sphere, which is infinite, that is sampled.
 constexpr double plummer_part = 0.999;
 
 Vector direction(plait::Random& random) {
@@ -47,7 +47,7 @@ Problem make_plummer(const ProblemOptions& options) {
     const double mass = 1 / static_cast<double>(count);
     const auto visit = [&](const auto& take) {
       plait::Random random{seed};
-      // Every star has a twin opposite to it, so that the sphere neither drifts nor turns.
+      // Each star has an opposite twin, so that the sphere neither drifts nor rotates.
       for (std::uint64_t i = 0; i < count; i += 2) {
         const double part = plummer_part * (static_cast<double>(i) + 1) / static_cast<double>(count);  // evenly in mass
         const double r = scale / std::sqrt(std::pow(part, -2.0 / 3) - 1);
@@ -56,7 +56,7 @@ Problem make_plummer(const ProblemOptions& options) {
         take(at, speed_ratio(random) * escape * direction(random));
       }
     };
-    // By chance the stars would be too fast or too slow for their gravity, and the whole sphere would breathe.
+    // Speeds are scaled to equilibrium: else sampling noise would make the sphere pulsate.
     double kinetic = 0;
     visit([&](const Vector&, const Vector& velocity) { kinetic += mass * dot(velocity, velocity); });
     const double scaling = std::sqrt(0.25 / kinetic);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sph/program/files.hpp"
 
-#include <fmt/format.h>
+#include <cmath>
 
 namespace sph {
 
@@ -16,7 +16,7 @@ constexpr const char* scheme_group = "HydroScheme";
 constexpr const char* gravity_group = "GravityScheme";
 constexpr const char* state_group = "RunState";
 
-/// Calls `visit(key, value)` for each setting: the one list of them in files. Infinite ones are left out.
+/// Calls `visit(key, value)` for each setting in files. Infinite ones are not written.
 template <class Settings, class Visit>
 void visit_scheme(Settings& scheme, Visit visit) {
   visit("Adiabatic index", scheme.gamma);

@@ -11,30 +11,28 @@
 
 namespace sph {
 
-/// What a run needs besides its particles to go on.
+/// The state of a run besides its particles.
 struct RunState {
   double time = 0;
   std::uint64_t step = 0;
-  Totals begin;            ///< At the beginning of the whole run, for what is kept.
-  ProblemOptions options;  ///< Of the problem, where it is a known one.
+  Totals begin;            ///< At the start of the whole run, as the reference of conserved quantities.
+  ProblemOptions options;  ///< Of the problem, if it has a name.
 };
 
-/// The layout of particles in files: as SWIFT names them in its snapshots, or in its initial conditions, which are
-/// GADGET's.
+/// The names of data sets: those of SWIFT's snapshots, or of its initial conditions, which are GADGET's.
 enum class Naming : std::uint8_t { snapshot, initial_condition };
 [[nodiscard]] plait::particles::hdf5::SnapshotLayout layout_of(const GasFields& fields, Naming naming);
 
-/// What is written besides particles.
 [[nodiscard]] plait::particles::hdf5::SnapshotHeader header_of(const Problem& problem, const RunState& state);
 
-/// A problem as a file has it.
+/// A problem from a file.
 struct Loaded {
   Problem problem;
   RunState state;
 };
-/// Reads the share of `rank` of `ranks` into `store`. Files of this program go on as they stopped; those of others
-/// begin with the scheme's defaults. Throws: `plait::Error` that names file and data set; also for smoothing lengths
-/// that are not positive.
+/// Reads the part of `rank` of `ranks` into `store`. Files of this program continue with their scheme, others with the
+/// default scheme. Throws: `plait::Error` that names file and data set; also for smoothing lengths that are not
+/// positive.
 [[nodiscard]] Loaded load(const std::filesystem::path& file,
                           Particles& store,
                           const GasFields& fields,

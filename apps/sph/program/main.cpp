@@ -2,11 +2,11 @@
 #include <string>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "plait/version.hpp"
 
 #include "sph/program/run.hpp"
+#include "support/choice.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 #include "support/option_group.hpp"
 
@@ -15,24 +15,16 @@ namespace {
 using sph::InitSettings;
 using sph::RunSettings;
 
-std::string list_problems() {
-  std::string text;
-  for (const sph::ProblemKind& kind : sph::problem_kinds()) {
-    text += fmt::format("  {:<12} {}\n", kind.name, kind.help);
-  }
-  return text;
-}
-
 void add_problem(CLI::App& app, std::string& problem, sph::ProblemOptions& options) {
   app.add_option("--problem", problem, "One of the problems with a known answer (listed by plait-sph --help)");
   app.add_option("--resolution",
                  options.resolution,
                  "Particles along the problem's box, or thousands of stars [one that takes some minutes]");
-  app.add_option("--seed", options.seed, "Of random places")->capture_default_str();
+  app.add_option("--seed", options.seed, "Seed of random positions")->capture_default_str();
 }
 
 CLI::App* add_init(CLI::App& app, InitSettings& settings) {
-  CLI::App* const init = app.add_subcommand("init", "Write how a problem begins to a file, as SWIFT reads it");
+  CLI::App* const init = app.add_subcommand("init", "Write a problem's initial condition to a file that SWIFT reads");
   add_problem(*init, settings.problem, settings.options);
   init->get_option("--problem")->required();
   init->add_option("-o,--output", settings.output, "File to write")->capture_default_str();
@@ -42,44 +34,43 @@ CLI::App* add_init(CLI::App& app, InitSettings& settings) {
 CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   CLI::App* const run =
       app.add_subcommand("run", "Run a problem or a file; on several ranks with `plait run -n RANKS`");
-  run->add_option("file", settings.input, "HDF5 file of GADGET's or SWIFT's layout, or a snapshot to go on from");
+  run->add_option("file", settings.input, "HDF5 file of GADGET's or SWIFT's layout, or a snapshot to continue from");
   add_problem(*run, settings.problem, settings.options);
   run->add_option("--until", settings.until, "Time to reach [the problem's]");
-  run->add_option("--steps", settings.steps, "Stop after so many steps, wherever that is");
+  run->add_option("--steps", settings.steps, "Largest number of steps");
   run->add_option("--output",
                   settings.output,
                   "Folder for snapshots and timesteps.txt [the run's folder under `plait run`, "
                   "else sph-output]");
   run->add_flag("--overwrite", settings.overwrites, "Replace the snapshots of another run");
-  run->add_option("--snapshots", settings.snapshots, "So many, evenly in time, besides the first")
-      ->capture_default_str();
-  run->add_option("--time-steps",
-                  settings.time_steps,
-                  "Individual: each particle as long as it may; equal: all alike; plain: "
-                  "equal, and by the plainest model, on one rank")
-      ->check(CLI::IsMember({"individual", "equal", "plain"}))
+  run->add_option("--snapshots", settings.snapshots, "Number of snapshots after the first, evenly in time")
       ->capture_default_str();
   run->add_option(
-         "--step-min", settings.step_min, "Stop with the reason where steps are shorter than this part of the run")
+         "--time-steps",
+         settings.time_steps,
+         "individual: each particle as long as it may; equal: the same for all; plain: equal, by the reference "
+         "model, on one rank")
+      ->check(CLI::IsMember({"individual", "equal", "plain"}))
+      ->capture_default_str();
+  run->add_option("--step-min", settings.step_min, "Shortest step, as a fraction of the run: a shorter one is an error")
       ->capture_default_str();
 
   app::OptionGroup physics{*run, "Physics (what is not given comes from the problem or the file)"};
   physics
       .add("--scheme",
            settings.scheme,
-           "minimal: fixed viscosity with Balsara's switch; modern: viscosity and "
-           "conduction that switch themselves on and off")
+           "minimal: fixed viscosity with Balsara's switch; modern: viscosity and conduction per particle")
       ->check(CLI::IsMember({"minimal", "modern"}));
-  physics.add("--kernel", settings.kernel, "Shape of particles")->check(CLI::IsMember({"cubic-spline", "wendland-c2"}));
+  physics.add("--kernel", settings.kernel, "Smoothing kernel")->check(CLI::IsMember({"cubic-spline", "wendland-c2"}));
   physics.add("--eta", settings.eta, "Smoothing length in mean distances [1.2348: 48 neighbours]");
   physics.add("--gamma", settings.gamma, "Ratio of specific heats [5/3]");
-  physics.add("--courant", settings.courant, "Of time steps [0.1]");
-  physics.add("--viscosity", settings.viscosity, "Of the minimal scheme [0.8]");
+  physics.add("--courant", settings.courant, "Courant number of time steps [0.1]");
+  physics.add("--viscosity", settings.viscosity, "Viscosity of the minimal scheme [0.8]");
   physics.add("--smoothing-max", settings.smoothing_max, "Largest smoothing length [none]");
   physics.add("--energy-min", settings.energy_min, "Lowest specific energy [0]");
-  physics.add("--gravity", settings.gravity, "Constant of gravity; 0: none");
-  physics.add("--softening", settings.softening, "Plummer length of gravity");
-  physics.add("--theta", settings.theta, "Opening angle of gravity's tree; 0 sums directly [0.5]");
+  physics.add("--gravity", settings.gravity, "Gravitational constant; 0: none");
+  physics.add("--softening", settings.softening, "Plummer softening length");
+  physics.add("--theta", settings.theta, "Opening angle of the tree; 0: direct summation [0.5]");
   return run;
 }
 
@@ -92,9 +83,8 @@ int main(int argc, char** argv) {
       "  plait run -n 2 plait-sph run --problem sedov     (an explosion on two ranks)\n"
       "  plait-sph init --problem evrard -o evrard.hdf5   (a file to inspect, change and run)\n"
       "  plait run -n 2 plait-sph run evrard.hdf5 --snapshots 8\n"
-      "  plait-sph run sph-output/sph-0004.hdf5 --output more  (goes on from there, on any number of ranks)\n\n"
-      "Problems with known answers:\n" +
-          list_problems(),
+      "  plait-sph run sph-output/sph-0004.hdf5 --output more  (goes on from there, on any number of ranks)\n\n" +
+          app::list_named("Problems with known answers:", sph::problem_kinds()) + "\n",
       "plait-sph"};
   app.set_version_flag("--version", plait::version_line("plait-sph"));
   app.require_subcommand(1);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 #include <mpi.h>
@@ -39,7 +40,45 @@ constexpr double no_end = 0;
 /// Of statistics.txt, evenly in time.
 constexpr double totals_lines = 100;
 
-/// One run of the program, after the command line has been read.
+enum class Bound : bool { more_than, at_least };
+/// Assigns `value`, if given, to `place`. Throws: `plait::Error` that names `option` if it is out of bounds.
+template <class T>
+void take(T& place, const std::optional<T>& value, const char* option, T low, Bound bound) {
+  if (!value) {
+    return;
+  }
+  if (!(bound == Bound::at_least ? *value >= low : *value > low) || !std::isfinite(*value)) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("{} {} is out of range: it must be {} {}",
+                            option,
+                            *value,
+                            bound == Bound::at_least ? "at least" : "more than",
+                            low)};
+  }
+  place = *value;
+}
+
+/// The scheme of the problem or file, with the options of the command line instead.
+Scheme merge(Scheme scheme, const RunSettings& settings) {
+  if (settings.scheme) {
+    scheme.kind = *settings.scheme == "minimal" ? SchemeKind::minimal : SchemeKind::modern;
+  }
+  if (settings.kernel) {
+    scheme.kernel = *settings.kernel == "cubic-spline" ? KernelKind::cubic_spline : KernelKind::wendland_c2;
+  }
+  take(scheme.eta, settings.eta, "--eta", 0.8F, Bound::at_least);
+  take(scheme.gamma, settings.gamma, "--gamma", 1.0F, Bound::more_than);
+  take(scheme.courant, settings.courant, "--courant", 0.0F, Bound::more_than);
+  take(scheme.viscosity, settings.viscosity, "--viscosity", 0.0F, Bound::at_least);
+  take(scheme.smoothing_max, settings.smoothing_max, "--smoothing-max", 0.0F, Bound::more_than);
+  take(scheme.energy_min, settings.energy_min, "--energy-min", 0.0F, Bound::at_least);
+  take(scheme.gravity.constant, settings.gravity, "--gravity", 0.0, Bound::at_least);
+  take(scheme.gravity.softening, settings.softening, "--softening", 0.0, Bound::at_least);
+  take(scheme.gravity.theta, settings.theta, "--theta", 0.0, Bound::at_least);
+  return scheme;
+}
+
+/// One run of the program.
 class Run {
  public:
   Run(plait::Runtime& runtime, const RunSettings& settings)
@@ -55,7 +94,6 @@ class Run {
   void prepare_steps();
   void write();
   void open_log();
-  void log(const StepReport& step, double milliseconds);
   [[nodiscard]] Totals totals();
   void log_totals();
   void judge_end();
@@ -166,38 +204,19 @@ void Run::open_log() {
     return;
   }
   log_.open(output_ / "timesteps.txt");
-  log_ << fmt::format("# plait-sph on {} ranks of {} workers, {} particles{}{}\n# {:>6} {:>14} {:>12} {:>12} {:>14}\n",
+  log_ << fmt::format("# plait-sph on {} ranks of {} workers, {} particles{}{}\n",
                       runtime_.rank_count(),
                       runtime_.worker_count(),
                       total_,
                       problem_.name.empty() ? "" : ", problem ",
-                      problem_.name,
-                      "step",
-                      "time",
-                      "dt",
-                      "updates",
-                      "wall-clock[ms]");
+                      problem_.name)
+       << "#   step           time           dt      updates wall-clock[ms]\n";
   totals_log_.open(output_ / "statistics.txt");
-  totals_log_ << fmt::format("# {:>12} {:>14} {:>14} {:>14} {:>15} {:>15} {:>12} {:>12} {:>12}\n",
-                             "time",
-                             "mass",
-                             "kinetic",
-                             "thermal",
-                             "potential",
-                             "energy",
-                             "momentum x",
-                             "momentum y",
-                             "momentum z");
+  totals_log_ << "#         time           mass        kinetic        thermal       potential          energy   "
+                 "momentum x   momentum y   momentum z\n";
 }
 
-void Run::log(const StepReport& step, double milliseconds) {
-  if (is_first_) {
-    log_ << fmt::format(
-        "{:>8} {:>14.8e} {:>12.6e} {:>12} {:>14.3f}\n", state_.step, step.time, step.step, step.updated, milliseconds);
-  }
-}
-
-/// What the laws of motion keep, and into what it turns meanwhile.
+/// Writes a line of conserved quantities and energies.
 void Run::log_totals() {
   if (simulation_) {
     simulation_->synchronise();
@@ -220,7 +239,7 @@ void Run::log_totals() {
   }
 }
 
-/// For pictures: a line for each place.
+/// Writes a line for each place.
 void Run::write_profile(std::span<const ProfileRow> rows) {
   std::ofstream file{output_ / "profile.csv"};
   file << fmt::format("# plait-sph, problem {}, {} particles, time {}\n", problem_.name, total_, state_.time)
@@ -305,7 +324,14 @@ void Run::operator()() {
       ++state_.step;
       --steps_left;
       updated_ += step.updated;
-      log(step, 1000 * took.count());
+      if (is_first_) {
+        log_ << fmt::format("{:>8} {:>14.8e} {:>12.6e} {:>12} {:>14.3f}\n",
+                            state_.step,
+                            step.time,
+                            step.step,
+                            step.updated,
+                            1000 * took.count());
+      }
       const double done = (state_.time - begin) / (until_ - begin);
       bar.update(static_cast<std::uint64_t>(1000 * done));
       if (done >= (logged + 1) / totals_lines) {

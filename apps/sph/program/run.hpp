@@ -1,17 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+
 #include "plait/plait.hpp"
 
-#include "sph/program/settings.hpp"
+#include "sph/problem.hpp"
 
 namespace sph {
 
-/// `plait-sph run` on the ranks of a runtime.
-/// Throws: `app::AgreedError` for trouble that all ranks met alike.
+/// The options of `plait-sph init`.
+struct InitSettings {
+  std::string problem;
+  ProblemOptions options;
+  std::filesystem::path output = "sph.hdf5";
+};
+
+/// The options of `plait-sph run`; the problem or the file provides what is not given.
+struct RunSettings {
+  std::filesystem::path input;  ///< A file, or
+  std::string problem;          ///< the name of a problem.
+  ProblemOptions options;
+  std::filesystem::path output;  ///< Empty: the run's folder under `plait run`, else sph-output.
+  bool overwrites = false;
+  std::optional<double> until;
+  std::optional<std::uint64_t> steps;
+  std::uint32_t snapshots = 1;  ///< After the first, evenly in time.
+  std::string time_steps = "individual";
+  double step_min = 1e-9;  ///< As a fraction of the run.
+
+  std::optional<std::string> scheme;
+  std::optional<std::string> kernel;
+  std::optional<float> eta;
+  std::optional<float> gamma;
+  std::optional<float> courant;
+  std::optional<float> viscosity;
+  std::optional<float> smoothing_max;
+  std::optional<float> energy_min;
+  std::optional<double> gravity;
+  std::optional<double> softening;
+  std::optional<double> theta;
+};
+
+/// `plait-sph run` on the ranks of a runtime. Throws: `app::AgreedError` on all ranks for errors that concern all.
 void run_sph(plait::Runtime& runtime, const RunSettings& settings);
 
-/// `plait-sph init`: writes how a problem begins.
+/// `plait-sph init`: writes the initial condition of a problem to a file.
 void write_initial_condition(const InitSettings& settings);
 
 }  // namespace sph

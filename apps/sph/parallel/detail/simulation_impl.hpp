@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The inside of `Simulation`: its state, and what its sources share. simulation.cpp begins and steps, stages.cpp is
-// what is done with a cell.
+// The implementation of `Simulation`. simulation.cpp starts and steps it; stages.cpp and limiter.cpp process one cell.
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
 #include <vector>
 
 #include "plait/particles.hpp"
@@ -27,26 +24,26 @@ using plait::particles::BlockMaker;
 using plait::particles::CellStage;
 using plait::particles::CellWork;
 
-/// What steps of their own add to a particle.
+/// The fields of individual time steps.
 struct StepFields {
   Particles& store;
 
   Field<std::uint8_t> bin = store.add_field<std::uint8_t>("time bin");  ///< Of its step.
-  /// What neighbours see of it: changes only between stages that read it.
+  /// The bin that neighbours read: changes only between stages that read it.
   Field<std::uint8_t> bin_seen = store.add_field<std::uint8_t>("time bin seen");
   Field<Ticks> begin = store.add_field<Ticks>("begin of step");  ///< Of its step.
 };
 
-/// Particles of a leaf whose new steps are short.
+/// Particles of a leaf whose new steps are short; box, support and bin are of these only.
 struct Hurried {
   const Particles* store = nullptr;
   const plait::particles::Leaf* leaf = nullptr;
-  plait::particles::Box box;  ///< Of these only, as what follows.
-  float support = 0;          ///< The largest.
-  std::uint8_t bin = 0;       ///< The shortest.
+  plait::particles::Box box;
+  float support = 0;     ///< The largest.
+  std::uint8_t bin = 0;  ///< The shortest.
 };
 
-/// What one worker needs for its blocks. Keeps memory.
+/// A worker's memory for its blocks, reused.
 struct SphWorker {
   SphWorker(const plait::particles::ShortRangeOptions& density, const plait::particles::ShortRangeOptions& force)
       : density_blocks{density}, force_blocks{force} {}
@@ -80,14 +77,13 @@ class Simulation::Impl {
 
   StepReport step();
   void synchronise();
-  /// Finds cells, densities and first forces.
+  /// Computes cells, densities and first forces.
   void start();
   [[nodiscard]] plait::comm::Endpoint& messages() noexcept { return messages_; }
   [[nodiscard]] bool is_over() const noexcept { return now_ >= plait::line_ticks; }
-  [[nodiscard]] double time() const noexcept { return line_.time_at(now_); }
 
  private:
-  /// A cell as it was when neighbours were listed, and where it can be by now.
+  /// A cell as it was when neighbours were listed, and bounds of where it is now.
   struct CellState {
     plait::particles::Extent made;
     Ticks drifted = 0;
@@ -102,9 +98,9 @@ class Simulation::Impl {
   void drift_all();
   [[nodiscard]] std::vector<CellStage> stages();
   [[nodiscard]] bool must_make_cells(Ticks next) const;
-  [[nodiscard]] std::vector<plait::particles::AnyField> travelling_fields() const;
+  [[nodiscard]] std::vector<plait::particles::AnyField> drifting_fields() const;
 
-  // What is done with a cell.
+  // Stages: the work on a cell.
   void drift_cell(const CellWork& work);
   void find_density(const CellWork& work);
   void sum_cell_forces(const CellWork& work);
@@ -140,7 +136,7 @@ class Simulation::Impl {
   plait::particles::Decomposition decomposition_;
   plait::particles::Domain domain_;
   plait::particles::ParticleExchange exchange_;
-  std::unique_ptr<TreeGravity> gravity_;  ///< Nothing without gravity.
+  std::unique_ptr<TreeGravity> gravity_;  ///< Null without gravity.
   Particles ghosts_;
   plait::particles::CellTable table_;
   plait::particles::Halo halo_;
@@ -150,9 +146,9 @@ class Simulation::Impl {
   double shortest_step_ = 0;
   Ticks now_ = 0;
   Ticks next_ = 0;
-  bool is_starting_ = true;               ///< No step begins yet.
-  bool wants_cells_ = false;              ///< All ranks have agreed to.
-  std::atomic<bool> is_cramped_ = false;  ///< A smoothing length wants to be longer than the neighbours' list allows.
+  bool is_starting_ = true;               ///< No step has begun.
+  bool wants_cells_ = false;              ///< Agreed by all ranks: new cells before the next step.
+  std::atomic<bool> is_cramped_ = false;  ///< A smoothing length needs to exceed what the neighbour list allows.
 };
 
 }  // namespace sph

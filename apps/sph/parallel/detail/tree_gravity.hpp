@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <vector>
 
 #include "plait/particles.hpp"
 #include "plait/plait.hpp"
@@ -15,13 +14,13 @@
 
 namespace sph {
 
-/// Gravity of all particles of all ranks, by trees that are made anew each time: over copies, as trees have an order of
-/// their own.
-///
-/// Threads: one at a time.
+/// Gravity of all particles of all ranks. Each update builds trees over copies of the particles, as trees have an order
+/// of their own. Threads: one at a time.
 class TreeGravity {
  public:
-  /// All but the settings must stay.
+  enum class Results : std::uint8_t { all, potential };
+
+  /// Borrows all but the settings.
   TreeGravity(plait::comm::Endpoint& messages,
               plait::task::Scheduler& scheduler,
               const plait::particles::Space& space,
@@ -30,16 +29,14 @@ class TreeGravity {
   TreeGravity& operator=(const TreeGravity&) = delete;
   ~TreeGravity() = default;
 
-  /// Makes `gravity` and `potential` of the particles of `store` for which `is_active`. All ranks call it.
-  /// Throws: as `Scheduler::run`. Cost: a tree of all, and walks for those.
-  void update(Particles& store, const GasFields& fields, const std::function<bool(std::size_t)>& is_active);
-  /// Makes `potential` of all, and leaves their gravity alone, by which they are on their way.
-  void find_potentials(Particles& store, const GasFields& fields);
+  /// Computes `gravity` and `potential`, or `potential` alone, of the particles of `store` for which `is_active`. All
+  /// ranks call it. Throws: as `Scheduler::run`. Cost: a tree of all particles, and walks for the active ones.
+  void update(Particles& store,
+              const GasFields& fields,
+              const std::function<bool(std::size_t)>& is_active,
+              Results results = Results::all);
 
  private:
-  void build_graph();
-  void run(const Particles& store, const GasFields& fields);
-
   plait::comm::Endpoint& messages_;
   plait::comm::ClaimedComms comms_;
   plait::task::Scheduler& scheduler_;
@@ -48,7 +45,7 @@ class TreeGravity {
   Field<double> mass_;
   Field<Vector> acceleration_;
   Field<double> potential_;
-  Field<Particles::Index> place_;  ///< In the store that they are copies of.
+  Field<Particles::Index> place_;  ///< In the store of the originals.
   std::unique_ptr<plait::particles::LongRange> forces_;
   plait::Graph graph_;
   std::optional<plait::Task> last_waiting_;
