@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Charged particles emitted from a plate: how near balancing comes to what the loads allow. On the ranks that are here
-// all ways take turns, block by block; for more ranks, patch costs that were measured here are placed by each balancer,
-// and the phase is played on a modelled network.
+// Charged particles emitted from a plate: how close balancing comes to the optimum that the loads allow, and what
+// lending costs a step. On the ranks of the run, all ways alternate, block by block. For more ranks, balancers place
+// the patch costs that were measured here, and a model of the network plays the phase.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,11 +24,12 @@
 namespace {
 
 namespace balance = plait::data::balance;
+using bench::median;
 using Params = std::map<std::string, std::string>;
 
 constexpr int block_steps = 20;
 constexpr int warm_blocks = 4;
-/// Patches that were placed to within 5 % stay: what they take differs by as much from one block to the next.
+/// A placement within 5 % stays: loads differ by as much from one block to the next.
 const char* const balancer_name = "refine:tolerance=0.05";
 
 pic::ProblemOptions plate(std::int32_t cells, int blocks) {
@@ -38,33 +39,31 @@ pic::ProblemOptions plate(std::int32_t cells, int blocks) {
           .plate = {0.05, 0.30}};
 }
 
-/// What a block of steps took on the slowest rank, in seconds a step.
+/// The times of a block of steps on the slowest rank, in seconds a step.
 struct BlockTimes {
   double step = 0;
-  double particles = 0;  ///< The particle phase, with handing over, waiting for ranks with more, and balancing.
+  double particles = 0;  ///< The particle phase: handing particles over, waiting for ranks with more, and balancing.
+  double lending = 0;    ///< Fields to patches, charges and currents to the solver.
 };
 
 /// Collective.
 BlockTimes run_block(pic::GridWay<2>& way, pic::Ranks& ranks, int steps) {
   (void)ranks.max(0);  // all begin at the same time
-  const auto phase = [&way] { return (way.profile().particles + way.profile().migration).count(); };
-  const double before = phase();
+  const pic::Profile before = way.profile();
   const bench::Stopwatch watch;
   for (int step = 0; step < steps; ++step) {
     way.step();
   }
   const double took = watch.seconds();
-  return {ranks.max(took) / steps, ranks.max(phase() - before) / steps};
+  const pic::Profile after = way.profile();
+  const auto particles = (after.particles - before.particles) + (after.migration - before.migration);
+  const auto lending = after.hand_over - before.hand_over;
+  return {ranks.max(took) / steps, ranks.max(particles.count()) / steps, ranks.max(lending.count()) / steps};
 }
 
-/// Of the patches here, since loads were reset: what the mean rank had, and the heaviest patch, in seconds a step.
-struct Optimum {
-  double mean = 0;
-  double heaviest = 0;
-  [[nodiscard]] double value() const { return std::max(mean, heaviest); }
-};
-
-Optimum optimum_of(pic::CollectionWay<2>& way, pic::Ranks& ranks) {
+/// The least seconds a step of the particle phase, by the loads since the last call: those of the mean rank, or of the
+/// heaviest patch.
+double optimum_of(pic::CollectionWay<2>& way, pic::Ranks& ranks) {
   double mine = 0;
   double heaviest = 0;
   for (const plait::data::ElementLoad& load : way.take_loads()) {
@@ -73,11 +72,12 @@ Optimum optimum_of(pic::CollectionWay<2>& way, pic::Ranks& ranks) {
   }
   std::array<std::int64_t, 1> sum{std::llround(mine * 1e9)};
   ranks.sum(sum);
-  return {static_cast<double>(sum[0]) * 1e-9 / ranks.count() / block_steps, ranks.max(heaviest) / block_steps};
+  return std::max(static_cast<double>(sum[0]) * 1e-9 / ranks.count(), ranks.max(heaviest)) / block_steps;
 }
 
 struct Series {
   std::vector<double> plain, unbalanced, synchronous, balanced, over_optimum, over_predicted, share;
+  std::vector<double> lending, plain_lending;  ///< Percent of a step.
 };
 
 void measure_factor(bench::Report& report, plait::Runtime& runtime, pic::Ranks& ranks, int factor) {
@@ -102,11 +102,13 @@ void measure_factor(bench::Report& report, plait::Runtime& runtime, pic::Ranks& 
     if (round < 0) {
       continue;
     }
-    const double optimum = optimum_of(balanced, ranks).value();
+    const double optimum = optimum_of(balanced, ranks);
     series.plain.push_back(plain_times.step);
     series.unbalanced.push_back(unbalanced_step);
     series.synchronous.push_back(synchronous_step);
     series.balanced.push_back(times.step);
+    series.lending.push_back(100 * times.lending / times.step);
+    series.plain_lending.push_back(100 * plain_times.lending / plain_times.step);
     series.over_optimum.push_back(100 * (times.particles / optimum - 1));
     if (!balanced.balancings().empty()) {  // with a patch or two a rank there is nothing to move
       const pic::BalanceNote& note = balanced.balancings().back();
@@ -115,10 +117,9 @@ void measure_factor(bench::Report& report, plait::Runtime& runtime, pic::Ranks& 
     series.share.push_back(times.step <= 0 ? 0 : (plain_times.step - plain_times.particles + optimum) / times.step);
   }
   if (balanced.totals().checksum != plain.totals().checksum) {
-    throw plait::Error{plait::ErrorCode::bad_input, "balancing has changed the answer: a defect of plait"};
+    throw plait::Error{plait::ErrorCode::bad_input, "balancing has changed the result: a defect of plait"};
   }
   const Params params{{"patches a rank", std::to_string(factor)}, {"ranks", std::to_string(ranks.count())}};
-  const auto median = [](const std::vector<double>& values) { return bench::median(values); };
   report.add({.name = "step",
               .params = params,
               .value = series.balanced,
@@ -134,9 +135,15 @@ void measure_factor(bench::Report& report, plait::Runtime& runtime, pic::Ranks& 
     add("predicted over the optimum", series.over_predicted, "%", 2);
   }
   add("speed-up over plain MPI, of what loads allow", series.share, "", 0.9);
+  report.add({"lending and giving back, of a step",
+              params,
+              series.lending,
+              "%",
+              "plain MPI, of its step",
+              median(series.plain_lending)});
 }
 
-/// The costs of many small patches, as measured here, on every rank.
+/// The costs of many small patches, as measured here; the same on every rank.
 struct Recorded {
   balance::Problem problem;
   pic::Place<2> parts{};
