@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transforms of cubes of real numbers there and back, one variable and several in flight: by plait's tasks and by other
-// ways of exchanging, beside FFTW's MPI library, alternating in one run, and mpi4py-fft in a run of its own right
-// after.
+// Transforms of cubes of real numbers there and back, with one variable and several in flight: by plait's tasks and by
+// other ways of exchanging, beside FFTW's MPI library. They alternate in one run; mpi4py-fft runs directly afterwards.
 #include "plait/fft.hpp"
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string>
 #include <unistd.h>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <mpi.h>
 
 #include "plait/plait.hpp"
@@ -37,7 +34,7 @@ struct Options {
   bool has_python = true;
 };
 
-/// Ends the program for a wrong command line, for help, and for `--describe`.
+/// Exits for a wrong command line, for help, and for `--describe`.
 bench::Report parse(int argc, char** argv, Options& options) {
   bench::Report report{
       "fft",
@@ -47,9 +44,9 @@ bench::Report parse(int argc, char** argv, Options& options) {
       argv,
       [&options](CLI::App& app) {
         app.description(
-            "Transforms cubes of real numbers there and back. Columns: seconds of all variables on the slowest rank, "
-            "median and quartiles over the rounds; x FFTW: over FFTW-MPI with transposed output; x max: over the "
-            "longer of computing and communication, each alone; overlap: (T_PLB - T) / min(computing, communication).");
+            "Transforms cubes of real numbers there and back. Rows: milliseconds of all variables on the slowest rank, "
+            "beside FFTW-MPI with transposed output, and the longer of computing and communication, each alone; "
+            "overlap: (T_PLB - T) / min(computing, communication).");
         app.add_option("--sizes", options.lengths, "points along an edge, with commas [128; 128,256 with --full]")
             ->delimiter(',');
         app.add_option("--variables", options.variables, "in flight at once [1,3; 1,3,6 with --full]")->delimiter(',');
@@ -80,72 +77,44 @@ bench::Report parse(int argc, char** argv, Options& options) {
   return report;
 }
 
-/// What the figures of a case are compared with.
-struct Yardsticks {
-  double computing = 0;
-  double communication = 0;
-  double blocking = 0;  ///< PLB's; 0 where it did not run.
-  double fftw = 0;      ///< Transposed; 0 where it is not there.
-};
-
 double median_of(const Measured& measured, const std::string& subject) {
   const auto found = measured.seconds.find(subject);
   return found == measured.seconds.end() ? 0 : bench::median(found->second);
 }
 
-Yardsticks yardsticks_of(const Measured& measured) {
-  return {.computing = median_of(measured, "computing"),
-          .communication = std::min(median_of(measured, "exchanges by plait"), median_of(measured, "exchanges by MPI")),
-          .blocking = median_of(measured, "PLB"),
-          .fftw = median_of(measured, "FFTW-MPI transposed")};
+std::map<std::string, std::string> params_of(const Case& one) {
+  return {{"size", std::to_string(one.length)}, {"variables", std::to_string(one.variables)}};
 }
 
-void print_and_add(bench::Report& report, const Case& one, const Measured& measured) {
-  const Yardsticks than = yardsticks_of(measured);
-  const double longest = std::max(than.computing, than.communication);
-  const double hideable = std::min(than.computing, than.communication);
-  fmt::print("{}^3, {} variable{}, there and back\n{:<22} {:>10} {:>10} {:>21} {:>7} {:>7} {:>8}\n",
-             one.length,
-             one.variables,
-             one.variables == 1 ? "" : "s",
-             "",
-             "best ms",
-             "median",
-             "quartiles",
-             "x FFTW",
-             "x max",
-             "overlap");
+void add_rows(bench::Report& report, const Case& one, const Measured& measured) {
+  const double computing = median_of(measured, "computing");
+  const double communication =
+      std::min(median_of(measured, "exchanges by plait"), median_of(measured, "exchanges by MPI"));
+  const double hideable = std::min(computing, communication);
+  const double blocking = median_of(measured, "PLB");
+  const double fftw = median_of(measured, "FFTW-MPI transposed");
   for (const auto& [name, seconds] : measured.seconds) {
-    const Spread spread = seconds;
-    const bool is_variant = std::ranges::find(one.variants, name) != one.variants.end();
-    const bool overlaps = is_variant && name != "PLB" && than.blocking > 0 && hideable > 0;
-    fmt::print("{:<22} {:>10.3f} {:>10.3f} {:>10.3f} {:>10.3f} {:>7} {:>7} {:>8}\n",
-               name,
-               1e3 * *std::ranges::min_element(seconds),
-               1e3 * spread.median,
-               1e3 * spread.low,
-               1e3 * spread.high,
-               than.fftw > 0 ? fmt::format("{:.2f}", spread.median / than.fftw) : "-",
-               is_variant ? fmt::format("{:.2f}", spread.median / longest) : "-",
-               overlaps ? fmt::format("{:.2f}", (than.blocking - spread.median) / hideable) : "-");
     report.add({.name = name,
-                .params = {{"size", std::to_string(one.length)}, {"variables", std::to_string(one.variables)}},
-                .value = 1e3 * spread,
+                .params = params_of(one),
+                .value = 1e3 * Spread{seconds},
                 .unit = "ms",
-                .peer = than.fftw > 0 ? "FFTW-MPI " + measured.fftw_version + ", transposed" : "",
-                .peer_value = than.fftw > 0 ? std::optional{1e3 * than.fftw} : std::nullopt,
+                .peer = fftw > 0 ? "FFTW-MPI " + measured.fftw_version + ", transposed" : "",
+                .peer_value = fftw > 0 ? std::optional{1e3 * fftw} : std::nullopt,
                 .bound = "max(computing, communication)",
-                .bound_value = 1e3 * longest,
-                .best = 1e3 * *std::ranges::min_element(seconds)});
+                .bound_value = 1e3 * std::max(computing, communication),
+                .best = 1e3 * std::ranges::min(seconds)});
+    const bool is_variant = std::ranges::find(one.variants, name) != one.variants.end();
+    if (is_variant && name != "PLB" && blocking > 0 && hideable > 0) {
+      const double overlap = (blocking - bench::median(seconds)) / hideable;
+      report.add({name + ": overlap", params_of(one), overlap, "1", "", {}, "all is hidden", 1.0});
+    }
   }
   for (const std::string& sentence : measured.left_out) {
-    fmt::print("{}\n", sentence);
+    report.note(sentence);
   }
-  fmt::print("\n");
-  std::fflush(stdout);
 }
 
-/// Removes the variables by which a process belongs to a job, so that the launcher starts a new one.
+/// Returns a command that removes the environment variables of this MPI job, so that the launcher starts a new one.
 std::string without_job() {
   std::string text = "env";
   for (char** one = environ; *one != nullptr; ++one) {
@@ -158,8 +127,8 @@ std::string without_job() {
   return text;
 }
 
-/// When MPI has ended here: its times, or why there are none.
-void run_python(bench::Report& report, const Case& one, std::size_t ranks) {
+/// Adds the times of mpi4py-fft, or the reason why there are none. MPI must have ended in this process.
+void add_python(bench::Report& report, const Case& one, std::size_t ranks) {
   const bench::CommandOutput output = bench::output_of(fmt::format(
       "{} timeout 120 mpiexec -n {} --oversubscribe --bind-to none /usr/bin/python3 {}/mpi4py_fft_peer.py {} {} {}",
       without_job(),
@@ -172,21 +141,13 @@ void run_python(bench::Report& report, const Case& one, std::size_t ranks) {
   if (!output.is_good || seconds.empty()) {
     const std::size_t error = output.text.find("Error");
     const std::size_t line = error == std::string::npos ? 0 : output.text.rfind('\n', error) + 1;
-    fmt::print("mpi4py-fft is left out (Debian: python3-mpi4py-fft): {}\n",
-               output.text.substr(line, output.text.find('\n', line) - line));
+    report.note(fmt::format("mpi4py-fft is left out (Debian: python3-mpi4py-fft): {}",
+                            output.text.substr(line, output.text.find('\n', line) - line)));
     return;
   }
-  const Spread spread = seconds;
-  fmt::print("{}^3, {} variable{}: mpi4py-fft, right afterwards {:>10.3f} ms ({:.3f} - {:.3f})\n",
-             one.length,
-             one.variables,
-             one.variables == 1 ? "" : "s",
-             1e3 * spread.median,
-             1e3 * spread.low,
-             1e3 * spread.high);
-  report.add({.name = "mpi4py-fft",
-              .params = {{"size", std::to_string(one.length)}, {"variables", std::to_string(one.variables)}},
-              .value = 1e3 * spread,
+  report.add({.name = "mpi4py-fft, in a run of its own",
+              .params = params_of(one),
+              .value = 1e3 * Spread{seconds},
               .unit = "ms"});
 }
 
@@ -210,10 +171,8 @@ std::size_t run(bench::Report& report, const std::vector<Case>& cases) {
   plait::Runtime runtime{MPI_COMM_WORLD, runtime_options};
   for (const Case& one : cases) {
     const Measured measured = bench_fft::measure(runtime, one);
-    if (runtime.self() == plait::Rank{0}) {
-      fmt::print("{}", measured.plan);
-      print_and_add(report, one, measured);
-    }
+    report.note(measured.plan);
+    add_rows(report, one, measured);
   }
   return runtime.self() == plait::Rank{0} ? runtime.rank_count() : 0;
 }
@@ -238,8 +197,8 @@ int main(int argc, char** argv) {
   }
   for (const Case& one : cases) {
     if (options.has_python) {
-      run_python(report, one, ranks);
+      add_python(report, one, ranks);
     }
   }
-  report.write_file();  // the tables are printed already
+  report.finish();
 }

@@ -17,9 +17,9 @@ namespace alltoall {
 
 namespace {
 
-constexpr double counted_seconds_min = 0.3;  // the system counts its processors' time in ticks of 10 ms
+constexpr double counted_seconds_min = 0.3;  // the system counts processor time in ticks of 10 ms
 
-/// The same for all processes of one machine, even where they live in name spaces of their own; another on each.
+/// Equal for all processes of one machine, also those in namespaces of their own; different on each machine.
 int machine_number() {
   std::ifstream file{"/proc/sys/kernel/random/boot_id"};
   std::string id;
@@ -52,7 +52,7 @@ Watch::Reading Watch::read() {
   double ran_ns = 0;
   double waited_ns = 0;
   schedule >> ran_ns >> waited_ns;
-  // What this process's other threads ran, this one waited for at most, so that is no disturbance.
+  // This thread may have waited for the other threads of this process, which are no disturbance.
   reading.waited = 1e-9 * (waited_ns + ran_ns) - reading.own;
   reading.at = std::chrono::steady_clock::now();
   return reading;

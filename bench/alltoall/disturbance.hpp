@@ -8,24 +8,24 @@
 
 namespace alltoall {
 
-/// How others disturbed the measurement. More than a few percent of either, and medians hide it no longer.
+/// How other processes disturbed the measurement. Medians do not hide more than a few percent of either.
 struct Disturbance {
-  /// Share of the time in which a rank was ready to run and others had its processor, of the rank where it is largest.
-  /// Where the rank's own threads share a processor, that is a lower bound.
+  /// Share of the time in which a rank was ready to run while others had its processor: the largest of all ranks. A
+  /// lower bound where the rank's own threads share a processor.
   double waited = 0;
-  /// Share of a machine's processor time that neither was idle nor was this job's, of the machine where it is largest.
-  /// Includes the interrupts that the system serves while this job sleeps: a few percent on a fast network. Nothing
-  /// when the time was too short for the system's own count.
+  /// Share of processor time that was neither idle nor this job's: the largest of all machines. Includes interrupts
+  /// that the system serves while this job sleeps: a few percent on a fast network. Empty when the time was too short
+  /// for the system's count.
   std::optional<double> foreign_cpu;
 };
 
-/// Watches what others do to the processors while this job measures. All zero where the system has no such counts.
+/// Measures how much processor time other processes take. All zero where the system has no such counts.
 class Watch {
  public:
-  /// Starts. Collective over `world`, which must live as long.
+  /// Starts measuring. Collective over `world`, which must outlive this object.
   explicit Watch(MPI_Comm world);
 
-  /// Since the start. Collective.
+  /// The disturbance since the start. Collective.
   [[nodiscard]] Disturbance disturbance() const;
 
  private:

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -38,11 +39,11 @@ plait::comm::GroupGrid grid_for(const Options& options, std::size_t rank_count) 
   const plait::comm::GroupGrid grid = options.grid.value_or(squarest(ranks));
   if (grid.rows * grid.columns != ranks) {
     throw plait::Error{plait::ErrorCode::bad_input,
-                       fmt::format("a grid of {}x{} does not hold {} ranks: start {}, or give another --grid",
+                       fmt::format("a grid of {}x{} has {} ranks, not {}: start as many, or give another --grid",
                                    grid.rows,
                                    grid.columns,
-                                   ranks,
-                                   grid.rows * grid.columns)};
+                                   grid.rows * grid.columns,
+                                   ranks)};
   }
   return grid;
 }
@@ -78,7 +79,7 @@ Harness::Lane Harness::make_lane(Direction direction) {
   return lane;
 }
 
-/// The requested ones with their twins, and MPI, which all are compared with.
+/// The requested variants with their twins, and MPI, with which all are compared.
 void Harness::choose_variants() {
   std::vector<std::string> wanted = options_.variants;
   for (plait::fft::Variant& variant : variants()) {
@@ -93,19 +94,24 @@ void Harness::choose_variants() {
   }
 }
 
-std::string Harness::description() const {
-  std::string text = fmt::format("grid {}x{}\n", grid_.rows, grid_.columns);
+std::vector<std::string> Harness::description() const {
+  std::vector<std::string> sentences{fmt::format("grid {}x{}; work: {}, {} of the blocking all-to-all{}",
+                                                 grid_.rows,
+                                                 grid_.columns,
+                                                 options_.work == WorkKind::sincos ? "sincos" : "stream",
+                                                 options_.work_fraction,
+                                                 options_.has_barriers ? "" : ", no barriers")};
   for (const Direction direction : directions) {
     const Lane& lane = lanes_[index(direction)];
     const std::size_t size = lane.site.group.size();
-    text += fmt::format("{}s of {}: {} on one node; of each message to all, {} of {} blocks leave the node\n",
-                        to_string(direction),
-                        size,
-                        lane.on_node,
-                        size - lane.on_node,
-                        size);
+    sentences.push_back(fmt::format("{}s of {}: {} on one node; of each message to all, {} of {} blocks leave the node",
+                                    to_string(direction),
+                                    size,
+                                    lane.on_node,
+                                    size - lane.on_node,
+                                    size));
   }
-  return text;
+  return sentences;
 }
 
 void Harness::prepare(std::size_t block_bytes) {
@@ -113,11 +119,9 @@ void Harness::prepare(std::size_t block_bytes) {
   std::erase_if(variants_, [&](Variant& variant) {
     variant = {.of = variant.of};
     try {
-      for (const Direction direction : directions) {
-        if (!is_trivial(direction)) {
-          variant.subjects[index(direction)] =
-              make_subject(variant.of, lanes_[index(direction)].site, options_.settings, block_bytes);
-        }
+      for (const Direction direction : directions_used()) {
+        variant.subjects[index(direction)] =
+            make_subject(variant.of, lanes_[index(direction)].site, options_.settings, block_bytes);
       }
       return false;
     } catch (const plait::Error& error) {
@@ -133,11 +137,8 @@ void Harness::prepare(std::size_t block_bytes) {
 SizeMeasured Harness::measure(std::size_t block_bytes) {
   SizeMeasured result{.block_bytes = block_bytes};
   prepare(block_bytes);
-  for (const Direction direction : directions) {
-    if (!is_trivial(direction)) {
-      const double seconds = best_blocking(direction) * options_.work_fraction;
-      lanes_[index(direction)].work_units = calibrated(seconds);
-    }
+  for (const Direction direction : directions_used()) {
+    lanes_[index(direction)].work_units = calibrated(best_blocking(direction) * options_.work_fraction);
   }
   for (Variant& variant : variants_) {
     warm_up(variant);
@@ -179,10 +180,10 @@ double Harness::best_blocking(Direction direction) {
   return std::isfinite(best) ? best : spent;
 }
 
-/// How many units of work take so long on the slowest rank, when all work at once and nothing disturbs.
+/// How many units of work take `seconds` on the slowest rank, when all ranks work at once and nothing disturbs them.
 std::uint64_t Harness::calibrated(double seconds) {
   constexpr std::uint64_t units_at_first = 1000;
-  constexpr int refinements = 3;  // the units are not all alike: the last one times those that will be run
+  constexpr int refinements = 3;  // units differ: the last one times those that will run
   constexpr int repetitions = 7;
   std::uint64_t units = units_at_first;
   for (int refinement = 0; refinement < refinements; ++refinement) {
@@ -204,10 +205,8 @@ void Harness::warm_up(Variant& variant) {
   std::vector<double> seconds(1);
   for (int round = 0; round < warm_up_rounds; ++round) {
     seconds[0] = 0;
-    for (const Direction direction : directions) {
-      if (!is_trivial(direction)) {
-        seconds[0] += iterate(variant, direction).total;
-      }
+    for (const Direction direction : directions_used()) {
+      seconds[0] += iterate(variant, direction).total;
     }
   }
   maximum_over_ranks(seconds);
@@ -217,37 +216,30 @@ void Harness::warm_up(Variant& variant) {
 }
 
 void Harness::take_turn(Variant& variant, Measured& measured) {
-  std::array<std::vector<double>, directions.size()> totals;
-  std::array<std::vector<double>, directions.size()> works;
+  std::array<std::vector<double>, directions.size()> all_totals;
+  std::array<std::vector<double>, directions.size()> all_works;
   for (std::size_t i = 0; i < variant.iterations_a_turn; ++i) {
-    for (const Direction direction : directions) {
-      if (!is_trivial(direction)) {
-        const Turn once = iterate(variant, direction);
-        totals[index(direction)].push_back(once.total);
-        works[index(direction)].push_back(once.work);
-      }
+    for (const Direction direction : directions_used()) {
+      const Turn once = iterate(variant, direction);
+      all_totals[index(direction)].push_back(once.total);
+      all_works[index(direction)].push_back(once.work);
     }
   }
-  measured.iterations += variant.iterations_a_turn;
-  for (const Direction direction : directions) {
-    if (is_trivial(direction)) {
-      continue;
-    }
-    maximum_over_ranks(totals[index(direction)]);
-    maximum_over_ranks(works[index(direction)]);
-    for (const double total : totals[index(direction)]) {
-      variant.seconds += total;
-    }
+  for (const Direction direction : directions_used()) {
+    std::vector<double>& totals = all_totals[index(direction)];
+    std::vector<double>& works = all_works[index(direction)];
+    maximum_over_ranks(totals);
+    maximum_over_ranks(works);
+    variant.seconds += std::accumulate(totals.begin(), totals.end(), 0.0);
     Turn& best = measured.best[index(direction)];
-    const bool is_first = measured.turns[index(direction)].empty();
-    const Turn now{std::ranges::min(totals[index(direction)]), std::ranges::min(works[index(direction)])};
-    best = is_first ? now : Turn{std::min(best.total, now.total), std::min(best.work, now.work)};
-    measured.turns[index(direction)].push_back(
-        {bench::median(totals[index(direction)]), bench::median(works[index(direction)])});
+    std::vector<Turn>& turns = measured.turns[index(direction)];
+    const Turn now{std::ranges::min(totals), std::ranges::min(works)};
+    best = turns.empty() ? now : Turn{std::min(best.total, now.total), std::min(best.work, now.work)};
+    turns.push_back({bench::median(totals), bench::median(works)});
   }
 }
 
-/// One all-to-all with its work; what it took on this rank.
+/// Returns what one all-to-all with its work takes on this rank.
 Turn Harness::iterate(const Variant& variant, Direction direction) {
   const Lane& lane = lanes_[index(direction)];
   Subject& subject = *variant.subjects[index(direction)];

@@ -2,62 +2,78 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include <mpi.h>
 
+#include "plait/base/clock.hpp"
 #include "plait/base/spin_lock.hpp"
+#include "plait/comm/collectives/group.hpp"
 
 #include "alltoall/disturbance.hpp"
-#include "alltoall/options.hpp"
 #include "alltoall/overlap.hpp"
 #include "alltoall/subject.hpp"
 #include "alltoall/work.hpp"
 
 namespace alltoall {
 
-/// What was measured of one variant at one size.
+/// The command line.
+struct Options {
+  std::optional<plait::comm::GroupGrid> grid;
+  std::vector<std::size_t> block_bytes;
+  std::vector<std::string> variants;  ///< Names; all when empty.
+  WorkKind work = WorkKind::sincos;
+  double work_fraction = 1;  ///< Of the blocking communication's time.
+  Settings settings;
+  bool has_barriers = true;    ///< Before each all-to-all, which hides skew.
+  std::size_t turns = 0;       ///< In which the variants alternate.
+  std::size_t iterations = 5;  ///< In one turn.
+  double seconds_max = 0;      ///< For one variant at one size; 3 turns are always done.
+  plait::nanoseconds poll_period = std::chrono::microseconds{200};  ///< Of the runtime's timer, while data moves.
+};
+
+/// The times of one variant at one size.
 struct Measured {
   std::string name;
-  std::string twin;  ///< Works after the communication; empty if this one does.
-  std::size_t iterations = 0;
+  std::string twin;  ///< The variant that works after the communication; empty if this one does.
   /// By direction; empty where the groups of that direction have one rank.
   std::array<std::vector<Turn>, directions.size()> turns;
   /// By direction: the least total of all iterations, and the least work.
   std::array<Turn, directions.size()> best{};
-  std::string label;  ///< Where the figures come from, if not from this program's own calls.
 };
 
-/// All that was measured at one size. The same on all ranks.
+/// The times of all variants at one size. The same on all ranks.
 struct SizeMeasured {
   std::size_t block_bytes = 0;
   std::vector<Measured> variants;
-  std::optional<Disturbance> disturbance;  ///< By others, while these were measured.
+  Disturbance disturbance;  ///< By other processes, while these were measured.
 };
 
-/// Runs the variants in turns, over all ranks of a run. All calls are collective.
+/// Runs the variants in turns, on all ranks. All calls are collective.
 class Harness {
  public:
-  /// Throws: `plait::Error` with `bad_input` when the grid does not hold the ranks.
+  /// Throws: `plait::Error` with `bad_input` when the grid has another number of ranks.
   Harness(const Options& options, plait::Runtime& runtime);
 
   /// Calibrates the work for this size, then measures. Throws: `plait::Error` when a result is wrong.
   [[nodiscard]] SizeMeasured measure(std::size_t block_bytes);
 
-  /// For each variant that cannot run here: a sentence with its name and the reason.
+  /// A sentence with name and reason for each variant that cannot run here.
   [[nodiscard]] const std::vector<std::string>& left_out() const noexcept { return left_out_; }
-  /// The grid and how many ranks of each group share a node, for people.
-  [[nodiscard]] std::string description() const;
+  /// Sentences about the work, the grid, and how many ranks of each group share a node.
+  [[nodiscard]] std::vector<std::string> description() const;
 
  private:
   using ByDirection = std::array<std::unique_ptr<Subject>, directions.size()>;
-  /// A variant with its subjects for the present size.
+  /// A variant with its subjects for the current size.
   struct Variant {
     plait::fft::Variant of;
     ByDirection subjects;
@@ -72,7 +88,11 @@ class Harness {
   };
 
   static std::size_t index(Direction direction) { return static_cast<std::size_t>(direction); }
-  [[nodiscard]] bool is_trivial(Direction direction) const { return lanes_[index(direction)].site.group.size() == 1; }
+  /// The directions whose groups have more than one rank.
+  [[nodiscard]] auto directions_used() const {
+    return directions |
+           std::views::filter([this](Direction direction) { return lanes_[index(direction)].site.group.size() > 1; });
+  }
   [[nodiscard]] Lane make_lane(Direction direction);
   void choose_variants();
   void prepare(std::size_t block_bytes);
@@ -84,7 +104,7 @@ class Harness {
   void check(const Variant& variant, Direction direction) const;
   void maximum_over_ranks(std::vector<double>& values) const;
   void wait_for_all() const;
-  /// To be held around calls of MPI: what plait has to send is flushed, and its threads keep out.
+  /// Flushes plait's messages and excludes its threads from MPI while the lock is held. For calls of MPI.
   [[nodiscard]] std::unique_lock<plait::SpinLock> calls() const;
 
   const Options options_;

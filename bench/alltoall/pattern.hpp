@@ -9,8 +9,8 @@
 
 namespace alltoall {
 
-// An element that is sent encodes its source, its destination, its place and its iteration, so
-// that nothing that is missing, misplaced or left from earlier passes for right. An element has 8 bytes.
+// Each element of 8 bytes encodes its source, destination, position and iteration, so that a missing, misplaced or
+// stale element is detected.
 
 /// One block of an all-to-all: what rank `source` of the group sends to rank `destination`.
 struct Block {
@@ -19,10 +19,10 @@ struct Block {
   std::uint64_t iteration = 0;
 };
 
-/// Expects: the length of `data` is a multiple of 8.
+/// Fills `data` with the elements of the block. Expects: the length of `data` is a multiple of 8.
 void fill(std::span<std::byte> data, const Block& block);
 
-/// Describes the first wrong element of `data`; returns nothing when all are right.
+/// Describes the first wrong element of `data`. Returns nothing when all are right.
 [[nodiscard]] std::optional<std::string> find_wrong(std::span<const std::byte> data, const Block& block);
 
 }  // namespace alltoall

@@ -11,6 +11,19 @@ namespace alltoall {
 
 namespace {
 
+/// Into how many pieces PLT divides a block.
+std::size_t piece_count(const Settings& settings, std::size_t block_bytes) {
+  constexpr std::size_t piece_bytes_min = 8192;
+  return std::clamp<std::size_t>(block_bytes / piece_bytes_min, 1, settings.piece_count_max);
+}
+
+/// Into how many pieces PLT divides the rank's own block, which needs no message. More, as these tasks fill the time
+/// until the first message arrives, and the worker polls the network between tasks.
+std::size_t own_piece_count(std::size_t pieces) {
+  constexpr std::size_t finer = 4;
+  return pieces == 1 ? 1 : finer * pieces;
+}
+
 /// An exchange of `plait::fft`.
 class ExchangeSubject final : public Subject {
  public:
@@ -47,14 +60,14 @@ class ExchangeSubject final : public Subject {
 
  private:
   std::size_t self_;
-  std::size_t tests_;  ///< Parts of the work during the exchange; 0: all of it is after.
+  std::size_t tests_;  ///< Parts of the work during the exchange; 0: all of it comes after.
   std::vector<std::byte> own_send_;
   std::vector<std::byte> own_receive_;
   std::unique_ptr<plait::fft::Exchange> exchange_;
 };
 
-/// PLT: the exchange and the work as one graph of tasks. Each piece of a block is a message, and its share of the work
-/// a task after that. All shares together are the work of the other variants.
+/// PLT: the exchange and the work are one graph of tasks. Each piece of a block is a message, followed by a task with
+/// its share of the work. All shares make up the work of the other variants.
 class TaskSubject final : public Subject {
  public:
   TaskSubject(const Site& site, const Settings& settings, std::size_t block_bytes)
@@ -125,15 +138,6 @@ class TaskSubject final : public Subject {
 
 const char* to_string(Direction direction) noexcept {
   return direction == Direction::row ? "row" : "column";
-}
-
-std::size_t piece_count(const Settings& settings, std::size_t block_bytes) {
-  return std::clamp<std::size_t>(block_bytes / settings.piece_bytes_min, 1, settings.piece_count_max);
-}
-
-std::size_t own_piece_count(std::size_t pieces) {
-  constexpr std::size_t finer = 4;
-  return pieces == 1 ? 1 : finer * pieces;
 }
 
 std::vector<plait::fft::Variant> variants() {

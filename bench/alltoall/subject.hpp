@@ -26,16 +26,9 @@ inline constexpr std::array directions{Direction::row, Direction::column};
 
 /// The same on all ranks.
 struct Settings {
-  std::size_t test_count = 16;         ///< Calls of `Exchange::advance` in the work.
-  std::size_t piece_bytes_min = 8192;  ///< PLT divides blocks into pieces, not smaller than this,
-  std::size_t piece_count_max = 4;     ///< and not more than these.
+  std::size_t test_count = 16;      ///< Calls of `Exchange::advance` during the work.
+  std::size_t piece_count_max = 4;  ///< Pieces into which PLT divides a block.
 };
-
-/// Into how many pieces PLT divides a block.
-[[nodiscard]] std::size_t piece_count(const Settings& settings, std::size_t block_bytes);
-/// Into how many it divides the rank's own block, which needs no message. More, as these tasks fill the time until the
-/// first message arrives, and the worker polls the network between tasks.
-[[nodiscard]] std::size_t own_piece_count(std::size_t pieces);
 
 /// All-to-alls and work by one variant, among the ranks of one group, for blocks of one size. Threads: one.
 class Subject {
@@ -45,15 +38,15 @@ class Subject {
   Subject& operator=(const Subject&) = delete;
   virtual ~Subject() = default;
 
-  /// The block for `member`, the own one included. To be written between runs.
+  /// The block for `member`, the own one included. The caller writes it between runs.
   [[nodiscard]] virtual std::span<std::byte> to(std::size_t member) = 0;
-  /// The block of `member`. To be read between runs.
+  /// The block from `member`. The caller reads it between runs.
   [[nodiscard]] virtual std::span<const std::byte> from(std::size_t member) = 0;
-  /// One all-to-all and all the work: after the exchange if the variant blocks, else during it.
+  /// Does one all-to-all and all the work: after the exchange if the variant blocks, else during it.
   virtual void run(Work& work) = 0;
 };
 
-/// The variants of `plait::fft`: those that call MPI on all ranks of the run, then plait's own. The first is MPI.
+/// The variants of `plait::fft`: those that call MPI on MPI_COMM_WORLD, then plait's own. The first is MPI.
 [[nodiscard]] std::vector<plait::fft::Variant> variants();
 
 /// Where a subject runs.
@@ -63,7 +56,7 @@ struct Site {
   bool is_on_one_node = false;
 };
 
-/// Collective over the run. Throws: `plait::Error` with `network` where the variant cannot work, on all ranks.
+/// Collective over all ranks. Throws: `plait::Error` with `network` on all ranks if the variant cannot run here.
 [[nodiscard]] std::unique_ptr<Subject> make_subject(const plait::fft::Variant& variant,
                                                     const Site& site,
                                                     const Settings& settings,

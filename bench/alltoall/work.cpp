@@ -2,15 +2,17 @@
 #include "alltoall/work.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <numbers>
+#include <utility>
+
+#include "support/stopwatch.hpp"
 
 namespace alltoall {
 
 namespace {
 
-constexpr std::uint64_t sincos_period = 125;                    // of the seed's inner loop
+constexpr std::uint64_t sincos_period = 125;                    // of the inner loop of PSDNS's harness
 constexpr std::size_t stream_unit = 64;                         // elements
 constexpr std::size_t stream_elements = std::size_t{4} << 20U;  // 32 MiB an array: goes through most caches
 
@@ -37,26 +39,18 @@ Work::Work(WorkKind kind) : kind_{kind} {
 }
 
 void Work::run_part(std::uint64_t index, std::uint64_t count) {
-  const auto start = std::chrono::steady_clock::now();
-  run(part_of(units_, index, count));
-  seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const bench::Stopwatch watch;
+  const Units units = part_of(units_, index, count);
+  if (kind_ == WorkKind::sincos) {
+    run_sincos(units);
+  } else {
+    run_stream(units);
+  }
+  seconds_ += watch.seconds();
 }
 
 double Work::take_seconds() noexcept {
-  const double taken = seconds_;
-  seconds_ = 0;
-  return taken;
-}
-
-void Work::run(Units units) {
-  switch (kind_) {
-    case WorkKind::sincos:
-      run_sincos(units);
-      break;
-    case WorkKind::stream:
-      run_stream(units);
-      break;
-  }
+  return std::exchange(seconds_, 0);
 }
 
 void Work::run_sincos(Units units) {

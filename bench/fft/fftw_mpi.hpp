@@ -13,14 +13,14 @@ namespace bench_fft {
 
 /// How FFTW-MPI leaves the spectral array.
 enum class Order {
-  transposed,  ///< Divided along axis 1, as plait's: half of the exchanges.
-  natural,     ///< Divided along axis 0, as the physical array.
+  transposed,  ///< Divided along axis 1, as plait's: needs half of the exchanges.
+  natural,     ///< Divided along axis 0, like the physical array.
 };
 
 /// Transforms of a real cube there and back by FFTW's own MPI library, planned with FFTW_MEASURE. Threads: one.
 class FftwMpi {
  public:
-  /// Collective. Throws: `std::runtime_error` where the library has no plan.
+  /// Collective. Throws: `std::runtime_error` if FFTW has no plan.
   FftwMpi(MPI_Comm world, std::ptrdiff_t length, Order order) : row_length{2 * (length / 2 + 1)} {
     fftw_mpi_init();
     const std::ptrdiff_t count = fftw_mpi_local_size_3d_transposed(

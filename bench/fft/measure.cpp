@@ -52,7 +52,7 @@ struct Asked {
   BlockBytes bytes;
 };
 
-/// What is transformed: shared by all subjects, as they divide it alike.
+/// The arrays, shared by all subjects, which divide them alike.
 struct Arrays {
   Arrays(const Plan& plan, std::size_t variables) {
     const plait::fft::ArrayLayout& layout = plan.physical();
@@ -86,7 +86,7 @@ struct Arrays {
   std::vector<std::vector<Complex>> modes;
 };
 
-/// Several variables, there and back, by one variant.
+/// Transforms several variables there and back with one variant.
 class Variables {
  public:
   Variables(plait::Runtime& runtime, const Case& wanted, const PlanOptions& options, std::unique_ptr<Arrays>& arrays)
@@ -123,7 +123,7 @@ class Variables {
 };
 
 #ifdef BENCH_HAS_FFTW_MPI
-/// FFTW-MPI with as many variables, one after the other, as it has no other way.
+/// FFTW-MPI with as many variables. It can only transform them one after the other.
 class FftwVariables {
  public:
   FftwVariables(const Case& wanted, Order order) : length_{wanted.length} {
@@ -135,7 +135,7 @@ class FftwVariables {
 
   void forward() { std::ranges::for_each(transforms_, &FftwMpi::forward); }
   void backward() { std::ranges::for_each(transforms_, &FftwMpi::backward); }
-  /// Undoes what transforms without a scale have done to the values.
+  /// Restores the values, which transforms without a scale have changed.
   void restore() {
     for (std::size_t variable = 0; variable < transforms_.size(); ++variable) {
       const FftwMpi& transform = transforms_[variable];
@@ -156,7 +156,7 @@ class FftwVariables {
 };
 #endif
 
-/// The exchanges of a plan, alone: all started, then all waited for, as often as there are variables.
+/// The exchanges of a plan without computing: starts all, then waits for all, for each variable.
 class Exchanges {
  public:
   Exchanges(const Variant& variant, const std::vector<Asked>& asked) {
@@ -177,7 +177,7 @@ class Exchanges {
   std::vector<std::unique_ptr<Exchange>> exchanges_;
 };
 
-/// All that takes turns.
+/// The subjects, which alternate.
 class Contest {
  public:
   Contest(plait::Runtime& runtime, const Case& wanted) : runtime_{runtime}, wanted_{wanted} {
@@ -194,7 +194,7 @@ class Contest {
         if (round > 0) {
           measured_.seconds[name].push_back(seconds);
         } else if (std::ranges::find(wanted_.variants, name) != wanted_.variants.end()) {
-          arrays_->check_and_clear(name);  // the first round is for this, and for warming up
+          arrays_->check_and_clear(name);  // the first round checks results and warms up
         }
       }
       for (const auto& restore : restore_) {
@@ -210,7 +210,7 @@ class Contest {
   }
 
  private:
-  /// Calls MPI while the runtime keeps out of it.
+  /// Calls MPI while the runtime does not.
   void outside(const std::function<void()>& call) {
     runtime_.messages().flush();
     const auto held = runtime_.messages().hold();
@@ -272,7 +272,7 @@ class Contest {
     }
   }
 
-  /// Where FFTW divides the array as plait does, what both made of it is the same.
+  /// Checks that the spectra are equal, if FFTW divides the array as plait does.
   void compare(FftwVariables& fftw) {
     if (variables_.empty()) {
       return;

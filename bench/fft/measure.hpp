@@ -12,27 +12,27 @@
 
 namespace bench_fft {
 
-/// What is to be measured.
+/// One case.
 struct Case {
   plait::fft::Index length = 128;  ///< Of a cube.
   std::size_t variables = 1;       ///< In flight at once.
   plait::fft::TransformGrid grid;  ///< 0: chosen.
   std::uint32_t pieces = 0;        ///< Of a block of PLT. 0: chosen.
-  std::size_t rounds = 9;          ///< In which all subjects take turns; each is there and back of all variables.
-  double seconds_max = 8;          ///< Of all rounds together; 3 are always done.
+  std::size_t rounds = 9;          ///< All subjects alternate; each transforms all variables there and back.
+  double seconds_max = 8;          ///< Of all rounds; 3 are always done.
   std::vector<std::string> variants{"PLT", "PLB", "MPI", "MIT"};
 };
 
-/// Seconds of each round on the slowest rank, by subject: the variants; "FFTW-MPI transposed", "FFTW-MPI natural";
-/// "computing": with exchanges that move nothing; "exchanges by plait", "exchanges by MPI": nothing else.
+/// Seconds of each round on the slowest rank, by subject: the variants; "FFTW-MPI transposed" and "FFTW-MPI natural";
+/// "computing", whose exchanges move nothing; "exchanges by plait" and "exchanges by MPI", which compute nothing.
 struct Measured {
   std::map<std::string, std::vector<double>> seconds;
   std::vector<std::string> left_out;  ///< A sentence each.
   std::string fftw_version;           ///< Empty where FFTW-MPI is not built.
-  std::string plan;                   ///< Of PLT, and of what was chosen, as they describe themselves.
+  std::string plan;                   ///< Descriptions of the plans of PLT and of `automatic`.
 };
 
-/// Checks every result too. Collective. Throws: `plait::Error` when one is wrong.
+/// Measures all subjects and checks every result. Collective. Throws: `plait::Error` when a result is wrong.
 [[nodiscard]] Measured measure(plait::Runtime& runtime, const Case& wanted);
 
 }  // namespace bench_fft

@@ -8,7 +8,7 @@
 
 namespace bench_fft {
 
-/// An exchange that moves nothing, so that what is left is the computing. What comes are zeros.
+/// An exchange that moves nothing, so that only computing is left. All received values are zeros.
 class MovesNothing final : public plait::fft::Exchange {
  public:
   explicit MovesNothing(const plait::fft::BlockBytes& bytes)

@@ -14,15 +14,15 @@
 
 namespace bench {
 
-/// Two ranks on a modelled link of 1 Gbit/s, on a virtual clock: an overlapped transfer with the engine's own protocol,
-/// where computing takes no processor from it.
+/// Two ranks on a modelled link of 1 Gbit/s and a virtual clock. Transfers follow the engine's own protocol, and
+/// polling costs no computing time.
 class ModelledPair {
  public:
-  /// The polling period of a rank that computes; 0 = never.
-  explicit ModelledPair(plait::nanoseconds look_every) : look_every_{look_every} {}
+  /// `poll_every`: the polling period of a rank that computes; 0: it never polls.
+  explicit ModelledPair(plait::nanoseconds poll_every) : poll_every_{poll_every} {}
 
-  /// Seconds until both are done, when rank 0 sends and those named in `who` ("none", "sender", "receiver", "both")
-  /// compute so long after they have posted.
+  /// Returns the seconds until both ranks are done. Rank 0 sends; the ranks in `who` ("none", "sender", "receiver",
+  /// "both") compute for `computing` seconds after they have posted.
   double seconds(const std::string& who, double computing, std::size_t bytes) {
     const plait::Bytes data(bytes, std::byte{1});
     plait::Bytes buffer(bytes);
@@ -35,7 +35,7 @@ class ModelledPair {
     while (!is_done(ranks_[0], send) || !is_done(ranks_[1], receive)) {
       network_.advance_to(network_.clock().now() + step);
       for (Rank& rank : ranks_) {
-        look(rank);
+        poll(rank);
       }
     }
     return std::chrono::duration<double>(network_.clock().now() - start).count();
@@ -52,24 +52,24 @@ class ModelledPair {
     plait::trace::Recorder recorder;
     plait::comm::Endpoint endpoint;
     plait::nanoseconds busy_until{};
-    plait::nanoseconds next_look{};
+    plait::nanoseconds next_poll{};
   };
 
   [[nodiscard]] bool is_done(const Rank& rank, const plait::Request& request) const {
     return request.is_complete() && network_.clock().now() >= rank.busy_until;
   }
 
-  void look(Rank& rank) {
+  void poll(Rank& rank) {
     const plait::nanoseconds now = network_.clock().now();
-    const bool may_look = look_every_ > plait::nanoseconds::zero() && now >= rank.next_look;
-    if (now >= rank.busy_until || may_look) {
-      rank.next_look = now + look_every_;
+    const bool may_poll = poll_every_ > plait::nanoseconds::zero() && now >= rank.next_poll;
+    if (now >= rank.busy_until || may_poll) {
+      rank.next_poll = now + poll_every_;
       while (rank.endpoint.progress() > 0) {
       }
     }
   }
 
-  plait::nanoseconds look_every_;
+  plait::nanoseconds poll_every_;
   plait::net::SimNetwork network_{2,
                                   {.cost = {.latency = std::chrono::microseconds{25},
                                             .overhead = std::chrono::microseconds{3},

@@ -10,19 +10,20 @@
 
 #include <mpi.h>
 
+#include "support/sides.hpp"
+
 namespace bench {
 
-/// What a program without plait can do about background progress: a thread that tests the request under way every
-/// millisecond. Raw MPI of kind `Side` otherwise, with one request at a time; needs MPI_THREAD_MULTIPLE.
-template <class Side>
-class Polled {
+/// The background progress that a program without plait can have: raw MPI with a thread that tests the request under
+/// way every millisecond. One request at a time; needs MPI_THREAD_MULTIPLE.
+class PolledMpi {
  public:
   struct Request {};
 
-  explicit Polled(const Side& side) : side_{side}, thread_{[this] { poll(); }} {}
-  Polled(const Polled&) = delete;
-  Polled& operator=(const Polled&) = delete;
-  ~Polled() {
+  explicit PolledMpi(const RawMpi& side) : side_{side}, thread_{[this] { poll(); }} {}
+  PolledMpi(const PolledMpi&) = delete;
+  PolledMpi& operator=(const PolledMpi&) = delete;
+  ~PolledMpi() {
     {
       const std::lock_guard lock{mutex_};
       is_over_ = true;
@@ -39,7 +40,7 @@ class Polled {
   }
   void wait(Request&) {
     const std::lock_guard lock{mutex_};
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);  // at once when the thread has seen it complete
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);  // returns at once when the thread has completed it
   }
   void blocking_send(int to, int tag, std::span<const std::byte> data) { side_.blocking_send(to, tag, data); }
   void blocking_receive(int from, int tag, std::span<std::byte> buffer) { side_.blocking_receive(from, tag, buffer); }
@@ -66,7 +67,7 @@ class Polled {
     }
   }
 
-  Side side_;
+  RawMpi side_;
   std::mutex mutex_;
   std::condition_variable has_work_;
   MPI_Request request_ = MPI_REQUEST_NULL;

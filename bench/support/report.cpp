@@ -25,7 +25,7 @@ namespace bench {
 
 namespace {
 
-/// MPI knows while it runs; before and after, the launcher's numbers do.
+/// Before MPI_Init and after MPI_Finalize, the launcher's environment variables have the rank.
 bool is_first_rank() {
 #ifdef PLAIT_WITH_MPI
   int has_begun = 0;
@@ -77,13 +77,12 @@ nlohmann::json or_null(const T& value, bool is_there) {
   return is_there ? nlohmann::json(value) : nlohmann::json(nullptr);
 }
 
-/// The lines below a row that has several peers; empty for others.
-std::string all_peers(const Row& row) {
-  std::string lines;
-  for (const Peer& peer : row.peers) {
-    lines += fmt::format("    {:<44} {:>12.5g}  best {:.4g}\n", peer.name, peer.median, peer.best);
+std::string label_of(const Row& row) {
+  std::string label = row.name;
+  for (const auto& [key, value] : row.params) {
+    label += fmt::format(" {}={}", key, value);
   }
-  return lines;
+  return label;
 }
 
 nlohmann::json to_json(const Row& row) {
@@ -112,16 +111,8 @@ nlohmann::json to_json(const Row& row) {
 
 }  // namespace
 
-Spread::Spread(std::vector<double> values) {
-  if (values.empty()) {
-    return;
-  }
-  std::ranges::sort(values);
-  const auto at = [&](double part) {
-    return values[static_cast<std::size_t>(part * static_cast<double>(values.size() - 1) + 0.5)];
-  };
-  *this = {at(0.5), at(0.25), at(0.75)};
-}
+Spread::Spread(const std::vector<double>& values)
+    : Spread{quantile(values, 0.5), quantile(values, 0.25), quantile(values, 0.75)} {}
 
 Report::Report(std::string name,
                std::string claim,
@@ -130,13 +121,12 @@ Report::Report(std::string name,
                char** argv,
                const std::function<void(CLI::App&)>& add_options)
     : name_{std::move(name)}, claim_{std::move(claim)} {
-  const bool has_model = place.network == Network::lab;
   bool describes = false;
   CLI::App app{claim_, "plait bench " + name_};
   app.set_version_flag("--version", plait::version_line("bench_" + name_));
   app.add_flag("--full", is_full_, "more sizes and repetitions");
   app.add_option("--json", json_file_, "also write the results to this file");
-  if (has_model) {
+  if (place.has_model) {
     app.add_flag("--model", is_model_, "on a modelled network, where there can be no lab");
   }
   app.add_flag("--describe", describes, "print what this benchmark shows, as JSON, and end");
@@ -152,8 +142,11 @@ Report::Report(std::string name,
     std::exit(error.get_exit_code() == 0 ? 0 : 2);
   }
   if (describes) {
-    const nlohmann::json description{
-        {"bench", name_}, {"claim", claim_}, {"ranks", place.ranks}, {"network", has_model ? "lab" : "here"}};
+    const nlohmann::json description{{"bench", name_},
+                                     {"claim", claim_},
+                                     {"ranks", place.ranks},
+                                     {"network", place.network == Network::lab ? "lab" : "here"},
+                                     {"model", place.has_model}};
     fmt::print("{}\n", description.dump());
     std::exit(0);
   }
@@ -192,24 +185,28 @@ void Report::finish() const {
 
 void Report::print() const {
   fmt::print("{}: {} ({})\n", name_, claim_, network());
-  fmt::print("{:<34} {:>12} {:>25}  {:<8} {:>12}  {}\n", "", "median", "quartiles", "", "peer", "");
+  std::size_t width = 0;
   for (const Row& row : rows_) {
-    std::string label = row.name;
-    for (const auto& [key, value] : row.params) {
-      label += fmt::format(" {}={}", key, value);
-    }
-    fmt::print("{:<34} {:>12.5g} {:>12.5g} {:>12.5g}  {:<8} {:>12}  {}\n",
-               label,
+    width = std::max(width, label_of(row).size());
+  }
+  fmt::print("{:<{}} {:>12} {:>25}  {:<8} {:>12}\n", "", width, "median", "quartiles", "", "peer");
+  for (const Row& row : rows_) {
+    fmt::print("{:<{}} {:>12.5g} {:>12.5g} {:>12.5g}  {:<8} {:>12}  {}{}\n",
+               label_of(row),
+               width,
                row.value.median,
                row.value.low,
                row.value.high,
                row.unit,
                row.peer_value ? fmt::format("{:.5g}", *row.peer_value) : "",
-               row.peer);
+               row.peer,
+               row.bound_value ? fmt::format("  [{}: {:.5g}]", row.bound, *row.bound_value) : "");
     if (row.best) {
       fmt::print("    {:<44} {:>12.5g}  best {:.4g}\n", "this", row.value.median, *row.best);
     }
-    fmt::print("{}", all_peers(row));
+    for (const Peer& peer : row.peers) {
+      fmt::print("    {:<44} {:>12.5g}  best {:.4g}\n", peer.name, peer.median, peer.best);
+    }
   }
   for (const std::string& sentence : notes_) {
     fmt::print("{}\n", sentence);
@@ -217,21 +214,20 @@ void Report::print() const {
 }
 
 void Report::write_file() const {
-  if (json_file_.empty() || !is_first_rank()) {
+  if (json_file_.empty()) {
     return;
   }
   nlohmann::json results = nlohmann::json::array();
   for (const Row& row : rows_) {
     results.push_back(to_json(row));
   }
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   std::ofstream file{json_file_};
   file << nlohmann::json{{"bench", name_},
                          {"commit", first_line_of("git rev-parse --short HEAD 2>/dev/null")},
                          {"machine", machine()},
                          {"network", network()},
                          {"command", command_},
-                         {"seconds", seconds},
+                         {"seconds", watch_.seconds()},
                          {"notes", notes_},
                          {"results", results}}
               .dump(2)

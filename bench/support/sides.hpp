@@ -13,15 +13,19 @@
 
 namespace bench {
 
-/// In `receive` of both sides: from any rank, with any tag.
+/// As a source or tag of `receive`: any.
 inline constexpr int any = -1;
 
-/// Raw MPI on MPI_COMM_WORLD and plait behind the same calls, so that a benchmark writes its exchange once. Buffers
-/// stay until the wait. Threads: any, when MPI was initialised with MPI_THREAD_MULTIPLE; without, only plait's side may
-/// be used while there is a runtime, which may call MPI in the background.
+/// Raw MPI on MPI_COMM_WORLD, with the same calls as `Plait`, so that a benchmark writes its exchange once. Buffers
+/// must stay valid until the wait. Threads: any with MPI_THREAD_MULTIPLE. Below that level, only `Plait` may be used
+/// while a runtime exists, which may call MPI in the background.
 class RawMpi {
  public:
   using Request = MPI_Request;
+
+  RawMpi() = default;
+  /// Messages are one value of `type` in place of bytes; those of an empty buffer are empty.
+  explicit RawMpi(MPI_Datatype type) : type_{type} {}
 
   [[nodiscard]] static int rank() {
     int rank = 0;
@@ -34,49 +38,55 @@ class RawMpi {
     return count;
   }
   static void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
-  [[nodiscard]] static Request send(int to, int tag, std::span<const std::byte> data) {
+  [[nodiscard]] Request send(int to, int tag, std::span<const std::byte> data) const {
     Request request = MPI_REQUEST_NULL;
-    MPI_Isend(data.data(), static_cast<int>(data.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD, &request);
+    MPI_Isend(data.data(), count(data), type_, to, tag, MPI_COMM_WORLD, &request);
     return request;
   }
-  [[nodiscard]] static Request receive(int from, int tag, std::span<std::byte> buffer) {
+  [[nodiscard]] Request receive(int from, int tag, std::span<std::byte> buffer) const {
     Request request = MPI_REQUEST_NULL;
-    MPI_Irecv(buffer.data(),
-              static_cast<int>(buffer.size()),
-              MPI_BYTE,
-              from == any ? MPI_ANY_SOURCE : from,
-              tag == any ? MPI_ANY_TAG : tag,
-              MPI_COMM_WORLD,
-              &request);
+    const int source = from == any ? MPI_ANY_SOURCE : from;
+    MPI_Irecv(buffer.data(), count(buffer), type_, source, tag == any ? MPI_ANY_TAG : tag, MPI_COMM_WORLD, &request);
     return request;
   }
   static void wait(Request& request) { MPI_Wait(&request, MPI_STATUS_IGNORE); }
   static void wait_all(std::span<Request> requests) {
     MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
   }
-  static void blocking_send(int to, int tag, std::span<const std::byte> data) {
-    MPI_Send(data.data(), static_cast<int>(data.size()), MPI_BYTE, to, tag, MPI_COMM_WORLD);
+  void blocking_send(int to, int tag, std::span<const std::byte> data) const {
+    MPI_Send(data.data(), count(data), type_, to, tag, MPI_COMM_WORLD);
   }
-  static void blocking_receive(int from, int tag, std::span<std::byte> buffer) {
-    MPI_Recv(buffer.data(), static_cast<int>(buffer.size()), MPI_BYTE, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  void blocking_receive(int from, int tag, std::span<std::byte> buffer) const {
+    MPI_Recv(buffer.data(), count(buffer), type_, from, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   }
+
+ private:
+  [[nodiscard]] int count(std::span<const std::byte> data) const {
+    return type_ == MPI_BYTE ? static_cast<int>(data.size()) : static_cast<int>(!data.empty());
+  }
+
+  MPI_Datatype type_ = MPI_BYTE;
 };
 
-/// See `RawMpi`.
+/// plait, with the calls of `RawMpi`.
 class Plait {
  public:
   using Request = plait::Request;
 
-  explicit Plait(plait::Runtime& runtime) : messages_{&runtime.messages()} {}
+  /// `block_bytes`: messages are every second block of a buffer, of so many bytes each. 0: they are the whole buffer.
+  explicit Plait(plait::Runtime& runtime, std::size_t block_bytes = 0)
+      : messages_{&runtime.messages()}, block_bytes_{block_bytes} {}
 
   [[nodiscard]] int rank() const { return static_cast<int>(messages_->self().value()); }
   [[nodiscard]] int rank_count() const { return static_cast<int>(messages_->rank_count()); }
   void barrier() const { plait::barrier(*messages_); }
   [[nodiscard]] Request send(int to, int tag, std::span<const std::byte> data) const {
-    return messages_->send(address(to, tag), data);
+    return block_bytes_ == 0 ? messages_->send(address(to, tag), data)
+                             : messages_->send(address(to, tag), blocks(data));
   }
   [[nodiscard]] Request receive(int from, int tag, std::span<std::byte> buffer) const {
-    return messages_->receive(address(from, tag), buffer);
+    return block_bytes_ == 0 ? messages_->receive(address(from, tag), buffer)
+                             : messages_->receive(address(from, tag), blocks(buffer));
   }
   static void wait(Request& request) { request.wait(); }
   static void wait_all(std::span<Request> requests) {
@@ -87,19 +97,22 @@ class Plait {
   void blocking_send(int to, int tag, std::span<const std::byte> data) const { send(to, tag, data).wait(); }
   void blocking_receive(int from, int tag, std::span<std::byte> buffer) const { receive(from, tag, buffer).wait(); }
 
- protected:
+ private:
   static plait::Address address(int rank, int tag) {
     return {rank == any ? plait::any_source : plait::Rank{static_cast<std::uint32_t>(rank)},
             tag == any ? plait::any_tag : plait::Tag{static_cast<std::uint64_t>(tag)}};
   }
+  template <class Byte>
+  [[nodiscard]] plait::comm::Layout blocks(std::span<Byte> buffer) const {
+    const std::size_t stride = 2 * block_bytes_;
+    return plait::comm::Layout::strided(buffer.data(), block_bytes_, stride, buffer.size() / stride);
+  }
 
-  [[nodiscard]] plait::comm::Endpoint& messages() const { return *messages_; }
-
- private:
   plait::comm::Endpoint* messages_;
+  std::size_t block_bytes_;
 };
 
-/// This rank in MPI_COMM_WORLD. Ends the program with status 2 when there are fewer than `ranks_min` ranks or more than
+/// Returns this rank in MPI_COMM_WORLD. Exits with status 2 when there are fewer than `ranks_min` ranks or more than
 /// `ranks_max`.
 inline int rank_of(int ranks_min, int ranks_max) {
   const int rank = RawMpi::rank();
@@ -114,7 +127,7 @@ inline int rank_of(int ranks_min, int ranks_max) {
   return rank;
 }
 
-/// The value of rank 0, on every rank.
+/// Returns the value of rank 0 on every rank. Collective.
 template <class Side>
 int of_rank_0(const Side& side, int value) {
   constexpr int tag = 1 << 20;

@@ -22,15 +22,16 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-/// Seconds of processor time that this process has had in all its threads, or what `clock` counts: time that others
-/// take of the machine is not in it.
+/// Seconds of processor time of all threads of this process, or what `clock` counts. Excludes the time that other
+/// processes take.
 [[nodiscard]] inline double processor_seconds(clockid_t clock = CLOCK_PROCESS_CPUTIME_ID) {
   timespec now{};
   clock_gettime(clock, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// The value that `part` of all (0 to 1) do not exceed: 0.5 is the median, 0.99 the 99th percentile. 0 of nothing.
+/// The value that `part` (0 to 1) of all values do not exceed: 0.5 is the median, 0.99 the 99th percentile. 0 without
+/// values.
 [[nodiscard]] inline double quantile(std::vector<double> values, double part) {
   if (values.empty()) {
     return 0;

@@ -62,6 +62,13 @@ def test_without_a_lab_a_model_is_measured_and_the_reason_told(tmp_path: Path, w
     assert "args=[--full --model] lab=[]" in done.stdout
 
 
+def test_without_a_lab_a_benchmark_without_a_model_runs_here(tmp_path: Path, without_lab: str) -> None:
+    make_bench(tmp_path, "far", {"ranks": [1], "network": "lab", "model": False})
+    done = run_bench(tmp_path, "far", PATH=without_lab)
+    assert "no lab here: there is no unshare" in done.stdout
+    assert "args=[] lab=[]" in done.stdout
+
+
 def test_a_model_that_is_asked_for_needs_neither_lab_nor_mpi(tmp_path: Path, without_lab: str) -> None:
     make_bench(tmp_path, "far", {"ranks": [2], "network": "lab"})
     done = run_bench(tmp_path, "far", "--model", PATH=without_lab)

@@ -163,10 +163,13 @@ def _run_once(command: tuple[str, ...], ranks: int, told: dict[str, Any], wishes
         reason = why_not()
         if reason is None or wishes.needs_lab:
             return _run_in_lab(command, ranks, wishes)
-        print(
-            f"no lab here: {reason}; what follows is a model's network, not a measured one", flush=True
-        )
-        return subprocess.run([*command, "--model"], check=False).returncode
+        if told.get("model", True):
+            print(
+                f"no lab here: {reason}; what follows is a model's network, not a measured one",
+                flush=True,
+            )
+            return subprocess.run([*command, "--model"], check=False).returncode
+        print(f"no lab here: {reason}; what follows is measured within this host", flush=True)
     if ranks == 1 and wishes.ranks is None:
         return subprocess.run(command, check=False).returncode
     place = launcher.Placement(ranks, 1, launcher.available_cores(), "auto")
