@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// How close balancers come to an even load on the cases of the literature, what deciding takes, and what moves.
+// How close balancers come to an even load on the cases of the literature, what deciding costs, and how much moves.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -57,8 +58,8 @@ Problem problem_of(const Case& one, std::uint64_t seed) {
   return problem;
 }
 
-/// Elements of a square on ranks in blocks, four nodes, that talk to their neighbours. With `steepness`, most of the
-/// load is near the middle of one side, as where a plate emits particles; without, it drifts: 5 % up and down.
+/// Elements of a square that send to their neighbours, on blocks of ranks and four nodes. With `steepness`, most of the
+/// load is near the middle of one side, as where a plate emits particles. Without, loads drift by 5 %.
 Problem square(std::uint32_t side, std::uint32_t ranks, double steepness) {
   Random random{1};
   Problem problem{.rank_count = ranks};
@@ -87,7 +88,7 @@ Problem square(std::uint32_t side, std::uint32_t ranks, double steepness) {
   return problem;
 }
 
-/// The patches of a run of plait-pic that emits particles from a plate, as plait wrote them.
+/// The patches of a run of plait-pic that emits particles from a plate, from the load statistics that plait wrote.
 Problem recorded() {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator{RECORDED_LOADS}) {
@@ -105,7 +106,7 @@ std::vector<std::string> all_balancers() {
   return names;
 }
 
-/// The least of the largest loads over all placements.
+/// Finds the placement with the least maximum load, by trying all.
 class BruteForce {
  public:
   explicit BruteForce(const Problem& problem) : problem_{problem}, loads_(problem.rank_count) {}
@@ -129,7 +130,7 @@ class BruteForce {
       }
       load = before;
       if (before == 0) {
-        break;  // other empty ranks are alike
+        break;  // the other empty ranks give the same
       }
     }
   }
@@ -139,7 +140,7 @@ class BruteForce {
   double best_ = std::numeric_limits<double>::infinity();
 };
 
-/// What a balancer made of a problem.
+/// The decision of a balancer on a problem.
 struct Outcome {
   Outcome(const Balancer& balancer, const Problem& problem) {
     const double start = bench::processor_seconds();
@@ -148,19 +149,27 @@ struct Outcome {
     score = plait::data::balance::score(problem, decision.placement);
     bound = plait::data::balance::load_bound(problem) / score.load_mean - 1;
   }
-  /// With what gathering and spreading sends, where the balancer sees the whole.
+  /// Counts the messages of gathering and spreading, for a balancer that decides on one rank.
   void add_messages(const Balancer& balancer, const Problem& problem) {
     if (decision.messages == 0) {
       decision = Gathered{balancer}.decide(problem);
     }
   }
 
+  [[nodiscard]] std::map<std::string, std::string> params(std::string_view balancer, double processor_seconds) const {
+    return {{"balancer", std::string{balancer}},
+            {"rounds", std::to_string(decision.rounds)},
+            {"messages", std::to_string(decision.messages)},
+            {"KiB", fmt::format("{:.0f}", static_cast<double>(decision.message_bytes) / 1024)},
+            {"moved", std::to_string(score.objects_moved)},
+            {"ms", fmt::format("{:.1f}", 1e3 * processor_seconds)},
+            {"no_less_than", fmt::format("{:.2g}", std::max(0.0, bound))}};
+  }
+
   Decision decision;
   double seconds = 0;  ///< Of the processor, for deciding.
   Score score;
   double bound = 0;  ///< Of the imbalance.
-
-  [[nodiscard]] std::string no_less_than() const { return fmt::format("{:.2g}", std::max(0.0, bound)); }
 };
 
 class BalanceBench {
@@ -179,27 +188,20 @@ class BalanceBench {
       imbalances.push_back(last->score.imbalance());
     }
     last->add_messages(*balancer, problem_of(one, seeds_));
-    const auto& [decision, last_seconds, score, bound] = *last;
     const double worst = std::ranges::max(imbalances);
     std::optional<Best>& best = is_distributed ? distributed_ : gathered_;
     if (!best || worst < best->worst) {
       best = {std::string{text}, worst};
     }
     report_.add({.name = one.name,
-                 .params = {{"balancer", std::string{text}},
-                            {"rounds", std::to_string(decision.rounds)},
-                            {"messages", std::to_string(decision.messages)},
-                            {"KiB", fmt::format("{:.0f}", static_cast<double>(decision.message_bytes) / 1024)},
-                            {"moved", std::to_string(score.objects_moved)},
-                            {"ms", fmt::format("{:.1f}", 1e3 * bench::median(seconds))},
-                            {"no_less_than", last->no_less_than()}},
+                 .params = last->params(text, bench::median(seconds)),
                  .value = imbalances,
                  .unit = "max/mean-1",
                  .bound = "no placement can be better",
-                 .bound_value = bound});
+                 .bound_value = last->bound});
   }
 
-  /// The best of each kind since the last call, by its worst seed, beside what shall be reached.
+  /// Adds the best of each kind since the last call, by its worst seed, with the wanted imbalance.
   void conclude(const Case& one) {
     const auto line = [&](std::string_view kind, const std::optional<Best>& best, double wanted) {
       report_.add({.name = fmt::format("{}: best {}", one.name, kind),
@@ -223,23 +225,20 @@ class BalanceBench {
       const auto balancer = make_balancer(text);
       Outcome outcome{*balancer, problem};
       outcome.add_messages(*balancer, problem);
-      const auto& [decision, seconds, score, bound] = outcome;
+      const Score& score = outcome.score;
       const double part = static_cast<double>(score.objects_moved) / static_cast<double>(problem.objects.size());
+      auto params = outcome.params(text, outcome.seconds);
+      params["moved"] += fmt::format("={:.1f}%", 100 * part);
+      params["kB_between_ranks"] = fmt::format("{:.0f}", score.bytes_between_ranks / 1000);
+      params["kB_between_nodes"] = fmt::format("{:.0f}", score.bytes_between_nodes / 1000);
       report_.add({.name = fmt::format("{}, from {:.3g}", name, before.imbalance()),
-                   .params = {{"balancer", text},
-                              {"rounds", std::to_string(decision.rounds)},
-                              {"messages", std::to_string(decision.messages)},
-                              {"moved", fmt::format("{}={:.1f}%", score.objects_moved, 100 * part)},
-                              {"ms", fmt::format("{:.1f}", 1e3 * seconds)},
-                              {"kB_between_ranks", fmt::format("{:.0f}", score.bytes_between_ranks / 1000)},
-                              {"kB_between_nodes", fmt::format("{:.0f}", score.bytes_between_nodes / 1000)},
-                              {"no_less_than", outcome.no_less_than()}},
+                   .params = params,
                    .value = score.imbalance(),
                    .unit = "max/mean-1"});
     }
   }
 
-  /// The largest load over the least possible, on small problems of which all placements can be tried.
+  /// Compares the maximum load with the least possible, on small problems of which all placements can be tried.
   void hold_against_brute_force() {
     const std::uint64_t problems = report_.is_full() ? 400 : 60;
     std::vector<Problem> all;
@@ -267,31 +266,21 @@ class BalanceBench {
     }
   }
 
-  /// What deciding alone takes.
+  /// Processor time of deciding alone.
   void time(std::uint32_t ranks, std::string_view text) {
+    const Case many{.objects = 100'000, .ranks = ranks, .least = 1e-5, .most = 1e-1, .start_ranks = ranks};
     const auto balancer = make_balancer(text);
     std::vector<double> seconds;
-    double processor = 0;
-    double imbalance = 0;
-    std::uint64_t moved = 0;
+    std::optional<Outcome> last;
     for (std::uint64_t seed = 1; seed <= seeds_; ++seed) {
-      const Problem problem =
-          problem_of({.objects = 100'000, .ranks = ranks, .least = 1e-5, .most = 1e-1, .start_ranks = ranks}, seed);
-      const bench::Stopwatch watch;
-      const double processor_start = bench::processor_seconds();
-      const Decision decision = balancer->decide(problem);
-      processor = bench::processor_seconds() - processor_start;
-      seconds.push_back(watch.seconds());
-      const Score score = plait::data::balance::score(problem, decision.placement);
-      imbalance = score.imbalance();
-      moved = score.objects_moved;
+      last.emplace(*balancer, problem_of(many, seed));
+      seconds.push_back(last->seconds);
     }
     report_.add({.name = fmt::format("100000 objects on {} decided", ranks),
                  .params = {{"balancer", std::string{text}},
-                            {"imbalance", fmt::format("{:.2g}", imbalance)},
-                            {"moved", std::to_string(moved)},
-                            {"processor_s", fmt::format("{:.3f}", processor)},
-                            {"met", processor < 0.1 ? "yes" : "no"}},
+                            {"imbalance", fmt::format("{:.2g}", last->score.imbalance())},
+                            {"moved", std::to_string(last->score.objects_moved)},
+                            {"met", bench::median(seconds) < 0.1 ? "yes" : "no"}},
                  .value = seconds,
                  .unit = "s",
                  .bound = "wanted",
@@ -349,9 +338,10 @@ int main(int argc, char** argv) {
     }
   }
   report.note(
-      "rounds, messages and KiB of a balancer that sees the whole are those of gathering and spreading along a tree");
+      "rounds, messages and KiB of a balancer that decides on one rank are those of gathering and spreading along a "
+      "tree");
   report.note("\"wanted\" is the imbalance that the best of its kind, gathered or distributed, shall reach");
-  report.note("deciding on 100000 objects: by the wall; met: in the processor's time, as others may be on the machine");
-  report.note("no_less_than: what the heaviest object, and those of which two must meet, allow");
+  report.note("deciding on 100000 objects: processor time");
+  report.note("no_less_than: the bound by the heaviest object, and by those of which two must be on one rank");
   report.finish();
 }

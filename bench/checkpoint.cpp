@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint costs: gigabytes a second written to the disk, beside HDF5 alone that writes as many bytes through
-// MPI-IO, and read; copies in the partner's memory beside MPI_Sendrecv. All writers end with the bytes on the disk.
+// What a checkpoint costs: gigabytes a second that are written to the disk and read, beside HDF5 alone, which writes as
+// many bytes through MPI-IO; and copies in the partner's memory, beside MPI_Sendrecv. All writers flush to the disk.
 #include <algorithm>
 #include <fcntl.h>
 #include <filesystem>
@@ -78,7 +78,7 @@ void write_with_hdf5(const std::filesystem::path& file, std::span<const std::byt
 #endif
 }
 
-/// As dd with conv=fsync: rank 0 alone, all bytes one after the other.
+/// As dd with conv=fsync: rank 0 writes all bytes.
 void write_plainly(const std::filesystem::path& file, std::span<const std::byte> mine) {
   const int rank = bench::RawMpi::rank();
   const int ranks = bench::RawMpi::rank_count();
@@ -114,7 +114,7 @@ void exchange_plainly(std::span<const std::byte> mine, Bytes& theirs) {
                MPI_STATUS_IGNORE);
 }
 
-/// Gigabytes of all ranks a second, by the slowest rank.
+/// Gigabytes a second of all ranks, by the slowest rank.
 double gigabytes_a_second(double bytes, const std::function<void()>& work) {
   MPI_Barrier(MPI_COMM_WORLD);
   const bench::Stopwatch watch;

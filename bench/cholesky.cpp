@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A dense Cholesky factorisation as a flow of tasks, beside ScaLAPACK, StarPU and LAPACK with the same BLAS, and below
-// what the BLAS's products reach.
+// A dense Cholesky factorisation as a flow of tasks, beside ScaLAPACK, StarPU and LAPACK with the same BLAS, and the
+// speed of the BLAS's matrix products as the bound.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -29,11 +29,11 @@ using bench::Problem;
 
 constexpr const char* product_bound = "products of such tiles, all cores at once";
 
-/// What takes part, and how its block was chosen.
+/// A participant, and how its block size is chosen.
 struct Contender {
   std::string name;
   std::function<std::optional<Factored>(const Problem&)> factor;
-  std::vector<std::size_t> blocks;  ///< To choose from, on a matrix of at most `tuning_size_max` rows.
+  std::vector<std::size_t> blocks;  ///< Candidates, tried on a matrix of at most `tuning_size_max` rows.
   std::size_t tuning_size_max = 0;
   std::size_t block = 0;
   std::vector<double> rates;  ///< GFlop/s.
@@ -46,7 +46,7 @@ struct Plait {
   std::optional<Factored> factor(const Problem& problem);
 };
 
-/// A new runtime each time: none may exist, and poll the network, while a peer runs.
+/// Creates a new runtime each time: none may poll the network while a peer runs.
 std::optional<Factored> Plait::factor(const Problem& problem) {
   plait::Options options = plait::Options::from_environment();
   options.worker_count = workers;
@@ -73,7 +73,7 @@ std::optional<Factored> Plait::factor(const Problem& problem) {
   return result;
 }
 
-/// GFlop/s of tile products on all cores that a run uses, at once; the same on all ranks.
+/// GFlop/s of concurrent tile products on all cores of the run; the same on all ranks.
 double product_rate(std::size_t tile, std::uint32_t workers) {
   MPI_Barrier(MPI_COMM_WORLD);
   double rate = cholesky::measure_product_rate(tile, workers) * 1e-9;
@@ -85,7 +85,7 @@ double rate_of(const Factored& factored, std::size_t size) {
   return cholesky::flops_of(cholesky::Factors::symmetric, size) / factored.seconds * 1e-9;
 }
 
-/// Tries each of the blocks once, after a small run that warms up. Returns whether the contender is there at all.
+/// Tries each block size once, after a small run that warms up. Returns whether the contender is available.
 bool tune(Contender& one, std::size_t size) {
   if (!one.factor({.size = 512, .block = 64})) {
     return false;

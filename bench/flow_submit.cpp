@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a task of a flow costs the rank that submits it: when it concerns other ranks only, and when it is executed
-// here; and what a deferred task on references costs beside it.
+// What a task of a flow costs the rank that submits it: when it concerns other ranks only, and when this rank executes
+// it. Beside it, the cost of a deferred task on references.
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -25,7 +25,7 @@ class FlowSubmit {
  public:
   explicit FlowSubmit(bench::Report& report) : report_{report}, repetitions_{report.is_full() ? 51 : 15} {}
 
-  /// The third of three ranks, of which the others own all data. They need not be there: nothing is sent.
+  /// Measures the third of three ranks; the others own all data. They need not exist: nothing is sent.
   void measure_pruned() {
     plait::net::LoopbackNetwork network{3};
     plait::test::LocalRank rank{network.driver(plait::Rank{2}),
@@ -63,14 +63,14 @@ class FlowSubmit {
           return std::uint64_t{20'000};
         }));
     add("executed here, no datum", workers, waiting([&] {
-          for (std::uint64_t i = 0; i < works; ++i) {
+          for (std::uint64_t i = 0; i < task_count; ++i) {
             flow.spawn([] {});
           }
-          return works;
+          return task_count;
         }));
   }
 
-  void measure_works(std::uint32_t workers) {
+  void measure_deferred(std::uint32_t workers) {
     plait::net::LoopbackNetwork network{1};
     plait::Runtime runtime{network.driver(plait::Rank{0}), options(workers)};
     plait::Work work{runtime};
@@ -80,11 +80,11 @@ class FlowSubmit {
     }
     const auto waiting = [&](auto submit) {
       return [&work, submit] {
-        for (std::uint64_t i = 0; i < works; ++i) {
+        for (std::uint64_t i = 0; i < task_count; ++i) {
           submit(i);
         }
         work.wait();
-        return works;
+        return task_count;
       };
     };
     const auto value = [&](std::uint64_t i) -> plait::Ref<double>& { return values[i % values.size()]; };
@@ -104,7 +104,7 @@ class FlowSubmit {
   }
 
  private:
-  static constexpr std::uint64_t works = 20'000;
+  static constexpr std::uint64_t task_count = 20'000;
 
   static plait::Options options(std::uint32_t workers) {
     plait::Options options = plait::Options::from_environment();
@@ -119,7 +119,7 @@ class FlowSubmit {
     return grid_size * grid_size;
   }
 
-  /// The updates of a factorisation's trailing matrix, some of its steps.
+  /// Submits the updates of a factorisation's trailing matrix, in some of its steps.
   static std::uint64_t multiply_all(plait::Flow& flow,
                                     const plait::DataGrid<double>& tiles,
                                     const plait::FlowKind& kind) {
@@ -169,7 +169,7 @@ int main(int argc, char** argv) {
   bench.measure_pruned();
   bench.measure_here(1);
   bench.measure_here(2);
-  bench.measure_works(1);
-  bench.measure_works(2);
+  bench.measure_deferred(1);
+  bench.measure_deferred(2);
   report.finish();
 }

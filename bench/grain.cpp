@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shortest task that is worth its overhead: tasks of a fixed length in the dependence patterns of Task Bench over
-// two ranks; the length at which half of the cores' time is useful (its METG(50 %)), beside plain MPI. Each task checks
-// its inputs, and each is counted.
+// The shortest task that is worth its overhead: METG(50 %) of Task Bench, the length of tasks at which half of the
+// cores' time is useful. Tasks of a fixed length in its dependence patterns over two ranks, beside plain MPI. Each task
+// checks its inputs, and each is counted.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -40,7 +40,7 @@ class Search {
   Search(const Side& side, Steps& steps, grain::Board& board, double steps_of_a_second)
       : side_{side}, steps_{steps}, board_{board}, steps_of_a_second_{steps_of_a_second} {}
 
-  /// Seconds; right on rank 0.
+  /// Seconds, valid on rank 0.
   double run() {
     if (side_.rank() != 0) {
       while (follow({}) > 0) {
@@ -68,7 +68,7 @@ class Search {
       }
     }
     if (low == 0 || high == 0) {
-      return length;  // beyond what is looked for
+      return length;  // beyond the limits
     }
     for (int i = 0; i < 4; ++i) {
       const double middle = std::sqrt(low * high);
@@ -77,7 +77,7 @@ class Search {
     return std::sqrt(low * high);
   }
 
-  /// Part of the cores' time that tasks of this length take; median of some trials.
+  /// The share of the cores' time that tasks of this length take; the median of three trials.
   double efficiency(double length) {
     constexpr double trial_seconds = 4e-3;
     constexpr double overhead_guess = 1e-6;
@@ -96,7 +96,7 @@ class Search {
     return bench::median(all);
   }
 
-  /// One trial, or none; its seconds. Rank 0 decides for all.
+  /// Runs one trial, or none, as rank 0 decides. Returns its seconds.
   double follow(Trial trial) {
     trial.windows = bench::of_rank_0(side_, trial.windows);
     if (trial.windows == 0) {
@@ -146,34 +146,27 @@ class Grain {
         for (const std::uint32_t workers : {1U, 2U}) {
           plait::Options options = plait::Options::from_environment();
           options.worker_count = workers;
-          const auto runtime = driver.start(options);  // not there while plain MPI is measured
+          const auto runtime = driver.start(options);  // none exists while plain MPI is measured
           grain::PlaitSteps steps{*runtime, board};
           ours[{driver.name, workers}].push_back(search(bench::Plait{*runtime}, steps, board));
         }
       }
     }
     for (const auto& [who, lengths] : ours) {
-      add(pattern, who, lengths, plain);
+      report_.add({.name = grain::name_of(pattern),
+                   .params = {{"driver", who.first}, {"workers", std::to_string(who.second)}},
+                   .value = lengths,
+                   .unit = "us",
+                   .best = std::ranges::min(lengths),
+                   .peers = {{"plain MPI", bench::median(plain), std::ranges::min(plain)}}});
     }
   }
 
  private:
-  /// Microseconds; right on rank 0.
+  /// Microseconds, valid on rank 0.
   template <class Side, class Steps>
   double search(const Side& side, Steps& steps, grain::Board& board) {
     return 1e6 * Search{side, steps, board, steps_of_a_second_}.run();
-  }
-
-  void add(grain::Pattern pattern,
-           const std::pair<std::string, std::uint32_t>& who,
-           const std::vector<double>& lengths,
-           const std::vector<double>& plain) {
-    report_.add({.name = grain::name_of(pattern),
-                 .params = {{"driver", who.first}, {"workers", std::to_string(who.second)}},
-                 .value = lengths,
-                 .unit = "us",
-                 .best = std::ranges::min(lengths),
-                 .peers = {{"plain MPI", bench::median(plain), std::ranges::min(plain)}}});
   }
 
   bench::Report& report_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processor time that a rank takes while its program sleeps and nothing is in flight, as a part of one core; beside
-// that of MPI alone.
+// Processor time that a rank takes while its program sleeps and nothing is in flight, in percent of a core, beside that
+// of MPI alone.
 #include <chrono>
 #include <map>
 #include <thread>
@@ -14,7 +14,7 @@
 
 namespace {
 
-/// Per cent of a core that a sleep of so many seconds takes.
+/// Percent of a core that is used during a sleep of `seconds`.
 template <class Side>
 double percent_asleep(const Side& side, double seconds) {
   side.barrier();
@@ -24,14 +24,14 @@ double percent_asleep(const Side& side, double seconds) {
   return 100 * (bench::processor_seconds() - before) / watch.seconds();
 }
 
-/// Of the rank that took most, in each.
+/// The maximum over all ranks, for each value.
 std::vector<double> of_all_ranks(std::vector<double> percentages) {
   MPI_Allreduce(
       MPI_IN_PLACE, percentages.data(), static_cast<int>(percentages.size()), MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return percentages;
 }
 
-/// Eager and rendezvous messages to and fro.
+/// Exchanges eager and rendezvous messages.
 void exchange(const bench::Plait& side, int rank) {
   for (const auto& [bytes, count] : {std::pair{std::size_t{8}, 2000}, std::pair{std::size_t{1} << 20U, 20}}) {
     plait::Bytes buffer(bytes, std::byte{1});
@@ -47,7 +47,7 @@ void exchange(const bench::Plait& side, int rank) {
   }
 }
 
-/// What a runtime takes at its start, after traffic, and while a receive waits for what has not been sent.
+/// Percent of a core: at the start, after traffic, and while a receive is posted whose message has not been sent.
 struct Samples {
   std::vector<double> at_start;
   std::vector<double> after_traffic;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Time a message when many receives with different tags are outstanding, end to end: from the first receive posted (or,
-// unexpected, from the first send) until all are complete. As NewMadeleine's mpi_bench_reqs_shuffle, but for a fixed
-// seed, and for a message that starts the other side.
+// Time a message when many receives with different tags are outstanding, from the first receive posted (unexpected:
+// from the first send) until all are complete. As NewMadeleine's mpi_bench_reqs_shuffle, except for a fixed seed, and
+// for a message that starts the other side.
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -29,7 +29,7 @@ struct Case {
   std::string arrival;   ///< "expected" or "unexpected"
   std::string wildcard;  ///< A receive that stays pending meanwhile: "none", "any source" or "any tag".
 
-  [[nodiscard]] std::pair<std::string, std::string> kind() const { return {arrival, wildcard}; }
+  friend auto operator<=>(const Case&, const Case&) = default;
 };
 
 /// The buffers and the order of tags of one case, and one round of it.
@@ -43,7 +43,7 @@ class Exchange {
     }
   }
 
-  /// Microseconds a message; right on the receiver.
+  /// Microseconds a message, valid on the receiver.
   template <class Side>
   double round(const Side& side) {
     side.barrier();
@@ -152,70 +152,57 @@ class Match {
         [&](const auto& side, std::vector<double>& all) { measure_block(side, exchange, block_seconds, all); },
         has_raw ? 1 : 0);
     if (has_raw) {
-      raw_[{what.kind(), what.outstanding}] = bench::median(raw);
+      medians_[{"raw MPI", what}] = bench::median(raw);
     }
     for (const auto& [driver, microseconds] : ours) {
-      add(what, driver, microseconds);
+      medians_[{driver, what}] = bench::median(microseconds);
+      report_.add({what.arrival,
+                   {{"outstanding", std::to_string(what.outstanding)}, {"wildcard", what.wildcard}, {"driver", driver}},
+                   microseconds,
+                   "us",
+                   has_raw ? "raw MPI" : "",
+                   has_raw ? std::optional{bench::median(raw)} : std::nullopt});
     }
   }
 
-  /// How the time a message grows with the number of them.
+  /// Adds how the time a message grows with the number of outstanding receives.
   void add_growth(const std::string& arrival, const std::string& wildcard) {
+    const auto growth = [&](const std::string& who) -> std::optional<double> {
+      const auto many = medians_.find({who, {16384, arrival, wildcard}});
+      return many == medians_.end() ? std::nullopt
+                                    : std::optional{many->second / medians_[{who, {128, arrival, wildcard}}]};
+    };
     for (const bench::Driver& driver : drivers_) {
-      const double few = ours_[{driver.name, {{arrival, wildcard}, 128}}];
-      const auto raw = raw_.find({{arrival, wildcard}, 16384});
-      const double many = ours_[{driver.name, {{arrival, wildcard}, 16384}}];
       report_.add({"16384 over 128",
                    {{"arrival", arrival}, {"wildcard", wildcard}, {"driver", driver.name}},
-                   {many / few, many / few, many / few},
+                   *growth(driver.name),
                    "x",
                    "raw MPI",
-                   raw == raw_.end() ? std::nullopt : std::optional{raw->second / raw_[{{arrival, wildcard}, 128}]}});
+                   growth("raw MPI")});
     }
   }
 
  private:
-  using Key = std::pair<std::pair<std::string, std::string>, int>;
-
-  /// Raw MPI's time grows with the square of the number: from `raw_outstanding_max` on, it is measured with wildcards,
-  /// or above, only when all is wanted, and when it would end within a minute.
+  /// Raw MPI's time grows with the square of the number of receives. Without `--full` it has no more than 16384 of
+  /// them, and fewer beside a wildcard; with it, as many as end within a minute.
   bool is_raw_worth_it(const Case& what) {
-    if (what.outstanding < raw_outstanding_max ||
-        (what.outstanding == raw_outstanding_max && (what.wildcard == "none" || report_.is_full()))) {
-      return true;
-    }
     constexpr double seconds_max = 60;
-    const double growth = static_cast<double>(what.outstanding) / raw_outstanding_max;
-    const double seconds = raw_[{{what.arrival, "none"}, raw_outstanding_max}] * 1e-6 * growth * what.outstanding;
-    const bool is_worth_it = report_.is_full() && seconds < seconds_max;
-    if (rank_ == 0 && !is_worth_it) {
-      fmt::print("left out: raw MPI, {} {}, wildcard {}: it would take about {:.0f} s{}\n",
-                 what.outstanding,
-                 what.arrival,
-                 what.wildcard,
-                 seconds,
-                 report_.is_full() ? fmt::format(", above the limit of {} s", seconds_max) : "; --full has it");
+    bool is_worth_it = what.outstanding < raw_outstanding_max ||
+                       (what.outstanding == raw_outstanding_max && (what.wildcard == "none" || report_.is_full()));
+    if (!is_worth_it) {
+      const double growth = static_cast<double>(what.outstanding) / raw_outstanding_max;
+      const double microseconds = medians_[{"raw MPI", {raw_outstanding_max, what.arrival, "none"}}] * growth;
+      is_worth_it = report_.is_full() && 1e-6 * microseconds * what.outstanding < seconds_max;
+      report_.note(report_.is_full() ? "raw MPI is left out where one round would take more than a minute"
+                                     : "raw MPI with more receives, where one round takes seconds: --full");
     }
     return bench::of_rank_0(bench::RawMpi{}, static_cast<int>(is_worth_it)) != 0;
-  }
-
-  void add(const Case& what, const std::string& driver, const bench::Spread& spread) {
-    const Key key{what.kind(), what.outstanding};
-    ours_[{driver, key}] = spread.median;
-    const auto raw = raw_.find(key);
-    report_.add({what.arrival,
-                 {{"outstanding", std::to_string(what.outstanding)}, {"wildcard", what.wildcard}, {"driver", driver}},
-                 spread,
-                 "us",
-                 raw == raw_.end() ? "" : "raw MPI",
-                 raw == raw_.end() ? std::nullopt : std::optional{raw->second}});
   }
 
   bench::Report& report_;
   int rank_;
   std::vector<bench::Driver> drivers_;
-  std::map<Key, double> raw_;
-  std::map<std::pair<std::string, Key>, double> ours_;
+  std::map<std::pair<std::string, Case>, double> medians_;  ///< By side.
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Collections: whether elements that move all the time lose messages or become slow, and what a phase costs beside the
-// same number of tasks.
+// Collections: whether elements that migrate after every phase lose messages or become slow, and what a phase costs
+// beside the same number of tasks.
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace {
 
-/// An element that passes a token to the next, and knows how many have come.
+/// An element that sends a token to the next one, and counts those that it receives.
 struct Link {
   std::uint64_t id = 0;
   std::uint64_t received = 0;
@@ -40,7 +40,7 @@ class Migrate {
  public:
   Migrate(bench::Report& report, plait::Runtime& runtime) : report_{report}, runtime_{runtime} {}
 
-  /// Returns whether every message came once.
+  /// Returns whether every message was received exactly once.
   bool measure_ring(const Ring& ring) {
     const std::uint32_t ranks = runtime_.rank_count();
     const std::uint64_t count = std::uint64_t{ring.elements_of_rank} * ranks;
@@ -85,13 +85,13 @@ class Migrate {
     return is_right;
   }
 
-  /// A phase over elements that do next to nothing, beside a graph of as many tasks.
+  /// Measures a phase of elements that do almost nothing, beside a graph of as many tasks.
   void measure_phase(std::uint32_t count) {
     plait::Collection<Link> links{runtime_,
                                   plait::Shape{count * runtime_.rank_count()},
                                   [](plait::ElementId id, plait::Index) { return Link{.id = id.value()}; }};
     plait::Graph graph;
-    const plait::TaskKind kind = graph.kind("turn");
+    const plait::TaskKind kind = graph.kind("step");
     std::vector<std::uint64_t> values(count);
     for (std::uint32_t i = 0; i < count; ++i) {
       graph.task(kind, [&values, i] { ++values[i]; });
@@ -106,15 +106,15 @@ class Migrate {
     const auto add = [&](const char* name, const std::function<void()>& work) {
       turns.add(name, [this, count, work] { return timed(work) / count * 1e9; });
     };
-    add("a turn", [&] { links.each([](Link& link) { ++link.sum; }); });
-    add("a turn and a message", [&] { send(1); });
-    add("a turn and a message that wakes its element again", [&] { send(count - 1); });
+    add("a step", [&] { links.each([](Link& link) { ++link.sum; }); });
+    add("a step and a message", [&] { send(1); });
+    add("a step and a message that wakes its element again", [&] { send(count - 1); });
     add("a task of a graph", [&] { runtime_.run(graph); });
     turns.run(report_.is_full() ? 51 : 15);
     const std::map<std::string, std::string> params{{"elements of a rank", std::to_string(count)}};
     const double beside = bench::median(turns["a task of a graph"]);
     for (const char* const name :
-         {"a turn", "a turn and a message", "a turn and a message that wakes its element again"}) {
+         {"a step", "a step and a message", "a step and a message that wakes its element again"}) {
       report_.add({name, params, turns[name], "ns", "a task of a graph", beside});
     }
   }
@@ -137,7 +137,7 @@ class Migrate {
 int main(int argc, char** argv) {
   bench::Report report{"migrate",
                        "elements that move after every phase lose no message, and the last phases cost what the first "
-                       "did; a turn costs below 300 ns, with a message below 800 ns",
+                       "did; an element's step costs below 300 ns, with a message below 800 ns",
                        2,
                        argc,
                        argv};
@@ -146,7 +146,7 @@ int main(int argc, char** argv) {
   Migrate bench{report, runtime};
   const bool is_right = bench.measure_ring({.elements_of_rank = 64, .phases = report.is_full() ? 10'000U : 1'000U});
   bench.measure_phase(10'000);
-  report.note(is_right ? "Every message came exactly once." : "Messages were lost or doubled.");
+  report.note(is_right ? "Every message was received exactly once." : "Messages were lost or duplicated.");
   report.finish();
   return is_right ? 0 : 1;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One datum to many ranks: beside MPI_Bcast when all receive in time, and with one rank that receives late; on a
-// simulated network, to a thousand.
+// One datum to many ranks, beside MPI_Bcast: when all receive in time, and with one rank that receives late. On a
+// simulated network, to a thousand ranks.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -34,7 +34,8 @@ std::vector<plait::comm::Destination> all_but_0(std::uint32_t rank_count) {
   return to;
 }
 
-/// Microseconds that `one` takes on the slowest of the ranks that count; the same on all. All start together.
+/// Microseconds that `one` takes on the slowest of the ranks with `counts`; the same on all. All start at the same
+/// time.
 double slowest_us(const std::function<void()>& one, bool counts = true) {
   MPI_Barrier(MPI_COMM_WORLD);
   const bench::Stopwatch watch;
@@ -112,7 +113,7 @@ void measure(bench::Report& report, plait::Runtime& runtime, const Case& what) {
   }
 }
 
-/// Microseconds on a simulated network of 1 us and 10 GB/s until all ranks have `bytes` of rank 0.
+/// Microseconds until all ranks have `bytes` of rank 0, on a simulated network of 1 us and 10 GB/s.
 double simulated_us(bench::SimulatedRanks& ranks, std::size_t bytes, bool as_multicast) {
   const Bytes data(bytes);
   std::vector<Bytes> buffers(ranks.size(), Bytes(bytes));
@@ -153,9 +154,9 @@ int main(int argc, char** argv) {
   plait::MpiSession session{argc, argv};
   {
     plait::Runtime runtime{MPI_COMM_WORLD};
-    std::vector<Case> cases{{1024, 60}, {65536, 60}, {std::size_t{1} << 20U, 30}};
+    std::vector<Case> cases{{1024, 60}, {65536, 60}, {1U << 20U, 30}};
     if (report.is_full()) {
-      cases = {{1024, 200}, {8192, 200}, {65536, 200}, {std::size_t{1} << 20U, 60}, {std::size_t{16} << 20U, 20}};
+      cases = {{1024, 200}, {8192, 200}, {65536, 200}, {1U << 20U, 60}, {16U << 20U, 20}};
     }
     for (const Case& one : cases) {
       measure(report, runtime, one);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// A particle code at scale: what each phase of a step takes on up to 1024 ranks of 2000 particles, on a modelled
+// A particle code at scale: the time of each phase of a step on up to 1024 ranks of 2000 particles, on a modelled
 // network.
 //
-// All ranks are in this process and act while the network's clock is stopped; what a rank computes in a phase is
-// measured as processor time and printed beside it. Of the walks, those of a few ranks are measured. Beside the
-// decomposition is what FDPS does by default: all ranks gather samples of all, and each cuts everything by itself.
-// While particles move between ranks, one of them runs away.
+// All ranks are in this process and compute while the network's clock is stopped. The computing of a phase is measured
+// as processor time. Walks are measured on a few ranks only. The peer of the decomposition is the default of FDPS: all
+// ranks gather samples from all, and each decomposes the whole domain. One particle runs away while particles are
+// exchanged.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -61,12 +61,12 @@ double processor_us() {
   return 1e6 * bench::processor_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/// What one phase took.
+/// The cost of one phase.
 struct Cost {
-  double network_us = 0;       ///< Until the last rank had all.
-  double computed_us = 0;      ///< The mean of ranks.
-  std::uint64_t messages = 0;  ///< Of the rank that sent most; packets, where they are gathered.
-  std::uint64_t bytes = 0;     ///< Of the rank that sent most.
+  double network_us = 0;      ///< Until the last rank has received all.
+  double computed_us = 0;     ///< The mean of ranks.
+  std::uint64_t packets = 0;  ///< Of the rank that sent most.
+  std::uint64_t bytes = 0;    ///< Of the rank that sent most.
   std::uint64_t collectives = 0;
 
   [[nodiscard]] double us() const { return network_us + computed_us; }
@@ -101,7 +101,7 @@ Vector in_sphere(plait::Random& random) {
   }
 }
 
-/// All phases on so many ranks.
+/// All phases of a step, on a number of ranks.
 class Run {
  public:
   explicit Run(std::uint32_t ranks) : machine_{ranks, {.cost = cost}, poll_every} {
@@ -129,7 +129,7 @@ class Run {
     exchange("first exchange", particles::Travel::everywhere);
     for (int step = 0; step <= steps; ++step) {
       drift();
-      // The first finds the shape that the blending of cuts comes to: not measured.
+      // The first step is not measured: domain boundaries settle.
       decompose(step == 0 ? "" : "decompose");
       exchange(step == 0 ? "" : "exchange", particles::Travel::neighbors);
     }
@@ -147,12 +147,12 @@ class Run {
     largest_share();
   }
 
-  /// Particles of the rank that has most, in means.
+  /// Particles of the rank that has most, over the mean.
   double imbalance = 0;
   double near_ranks = 0;  ///< The mean of ranks.
 
  private:
-  /// Adds what the messages take that `start` begins on each rank.
+  /// Adds the cost of the messages that `start` posts on each rank.
   template <class Start>
   void communicate(Cost& phase, const Start& start) {
     const auto packets = [this](std::uint32_t rank) { return machine_[rank].activity().packet_count(); };
@@ -165,9 +165,9 @@ class Run {
     for (std::uint32_t rank = 0; rank < machine_.size(); ++rank) {
       most = std::max(most, packets(rank) - before[rank]);
     }
-    phase.messages += most;
+    phase.packets += most;
   }
-  /// Adds what `compute` takes on each rank.
+  /// Adds the processor time of `compute_on`.
   template <class Compute>
   void compute(Cost& phase, Compute compute_on) {
     const double begin = processor_us();
@@ -179,7 +179,7 @@ class Run {
   static void mean(Cost& phase, std::uint64_t count) {
     phase.network_us /= static_cast<double>(count);
     phase.computed_us /= static_cast<double>(count);
-    phase.messages /= count;
+    phase.packets /= count;
     phase.bytes /= count;
     phase.collectives /= count;
   }
@@ -192,7 +192,8 @@ class Run {
     }
   }
 
-  /// With a runaway, a rank sends its boundary to all others, as its root suffices for none. That cost is one rank's.
+  /// Brings the runaway back. With it, its rank would send its boundary to all others, as no other rank could use its
+  /// summary.
   void bring_back() {
     for (const auto& one : ranks_) {
       const auto far = std::ranges::find_if(one->store.positions(), [](const Vector& p) { return p.x > 10; });
@@ -232,7 +233,7 @@ class Run {
     phase.bytes += most;
   }
 
-  /// Positions of samples to all ranks, three sorts on one of them: as every rank would do it.
+  /// Gathers positions of samples on all ranks; one rank measures the three sorts that every rank would do.
   void fdps_decomposition() {
     Cost& phase = costs["decompose as FDPS"];
     std::vector<Vector> mine(fdps_samples);
@@ -304,7 +305,7 @@ class Run {
   void boundaries() {
     Cost& phase = costs["exchange boundaries"];
     compute(phase, [](OneRank& one) { one.boundary = particles::make_boundary(one.tree); });
-    // What arrives is in the sender's memory anyway, so that one place takes all.
+    // All boundaries are in this process, so that one buffer may receive all.
     particles::RankBoundary arriving;
     communicate(phase, [&](std::uint32_t rank, std::vector<Request>& requests) {
       for (const std::uint32_t peer : ranks_[rank]->near) {
@@ -352,7 +353,7 @@ class Run {
     });
   }
 
-  /// Of a few ranks, with the trees that they would have received.
+  /// Measures the walks of a few ranks, with the trees that they would receive.
   void walks() {
     Cost& phase = costs["walk and kernels"];
     particles::WalkSpace space;
@@ -447,7 +448,7 @@ int main(int argc, char** argv) {
                      .params = {{"ranks", std::to_string(count)},
                                 {"network us", fmt::format("{:.0f}", phase.network_us)},
                                 {"computed us", fmt::format("{:.0f}", phase.computed_us)},
-                                {"packets", std::to_string(phase.messages)},
+                                {"packets", std::to_string(phase.packets)},
                                 {"KB", fmt::format("{:.1f}", static_cast<double>(phase.bytes) / 1000)},
                                 {"collectives", std::to_string(phase.collectives)}},
                      .value = phase.us(),

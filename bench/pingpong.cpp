@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half the round trip of a message between two ranks: by raw MPI, and by plait on each of its drivers, which take turns
+// Half the round trip of a message between two ranks, by raw MPI and by plait on each of its drivers, which alternate
 // in one run.
 #include <algorithm>
 #include <chrono>
@@ -22,12 +22,12 @@ using Buffer = std::span<std::byte>;
 
 constexpr std::size_t mebi = std::size_t{1} << 20U;
 
-/// One way to and fro, and what was measured of it.
+/// One way of exchanging messages, and its times.
 struct Way {
   std::string name;
   std::unique_ptr<plait::Runtime> runtime;  ///< None for raw MPI.
   std::vector<double> all_us;               ///< Half of each round trip.
-  std::vector<double> medians_us;           ///< Of each block: on a shared machine, means include others' work.
+  std::vector<double> medians_us;           ///< Of each block: means would include the work of other programs.
 };
 
 template <class Side>
@@ -42,7 +42,7 @@ void round_trip(const Side& side, Buffer buffer) {
   }
 }
 
-/// `count` round trips, each timed, in microseconds: a reading of the clock is part of all.
+/// Microseconds of `count` half round trips, each timed; they include one clock reading.
 template <class Side>
 std::vector<double> half_round_trips(const Side& side, Buffer buffer, int count) {
   using Clock = std::chrono::steady_clock;
@@ -58,7 +58,7 @@ std::vector<double> half_round_trips(const Side& side, Buffer buffer, int count)
   return all_us;
 }
 
-/// Raw MPI, then plait on each driver that is available here.
+/// Raw MPI, then plait on each available driver.
 std::vector<Way> all_ways() {
   std::vector<Way> ways(1);
   ways[0].name = "raw MPI";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// How many messages a second the models of `plait predict` play on one core, and what memory one takes: with few and
-// with a million outstanding, with and without sharing of links.
+// How many messages a second the models of `plait predict` play on one core, and the memory of each: with few and with
+// a million outstanding, with and without sharing of links.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ using plait::replay::Prediction;
 using plait::replay::Schedule;
 using plait::replay::TopologyShape;
 
-/// Each rank receives from the rank before it and sends to the next, then waits for both.
+/// In each step, each rank receives from the rank before it and sends to the next, then waits for both.
 Schedule ring(std::uint32_t ranks, int steps, std::uint64_t bytes) {
   Schedule schedule;
   schedule.ranks.resize(ranks);
@@ -48,7 +49,7 @@ Schedule synthetic(std::string_view description) {
   return plait::replay::synthetic_schedule(description).value();
 }
 
-/// 26 neighbours in a periodic box of 16 x 8 x 8; all messages of a step are begun before any is waited for.
+/// 26 neighbours in a periodic box of 16 x 8 x 8; all messages of a step are posted before any wait.
 Schedule halo(int steps) {
   return synthetic(fmt::format("pattern=halo,ranks=1024,mean=8192,steps={}", steps));
 }
@@ -85,43 +86,30 @@ struct Case {
   std::string topology;
   Platform platform;
   Model model = Model::points;
-  std::string peer;       ///< Published in other conditions: see the note.
-  double peer_value = 0;  ///< Messages a second.
+  std::string peer = {};                  ///< Published, measured in other conditions: see the note.
+  std::optional<double> peer_value = {};  ///< Messages a second.
 };
 
-class PredictSpeed {
- public:
-  explicit PredictSpeed(bench::Report& report) : report_{report}, repetitions_{report.is_full() ? 9 : 3} {}
-
-  void measure(const Case& one) {
-    std::vector<double> rates;
-    Prediction last;
-    for (int repetition = 0; repetition < repetitions_; ++repetition) {
-      const double begin = bench::processor_seconds();
-      last = plait::replay::predict(one.schedule, one.platform, {.model = one.model}).value();
-      rates.push_back(static_cast<double>(last.messages) / (bench::processor_seconds() - begin));
-    }
-    const double best = *std::ranges::max_element(rates);
-    bench::Row row{.name = one.exchange,
-                   .params = {{"model", one.model == Model::points ? "points" : "flows"},
-                              {"topology", one.topology},
-                              {"messages", std::to_string(last.messages)},
-                              {"bytes a message", fmt::format("{}", last.memory_bytes / last.messages)},
-                              {"predicted us", fmt::format("{:.1f}", static_cast<double>(last.total.count()) / 1000)}},
-                   .value = rates,
-                   .unit = "messages/s",
-                   .peer = one.peer,
-                   .best = best};
-    if (one.peer_value > 0) {
-      row.peer_value = one.peer_value;
-    }
-    report_.add(row);
+void measure(bench::Report& report, const Case& one) {
+  std::vector<double> rates;
+  Prediction last;
+  for (int repetition = 0; repetition < (report.is_full() ? 9 : 3); ++repetition) {
+    const double begin = bench::processor_seconds();
+    last = plait::replay::predict(one.schedule, one.platform, {.model = one.model}).value();
+    rates.push_back(static_cast<double>(last.messages) / (bench::processor_seconds() - begin));
   }
-
- private:
-  bench::Report& report_;
-  int repetitions_;
-};
+  report.add({.name = one.exchange,
+              .params = {{"model", one.model == Model::points ? "points" : "flows"},
+                         {"topology", one.topology},
+                         {"messages", std::to_string(last.messages)},
+                         {"bytes a message", fmt::format("{}", last.memory_bytes / last.messages)},
+                         {"predicted us", fmt::format("{:.1f}", static_cast<double>(last.total.count()) / 1000)}},
+              .value = rates,
+              .unit = "messages/s",
+              .peer = one.peer,
+              .peer_value = one.peer_value,
+              .best = std::ranges::max(rates)});
+}
 
 }  // namespace
 
@@ -133,7 +121,6 @@ int main(int argc, char** argv) {
       1,
       argc,
       argv};
-  PredictSpeed bench{report};
   const Platform flat = platform_of({});
   const Platform tree = platform_of({.shape = TopologyShape::fat_tree,
                                      .arity = 16,
@@ -154,21 +141,21 @@ int main(int argc, char** argv) {
   const std::string loggopsim = "LogGOPSim, published";
   const std::string simgrid = "SimGrid 3.32, published";
 
-  bench.measure({"ring of 1024, 100 steps", ring(1024, 100, 1024), "flat", flat});
-  bench.measure({"26 neighbours, 10 steps", halo(10), "flat", flat, Model::points, loggopsim, 0.59e6 / 3});
-  bench.measure({"all to all of 256, linear", all_to_all(256), "flat", flat, Model::points, loggopsim, 0.050e6 / 3});
-  bench.measure({"all to all of 1024, linear", all_to_all(1024), "flat", flat, Model::points, loggopsim, 5.3e3 / 3});
-  bench.measure({"random, 10 steps", random(10), "flat", flat});
-  bench.measure({"26 neighbours, 10 steps", halo(10), "fat tree", tree});
+  measure(report, {"ring of 1024, 100 steps", ring(1024, 100, 1024), "flat", flat});
+  measure(report, {"26 neighbours, 10 steps", halo(10), "flat", flat, Model::points, loggopsim, 0.59e6 / 3});
+  measure(report, {"all to all of 256, linear", all_to_all(256), "flat", flat, Model::points, loggopsim, 0.050e6 / 3});
+  measure(report, {"all to all of 1024, linear", all_to_all(1024), "flat", flat, Model::points, loggopsim, 5.3e3 / 3});
+  measure(report, {"random, 10 steps", random(10), "flat", flat});
+  measure(report, {"26 neighbours, 10 steps", halo(10), "fat tree", tree});
 
-  bench.measure({"ring of 1024, 100 steps", ring(1024, 100, 1024), "fat tree", tree, Model::flows, simgrid, 31e3});
-  bench.measure({"26 neighbours, 4 steps", halo(4), "flat", flat, Model::flows, simgrid, 3.3e3});
-  bench.measure({"26 neighbours, 4 steps", halo(4), "fat tree", tree, Model::flows, simgrid, 740});
-  bench.measure({"26 neighbours, 4 steps", halo(4), "dragonfly", dragonfly, Model::flows, simgrid, 330});
-  bench.measure({"26 neighbours, 4 steps", halo(4), "torus", torus, Model::flows});
-  bench.measure({"all to all of 256, linear", all_to_all(256), "flat", flat, Model::flows, simgrid, 650});
-  bench.measure({"all to all of 256, linear", all_to_all(256), "dragonfly", dragonfly, Model::flows});
-  bench.measure({"random, 1 step", random(1), "fat tree", tree, Model::flows});
+  measure(report, {"ring of 1024, 100 steps", ring(1024, 100, 1024), "fat tree", tree, Model::flows, simgrid, 31e3});
+  measure(report, {"26 neighbours, 4 steps", halo(4), "flat", flat, Model::flows, simgrid, 3.3e3});
+  measure(report, {"26 neighbours, 4 steps", halo(4), "fat tree", tree, Model::flows, simgrid, 740});
+  measure(report, {"26 neighbours, 4 steps", halo(4), "dragonfly", dragonfly, Model::flows, simgrid, 330});
+  measure(report, {"26 neighbours, 4 steps", halo(4), "torus", torus, Model::flows});
+  measure(report, {"all to all of 256, linear", all_to_all(256), "flat", flat, Model::flows, simgrid, 650});
+  measure(report, {"all to all of 256, linear", all_to_all(256), "dragonfly", dragonfly, Model::flows});
+  measure(report, {"random, 1 step", random(1), "fat tree", tree, Model::flows});
   report.note(
       "LogGOPSim and SimGrid were measured beside each other on another day, on a core of this kind; LogGOPSim counts "
       "three events a message, and did not finish the all-to-all of 1024 in 602 s");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rate of messages that leave in bursts: each receiver signals that its receives are posted, each sender then sends a
-// burst and waits for it. With more than two ranks, all but rank 0 send to rank 0.
+// Rate of messages in bursts: each receiver signals that its receives are posted, then each sender sends a burst and
+// waits for it. With more than two ranks, all but rank 0 send to rank 0.
 #include <cstring>
 
 #include <fmt/format.h>
@@ -22,7 +22,7 @@ struct Case {
   }
 };
 
-/// What one rank does in a case.
+/// The messages of one rank in a case.
 class Exchange {
  public:
   Exchange(int rank, int ranks, const Case& what) : burst_{what.burst} {
@@ -43,7 +43,7 @@ class Exchange {
     bytes_ = what.bytes;
   }
 
-  /// Seconds of `count` bursts; right on rank 0.
+  /// Seconds of `count` bursts, valid on rank 0.
   template <class Side>
   double run(const Side& side, int count) {
     std::vector<typename Side::Request> receives;
@@ -68,7 +68,7 @@ class Exchange {
   }
 
  private:
-  /// One request for each message of a burst with each of `peers`.
+  /// Posts one request for each message of a burst with each of `peers`.
   template <class Request, class Post>
   void post(const std::vector<int>& peers, plait::Bytes& buffer, std::vector<Request>& requests, const Post& one) {
     requests.clear();
@@ -88,8 +88,8 @@ class Exchange {
   plait::Bytes out_;
 };
 
-/// Millions of messages a second in each of some repetitions of about 10 ms; the first warms up. On a machine that does
-/// other things there are fewer.
+/// Adds millions of messages a second, for each of up to 7 repetitions of about 10 ms after one that warms up. A busy
+/// machine does fewer.
 template <class Side>
 void measure_block(const Side& side, Exchange& exchange, int messages_of_a_burst, std::vector<double>& rates) {
   constexpr double repetition_seconds = 0.01;

@@ -1,33 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Half the round trip of 1 MiB while computing threads load the machine, half of them beside each rank: how soon a rank
-// that must share its cores answers.
-
-#include <fmt/format.h>
-
+// answers that shares its cores.
 #include "support/compare.hpp"
 #include "support/computation.hpp"
 #include "support/report.hpp"
+#include "support/round_trips.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
 
 constexpr std::size_t message_bytes = std::size_t{1} << 20U;
 
-/// Half round trips of one side under one load, in microseconds: blocks of samples, one block for each turn.
-struct Samples {
-  std::vector<std::vector<double>> blocks;
-
-  [[nodiscard]] bench::Spread spread(double part) const {
-    std::vector<double> values;
-    for (const std::vector<double>& block : blocks) {
-      values.push_back(bench::quantile(block, part));
-    }
-    return values;
-  }
-};
-
-/// Round trips until `count` or `seconds` are reached, at least one; the first warms up. Rank 0 decides, and signals it
-/// in the first byte of the message that is the last.
+/// Half round trips until `count` or `seconds` are reached, at least one; the first warms up. Rank 0 decides, and marks
+/// the last message in its first byte.
 template <class Side>
 std::vector<double> measure_block(const Side& side, int rank, int count, double seconds) {
   std::vector<double> microseconds;
@@ -53,27 +38,6 @@ std::vector<double> measure_block(const Side& side, int rank, int count, double 
   return microseconds;
 }
 
-void add(bench::Report& report, const std::string& driver, int load, const Samples& ours, const Samples& raw) {
-  for (const auto& [name, part] : {std::pair{"p50", 0.5}, std::pair{"p99", 0.99}, std::pair{"longest", 1.0}}) {
-    report.add({name,
-                {{"computing", std::to_string(load)}, {"driver", driver}},
-                ours.spread(part),
-                "us",
-                "raw MPI",
-                raw.spread(part).median});
-  }
-}
-
-void print_what_is_missing(const char* side, int load, const Samples& samples, int count) {
-  std::size_t got = 0;
-  for (const std::vector<double>& block : samples.blocks) {
-    got += block.size();
-  }
-  if (const std::size_t wanted = samples.blocks.size() * static_cast<std::size_t>(count); got < wanted) {
-    fmt::print("cut short: {}, {} computing threads: {} of {} round trips\n", side, load, got, wanted);
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -87,21 +51,14 @@ int main(int argc, char** argv) {
   const int rank = bench::rank_of(2, 2);
   const std::vector<bench::Driver> drivers{bench::default_driver()};
   const int count = report.is_full() ? 1000 : 200;
-  const int block_count = 3;
   const double seconds = report.is_full() ? 5 : 0.5;
   for (const int load : {0, 1, 2, 4, 8, 16, 32}) {
     const bench::ComputingThreads computing{(load + 1 - rank) / 2};
-    const auto [raw, ours] = bench::compare<Samples>(drivers, block_count, [&](const auto& side, Samples& samples) {
+    const auto [raw, ours] = bench::compare<bench::RoundTrips>(drivers, 3, [&](const auto& side, auto& samples) {
       samples.blocks.push_back(measure_block(side, rank, count, seconds));
     });
     for (const auto& [driver, samples] : ours) {
-      add(report, driver, load, samples, raw);
-      if (rank == 0) {
-        print_what_is_missing(driver.c_str(), load, samples, count);
-      }
-    }
-    if (rank == 0) {
-      print_what_is_missing("raw MPI", load, raw, count);
+      add_quantiles(report, {{"computing", std::to_string(load)}, {"driver", driver}}, samples, raw);
     }
   }
   report.finish();

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `plait record` costs the program that it records, and what `--progress` costs and gains. Programs run in pairs,
-// one recorded and one not, in turns; each pair gives one ratio.
+// What `plait record` costs the recorded program, and what `--progress` costs and gains. Runs with and without
+// recording alternate; each pair of runs gives one ratio.
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -25,35 +24,19 @@ namespace filesystem = std::filesystem;
 
 const std::string source_folder = PLAIT_SOURCE_FOLDER;
 
-/// Everything that a command prints; nothing when it fails.
-std::optional<std::string> text_of(const std::string& command) {
+/// Everything that a command prints; empty when it fails.
+std::string text_of(const std::string& command) {
   bench::CommandOutput output = bench::output_of(command);
   if (!output.is_good) {
     fmt::print(stderr, "{}\nfailed: {}\n", output.text, command);
-    return {};
+    return "";
   }
   return std::move(output.text);
 }
 
-/// The numbers of the first line that has `count` numbers and nothing else.
-std::vector<double> numbers_in(const std::string& text, std::size_t count) {
-  std::istringstream lines{text};
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words{line};
-    std::vector<double> numbers;
-    for (double number = 0; words >> number;) {
-      numbers.push_back(number);
-    }
-    if (numbers.size() == count && words.eof()) {
-      return numbers;
-    }
-  }
-  return {};
-}
-
 enum class Recording { none, plain, with_progress };
 
-/// Creates the command lines, and owns the folder of the recordings.
+/// Creates the command lines; owns the folder of the recordings.
 class Commands {
  public:
   Commands() {
@@ -63,7 +46,7 @@ class Commands {
   }
 
   [[nodiscard]] bool is_ready() const { return filesystem::exists(library_) && filesystem::exists(program_); }
-  /// Each recording has a folder of its own, which is gone when the next begins.
+  /// Deletes the previous recording: the folder has one at a time.
   [[nodiscard]] std::string recorded(Recording recording, const std::string& command) const {
     const filesystem::path run = scratch_ / "run";
     filesystem::remove_all(run);
@@ -119,7 +102,7 @@ class Benchmark {
       std::array<double, 2> seconds{};
       for (const Recording recording : {Recording::none, Recording::plain}) {
         const std::string command = commands_.recorded(recording, commands_.program("calls 200"));
-        const auto measured = numbers_in(text_of(Commands::here(1, command)).value_or(""), 1);
+        const auto measured = bench::numbers_after("seconds", text_of(Commands::here(1, command)));
         if (measured.empty()) {
           report_.note("the program of calls did not run");
           return;
@@ -131,23 +114,23 @@ class Benchmark {
     add("cost of an event", "messages to itself", costs, "ns");
   }
 
-  /// The time of the steps as LAMMPS reports it, without reading input and finalisation.
+  /// The time of the steps that LAMMPS reports, which excludes input and finalisation.
   [[nodiscard]] std::optional<double> melt_seconds(Recording recording) const {
     const std::string melt = fmt::format("lmp -in {}/tests/record/programs/melt.in -var n {} -var steps {} -log none",
                                          source_folder,
                                          report_.is_full() ? 20 : 14,
                                          report_.is_full() ? 400 : 250);
-    const auto text = text_of(Commands::here(2, commands_.recorded(recording, melt)));
+    const std::string text = text_of(Commands::here(2, commands_.recorded(recording, melt)));
     const std::string mark = "Loop time of ";
-    const std::size_t place = text ? text->find(mark) : std::string::npos;
+    const std::size_t place = text.find(mark);
     if (place == std::string::npos) {
       return {};
     }
-    return std::strtod(text->c_str() + place + mark.size(), nullptr);
+    return std::strtod(text.c_str() + place + mark.size(), nullptr);
   }
 
   void measure_melt() {
-    if (!text_of("command -v lmp")) {
+    if (text_of("command -v lmp").empty()) {
       report_.note("no LAMMPS here (apt-get install lammps): what recording costs it was not measured");
       return;
     }
@@ -177,17 +160,17 @@ class Benchmark {
     add("overhead", "nothing: LAMMPS' melt twice", twice, "%");
   }
 
-  /// Between two hosts of the lab, with as much computing as the exchange is long.
+  /// Between two hosts of the lab; the computation takes as long as the exchange.
   void measure_gain() {
     constexpr std::size_t bytes = std::size_t{4} << 20U;
     const int rounds = report_.is_full() ? 15 : 7;
     const auto sample = [&](Recording recording, std::uint64_t steps) {
       std::string command = commands_.program(fmt::format("exchange {} {} {}", bytes, rounds, steps));
       command = recording == Recording::none ? "env " + command : commands_.recorded(recording, command);
-      return numbers_in(text_of(Commands::in_lab(command)).value_or(""), 3);
+      return bench::numbers_after("seconds", text_of(Commands::in_lab(command)));
     };
     const auto first = sample(Recording::none, 0);
-    if (first.empty()) {
+    if (first.size() != 3) {
       report_.note("no lab here (see plait doctor): what --progress gains was not measured");
       return;
     }
@@ -196,7 +179,7 @@ class Benchmark {
     for (int pair = 0; pair < pairs(); ++pair) {
       const auto without = sample(Recording::none, steps);
       const auto with = sample(Recording::with_progress, steps);
-      if (without.empty() || with.empty()) {
+      if (without.size() != 3 || with.size() != 3) {
         report_.note("a run in the lab failed");
         continue;
       }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seconds a step of the planetary ring, and what tracing adds to it: traced and untraced blocks of steps alternate in
-// one run.
+// Seconds a step of the planetary ring, and what tracing adds: traced and untraced blocks of steps alternate in one
+// run.
 #include <filesystem>
 #include <optional>
 
@@ -19,7 +19,7 @@ namespace {
 using plait::particles::StepTimes;
 using ring::Simulation;
 
-/// A ring and what it is made of.
+/// A ring and its bodies.
 struct Ring {
   Ring(plait::Runtime& runtime, std::uint32_t count) {
     ring::RingShape shape;
@@ -42,7 +42,7 @@ double seconds_a_step(plait::Runtime& runtime, Simulation& simulation, int steps
   return watch.seconds() / steps;
 }
 
-/// Sums over ranks of what one block cost.
+/// Costs of one block, summed over ranks.
 struct Costs {
   double interactions = 0;
   double idle = 0;
@@ -63,8 +63,7 @@ struct Size {
   std::uint32_t bodies;
   int steps;
   int blocks;
-  double reference_seconds;  ///< Of nbody-with-center on FDPS 7.1, 2 cores, quadrupole: lower end of what was measured
-                             ///< elsewhere.
+  double reference_seconds;  ///< Of nbody-with-center on FDPS 7.1, 2 cores, quadrupole: the least measured elsewhere.
 };
 
 void measure(bench::Report& report, plait::Runtime& untraced, plait::Runtime& traced, const Size& size) {
@@ -101,7 +100,11 @@ void measure(bench::Report& report, plait::Runtime& untraced, plait::Runtime& tr
 
 int main(int argc, char** argv) {
   bench::Report report{
-      "ring", "a step of the ring is faster than the seed's on FDPS; tracing costs it below 2 %", 2, argc, argv};
+      "ring",
+      "a step of the ring is faster than that of nbody-with-center on FDPS; tracing costs it below 2 %",
+      2,
+      argc,
+      argv};
   plait::MpiSession session{argc, argv};
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("plait-bench-ring-{}", getppid());
   {

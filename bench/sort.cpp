@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sorts structs of 160 bytes by a key, as a tree code does in every step. The struct and the two kinds of key are those
-// of sortlib's own test: (id, six vectors, a potential), by the x of its first vector, or by a key of 128 bits.
+// of sortlib's test: (id, six vectors, a potential), by the x of its first vector, or by a key of 128 bits.
 #include "plait/particles/store/sort.hpp"
 
 #include <algorithm>
@@ -72,7 +72,7 @@ void measure(
   add("plait", [&] {
     const bench::Stopwatch watch;
     ours(std::span{bodies}, key_of);
-    first = first > 0 ? first : watch.seconds();  // allocates the memory that later calls reuse
+    first = first > 0 ? first : watch.seconds();  // this call allocates the memory that later ones reuse
   });
   add("std::sort", [&] { std::sort(bodies.begin(), bodies.end(), less); });
   add("__gnu_parallel::sort", [&] { __gnu_parallel::sort(bodies.begin(), bodies.end(), less); });

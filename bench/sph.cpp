@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Particle updates a second of gas by smoothed particles, and what a step costs in which few particles are updated: a
-// periodic box of gas with a small hot ball in it, whose particles need steps a sixteenth as long as those of the rest.
+// Particle updates a second of smoothed particle hydrodynamics, and the cost of a step that updates few particles. The
+// case is a periodic box of gas with a small hot ball, whose particles need steps a sixteenth as long as the others.
 #include <cmath>
 #include <memory>
 #include <random>
@@ -24,7 +24,7 @@ using plait::particles::Vector;
 
 constexpr std::uint32_t threads = 2;
 
-/// `edge`^3 particles of about equal distances; of those in the middle, `hot_share` of all are hot.
+/// Adds `edge`^3 particles at about equal distances; those in the middle, `hot_share` of all, are hot.
 void fill(Particles& store, const sph::GasFields& fields, std::size_t edge, double hot_share) {
   std::mt19937_64 random{1};
   std::uniform_real_distribution<double> shake{-0.1, 0.1};
@@ -49,9 +49,9 @@ struct Times {
   std::vector<double> full_sums;  ///< Density sums of these, for each particle.
   std::vector<double> few;        ///< Of one that updates about 1 %,
   std::vector<double> few_share;  ///< and what it updates, as a share of all.
-  std::vector<double> lists;      ///< Of a small step that lists neighbours anew before.
-  double small_updates = 0;       ///< In all steps that update few, those among them,
-  double small_seconds = 0;       ///< and what these take.
+  std::vector<double> lists;      ///< Of a small step that first lists neighbours anew.
+  double small_updates = 0;       ///< In all steps that update few particles, these included,
+  double small_seconds = 0;       ///< and their time.
   std::uint32_t small_steps = 0;
   double updates = 0;
   double steps = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A step of a cold homogeneous sphere, the problem of FDPS's nbody sample: tree, locally essential trees, walks,
-// kernel, at theta 0.5 with monopoles. Reports the accuracy of the forces, by direct sums for some of the particles,
-// and how far the kernel is from what the core's arithmetic allows.
+// A step of a cold homogeneous sphere, the problem of FDPS's nbody sample: tree, locally essential trees, walks and
+// kernel at theta 0.5 with monopoles. Reports the error of the forces, by direct sums for some of the particles, and
+// the kernel's speed beside the peak of the core's arithmetic.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -27,7 +27,7 @@ constexpr std::uint32_t steps_kept = 4;
 constexpr double fdps_seconds = 1.05;  // a step of 1e6 on 2 ranks, tuned AVX-512 kernel; measured elsewhere
 constexpr double fdps_error = 4.6e-3;
 // Of the monopole kernel, by particle and source: 3 subtractions, 3 for the square, 1 for the estimate of the root and
-// 4 to better it, 3 to the pull, 4 sums; fused ones count once.
+// 4 to refine it, 3 for the force, 4 sums. Fused operations count once.
 constexpr double instructions_an_interaction = 18;
 
 struct Sphere {
@@ -55,7 +55,7 @@ struct Sphere {
   }
 };
 
-/// Root of the mean square relative error of the accelerations of about `samples` particles of all ranks.
+/// Root mean square of the relative error of the accelerations, of about `samples` particles of all ranks.
 double rms_error(plait::Runtime& runtime, const Sphere& sphere, std::size_t samples) {
   struct Probe {
     Vector position;
@@ -97,15 +97,15 @@ double rms_error(plait::Runtime& runtime, const Sphere& sphere, std::size_t samp
   return std::sqrt(square / static_cast<double>(all.size()));
 }
 
-/// The most that a rank has computed since `begin`.
+/// The maximum processor time of a rank since `begin`.
 double most_processor_seconds(plait::Runtime& runtime, double begin) {
   return std::ranges::max(plait::all_gather_values(runtime.messages(), bench::processor_seconds() - begin));
 }
 
-/// What some steps took, as means over as many as trees are kept for, and how good their forces are in the end.
+/// Times of blocks of `steps_kept` steps, and the error of the forces at the end.
 struct Measured {
   std::vector<double> seconds;
-  std::vector<double> processor;  ///< Of the rank that computed most.
+  std::vector<double> processor;  ///< The maximum over ranks.
   std::vector<StepTimes> ranks;
   double error = 0;
 };
@@ -191,7 +191,7 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
   }
 }
 
-/// pytreegrav on as many threads as there were ranks, when those are gone.
+/// Measures pytreegrav on `threads` threads, after the ranks have ended.
 void measure_pytreegrav(bench::Report& report, std::size_t count, unsigned threads) {
   const bench::CommandOutput output = bench::output_of(fmt::format("timeout 300 {} {}/pytreegrav_peer.py {} {} {}",
                                                                    BENCH_SPHERE_PYTHON,

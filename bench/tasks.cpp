@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an empty task costs: graphs run again, graphs built and run once, and recursion, on one and on two workers;
-// beside every other task library that is here, each in a program of its own, all taking turns.
+// What an empty task costs: graphs that are run again, graphs that are built and run once, and recursion, on one and on
+// two workers. Every other task library that is installed runs beside it, in a program of its own; all alternate.
 #include <cstdlib>
 #include <filesystem>
 #include <map>
@@ -30,7 +30,7 @@ void fill(plait::Graph& graph, Pattern pattern, Witness& witness) {
   }
 }
 
-/// The recursive Fibonacci function: a task for each call, which goes on with the sum when both of its own have ended.
+/// The recursive Fibonacci function: a task for each call, which computes the sum when its two children have ended.
 class Fib {
  public:
   Fib() {
@@ -84,7 +84,7 @@ std::vector<tasks::Case> cases_of(plait::Runtime& runtime, Witness& witness) {
   return cases;
 }
 
-/// The other libraries: their program beside this one, and where they come from.
+/// Another library: its program, its name, and the package that has it.
 struct Library {
   const char* program;
   const char* name;
@@ -97,7 +97,7 @@ constexpr Library libraries[] = {
     {"tasks_peer_taskflow", "Taskflow", "<taskflow/taskflow.hpp>; Debian 12 has no package"},
     {"tasks_peer_starpu", "StarPU", "libstarpu-dev"}};
 
-/// The libraries that are here. The report names those that are not, once.
+/// The libraries that are installed. The report names the missing ones.
 class Peers {
  public:
   Peers(bench::Report& report, unsigned workers) {
@@ -116,7 +116,7 @@ class Peers {
     }
   }
 
-  /// One turn of each case of this pattern that has not taken `seconds_max` yet.
+  /// Measures one turn of each case of this pattern, unless the case has taken `seconds_max`.
   void turn(Pattern pattern, double seconds_max) {
     for (const auto& peer : peers_) {
       for (std::size_t i = 0; i < peer->cases().size(); ++i) {
@@ -132,7 +132,7 @@ class Peers {
     }
   }
 
-  /// Those that did this in the turns so far.
+  /// The libraries that have measured this case.
   [[nodiscard]] std::vector<bench::Peer> beside(const tasks::Case& ours) const {
     std::vector<bench::Peer> all;
     for (const auto& [key, times] : times_) {
@@ -199,6 +199,6 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "bench_tasks: {}\n", error.what());
     return 1;
   }
-  report.note("on one thread, OpenMP may run a task where it is made: no queue");
+  report.note("on one thread, OpenMP may run a task at once, without a queue");
   report.finish();
 }

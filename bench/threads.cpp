@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Half the round trip of 1 byte when many threads wait for messages: one thread that calls N threads of the other rank
-// in turn, and N threads that each talk with one of N others at the same time.
+// Half the round trip of 1 byte when many threads wait for messages: one thread exchanges messages with N threads of
+// the other rank in turn, and N threads each with one of N others at the same time.
+#include <algorithm>
 #include <latch>
-#include <numeric>
 #include <thread>
-
-#include <fmt/format.h>
 
 #include "support/compare.hpp"
 #include "support/report.hpp"
+#include "support/round_trips.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {
@@ -16,40 +15,26 @@ namespace {
 constexpr std::byte more{0};
 constexpr std::byte last{1};
 
-/// How long a block may take, and when it is enough.
+/// Limits of a block.
 struct Bounds {
   double seconds = 0.3;
   int round_trips = 0;  ///< Of all threads together.
 };
 
-/// What one block has measured; empty but on rank 0.
+/// The times of one block; empty on all ranks but 0.
 struct Block {
   std::vector<double> microseconds;  ///< Half round trips.
   double seconds = 0;                ///< Of the whole block.
 };
 
 struct Samples {
-  std::vector<Block> blocks;
+  bench::RoundTrips round_trips;
+  std::vector<double> a_message;  ///< Microseconds, of all threads together.
 
-  [[nodiscard]] bench::Spread quantiles(double part) const {
-    std::vector<double> values;
-    for (const Block& block : blocks) {
-      values.push_back(bench::quantile(block.microseconds, part));
-    }
-    return values;
-  }
-  /// Microseconds a message, of all threads together.
-  [[nodiscard]] bench::Spread a_message() const {
-    std::vector<double> values;
-    for (const Block& block : blocks) {
-      values.push_back(block.seconds * 1e6 / (2.0 * static_cast<double>(block.microseconds.size())));
-    }
-    return values;
-  }
-  [[nodiscard]] std::size_t round_trips() const {
-    return std::accumulate(blocks.begin(), blocks.end(), std::size_t{0}, [](std::size_t sum, const Block& block) {
-      return sum + block.microseconds.size();
-    });
+  void add(const Block& block) {
+    const auto messages = static_cast<double>(std::max<std::size_t>(1, 2 * block.microseconds.size()));
+    a_message.push_back(block.seconds * 1e6 / messages);
+    round_trips.blocks.push_back(block.microseconds);
   }
 };
 
@@ -71,7 +56,7 @@ void answer(const Side& side, int tag) {
   }
 }
 
-/// One round trip with each thread, all at a time.
+/// One round trip with each thread, all at the same time.
 template <class Side>
 void to_all(const Side& side, int threads, std::byte byte) {
   for (int i = 0; i < threads; ++i) {
@@ -85,12 +70,9 @@ void to_all(const Side& side, int threads, std::byte byte) {
 /// Runs `work(i)` in `count` threads; returns when all have ended.
 template <class Work>
 void in_threads(int count, const Work& work) {
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (int i = 0; i < count; ++i) {
     threads.emplace_back(work, i);
-  }
-  for (std::thread& thread : threads) {
-    thread.join();
   }
 }
 
@@ -120,41 +102,25 @@ Block n_to_n(const Side& side, int rank, int threads, const Bounds& bounds) {
     in_threads(threads, [&](int i) { answer(side, i); });
     return block;
   }
-  std::vector<std::vector<double>> microseconds(static_cast<std::size_t>(threads));
+  std::vector<Block> blocks(static_cast<std::size_t>(threads));
   std::latch all_warm{threads};
   const int each = std::max(2, bounds.round_trips / threads);
-  std::atomic<double> ended = 0;
   in_threads(threads, [&](int i) {
     half_round_trip(side, i, more);
     all_warm.arrive_and_wait();
-    std::vector<double>& mine = microseconds[static_cast<std::size_t>(i)];
+    Block& mine = blocks[static_cast<std::size_t>(i)];
     const bench::Stopwatch watch;
     for (int round = 1; round <= each && (round == 1 || watch.seconds() < bounds.seconds); ++round) {
-      mine.push_back(half_round_trip(side, i, more));
+      mine.microseconds.push_back(half_round_trip(side, i, more));
     }
-    double before = ended.load();
-    while (before < watch.seconds() && !ended.compare_exchange_weak(before, watch.seconds())) {
-    }
+    mine.seconds = watch.seconds();
     half_round_trip(side, i, last);
   });
-  block.seconds = ended.load();
-  for (const std::vector<double>& part : microseconds) {
-    block.microseconds.insert(block.microseconds.end(), part.begin(), part.end());
+  for (const Block& part : blocks) {
+    block.seconds = std::max(block.seconds, part.seconds);
+    block.microseconds.insert(block.microseconds.end(), part.microseconds.begin(), part.microseconds.end());
   }
   return block;
-}
-
-template <class Side>
-Block run(const Side& side, const std::string& pattern, int rank, int threads, const Bounds& bounds) {
-  return pattern == "1 to N" ? one_to_n(side, rank, threads, bounds) : n_to_n(side, rank, threads, bounds);
-}
-
-void print_what_is_missing(
-    const std::string& side, const std::string& pattern, int threads, const Samples& samples, int wanted) {
-  if (static_cast<int>(samples.round_trips()) < wanted) {
-    fmt::print(
-        "cut short: {}, {}, {} threads: {} of {} round trips\n", side, pattern, threads, samples.round_trips(), wanted);
-  }
 }
 
 void measure(bench::Report& report,
@@ -162,31 +128,19 @@ void measure(bench::Report& report,
              const std::string& pattern,
              int threads) {
   const int rank = bench::RawMpi::rank();
-  const int block_count = report.is_full() ? 9 : 3;
   const Bounds bounds{.seconds = report.is_full() ? 1 : 0.25, .round_trips = std::max(2000, 10 * threads)};
   const auto [raw, ours] = bench::compare<Samples>(
       drivers,
-      block_count,
-      [&](const auto& side, Samples& samples) { samples.blocks.push_back(run(side, pattern, rank, threads, bounds)); },
+      report.is_full() ? 9 : 3,
+      [&](const auto& side, Samples& samples) {
+        samples.add(pattern == "1 to N" ? one_to_n(side, rank, threads, bounds) : n_to_n(side, rank, threads, bounds));
+      },
       5 * bounds.seconds);
-  if (rank != 0) {
-    return;
-  }
-  const int wanted = block_count * (bounds.round_trips / threads * threads);
-  print_what_is_missing("raw MPI", pattern, threads, raw, wanted);
   for (const auto& [driver, samples] : ours) {
-    print_what_is_missing(driver, pattern, threads, samples, wanted);
-    const auto add = [&](const char* name, const bench::Spread& mine, const bench::Spread& peer) {
-      report.add({name,
-                  {{"pattern", pattern}, {"threads", std::to_string(threads)}, {"driver", driver}},
-                  mine,
-                  "us",
-                  "raw MPI",
-                  peer.median});
-    };
-    add("p50", samples.quantiles(0.5), raw.quantiles(0.5));
-    add("p99", samples.quantiles(0.99), raw.quantiles(0.99));
-    add("a message", samples.a_message(), raw.a_message());
+    const std::map<std::string, std::string> params{
+        {"pattern", pattern}, {"threads", std::to_string(threads)}, {"driver", driver}};
+    add_quantiles(report, params, samples.round_trips, raw.round_trips);
+    report.add({"a message", params, samples.a_message, "us", "raw MPI", bench::median(raw.a_message)});
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a recorded event costs, with tracing on and off, beside the clock reading that it needs anyway.
+// What a recorded event costs, with tracing on and off, beside the clock reading that it needs.
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>

@@ -50,7 +50,7 @@ std::span<std::byte> Board::bytes(std::size_t place, std::size_t point) {
 
 void Board::begin() {
   std::ranges::fill(cells_, Cell{});
-  base_ = 1;  // what the first step reads is of step 0
+  base_ = 1;  // the first step reads outputs of step 0
   for (std::size_t point = 0; point < shape_.width(); ++point) {
     cell(shape_.window - 1, point).output = {0, point};
   }

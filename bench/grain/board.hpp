@@ -10,14 +10,14 @@
 
 namespace grain {
 
-/// What a task puts out, and its readers check.
+/// The output of a task, which its readers check.
 struct Output {
   std::uint64_t step = 0;
   std::uint64_t point = 0;
   friend bool operator==(const Output&, const Output&) = default;
 };
 
-/// Points of one rank of two or more, and the steps after which places are used again.
+/// The points of one rank, and the number of steps after which memory is reused.
 struct Shape {
   Pattern pattern = Pattern::stencil;
   std::size_t rank = 0;
@@ -35,38 +35,38 @@ struct Shape {
   }
 };
 
-/// A point whose output goes to another rank, or comes from it.
+/// A point whose output is sent to another rank, or received from it.
 struct Message {
   std::size_t point = 0;
   std::size_t peer = 0;
 };
 
-/// The outputs of a window of steps, those of this rank and those that come from others; and what runs on them.
+/// The outputs of a window of steps, both of this rank and received ones, and the tasks on them.
 ///
-/// The task of a step in a place of the window reads the place before, and the first place reads the last one, of the
-/// window before. Threads: several may work on different points; what orders them is the caller's matter.
+/// A step's place in the window reads the place before it; the first place reads the last one, of the previous window.
+/// Threads: several may work on different points; the caller orders dependent tasks.
 class Board {
  public:
   explicit Board(const Shape& shape);
 
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
-  /// What this rank sends after `place`, and what it needs from others for the place after; each once.
+  /// The outputs of `place` that this rank sends, and those that it receives for the next place; each once.
   [[nodiscard]] const std::vector<Message>& sent(std::size_t place) const { return places_[place].sent; }
   [[nodiscard]] const std::vector<Message>& received(std::size_t place) const { return places_[place].received; }
-  /// The offset of a point's output.
+  /// The memory of a point's output.
   [[nodiscard]] std::span<std::byte> bytes(std::size_t place, std::size_t point);
 
-  /// Forgets all outputs. What follows is from step 0 on.
+  /// Resets all outputs, and starts at step 0.
   void begin();
-  /// The next window's steps follow those of the one before.
+  /// Starts the next window, which continues the count of steps.
   void next_window() { base_ += shape_.window; }
-  /// One task: checks what it reads, computes so many steps, puts out.
+  /// Runs one task: checks its inputs, computes for `computation` steps, and writes its output.
   void work(std::size_t place, std::size_t point, std::uint64_t computation) noexcept;
-  /// Whether each task of so many windows has run exactly once, with the right inputs.
+  /// Whether each task of `windows` windows has run exactly once, with the right inputs.
   [[nodiscard]] bool is_right(std::size_t windows) const;
 
  private:
-  struct alignas(64) Cell {  // a line each: several workers write
+  struct alignas(64) Cell {  // a cache line each: several workers write
     Output output;
     std::uint64_t runs = 0;
   };

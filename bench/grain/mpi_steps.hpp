@@ -10,8 +10,8 @@
 
 namespace grain {
 
-/// The steps in plain MPI: receives are posted before the tasks, each output leaves at once, tasks whose output is
-/// awaited elsewhere come first, and only then comes the wait.
+/// The steps in plain MPI. Receives are posted before the tasks; tasks whose output another rank needs come first, and
+/// each output is sent at once; the wait comes last.
 class MpiSteps {
  public:
   explicit MpiSteps(Board& board) : board_{board}, order_(board.shape().window) {
@@ -60,7 +60,7 @@ class MpiSteps {
   [[nodiscard]] MPI_Request* next_request() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
   static int length(std::span<const std::byte> bytes) { return static_cast<int>(bytes.size()); }
   static int peer(const Message& message) { return static_cast<int>(message.peer); }
-  /// Messages of one point arrive in the order of its steps.
+  /// Messages of one point match in the order of its steps.
   static int tag(const Message& message) { return static_cast<int>(message.point); }
 
   Board& board_;

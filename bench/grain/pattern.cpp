@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t radix = 5;
 
-/// The points at most `distance` away, as far as there are any.
+/// The existing points at most `distance` away.
 std::vector<std::size_t> within(std::size_t distance, std::size_t width, std::size_t point) {
   const std::size_t first = point - std::min(point, distance);
   const std::size_t last = std::min(width - 1, point + distance);

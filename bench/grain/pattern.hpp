@@ -8,8 +8,8 @@
 
 namespace grain {
 
-/// Which points of the step before a point depends on. The names and the patterns are those of Task Bench: Slaughter
-/// et al., "Task Bench: a parameterized benchmark for evaluating parallel runtime performance", SC 2020.
+/// Which points of the previous step a point depends on. Names and patterns are those of Task Bench: Slaughter et al.,
+/// "Task Bench: a parameterized benchmark for evaluating parallel runtime performance", SC 2020.
 enum class Pattern {
   stencil,     ///< Itself and the next on either side.
   nearest,     ///< Itself and the next two on either side.
@@ -22,10 +22,10 @@ inline constexpr std::array patterns{
 
 [[nodiscard]] std::string name_of(Pattern pattern);
 
-/// In ascending order, each once.
+/// The inputs of a point, in ascending order, each once.
 [[nodiscard]] std::vector<std::size_t> inputs(Pattern pattern, std::size_t width, std::size_t step, std::size_t point);
 
-/// The inputs are those of so many steps before, whatever the pattern. Expects: `width` is a power of 2.
+/// The number of steps after which the inputs of every pattern repeat. Expects: `width` is a power of 2.
 [[nodiscard]] std::size_t period(std::size_t width);
 
 }  // namespace grain

@@ -9,7 +9,7 @@
 
 namespace grain {
 
-/// The steps as a graph of one window, which is run again and again.
+/// The steps as a graph of one window, which is run repeatedly.
 class PlaitSteps {
  public:
   PlaitSteps(plait::Runtime& runtime, Board& board) : runtime_{runtime}, board_{board} {
@@ -73,7 +73,7 @@ class PlaitSteps {
   plait::Runtime& runtime_;
   Board& board_;
   plait::Graph graph_;
-  std::vector<std::vector<plait::Task>> tasks_;  ///< What makes the output of a point: a task or a receive.
+  std::vector<std::vector<plait::Task>> tasks_;  ///< The task or receive that writes a point's output.
   std::uint64_t computation_ = 0;
 };
 

@@ -49,11 +49,11 @@ class Phase {
       begin_next(rank);
     }
     while (!ends_.empty() || unsent_ > 0 || arrived_ < sent_) {
-      const nanoseconds next = ends_.empty() ? network_.clock().now() + look_every : ends_.top().first;
-      network_.advance_to(std::min(next, network_.clock().now() + look_every));
+      const nanoseconds next = ends_.empty() ? network_.clock().now() + poll_every : ends_.top().first;
+      network_.advance_to(std::min(next, network_.clock().now() + poll_every));
       for (std::uint32_t rank = 0; rank < ranks_.size(); ++rank) {
         if (!ranks_[rank].is_busy) {
-          look(rank);
+          poll(rank);
         }
       }
       while (!ends_.empty() && ends_.top().first <= network_.clock().now()) {
@@ -66,7 +66,7 @@ class Phase {
   }
 
  private:
-  static constexpr nanoseconds look_every{20'000};
+  static constexpr nanoseconds poll_every{20'000};
   static constexpr std::size_t header_bytes = 88;  // of the endpoint and the collection
 
   struct Task {
@@ -99,10 +99,10 @@ class Phase {
     member.work.pop_front();
     member.out.insert(member.out.end(), parcels.begin(), parcels.end());
     unsent_ += parcels.size();
-    look(rank);
+    poll(rank);
     begin_next(rank);
   }
-  void look(std::uint32_t rank) {
+  void poll(std::uint32_t rank) {
     Member& member = ranks_[rank];
     std::array<net::Arrival, 64> arrivals;
     for (;;) {

@@ -10,11 +10,11 @@
 namespace bench {
 
 /// Plays one phase of patches on a modelled network. Every rank executes its patches one after the other, each for the
-/// time of its load, and then sends to its neighbours along the edges. A rank polls between two patches, and when it
-/// has none left.
+/// time of its load, and then sends along the patch's edges. A rank polls between two patches, and when it has none
+/// left.
 ///
-/// Returns the seconds until the last rank has done its work and has everything. Deterministic. Cost: about a
-/// microsecond a packet.
+/// Returns the seconds until the last rank has executed its patches and received all messages. Deterministic. Cost:
+/// about a microsecond a packet.
 [[nodiscard]] double modelled_phase(const plait::data::balance::Problem& problem,
                                     const plait::data::balance::Placement& placement,
                                     const plait::net::LogGP& network);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A plain MPI program for bench_record, which knows nothing of plait. Rank 0 prints numbers:
-//   calls ROUNDS                  seconds of a call, in messages to itself: two are begun, one wait for both
-//   exchange BYTES ROUNDS STEPS   seconds, the least of all rounds: of a two-way exchange between neighbours, of
-//   computing,
-//                                 of both (the least, as what other programs take is no one's here)
+// A plain MPI program for bench_record, which knows nothing of plait. Rank 0 prints lines "seconds NUMBER":
+//   calls ROUNDS                  one: of a call, in messages to itself (two are posted, one wait for both)
+//   exchange BYTES ROUNDS STEPS   three, each the least of all rounds: of a two-way exchange between neighbours, of
+//                                 computing, of both
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -38,7 +37,7 @@ double seconds_of_call(int rounds) {
   return bench::median(seconds);
 }
 
-/// Post, compute, wait; each of the two may be left out.
+/// Posts, computes, waits. Without bytes it only computes.
 double exchange(std::vector<char>& given, std::vector<char>& taken, std::uint64_t steps) {
   int rank = 0;
   int size = 0;
@@ -70,8 +69,9 @@ void print_exchange(std::size_t bytes, int rounds, std::uint64_t steps, bool pri
     seconds[2].push_back(exchange(given, taken, steps));
   }
   if (prints) {
-    std::printf(
-        "%.9f %.9f %.9f\n", std::ranges::min(seconds[0]), std::ranges::min(seconds[1]), std::ranges::min(seconds[2]));
+    for (const std::vector<double>& all : seconds) {
+      std::printf("seconds %.9f\n", std::ranges::min(all));
+    }
   }
 }
 
@@ -86,7 +86,7 @@ int main(int argc, char** argv) {
   if (mode == "calls" && argc == 3) {
     const double seconds = seconds_of_call(std::atoi(argv[2]));
     if (rank == 0) {
-      std::printf("%.12f\n", seconds);
+      std::printf("seconds %.12f\n", seconds);
     }
   } else if (mode == "exchange" && argc == 5) {
     print_exchange(

@@ -6,9 +6,9 @@
 
 namespace bench {
 
-/// What a command of the shell printed, errors too.
+/// What a shell command printed, standard error included.
 struct CommandOutput {
-  bool is_good = false;  ///< It ended with status 0.
+  bool is_good = false;  ///< Its exit status was 0.
   std::string text;
 };
 [[nodiscard]] CommandOutput output_of(const std::string& command);

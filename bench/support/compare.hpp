@@ -12,7 +12,7 @@
 
 namespace bench {
 
-/// What raw MPI and plait on each driver have measured.
+/// The samples of raw MPI and of plait on each driver.
 template <class Samples>
 struct Compared {
   Samples raw;
@@ -20,7 +20,7 @@ struct Compared {
 };
 
 /// Calls `measure(side, samples)` for raw MPI and for plait on each driver in turns, `blocks` times each. A runtime
-/// exists only during its turn: raw MPI has the machine to itself. It gets no block once it has taken
+/// exists only during its turn, so that nothing disturbs raw MPI. Raw MPI gets no further block after
 /// `raw_seconds_max`. Collective.
 template <class Samples, class Measure>
 [[nodiscard]] Compared<Samples> compare(const std::vector<Driver>& drivers,

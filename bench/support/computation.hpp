@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <limits>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -12,8 +12,8 @@
 
 namespace bench {
 
-/// Computes `count` steps that depend on each other, in registers only. A count and not a time: computing until a time
-/// has come would hide how much of the processor was taken away meanwhile.
+/// Computes `count` steps that depend on each other, in registers only. It is a count, not a time: computing until a
+/// deadline would hide how much processor time others took.
 inline void compute(std::uint64_t count) {
   std::uint64_t state = count | 1U;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -22,7 +22,8 @@ inline void compute(std::uint64_t count) {
   }
 }
 
-/// Steps of `compute` that take so long on a core that does nothing else; measured now, the fastest of some trials.
+/// Returns how many steps of `compute` take `seconds` on an otherwise idle core. Measures it, as the fastest of 10
+/// trials.
 [[nodiscard]] inline std::uint64_t computation_of(double seconds) {
   constexpr std::uint64_t trial_steps = 2'000'000;
   double fastest = std::numeric_limits<double>::max();
@@ -34,30 +35,21 @@ inline void compute(std::uint64_t count) {
   return static_cast<std::uint64_t>(seconds / fastest * trial_steps);
 }
 
-/// Threads that compute as long as this lives.
+/// Threads that compute during the lifetime of this object.
 class ComputingThreads {
  public:
   explicit ComputingThreads(int count) {
     for (int i = 0; i < count; ++i) {
-      threads_.emplace_back([this] {
-        while (!is_over_.load(std::memory_order_relaxed)) {  // orders nothing
+      threads_.emplace_back([](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
           compute(10'000);
         }
       });
     }
   }
-  ComputingThreads(const ComputingThreads&) = delete;
-  ComputingThreads& operator=(const ComputingThreads&) = delete;
-  ~ComputingThreads() {
-    is_over_.store(true, std::memory_order_relaxed);  // orders nothing
-    for (std::thread& thread : threads_) {
-      thread.join();
-    }
-  }
 
  private:
-  std::atomic<bool> is_over_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;
 };
 
 }  // namespace bench

@@ -10,7 +10,7 @@
 
 namespace bench {
 
-/// A driver that runtimes can be made on.
+/// A driver of the network, and how a runtime is started on it.
 struct Driver {
   std::string name;
   /// Collective over MPI_COMM_WORLD.
@@ -24,7 +24,7 @@ struct Driver {
           }};
 }
 
-/// Those that can join the ranks of this run. Collective; tries each.
+/// The drivers that can connect the ranks of this run. Collective; tries each.
 [[nodiscard]] inline std::vector<Driver> drivers() {
   std::vector<Driver> able;
   for (const char* const network : {"mpi", "shm", "ofi"}) {
@@ -32,13 +32,13 @@ struct Driver {
       Driver driver = driver_of(network);
       driver.start(plait::Options::from_environment());
       able.push_back(std::move(driver));
-    } catch (const plait::Error&) {  // on all ranks alike: not built, or not for these ranks
+    } catch (const plait::Error&) {  // on all ranks: not built, or cannot connect them
     }
   }
   return able;
 }
 
-/// The default of a runtime, by its own name. Collective.
+/// The driver that a runtime selects by default, with its name. Collective.
 [[nodiscard]] inline Driver default_driver() {
   const plait::Options options = plait::Options::from_environment();
   Driver driver = driver_of(options.network.network);
@@ -46,13 +46,13 @@ struct Driver {
   return driver;
 }
 
-/// A way in which a runtime's messages make progress while the program computes.
+/// A way in which messages make progress while the program computes.
 struct Progression {
   std::string name;
   plait::Options options;
 };
 
-/// All of them; the default first.
+/// All modes of progression, the default first.
 [[nodiscard]] inline std::vector<Progression> progressions() {
   using Mode = plait::comm::ProgressionMode;
   std::vector<Progression> all;

@@ -3,8 +3,8 @@
 
 namespace bench {
 
-/// Fused multiply-adds in single precision that one core does in a second, at the widest vectors that Highway knows
-/// here: measured now, by chains that do not wait for each other. Takes some 50 ms.
+/// Measures how many fused multiply-adds in single precision one core executes in a second, with independent chains on
+/// the widest vectors that Highway supports on this processor. Takes about 50 ms.
 [[nodiscard]] double fused_multiply_adds_a_second();
 
 }  // namespace bench

@@ -30,8 +30,8 @@ class SimulatedRanks {
   [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(endpoints_.size()); }
   [[nodiscard]] plait::comm::Endpoint& operator[](std::size_t rank) { return *endpoints_[rank]; }
 
-  /// Calls `start(rank, requests)` for each rank while the clock is stopped, then lets it go on until all requests that
-  /// were added are complete. Returns the microseconds that this took.
+  /// Calls `start(rank, requests)` for each rank while the clock is stopped, then runs the clock until all requests
+  /// that `start` has added are complete. Returns the microseconds of the virtual clock.
   template <class Start>
   double run(const Start& start) {
     std::vector<plait::comm::Request> requests;
@@ -59,7 +59,7 @@ class SimulatedRanks {
   plait::nanoseconds poll_every_;
   plait::trace::Recorder recorder_{network_.clock()};
   std::vector<std::unique_ptr<plait::net::Driver>> drivers_;
-  std::vector<std::unique_ptr<plait::comm::Endpoint>> endpoints_;  // last: gone before what they use
+  std::vector<std::unique_ptr<plait::comm::Endpoint>> endpoints_;  // last: destroyed before what they use
 };
 
 }  // namespace bench

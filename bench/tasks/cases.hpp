@@ -13,15 +13,15 @@
 
 namespace tasks {
 
-/// One pattern by one means of one library.
+/// One pattern, by one means of one library.
 struct Case {
   Pattern pattern = Pattern::independent;
   Way way = Way::either;
-  std::string means;          ///< Which part of the library; empty where it has one for all.
+  std::string means;          ///< The part of the library; empty where it has only one.
   std::function<void()> run;  ///< From the first task to the end of the last.
 };
 
-/// Nanoseconds a task in some runs in a row. The first run, not timed, wakes the threads and fetches the graph.
+/// Nanoseconds a task, of some consecutive runs. The first run is not timed: it wakes the threads and loads the graph.
 [[nodiscard]] inline std::vector<double> turn(const Case& one) {
   constexpr int timed_max = 3;
   constexpr double seconds_max = 0.03;
@@ -36,7 +36,7 @@ struct Case {
   return times;
 }
 
-/// Throws when a case does not do what it should.
+/// Throws: `std::runtime_error` when a task did not run, or ran too early.
 inline void check(const Case& one, Witness& witness) {
   for (int again = 0; again < 2; ++again) {
     witness.begin(one.pattern);
@@ -47,9 +47,9 @@ inline void check(const Case& one, Witness& witness) {
   }
 }
 
-/// What the program of a peer does: it names its library and its cases, a line each, then waits on stdin for a case's
-/// number and answers with the times of a turn, until stdin ends. A program of its own, so that it can be stopped
-/// while others are measured: several of the peers' threads go on spinning when there is nothing to do.
+/// The main function of a peer's program. Prints its library and its cases, a line each; then reads a case's number
+/// from stdin and prints the times of a turn, until stdin ends. A peer is a program of its own, so that it can be
+/// stopped while others are measured: some libraries' idle threads keep spinning.
 inline int serve(const std::string& library, const std::vector<Case>& cases, Witness& witness) {
   std::printf("%s\n%zu\n", library.c_str(), cases.size());
   for (const Case& one : cases) {

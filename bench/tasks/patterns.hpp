@@ -11,7 +11,7 @@
 
 namespace tasks {
 
-/// What the empty tasks of a case depend on.
+/// The dependencies of the empty tasks of a case.
 enum class Pattern {
   independent,
   chain,      ///< Each task after the one before it.
@@ -20,11 +20,11 @@ enum class Pattern {
 };
 inline constexpr std::array patterns{Pattern::independent, Pattern::chain, Pattern::wavefront, Pattern::fib};
 
-/// Whether making the graph belongs to what is measured.
+/// Whether the measured time includes building the graph.
 enum class Way {
-  rerun,   ///< The graph is there and is run again.
-  built,   ///< The graph is made, run once, and destroyed.
-  either,  ///< There is no graph to keep: tasks are created and run in every mode.
+  rerun,   ///< The graph exists and is run again.
+  built,   ///< The graph is built, run once, and destroyed.
+  either,  ///< There is no graph: tasks are created and run each time.
 };
 
 inline constexpr std::size_t list_length = 20'000;
@@ -52,7 +52,7 @@ inline constexpr std::uint64_t fib_value = 46'368;
   }
 }
 
-/// Calls `visit(earlier)` for each task that comes right before `task`; of all but `fib`.
+/// Calls `visit(earlier)` for each direct predecessor of `task`. Not for `fib`.
 template <class Visit>
 constexpr void for_each_before(Pattern pattern, std::size_t task, const Visit& visit) {
   const std::size_t width = pattern == Pattern::wavefront ? side_length : 1;
@@ -74,16 +74,16 @@ class Witness {
     result_ = 0;
     is_watching_ = true;
   }
-  /// What every task calls.
+  /// Every task calls this.
   void ran(std::size_t task) noexcept {
     if (is_watching_) [[unlikely]] {
       ran_at_[task] = ran_count_.fetch_add(1) + 1;
     }
   }
-  /// Of `fib`.
+  /// The result of `fib`.
   void result(std::uint64_t value) noexcept { result_ = value; }
 
-  /// Whether all was as it should be since `begin`.
+  /// Whether all tasks since `begin` ran once and in order.
   [[nodiscard]] bool end() {
     is_watching_ = false;
     if (pattern_ == Pattern::fib) {
@@ -106,7 +106,8 @@ class Witness {
   std::uint64_t result_ = 0;
 };
 
-/// How many of its neighbours each cell of the wavefront still waits for, for those who count themselves.
+/// The number of neighbours that each cell of the wavefront still waits for, for peers that count dependencies
+/// themselves.
 class WavefrontCounters {
  public:
   WavefrontCounters() : waiting_(task_count(Pattern::wavefront)) { reset(); }
@@ -116,7 +117,7 @@ class WavefrontCounters {
       waiting_[i].store(static_cast<std::uint8_t>(neighbours), std::memory_order_relaxed);  // no task runs
     }
   }
-  /// Calls `start(cell)` for the cells that `cell` was the last to hold up.
+  /// Calls `start(next)` for each cell whose last predecessor is `cell`.
   template <class Start>
   void ended(std::size_t cell, const Start& start) {
     if (cell % side_length + 1 < side_length) {

@@ -12,8 +12,8 @@
 
 namespace tasks {
 
-/// The program of another library (see `serve`), started as a child and stopped whenever it is not its turn, so that
-/// none of its threads disturbs who is measured then. Ended with this.
+/// The program of another library (see `serve`) as a child process. It is stopped outside its turns, so that its
+/// threads disturb no other measurement. The destructor ends it.
 class Peer {
  public:
   struct Case {
@@ -31,8 +31,8 @@ class Peer {
   [[nodiscard]] const std::string& library() const noexcept { return library_; }
   [[nodiscard]] const std::vector<Case>& cases() const noexcept { return cases_; }
 
-  /// Nanoseconds a task in some runs of the case with this number. Throws: `std::runtime_error` when it has failed;
-  /// the reason is on stderr.
+  /// Nanoseconds a task, of some runs of the case with this number. Throws: `std::runtime_error` when the program has
+  /// failed; it prints the reason to stderr.
   [[nodiscard]] std::vector<double> turn(std::size_t index);
 
  private:

@@ -21,11 +21,11 @@ std::vector<std::byte> filled(const Block& which) {
   return data;
 }
 
-TEST(Pattern, is_found_right_as_filled) {
+TEST(Pattern, is_right_as_filled) {
   EXPECT_FALSE(find_wrong(filled(block), block));
 }
 
-TEST(Pattern, tells_source_destination_and_iteration_apart) {
+TEST(Pattern, distinguishes_source_destination_and_iteration) {
   const std::vector<std::byte> data = filled(block);
   EXPECT_TRUE(find_wrong(data, {.source = 2, .destination = 2, .iteration = 7}));
   EXPECT_TRUE(find_wrong(data, {.source = 1, .destination = 1, .iteration = 7}));

@@ -41,7 +41,7 @@ TEST(WorkUnits, come_from_the_time_of_one) {
 
 class WorkOfKind : public testing::TestWithParam<WorkKind> {};
 
-TEST_P(WorkOfKind, comes_to_the_same_at_once_and_in_parts) {
+TEST_P(WorkOfKind, has_the_same_result_at_once_and_in_parts) {
   Work at_once{GetParam()};
   Work in_parts{GetParam()};
   at_once.set_units(1003);
@@ -54,7 +54,7 @@ TEST_P(WorkOfKind, comes_to_the_same_at_once_and_in_parts) {
   EXPECT_NEAR(in_parts.result(), at_once.result(), 1e-9 * std::abs(at_once.result()));
 }
 
-TEST_P(WorkOfKind, tells_its_time_once) {
+TEST_P(WorkOfKind, reports_its_time_once) {
   Work work{GetParam()};
   work.set_units(1000);
   work.run_all();

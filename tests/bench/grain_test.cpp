@@ -53,14 +53,14 @@ TEST(GrainBoard, accepts_every_task_once_and_in_order) {
   EXPECT_TRUE(board.is_right(2));
 }
 
-TEST(GrainBoard, sees_a_task_that_ran_before_its_input) {
+TEST(GrainBoard, detects_a_task_that_ran_before_its_input) {
   Board board{one_rank};
   board.work(1, 0, 0);
   board.work(0, 0, 0);
   EXPECT_FALSE(board.is_right(1));
 }
 
-TEST(GrainBoard, sees_a_task_that_did_not_run) {
+TEST(GrainBoard, detects_a_task_that_did_not_run) {
   Board board{one_rank};
   work(board);
   EXPECT_FALSE(board.is_right(2));
