@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A graph is built once and run often, all of it or a part. Dependencies order tasks; locks keep them apart.
-// One rank in one process: no MPI.
+// A graph is built once and run repeatedly, as a whole or in part. Dependencies order tasks; locks exclude them.
+// One rank in one process, without MPI.
 #include <iostream>
 #include <vector>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
-// Two ranks exchange vectors and work while these travel: sending and receiving are tasks, and no task waits.
+// Two ranks exchange vectors, and compute during the transfer. Sends and receives are tasks; no task waits.
 #include <iostream>
 #include <numeric>
 #include <span>

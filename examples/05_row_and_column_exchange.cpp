@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 4
-// Ranks in a grid of 2 x 2 exchange blocks in their rows, then in their columns, as the transposes of an FFT do. Two
-// fields are under way in turn: while the blocks of one travel, the rank works on the other.
+// Ranks in a grid of 2 x 2 exchange blocks in their rows, then in their columns, like the transposes of an FFT. Two
+// fields alternate: while the blocks of one are in transit, the rank computes on the other.
 #include <array>
 #include <cstddef>
 #include <iostream>
@@ -34,10 +34,10 @@ int main(int argc, char** argv) {
   plait::Request first = exchange(row, fields[0], in_rows[0]);
   plait::Request second = exchange(row, fields[1], in_rows[1]);
   first.wait();
-  double_all(in_rows[0]);  // while the second field travels
+  double_all(in_rows[0]);  // while the second field is in transit
   first = exchange(column, in_rows[0], in_columns[0]);
   second.wait();
-  double_all(in_rows[1]);  // while the first travels on
+  double_all(in_rows[1]);  // while the first is in transit again
   second = exchange(column, in_rows[1], in_columns[1]);
   first.wait();
   second.wait();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Locks keep tasks apart without ordering them. A box has four cells; who has the box has all of them. A cell has two
-// kinds of data with a lock each, so that tasks on the one do not wait for tasks on the other.
+// Locks exclude tasks without ordering them. A box has four cells; a lock of the box includes all of them. A cell has
+// two kinds of data, each with its lock, so that tasks on one kind do not wait for tasks on the other.
 #include <array>
 #include <atomic>
 #include <iostream>
@@ -33,7 +33,7 @@ int main() {
   for (int i = 0; i < 60; ++i) {
     Cell& from = cells[i % 4];
     Cell& to = cells[(i + 1 + i % 3) % 4];
-    // Two cells at once: taken together or not at all, so that no order of tasks can block.
+    // Locks two cells: both or none, so that no order of tasks can deadlock.
     graph
         .task("move",
               [&from, &to] {
@@ -42,7 +42,7 @@ int main() {
               })
         .locks(from.particles)
         .locks(to.particles);
-    // Reads all cells: beside other readers, never beside a "move", which would be seen half done.
+    // Reads all cells: concurrently with other readers, never with a "move", which it would see half done.
     graph
         .task("weigh",
               [&] {
@@ -51,7 +51,7 @@ int main() {
               })
         .shares(box.particles);
   }
-  // Another kind of data: these run beside the above. Spawned tasks lock as those of the graph do.
+  // Another kind of data: these tasks run concurrently with those above. Spawned tasks lock like tasks of the graph.
   const plait::TaskKind charge = graph.kind("charge");
   graph.task("charge all", [&cells, charge](plait::TaskContext& context) {
     for (int i = 0; i < 60; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
-// Objects in a row, each with a time step of its own length. The graph is built once; each step runs the tasks of those
-// objects only that are active. Each rank has half of the row, and a copy of the first object of the other half.
+// Objects in a row, each with its own time step. The graph is built once; each step runs only the tasks of active
+// objects. Each rank has half of the row, and a copy of the first object of the other half.
 #include <array>
 #include <cstdint>
 #include <iostream>
@@ -42,7 +42,7 @@ int main(int argc, char** argv) {
   const auto as_bytes = [&values](Object object) { return std::as_writable_bytes(std::span{&values[object], 1}); };
   plait::Task send = graph.send("send", {other, plait::Tag{1}}, [=] { return as_bytes(0); });
   plait::Task receive = graph.receive("receive", {other, plait::Tag{1}}, as_bytes(copy));
-  tasks.add(send, {0, copy});  // when one of both is active; the other rank sees the same two
+  tasks.add(send, {0, copy});  // when either is active; the other rank decides on the same two
   tasks.add(receive, {0, copy});
   for (Object object = 0; object < own_count; ++object) {
     plait::Task update = graph.task("update", [&values, object] { values[object] += 1; });

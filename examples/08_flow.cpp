@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
-// A sequential program whose tasks run in parallel on two ranks. Both submit all of it; who sends what to whom, and
-// what waits for what, follows from what each task does with which data.
+// A sequential program whose tasks run in parallel on two ranks. Both ranks submit all tasks; messages and dependencies
+// follow from the data that each task accesses.
 #include <iostream>
 #include <numeric>
 #include <span>
@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   plait::Runtime runtime{MPI_COMM_WORLD};
   plait::Flow flow{runtime};
 
-  // Eight blocks of a vector in turns on rank 0 and rank 1, and a sum on rank 0.
+  // Eight blocks of a vector, alternating between rank 0 and rank 1, and a sum on rank 0.
   const plait::DataGrid<double> x{flow, "x", {.rows = 8}, 1000, plait::BlockCyclic{.rows = 2}};
   const plait::Data<double> sum = flow.data<double>(plait::Rank{0}, 1);
   sum.reduces_with(0.0, [](double& into, double from) { into += from; });
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
                 rw(x(block, 0)));
   }
   const plait::FlowKind add = flow.kind("add");
-  for (std::uint32_t block = 0; block < 8; ++block) {  // where the block is; each rank adds to a sum of its own
+  for (std::uint32_t block = 0; block < 8; ++block) {  // on the rank of the block; each rank has a partial sum
     flow.submit(
         {.kind = add, .priority = 1},
         [](ConstValues values, Values total) { total[0] += std::accumulate(values.begin(), values.end(), 0.0); },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
-// Works on values that are not there yet, named by references: their order follows from who may do what with which
-// value. Some values come from the other rank; some tasks run only if a value, once available, requires it.
+// Deferred tasks on values that are named by references before they exist. The permissions on each value order the
+// tasks. Some values come from the other rank; some tasks run only if a value requires it.
 #include <iostream>
 #include <numeric>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// A stretch of a rod; the collection has 16 of them.
+/// A segment of a rod; the collection has 16 of them.
 struct Rod {
   std::vector<double> heat;
 
@@ -34,10 +34,10 @@ int main(int argc, char** argv) {
   plait::Collection<Rod> rods{runtime, plait::Shape{16}, [](plait::ElementId id, plait::Index) {
                                 return Rod{{static_cast<double>(id.value()), 0.5}};
                               }};
-  plait::check_serialisation(rods);  // would name a rod that is another one when it has been packed and unpacked
+  plait::check_serialisation(rods);  // reports a rod that packing and unpacking changes
   rods.each([](Rod& rod) { rod.heat.push_back(1); });
 
-  // A value that is made later: works are given it though it is not there yet.
+  // A value that is computed later: tasks take it before it exists.
   plait::Work work{runtime};
   plait::Ref<std::vector<double>> heat = work([&rods] {
     std::vector<double> of_rods;
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   });
   plait::Ref<double> before = work(sum, heat.read());
 
-  // Cooled only where it is hot. Who was given it before has seen it as it was.
+  // Cooled only if it is hot. Earlier readers have the value before that.
   heat = work.when([](const std::vector<double>& values) { return sum(values) > 50; },
                    [](std::vector<double>& values) {
                      for (double& value : values) {
@@ -58,7 +58,7 @@ int main(int argc, char** argv) {
                    std::move(heat));
   plait::Ref<double> after = work(sum, heat.read());
 
-  // Rank 1 sends its sums; rank 0 names them, works with the names, and waits for the last value only.
+  // Rank 1 sends its sums; rank 0 refers to them by name, and waits for the last value only.
   if (work.self() == plait::Rank{1}) {
     plait::send_ref(work, plait::Rank{0}, plait::Tag{1}, before.read());
     plait::send_ref(work, plait::Rank{0}, plait::Tag{2}, after.read());

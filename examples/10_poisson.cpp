@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
 // needs: plait::fft
-// Poisson's equation, laplacian(u) = f, in a periodic box: there, divided by -k^2, and back.
+// Solves Poisson's equation, laplacian(u) = f, in a periodic box: transforms, divides by -k^2, transforms back.
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2
 // needs: plait::particles
-// A new interaction between particles: soft spheres in a periodic box, which push each other apart when they overlap.
+// A new interaction between particles: soft spheres in a periodic box, which repel each other when they overlap.
 #include <cmath>
 #include <iostream>
 #include <numeric>
@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   const Space box{.root = {{0, 0, 0}, {9, 9, 9}}, .periodic = {true, true, true}};
   System system{runtime.messages(), runtime.scheduler(), store, {.space = box}};
 
-  // The interaction: called for a few targets and all that may be near them, by any worker.
+  // The interaction. Any worker calls it, with some targets and all particles that may be near them.
   system.add_short_range({.reach = reach}, {force, energy}, [&](const Block& block) {
     const BlockParticles &to = block.targets, &from = block.sources;
     for (std::size_t i = 0; i < to.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // needs: plait::testing
-// A parallel function under test: eight ranks in one process, on networks that delay and reorder messages differently.
+// Tests a parallel function with eight ranks in one process, on networks that delay and reorder messages differently.
 #include <iostream>
 #include <stdexcept>
 
@@ -48,7 +48,7 @@ int main() {
   }
   std::cout << right << " of 20 networks give the right sum\n";
 
-  // What one rank throws reaches the caller, although rank 0 waits for it.
+  // An exception of one rank reaches the caller, although rank 0 waits for that rank.
   try {
     run_program(World{.ranks = 2}, [](plait::Runtime& runtime) {
       if (runtime.self() == plait::Rank{1}) {

@@ -18,14 +18,14 @@
 namespace {
 
 constexpr int cells = 96;  // of the plate, each way
-constexpr int tile = 8;    // cells each way of what burns by itself
+constexpr int tile = 8;    // edge of what burns independently, in cells
 constexpr int tiles = cells / tile;
 constexpr int step_count = 30;
 
-/// What burning needs of the plate: a tile's cells, in rows that may be non-contiguous.
+/// The cells of a tile, in rows that may be non-contiguous: all that burning accesses of the plate.
 struct Cells {
   double* temperature;
-  double* heat;  // what burning gives off
+  double* heat;  // that burning releases
   int stride;    // from row to row
 };
 
@@ -58,7 +58,7 @@ struct Rows {
 using Temperatures = Rows<&Cells::temperature>;
 using Heats = Rows<&Cells::heat>;
 
-/// The fuel in a tile. Only burning knows of it.
+/// The fuel in a tile, which only burning accesses.
 struct Fuel {
   std::array<double, tile * tile> left{};
 
@@ -122,14 +122,14 @@ class Plate {
     std::ranges::copy(next, temperature_.begin());
   }
 
-  /// Of all ranks.
+  /// The maximum over all ranks.
   [[nodiscard]] double hottest() const {
     double hottest = *std::ranges::max_element(temperature_);
     MPI_Allreduce(MPI_IN_PLACE, &hottest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return hottest;
   }
 
-  /// Of all ranks: whole numbers, so that it does not depend on who adds what first.
+  /// The sum over all ranks, of whole numbers: it does not depend on the order of additions.
   [[nodiscard]] long long checksum() const {
     long long sum = 0;
     for (const double temperature : std::span{temperature_}.subspan(cells, rows_ * cells)) {
@@ -140,7 +140,7 @@ class Plate {
   }
 
  private:
-  /// Whole rows of tiles for each rank.
+  /// The first row of a rank: each has whole rows of tiles.
   [[nodiscard]] int first_row(int rank) const { return tiles * rank / rank_count_ * tile; }
 
   void exchange_borders() {
@@ -148,7 +148,7 @@ class Plate {
     const int below = rank_ < rank_count_ - 1 ? rank_ + 1 : MPI_PROC_NULL;
     double* first = &temperature_[cells];
     double* last = &temperature_[rows_ * cells];
-    std::copy_n(first, cells, first - cells);  // the plate's own border keeps its heat
+    std::copy_n(first, cells, first - cells);  // the border of the plate keeps its temperature
     std::copy_n(last, cells, last + cells);
     MPI_Sendrecv(first,
                  cells,
