@@ -32,7 +32,7 @@ struct Case {
   friend auto operator<=>(const Case&, const Case&) = default;
 };
 
-/// The buffers and the order of tags of one case, and one round of it.
+/// The buffers and the order of tags of one case, and its rounds.
 class Exchange {
  public:
   Exchange(int rank, const Case& what) : rank_{rank}, what_{what}, tags_(count()), values_(count()) {
@@ -83,7 +83,7 @@ class Exchange {
       requests[i] = side.send(receiver, static_cast<int>(i), std::as_bytes(std::span{&values_[i], 1}));
     }
     if (what_.arrival == "unexpected") {
-      side.blocking_send(receiver, go_tag(), {});  // comes after all others
+      side.blocking_send(receiver, go_tag(), {});  // arrives after all others
     }
     side.wait_all(std::span{requests});
   }
@@ -121,7 +121,8 @@ class Exchange {
   std::uint64_t last_ = 0;
 };
 
-/// Rounds for about `seconds`, at least one. The first warms up, unless it is so long that this cannot matter.
+/// Runs rounds for about `seconds`, at least one. The first warms up, unless it takes so long that this does not
+/// matter.
 template <class Side>
 void measure_block(const Side& side, Exchange& exchange, double seconds, std::vector<double>& microseconds) {
   const bench::Stopwatch watch;

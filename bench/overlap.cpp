@@ -24,7 +24,7 @@ struct Size {
   std::size_t bytes = 0;
   std::vector<double> parts;  ///< Lengths of the computation, in durations of the transfer.
   int repetitions = 0;
-  double seconds_max = 0;   ///< No repetition starts after so long.
+  double seconds_max = 0;   ///< No repetition starts after this time.
   bool is_strided = false;  ///< Messages are every second block of a buffer.
   bool has_all_progressions = false;
 };

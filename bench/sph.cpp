@@ -48,7 +48,7 @@ struct Times {
   std::vector<double> full;       ///< Seconds of a step that updates all particles.
   std::vector<double> full_sums;  ///< Density sums of these, for each particle.
   std::vector<double> few;        ///< Of one that updates about 1 %,
-  std::vector<double> few_share;  ///< and what it updates, as a share of all.
+  std::vector<double> few_share;  ///< and the share that it updates.
   std::vector<double> lists;      ///< Of a small step that first lists neighbours anew.
   double small_updates = 0;       ///< In all steps that update few particles, these included,
   double small_seconds = 0;       ///< and their time.

@@ -186,9 +186,6 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
   report.add(computing);
   report.add({"rms force error", params, error, "", "FDPS 7.1 (quoted)", fdps_error});
   report.add({"kernel: interactions/(s core)", params, rate, "1/s", "", {}, "FMA peak / 18", peak});
-  if (runtime.self() == plait::Rank{0}) {
-    fmt::print("kernel: {:.3g} interactions a second and core; fused multiply-adds here, by 18: {:.3g}\n", rate, peak);
-  }
 }
 
 /// Measures pytreegrav on `threads` threads, after the ranks have ended.

@@ -131,7 +131,7 @@ class Phase {
 
   net::SimNetwork network_;
   std::vector<Member> ranks_;
-  std::vector<std::vector<Parcel>> parcels_;  ///< By object: what it sends when it has ended.
+  std::vector<std::vector<Parcel>> parcels_;  ///< By object: the messages that it sends at its end.
   using End = std::pair<nanoseconds, std::uint32_t>;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::uint64_t unsent_ = 0;

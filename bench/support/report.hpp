@@ -71,7 +71,7 @@ struct Place {
 /// `--describe`, `--version` and `--help`.
 class Report {
  public:
-  /// `claim` states in a sentence what the benchmark shows. `add_options` adds the benchmark's own options. Exits after
+  /// `claim`: a sentence. `add_options` adds the benchmark's own options, bound to variables of the caller. Exits after
   /// `--describe`, `--version` and `--help`, and with status 2 for a wrong command line, which one rank reports.
   Report(std::string name,
          std::string claim,

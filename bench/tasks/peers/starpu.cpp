@@ -12,7 +12,7 @@ namespace {
 using tasks::Pattern;
 using tasks::Witness;
 
-/// What the kernel gets.
+/// The argument of the kernel.
 struct Mark {
   Witness* witness = nullptr;
   std::size_t task = 0;
@@ -61,7 +61,7 @@ class Tasks {
     starpu_task_wait_for_all();
   }
 
-  /// By what the tasks do with data, which StarPU knows from before.
+  /// Dependencies follow from the data that tasks access, which are registered already.
   void chain() {
     for (std::size_t i = 0; i < tasks::list_length; ++i) {
       submit(linked_, i, {handles_[0], nullptr, nullptr});
@@ -77,7 +77,7 @@ class Tasks {
     starpu_task_wait_for_all();
   }
 
-  /// By naming the tasks that come before.
+  /// Dependencies are declared between tasks.
   void declared(Pattern pattern) {
     std::vector<starpu_task*> all(tasks::task_count(pattern));
     for (std::size_t i = 0; i < all.size(); ++i) {
