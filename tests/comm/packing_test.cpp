@@ -86,13 +86,18 @@ class Pairs final : public Packing {
   std::deque<WaitingMessage*> waiting_;
 };
 
-/// By name: all strategies, and the made-up one.
-class AnyPacking : public testing::TestWithParam<const char*> {};
+/// All strategies, and the made-up one, by a line in the table.
+std::vector<PackingEntry> table() {
+  std::vector<PackingEntry> all{packing_entries().begin(), packing_entries().end()};
+  all.push_back({"pairs", []() -> std::unique_ptr<Packing> { return std::make_unique<Pairs>(); }});
+  return all;
+}
+
+class AnyPacking : public testing::TestWithParam<PackingEntry> {};
 
 TEST_P(AnyPacking, keeps_the_order_within_a_communicator_and_loses_nothing) {
   std::mt19937 random{3};
-  const std::string_view name{GetParam()};
-  const std::unique_ptr<Packing> packing = name == "pairs" ? std::make_unique<Pairs>() : make_packing(name);
+  const auto packing = make_packing(GetParam().name, table());
   std::deque<WaitingMessage> messages;
   std::map<CommId, std::deque<WaitingMessage*>> model;
   std::size_t waiting = 0;
@@ -112,10 +117,9 @@ TEST_P(AnyPacking, keeps_the_order_within_a_communicator_and_loses_nothing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All,
-                         AnyPacking,
-                         testing::Values("immediate", "aggregate", "priority", "pairs"),
-                         [](const auto& entry) { return std::string{entry.param}; });
+INSTANTIATE_TEST_SUITE_P(All, AnyPacking, testing::ValuesIn(table()), [](const auto& entry) {
+  return std::string{entry.param.name};
+});
 
 /// Packets that a burst of 100 short messages takes over a link that is slow to leave.
 std::uint64_t packets_of_a_burst(const char* packing) {

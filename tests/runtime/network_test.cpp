@@ -2,6 +2,7 @@
 // The networks that a runtime chooses from, under MPI: the conformance cases on each, and what is chosen when.
 #include "plait/runtime/network.hpp"
 
+#include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
+#include "plait/net/loopback/loopback.hpp"
 #include "plait/net/mpi/exchange.hpp"
 
 #include "net/conformance.hpp"
@@ -108,6 +110,16 @@ TEST(Network, refuses_a_name_that_is_not_in_the_table) {
     EXPECT_NE(std::string{error.what()}.find("PLAIT_NETWORK is 'pigeon'"), std::string::npos) << error.what();
     EXPECT_NE(std::string{error.what()}.find("automatic, mpi, shm, ofi"), std::string::npos) << error.what();
   }
+}
+
+/// A driver of its own for each rank: it reaches no other rank.
+std::unique_ptr<net::Driver> make_alone(MPI_Comm /*communicator*/, const NetworkOptions& /*options*/) {
+  return net::LoopbackNetwork{1}.driver(Rank{0});
+}
+
+TEST(Network, may_be_a_made_up_one_by_a_line_in_a_table) {
+  constexpr std::array table{NetworkEntry{"alone", make_alone}};
+  EXPECT_STREQ(make_network(MPI_COMM_WORLD, {.network = "alone"}, table)->name(), "loopback");
 }
 
 TEST(Network, uses_mpi_between_hosts) {

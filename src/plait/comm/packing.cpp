@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <ranges>
-#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,19 +12,22 @@
 
 namespace plait::comm {
 
-std::unique_ptr<Packing> make_packing(std::string_view name) {
-  using Make = std::unique_ptr<Packing> (*)();
-  constexpr std::array<std::pair<std::string_view, Make>, 3> all{{{"immediate", make_immediate_packing},
-                                                                  {"aggregate", make_aggregate_packing},
-                                                                  {"priority", make_priority_packing}}};
-  const auto found = std::ranges::find(all, name, [](const auto& entry) { return entry.first; });
-  if (found == all.end()) {
-    throw Error{
-        ErrorCode::bad_argument,
-        fmt::format(
-            "there is no packing strategy '{}': choose one of {}", name, fmt::join(all | std::views::keys, ", "))};
+std::span<const PackingEntry> packing_entries() noexcept {
+  static constexpr std::array entries{PackingEntry{"immediate", make_immediate_packing},
+                                      PackingEntry{"aggregate", make_aggregate_packing},
+                                      PackingEntry{"priority", make_priority_packing}};
+  return entries;
+}
+
+std::unique_ptr<Packing> make_packing(std::string_view name, std::span<const PackingEntry> table) {
+  const auto found = std::ranges::find(table, name, &PackingEntry::name);
+  if (found == table.end()) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("there is no packing strategy '{}': choose one of {}",
+                            name,
+                            fmt::join(table | std::views::transform(&PackingEntry::name), ", "))};
   }
-  return found->second();
+  return found->make();
 }
 
 }  // namespace plait::comm

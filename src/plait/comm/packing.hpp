@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "plait/comm/status.hpp"
@@ -48,7 +49,15 @@ class Packing {
 /// "priority": as "aggregate", but the communicator with the most urgent message goes first.
 [[nodiscard]] std::unique_ptr<Packing> make_priority_packing();
 
+struct PackingEntry {
+  std::string_view name;
+  std::unique_ptr<Packing> (*make)();
+};
+/// Returns all strategies.
+[[nodiscard]] std::span<const PackingEntry> packing_entries() noexcept;
+
 /// Creates a strategy by its name. Throws: `Error` with `bad_argument` for another name, which lists the names.
-[[nodiscard]] std::unique_ptr<Packing> make_packing(std::string_view name);
+[[nodiscard]] std::unique_ptr<Packing> make_packing(std::string_view name,
+                                                    std::span<const PackingEntry> table = packing_entries());
 
 }  // namespace plait::comm

@@ -168,31 +168,29 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
   return here_count == rank_count ? std::move(near) : combine(communicator, std::move(near), shm.called);
 }
 
-struct Network {
-  std::string_view name;  ///< The value of PLAIT_NETWORK.
-  DriverPointer (*make)(MPI_Comm communicator, const NetworkOptions& options);
-};
-
-/// To add one: a driver in src/plait/net, a function that creates it from the options, and a line here.
-constexpr std::array networks{Network{"automatic", make_by_host},
-                              Network{"mpi", make_mpi},
-                              Network{"shm", make_by_host},
-                              Network{"ofi", make_ofi}};
+constexpr std::array networks{NetworkEntry{"automatic", make_by_host},
+                              NetworkEntry{"mpi", make_mpi},
+                              NetworkEntry{"shm", make_by_host},
+                              NetworkEntry{"ofi", make_ofi}};
 
 }  // namespace
 
-DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options) {
+std::span<const NetworkEntry> network_entries() noexcept {
+  return networks;
+}
+
+DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options, std::span<const NetworkEntry> table) {
   if (!net::detail::is_mpi_usable()) {
     throw Error{ErrorCode::network,
                 "MPI is not initialised, or already finalised; create the runtime after MPI_Init_thread, or with an "
                 "MpiSession, and destroy it before MPI_Finalize"};
   }
-  const auto network = std::ranges::find(networks, options.network, &Network::name);
-  if (network == networks.end()) {
+  const auto network = std::ranges::find(table, options.network, &NetworkEntry::name);
+  if (network == table.end()) {
     throw Error{ErrorCode::bad_argument,
                 fmt::format("PLAIT_NETWORK is '{}': choose one of {}",
                             options.network,
-                            fmt::join(networks | std::views::transform(&Network::name), ", "))};
+                            fmt::join(table | std::views::transform(&NetworkEntry::name), ", "))};
   }
   return network->make(communicator, options);
 }
