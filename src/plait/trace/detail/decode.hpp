@@ -41,7 +41,7 @@ class FieldReader {
       value = get<T>(at);
     }
     if constexpr (std::is_floating_point_v<T>) {
-      refuse_if(!std::isfinite(value), "with a number that is not finite");
+      refuse_if(!std::isfinite(value), "whose value is not finite");
     }
   }
   void time(std::size_t at, nanoseconds& time) noexcept {
