@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <thread>
-#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -181,7 +180,8 @@ class Crew {
   std::atomic<steady_clock::time_point> last_moved_{};
 };
 
-/// A driver that a test can stop. It serialises access to a simulated network, whose clock advances in empty polls.
+/// A driver that a test can stop, and that several threads' ranks can use on one simulated network, whose clock
+/// advances whenever a rank polls and finds nothing.
 class Crew::WatchedDriver final : public net::Driver {
  public:
   WatchedDriver(Crew& crew, std::unique_ptr<net::Driver> inner)
@@ -194,19 +194,24 @@ class Crew::WatchedDriver final : public net::Driver {
   }
 
   [[nodiscard]] net::Packet acquire() override {
-    return locked([&] { return inner_->acquire(); });
+    const auto lock = crew_.lock_network();
+    return inner_->acquire();
   }
   void recycle(net::Packet&& packet) noexcept override {
-    locked([&] { inner_->recycle(std::move(packet)); });
+    const auto lock = crew_.lock_network();
+    inner_->recycle(std::move(packet));
   }
   [[nodiscard]] net::Post send(Rank to, net::Packet&& packet) override {
-    return locked([&] { return inner_->send(to, std::move(packet)); });
+    const auto lock = crew_.lock_network();
+    return inner_->send(to, std::move(packet));
   }
   [[nodiscard]] net::Post send_bulk(const net::BulkSend& bulk) override {
-    return locked([&] { return inner_->send_bulk(bulk); });
+    const auto lock = crew_.lock_network();
+    return inner_->send_bulk(bulk);
   }
   [[nodiscard]] net::Post receive_bulk(const net::BulkReceive& bulk) override {
-    return locked([&] { return inner_->receive_bulk(bulk); });
+    const auto lock = crew_.lock_network();
+    return inner_->receive_bulk(bulk);
   }
   [[nodiscard]] net::Polled poll(std::span<net::Arrival> arrivals, std::span<net::BulkDone> bulk) override {
     crew_.throw_if_stopped();
@@ -220,18 +225,15 @@ class Crew::WatchedDriver final : public net::Driver {
     return polled;
   }
   [[nodiscard]] bool is_idle() const noexcept override {
-    return locked([&] { return inner_->is_idle(); });
+    const auto lock = crew_.lock_network();
+    return inner_->is_idle();
   }
   [[nodiscard]] bool is_busy(Rank to) const noexcept override {
-    return locked([&] { return inner_->is_busy(to); });
+    const auto lock = crew_.lock_network();
+    return inner_->is_busy(to);
   }
 
  private:
-  template <class Call>
-  std::invoke_result_t<Call> locked(Call call) const {
-    const auto lock = crew_.lock_network();
-    return call();
-  }
   static net::DriverTraits traits_of(const Crew& crew, const net::Driver& inner) {
     net::DriverTraits traits = inner.traits();
     traits.clock = crew.sim_ ? &crew.clock_ : &inner.clock();
