@@ -216,6 +216,7 @@ class Code {
 
 /// The same bytes to the next rank and back, by plain MPI from buffers that are packed already. Seconds.
 double exchange_by_mpi(std::size_t patches, const Size& size) {
+  const bench::RawMpi mpi;
   const int next = (bench::RawMpi::rank() + 1) % bench::RawMpi::rank_count();
   const int before = (bench::RawMpi::rank() + bench::RawMpi::rank_count() - 1) % bench::RawMpi::rank_count();
   const std::size_t values = patches * size.cells * size.cells;
@@ -228,8 +229,7 @@ double exchange_by_mpi(std::size_t patches, const Size& size) {
   for (const auto& [to, from, count] :
        {std::tuple{next, before, field_count}, std::tuple{before, next, source_count}}) {
     const std::size_t bytes = values * count * sizeof(double);
-    std::array requests{bench::RawMpi::receive(from, 1, std::span{in}.first(bytes)),
-                        bench::RawMpi::send(to, 1, std::span{out}.first(bytes))};
+    std::array requests{mpi.receive(from, 1, std::span{in}.first(bytes)), mpi.send(to, 1, std::span{out}.first(bytes))};
     bench::RawMpi::wait_all(requests);
   }
   return watch.seconds();

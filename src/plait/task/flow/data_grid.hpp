@@ -27,6 +27,17 @@ struct BlockCyclic {
   [[nodiscard]] Rank operator()(std::uint32_t row, std::uint32_t column) const noexcept {
     return Rank{row % rows * columns + column % columns};
   }
+
+  /// Returns the grid of `rank_count` ranks nearest to a square, with at most as many rows as columns.
+  [[nodiscard]] static BlockCyclic square(std::uint32_t rank_count) noexcept {
+    BlockCyclic grid{.rows = 1, .columns = rank_count};
+    for (std::uint32_t rows = 1; rows * rows <= rank_count; ++rows) {
+      if (rank_count % rows == 0) {
+        grid = {.rows = rows, .columns = rank_count / rows};
+      }
+    }
+    return grid;
+  }
 };
 
 /// A grid of data of equal size, distributed over the ranks: the tiles of a matrix.
