@@ -21,9 +21,8 @@ namespace plait::data::detail {
 ///
 /// Composes its parts, each in a file of detail/: locations (`Places`), elements here (`ElementTable`), creations and
 /// removals (`News`), messages between ranks (`Links`) and to elements (`Mailroom`), execution (`ElementCalls`) and
-/// phases
-/// (`PhaseControl`). Threads: one at a time. While a phase is open, all calls but those of the phase throw `Error` with
-/// `bad_argument`.
+/// phases (`PhaseControl`). Threads: one at a time. While a phase is open, all calls but those of the phase throw
+/// `Error` with `bad_argument`.
 class CollectionEngine {
  public:
   struct Borrowed {

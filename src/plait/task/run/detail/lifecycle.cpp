@@ -1,104 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/task/run/detail/lifecycle.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <tuple>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "plait/task/graph.hpp"
+#include "plait/task/run/detail/costs.hpp"
 #include "plait/task/task_context.hpp"
 
 namespace plait::task::detail {
-
-namespace {
-
-constexpr float cost_smoothing = 0.25F;
-constexpr float kind_cost_smoothing = 0.125F;
-/// A measurement counts as at most this many times the mean of its kind, or the task's own mean.
-constexpr float growth_max = 8;
-constexpr std::uint32_t short_tasks_per_measured = 16;
-
-/// Returns whether to measure this execution: of short tasks one in 16, of others and in a trace every one. Reading the
-/// clock takes as long as the shortest tasks.
-bool must_measure(Worker& worker, Node& node) noexcept {
-  worker.suppose_cost(node);
-  if (node.cost_ns > 0 && node.cost_ns < short_ns && --worker.until_measured > 0 && !worker.trace.is_on()) {
-    return false;
-  }
-  worker.until_measured = short_tasks_per_measured;
-  return true;
-}
-
-/// Adds a measurement to the mean of the task and to that of its kind.
-void learn(const Worker& worker, Node& node, nanoseconds took) noexcept {
-  auto cost = std::max(1.0F, static_cast<float>(took.count()));
-  const bool is_first = node.cost_source != CostSource::measured;
-  if (node.kind.value() < worker.share->kind_cost_ns.size()) {
-    float& mean = worker.share->kind_cost_ns[node.kind.value()];
-    if (mean > 0) {  // else a descheduled thread would count as a long task for many runs
-      cost = std::min(cost, growth_max * std::max(mean, is_first ? 0 : node.cost_ns));
-    }
-    mean = mean > 0 ? mean + kind_cost_smoothing * (cost - mean) : cost;
-  }
-  node.cost_ns = is_first ? cost : node.cost_ns + cost_smoothing * (cost - node.cost_ns);
-  node.cost_source = CostSource::measured;
-}
-
-void record(const Worker& worker, const Node& node, trace::TaskRole role, std::uint64_t object, nanoseconds start) {
-  worker.trace.task({.kind = worker.run->trace_name_of(node),
-                     .role = role,
-                     .object = object,
-                     .ready = node.ready,
-                     .start = start,
-                     .end = worker.now,
-                     .id = worker.run->id_of(node),
-                     .released_by = node.caused_by,
-                     .step = worker.run->step,
-                     .place = node.place()});
-}
-
-/// Sends of equal data that are one multicast. Deletes itself when all are released.
-class JoinedSends final : public comm::Completion {
- public:
-  explicit JoinedSends(std::span<NodeMessage* const> sends)
-      : sends_{sends.begin(), sends.end()}, numbers_(sends.size()) {}
-
-  /// The numbers of the messages are noted here: this must live until they are sent.
-  [[nodiscard]] std::vector<comm::Destination> destinations() {
-    std::vector<comm::Destination> to;
-    for (std::size_t index = 0; index < sends_.size(); ++index) {
-      to.push_back({.rank = sends_[index]->address.rank, .sequence = &numbers_[index]});
-    }
-    return to;
-  }
-
-  void completed(const comm::Status& status) noexcept override {
-    for (std::size_t index = 0; index < sends_.size(); ++index) {
-      comm::Status its_status = status;
-      its_status.sequence = numbers_[index];
-      sends_[index]->completed(its_status);
-    }
-  }
-  void released(const comm::Status& status) noexcept override {
-    for (NodeMessage* const send : sends_) {
-      send->released(status);
-    }
-    delete this;
-  }
-
- private:
-  std::vector<NodeMessage*> sends_;
-  std::vector<std::uint32_t> numbers_;
-};
-
-}  // namespace
 
 /// Hands tasks of no graph over to the worker that has ended another.
 struct Lifecycle::Sink final : ReadySink {
@@ -187,7 +100,7 @@ void Lifecycle::finish(Worker& worker, Node& first) {
   }
   worker.is_finishing = false;
   if (!worker.sends.empty()) {
-    post_sends(worker);
+    messages_.post_sends(worker);
   }
 }
 
@@ -297,96 +210,7 @@ void Lifecycle::finish_noted(Worker& worker) {
     }
     node = next;
   }
-  post_sends(worker);
-}
-
-// ---- messages ----
-
-void Lifecycle::post_receive(const Worker& worker, Node& node) noexcept {
-  NodeMessage& message = *node.message;
-  message.posted = worker.now;
-  message.scheduler = &state_;
-  try {
-    if (message.growing != nullptr) {
-      (void)state_.endpoint.receive(message.address, *message.growing, &message);
-    } else {
-      (void)state_.endpoint.receive(message.address, message.buffer, &message);
-    }
-  } catch (const Error& error) {
-    state_.failure.fail(error);
-  }
-}
-
-void Lifecycle::post_sends(Worker& worker) {
-  if (worker.sends.empty()) {
-    return;
-  }
-  for (NodeMessage* const message : worker.sends) {
-    message->scheduler = &state_;
-    message->posted = worker.now;
-    message->outgoing = message->data();
-  }
-  if (worker.sends.size() == 1) {  // the common case needs no lists
-    NodeMessage* const only = worker.sends.front();
-    worker.sends.clear();
-    post(std::array{only});
-    return;
-  }
-  using What = std::tuple<const std::byte*, std::size_t, Tag, comm::CommId>;
-  std::vector<std::vector<NodeMessage*>> groups;
-  std::map<What, std::size_t> known;
-  for (NodeMessage* const message : worker.sends) {
-    const What what{message->outgoing.data(), message->outgoing.size(), message->address.tag, message->address.comm};
-    const auto [entry, is_new] = known.try_emplace(what, groups.size());
-    // A rank that is to get the same twice gets two messages.
-    if (is_new || std::ranges::any_of(groups[entry->second], [&](const NodeMessage* other) {
-          return other->address.rank == message->address.rank;
-        })) {
-      entry->second = groups.size();
-      groups.emplace_back();
-    }
-    groups[entry->second].push_back(message);
-  }
-  worker.sends.clear();
-  for (const std::vector<NodeMessage*>& same : groups) {
-    post(same);
-  }
-}
-
-void Lifecycle::post(std::span<NodeMessage* const> same) {
-  NodeMessage& first = *same.front();
-  try {
-    if (same.size() == 1) {
-      (void)state_.endpoint.send(first.address, first.outgoing, {.completion = &first});
-      return;
-    }
-    auto joined = std::make_unique<JoinedSends>(same);
-    (void)state_.endpoint.multicast(
-        joined->destinations(), first.address.tag, first.outgoing, {.completion = joined.get()}, first.address.comm);
-    (void)joined.release();  // ends itself
-  } catch (const Error& error) {
-    state_.failure.fail(error);
-  }
-}
-
-void Lifecycle::check_message(const Worker& worker, const Node& node) noexcept {
-  const NodeMessage& message = *node.message;
-  if (worker.trace.is_on()) {
-    const Rank peer = node.role == Role::send ? message.address.rank : message.status.source;
-    record(worker, node, node.role->in_trace, trace::message_object(peer, message.status.sequence), message.posted);
-  }
-  if (message.status.error) {
-    state_.failure.fail(
-        Error{*message.status.error,
-              fmt::format("task '{}' on rank {} received {} bytes from rank {} with tag {}, more than its buffer of {}",
-                          worker.run->name_of(node),
-                          state_.endpoint.self().value(),
-                          message.status.bytes,
-                          message.status.source.value(),
-                          message.status.tag.value(),
-                          message.buffer.size()),
-              message.status.source});
-  }
+  messages_.post_sends(worker);
 }
 
 }  // namespace plait::task::detail

@@ -39,11 +39,11 @@ constinit const Role Role::join{
 
 constinit const Role Role::send{
     .name = "send",
-    // Posted with the others that become ready together, see Lifecycle::post_sends().
+    // Posted with the others that become ready together, see MessageTasks::post_sends().
     .ready = [](Lifecycle& /*lifecycle*/, Worker& worker, Node& node) { worker.sends.push_back(node.message.get()); },
     .noted =
         [](Lifecycle& lifecycle, Worker& worker, Node& node) {
-          lifecycle.check_message(worker, node);
+          lifecycle.messages().check(worker, node);
           lifecycle.finish(worker, node);
         },
     .waits_for = [](const Node& node) { return "to " + name_of(node.message->address); },
@@ -52,10 +52,10 @@ constinit const Role Role::send{
 
 constinit const Role Role::receive{
     .name = "receive",
-    .ready = [](Lifecycle& lifecycle, Worker& worker, Node& node) { lifecycle.post_receive(worker, node); },
+    .ready = [](Lifecycle& lifecycle, Worker& worker, Node& node) { lifecycle.messages().post_receive(worker, node); },
     .noted =
         [](Lifecycle& lifecycle, Worker& worker, Node& node) {
-          lifecycle.check_message(worker, node);
+          lifecycle.messages().check(worker, node);
           lifecycle.execute_body_or_finish(worker, node);
         },
     .waits_for = [](const Node& node) { return "from " + name_of(node.message->address); },

@@ -21,7 +21,6 @@ namespace plait::task::detail {
 namespace {
 
 constexpr int test_tasks_max = 16;
-constexpr int watches_per_stall = 8;
 /// Bounds a sleep whose notification may have been missed.
 constexpr std::chrono::microseconds outside_sleep_max{200};
 
@@ -112,35 +111,7 @@ void activate(Lifecycle& lifecycle, Worker& worker, std::span<const Task> active
       start(*std::exchange(first, first->next));
     }
   }
-  lifecycle.post_sends(worker);
-}
-
-/// The tasks of a graph that take part in `run`.
-std::vector<Task> active_tasks(const RunState& run) {
-  std::vector<Task> active;
-  std::ranges::copy_if(
-      run.graph->all(), std::back_inserter(active), [&](const Task& task) { return task.node().epoch == run.epoch; });
-  return active;
-}
-
-std::string describe(const RunState& run) {
-  if (run.graph != nullptr) {
-    return describe_waiting(active_tasks(run), run.graph->kinds());
-  }
-  return run.describe ? run.describe() : "";
-}
-
-/// Whether a run has moved since the last call. Reads hints only: what is missed now is seen at the next check.
-bool is_moving(const SchedulerState& state, RunState& run) noexcept {
-  std::uint64_t ended = 0;
-  bool is_running = false;
-  for (const auto& worker : state.workers) {
-    ended += run.shares[worker->id.value()].ended.load(std::memory_order_relaxed);
-    is_running = is_running || worker->running.load(std::memory_order_relaxed) == run.epoch;
-  }
-  const bool has_network_moved = !state.runs.has_several() && state.workers.front()->last_poll > run.last_move;
-  const bool is_new = run.is_watch_new.exchange(false, std::memory_order_relaxed);
-  return std::exchange(run.ended_seen, ended) != ended || is_running || has_network_moved || is_new;
+  lifecycle.messages().post_sends(worker);
 }
 
 /// The state of the last graph's run, when it is over and no other thread has it; else null. A short run would spend
@@ -348,7 +319,7 @@ void Runs::make_ready(Node& node) noexcept {
     worker.now = state_.recorder.now();
   }
   lifecycle_.make_ready(worker, node);
-  lifecycle_.post_sends(worker);
+  lifecycle_.messages().post_sends(worker);
 }
 
 // ---- the end of a run ----
@@ -464,29 +435,12 @@ void Runs::help(RunState& run, Until until) {
 }
 
 void Runs::watch(const Worker& worker, Watching when) {
-  const nanoseconds stall_max = state_.options.stall_max;
-  if (worker.id != WorkerId{0} || stall_max == nanoseconds::zero() ||
-      (when == Watching::if_due && worker.now - last_watch_ <= stall_max / watches_per_stall) ||
+  if (worker.id != WorkerId{0} || state_.options.stall_max == nanoseconds::zero() ||
+      (when == Watching::if_due && !watch_.is_due(worker.now)) ||
       is_settling_.exchange(true, std::memory_order_acquire)) {  // with the release below
     return;
   }
-  last_watch_ = worker.now;
-  state_.runs.for_each([&](RunState& run) {
-    if (run.waiting_threads.load(std::memory_order_relaxed) == 0) {  // a hint
-      return;
-    }
-    if (is_moving(state_, run)) {
-      run.last_move = worker.now;
-    } else if (worker.now - run.last_move > stall_max) {
-      state_.failure.fail(
-          Error{ErrorCode::timeout,
-                fmt::format("{} for {} s on rank {}; waiting are {}. Does each message have its partner?",
-                            stall_sentence,
-                            std::chrono::duration_cast<std::chrono::seconds>(stall_max).count(),
-                            state_.endpoint.self().value(),
-                            describe(run))});
-    }
-  });
+  watch_.check(worker);
   is_settling_.store(false, std::memory_order_release);  // with the exchange above
 }
 

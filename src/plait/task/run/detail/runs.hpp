@@ -16,6 +16,7 @@
 #include "plait/task/run/detail/lifecycle.hpp"
 #include "plait/task/run/detail/scheduler_state.hpp"
 #include "plait/task/run/detail/seat.hpp"
+#include "plait/task/run/detail/watch.hpp"
 #include "plait/task/run/detail/work_loop.hpp"
 
 namespace plait::task::detail {
@@ -26,7 +27,7 @@ namespace plait::task::detail {
 class Runs {
  public:
   Runs(SchedulerState& state, Queues& queues, Lifecycle& lifecycle) noexcept
-      : state_{state}, lifecycle_{lifecycle}, loop_{state, queues, lifecycle, seat_, *this} {}
+      : state_{state}, lifecycle_{lifecycle}, loop_{state, queues, lifecycle, seat_, *this}, watch_{state} {}
 
   // ---- graphs ----
   /// Starts the tasks of `active` in a closed run of their own.
@@ -63,8 +64,7 @@ class Runs {
   /// Finishes runs that are over. One thread at a time: a second one leaves it to the first.
   void settle() noexcept;
   enum class Watching : std::uint8_t { now, if_due };
-  /// Fails if a run is stuck: a thread waits for it, and nothing of it has moved for `stall_max`. Movement on the
-  /// network counts when no other run is open. Only worker 0 checks.
+  /// Fails if a run is stuck (`Watch`). Only worker 0 checks.
   void watch(const Worker& worker, Watching when);
 
  private:
@@ -82,9 +82,9 @@ class Runs {
   Lifecycle& lifecycle_;
   Seat seat_;
   WorkLoop loop_;
-  std::uint32_t step_count_ = 0;  ///< Of worker 0, as are the next three.
+  Watch watch_;
+  std::uint32_t step_count_ = 0;  ///< Of worker 0, as are the next two.
   std::uint32_t graphs_in_trace_ = 0;
-  nanoseconds last_watch_{};
   std::shared_ptr<RunState> spare_;           ///< Of the last graph's run.
   std::atomic<std::uint32_t> lone_runs_ = 0;  ///< Not over, and need no thread beside the workers.
   std::atomic<bool> is_settling_ = false;     ///< A thread asks which runs are over, or watches.
@@ -104,7 +104,8 @@ struct SchedulerCore {
 
   SchedulerState state;
   Queues queues{state};
-  Lifecycle lifecycle{state, queues};
+  MessageTasks messages{state};
+  Lifecycle lifecycle{state, queues, messages};
   Runs runs{state, queues, lifecycle};
   std::vector<std::jthread> threads;  // last: they end before what they use
 };
