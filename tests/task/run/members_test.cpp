@@ -56,7 +56,7 @@ struct Measured : Part {
 TEST(Costs, are_means_of_the_task_and_of_its_kind) {
   net::LoopbackNetwork network{1};
   Measured part{network};
-  Node node;
+  Node node{TaskKind{0}};
   detail::learn(part.worker(), node, 8us);
   EXPECT_FLOAT_EQ(node.cost_ns, 8'000);
   detail::learn(part.worker(), node, 16us);
@@ -68,7 +68,7 @@ TEST(Costs, are_means_of_the_task_and_of_its_kind) {
 TEST(Costs, bound_what_one_descheduled_task_counts) {
   net::LoopbackNetwork network{1};
   Measured part{network};
-  Node node;
+  Node node{TaskKind{0}};
   detail::learn(part.worker(), node, 1us);
   detail::learn(part.worker(), node, 10s);
   EXPECT_LT(node.cost_ns, 10'000);
@@ -77,7 +77,7 @@ TEST(Costs, bound_what_one_descheduled_task_counts) {
 TEST(Costs, of_short_tasks_are_measured_one_in_sixteen_times) {
   net::LoopbackNetwork network{1};
   Measured part{network};
-  Node node;
+  Node node{TaskKind{0}};
   EXPECT_TRUE(detail::must_measure(part.worker(), node));
   detail::learn(part.worker(), node, 100ns);
   int count = 0;
@@ -97,7 +97,7 @@ TEST(MessageTasks, send_equal_data_as_one_multicast_and_other_data_apart) {
   const std::array<std::byte, 4> data{std::byte{7}};
   const std::array<std::byte, 4> other{std::byte{9}};
   detail::MessageTasks messages{sender.core.state};
-  Node node;
+  Node node{TaskKind{0}};
   std::vector<std::unique_ptr<NodeMessage>> sends;
   const auto add = [&](Rank to, Tag tag, const std::array<std::byte, 4>& what) {
     sends.push_back(std::make_unique<NodeMessage>(node));

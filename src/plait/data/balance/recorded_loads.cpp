@@ -20,7 +20,7 @@ namespace {
 using nlohmann::json;
 
 template <class... Values>
-[[noreturn]] void refuse(fmt::format_string<Values...> sentence, Values&&... values) {
+[[noreturn]] void refuse_statistics(fmt::format_string<Values...> sentence, Values&&... values) {
   throw Error{ErrorCode::bad_input, fmt::format(sentence, std::forward<Values>(values)...)};
 }
 
@@ -29,11 +29,14 @@ class Reader {
  public:
   explicit Reader(std::string file) : file_{std::move(file)} {}
 
-  [[noreturn]] void refuse(const std::string& what) const { balance::refuse("{}: {}", file_, what); }
+  [[noreturn]] void refuse_statistics(const std::string& what) const {
+    balance::refuse_statistics("{}: {}", file_, what);
+  }
 
   const json& required(const json& object, const char* key, const std::string& where) const {
     if (!object.is_object() || !object.contains(key)) {
-      refuse(fmt::format("{} has no \"{}\"; is it a file of load statistics (LBDatafile) of vt or plait?", where, key));
+      refuse_statistics(
+          fmt::format("{} has no \"{}\"; is it a file of load statistics (LBDatafile) of vt or plait?", where, key));
     }
     return object[key];
   }
@@ -41,7 +44,8 @@ class Reader {
   std::uint64_t number(const json& object, const char* key, const std::string& where) const {
     const json& value = required(object, key, where);
     if (!value.is_number_unsigned()) {
-      refuse(fmt::format("\"{}\" of {} is {}, and must be a whole number, 0 or more", key, where, value.dump()));
+      refuse_statistics(
+          fmt::format("\"{}\" of {} is {}, and must be a whole number, 0 or more", key, where, value.dump()));
     }
     return value.get<std::uint64_t>();
   }
@@ -49,7 +53,7 @@ class Reader {
   double amount(const json& object, const char* key, const std::string& where) const {
     const json& value = required(object, key, where);
     if (!value.is_number() || value.get<double>() < 0) {
-      refuse(fmt::format("\"{}\" of {} is {}, and must be a number, 0 or more", key, where, value.dump()));
+      refuse_statistics(fmt::format("\"{}\" of {} is {}, and must be a number, 0 or more", key, where, value.dump()));
     }
     return value.get<double>();
   }
@@ -57,7 +61,7 @@ class Reader {
   const json& list(const json& object, const char* key, const std::string& where) const {
     const json& value = required(object, key, where);
     if (!value.is_array()) {
-      refuse(fmt::format("\"{}\" of {} is no list", key, where));
+      refuse_statistics(fmt::format("\"{}\" of {} is no list", key, where));
     }
     return value;
   }
@@ -113,12 +117,12 @@ class Reader {
     if (set.contains("range")) {
       for (const json& range : list(set, "range", where)) {
         if (!range.is_array() || range.size() != 2) {
-          refuse(where + " has a range that is not [first, last]");
+          refuse_statistics(where + " has a range that is not [first, last]");
         }
         constexpr std::uint64_t phases_max = 10'000'000;
         const auto [first, last] = range.get<std::pair<std::uint64_t, std::uint64_t>>();
         if (last > phases_max) {
-          refuse(fmt::format("{} ends at phase {}, which cannot be", where, last));
+          refuse_statistics(fmt::format("{} ends at phase {}, which cannot be", where, last));
         }
         for (std::uint64_t id = first; id <= last; ++id) {
           found.push_back(id);
@@ -138,7 +142,7 @@ class Reader {
     if (user.contains("position")) {
       const json& position = user["position"];
       if (!position.is_array() || position.size() > 3 || !std::ranges::all_of(position, &json::is_number)) {
-        refuse(fmt::format("the position of {} is {}, and must be three numbers", where, position.dump()));
+        refuse_statistics(fmt::format("the position of {} is {}, and must be three numbers", where, position.dump()));
       }
       task.position.emplace();
       std::ranges::transform(position, task.position->begin(), [](const json& x) { return x.get<double>(); });
@@ -172,13 +176,13 @@ std::string text_of(const std::filesystem::path& file) {
 json parse(const std::string& text, const Reader& reader) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == std::string::npos || text[first] != '{') {
-    reader.refuse("this is no JSON; if it is compressed, unpack it first (brotli -d)");
+    reader.refuse_statistics("this is no JSON; if it is compressed, unpack it first (brotli -d)");
   }
   try {
     return json::parse(text);
   } catch (const json::parse_error& error) {
-    reader.refuse(error.byte > text.size() ? "the file ends too early; was the run that wrote it killed?"
-                                           : fmt::format("this is no JSON from byte {} on", error.byte));
+    reader.refuse_statistics(error.byte > text.size() ? "the file ends too early; was the run that wrote it killed?"
+                                                      : fmt::format("this is no JSON from byte {} on", error.byte));
   }
 }
 
@@ -191,7 +195,7 @@ void repeat_identical(const Reader& reader, const json& metadata, std::vector<St
        reader.phase_set(metadata["phases"]["identical_to_previous"], "\"identical_to_previous\"")) {
     const auto after = std::ranges::lower_bound(phases, id, {}, &StatisticsPhase::id);
     if (after == phases.begin()) {
-      reader.refuse(fmt::format("phase {} is listed as identical to the one before, and there is none", id));
+      reader.refuse_statistics(fmt::format("phase {} is listed as identical to the one before, and there is none", id));
     }
     if (after == phases.end() || after->id != id) {
       StatisticsPhase copy = *std::prev(after);
@@ -237,8 +241,8 @@ RecordedLoads::OfRank RecordedLoads::read(const std::filesystem::path& file) {
     const json metadata = whole.value("metadata", json::object());
     const std::string type = whole.value("type", metadata.is_object() ? metadata.value("type", "") : "");
     if (type != "LBDatafile") {
-      reader.refuse(type.empty() ? "there is no \"type\": \"LBDatafile\"; is it a file of load statistics?"
-                                 : fmt::format("this is a \"{}\", and no \"LBDatafile\"", type));
+      reader.refuse_statistics(type.empty() ? "there is no \"type\": \"LBDatafile\"; is it a file of load statistics?"
+                                            : fmt::format("this is a \"{}\", and no \"LBDatafile\"", type));
     }
     OfRank found{.about = rank_of(reader, metadata), .file = file.string()};
     for (const json& phase : reader.list(whole, "phases", "the file")) {
@@ -247,18 +251,19 @@ RecordedLoads::OfRank RecordedLoads::read(const std::filesystem::path& file) {
     std::ranges::stable_sort(found.phases, {}, &StatisticsPhase::id);
     const auto twice = std::ranges::adjacent_find(found.phases, {}, &StatisticsPhase::id);
     if (twice != found.phases.end()) {
-      reader.refuse(fmt::format("phase {} is there twice", twice->id));
+      reader.refuse_statistics(fmt::format("phase {} is there twice", twice->id));
     }
     repeat_identical(reader, metadata, found.phases);
     return found;
   } catch (const json::exception& error) {
-    reader.refuse(fmt::format("a value is of another kind than load statistics have there ({})", error.what()));
+    reader.refuse_statistics(
+        fmt::format("a value is of another kind than load statistics have there ({})", error.what()));
   }
 }
 
 RecordedLoads::RecordedLoads(std::span<const std::filesystem::path> files) {
   if (files.empty()) {
-    refuse("there are no files of load statistics: give one for each rank");
+    refuse_statistics("there are no files of load statistics: give one for each rank");
   }
   std::ranges::transform(files, std::back_inserter(ranks_), read);
   std::ranges::stable_sort(ranks_, {}, [](const OfRank& one) { return one.about.rank; });
@@ -266,10 +271,11 @@ RecordedLoads::RecordedLoads(std::span<const std::filesystem::path> files) {
     const std::uint32_t found = ranks_[rank].about.rank.value();
     const std::string& file = ranks_[rank].file;
     if (found < rank) {
-      refuse("{} and {} are both of rank {}: give the files of one run", ranks_[rank - 1].file, file, found);
+      refuse_statistics("{} and {} are both of rank {}: give the files of one run", ranks_[rank - 1].file, file, found);
     }
     if (found > rank) {
-      refuse("the file of rank {} is missing (there is {}, of rank {}): give one for each rank", rank, file, found);
+      refuse_statistics(
+          "the file of rank {} is missing (there is {}, of rank {}): give one for each rank", rank, file, found);
     }
   }
 }
@@ -296,14 +302,14 @@ const StatisticsPhase& RecordedLoads::phase_of(Rank rank, std::uint64_t phase) c
   if (found == of.phases.end() || found->id != phase) {
     const std::vector<std::uint64_t> all = phases();
     if (all.empty()) {
-      refuse("{}: phase {} is missing, and no phase is in all files", of.file, phase);
+      refuse_statistics("{}: phase {} is missing, and no phase is in all files", of.file, phase);
     }
-    refuse("{}: phase {} is missing; {} phases from {} to {} are in all files",
-           of.file,
-           phase,
-           all.size(),
-           all.front(),
-           all.back());
+    refuse_statistics("{}: phase {} is missing; {} phases from {} to {} are in all files",
+                      of.file,
+                      phase,
+                      all.size(),
+                      all.front(),
+                      all.back());
   }
   return *found;
 }
@@ -332,11 +338,11 @@ Problem RecordedLoads::problem(std::uint64_t phase) const {
   std::ranges::stable_sort(problem.objects, {}, &Object::id);
   const auto twice = std::ranges::adjacent_find(problem.objects, {}, &Object::id);
   if (twice != problem.objects.end()) {
-    refuse("{}: object {} of phase {} is also in {}: an object is on one rank",
-           ranks_[std::next(twice)->rank.value()].file,
-           twice->id.value(),
-           phase,
-           ranks_[twice->rank.value()].file);
+    refuse_statistics("{}: object {} of phase {} is also in {}: an object is on one rank",
+                      ranks_[std::next(twice)->rank.value()].file,
+                      twice->id.value(),
+                      phase,
+                      ranks_[twice->rank.value()].file);
   }
   std::unordered_map<ElementId, std::uint32_t> numbers;
   for (const Object& object : problem.objects) {
