@@ -19,12 +19,13 @@
 namespace plait::task::members_test {
 namespace {
 
-using namespace std::chrono_literals;
 using detail::Node;
 using detail::NodeMessage;
 using detail::RunState;
 using detail::SchedulerCore;
 using detail::Worker;
+using std::chrono::microseconds;
+using std::chrono::seconds;
 
 /// One rank's endpoint and scheduler.
 struct Part {
@@ -57,9 +58,9 @@ TEST(Costs, are_means_of_the_task_and_of_its_kind) {
   net::LoopbackNetwork network{1};
   Measured part{network};
   Node node{TaskKind{0}};
-  detail::learn(part.worker(), node, 8us);
+  detail::learn(part.worker(), node, microseconds{8});
   EXPECT_FLOAT_EQ(node.cost_ns, 8'000);
-  detail::learn(part.worker(), node, 16us);
+  detail::learn(part.worker(), node, microseconds{16});
   EXPECT_FLOAT_EQ(node.cost_ns, 10'000);
   EXPECT_FLOAT_EQ(part.worker().share->kind_cost_ns[0], 9'000);
   EXPECT_FLOAT_EQ(part.worker().share->kind_cost_ns[1], 0);
@@ -69,8 +70,8 @@ TEST(Costs, bound_what_one_descheduled_task_counts) {
   net::LoopbackNetwork network{1};
   Measured part{network};
   Node node{TaskKind{0}};
-  detail::learn(part.worker(), node, 1us);
-  detail::learn(part.worker(), node, 10s);
+  detail::learn(part.worker(), node, microseconds{1});
+  detail::learn(part.worker(), node, seconds{10});
   EXPECT_LT(node.cost_ns, 10'000);
 }
 
@@ -79,7 +80,7 @@ TEST(Costs, of_short_tasks_are_measured_one_in_sixteen_times) {
   Measured part{network};
   Node node{TaskKind{0}};
   EXPECT_TRUE(detail::must_measure(part.worker(), node));
-  detail::learn(part.worker(), node, 100ns);
+  detail::learn(part.worker(), node, nanoseconds{100});
   int count = 0;
   for (int i = 0; i < 160; ++i) {
     count += detail::must_measure(part.worker(), node) ? 1 : 0;
@@ -132,25 +133,25 @@ TEST(MessageTasks, send_equal_data_as_one_multicast_and_other_data_apart) {
 
 TEST(Watch, fails_a_run_that_a_thread_waits_for_and_that_does_not_move) {
   net::LoopbackNetwork network{1};
-  Part part{network, Rank{0}, 10s};
+  Part part{network, Rank{0}, seconds{10}};
   const std::shared_ptr<RunState> run = part.core.runs.open(nullptr, [] { return std::string{"the tide"}; });
   detail::Watch watch{part.core.state};
-  part.worker().now = 100s;
+  part.worker().now = seconds{100};
   watch.check(part.worker());
-  part.worker().now = 200s;
+  part.worker().now = seconds{200};
   watch.check(part.worker());
   EXPECT_FALSE(part.core.state.failure.has_failed()) << "no thread waits";
   run->waiting_threads = 1;
   watch.check(part.worker());
-  part.worker().now = 205s;
-  EXPECT_TRUE(watch.is_due(205s));
+  part.worker().now = seconds{205};
+  EXPECT_TRUE(watch.is_due(seconds{205}));
   watch.check(part.worker());
   EXPECT_FALSE(part.core.state.failure.has_failed()) << "not yet";
   run->shares[0].ended.fetch_add(1);  // a task has ended
-  part.worker().now = 211s;
+  part.worker().now = seconds{211};
   watch.check(part.worker());
   EXPECT_FALSE(part.core.state.failure.has_failed()) << "it moves";
-  part.worker().now = 222s;
+  part.worker().now = seconds{222};
   watch.check(part.worker());
   ASSERT_TRUE(part.core.state.failure.has_failed());
   EXPECT_NE(std::string{part.core.state.failure.error().what()}.find("the tide"), std::string::npos);
