@@ -14,10 +14,6 @@ function(plait_compile_settings target)
   if(PLAIT_SANITIZE)
     # Compiling is most of what these builds take: -O2 or whole debug information would double that.
     target_compile_options(${target} PRIVATE -O1 -g1 -fsanitize=${PLAIT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
-    if(PLAIT_SANITIZE MATCHES "address")
-      # A fifth of the compiler's time: checks before each access that the address sanitizer makes as well.
-      target_compile_options(${target} PRIVATE -fno-sanitize=null,object-size,pointer-overflow,vptr)
-    endif()
     target_link_options(${target} PUBLIC -fsanitize=${PLAIT_SANITIZE})
   endif()
 endfunction()

@@ -442,6 +442,7 @@ def main() -> int:
     schema = Schema(SCHEMA, *([options.also] if options.also else []))
     described = described_in_json(schema)
     if options.into:
+        shutil.rmtree(options.into / "plait", ignore_errors=True)  # an earlier version may have written other files
         made = {options.into / "plait/trace" / name: text for name, text in code_files(schema).items()}
         made[options.into / "schema.json"] = described
     else:

@@ -15,6 +15,7 @@
 #include "plait/particles/neighbours/short_range.hpp"
 #include "plait/particles/steps/cell_steps.hpp"
 #include "plait/particles/steps/conserved.hpp"
+#include "plait/particles/steps/leapfrog.hpp"
 #include "plait/particles/steps/step_record.hpp"
 #include "plait/particles/steps/system.hpp"
 #include "plait/particles/store/box.hpp"

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "plait/task/run/detail/runs.hpp"
+#include "plait/task/run/detail/scheduler_core.hpp"
 
 namespace plait::task {
 

@@ -9,6 +9,7 @@
 #include "plait/comm/detail/handlers.hpp"
 #include "plait/comm/detail/inbox.hpp"
 #include "plait/comm/detail/rendezvous_sender.hpp"
+#include "plait/comm/detail/rts_table.hpp"
 #include "plait/comm/detail/sequences.hpp"
 
 namespace plait::comm::detail::members_test {

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/particles/steps/leapfrog.hpp"
 #include "plait/testing/run_program.hpp"
 
 #include "data/leaks_allowed.hpp"

@@ -13,7 +13,7 @@
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/task/run/detail/costs.hpp"
 #include "plait/task/run/detail/message_tasks.hpp"
-#include "plait/task/run/detail/runs.hpp"
+#include "plait/task/run/detail/scheduler_core.hpp"
 #include "plait/task/run/detail/watch.hpp"
 
 namespace plait::task::members_test {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/net/loopback/loopback.hpp"
-#include "plait/task/run/detail/runs.hpp"
+#include "plait/task/run/detail/scheduler_core.hpp"
 
 namespace plait::task::run_table_test {
 namespace {

@@ -17,7 +17,7 @@
 #include "plait/data/collections/elements.hpp"
 #include "plait/data/collections/engine/collection_engine.hpp"
 #include "plait/data/collections/engine/typed_element.hpp"
-#include "plait/data/collections/mapping.hpp"
+#include "plait/data/collections/options.hpp"
 #include "plait/data/collections/phase.hpp"
 #include "plait/data/collections/report.hpp"
 #include "plait/data/collections/shape.hpp"

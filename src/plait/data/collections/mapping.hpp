@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <string>
 
 #include "plait/base/id.hpp"
 #include "plait/data/collections/element.hpp"
@@ -35,13 +34,5 @@ using Mapping = std::function<Rank(ElementId)>;
 /// `cell`: one to three coordinates, each below 2^bits. Expects: at most 64 bits for all coordinates. Cost: some 10 ns
 /// a bit. Source: Skilling, "Programming the Hilbert curve", AIP Conference Proceedings 707 (2004).
 [[nodiscard]] std::uint64_t hilbert_place(std::span<const std::uint32_t> cell, unsigned bits);
-
-/// How a collection behaves. All ranks must give the same.
-struct CollectionOptions {
-  /// Names the collection in errors, and its phases that have no name of their own.
-  std::string name = "collection";
-  /// Maps elements to their homes. Default: `block`, and `scattered` for ids beyond the shape.
-  Mapping mapping;
-};
 
 }  // namespace plait::data

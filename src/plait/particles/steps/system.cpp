@@ -416,18 +416,4 @@ StepTimes System::take_times() {
   return std::exchange(state_->times_, {});
 }
 
-void add_leapfrog(System& system, const LeapfrogOptions& options) {
-  system.before("kick, drift", [options](Particles& store, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      store[options.velocity][i] += (options.time_step / 2) * store[options.acceleration][i];
-      store.positions()[i] += options.time_step * store[options.velocity][i];
-    }
-  });
-  system.after("kick", [options](Particles& store, std::size_t first, std::size_t last) {
-    for (std::size_t i = first; i < last; ++i) {
-      store[options.velocity][i] += (options.time_step / 2) * store[options.acceleration][i];
-    }
-  });
-}
-
 }  // namespace plait::particles

@@ -10,7 +10,7 @@
 #include "plait/base/bytes.hpp"
 #include "plait/comm/collectives/group.hpp"
 #include "plait/data/collections/engine/collection_info.hpp"
-#include "plait/data/collections/mapping.hpp"
+#include "plait/data/collections/options.hpp"
 #include "plait/data/collections/phase_gate.hpp"
 #include "plait/data/collections/report.hpp"
 #include "plait/task/run/run.hpp"

@@ -7,9 +7,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include "plait/comm/request.hpp"
 #include "plait/task/graph.hpp"
@@ -88,26 +85,6 @@ class Runs {
   std::shared_ptr<RunState> spare_;           ///< Of the last graph's run.
   std::atomic<std::uint32_t> lone_runs_ = 0;  ///< Not over, and need no thread beside the workers.
   std::atomic<bool> is_settling_ = false;     ///< A thread asks which runs are over, or watches.
-};
-
-/// The members of a `Scheduler`, and the threads of all workers but the first.
-struct SchedulerCore {
-  SchedulerCore(comm::Endpoint& endpoint, trace::Recorder& recorder, SchedulerOptions options)
-      : state{endpoint, recorder, std::move(options)} {
-    for (std::size_t index = 1; index < state.workers.size(); ++index) {
-      threads.emplace_back([this, index] { runs.loop().serve(*state.workers[index]); });
-    }
-  }
-  SchedulerCore(const SchedulerCore&) = delete;
-  SchedulerCore& operator=(const SchedulerCore&) = delete;
-  ~SchedulerCore() { state.sleep.end(); }
-
-  SchedulerState state;
-  Queues queues{state};
-  MessageTasks messages{state};
-  Lifecycle lifecycle{state, queues, messages};
-  Runs runs{state, queues, lifecycle};
-  std::vector<std::jthread> threads;  // last: they end before what they use
 };
 
 }  // namespace plait::task::detail
