@@ -24,6 +24,7 @@ class World {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       ranks_.push_back(
           std::make_unique<Termination>(Rank{rank}, ranks, [this, rank](Rank to, const Termination::Note& note) {
+            EXPECT_FALSE(ranks_[rank]->is_over()) << "a rank whose phase is over may block elsewhere, and has sent all";
             notes_[{rank, to.value()}].push_back(note);
             ++note_count;
           }));

@@ -94,8 +94,9 @@ void Termination::decide(const Part& whole) {
 
 void Termination::end(std::uint64_t changes) {
   changes_ = changes;
-  over_.store(phase_, std::memory_order_release);  // with is_over()
+  // Before the thread that waits for the end is released: it may block elsewhere, while this one has still to post.
   post_to_children(Kind::over, changes);
+  over_.store(phase_, std::memory_order_release);  // with is_over()
 }
 
 void Termination::post_to_children(Kind kind, std::uint64_t changes) {
