@@ -96,6 +96,7 @@ void Lifecycle::finish(Worker& worker, Node& first) {
     if (node == nullptr && !worker.finishing.empty()) {
       node = worker.finishing.back();
       worker.finishing.pop_back();
+      state_.enter(worker, node->epoch);
     }
   }
   worker.is_finishing = false;
@@ -104,9 +105,9 @@ void Lifecycle::finish(Worker& worker, Node& first) {
   }
 }
 
-/// Returns the parent of a task that has come to its end with all that it has spawned.
+/// Returns the parent of a task that has come to its end with all that it has spawned: a task of the same run, which
+/// `worker` has entered.
 Node* Lifecycle::count_off(Worker& worker, Node& node) {
-  state_.enter(worker, node.epoch);
   // Acquires what the children wrote, or releases what this task wrote to the last of them. Who finds the count at one
   // is the last: no other thread changes it.
   if (node.unfinished.load(std::memory_order_acquire) != 1 &&

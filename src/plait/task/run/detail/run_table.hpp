@@ -38,6 +38,12 @@ class RunTable {
     taken_.store(taken | std::uint64_t{1} << (last_epoch_ % runs_max), std::memory_order_release);  // with for_each()
   }
 
+  /// Lets workers without tasks work on the run, see `has_work`. A graph is activated first: a worker that steals what
+  /// has become ready takes longer than activation, as both then wait for one lock.
+  void let_in(const RunState& run) noexcept {
+    let_in_.fetch_or(std::uint64_t{1} << (run.epoch % runs_max), std::memory_order_release);  // with has_work()
+  }
+
   /// The run of an epoch that is open.
   [[nodiscard]] RunState& find(std::uint32_t epoch) const noexcept { return *runs_[epoch % runs_max]; }
 
@@ -46,6 +52,7 @@ class RunTable {
     const std::lock_guard lock{lock_};
     const std::uint32_t place = run.epoch % runs_max;
     std::shared_ptr<RunState> removed = std::move(runs_[place]);
+    let_in_.fetch_and(~(std::uint64_t{1} << place), std::memory_order_relaxed);
     taken_.store(taken_.load(std::memory_order_relaxed) & ~(std::uint64_t{1} << place), std::memory_order_release);
     return removed;
   }
@@ -59,6 +66,8 @@ class RunTable {
   }
 
   [[nodiscard]] bool is_empty() const noexcept { return taken_.load(std::memory_order_acquire) == 0; }
+  /// Whether workers are let into any run.
+  [[nodiscard]] bool has_work() const noexcept { return let_in_.load(std::memory_order_acquire) != 0; }  // with let_in()
   /// A hint, out of date when it returns.
   [[nodiscard]] bool has_several() const noexcept {
     const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
@@ -67,7 +76,8 @@ class RunTable {
 
  private:
   SpinLock lock_;
-  std::atomic<std::uint64_t> taken_ = 0;  ///< A bit a place.
+  std::atomic<std::uint64_t> taken_ = 0;   ///< A bit a place.
+  std::atomic<std::uint64_t> let_in_ = 0;  ///< The same, of runs into which workers are let.
   std::uint32_t last_epoch_ = 0;
   std::array<std::shared_ptr<RunState>, runs_max> runs_;
 };

@@ -213,6 +213,7 @@ std::shared_ptr<RunState> Runs::launch(Graph& graph, std::span<const Task> activ
   }
   const Entered entered{state_, worker, run->epoch};
   activate(lifecycle_, worker, active);
+  state_.runs.let_in(*run);
   close(*run);
   return run;
 }
@@ -272,6 +273,9 @@ std::shared_ptr<RunState> Runs::open(Graph* graph, std::function<std::string()> 
     }
   }
   state_.runs.add(run);
+  if (graph == nullptr) {
+    state_.runs.let_in(*run);
+  }
   return run;
 }
 

@@ -54,7 +54,7 @@ void attend(Worker& worker) {
 
 void WorkLoop::serve(Worker& worker) {
   worker.thread.store(std::this_thread::get_id(), std::memory_order_relaxed);  // for this thread's own questions
-  while (state_.sleep.until([this] { return !state_.runs.is_empty() && !state_.failure.has_failed(); })) {
+  while (state_.sleep.until([this] { return state_.runs.has_work() && !state_.failure.has_failed(); })) {
     work(worker, nullptr);
   }
 }
@@ -153,7 +153,7 @@ void WorkLoop::idle(Worker& worker, Backoff& backoff) {
   // The only worker is woken by no other: it polls the network again after a short sleep.
   if (backoff.must_sleep() && state_.has_several_workers()) {
     state_.sleep.shortly(backoff.next_sleep(),
-                         [this] { return state_.runs.is_empty() || state_.failure.has_failed(); });
+                         [this] { return !state_.runs.has_work() || state_.failure.has_failed(); });
     backoff.count_look();
   } else {
     backoff.pause();

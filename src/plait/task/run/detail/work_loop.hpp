@@ -39,7 +39,7 @@ class WorkLoop {
  private:
   void work(Worker& worker, const Until* until);
   [[nodiscard]] bool is_done(const Until* until) const {
-    return until != nullptr ? (*until)() : state_.runs.is_empty();
+    return until != nullptr ? (*until)() : !state_.runs.has_work();
   }
   void begin_to_work(Worker& worker) const noexcept;
   void poll(Worker& worker);
