@@ -96,6 +96,8 @@ function(plait_library name)
   plait_precompile(${target})
   if(NOT PLAIT_SANITIZE)  # what is precompiled for programs must do for libraries
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    # GCC else inlines no function that another library could replace: an empty task would take 6 % longer.
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   endif()
   foreach(each IN LISTS targets)
     target_include_directories(${each} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>
