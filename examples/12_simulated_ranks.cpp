@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-// needs: plait::testing
 // Tests a parallel function with eight ranks in one process, on networks that delay and reorder messages differently.
 #include <iostream>
 #include <stdexcept>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""consumer_test.py SOURCE BUILD COMPILER: three examples, built outside the checkout in each way to use plait.
+"""consumer_test.py SOURCE BUILD COMPILER: four examples, built outside the checkout in each way to use plait.
 
 BUILD, a build of SOURCE, is installed for what uses static libraries. Shared ones are built once more, without
 optimisation, by the program that contains plait.
@@ -17,7 +17,12 @@ import unittest
 
 SOURCE, BUILD = (pathlib.Path(argument) for argument in sys.argv[1:3])
 COMPILER = sys.argv[3]
-EXAMPLES = {"01_hello": "plait-core", "10_poisson": "plait-fft", "11_particles": "plait-particles"}
+EXAMPLES = {
+    "01_hello": "plait-core",
+    "10_poisson": "plait-fft",
+    "11_particles": "plait-particles",
+    "12_simulated_ranks": "plait-core",
+}
 PACKAGES = ("core", "fft", "particles")
 
 
@@ -51,7 +56,8 @@ class Consumer(unittest.TestCase):
 
     def check_output(self, folder: pathlib.Path) -> None:
         for example in EXAMPLES:
-            printed = run(SOURCE / "tools/mpiexec", 2, folder / example)
+            ranks = re.search(r"^// ranks: (\d+)$", (SOURCE / f"examples/{example}.cpp").read_text(), re.MULTILINE)
+            printed = run(SOURCE / "tools/mpiexec", ranks[1] if ranks else 1, folder / example)
             self.assertEqual(printed, (SOURCE / f"examples/{example}.expected").read_text())
 
     def test_static_libraries_are_found_by_cmake(self) -> None:
