@@ -5,63 +5,16 @@
 #include <cmath>
 #include <vector>
 
-#include "plait/base/random.hpp"
-
-#include "sph/plain_model.hpp"
 #include "sph/problem.hpp"
+#include "sph/problems/glass/glass.hpp"
 
 namespace sph {
 
 namespace {
 
-/// Points of a glass along an edge of its cube.
-constexpr std::uint32_t glass_edge = 12;
-constexpr std::uint32_t glass_steps = 150;
-
-/// Points in the periodic unit cube, as even as a lattice but without preferred directions: gas on a lattice that is
-/// stretched along one of its axes keeps its planes, which falsifies its pressure.
-///
-/// The points start at random and repel each other in a viscous fluid. Deterministic for a kind of processor. Cost:
-/// about a second.
-std::vector<Vector> make_glass() {
-  Problem problem;
-  problem.space.root = {{0, 0, 0}, {1, 1, 1}};
-  problem.space.periodic = {true, true, true};
-  problem.scheme.kind = SchemeKind::minimal;
-  problem.scheme.courant = 0.3F;
-  const double spacing = 1.0 / glass_edge;
-  Particles store;
-  const GasFields fields{store};
-  store.add(std::size_t{glass_edge} * glass_edge * glass_edge);
-  Gas gas{store, fields};
-  plait::Random random{1};
-  for (std::size_t i = 0; i < gas.count; ++i) {
-    const auto along = [&](std::size_t cell) {
-      return (static_cast<double>(cell) + 0.5 + 0.8 * (random.unit() - 0.5)) * spacing;
-    };
-    store.ids()[i] = i + 1;
-    gas.position[i].x = along(i % glass_edge);
-    gas.position[i].y = along(i / glass_edge % glass_edge);
-    gas.position[i].z = along(i / glass_edge / glass_edge);
-    gas.mass[i] = 1.0 / static_cast<double>(gas.count);
-    gas.energy[i] = gas.energy_now[i] = 1;
-    gas.smoothing[i] = static_cast<float>(1.2 * spacing);
-  }
-  PlainModel model{store, fields, problem};
-  for (std::uint32_t step = 0; step < glass_steps; ++step) {
-    (void)model.step(1e9);
-    for (std::size_t i = 0; i < gas.count; ++i) {
-      gas.velocity[i] = gas.velocity_now[i] = 0.8 * gas.velocity[i];
-      gas.energy[i] = gas.energy_now[i] = 1;
-    }
-  }
-  return {store.positions().begin(), store.positions().end()};
-}
-
 /// Calls `use` for the points of whole copies of a glass that fill [low, high), about `spacing` apart.
 template <class Use>
 void visit_glass(const Vector& low, const Vector& high, double spacing, Use use) {
-  static const std::vector<Vector> points = make_glass();
   const double edge = glass_edge * spacing;
   const auto count = [&](double from, double to) { return std::max(1L, std::lround((to - from) / edge)); };
   const std::array counts{count(low.x, high.x), count(low.y, high.y), count(low.z, high.z)};
@@ -71,10 +24,10 @@ void visit_glass(const Vector& low, const Vector& high, double spacing, Use use)
   for (long i = 0; i < counts[0]; ++i) {
     for (long j = 0; j < counts[1]; ++j) {
       for (long k = 0; k < counts[2]; ++k) {
-        for (const Vector& point : points) {
-          use(low + Vector{size.x * (static_cast<double>(i) + point.x),
-                           size.y * (static_cast<double>(j) + point.y),
-                           size.z * (static_cast<double>(k) + point.z)});
+        for (const auto& [x, y, z] : glass_points()) {
+          use(low + Vector{size.x * (static_cast<double>(i) + x / glass_unit),
+                           size.y * (static_cast<double>(j) + y / glass_unit),
+                           size.z * (static_cast<double>(k) + z / glass_unit)});
         }
       }
     }
