@@ -33,11 +33,11 @@ function(plait_package_libraries name scope)
   endforeach()
 endfunction()
 
-# plait_external(<target> FIND <command> [MODULE <pkg-config module> | FLAGS <compiler flag>... LIBS <linker flag>...])
+# plait_external(<target> FIND <command> [MODULE <pkg-config module>... | FLAGS <compiler flag>... LIBS <linker flag>...])
 #   How a program that uses an installed plait finds <target>: FIND for CMake, the rest for pkg-config. Each target that
 #   plait_library() is given as LIBRARIES or PRIVATE has one.
 function(plait_external target)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FIND;MODULE" "FLAGS;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "FIND" "MODULE;FLAGS;LIBS")
   foreach(key IN ITEMS FIND MODULE FLAGS LIBS)
     set_property(GLOBAL PROPERTY "PLAIT_EXTERNAL_${target}_${key}" "${arg_${key}}")
   endforeach()
