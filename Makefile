@@ -21,7 +21,7 @@ demo: ## run the planetary ring on two ranks and report where its time went
 check: ## what your changes could have broken, for at most five minutes
 	@python3 tools/check
 
-test: ## every test: dev build, sanitizer builds, Python, rules of the project
+test: ## every test: whole build, sanitizer builds, Python, rules of the project
 	@python3 tools/test
 
 bench: ## build and list the benchmarks; run one with: make bench NAME=...

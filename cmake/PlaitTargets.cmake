@@ -8,6 +8,8 @@ function(plait_compile_settings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
     -Wno-missing-field-initializers
     -Wno-restrict  # GCC 12 warns of std::string + std::string (its bug 105651)
+    # Of a .cpp file, GCC knows that no other includes it: only where one does, it warns of members of hidden types.
+    $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-subobject-linkage>
     -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>
     $<$<CONFIG:Debug>:-O1>)
   target_compile_definitions(${target} PRIVATE $<$<NOT:$<CONFIG:Release>>:PLAIT_CHECKS=1>)

@@ -44,20 +44,20 @@ void add_product(double factor, ConstTile a, Form form, const double* from, doub
               vector_count);
 }
 
-enum class Triangle { lower, unit_lower, upper };
+enum class TriangleKind { lower, unit_lower, upper };
 
 /// A tile of a factor; of a tile on the diagonal a copy of the triangle that belongs to the factor, and zeros.
 class FactorTile {
  public:
-  FactorTile(const PlacedTile& placed, Triangle which) : tile_(placed.tile) {
+  FactorTile(const PlacedTile& placed, TriangleKind which) : tile_(placed.tile) {
     if (placed.row != placed.column) {
       return;
     }
     copy_.resize(tile_.rows * tile_.columns);
     for (std::size_t column = 0; column < tile_.columns; ++column) {
       for (std::size_t row = 0; row < tile_.rows; ++row) {
-        const bool is_inside = which == Triangle::upper ? row <= column : row >= column;
-        const bool is_one = which == Triangle::unit_lower && row == column;
+        const bool is_inside = which == TriangleKind::upper ? row <= column : row >= column;
+        const bool is_one = which == TriangleKind::unit_lower && row == column;
         copy_[row + column * tile_.rows] = is_one ? 1 : (is_inside ? tile_.at(row, column) : 0);
       }
     }
@@ -109,10 +109,10 @@ Residual::Vectors Residual::after_right_factor(std::span<const PlacedTile> tiles
   for (const PlacedTile& placed : tiles) {
     const auto& [row, column, tile] = placed;
     if (factors_ == Factors::symmetric) {
-      const FactorTile l{placed, Triangle::lower};
+      const FactorTile l{placed, TriangleKind::lower};
       add_product(1, l.tile(), Form::transposed, piece(start_, layout_, row), piece(result, layout_, column));
     } else if (row <= column) {
-      const FactorTile u{placed, Triangle::upper};
+      const FactorTile u{placed, TriangleKind::upper};
       add_product(1, u.tile(), Form::as_it_is, piece(start_, layout_, column), piece(result, layout_, row));
     }
   }
@@ -123,7 +123,7 @@ void Residual::subtract_left_factor(std::span<const PlacedTile> tiles, const Vec
   for (const PlacedTile& placed : tiles) {
     const auto& [row, column, tile] = placed;
     if (row >= column) {
-      const FactorTile l{placed, factors_ == Factors::symmetric ? Triangle::lower : Triangle::unit_lower};
+      const FactorTile l{placed, factors_ == Factors::symmetric ? TriangleKind::lower : TriangleKind::unit_lower};
       add_product(-1, l.tile(), Form::as_it_is, piece(right, layout_, column), piece(products_, layout_, row));
     }
   }

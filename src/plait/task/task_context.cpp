@@ -25,7 +25,7 @@ std::uint32_t TaskContext::idle_workers() const noexcept {
 SpawnedNode& TaskContext::take(TaskKind kind, const detail::Role& role) {
   SpawnedNode& node = worker_.pool.take();
   node.label = node_.its_label();
-  // These share four bytes: written apart, the second waits until the first has left the store buffer, 10 ns.
+  // These share four bytes. Written apart, the second would wait 10 ns for the first to reach the cache.
   node.leads_to_send = node_.leads_to_send;
   node.has_claims = false;
   node.cost_source = detail::CostSource::kind;

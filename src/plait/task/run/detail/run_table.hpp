@@ -67,7 +67,9 @@ class RunTable {
 
   [[nodiscard]] bool is_empty() const noexcept { return taken_.load(std::memory_order_acquire) == 0; }
   /// Whether workers are let into any run.
-  [[nodiscard]] bool has_work() const noexcept { return let_in_.load(std::memory_order_acquire) != 0; }  // with let_in()
+  [[nodiscard]] bool has_work() const noexcept {
+    return let_in_.load(std::memory_order_acquire) != 0;
+  }  // with let_in()
   /// A hint, out of date when it returns.
   [[nodiscard]] bool has_several() const noexcept {
     const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
