@@ -8,7 +8,7 @@ function(plait_compile_settings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
     -Wno-missing-field-initializers
     -Wno-restrict  # GCC 12 warns of std::string + std::string (its bug 105651)
-    # Of a .cpp file, GCC knows that no other includes it: only where one does, it warns of members of hidden types.
+    # GCC warns of members of anonymous types in files that others include: in unity builds, in .cpp files.
     $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-subobject-linkage>
     -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>
     $<$<CONFIG:Debug>:-O1>)
@@ -98,7 +98,7 @@ function(plait_library name)
   plait_precompile(${target})
   if(NOT PLAIT_SANITIZE)  # what is precompiled for programs must do for libraries
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    # GCC else inlines no function that another library could replace: an empty task would take 6 % longer.
+    # Without it, GCC inlines no function that another library could replace: a spawned task takes 6 % longer.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-semantic-interposition>)
   endif()
   foreach(each IN LISTS targets)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
 #include "sph/problem.hpp"
 #include "sph/problems/glass/glass.hpp"

@@ -57,6 +57,18 @@ TEST_F(Table, passes_over_places_that_are_taken_and_never_gives_an_epoch_twice) 
   }
 }
 
+TEST_F(Table, has_work_from_when_a_run_is_let_in_until_it_is_removed) {
+  const auto first = add();
+  const auto second = add();
+  EXPECT_FALSE(table_.has_work());
+  table_.let_in(*second);
+  EXPECT_TRUE(table_.has_work());
+  table_.remove(*first);
+  EXPECT_TRUE(table_.has_work());
+  table_.remove(*second);
+  EXPECT_FALSE(table_.has_work());
+}
+
 TEST_F(Table, visits_each_open_run_and_refuses_more_than_it_has_places) {
   std::vector<std::shared_ptr<RunState>> runs;
   for (std::uint32_t i = 0; i < RunTable::runs_max; ++i) {

@@ -17,7 +17,7 @@ inline constexpr double glass_unit = 65536;
 /// The points of a glass in the periodic unit cube: as even as a lattice, but without preferred directions. Gas on a
 /// lattice that is stretched along one of its axes keeps its planes, which falsifies its pressure.
 ///
-/// `sph_make_glass` computes them, for which it takes some seconds.
+/// `sph_make_glass` computes them in some seconds; kinds of processors round differently.
 [[nodiscard]] std::span<const GlassPoint> glass_points() noexcept;
 
 }  // namespace sph

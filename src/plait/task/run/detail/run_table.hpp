@@ -38,8 +38,8 @@ class RunTable {
     taken_.store(taken | std::uint64_t{1} << (last_epoch_ % runs_max), std::memory_order_release);  // with for_each()
   }
 
-  /// Lets workers without tasks work on the run, see `has_work`. A graph is activated first: a worker that steals what
-  /// has become ready takes longer than activation, as both then wait for one lock.
+  /// Makes the run visible to workers without tasks, see `has_work`. A graph's run is let in after it is activated: a
+  /// worker that steals earlier contends for the lock of the queue that activation fills.
   void let_in(const RunState& run) noexcept {
     let_in_.fetch_or(std::uint64_t{1} << (run.epoch % runs_max), std::memory_order_release);  // with has_work()
   }
@@ -66,10 +66,10 @@ class RunTable {
   }
 
   [[nodiscard]] bool is_empty() const noexcept { return taken_.load(std::memory_order_acquire) == 0; }
-  /// Whether workers are let into any run.
+  /// Whether any run is let in.
   [[nodiscard]] bool has_work() const noexcept {
-    return let_in_.load(std::memory_order_acquire) != 0;
-  }  // with let_in()
+    return let_in_.load(std::memory_order_acquire) != 0;  // with let_in()
+  }
   /// A hint, out of date when it returns.
   [[nodiscard]] bool has_several() const noexcept {
     const std::uint64_t taken = taken_.load(std::memory_order_relaxed);
@@ -79,7 +79,7 @@ class RunTable {
  private:
   SpinLock lock_;
   std::atomic<std::uint64_t> taken_ = 0;   ///< A bit a place.
-  std::atomic<std::uint64_t> let_in_ = 0;  ///< The same, of runs into which workers are let.
+  std::atomic<std::uint64_t> let_in_ = 0;  ///< The same, of runs that are let in.
   std::uint32_t last_epoch_ = 0;
   std::array<std::shared_ptr<RunState>, runs_max> runs_;
 };
