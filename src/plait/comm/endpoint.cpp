@@ -91,8 +91,10 @@ void Endpoint::throw_if_unusable(const Address& address) const {
 Request Endpoint::send(const Address& to, std::span<const std::byte> data, const SendOptions& options) {
   throw_if_unusable(to);
   expect(to.rank && to.tag, "a message goes to one rank with one tag");
-  const std::optional<std::uint32_t> sequence =
-      core_->act([&](Engine& engine) { return engine.outbox().send_now(to, wire::ChunkKind::eager, data); });
+  std::optional<std::uint32_t> sequence;
+  if (!options.is_synchronous) {
+    sequence = core_->act([&](Engine& engine) { return engine.outbox().send_now(to, wire::ChunkKind::eager, data); });
+  }
   if (!sequence) {
     return start_send(to, operation_on(writable(data)), options);
   }
@@ -113,6 +115,7 @@ Request Endpoint::send(const Address& to, Layout data, const SendOptions& option
 Request Endpoint::start_send(const Address& to, std::unique_ptr<Operation> owned, const SendOptions& options) {
   Operation& operation = shared(std::move(owned), net::TransferDirection::sent, to.comm, options.completion);
   operation.priority = options.priority;
+  operation.is_synchronous = options.is_synchronous;
   operation.peer = to.rank;
   operation.tag = to.tag;
   operation.bytes = operation.room();
@@ -213,6 +216,10 @@ std::optional<ClaimedMessage> Endpoint::claim(const Address& from) {
 
 Request Endpoint::receive(ClaimedMessage message, std::span<std::byte> buffer, Completion* completion) {
   return start_claimed(std::move(message), operation_on(buffer), completion);
+}
+
+Request Endpoint::receive(ClaimedMessage message, Layout buffer, Completion* completion) {
+  return start_claimed(std::move(message), operation_on(std::move(buffer)), completion);
 }
 
 Request Endpoint::receive(ClaimedMessage message, Bytes& buffer, Completion* completion) {

@@ -40,6 +40,8 @@ struct SendOptions {
   /// Rendezvous messages to a rank are sent in order of decreasing priority; others if the packing strategy does so.
   std::int16_t priority = 0;
   Completion* completion = nullptr;
+  /// The request completes only when a receive has matched the message.
+  bool is_synchronous = false;
 };
 
 /// One receiver of a multicast.
@@ -106,6 +108,7 @@ class Endpoint {
   /// As `probe`, and claims the message: only a `receive` of the claimed message gets it.
   [[nodiscard]] std::optional<ClaimedMessage> claim(const Address& from);
   Request receive(ClaimedMessage message, std::span<std::byte> buffer, Completion* completion = nullptr);
+  Request receive(ClaimedMessage message, Layout buffer, Completion* completion = nullptr);
   Request receive(ClaimedMessage message, Bytes& buffer, Completion* completion = nullptr);
 
   /// Registers `handler` for active messages sent to `id`, once for each id, before the first message can arrive.

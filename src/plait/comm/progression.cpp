@@ -50,19 +50,27 @@ Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
     : endpoint_{endpoint}, options_{options} {
   require(options_.period_min > nanoseconds::zero() && options_.period_max >= options_.period_min,
           "the timer's period_min must be above 0 and not above period_max");
+  const auto start = [this](auto run) {
+    threads_.emplace_back([this, run] {
+      if (options_.thread_start) {
+        options_.thread_start();
+      }
+      run();
+    });
+  };
   switch (options_.mode) {
     case ProgressionMode::none:
       break;
     case ProgressionMode::timer:
-      threads_.emplace_back([this] { run_timer(); });
+      start([this] { run_timer(); });
       break;
     case ProgressionMode::idle_cores:
       for (const int core : usable_cores()) {
-        threads_.emplace_back([this, core] { run_idle_core(core); });
+        start([this, core] { run_idle_core(core); });
       }
       break;
     case ProgressionMode::dedicated:
-      threads_.emplace_back([this] { run_dedicated(); });
+      start([this] { run_dedicated(); });
       break;
   }
 }

@@ -40,6 +40,8 @@ struct ProgressionOptions {
   nanoseconds listen_period = std::chrono::milliseconds{5};
   /// Core of the dedicated thread, in the system's numbering; -1: the last one that this process may use.
   int core = -1;
+  /// Called first by each thread; may be empty.
+  std::function<void()> thread_start;
 };
 
 /// Threads that make progress for an endpoint in the background.

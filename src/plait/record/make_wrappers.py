@@ -10,11 +10,13 @@ tables, which use the parameters by their names.
 
 from __future__ import annotations
 
-import re
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+
+from mpi_declarations import Function, declarations
 
 
 @dataclass
@@ -331,41 +333,16 @@ def files() -> dict[str, Wrapper]:
     return found
 
 
-# --- declarations of this MPI ---------------------------------------------------------------------
-
-_DECLARATION = re.compile(r"\bint\s+PMPI_(\w+)\s*\(((?:[^()]|\([^()]*\))*)\)")
+# --- the text ----------------------------------------------------------------------------------------
 
 
-def declarations(compiler: str, folders: list[str]) -> dict[str, list[tuple[str, str, str]]]:
-    """Of each function its parameters: what is before the name, the name or nothing, what is after it."""
-    command = [compiler, "-E", "-P", "-x", "c++", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-    command += [f"-I{folder}" for folder in folders] + ["-"]
-    text = subprocess.run(command, input="#include <mpi.h>\n", text=True, capture_output=True, check=True).stdout
-    found = {}
-    for name, inside in _DECLARATION.findall(re.sub(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)", "", text)):
-        parameters = [" ".join(part.split()) for part in inside.split(",")]
-        if parameters == ["void"] or "..." in inside:
-            parameters = []
-        found[name] = [_parameter(text) for text in parameters]
-    return found
-
-
-def _parameter(text: str) -> tuple[str, str, str]:
-    brackets = re.search(r"(\s*\[[^\]]*\])*$", text)
-    after = brackets.group() if brackets else ""
-    rest = text[: len(text) - len(after)]
-    named = re.fullmatch(r"(.*[\s*])(\w+)", rest)
-    # One word, or a type and nothing else: without a name.
-    if named is None or named.group(1).strip() in ("const", "") or named.group(2) in ("int", "char", "void"):
-        return rest, "", after
-    return named.group(1), named.group(2), after
-
-
-def function_text(name: str, declared: list[tuple[str, str, str]], wrapper: Wrapper) -> str:
-    names = wrapper.parameters.split() or [f"argument_{i}" for i in range(len(declared))]
-    if len(names) != len(declared):
-        raise SystemExit(f"make_wrappers.py: PMPI_{name} has {len(declared)} parameters, not {wrapper.parameters}")
-    parameters = ", ".join(f"{kind} {own}{after}" for (kind, _, after), own in zip(declared, names, strict=True))
+def function_text(name: str, declared: Function, wrapper: Wrapper) -> str:
+    names = wrapper.parameters.split() or declared.argument_names()
+    if len(names) != len(declared.parameters):
+        raise SystemExit(
+            f"make_wrappers.py: PMPI_{name} has {len(declared.parameters)} parameters, not {wrapper.parameters}"
+        )
+    parameters = declared.parameter_text(names)
     arguments = ", ".join(names)
     before, after, passed = wrapper.before, wrapper.after, arguments
     if "known" in wrapper.after + wrapper.always:

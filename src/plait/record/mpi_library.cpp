@@ -4,36 +4,20 @@
 #include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
-#include <link.h>
-#include <string>
-#include <string_view>
-#include <vector>
+
+#include "plait/preload/real.hpp"
 
 namespace plait::record {
+
+using preload::find_real;
+
 namespace {
 
-/// A symbol of Open MPI only.
-constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
 #ifdef OPEN_MPI
 constexpr bool is_for_open_mpi = true;
 #else
 constexpr bool is_for_open_mpi = false;
 #endif
-
-/// The libraries in this process whose names begin with libmpi.
-std::vector<std::string> mpi_libraries() {
-  std::vector<std::string> paths;
-  ::dl_iterate_phdr(
-      [](dl_phdr_info* library, std::size_t, void* found) {
-        const std::string_view path = library->dlpi_name;
-        if (path.substr(path.rfind('/') + 1).starts_with("libmpi")) {
-          static_cast<std::vector<std::string>*>(found)->emplace_back(path);
-        }
-        return 0;
-      },
-      &paths);
-  return paths;
-}
 
 #ifdef OPEN_MPI
 /// Finds the address of an object of the library: the first of its name, as a program linked without -fPIC has a copy.
@@ -46,23 +30,6 @@ void find_object(Handle& handle, const char* name) {
 
 }  // namespace
 
-void* find_real(const char* name) noexcept {
-  if (void* next = ::dlsym(RTLD_NEXT, name)) {
-    return next;
-  }
-  for (const std::string& path : mpi_libraries()) {
-    void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
-    void* found = library != nullptr ? ::dlsym(library, name) : nullptr;
-    if (library != nullptr) {
-      ::dlclose(library);  // only this reference: the program keeps it loaded
-    }
-    if (found != nullptr) {
-      return found;
-    }
-  }
-  return nullptr;
-}
-
 void* need_real(const char* name) noexcept {
   if (void* found = find_real(name)) {
     return found;
@@ -74,7 +41,7 @@ void* need_real(const char* name) noexcept {
 }
 
 void refuse_other_mpi() noexcept {
-  if ((find_real(open_mpi_mark) != nullptr) != is_for_open_mpi) {
+  if ((find_real(preload::open_mpi_mark) != nullptr) != is_for_open_mpi) {
     std::fprintf(stderr,
                  "plait: this recorder is for %s, and the program uses another MPI; choose with plait record --mpi\n",
                  is_for_open_mpi ? "Open MPI" : "MPICH");

@@ -13,13 +13,7 @@
 /// The preload library of `plait record`: it intercepts calls to MPI, records them, and forwards them.
 namespace plait::record {
 
-/// Finds the function `name` of the program's MPI library; null if there is none.
-///
-/// Searches all libraries but the recorder, including those that are loaded locally, as by Python extensions. Cost:
-/// some microseconds.
-[[nodiscard]] void* find_real(const char* name) noexcept;
-
-/// As `find_real`; ends the process with an error message if there is none.
+/// As `preload::find_real`; ends the process with an error message if there is none.
 [[nodiscard]] void* need_real(const char* name) noexcept;
 
 /// An intercepted function. One static, constant-initialised object each. Threads: any.

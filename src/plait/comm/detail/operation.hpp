@@ -132,6 +132,7 @@ struct Operation : PostedReceive, WaitingMessage, OperationEnd, MessageMemory, R
   bool is_active_message = false;
   bool is_internal = false;  ///< Created by the engine itself: not traced, has no handle.
   bool is_rendezvous = false;
+  bool is_synchronous = false;  ///< Of a send: completes when it is matched.
   Rank peer;    ///< Destination of a send; of a matched receive, the rank that holds the data.
   Rank source;  ///< Of a matched receive: the first sender.
   Tag tag;

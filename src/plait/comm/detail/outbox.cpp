@@ -43,7 +43,7 @@ bool Outbox::is_eager(const Operation& send, const Peer& receiver) const {
   if (&holder != &send && holder.forwarding->available < send.bytes) {
     return false;  // the data to be forwarded has not arrived yet
   }
-  return send.bytes <= eager_bytes_max_ && (!receiver.is_rendezvous_only || send.bytes == 0) &&
+  return !send.is_synchronous && send.bytes <= eager_bytes_max_ && (!receiver.is_rendezvous_only || send.bytes == 0) &&
          sizeof(wire::Header) + route_bytes(send) + send.bytes <= packet_bytes_max_;
 }
 

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include <mpi.h>
+
+namespace plait::accelerate {
+
+/// What the program has begun with the MPI library itself and not ended: non-blocking collectives, one-sided
+/// operations, files. While there is any, waits for messages keep the library moving. Threads: any.
+class Foreign {
+ public:
+  Foreign();
+  Foreign(const Foreign&) = delete;
+  Foreign& operator=(const Foreign&) = delete;
+
+  [[nodiscard]] bool is_active() const noexcept { return count_.load(std::memory_order_relaxed) > 0; }
+  /// A call of the library has begun an operation, if it succeeded.
+  void begun(int result, const MPI_Request* request) noexcept {
+    if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
+      count_.fetch_add(1, std::memory_order_relaxed);  // a hint; orders nothing
+    }
+  }
+  /// A call of the library has made a persistent request, if it succeeded.
+  void prepared(int result, const MPI_Request* request);
+  /// A persistent request was started, if that succeeded.
+  void started(int result, MPI_Request request);
+  /// A wait or test has ended the operation of what was `request` before.
+  void ended(MPI_Request request) noexcept;
+  /// The program has freed `request`.
+  void freed(MPI_Request request) noexcept;
+  /// Whether a wait for `request` would return an empty status: it is null, or persistent and not started.
+  [[nodiscard]] bool is_inactive(MPI_Request request) const noexcept;
+
+  void opened(int result) noexcept { count_.fetch_add(result == MPI_SUCCESS ? 1 : 0, std::memory_order_relaxed); }
+  void closed(int result) noexcept { count_.fetch_sub(result == MPI_SUCCESS ? 1 : 0, std::memory_order_relaxed); }
+
+  /// Has the library make progress on all of it.
+  void progress() noexcept;
+  /// Before MPI is finalised.
+  void end() noexcept;
+
+ private:
+  std::atomic<std::int64_t> count_ = 0;
+  std::atomic<bool> has_persistent_ = false;
+  mutable std::mutex persistent_mutex_;
+  std::unordered_map<MPI_Request, bool> persistent_;  ///< Whether each was started and has not ended.
+  std::mutex mutex_;
+  MPI_Request endless_ = MPI_REQUEST_NULL;  ///< An operation that never completes: to test it is to poll.
+};
+
+}  // namespace plait::accelerate

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions of MPI that convert handles of requests and messages for Fortran.
+#include "plait/accelerate/engine/routes.hpp"
+#include "plait/accelerate/engine/session.hpp"
+
+namespace plait::accelerate {
+
+#ifdef OPEN_MPI  // in MPICH they are macros, and a handle is its own number
+
+namespace {
+
+MPI_Fint request_c2f(MPI_Request request) {
+  const SessionUse use;
+  Pending* const pending = use.session().requests().find(request);
+  return pending != nullptr ? use.session().requests().number_of(*pending) : PMPI_Request_c2f(request);
+}
+
+MPI_Request request_f2c(MPI_Fint number) {
+  const SessionUse use;
+  Pending* const pending = use.session().requests().find_number(number);
+  return pending != nullptr ? use.session().requests().handle_of(*pending) : PMPI_Request_f2c(number);
+}
+
+MPI_Fint message_c2f(MPI_Message message) {
+  const SessionUse use;
+  Probed* const probed = use.session().probed().find(message);
+  return probed != nullptr ? use.session().probed().number_of(*probed) : PMPI_Message_c2f(message);
+}
+
+MPI_Message message_f2c(MPI_Fint number) {
+  const SessionUse use;
+  Probed* const probed = use.session().probed().find_number(number);
+  return probed != nullptr ? use.session().probed().handle_of(*probed) : PMPI_Message_f2c(number);
+}
+
+}  // namespace
+
+std::vector<Route> handle_routes() {
+  return {
+      route<decltype(::PMPI_Request_c2f)>("PMPI_Request_c2f", request_c2f),
+      route<decltype(::PMPI_Request_f2c)>("PMPI_Request_f2c", request_f2c),
+      route<decltype(::PMPI_Message_c2f)>("PMPI_Message_c2f", message_c2f),
+      route<decltype(::PMPI_Message_f2c)>("PMPI_Message_f2c", message_f2c),
+  };
+}
+
+#else
+
+std::vector<Route> handle_routes() {
+  return {};
+}
+
+#endif
+
+}  // namespace plait::accelerate

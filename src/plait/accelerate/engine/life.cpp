@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the start of the engine to its end: MPI_Init, MPI_Finalize, MPI_Abort, fork.
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <pthread.h>
+#include <string_view>
+
+#include "plait/accelerate/engine/routes.hpp"
+#include "plait/accelerate/engine/session.hpp"
+
+namespace plait::accelerate {
+
+namespace {
+
+/// Owned by this file; null before MPI_Init and after MPI_Finalize.
+std::atomic<Session*> active = nullptr;
+Preload preload;
+
+void install(const std::vector<Route>& routes) {
+  for (const Route& route : routes) {
+    for (Entry& entry : preload.entries) {
+      if (std::string_view{entry.name} == route.name) {
+        entry.routed.store(route.function, std::memory_order_release);  // with acquire in enter()
+      }
+    }
+  }
+}
+
+void remove_routes() noexcept {
+  for (Entry& entry : preload.entries) {
+    entry.routed.store(nullptr, std::memory_order_release);
+  }
+}
+
+int finalize();
+int abort(MPI_Comm handle, int code);
+
+void install_all() {
+  for (const std::vector<Route>& routes : {communicator_routes(),
+                                           datatype_routes(),
+                                           foreign_routes(),
+                                           handle_routes(),
+                                           message_routes(),
+                                           probe_routes(),
+                                           wait_routes()}) {
+    install(routes);
+  }
+  install({route<decltype(::PMPI_Finalize)>("PMPI_Finalize", finalize),
+           route<decltype(::PMPI_Abort)>("PMPI_Abort", abort)});
+}
+
+/// Whether the launcher says that all ranks are on this host: the engine then needs nothing of MPI.
+bool is_one_host() {
+  const auto are_equal = [](const char* here, const char* all) {
+    const char* const one = std::getenv(here);
+    const char* const other = std::getenv(all);
+    return one != nullptr && other != nullptr && std::strcmp(one, other) == 0;
+  };
+  return std::getenv("PLAIT_HOST") == nullptr && std::getenv("PLAIT_NETWORK") == nullptr &&
+         (are_equal("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE") ||
+          are_equal("MPI_LOCALNRANKS", "PMI_SIZE"));
+}
+
+/// Starts the session on all ranks or on none.
+void start() noexcept {
+  MPI_Comm parent = MPI_COMM_NULL;
+  PMPI_Comm_get_parent(&parent);
+  Session* session = nullptr;
+  try {
+    Options options = Options::from_environment();
+    int level = MPI_THREAD_SINGLE;
+    PMPI_Query_thread(&level);
+    options.progression.thread_start = [] { *preload.is_inside() = true; };
+    if (level < MPI_THREAD_MULTIPLE && !is_one_host()) {
+      options.progression.mode = comm::ProgressionMode::none;
+      std::fprintf(stderr, "plait: this MPI library does not allow threads of plait to call it: messages between hosts "
+                           "move only while the program calls MPI\n");
+    }
+    session = new Session{options};
+  } catch (const std::exception& error) {
+    int rank = 0;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    std::fprintf(stderr, "plait: rank %d: the program's messages are not accelerated: %s\n", rank, error.what());
+  }
+  const int has_failed = session == nullptr ? 1 : 0;
+  int any_failed = 0;
+  PMPI_Allreduce(&has_failed, &any_failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (any_failed != 0) {
+    delete session;
+    remove_routes();
+    return;
+  }
+  // A forked child has no threads and must not use the parent's segment.
+  ::pthread_atfork(nullptr, nullptr, [] {
+    remove_routes();
+    *preload.is_inside() = true;
+    active.store(nullptr);
+  });
+  // If the program exits without MPI_Finalize, before its libraries are unloaded.
+  std::atexit([] {
+    if (Session* const left = active.exchange(nullptr)) {
+      left->stop_progress();
+    }
+  });
+  active.store(session, std::memory_order_release);
+  install_all();
+}
+
+int init_thread(int* argc, char*** argv, int required, int* provided) {
+  // Between hosts threads of the engine call MPI. The program may have any level, as its own calls are as it says.
+  const int wanted = is_one_host() ? required : MPI_THREAD_MULTIPLE;
+  const int result = PMPI_Init_thread(argc, argv, wanted, provided);
+  if (result == MPI_SUCCESS) {
+    *provided = std::min(*provided, std::max(required, static_cast<int>(MPI_THREAD_SINGLE)));
+    start();
+  }
+  return result;
+}
+
+int init(int* argc, char*** argv) {
+  int provided = MPI_THREAD_SINGLE;
+  return init_thread(argc, argv, MPI_THREAD_SINGLE, &provided);
+}
+
+int finalize() {
+  Session* const session = active.load(std::memory_order_acquire);
+  if (session != nullptr) {
+    session->finish();
+    remove_routes();
+    active.store(nullptr);
+    delete session;
+  }
+  return PMPI_Finalize();
+}
+
+int abort(MPI_Comm handle, int code) {
+  remove_routes();
+  return PMPI_Abort(handle, code);
+}
+
+}  // namespace
+
+Session& use_session() noexcept {
+  return *active.load(std::memory_order_acquire);
+}
+
+extern "C" [[gnu::visibility("default")]] void plait_accelerate_start(const Preload& offered) {
+  preload = offered;
+  install({route<decltype(::PMPI_Init)>("PMPI_Init", init),
+           route<decltype(::PMPI_Init_thread)>("PMPI_Init_thread", init_thread)});
+}
+
+}  // namespace plait::accelerate

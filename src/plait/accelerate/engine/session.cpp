@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/accelerate/engine/session.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/base/topology.hpp"
+#include "plait/runtime/network.hpp"
+
+namespace plait::accelerate {
+
+namespace {
+
+constexpr std::uint32_t requests_max = std::uint32_t{1} << 22U;
+constexpr std::uint32_t probed_max = std::uint32_t{1} << 16U;
+/// How long MPI_Finalize waits for messages that nobody may ever receive.
+constexpr std::chrono::milliseconds last_messages_max{200};
+
+WaitPolicy choose_wait(const Options& options, const net::Driver& driver) {
+  WaitPolicy wait = options.messages.wait;
+  MPI_Comm host = MPI_COMM_NULL;
+  int ranks_here = static_cast<int>(driver.rank_count());
+  if (PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host) == MPI_SUCCESS) {
+    PMPI_Comm_size(host, &ranks_here);
+    PMPI_Comm_free(&host);
+  }
+  if (is_oversubscribed(static_cast<std::uint32_t>(ranks_here), 1)) {
+    wait.spin = nanoseconds::zero();  // spinning would take cores from working threads
+  }
+  return wait;
+}
+
+int largest_tag() {
+  void* value = nullptr;
+  int is_set = 0;
+  PMPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&value), &is_set);
+  return is_set != 0 ? *static_cast<int*>(value) : 32767;
+}
+
+}  // namespace
+
+int error_class_of(ErrorCode code) noexcept {
+  switch (code) {
+    case ErrorCode::truncated:
+      return MPI_ERR_TRUNCATE;
+    case ErrorCode::out_of_memory:
+      return MPI_ERR_NO_MEM;
+    default:
+      return MPI_ERR_OTHER;
+  }
+}
+
+Session::Session(const Options& options)
+    : driver_{make_network(MPI_COMM_WORLD, options.network)},
+      recorder_{driver_->clock()},
+      endpoint_{*driver_, recorder_, options.messages},
+      wait_{choose_wait(options, *driver_)},
+      communicators_{endpoint_},
+      requests_{requests_max, 1},
+      probed_{probed_max, requests_max + 1},
+      tag_max_{largest_tag()} {
+  endpoint_.set_wait(wait_);
+  progression_.emplace(endpoint_, options.progression);
+}
+
+Session::~Session() = default;
+
+int Session::report(MPI_Comm handle, int error) noexcept {
+  if (error != MPI_SUCCESS) {
+    PMPI_Comm_call_errhandler(handle, error);
+  }
+  return error;
+}
+
+void Session::tell(const Error& error) noexcept {
+  if (error.code() != ErrorCode::truncated) {
+    std::fprintf(stderr, "plait: %s\n", error.what());
+  }
+}
+
+void Session::end_when_complete(Pending& pending) {
+  const std::lock_guard lock{orphans_mutex_};
+  orphans_.push_back(&pending);
+  end_complete_orphans();
+}
+
+void Session::end_complete_orphans() {
+  std::erase_if(orphans_, [this](Pending* orphan) {
+    if (!orphan->is_complete()) {
+      return false;
+    }
+    Communicator& on = *orphan->on;
+    if (orphan->is_active) {
+      (void)orphan->transfer.end(on);
+    }
+    requests_.pool().end(*orphan);
+    on.outstanding.fetch_sub(1, std::memory_order_release);  // with acquire where a communicator ends
+    return true;
+  });
+}
+
+void Session::finish() noexcept {
+  try {
+    // Once all ranks are here no receive is posted any more: what moves then is all that will.
+    MPI_Request all_here = MPI_REQUEST_NULL;
+    PMPI_Ibarrier(MPI_COMM_WORLD, &all_here);
+    int are_here = 0;
+    wait_until([&] {
+      PMPI_Test(&all_here, &are_here, MPI_STATUS_IGNORE);
+      return are_here != 0;
+    });
+    const auto until = std::chrono::steady_clock::now() + last_messages_max;
+    while (endpoint_.activity().needs_polls() && std::chrono::steady_clock::now() < until) {
+      endpoint_.progress();
+    }
+    tell_what_was_done();
+    // No rank closes the network while another one sends.
+    PMPI_Ibarrier(MPI_COMM_WORLD, &all_here);
+    are_here = 0;
+    wait_until([&] {
+      PMPI_Test(&all_here, &are_here, MPI_STATUS_IGNORE);
+      return are_here != 0;
+    });
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plait: the engine did not shut down cleanly: %s\n", error.what());
+  }
+  stop_progress();
+  foreign_.end();
+}
+
+void Session::tell_what_was_done() noexcept {
+  unsigned long long own[3] = {messages_.load(), bytes_.load(), communicators_.unrouted_count()};
+  unsigned long long sum[3] = {};
+  PMPI_Reduce(own, sum, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  const char* const quiet = std::getenv("PLAIT_ACCELERATE_QUIET");
+  if (endpoint_.self() != Rank{0} || (quiet != nullptr && *quiet != '\0')) {
+    return;
+  }
+  std::string line = fmt::format("plait: {} messages with {:.4g} MB went through the engine ({})",
+                                 sum[0],
+                                 static_cast<double>(sum[1]) * 1e-6,
+                                 driver_->name());
+  if (sum[2] > 0) {
+    line += fmt::format("; {} times a rank made a communicator that MPI serves itself, as it is not among ranks of "
+                        "MPI_COMM_WORLD only or has two groups",
+                        sum[2]);
+  }
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+}  // namespace plait::accelerate

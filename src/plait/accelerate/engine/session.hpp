@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <mpi.h>
+
+#include "plait/accelerate/engine/buffered.hpp"
+#include "plait/accelerate/engine/communicators.hpp"
+#include "plait/accelerate/engine/datatypes.hpp"
+#include "plait/accelerate/engine/foreign.hpp"
+#include "plait/accelerate/engine/pending.hpp"
+#include "plait/accelerate/entry.hpp"
+#include "plait/base/backoff.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/comm/progression.hpp"
+#include "plait/net/driver.hpp"
+#include "plait/runtime/options.hpp"
+#include "plait/trace/recorder.hpp"
+
+namespace plait::accelerate {
+
+/// An error of MPI, from where it is found to the function that the program called.
+struct MpiError {
+  int error_class = MPI_ERR_OTHER;
+};
+
+/// The class of MPI's errors that describes an error of the engine.
+[[nodiscard]] int error_class_of(ErrorCode code) noexcept;
+
+/// The engine in one process, from MPI_Init to MPI_Finalize. Threads: any.
+class Session {
+ public:
+  /// Collective over MPI_COMM_WORLD. Throws: as `make_network`.
+  explicit Session(const Options& options);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  [[nodiscard]] comm::Endpoint& endpoint() noexcept { return endpoint_; }
+  [[nodiscard]] Communicators& communicators() noexcept { return communicators_; }
+  [[nodiscard]] Datatypes& datatypes() noexcept { return datatypes_; }
+  [[nodiscard]] SendBuffer& buffered() noexcept { return buffered_; }
+  [[nodiscard]] Foreign& foreign() noexcept { return foreign_; }
+  [[nodiscard]] Handles<MPI_Request, Pending>& requests() noexcept { return requests_; }
+  [[nodiscard]] Handles<MPI_Message, Probed>& probed() noexcept { return probed_; }
+  [[nodiscard]] int tag_max() const noexcept { return tag_max_; }
+
+  /// The address of a receive or probe with MPI's wildcards.
+  [[nodiscard]] comm::Address address(Communicator& on, int source, int tag) const {
+    return {source == MPI_ANY_SOURCE ? any_source : on.rank_of_run(source),
+            tag == MPI_ANY_TAG ? any_tag : Tag{static_cast<std::uint64_t>(tag)},
+            on.id()};
+  }
+
+  /// Makes progress on our messages and, while there is any, on what the MPI library does for the program.
+  void progress() {
+    endpoint_.progress();
+    if (foreign_.is_active()) {
+      foreign_.progress();
+    }
+  }
+  /// Waits with progress on both. Throws: `Error` when the network has failed.
+  template <class Done>
+  void wait_until(const Done& is_done) {
+    Crowding crowding;
+    Backoff backoff{wait_, crowding};
+    while (!is_done()) {
+      if (const std::optional<Error> failure = endpoint_.failure()) {
+        throw Error{*failure};
+      }
+      const bool has_moved = endpoint_.progress() > 0;
+      if (foreign_.is_active()) {
+        foreign_.progress();
+      }
+      if (has_moved) {
+        backoff.reset();
+      } else if (endpoint_.activity().is_moving_bulk()) {
+        crowding.give_way();
+      } else {
+        backoff.pause();
+      }
+    }
+  }
+  void wait(comm::Request& request) {
+    if (request.is_complete()) {
+      return;
+    }
+    if (!foreign_.is_active()) {
+      try {
+        request.wait();
+      } catch (const Error&) {
+        if (!request.is_complete()) {
+          throw;  // else its status has the error
+        }
+      }
+      return;
+    }
+    wait_until([&] { return request.is_complete(); });
+  }
+  /// Before a function of the MPI library that may wait for other ranks, which may wait for messages of this one.
+  void before_blocking() { endpoint_.progress(); }
+
+  /// Calls `call`. Its errors go to the error handler of `handle` and come back as MPI's error codes.
+  template <class Call>
+  int guarded(MPI_Comm handle, const Call& call) noexcept {
+    try {
+      call();
+      return MPI_SUCCESS;
+    } catch (const MpiError& error) {
+      return report(handle, error.error_class);
+    } catch (const Error& error) {
+      tell(error);
+      return report(handle, error_class_of(error.code()));
+    } catch (const std::exception&) {
+      return report(handle, MPI_ERR_NO_MEM);
+    }
+  }
+  /// Makes a request that `begin(pending)` begins. Returns an error code as `guarded`.
+  template <class Begin>
+  int begin(Communicator& on, MPI_Request* request, const Begin& begin) noexcept {
+    return guarded(on.handle(), [&] {
+      Pending& pending = requests_.pool().make();
+      pending.on = &on;
+      try {
+        begin(pending);
+      } catch (...) {
+        requests_.pool().end(pending);
+        throw;
+      }
+      on.outstanding.fetch_add(1, std::memory_order_relaxed);  // a count by itself
+      *request = requests_.handle_of(pending);
+    });
+  }
+  /// The program has freed the request: its operation goes on.
+  void end_when_complete(Pending& pending);
+
+  /// Has the error handler of `handle` called, if there is an error. Returns it.
+  int report(MPI_Comm handle, int error) noexcept;
+
+  void count_message(std::size_t bytes) noexcept {
+    messages_.fetch_add(1, std::memory_order_relaxed);
+    bytes_.fetch_add(bytes, std::memory_order_relaxed);
+  }
+
+  /// Delivers what is under way and tells what was done. Collective over MPI_COMM_WORLD.
+  void finish() noexcept;
+  /// Ends the threads in the background, so that the process may end.
+  void stop_progress() noexcept { progression_.reset(); }
+
+ private:
+  static void tell(const Error& error) noexcept;
+  void end_complete_orphans();
+  void tell_what_was_done() noexcept;
+
+  std::unique_ptr<net::Driver> driver_;
+  trace::Recorder recorder_;
+  comm::Endpoint endpoint_;
+  WaitPolicy wait_;
+  Communicators communicators_;
+  Datatypes datatypes_;
+  SendBuffer buffered_;
+  Foreign foreign_;
+  Handles<MPI_Request, Pending> requests_;
+  Handles<MPI_Message, Probed> probed_;
+  std::mutex orphans_mutex_;
+  std::vector<Pending*> orphans_;  ///< Operations whose requests the program has freed.
+  int tag_max_ = 0;
+  std::atomic<std::uint64_t> messages_ = 0;
+  std::atomic<std::uint64_t> bytes_ = 0;
+  std::optional<comm::Progression> progression_;  // last: its threads use the endpoint
+};
+
+/// The session of this process. Expects: there is one; functions are routed only while there is.
+[[nodiscard]] Session& use_session() noexcept;
+
+/// A call of the program that uses the session.
+class SessionUse {
+ public:
+  SessionUse() noexcept : session_{use_session()} {}
+  [[nodiscard]] Session& session() const noexcept { return session_; }
+
+ private:
+  Session& session_;
+};
+
+}  // namespace plait::accelerate

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include <mpi.h>
+
+namespace plait::accelerate {
+
+/// What a status says of a message.
+struct Outcome {
+  int source = MPI_ANY_SOURCE;
+  int tag = MPI_ANY_TAG;
+  std::size_t bytes = 0;
+  bool is_cancelled = false;
+  int error = MPI_SUCCESS;
+};
+
+/// Fills `status`, unless the program wants none. Its error is left alone, as the standard says for single operations.
+inline void fill(MPI_Status* status, const Outcome& outcome) noexcept {
+  if (status == MPI_STATUS_IGNORE) {
+    return;
+  }
+  status->MPI_SOURCE = outcome.source;
+  status->MPI_TAG = outcome.tag;
+  PMPI_Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(outcome.bytes));
+  PMPI_Status_set_cancelled(status, outcome.is_cancelled ? 1 : 0);
+}
+
+}  // namespace plait::accelerate

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/accelerate/engine/transfer.hpp"
+
+#include <span>
+#include <utility>
+
+#include "plait/accelerate/engine/session.hpp"
+#include "plait/comm/layout.hpp"
+
+namespace plait::accelerate {
+
+namespace {
+
+std::byte* first_of(const MessageArguments& what) {
+  return static_cast<std::byte*>(what.buffer);
+}
+
+std::size_t bytes_of(const Datatype& type, MPI_Count count) {
+  return type.size * static_cast<std::size_t>(count);
+}
+
+std::span<std::byte> memory_of(const MessageArguments& what, const Datatype& type) {
+  return {first_of(what) + type.lower, bytes_of(type, what.count)};
+}
+
+comm::Layout layout_of(const MessageArguments& what, const Datatype& type) {
+  if (type.is_contiguous) {  // with gaps or overlaps between elements
+    auto element = std::make_shared<const comm::LayoutPattern>(std::vector<comm::LayoutPattern::Block>{{type.lower, type.size}});
+    return comm::Layout::repeated(std::move(element), first_of(what), type.extent, static_cast<std::size_t>(what.count));
+  }
+  return comm::Layout::repeated(type.pattern, first_of(what), type.extent, static_cast<std::size_t>(what.count));
+}
+
+/// The bytes of a message that only MPI can describe.
+Bytes pack(const MessageArguments& what, const Datatype& type) {
+  Bytes packed(bytes_of(type, what.count));
+  int position = 0;
+  PMPI_Pack(what.buffer,
+            static_cast<int>(what.count),
+            what.type,
+            packed.data(),
+            static_cast<int>(packed.size()),
+            &position,
+            MPI_COMM_SELF);
+  return packed;
+}
+
+bool needs_packing(const Datatype& type) {
+  return !type.is_contiguous && type.pattern == nullptr;
+}
+
+}  // namespace
+
+void Transfer::send(Session& session, Communicator& on, const MessageArguments& what, SendMode mode) {
+  is_receive_ = false;
+  if (what.peer == MPI_PROC_NULL) {
+    request_ = comm::Request{comm::Status{}};
+    return;
+  }
+  const Datatype& type = *session.datatypes().find(what.type);
+  const comm::Address to{on.rank_of_run(what.peer), Tag{static_cast<std::uint64_t>(what.tag)}, on.id()};
+  comm::Endpoint& endpoint = session.endpoint();
+  session.count_message(bytes_of(type, what.count));
+  if (mode == SendMode::buffered) {
+    request_ = session.buffered().send(endpoint, to, what, type);
+    return;
+  }
+  const comm::SendOptions options{.is_synchronous = mode == SendMode::synchronous};
+  if (type.is_contiguous_for(what.count)) [[likely]] {
+    request_ = endpoint.send(to, std::span<const std::byte>{memory_of(what, type)}, options);
+  } else if (needs_packing(type)) {
+    packed_ = pack(what, type);
+    request_ = endpoint.send(to, std::span<const std::byte>{packed_}, options);
+  } else {
+    request_ = endpoint.send(to, layout_of(what, type), options);
+  }
+}
+
+template <class Post>
+void Transfer::post_receive(Session& session, const MessageArguments& what, const Post& post) {
+  is_receive_ = true;
+  is_from_nowhere_ = false;
+  is_cancelled_ = false;
+  const Datatype& type = *session.datatypes().find(what.type);
+  if (type.is_contiguous_for(what.count)) [[likely]] {
+    request_ = post(memory_of(what, type));
+  } else if (needs_packing(type)) {
+    packed_.resize(bytes_of(type, what.count));
+    unpack_ = what;
+    PMPI_Type_dup(what.type, &unpack_.type);  // the program may free its own
+    has_to_unpack_ = true;
+    request_ = post(std::span<std::byte>{packed_});
+  } else {
+    request_ = post(layout_of(what, type));
+  }
+}
+
+void Transfer::receive(Session& session, Communicator& on, const MessageArguments& what) {
+  if (what.peer == MPI_PROC_NULL) {
+    is_receive_ = true;
+    is_from_nowhere_ = true;
+    request_ = comm::Request{comm::Status{}};
+    return;
+  }
+  const comm::Address from = session.address(on, what.peer, what.tag);
+  post_receive(session, what, [&](auto memory) { return session.endpoint().receive(from, std::move(memory)); });
+}
+
+void Transfer::receive(Session& session,
+                       Communicator& /*on*/,
+                       const MessageArguments& what,
+                       comm::ClaimedMessage message) {
+  post_receive(session, what, [&](auto memory) {
+    return session.endpoint().receive(std::move(message), std::move(memory));
+  });
+}
+
+Outcome Transfer::outcome(const Communicator& on) {
+  Outcome outcome{.is_cancelled = is_cancelled_};
+  if (is_receive_ && is_from_nowhere_) {
+    outcome.source = MPI_PROC_NULL;
+  } else if (is_receive_ && !is_cancelled_) {
+    const comm::Status& status = request_.result();
+    outcome.error = status.error ? error_class_of(*status.error) : MPI_SUCCESS;
+    if (status.source) {
+      outcome.source = on.rank_here(status.source);
+      outcome.tag = static_cast<int>(status.tag.value());
+    }
+    outcome.bytes = status.bytes;
+    if (has_to_unpack_ && !status.error && status.bytes > 0) {
+      const Datatype& type = *use_session().datatypes().find(unpack_.type);
+      int position = 0;
+      PMPI_Unpack(packed_.data(),
+                  static_cast<int>(status.bytes),
+                  &position,
+                  unpack_.buffer,
+                  static_cast<int>(status.bytes / type.size),
+                  unpack_.type,
+                  MPI_COMM_SELF);
+    }
+  } else if (!is_receive_) {
+    const comm::Status& status = request_.result();
+    outcome.error = status.error ? error_class_of(*status.error) : MPI_SUCCESS;
+  }
+  free_type();  // it is unpacked
+  return outcome;
+}
+
+Outcome Transfer::end(const Communicator& on) {
+  const Outcome result = outcome(on);
+  request_ = {};
+  return result;
+}
+
+bool Transfer::cancel() {
+  is_cancelled_ = is_receive_ && !is_from_nowhere_ && request_.cancel();
+  return is_cancelled_;
+}
+
+void Transfer::free_type() noexcept {
+  if (has_to_unpack_) {
+    has_to_unpack_ = false;
+    use_session().datatypes().freed(unpack_.type);
+    PMPI_Type_free(&unpack_.type);
+  }
+}
+
+}  // namespace plait::accelerate

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "plait/accelerate/entry.hpp"
+
+namespace plait::accelerate {
+
+/// All functions of this MPI; make_entries.py writes it.
+[[nodiscard]] std::span<Entry> entries() noexcept;
+
+/// Finds the MPI library's own function. Ends the process with an error message if there is none.
+[[nodiscard]] void* find(Entry& entry) noexcept;
+
+/// Loads the engine before the first MPI_Init, unless it is switched off or is not for this MPI.
+void load_engine() noexcept;
+
+extern constinit thread_local bool is_inside;
+
+/// A call by the program: calls what is routed, else the MPI library. What the callee calls goes to the MPI library.
+template <class Signature, class... Arguments>
+auto enter(Entry& entry, Arguments... arguments) {
+  const auto real = [&] {
+    void* found = entry.real.load(std::memory_order_relaxed);  // any finder gets the same value
+    return reinterpret_cast<Signature*>(found != nullptr ? found : find(entry));
+  };
+  if (is_inside) {
+    return real()(arguments...);
+  }
+  struct Inside {
+    Inside() { is_inside = true; }
+    Inside(const Inside&) = delete;
+    Inside& operator=(const Inside&) = delete;
+    ~Inside() { is_inside = false; }
+  } const inside;
+  void* const routed = entry.routed.load(std::memory_order_acquire);  // with release in the engine
+  return routed != nullptr ? reinterpret_cast<Signature*>(routed)(arguments...) : real()(arguments...);
+}
+
+}  // namespace plait::accelerate

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+"""make_entries.py COMPILER ENTRIES FOREIGN INCLUDE_FOLDER...: writes what depends on the MPI that was found.
+
+ENTRIES defines MPI_X and PMPI_X for each function of mpi.h, which call what is routed or the MPI library. FOREIGN is the
+engine's: the functions that begin operations of the MPI library, or wait for other ranks in it, so that both it and the
+engine's messages are kept moving.
+"""
+# SPDX-License-Identifier: Apache-2.0
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
+
+from mpi_declarations import Function, declarations
+
+#: Functions that use requests or messages, and are written by hand in engine/.
+_ROUTED = set(
+    "Send Ssend Bsend Rsend Isend Issend Ibsend Irsend Recv Irecv Sendrecv Sendrecv_replace Isendrecv "
+    "Isendrecv_replace Send_init Ssend_init Bsend_init Rsend_init Recv_init Psend_init Precv_init Pready Pready_range "
+    "Pready_list Parrived Start Startall Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free "
+    "Request_get_status Request_get_status_all Request_get_status_any Request_get_status_some Cancel Probe Iprobe "
+    "Mprobe Improbe Mrecv Imrecv Request_c2f Request_f2c Message_c2f Message_f2c Comm_idup Comm_idup_with_info".split()
+)
+#: Those that may wait for other ranks.
+_BLOCKING = set(
+    "Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce Allreduce "
+    "Reduce_scatter Reduce_scatter_block Scan Exscan Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall "
+    "Neighbor_alltoallv Neighbor_alltoallw".split()
+)
+_OPENS_WINDOW = set("Win_create Win_allocate Win_allocate_shared Win_create_dynamic".split())
+_NOT_OURS = {"Pcontrol", "Grequest_complete"}
+
+
+def stem(name: str) -> str:
+    """Without the mark of large counts."""
+    return name.removesuffix("_c")
+
+
+def requests_of(declared: Function) -> list[int]:
+    """Places of parameters through which requests come out."""
+    return [i for i, one in enumerate(declared.parameters) if "MPI_Request" in one.kind and "*" in one.kind]
+
+
+def entry_text(index: int, name: str, declared: Function) -> str:
+    names = declared.argument_names()
+    parameters = declared.parameter_text(names)
+    arguments = "".join(f", {one}" for one in names)
+    load = "  plait::accelerate::load_engine();\n" if name in ("Init", "Init_thread") else ""
+    return f"""
+[[gnu::visibility("default")]] {declared.result} MPI_{name}({parameters}) {{
+{load}  return plait::accelerate::enter<decltype(::PMPI_{name})>(all[{index}]{arguments});
+}}
+[[gnu::visibility("default"), gnu::alias("MPI_{name}")]] {declared.result} PMPI_{name}({parameters});
+"""
+
+
+def foreign_text(name: str, declared: Function) -> str | None:
+    """A function of the MPI library as programs get it; nothing where it needs no care."""
+    names = declared.argument_names()
+    arguments = ", ".join(names)
+    lines = ["SessionUse use;"]
+    if stem(name) in _BLOCKING:
+        lines.append("use.session().before_blocking();")
+    lines.append(f"const int result = PMPI_{name}({arguments});")
+    if stem(name) in _OPENS_WINDOW:
+        lines.append("use.session().foreign().opened(result);")
+    elif name == "Win_free":
+        lines.append("use.session().foreign().closed(result);")
+    elif len(made := requests_of(declared)) == 1:
+        what = "prepared" if stem(name).endswith("_init") else "begun"
+        lines.append(f"use.session().foreign().{what}(result, {names[made[0]]});")
+    elif stem(name) not in _BLOCKING:
+        return None
+    body = "\n  ".join(lines)
+    return f"\nint foreign_{name}({declared.parameter_text(names)}) {{\n  {body}\n  return result;\n}}\n"
+
+
+def main() -> None:
+    compiler, entries, foreign, *folders = sys.argv[1:]
+    declared = {
+        name: function
+        for name, function in declarations(compiler, folders).items()
+        if not name.startswith("T_") and name not in _NOT_OURS and function.result in ("int", "MPI_Fint", "MPI_Request", "MPI_Message")
+    }
+    if len(declared) < 100:
+        raise SystemExit("make_entries.py: found next to no functions in mpi.h; is it the C header of an MPI?")
+    head = "// SPDX-License-Identifier: Apache-2.0\n// Written by make_entries.py for the MPI that was found.\n"
+    table = "\n".join(f'    {{"PMPI_{name}"}},' for name in declared)
+    text = [
+        head,
+        '#include <mpi.h>\n\n#include "plait/accelerate/enter.hpp"\n\nnamespace {\n\n'
+        f"constinit plait::accelerate::Entry all[] = {{\n{table}\n}};\n\n}}  // namespace\n\n"
+        "std::span<plait::accelerate::Entry> plait::accelerate::entries() noexcept {\n  return all;\n}\n\n"
+        'extern "C" {\n',
+        *(entry_text(i, name, function) for i, (name, function) in enumerate(declared.items())),
+        "}\n",
+    ]
+    Path(entries).write_text("".join(text))
+
+    care = {
+        name: made
+        for name, function in declared.items()
+        if stem(name) not in _ROUTED and function.result == "int" and (made := foreign_text(name, function)) is not None
+    }
+    rows = "\n".join(f'      route<decltype(::PMPI_{name})>("PMPI_{name}", foreign_{name}),' for name in care)
+    text = [
+        head,
+        '#include <mpi.h>\n\n#include "plait/accelerate/engine/routes.hpp"\n'
+        '#include "plait/accelerate/engine/session.hpp"\n\nnamespace plait::accelerate {\nnamespace {\n',
+        *care.values(),
+        f"\n}}  // namespace\n\nstd::vector<Route> foreign_routes() {{\n  return {{\n{rows}\n  }};\n}}\n\n"
+        "}  // namespace plait::accelerate\n",
+    ]
+    Path(foreign).write_text("".join(text))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which MPI the program has, and whether the engine comes before it.
+#include <cstdio>
+#include <cstdlib>
+#include <dlfcn.h>
+#include <string>
+#include <string_view>
+
+#include "plait/accelerate/enter.hpp"
+#include "plait/preload/real.hpp"
+
+// For the name of the MPI only.
+#include <mpi.h>
+
+namespace plait::accelerate {
+
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_inside = false;
+
+namespace {
+
+#ifdef OPEN_MPI
+constexpr bool is_for_open_mpi = true;
+#else
+constexpr bool is_for_open_mpi = false;
+#endif
+
+/// The engine's library, beside this one.
+std::string engine_path() {
+  Dl_info own{};
+  ::dladdr(reinterpret_cast<void*>(&engine_path), &own);
+  const std::string path = own.dli_fname;
+  return path.substr(0, path.rfind('/') + 1) + "libplait-accelerate-engine.so";
+}
+
+void step_aside(const char* reason) noexcept {
+  std::fprintf(stderr, "plait: the program's messages are not accelerated: %s\n", reason);
+}
+
+void load() noexcept {
+  const char* const wish = std::getenv("PLAIT_ACCELERATE");
+  if (wish != nullptr && std::string_view{wish} == "off") {
+    return;
+  }
+  if ((preload::find_real(preload::open_mpi_mark) != nullptr) != is_for_open_mpi) {
+    step_aside(is_for_open_mpi ? "this library is for Open MPI, and the program uses another MPI; choose with "
+                                 "plait accelerate --mpi"
+                               : "this library is for MPICH, and the program uses another MPI; choose with "
+                                 "plait accelerate --mpi");
+    return;
+  }
+  void* const engine = ::dlopen(engine_path().c_str(), RTLD_NOW | RTLD_LOCAL);
+  void* const start = engine != nullptr ? ::dlsym(engine, start_engine_name) : nullptr;
+  if (start == nullptr) {
+    step_aside(::dlerror());
+    return;
+  }
+  reinterpret_cast<StartEngine*>(start)({entries(), [] { return &is_inside; }});
+}
+
+}  // namespace
+
+void load_engine() noexcept {
+  static const bool once = [] {
+    load();
+    return true;
+  }();
+  (void)once;
+}
+
+void* find(Entry& entry) noexcept {
+  void* const found = preload::find_real(entry.name);
+  if (found == nullptr) {
+    std::fprintf(stderr,
+                 "plait: the program calls %s, which no MPI library in this process has; run it without plait\n",
+                 entry.name + 1);
+    std::abort();
+  }
+  entry.real.store(found, std::memory_order_relaxed);  // any finder gets the same value
+  return found;
+}
+
+}  // namespace plait::accelerate

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/preload/real.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plait::preload {
+namespace {
+
+/// The libraries in this process whose names begin with libmpi.
+std::vector<std::string> mpi_libraries() {
+  std::vector<std::string> paths;
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* found) {
+        const std::string_view path = library->dlpi_name;
+        if (path.substr(path.rfind('/') + 1).starts_with("libmpi")) {
+          static_cast<std::vector<std::string>*>(found)->emplace_back(path);
+        }
+        return 0;
+      },
+      &paths);
+  return paths;
+}
+
+}  // namespace
+
+void* find_real(const char* name) noexcept {
+  if (void* next = ::dlsym(RTLD_NEXT, name)) {
+    return next;
+  }
+  for (const std::string& path : mpi_libraries()) {
+    void* library = ::dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    void* found = library != nullptr ? ::dlsym(library, name) : nullptr;
+    if (library != nullptr) {
+      ::dlclose(library);  // only this reference: the program keeps it loaded
+    }
+    if (found != nullptr) {
+      return found;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace plait::preload
