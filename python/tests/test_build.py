@@ -20,6 +20,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     modules.mkdir(parents=True)
     (modules / "plait-core.pc").write_text("Libs: /usr/lib/openmpi/lib/libmpi.so\n")
     (modules.parent / "libplait-record.so").touch()
+    (modules.parent / "libplait-accelerate.so").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PLAIT_BUILD", str(tmp_path / "no build"))
@@ -30,6 +31,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_programs_and_the_recorder_of_an_installed_plait_are_found(prefix: Path) -> None:
     assert _build.find_program("plait-predict") == prefix / "bin/plait-predict"
     assert _build.recorder_of("openmpi") == prefix / "lib/x86_64-linux-gnu/libplait-record.so"
+    assert _build.accelerator_of("openmpi") == prefix / "lib/x86_64-linux-gnu/libplait-accelerate.so"
 
 
 def test_an_installed_recorder_for_another_mpi_is_not_used(prefix: Path) -> None:

@@ -50,6 +50,18 @@ TEST_P(AnyLength, arrives_whole_when_it_was_unexpected) {
   EXPECT_EQ(status.tag, Tag{5});
 }
 
+TEST_P(AnyLength, sent_synchronously_completes_when_it_is_matched) {
+  LoopbackRanks ranks{2};
+  const Bytes sent = pattern(GetParam(), 6);
+  Request send = ranks[0].send({Rank{1}, Tag{5}}, sent, {.is_synchronous = true});
+  ranks.until([&] { return ranks[1].probe({Rank{0}, Tag{5}}).has_value(); });
+  EXPECT_FALSE(send.test()) << "before there is a receive";
+  Bytes received;
+  Request receive = ranks[1].receive({Rank{0}, Tag{5}}, received);
+  ranks.until([&] { return receive.is_complete() && send.is_complete(); });
+  EXPECT_EQ(received, sent);
+}
+
 TEST_P(AnyLength, comes_back_from_oneself) {
   LoopbackRanks ranks{1};
   const Bytes sent = pattern(GetParam(), 3);

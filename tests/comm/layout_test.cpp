@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/layout.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -110,6 +113,49 @@ TEST_P(Message, travels_between_memory_that_is_cut_differently) {
       std::ranges::copy(std::span{to}.first(whole.size()), received.begin());
     }
     ASSERT_EQ(received, whole);
+  }
+}
+
+TEST(LayoutPattern, joins_blocks_that_follow_each_other_and_leaves_out_empty_ones) {
+  const LayoutPattern pattern{{{4, 4}, {8, 0}, {8, 2}, {-3, 2}}};
+  ASSERT_EQ(pattern.blocks().size(), 2U);
+  EXPECT_EQ(pattern.blocks()[0].bytes, 6U);
+  EXPECT_EQ(pattern.blocks()[1].place, -3);
+  EXPECT_EQ(pattern.begins(), (std::vector<std::size_t>{0, 6}));
+  EXPECT_EQ(pattern.size(), 8U);
+}
+
+TEST(Layout, repeats_a_pattern_as_if_its_blocks_were_listed) {
+  std::mt19937 random{3};
+  constexpr std::size_t middle = 600;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<LayoutPattern::Block> blocks;
+    for (int i = 0; i < 1 + static_cast<int>(random() % 5); ++i) {
+      blocks.push_back({i * 20 - 30, 1 + random() % 9});
+    }
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    const auto element = std::make_shared<const LayoutPattern>(blocks);
+    const std::ptrdiff_t stride = random() % 2 == 0 ? 104 : -110;
+    const std::size_t count = 1 + random() % 5;
+    Bytes memory = pattern(1200, static_cast<unsigned>(round));
+    std::vector<std::span<std::byte>> listed;
+    for (std::size_t i = 0; i < count; ++i) {
+      for (const LayoutPattern::Block& block : blocks) {
+        listed.push_back({memory.data() + middle + static_cast<std::ptrdiff_t>(i) * stride + block.place, block.bytes});
+      }
+    }
+    const Bytes whole = concatenated(listed);
+    const Layout layout = Layout::repeated(element, memory.data() + middle, stride, count);
+    ASSERT_EQ(layout.size(), whole.size());
+    const std::size_t offset = random() % whole.size();
+    Bytes some(random() % (whole.size() - offset + 1));
+    layout.gather(offset, some);
+    EXPECT_TRUE(std::equal(some.begin(), some.end(), whole.begin() + static_cast<std::ptrdiff_t>(offset)));
+    const Bytes other = pattern(some.size(), 1000U + static_cast<unsigned>(round));
+    layout.scatter(offset, other);
+    Bytes expected = whole;
+    std::copy(other.begin(), other.end(), expected.begin() + static_cast<std::ptrdiff_t>(offset));
+    EXPECT_EQ(concatenated(listed), expected);
   }
 }
 

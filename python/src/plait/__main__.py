@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from plait._errors import PlaitError
-from plait.cli import balance, checkpoint, export, fit, import_, predict, record, replay
+from plait.cli import accelerate, balance, checkpoint, export, fit, import_, predict, record, replay
 from plait.cli import map as map_command
 
 _RUN_OPTIONS = """
@@ -44,6 +44,7 @@ app = typer.Typer(
     "Typical use:\n\n"
     "  plait doctor                          is everything here?\n\n"
     "  plait run -n 2 --name first ./ring    run on two ranks, with a trace in runs/first\n\n"
+    "  plait accelerate -- mpirun -n 2 ./any  run any MPI program with its messages on the engine\n\n"
     "  plait record -- mpirun -n 2 ./any      record a program that knows nothing of plait\n\n"
     "  plait report runs/first --open        a page with task plots, messages, the critical path\n\n"
     "  plait graph runs/first -o graph.svg   which tasks come before which",
@@ -356,6 +357,7 @@ def lab(
     raise typer.Exit(module.run_lab(command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind))
 
 
+accelerate.add(app)
 balance.add(app)
 checkpoint.add(app)
 export.add(app)

@@ -64,30 +64,41 @@ def build_bench(mpi: str, target: str) -> None:
     _build_with(mpi, folder, ["PLAIT_BUILD_BENCH=ON", "PLAIT_BUILD_TESTS=OFF"], target)
 
 
-#: What the preload library of `plait record` is, below a build folder.
+#: What is preloaded into programs of others, below a build folder.
 RECORDER = Path("lib") / "libplait-record.so"
+ACCELERATOR = Path("lib") / "libplait-accelerate.so"
 
 
 def recorder_of(mpi: str) -> Path:
-    """The preload library for this MPI: of the build folder, else an installed one, else one built here.
+    """The preload library of `plait record` for this MPI.
 
-    Building it takes some seconds, once; after that only what has changed.
+    Of the build folder, else an installed one, else one built here: once, which takes some seconds.
     """
-    built = build_folder() / RECORDER
+    return _preload_library(mpi, RECORDER, "recorder", "record", ["plait_record"])
+
+
+def accelerator_of(mpi: str) -> Path:
+    """As `recorder_of`, of `plait accelerate`; it takes two minutes. The engine is beside it."""
+    targets = ["plait_accelerate", "plait_accelerate_engine"]
+    return _preload_library(mpi, ACCELERATOR, "accelerator", "accelerate", targets)
+
+
+def _preload_library(mpi: str, library: Path, what: str, use: str, targets: list[str]) -> Path:
+    built = build_folder() / library
     if built.is_file() and _mpi_of(build_folder()) == mpi:
         return built.resolve()
-    if installed := _installed_recorder(mpi):
+    if installed := _installed(mpi, library):
         return installed
     root = source_folder()
     if root is None:
         raise PlaitError(
-            f"there is no recorder for {mpi} in {build_folder()} or beside installed programs; "
+            f"there is no {what} for {mpi} in {build_folder()} or beside installed programs; "
             "build plait with this MPI and name the folder in PLAIT_BUILD"
         )
-    folder = root / "build" / f"record-{mpi}"
+    folder = root / "build" / f"{use}-{mpi}"
     parts = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
-    _build_with(mpi, folder, parts, "plait_record")
-    return (folder / RECORDER).resolve()
+    _build_with(mpi, folder, parts, *targets)
+    return (folder / library).resolve()
 
 
 def _mpi_of(folder: Path) -> str:
@@ -105,20 +116,20 @@ def _mpi_in(flags: str) -> str:
     return "openmpi" if "openmpi" in flags or "libmpi." in flags else ""
 
 
-def _installed_recorder(mpi: str) -> Path | None:
+def _installed(mpi: str, library: Path) -> Path | None:
     """Beside the installed programs, if it was built for this MPI."""
     program = shutil.which("plait-predict")
     if program is None:
         return None
     prefix = Path(program).resolve().parents[1]
-    for recorder in (*prefix.glob(f"lib*/{RECORDER.name}"), *prefix.glob(f"lib/*/{RECORDER.name}")):
-        flags = recorder.parent / "pkgconfig" / "plait-core.pc"
+    for found in (*prefix.glob(f"lib*/{library.name}"), *prefix.glob(f"lib/*/{library.name}")):
+        flags = found.parent / "pkgconfig" / "plait-core.pc"
         if flags.is_file() and _mpi_in(flags.read_text()) == mpi:
-            return recorder
+            return found
     return None
 
 
-def _build_with(mpi: str, folder: Path, options: list[str], target: str) -> None:
+def _build_with(mpi: str, folder: Path, options: list[str], *targets: str) -> None:
     """mpicc.MPI is what Debian and Ubuntu call the compiler of an MPI that need not be the machine's."""
     wrapper, launcher = shutil.which(f"mpicc.{mpi}"), shutil.which(f"mpiexec.{mpi}")
     if wrapper is None or launcher is None:
@@ -130,7 +141,7 @@ def _build_with(mpi: str, folder: Path, options: list[str], target: str) -> None
     with _alone(folder):
         if not (folder / "build.ninja").is_file():
             _quietly(["cmake", "-S", str(folder.parents[1]), "-B", str(folder), "-G", "Ninja", *defines])
-        _quietly(["cmake", "--build", str(folder), "--target", target, "-j", str(os.cpu_count() or 1)])
+        _quietly(["cmake", "--build", str(folder), "-j", str(os.cpu_count() or 1), "--target", *targets])
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """make_entries.py COMPILER ENTRIES FOREIGN INCLUDE_FOLDER...: writes what depends on the MPI that was found.
 
-ENTRIES defines MPI_X and PMPI_X for each function of mpi.h, which call what is routed or the MPI library. FOREIGN is the
-engine's: the functions that begin operations of the MPI library, or wait for other ranks in it, so that both it and the
-engine's messages are kept moving.
+ENTRIES defines MPI_X and PMPI_X for each function of mpi.h, which call what is routed or the MPI library. FOREIGN is
+the engine's: the functions that begin operations of the MPI library, or wait for other ranks in it, so that both it and
+the engine's messages are kept moving.
 """
 # SPDX-License-Identifier: Apache-2.0
 
@@ -17,20 +17,87 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
 from mpi_declarations import Function, declarations
 
 #: Functions that use requests or messages, and are written by hand in engine/.
-_ROUTED = set(
-    "Send Ssend Bsend Rsend Isend Issend Ibsend Irsend Recv Irecv Sendrecv Sendrecv_replace Isendrecv "
-    "Isendrecv_replace Send_init Ssend_init Bsend_init Rsend_init Recv_init Psend_init Precv_init Pready Pready_range "
-    "Pready_list Parrived Start Startall Wait Waitall Waitany Waitsome Test Testall Testany Testsome Request_free "
-    "Request_get_status Request_get_status_all Request_get_status_any Request_get_status_some Cancel Probe Iprobe "
-    "Mprobe Improbe Mrecv Imrecv Request_c2f Request_f2c Message_c2f Message_f2c Comm_idup Comm_idup_with_info".split()
+_ROUTED = frozenset(
+    (
+        "Send",
+        "Ssend",
+        "Bsend",
+        "Rsend",
+        "Isend",
+        "Issend",
+        "Ibsend",
+        "Irsend",
+        "Recv",
+        "Irecv",
+        "Sendrecv",
+        "Sendrecv_replace",
+        "Isendrecv",
+        "Isendrecv_replace",
+        "Send_init",
+        "Ssend_init",
+        "Bsend_init",
+        "Rsend_init",
+        "Recv_init",
+        "Start",
+        "Startall",
+        "Wait",
+        "Waitall",
+        "Waitany",
+        "Waitsome",
+        "Test",
+        "Testall",
+        "Testany",
+        "Testsome",
+        "Request_free",
+        "Request_get_status",
+        "Request_get_status_all",
+        "Request_get_status_any",
+        "Request_get_status_some",
+        "Cancel",
+        "Probe",
+        "Iprobe",
+        "Mprobe",
+        "Improbe",
+        "Mrecv",
+        "Imrecv",
+        "Request_c2f",
+        "Request_f2c",
+        "Message_c2f",
+        "Message_f2c",
+        "Comm_idup",
+        "Comm_idup_with_info",
+    )
 )
 #: Those that may wait for other ranks.
-_BLOCKING = set(
-    "Barrier Bcast Gather Gatherv Scatter Scatterv Allgather Allgatherv Alltoall Alltoallv Alltoallw Reduce Allreduce "
-    "Reduce_scatter Reduce_scatter_block Scan Exscan Neighbor_allgather Neighbor_allgatherv Neighbor_alltoall "
-    "Neighbor_alltoallv Neighbor_alltoallw".split()
+_BLOCKING = frozenset(
+    (
+        "Barrier",
+        "Bcast",
+        "Gather",
+        "Gatherv",
+        "Scatter",
+        "Scatterv",
+        "Allgather",
+        "Allgatherv",
+        "Alltoall",
+        "Alltoallv",
+        "Alltoallw",
+        "Reduce",
+        "Allreduce",
+        "Reduce_scatter",
+        "Reduce_scatter_block",
+        "Scan",
+        "Exscan",
+        "Neighbor_allgather",
+        "Neighbor_allgatherv",
+        "Neighbor_alltoall",
+        "Neighbor_alltoallv",
+        "Neighbor_alltoallw",
+    )
 )
-_OPENS_WINDOW = set("Win_create Win_allocate Win_allocate_shared Win_create_dynamic".split())
+_OPENS_WINDOW = {"Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic"}
+#: What functions return that are routed or passed on.
+_RESULTS = {"int", "MPI_Fint", "MPI_Request", "MPI_Message"}
 _NOT_OURS = {"Pcontrol", "Grequest_complete"}
 
 
@@ -61,9 +128,14 @@ def foreign_text(name: str, declared: Function) -> str | None:
     """A function of the MPI library as programs get it; nothing where it needs no care."""
     names = declared.argument_names()
     arguments = ", ".join(names)
-    lines = ["SessionUse use;"]
+    lines = ["const SessionUse use;"]
     if stem(name) in _BLOCKING:
-        lines.append("use.session().before_blocking();")
+        begun = f"PMPI_I{name[0].lower()}{name[1:]}({arguments}, &request)"
+        lines.append(
+            "if (use.session().has_to_poll()) {\n    MPI_Request request = MPI_REQUEST_NULL;\n"
+            f"    const int begun = {begun};\n"
+            "    return begun != MPI_SUCCESS ? begun : use.session().wait_theirs(request);\n  }"
+        )
     lines.append(f"const int result = PMPI_{name}({arguments});")
     if stem(name) in _OPENS_WINDOW:
         lines.append("use.session().foreign().opened(result);")
@@ -83,7 +155,7 @@ def main() -> None:
     declared = {
         name: function
         for name, function in declarations(compiler, folders).items()
-        if not name.startswith("T_") and name not in _NOT_OURS and function.result in ("int", "MPI_Fint", "MPI_Request", "MPI_Message")
+        if not name.startswith("T_") and name not in _NOT_OURS and function.result in _RESULTS
     }
     if len(declared) < 100:
         raise SystemExit("make_entries.py: found next to no functions in mpi.h; is it the C header of an MPI?")
@@ -111,7 +183,7 @@ def main() -> None:
         '#include <mpi.h>\n\n#include "plait/accelerate/engine/routes.hpp"\n'
         '#include "plait/accelerate/engine/session.hpp"\n\nnamespace plait::accelerate {\nnamespace {\n',
         *care.values(),
-        f"\n}}  // namespace\n\nstd::vector<Route> foreign_routes() {{\n  return {{\n{rows}\n  }};\n}}\n\n"
+        f"\n}}  // namespace\n\nstd::vector<FunctionRoute> foreign_routes() {{\n  return {{\n{rows}\n  }};\n}}\n\n"
         "}  // namespace plait::accelerate\n",
     ]
     Path(foreign).write_text("".join(text))

@@ -71,9 +71,8 @@ std::span<std::byte> Layout::block_at(std::size_t offset, std::size_t bytes) con
   if (pattern_) {
     const auto element = static_cast<std::ptrdiff_t>(offset / pattern_->size());
     const std::size_t inside = offset % pattern_->size();
-    const auto index = static_cast<std::size_t>(std::ranges::upper_bound(pattern_->begins(), inside) -
-                                                pattern_->begins().begin()) -
-                       1;
+    const auto index =
+        static_cast<std::size_t>(std::ranges::upper_bound(pattern_->begins(), inside) - pattern_->begins().begin()) - 1;
     const LayoutPattern::Block& block = pattern_->blocks()[index];
     const std::size_t skipped = inside - pattern_->begins()[index];
     return {first_ + element * stride_bytes_ + block.place + static_cast<std::ptrdiff_t>(skipped),
@@ -84,7 +83,8 @@ std::span<std::byte> Layout::block_at(std::size_t offset, std::size_t bytes) con
       return {first_ + offset, std::min(bytes, size_ - offset)};
     }
     const std::size_t inside = offset % block_bytes_;
-    return {first_ + static_cast<std::ptrdiff_t>(offset / block_bytes_) * stride_bytes_ + inside, std::min(bytes, block_bytes_ - inside)};
+    return {first_ + static_cast<std::ptrdiff_t>(offset / block_bytes_) * stride_bytes_ + inside,
+            std::min(bytes, block_bytes_ - inside)};
   }
   const auto after = std::ranges::upper_bound(begins_, offset);
   const auto index = static_cast<std::size_t>(after - begins_.begin()) - 1;
@@ -101,8 +101,8 @@ void Layout::for_each_block(std::size_t offset, std::size_t bytes, Use use) cons
     use(0, start);
     auto element = static_cast<std::ptrdiff_t>((offset + start.size()) / pattern_->size());
     const std::size_t inside = (offset + start.size()) % pattern_->size();
-    auto index = static_cast<std::size_t>(std::ranges::lower_bound(pattern_->begins(), inside) -
-                                          pattern_->begins().begin());
+    auto index =
+        static_cast<std::size_t>(std::ranges::lower_bound(pattern_->begins(), inside) - pattern_->begins().begin());
     for (std::size_t position = start.size(); position < bytes;) {
       const std::size_t size = std::min(bytes - position, blocks[index].bytes);
       use(position, std::span{first_ + element * stride_bytes_ + blocks[index].place, size});

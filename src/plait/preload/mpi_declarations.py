@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The functions that an MPI declares in its mpi.h, for the generators of libraries that stand before it."""
+"""The functions that an MPI declares in its mpi.h, for the generators of libraries that come before it."""
 
 from __future__ import annotations
 

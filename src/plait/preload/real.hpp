@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What the libraries that stand between a program and its MPI share.
+/// What the libraries between a program and its MPI share.
 namespace plait::preload {
 
 /// Finds the function `name` of the program's MPI library; null if there is none.

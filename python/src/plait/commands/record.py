@@ -14,11 +14,10 @@ from pathlib import Path
 
 from plait import _build
 from plait import _launcher as launcher
-from plait._errors import PlaitError
 from plait._files import write_text
+from plait._preload import Target, is_launcher, preloading
 from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
 
-_LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*")
 #: Names of call sites are cut at the left to this many bytes (docs/reference/trace-format.md).
 _SITE_BYTES = 56
 _RESOLVE_S = 120
@@ -35,20 +34,12 @@ class Wishes:
 
 def record(command: Sequence[str], wishes: Wishes) -> int:
     """Returns the command's exit status."""
-    found = shutil.which(command[0])
-    if found is None:
-        raise PlaitError(
-            f"there is no command {command[0]}; give what you would type without plait", status=2
-        )
-    starter = launcher.identify(found) if _LAUNCHERS.fullmatch(Path(found).name) else None
-    mpi = wishes.mpi or _mpi_of(starter, found)
-    if mpi not in launcher.FAMILIES:
-        raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(launcher.FAMILIES)}", status=2)
-    recorder = _build.recorder_of(mpi)
+    target = Target.of(command, wishes.mpi)
+    recorder = _build.recorder_of(target.mpi)
     folder = make_run_folder(Place(wishes.output, wishes.name, _program_in(command), wishes.force))
     earlier = set(_folders(folder))
     environment = _environment(recorder, folder, wishes.progress)
-    launched = _with_exports(list(command), starter, environment)
+    launched = target.with_exports(environment)
     whole = {**os.environ, **launcher.root_environment(), **environment}
     ending = supervise(launched, whole)
     made = [run for run in _folders(folder) if run == folder or run not in earlier]
@@ -59,50 +50,19 @@ def record(command: Sequence[str], wishes: Wishes) -> int:
     return ending.exit_status
 
 
-def _mpi_of(starter: launcher.Launcher | None, program: str) -> str:
-    """By the launcher; else by the libraries of the program; else by the machine's launcher."""
-    if starter is None:
-        listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-        if "libmpich" in listed:
-            return "mpich"
-        if "libmpi." in listed:
-            return "openmpi"
-        starter = launcher.find_launcher(None)
-    for name, family in launcher.FAMILIES.items():
-        if family == starter.family:
-            return name
-    raise PlaitError(
-        f"{starter.path} is a launcher of neither Open MPI nor MPICH; name the MPI with --mpi", status=2
-    )
-
-
 def _program_in(command: Sequence[str]) -> str:
     """What to name the run after: the first word behind the launcher that is a program."""
-    for word in command[1:] if _LAUNCHERS.fullmatch(Path(command[0]).name) else command:
+    for word in command[1:] if is_launcher(command[0]) else command:
         if not word.startswith("-") and shutil.which(word) is not None:
             return Path(word).name
     return Path(command[0]).name
 
 
 def _environment(recorder: Path, folder: Path, progress: bool) -> dict[str, str]:
-    before = os.environ.get("LD_PRELOAD")
-    environment = {
-        "LD_PRELOAD": f"{recorder}:{before}" if before else str(recorder),
-        "PLAIT_RECORD_FOLDER": str(folder),
-    }
+    environment = {**preloading(recorder), "PLAIT_RECORD_FOLDER": str(folder)}
     if progress:
         environment["PLAIT_RECORD_PROGRESS"] = "1"
     return environment
-
-
-def _with_exports(
-    command: list[str], starter: launcher.Launcher | None, environment: dict[str, str]
-) -> list[str]:
-    """Open MPI passes variables to other hosts only on request; MPICH always does."""
-    if starter is None or starter.family != "Open MPI":
-        return command
-    exports = [word for name in environment for word in ("-x", name)]
-    return [command[0], *exports, *command[1:]]
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -2,7 +2,6 @@
 #include "plait/accelerate/engine/buffered.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "plait/accelerate/engine/session.hpp"
@@ -21,7 +20,7 @@ bool SendBuffer::attach(void* memory, std::size_t bytes) {
   return true;
 }
 
-std::pair<void*, std::size_t> SendBuffer::detach(Session& session) {
+std::pair<void*, std::size_t> SendBuffer::detach(EngineSession& session) {
   session.wait_until([this] {
     const std::lock_guard lock{mutex_};
     drop_complete();
@@ -34,23 +33,9 @@ std::pair<void*, std::size_t> SendBuffer::detach(Session& session) {
 
 comm::Request SendBuffer::send(comm::Endpoint& endpoint,
                                const comm::Address& to,
-                               const MessageArguments& what,
+                               const TypedMessage& what,
                                const Datatype& type) {
-  Bytes data(type.size * static_cast<std::size_t>(what.count));
-  int position = 0;
-  if (type.is_contiguous_for(what.count)) {
-    if (!data.empty()) {
-      std::memcpy(data.data(), static_cast<const std::byte*>(what.buffer) + type.lower, data.size());
-    }
-  } else {
-    PMPI_Pack(what.buffer,
-              static_cast<int>(what.count),
-              what.type,
-              data.data(),
-              static_cast<int>(data.size()),
-              &position,
-              MPI_COMM_SELF);
-  }
+  Bytes data = packed_bytes(what, type);
   const std::lock_guard lock{mutex_};
   const std::size_t needed = data.size() + MPI_BSEND_OVERHEAD;
   if (used_ + needed > bytes_) {

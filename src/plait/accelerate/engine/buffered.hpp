@@ -14,8 +14,8 @@
 
 namespace plait::accelerate {
 
-class Session;
-struct MessageArguments;
+class EngineSession;
+struct TypedMessage;
 
 /// The program's buffer for buffered sends. It bounds them; their data is in memory of its own.
 ///
@@ -25,13 +25,13 @@ class SendBuffer {
   /// False when one is attached.
   [[nodiscard]] bool attach(void* memory, std::size_t bytes);
   /// Waits until all buffered sends are complete. Returns the buffer.
-  [[nodiscard]] std::pair<void*, std::size_t> detach(Session& session);
+  [[nodiscard]] std::pair<void*, std::size_t> detach(EngineSession& session);
 
   /// Sends a copy of the message. The returned request is complete. Throws: `MpiError` when the buffer
   /// is full or there is none.
   [[nodiscard]] comm::Request send(comm::Endpoint& endpoint,
                                    const comm::Address& to,
-                                   const MessageArguments& what,
+                                   const TypedMessage& what,
                                    const Datatype& type);
 
  private:

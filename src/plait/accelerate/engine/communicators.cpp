@@ -18,13 +18,13 @@ constexpr std::uint32_t first_chosen_id = 16;
 /// Distinguishes the numbers of new communicators from the messages of the communicator they are sent in.
 constexpr std::uint32_t agreement_bit = 1U << 29U;
 
-comm::CommId agreement_of(Communicator& parent) {
+comm::CommId agreement_of(RoutedCommunicator& parent) {
   return comm::CommId{parent.id().value() | agreement_bit};
 }
 
 }  // namespace
 
-Communicator::Communicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vector<Rank> ranks)
+RoutedCommunicator::RoutedCommunicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vector<Rank> ranks)
     : endpoint_{endpoint}, handle_{handle}, ranks_{std::move(ranks)} {
   for (std::size_t here = 0; here < ranks_.size(); ++here) {
     is_whole_ = is_whole_ && ranks_[here].value() == here;
@@ -40,11 +40,10 @@ Communicator::Communicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vecto
   }
 }
 
-void Communicator::agree(Communicator& parent, std::uint64_t creation, std::uint32_t own_choice) {
+void RoutedCommunicator::agree(RoutedCommunicator& parent, std::uint64_t creation, std::uint32_t own_choice) {
   const Tag tag{creation};
   if (rank_ != 0) {
-    choice_ = endpoint_.receive({ranks_[0], tag, agreement_of(parent)},
-                                std::as_writable_bytes(std::span{&chosen_, 1}));
+    choice_ = endpoint_.receive({ranks_[0], tag, agreement_of(parent)}, std::as_writable_bytes(std::span{&chosen_, 1}));
     return;
   }
   chosen_ = own_choice;
@@ -53,13 +52,13 @@ void Communicator::agree(Communicator& parent, std::uint64_t creation, std::uint
     for (std::size_t here = 1; here < ranks_.size(); ++here) {
       others.push_back({.rank = ranks_[here]});
     }
-    choice_ = endpoint_.multicast(
-        std::move(others), tag, std::as_bytes(std::span{&chosen_, 1}), {}, agreement_of(parent));
+    choice_ =
+        endpoint_.multicast(std::move(others), tag, std::as_bytes(std::span{&chosen_, 1}), {}, agreement_of(parent));
   }
   set_id(chosen_);
 }
 
-std::uint32_t Communicator::wait_for_id() {
+std::uint32_t RoutedCommunicator::wait_for_id() {
   while (id_.load(std::memory_order_acquire) == 0) {  // with release in set_id()
     if (!is_waiting_for_id_.test_and_set(std::memory_order_acquire)) {
       if (id_.load(std::memory_order_acquire) == 0) {
@@ -72,7 +71,7 @@ std::uint32_t Communicator::wait_for_id() {
   return id_.load(std::memory_order_acquire);
 }
 
-Communicators::Communicators(comm::Endpoint& endpoint) : endpoint_{endpoint} {
+RoutedCommunicators::RoutedCommunicators(comm::Endpoint& endpoint) : endpoint_{endpoint} {
   PMPI_Comm_group(MPI_COMM_WORLD, &run_group_);
   std::vector<Rank> all;
   for (std::uint32_t rank = 0; rank < endpoint.rank_count(); ++rank) {
@@ -82,14 +81,14 @@ Communicators::Communicators(comm::Endpoint& endpoint) : endpoint_{endpoint} {
   add(MPI_COMM_SELF, {endpoint.self()}).set_id(self_id);
 }
 
-Communicators::~Communicators() {
+RoutedCommunicators::~RoutedCommunicators() {
   PMPI_Group_free(&run_group_);
 }
 
-Communicator* Communicators::find(MPI_Comm handle) noexcept {
+RoutedCommunicator* RoutedCommunicators::find(MPI_Comm handle) noexcept {
   struct Last {
     MPI_Comm handle;
-    Communicator* communicator = nullptr;
+    RoutedCommunicator* communicator = nullptr;
     std::uint64_t epoch = 0;
   };
   static constinit thread_local Last last{};
@@ -106,19 +105,19 @@ Communicator* Communicators::find(MPI_Comm handle) noexcept {
   return last.communicator;
 }
 
-Communicator& Communicators::add(MPI_Comm handle, std::vector<Rank> ranks) {
+RoutedCommunicator& RoutedCommunicators::add(MPI_Comm handle, std::vector<Rank> ranks) {
   const std::unique_lock lock{mutex_};
-  return *(known_[handle] = std::make_unique<Communicator>(endpoint_, handle, std::move(ranks)));
+  return *(known_[handle] = std::make_unique<RoutedCommunicator>(endpoint_, handle, std::move(ranks)));
 }
 
-std::uint32_t Communicators::choose_id() noexcept {
+std::uint32_t RoutedCommunicators::choose_id() noexcept {
   // Of those that no other rank chooses.
   const std::uint32_t choice = choices_.fetch_add(1, std::memory_order_relaxed);
   return first_chosen_id + endpoint_.self().value() + endpoint_.rank_count() * choice;
 }
 
 /// Empty when some are not of the run.
-std::vector<Rank> Communicators::ranks_of(MPI_Comm handle) const {
+std::vector<Rank> RoutedCommunicators::ranks_of(MPI_Comm handle) const {
   MPI_Group group = MPI_GROUP_NULL;
   int size = 0;
   PMPI_Comm_group(handle, &group);
@@ -138,7 +137,7 @@ std::vector<Rank> Communicators::ranks_of(MPI_Comm handle) const {
   return ranks;
 }
 
-void Communicators::made(Communicator* parent, MPI_Comm made, std::uint64_t creation) {
+void RoutedCommunicators::made(RoutedCommunicator* parent, MPI_Comm made, std::uint64_t creation) {
   if (made == MPI_COMM_NULL) {
     return;
   }
@@ -153,11 +152,11 @@ void Communicators::made(Communicator* parent, MPI_Comm made, std::uint64_t crea
   add(made, std::move(ranks)).agree(*parent, creation, choice);
 }
 
-void Communicators::duplicated(Communicator& parent, MPI_Comm made, std::uint64_t creation) {
+void RoutedCommunicators::duplicated(RoutedCommunicator& parent, MPI_Comm made, std::uint64_t creation) {
   add(made, parent.ranks()).agree(parent, creation, parent.rank() == 0 ? choose_id() : 0);
 }
 
-void Communicators::freed(MPI_Comm handle) noexcept {
+void RoutedCommunicators::freed(MPI_Comm handle) noexcept {
   const std::unique_lock lock{mutex_};
   const auto found = known_.find(handle);
   if (found == known_.end()) {
@@ -166,7 +165,7 @@ void Communicators::freed(MPI_Comm handle) noexcept {
   freed_.push_back(std::move(found->second));
   known_.erase(found);
   epoch_.fetch_add(1, std::memory_order_release);  // with acquire in find()
-  std::erase_if(freed_, [&](const std::unique_ptr<Communicator>& one) {
+  std::erase_if(freed_, [&](const std::unique_ptr<RoutedCommunicator>& one) {
     return one->outstanding.load(std::memory_order_acquire) == 0 && one->is_agreed();
   });
 }
@@ -179,8 +178,8 @@ namespace {
 template <class Make>
 int make(MPI_Comm parent, MPI_Comm* made, const Make& real) {
   const SessionUse use;
-  Communicators& all = use.session().communicators();
-  Communicator* const from = all.find(parent);
+  RoutedCommunicators& all = use.session().communicators();
+  RoutedCommunicator* const from = all.find(parent);
   const std::uint64_t creation = from != nullptr ? from->next_creation() : 0;
   use.session().before_blocking();
   const int result = real();
@@ -250,9 +249,9 @@ int comm_create_group(MPI_Comm parent, MPI_Group group, int tag, MPI_Comm* made)
   use.session().before_blocking();
   const int result = PMPI_Comm_create_group(parent, group, tag, made);
   if (result == MPI_SUCCESS) {
-    Communicators& all = use.session().communicators();
-    return use.session().guarded(
-        parent, [&] { all.made(all.find(parent), *made, by_tag | static_cast<std::uint32_t>(tag)); });
+    RoutedCommunicators& all = use.session().communicators();
+    return use.session().guarded(parent,
+                                 [&] { all.made(all.find(parent), *made, by_tag | static_cast<std::uint32_t>(tag)); });
   }
   return result;
 }
@@ -260,8 +259,8 @@ int comm_create_group(MPI_Comm parent, MPI_Group group, int tag, MPI_Comm* made)
 template <class Make>
 int make_later(MPI_Comm parent, MPI_Comm* made, MPI_Request* request, const Make& real) {
   const SessionUse use;
-  Communicators& all = use.session().communicators();
-  Communicator* const from = all.find(parent);
+  RoutedCommunicators& all = use.session().communicators();
+  RoutedCommunicator* const from = all.find(parent);
   const std::uint64_t creation = from != nullptr ? from->next_creation() : 0;
   const int result = real();
   use.session().foreign().begun(result, request);
@@ -289,8 +288,8 @@ int comm_free(MPI_Comm* handle) {
 
 int comm_disconnect(MPI_Comm* handle) {
   const SessionUse use;
-  Communicators& all = use.session().communicators();
-  if (Communicator* const ending = all.find(*handle)) {
+  RoutedCommunicators& all = use.session().communicators();
+  if (RoutedCommunicator* const ending = all.find(*handle)) {
     use.session().wait_until([&] { return ending->outstanding.load(std::memory_order_acquire) == 0; });
   }
   all.freed(*handle);
@@ -300,7 +299,7 @@ int comm_disconnect(MPI_Comm* handle) {
 
 }  // namespace
 
-std::vector<Route> communicator_routes() {
+std::vector<FunctionRoute> communicator_routes() {
   return {
       route<decltype(::PMPI_Comm_dup)>("PMPI_Comm_dup", comm_dup),
       route<decltype(::PMPI_Comm_dup_with_info)>("PMPI_Comm_dup_with_info", comm_dup_with_info),
@@ -312,8 +311,7 @@ std::vector<Route> communicator_routes() {
       route<decltype(::PMPI_Cart_sub)>("PMPI_Cart_sub", cart_sub),
       route<decltype(::PMPI_Graph_create)>("PMPI_Graph_create", graph_create),
       route<decltype(::PMPI_Dist_graph_create)>("PMPI_Dist_graph_create", dist_graph_create),
-      route<decltype(::PMPI_Dist_graph_create_adjacent)>("PMPI_Dist_graph_create_adjacent",
-                                                         dist_graph_create_adjacent),
+      route<decltype(::PMPI_Dist_graph_create_adjacent)>("PMPI_Dist_graph_create_adjacent", dist_graph_create_adjacent),
       route<decltype(::PMPI_Comm_idup)>("PMPI_Comm_idup", comm_idup),
 #if MPI_VERSION >= 4
       route<decltype(::PMPI_Comm_idup_with_info)>("PMPI_Comm_idup_with_info", comm_idup_with_info),

@@ -19,12 +19,12 @@ namespace plait::accelerate {
 /// Rank 0 of it chooses its number among those of its own and sends it to the others, in the communicator that this one
 /// was made from. So no two communicators that share a rank have equal numbers, and to make one takes no collective.
 /// Threads: any.
-class Communicator {
+class RoutedCommunicator {
  public:
   /// `ranks`: the members, as ranks of the run, by their rank here.
-  Communicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vector<Rank> ranks);
-  Communicator(const Communicator&) = delete;
-  Communicator& operator=(const Communicator&) = delete;
+  RoutedCommunicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vector<Rank> ranks);
+  RoutedCommunicator(const RoutedCommunicator&) = delete;
+  RoutedCommunicator& operator=(const RoutedCommunicator&) = delete;
 
   [[nodiscard]] MPI_Comm handle() const noexcept { return handle_; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(ranks_.size()); }
@@ -45,7 +45,7 @@ class Communicator {
   [[nodiscard]] bool is_agreed() const noexcept { return choice_.is_complete(); }
   void set_id(std::uint32_t id) noexcept { id_.store(id, std::memory_order_release); }
   /// Agrees on the number with the other members: the one that this process chooses as rank 0, else what that sends.
-  void agree(Communicator& parent, std::uint64_t creation, std::uint32_t own_choice);
+  void agree(RoutedCommunicator& parent, std::uint64_t creation, std::uint32_t own_choice);
   /// The number of the next communicator that all members of this one make together.
   [[nodiscard]] std::uint64_t next_creation() noexcept { return creations_.fetch_add(1, std::memory_order_relaxed); }
 
@@ -69,40 +69,40 @@ class Communicator {
 };
 
 /// The communicators that are routed, by handle. Threads: any.
-class Communicators {
+class RoutedCommunicators {
  public:
   /// Knows MPI_COMM_WORLD and MPI_COMM_SELF. Expects: the ranks of `endpoint` are those of MPI_COMM_WORLD.
-  explicit Communicators(comm::Endpoint& endpoint);
-  Communicators(const Communicators&) = delete;
-  Communicators& operator=(const Communicators&) = delete;
-  ~Communicators();
+  explicit RoutedCommunicators(comm::Endpoint& endpoint);
+  RoutedCommunicators(const RoutedCommunicators&) = delete;
+  RoutedCommunicators& operator=(const RoutedCommunicators&) = delete;
+  ~RoutedCommunicators();
 
   /// Null when its messages are not routed. Cost: some nanoseconds where a thread asks for the same again.
-  [[nodiscard]] Communicator* find(MPI_Comm handle) noexcept;
+  [[nodiscard]] RoutedCommunicator* find(MPI_Comm handle) noexcept;
 
   /// Routes `made`, which the members of `parent` have made together; unless `parent` is null, or it has processes that
   /// are not of the run, or it is no intracommunicator. Nothing for MPI_COMM_NULL.
-  void made(Communicator* parent, MPI_Comm made, std::uint64_t creation);
+  void made(RoutedCommunicator* parent, MPI_Comm made, std::uint64_t creation);
   /// Routes a duplicate of `parent`, whose handle may not be used yet.
-  void duplicated(Communicator& parent, MPI_Comm made, std::uint64_t creation);
+  void duplicated(RoutedCommunicator& parent, MPI_Comm made, std::uint64_t creation);
   /// The program frees `handle`: operations under way go on.
   void freed(MPI_Comm handle) noexcept;
 
-  /// Communicators that were made and are not routed.
+  /// RoutedCommunicators that were made and are not routed.
   [[nodiscard]] std::uint64_t unrouted_count() const noexcept { return unrouted_.load(std::memory_order_relaxed); }
   void note_unrouted() noexcept { unrouted_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  Communicator& add(MPI_Comm handle, std::vector<Rank> ranks);
+  RoutedCommunicator& add(MPI_Comm handle, std::vector<Rank> ranks);
   [[nodiscard]] std::uint32_t choose_id() noexcept;
   [[nodiscard]] std::vector<Rank> ranks_of(MPI_Comm handle) const;
 
   comm::Endpoint& endpoint_;
   MPI_Group run_group_ = MPI_GROUP_NULL;
   std::shared_mutex mutex_;
-  std::unordered_map<MPI_Comm, std::unique_ptr<Communicator>> known_;
-  std::vector<std::unique_ptr<Communicator>> freed_;  ///< With operations under way.
-  std::atomic<std::uint64_t> epoch_ = 1;              ///< Changes when a handle ends.
+  std::unordered_map<MPI_Comm, std::unique_ptr<RoutedCommunicator>> known_;
+  std::vector<std::unique_ptr<RoutedCommunicator>> freed_;  ///< With operations under way.
+  std::atomic<std::uint64_t> epoch_ = 1;                    ///< Changes when a handle ends.
   std::atomic<std::uint32_t> choices_ = 0;
   std::atomic<std::uint64_t> unrouted_ = 0;
 };

@@ -85,7 +85,7 @@ bool append(Blocks& all, const Blocks& blocks, MPI_Aint place, MPI_Count count, 
   return true;
 }
 
-/// How a type was made, as MPI_Type_get_envelope tells.
+/// How a type was made, as MPI_Type_get_envelope returns it.
 struct Envelope {
   explicit Envelope(MPI_Datatype type) {
 #if MPI_VERSION >= 4
@@ -243,14 +243,12 @@ std::optional<Blocks> blocks_of(MPI_Datatype type) {
           [&](std::size_t i) { return integers[1 + i]; },
           [&](std::size_t i, MPI_Aint) { return addresses[i]; });
     case MPI_COMBINER_INDEXED_BLOCK:
-      return blocks_of_indexed(contents.types[0],
-                               integers[0],
-                               each(integers[1]),
-                               [&](std::size_t i, MPI_Aint extent) { return integers[2 + i] * extent; });
-    case MPI_COMBINER_HINDEXED_BLOCK:
-      return blocks_of_indexed(contents.types[0], integers[0], each(integers[1]), [&](std::size_t i, MPI_Aint) {
-        return addresses[i];
+      return blocks_of_indexed(contents.types[0], integers[0], each(integers[1]), [&](std::size_t i, MPI_Aint extent) {
+        return integers[2 + i] * extent;
       });
+    case MPI_COMBINER_HINDEXED_BLOCK:
+      return blocks_of_indexed(
+          contents.types[0], integers[0], each(integers[1]), [&](std::size_t i, MPI_Aint) { return addresses[i]; });
     case MPI_COMBINER_STRUCT:
       return blocks_of_struct(contents);
     case MPI_COMBINER_SUBARRAY:
@@ -317,7 +315,7 @@ void Datatypes::freed(MPI_Datatype type) noexcept {
   }
 }
 
-std::vector<Route> datatype_routes() {
+std::vector<FunctionRoute> datatype_routes() {
   return {route<decltype(::PMPI_Type_free)>("PMPI_Type_free", type_free)};
 }
 

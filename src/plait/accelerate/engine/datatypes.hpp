@@ -16,7 +16,7 @@ namespace plait::accelerate {
 
 /// What messages need to know of a datatype. Immutable.
 struct Datatype {
-  std::size_t size = 0;     ///< Bytes of an element in a message.
+  std::size_t size = 0;      ///< Bytes of an element in a message.
   std::ptrdiff_t lower = 0;  ///< Where the first byte of an element is, from its address.
   MPI_Aint extent = 0;
   bool is_contiguous = false;  ///< Each element is; several are if `size` is `extent`.

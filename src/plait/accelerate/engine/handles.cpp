@@ -11,13 +11,13 @@ namespace {
 
 MPI_Fint request_c2f(MPI_Request request) {
   const SessionUse use;
-  Pending* const pending = use.session().requests().find(request);
+  PendingOperation* const pending = use.session().requests().find(request);
   return pending != nullptr ? use.session().requests().number_of(*pending) : PMPI_Request_c2f(request);
 }
 
 MPI_Request request_f2c(MPI_Fint number) {
   const SessionUse use;
-  Pending* const pending = use.session().requests().find_number(number);
+  PendingOperation* const pending = use.session().requests().find_number(number);
   return pending != nullptr ? use.session().requests().handle_of(*pending) : PMPI_Request_f2c(number);
 }
 
@@ -35,7 +35,7 @@ MPI_Message message_f2c(MPI_Fint number) {
 
 }  // namespace
 
-std::vector<Route> handle_routes() {
+std::vector<FunctionRoute> handle_routes() {
   return {
       route<decltype(::PMPI_Request_c2f)>("PMPI_Request_c2f", request_c2f),
       route<decltype(::PMPI_Request_f2c)>("PMPI_Request_f2c", request_f2c),
@@ -46,7 +46,7 @@ std::vector<Route> handle_routes() {
 
 #else
 
-std::vector<Route> handle_routes() {
+std::vector<FunctionRoute> handle_routes() {
   return {};
 }
 

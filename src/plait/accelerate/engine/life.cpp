@@ -16,11 +16,11 @@ namespace plait::accelerate {
 namespace {
 
 /// Owned by this file; null before MPI_Init and after MPI_Finalize.
-std::atomic<Session*> active = nullptr;
+std::atomic<EngineSession*> active = nullptr;
 Preload preload;
 
-void install(const std::vector<Route>& routes) {
-  for (const Route& route : routes) {
+void install(const std::vector<FunctionRoute>& routes) {
+  for (const FunctionRoute& route : routes) {
     for (Entry& entry : preload.entries) {
       if (std::string_view{entry.name} == route.name) {
         entry.routed.store(route.function, std::memory_order_release);  // with acquire in enter()
@@ -39,20 +39,20 @@ int finalize();
 int abort(MPI_Comm handle, int code);
 
 void install_all() {
-  for (const std::vector<Route>& routes : {communicator_routes(),
-                                           datatype_routes(),
-                                           foreign_routes(),
-                                           handle_routes(),
-                                           message_routes(),
-                                           probe_routes(),
-                                           wait_routes()}) {
+  for (const std::vector<FunctionRoute>& routes : {communicator_routes(),
+                                                   datatype_routes(),
+                                                   foreign_routes(),
+                                                   handle_routes(),
+                                                   message_routes(),
+                                                   probe_routes(),
+                                                   wait_routes()}) {
     install(routes);
   }
   install({route<decltype(::PMPI_Finalize)>("PMPI_Finalize", finalize),
            route<decltype(::PMPI_Abort)>("PMPI_Abort", abort)});
 }
 
-/// Whether the launcher says that all ranks are on this host: the engine then needs nothing of MPI.
+/// Whether by the launcher's variables all ranks are on this host: the engine then needs nothing of MPI.
 bool is_one_host() {
   const auto are_equal = [](const char* here, const char* all) {
     const char* const one = std::getenv(here);
@@ -60,15 +60,14 @@ bool is_one_host() {
     return one != nullptr && other != nullptr && std::strcmp(one, other) == 0;
   };
   return std::getenv("PLAIT_HOST") == nullptr && std::getenv("PLAIT_NETWORK") == nullptr &&
-         (are_equal("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE") ||
-          are_equal("MPI_LOCALNRANKS", "PMI_SIZE"));
+         (are_equal("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE") || are_equal("MPI_LOCALNRANKS", "PMI_SIZE"));
 }
 
 /// Starts the session on all ranks or on none.
 void start() noexcept {
   MPI_Comm parent = MPI_COMM_NULL;
   PMPI_Comm_get_parent(&parent);
-  Session* session = nullptr;
+  EngineSession* session = nullptr;
   try {
     Options options = Options::from_environment();
     int level = MPI_THREAD_SINGLE;
@@ -76,10 +75,11 @@ void start() noexcept {
     options.progression.thread_start = [] { *preload.is_inside() = true; };
     if (level < MPI_THREAD_MULTIPLE && !is_one_host()) {
       options.progression.mode = comm::ProgressionMode::none;
-      std::fprintf(stderr, "plait: this MPI library does not allow threads of plait to call it: messages between hosts "
-                           "move only while the program calls MPI\n");
+      std::fprintf(stderr,
+                   "plait: this MPI library does not allow threads of plait to call it: messages between hosts "
+                   "move only while the program calls MPI\n");
     }
-    session = new Session{options};
+    session = new EngineSession{options};
   } catch (const std::exception& error) {
     int rank = 0;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -101,7 +101,7 @@ void start() noexcept {
   });
   // If the program exits without MPI_Finalize, before its libraries are unloaded.
   std::atexit([] {
-    if (Session* const left = active.exchange(nullptr)) {
+    if (EngineSession* const left = active.exchange(nullptr)) {
       left->stop_progress();
     }
   });
@@ -110,7 +110,7 @@ void start() noexcept {
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
-  // Between hosts threads of the engine call MPI. The program may have any level, as its own calls are as it says.
+  // Between hosts threads of the engine call MPI. The program may have any level, as it keeps to what it requested.
   const int wanted = is_one_host() ? required : MPI_THREAD_MULTIPLE;
   const int result = PMPI_Init_thread(argc, argv, wanted, provided);
   if (result == MPI_SUCCESS) {
@@ -126,7 +126,7 @@ int init(int* argc, char*** argv) {
 }
 
 int finalize() {
-  Session* const session = active.load(std::memory_order_acquire);
+  EngineSession* const session = active.load(std::memory_order_acquire);
   if (session != nullptr) {
     session->finish();
     remove_routes();
@@ -143,7 +143,7 @@ int abort(MPI_Comm handle, int code) {
 
 }  // namespace
 
-Session& use_session() noexcept {
+EngineSession& use_session() noexcept {
   return *active.load(std::memory_order_acquire);
 }
 

@@ -12,12 +12,12 @@ namespace plait::accelerate {
 namespace {
 
 /// A send reads only; its buffer's type is that of receives.
-MessageArguments sending(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag) {
+TypedMessage sending(const void* buffer, MPI_Count count, MPI_Datatype type, int peer, int tag) {
   return {const_cast<void*>(buffer), count, type, peer, tag};
 }
 
 /// Waits for a transfer and ends it. Returns an error code that the handler has seen.
-int complete(Session& session, Communicator& on, Transfer& transfer, MPI_Status* status) {
+int complete(EngineSession& session, RoutedCommunicator& on, MessageTransfer& transfer, MPI_Status* status) {
   Outcome outcome;
   const int trouble = session.guarded(on.handle(), [&] {
     session.wait(transfer.request());
@@ -30,45 +30,42 @@ int complete(Session& session, Communicator& on, Transfer& transfer, MPI_Status*
 // ---- blocking ----
 
 template <class Real>
-int send(const MessageArguments& what, MPI_Comm handle, SendMode mode, const Real& real) {
+int send(const TypedMessage& what, MPI_Comm handle, SendMode mode, const Real& real) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = routed(session, handle, what, false);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = routed(session, handle, what, false);
   if (on == nullptr) {
     return real();
   }
-  Transfer transfer;
+  MessageTransfer transfer;
   const int trouble = session.guarded(handle, [&] { transfer.send(session, *on, what, mode); });
   return trouble != MPI_SUCCESS ? trouble : complete(session, *on, transfer, MPI_STATUS_IGNORE);
 }
 
 template <class Real>
-int receive(const MessageArguments& what, MPI_Comm handle, MPI_Status* status, const Real& real) {
+int receive(const TypedMessage& what, MPI_Comm handle, MPI_Status* status, const Real& real) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = routed(session, handle, what, true);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = routed(session, handle, what, true);
   if (on == nullptr) {
     return real();
   }
-  Transfer transfer;
+  MessageTransfer transfer;
   const int trouble = session.guarded(handle, [&] { transfer.receive(session, *on, what); });
   return trouble != MPI_SUCCESS ? trouble : complete(session, *on, transfer, status);
 }
 
 template <class Real>
-int send_and_receive(const MessageArguments& to,
-                     const MessageArguments& from,
-                     MPI_Comm handle,
-                     MPI_Status* status,
-                     const Real& real) {
+int send_and_receive(
+    const TypedMessage& to, const TypedMessage& from, MPI_Comm handle, MPI_Status* status, const Real& real) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = routed(session, handle, to, false);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = routed(session, handle, to, false);
   if (on == nullptr || routed(session, handle, from, true) == nullptr) {
     return real();
   }
-  Transfer received;
-  Transfer sent;
+  MessageTransfer received;
+  MessageTransfer sent;
   const int trouble = session.guarded(handle, [&] {
     received.receive(session, *on, from);
     sent.send(session, *on, to, SendMode::standard);
@@ -78,87 +75,90 @@ int send_and_receive(const MessageArguments& to,
   return trouble != MPI_SUCCESS ? trouble : complete(session, *on, received, status);
 }
 
-/// The bytes of a message that its buffer is received into.
-class Copied {
- public:
-  explicit Copied(const MessageArguments& what) {
-    int bytes = 0;
-    PMPI_Pack_size(static_cast<int>(what.count), what.type, MPI_COMM_SELF, &bytes);
-    data_.resize(static_cast<std::size_t>(bytes));
-    int position = 0;
-    PMPI_Pack(what.buffer, static_cast<int>(what.count), what.type, data_.data(), bytes, &position, MPI_COMM_SELF);
-    data_.resize(static_cast<std::size_t>(position));
-  }
-  [[nodiscard]] MessageArguments to(int peer, int tag) {
-    return {data_.data(), static_cast<MPI_Count>(data_.size()), MPI_BYTE, peer, tag};
-  }
-
- private:
-  Bytes data_;
-};
-
 template <class Real>
-int replace(const MessageArguments& what,
-            int to,
-            int to_tag,
-            MPI_Comm handle,
-            MPI_Status* status,
-            const Real& real) {
+int replace(const TypedMessage& what, int to, int to_tag, MPI_Comm handle, MPI_Status* status, const Real& real) {
   const SessionUse use;
-  Session& session = use.session();
-  const MessageArguments given{what.buffer, what.count, what.type, to, to_tag};
-  if (routed(session, handle, what, true) == nullptr || routed(session, handle, given, false) == nullptr) {
+  EngineSession& session = use.session();
+  const TypedMessage given{what.buffer, what.count, what.type, to, to_tag};
+  RoutedCommunicator* const on = routed(session, handle, what, true);
+  if (on == nullptr || routed(session, handle, given, false) == nullptr) {
     return real();
   }
-  Copied copied{what};
-  return send_and_receive(copied.to(to, to_tag), what, handle, status, real);
+  MessageTransfer received;
+  MessageTransfer sent;
+  const int trouble = session.guarded(handle, [&] {
+    sent.send_copy(session, *on, given);
+    received.receive(session, *on, what);
+    session.wait(sent.request());
+    (void)sent.end(*on);
+  });
+  return trouble != MPI_SUCCESS ? trouble : complete(session, *on, received, status);
 }
 
 // ---- not blocking ----
 
 template <class Real>
-int begin_send(const MessageArguments& what, MPI_Comm handle, SendMode mode, MPI_Request* request, const Real& real) {
+int begin_send(const TypedMessage& what, MPI_Comm handle, SendMode mode, MPI_Request* request, const Real& real) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = routed(session, handle, what, false);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = routed(session, handle, what, false);
   if (on == nullptr) {
     return real();
   }
-  return session.begin(*on, request, [&](Pending& pending) {
-    pending.kind = Pending::Kind::send;
+  return session.begin(*on, request, [&](PendingOperation& pending) {
+    pending.kind = PendingOperation::Kind::send;
     pending.is_active = true;
     pending.transfer.send(session, *on, what, mode);
   });
 }
 
 template <class Real>
-int begin_receive(const MessageArguments& what, MPI_Comm handle, MPI_Request* request, const Real& real) {
+int begin_receive(const TypedMessage& what, MPI_Comm handle, MPI_Request* request, const Real& real) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = routed(session, handle, what, true);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = routed(session, handle, what, true);
   if (on == nullptr) {
     return real();
   }
-  return session.begin(*on, request, [&](Pending& pending) {
+  return session.begin(*on, request, [&](PendingOperation& pending) {
     pending.is_active = true;
     pending.transfer.receive(session, *on, what);
   });
 }
 
+#if MPI_VERSION >= 4
 template <class Real>
-int prepare(const MessageArguments& what,
+int begin_both(
+    const TypedMessage& to, const TypedMessage& from, MPI_Comm handle, MPI_Request* request, const Real& real) {
+  const SessionUse use;
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = routed(session, handle, to, false);
+  if (on == nullptr || routed(session, handle, from, true) == nullptr) {
+    return real();
+  }
+  return session.begin(*on, request, [&](PendingOperation& pending) {
+    pending.kind = PendingOperation::Kind::send_and_receive;
+    pending.is_active = true;
+    pending.transfer.receive(session, *on, from);
+    pending.sent.send(session, *on, to, SendMode::standard);
+  });
+}
+#endif
+
+template <class Real>
+int prepare(const TypedMessage& what,
             MPI_Comm handle,
-            Pending::Kind kind,
+            PendingOperation::Kind kind,
             SendMode mode,
             MPI_Request* request,
             const Real& real) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = routed(session, handle, what, kind == Pending::Kind::receive);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = routed(session, handle, what, kind == PendingOperation::Kind::receive);
   if (on == nullptr) {
     return real();
   }
-  return session.begin(*on, request, [&](Pending& pending) {
+  return session.begin(*on, request, [&](PendingOperation& pending) {
     pending.kind = kind;
     pending.mode = mode;
     pending.is_persistent = true;
@@ -166,9 +166,9 @@ int prepare(const MessageArguments& what,
   });
 }
 
-void start(Session& session, Pending& pending) {
+void start(EngineSession& session, PendingOperation& pending) {
   pending.is_active = true;
-  if (pending.kind == Pending::Kind::send) {
+  if (pending.kind == PendingOperation::Kind::send) {
     pending.transfer.send(session, *pending.on, pending.arguments, pending.mode);
   } else {
     pending.transfer.receive(session, *pending.on, pending.arguments);
@@ -177,7 +177,7 @@ void start(Session& session, Pending& pending) {
 
 int start(MPI_Request* request) {
   const SessionUse use;
-  Pending* const pending = use.session().requests().find(*request);
+  PendingOperation* const pending = use.session().requests().find(*request);
   if (pending == nullptr || !pending->is_persistent || pending->is_active) {
     const int result = PMPI_Start(request);
     use.session().foreign().started(result, *request);
@@ -203,9 +203,8 @@ constexpr SendMode buffered = SendMode::buffered;
 
 template <SendMode mode, auto real, class Count>
 int send_function(const void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
-  return send(sending(buffer, count, type, peer, tag), comm, mode, [&] {
-    return real(buffer, count, type, peer, tag, comm);
-  });
+  return send(
+      sending(buffer, count, type, peer, tag), comm, mode, [&] { return real(buffer, count, type, peer, tag, comm); });
 }
 
 template <SendMode mode, auto real, class Count>
@@ -221,7 +220,7 @@ int isend_function(
 template <SendMode mode, auto real, class Count>
 int send_init_function(
     const void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
-  return prepare(sending(buffer, count, type, peer, tag), comm, Pending::Kind::send, mode, request, [&] {
+  return prepare(sending(buffer, count, type, peer, tag), comm, PendingOperation::Kind::send, mode, request, [&] {
     const int result = real(buffer, count, type, peer, tag, comm, request);
     use_session().foreign().prepared(result, request);
     return result;
@@ -229,8 +228,7 @@ int send_init_function(
 }
 
 template <auto real, class Count>
-int recv_function(
-    void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status* status) {
+int recv_function(void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Status* status) {
   return receive({buffer, count, type, peer, tag}, comm, status, [&] {
     return real(buffer, count, type, peer, tag, comm, status);
   });
@@ -249,7 +247,7 @@ int irecv_function(
 template <auto real, class Count>
 int recv_init_function(
     void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
-  return prepare({buffer, count, type, peer, tag}, comm, Pending::Kind::receive, standard, request, [&] {
+  return prepare({buffer, count, type, peer, tag}, comm, PendingOperation::Kind::receive, standard, request, [&] {
     const int result = real(buffer, count, type, peer, tag, comm, request);
     use_session().foreign().prepared(result, request);
     return result;
@@ -269,24 +267,14 @@ int sendrecv_function(const void* given,
                       int from_tag,
                       MPI_Comm comm,
                       MPI_Status* status) {
-  return send_and_receive(sending(given, given_count, given_type, to, to_tag),
-                          {got, got_count, got_type, from, from_tag},
-                          comm,
-                          status,
-                          [&] {
-                            return real(given,
-                                        given_count,
-                                        given_type,
-                                        to,
-                                        to_tag,
-                                        got,
-                                        got_count,
-                                        got_type,
-                                        from,
-                                        from_tag,
-                                        comm,
-                                        status);
-                          });
+  return send_and_receive(
+      sending(given, given_count, given_type, to, to_tag),
+      {got, got_count, got_type, from, from_tag},
+      comm,
+      status,
+      [&] {
+        return real(given, given_count, given_type, to, to_tag, got, got_count, got_type, from, from_tag, comm, status);
+      });
 }
 
 template <auto real, class Count>
@@ -304,12 +292,85 @@ int sendrecv_replace_function(void* buffer,
   });
 }
 
+#if MPI_VERSION >= 4
+template <auto real, class Count>
+int isendrecv_function(const void* given,
+                       Count given_count,
+                       MPI_Datatype given_type,
+                       int to,
+                       int to_tag,
+                       void* got,
+                       Count got_count,
+                       MPI_Datatype got_type,
+                       int from,
+                       int from_tag,
+                       MPI_Comm comm,
+                       MPI_Request* request) {
+  return begin_both(
+      sending(given, given_count, given_type, to, to_tag),
+      {got, got_count, got_type, from, from_tag},
+      comm,
+      request,
+      [&] {
+        const int result =
+            real(given, given_count, given_type, to, to_tag, got, got_count, got_type, from, from_tag, comm, request);
+        use_session().foreign().begun(result, request);
+        return result;
+      });
+}
+
+template <auto real, class Count>
+int isendrecv_replace_function(void* buffer,
+                               Count count,
+                               MPI_Datatype type,
+                               int to,
+                               int to_tag,
+                               int from,
+                               int from_tag,
+                               MPI_Comm comm,
+                               MPI_Request* request) {
+  const TypedMessage given{buffer, count, type, to, to_tag};
+  const TypedMessage got{buffer, count, type, from, from_tag};
+  EngineSession& session = use_session();
+  RoutedCommunicator* const on = routed(session, comm, given, false);
+  if (on == nullptr || routed(session, comm, got, true) == nullptr) {
+    const int result = real(buffer, count, type, to, to_tag, from, from_tag, comm, request);
+    session.foreign().begun(result, request);
+    return result;
+  }
+  return session.begin(*on, request, [&](PendingOperation& pending) {
+    pending.kind = PendingOperation::Kind::send_and_receive;
+    pending.is_active = true;
+    pending.sent.send_copy(session, *on, given);
+    pending.transfer.receive(session, *on, got);
+  });
+}
+#endif
+
+template <class Count>
+int buffer_attach(void* memory, Count bytes) {
+  const SessionUse use;
+  return use.session().buffered().attach(memory, static_cast<std::size_t>(bytes))
+             ? MPI_SUCCESS
+             : use.session().report(MPI_COMM_SELF, MPI_ERR_BUFFER);
+}
+
+template <class Count>
+int buffer_detach(void* memory, Count* bytes) {
+  const SessionUse use;
+  return use.session().guarded(MPI_COMM_SELF, [&] {
+    const auto [first, size] = use.session().buffered().detach(use.session());
+    *static_cast<void**>(memory) = first;
+    *bytes = static_cast<Count>(size);
+  });
+}
+
 /// The routes of the functions with counts of this type.
 template <class Count>
-std::vector<Route> routes_of_width();
+std::vector<FunctionRoute> routes_of_width();
 
 template <>
-std::vector<Route> routes_of_width<int>() {
+std::vector<FunctionRoute> routes_of_width<int>() {
   return {
       route<decltype(::PMPI_Send)>("PMPI_Send", send_function<standard, &PMPI_Send, int>),
       route<decltype(::PMPI_Ssend)>("PMPI_Ssend", send_function<synchronous, &PMPI_Ssend, int>),
@@ -329,12 +390,19 @@ std::vector<Route> routes_of_width<int>() {
       route<decltype(::PMPI_Sendrecv)>("PMPI_Sendrecv", sendrecv_function<&PMPI_Sendrecv, int>),
       route<decltype(::PMPI_Sendrecv_replace)>("PMPI_Sendrecv_replace",
                                                sendrecv_replace_function<&PMPI_Sendrecv_replace, int>),
+      route<decltype(::PMPI_Buffer_attach)>("PMPI_Buffer_attach", buffer_attach<int>),
+      route<decltype(::PMPI_Buffer_detach)>("PMPI_Buffer_detach", buffer_detach<int>),
+#if MPI_VERSION >= 4
+      route<decltype(::PMPI_Isendrecv)>("PMPI_Isendrecv", isendrecv_function<&PMPI_Isendrecv, int>),
+      route<decltype(::PMPI_Isendrecv_replace)>("PMPI_Isendrecv_replace",
+                                                isendrecv_replace_function<&PMPI_Isendrecv_replace, int>),
+#endif
   };
 }
 
 #if MPI_VERSION >= 4
 template <>
-std::vector<Route> routes_of_width<MPI_Count>() {
+std::vector<FunctionRoute> routes_of_width<MPI_Count>() {
   using C = MPI_Count;
   return {
       route<decltype(::PMPI_Send_c)>("PMPI_Send_c", send_function<standard, &PMPI_Send_c, C>),
@@ -346,8 +414,7 @@ std::vector<Route> routes_of_width<MPI_Count>() {
       route<decltype(::PMPI_Irsend_c)>("PMPI_Irsend_c", isend_function<standard, &PMPI_Irsend_c, C>),
       route<decltype(::PMPI_Ibsend_c)>("PMPI_Ibsend_c", isend_function<buffered, &PMPI_Ibsend_c, C>),
       route<decltype(::PMPI_Send_init_c)>("PMPI_Send_init_c", send_init_function<standard, &PMPI_Send_init_c, C>),
-      route<decltype(::PMPI_Ssend_init_c)>("PMPI_Ssend_init_c",
-                                           send_init_function<synchronous, &PMPI_Ssend_init_c, C>),
+      route<decltype(::PMPI_Ssend_init_c)>("PMPI_Ssend_init_c", send_init_function<synchronous, &PMPI_Ssend_init_c, C>),
       route<decltype(::PMPI_Rsend_init_c)>("PMPI_Rsend_init_c", send_init_function<standard, &PMPI_Rsend_init_c, C>),
       route<decltype(::PMPI_Bsend_init_c)>("PMPI_Bsend_init_c", send_init_function<buffered, &PMPI_Bsend_init_c, C>),
       route<decltype(::PMPI_Recv_c)>("PMPI_Recv_c", recv_function<&PMPI_Recv_c, C>),
@@ -356,38 +423,25 @@ std::vector<Route> routes_of_width<MPI_Count>() {
       route<decltype(::PMPI_Sendrecv_c)>("PMPI_Sendrecv_c", sendrecv_function<&PMPI_Sendrecv_c, C>),
       route<decltype(::PMPI_Sendrecv_replace_c)>("PMPI_Sendrecv_replace_c",
                                                  sendrecv_replace_function<&PMPI_Sendrecv_replace_c, C>),
+      route<decltype(::PMPI_Buffer_attach_c)>("PMPI_Buffer_attach_c", buffer_attach<C>),
+      route<decltype(::PMPI_Buffer_detach_c)>("PMPI_Buffer_detach_c", buffer_detach<C>),
+      route<decltype(::PMPI_Isendrecv_c)>("PMPI_Isendrecv_c", isendrecv_function<&PMPI_Isendrecv_c, C>),
+      route<decltype(::PMPI_Isendrecv_replace_c)>("PMPI_Isendrecv_replace_c",
+                                                  isendrecv_replace_function<&PMPI_Isendrecv_replace_c, C>),
   };
 }
 #endif
 
-int buffer_attach(void* memory, int bytes) {
-  const SessionUse use;
-  return use.session().buffered().attach(memory, static_cast<std::size_t>(bytes))
-             ? MPI_SUCCESS
-             : use.session().report(MPI_COMM_SELF, MPI_ERR_BUFFER);
-}
-
-int buffer_detach(void* memory, int* bytes) {
-  const SessionUse use;
-  return use.session().guarded(MPI_COMM_SELF, [&] {
-    const auto [first, size] = use.session().buffered().detach(use.session());
-    *static_cast<void**>(memory) = first;
-    *bytes = static_cast<int>(size);
-  });
-}
-
 }  // namespace
 
-std::vector<Route> message_routes() {
-  std::vector<Route> routes = routes_of_width<int>();
+std::vector<FunctionRoute> message_routes() {
+  std::vector<FunctionRoute> routes = routes_of_width<int>();
 #if MPI_VERSION >= 4
-  const std::vector<Route> wide = routes_of_width<MPI_Count>();
+  const std::vector<FunctionRoute> wide = routes_of_width<MPI_Count>();
   routes.insert(routes.end(), wide.begin(), wide.end());
 #endif
   routes.push_back(route<decltype(::PMPI_Start)>("PMPI_Start", start));
   routes.push_back(route<decltype(::PMPI_Startall)>("PMPI_Startall", startall));
-  routes.push_back(route<decltype(::PMPI_Buffer_attach)>("PMPI_Buffer_attach", buffer_attach));
-  routes.push_back(route<decltype(::PMPI_Buffer_detach)>("PMPI_Buffer_detach", buffer_detach));
   return routes;
 }
 

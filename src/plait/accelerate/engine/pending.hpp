@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <type_traits>
-#include <vector>
 
 #include <mpi.h>
 
@@ -15,33 +13,27 @@
 namespace plait::accelerate {
 
 /// What one of our requests names.
-struct Pending {
-  enum class Kind : std::uint8_t { send, receive, send_and_receive, partitioned_send, partitioned_receive };
+struct PendingOperation {
+  enum class Kind : std::uint8_t { send, receive, send_and_receive };
 
-  Communicator* on = nullptr;
+  RoutedCommunicator* on = nullptr;
   Kind kind = Kind::receive;
   SendMode mode = SendMode::standard;
   bool is_persistent = false;
   bool is_active = false;  ///< Begun and not ended.
-  Transfer transfer;
-  Transfer sent;                ///< The send of a pair.
-  MessageArguments arguments{};  ///< Of a persistent operation.
-
-  // Of a partitioned operation:
-  std::uint32_t partitions = 0;
-  std::atomic<std::uint32_t> ready = 0;
+  MessageTransfer transfer;
+  MessageTransfer sent;      ///< The send of a pair.
+  TypedMessage arguments{};  ///< Of a persistent operation.
 
   /// Whether to wait for it would return at once.
   [[nodiscard]] bool is_complete() const noexcept {
-    return !is_active || (kind == Kind::partitioned_send && ready.load(std::memory_order_acquire) < partitions
-                              ? false
-                              : transfer.is_complete() && sent.is_complete());
+    return !is_active || (transfer.is_complete() && sent.is_complete());
   }
 };
 
 /// A message that a probe has claimed for the program.
 struct Probed {
-  Communicator* on = nullptr;
+  RoutedCommunicator* on = nullptr;
   comm::ClaimedMessage message;
 };
 
@@ -50,10 +42,10 @@ struct Probed {
 /// Where handles are pointers, ours are the addresses of the objects. In MPICH they are numbers: two bits that are 0
 /// only in null handles, four bits for the kind of object, an index; ours are null handles with an index. Threads: any.
 template <class Handle, class Object>
-class Handles {
+class OwnHandles {
  public:
   /// `first`: the first index to use.
-  Handles(std::uint32_t capacity, std::uint32_t first) : pool_{capacity}, first_{first} {}
+  OwnHandles(std::uint32_t capacity, std::uint32_t first) : pool_{capacity}, first_{first} {}
 
   [[nodiscard]] Pool<Object>& pool() noexcept { return pool_; }
 

@@ -15,7 +15,7 @@
 
 namespace plait::accelerate {
 
-/// Objects in one range of addresses, so that a comparison tells whether an address or a number is one of them.
+/// Objects in one range of addresses, so that one comparison decides whether an address or a number is one of them.
 ///
 /// The range is reserved once and takes memory as it is used. Threads: any.
 template <class T>

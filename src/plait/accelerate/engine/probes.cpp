@@ -12,16 +12,16 @@ namespace plait::accelerate {
 namespace {
 
 /// The communicator of a probe that the engine serves; null for what goes to the MPI library.
-Communicator* probed_on(Session& session, MPI_Comm handle, int source, int tag) {
+RoutedCommunicator* probed_on(EngineSession& session, MPI_Comm handle, int source, int tag) {
   return routed(session, handle, {nullptr, 0, MPI_BYTE, source, tag}, true);
 }
 
-Outcome outcome_of(const Communicator& on, const comm::Status& status) {
+Outcome outcome_of(const RoutedCommunicator& on, const comm::Status& status) {
   return {on.rank_here(status.source), static_cast<int>(status.tag.value()), status.bytes};
 }
 
 /// Probes once. True when there is a message.
-bool probe_once(Session& session, Communicator& on, int source, int tag, MPI_Status* status) {
+bool probe_once(EngineSession& session, RoutedCommunicator& on, int source, int tag, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     fill(status, {.source = MPI_PROC_NULL});
     return true;
@@ -33,7 +33,8 @@ bool probe_once(Session& session, Communicator& on, int source, int tag, MPI_Sta
   return found.has_value();
 }
 
-bool claim_once(Session& session, Communicator& on, int source, int tag, MPI_Message* message, MPI_Status* status) {
+bool claim_once(
+    EngineSession& session, RoutedCommunicator& on, int source, int tag, MPI_Message* message, MPI_Status* status) {
   if (source == MPI_PROC_NULL) {
     *message = MPI_MESSAGE_NO_PROC;
     fill(status, {.source = MPI_PROC_NULL});
@@ -51,19 +52,19 @@ bool claim_once(Session& session, Communicator& on, int source, int tag, MPI_Mes
 
 int probe(int source, int tag, MPI_Comm handle, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = probed_on(session, handle, source, tag);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Probe(source, tag, handle, status);
   }
-  return session.guarded(
-      handle, [&] { session.wait_until([&] { return probe_once(session, *on, source, tag, status); }); });
+  return session.guarded(handle,
+                         [&] { session.wait_until([&] { return probe_once(session, *on, source, tag, status); }); });
 }
 
 int iprobe(int source, int tag, MPI_Comm handle, int* flag, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = probed_on(session, handle, source, tag);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Iprobe(source, tag, handle, flag, status);
   }
@@ -75,8 +76,8 @@ int iprobe(int source, int tag, MPI_Comm handle, int* flag, MPI_Status* status) 
 
 int mprobe(int source, int tag, MPI_Comm handle, MPI_Message* message, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = probed_on(session, handle, source, tag);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Mprobe(source, tag, handle, message, status);
   }
@@ -86,8 +87,8 @@ int mprobe(int source, int tag, MPI_Comm handle, MPI_Message* message, MPI_Statu
 
 int improbe(int source, int tag, MPI_Comm handle, int* flag, MPI_Message* message, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
-  Communicator* const on = probed_on(session, handle, source, tag);
+  EngineSession& session = use.session();
+  RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Improbe(source, tag, handle, flag, message, status);
   }
@@ -98,7 +99,7 @@ int improbe(int source, int tag, MPI_Comm handle, int* flag, MPI_Message* messag
 }
 
 /// Takes the message out of its handle.
-Probed take(Session& session, Probed& probed, MPI_Message* message) {
+Probed take(EngineSession& session, Probed& probed, MPI_Message* message) {
   Probed taken{probed.on, std::move(probed.message)};
   session.probed().pool().end(probed);
   taken.on->outstanding.fetch_sub(1, std::memory_order_release);  // with acquire where a communicator ends
@@ -109,15 +110,15 @@ Probed take(Session& session, Probed& probed, MPI_Message* message) {
 template <auto real, class Count>
 int mrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Probed* const probed = session.probed().find(*message);
   if (probed == nullptr) {
     return real(buffer, count, type, message, status);
   }
-  Communicator& on = *probed->on;
+  RoutedCommunicator& on = *probed->on;
   Outcome outcome;
   const int trouble = session.guarded(on.handle(), [&] {
-    Transfer transfer;
+    MessageTransfer transfer;
     transfer.receive(session, on, {buffer, count, type}, take(session, *probed, message).message);
     session.wait(transfer.request());
     outcome = transfer.end(on);
@@ -129,23 +130,23 @@ int mrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MP
 template <auto real, class Count>
 int imrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Probed* const probed = session.probed().find(*message);
   if (probed == nullptr) {
     const int result = real(buffer, count, type, message, request);
     session.foreign().begun(result, request);
     return result;
   }
-  return session.begin(*probed->on, request, [&](Pending& pending) {
+  return session.begin(*probed->on, request, [&](PendingOperation& pending) {
     pending.is_active = true;
-    Communicator& on = *probed->on;
+    RoutedCommunicator& on = *probed->on;
     pending.transfer.receive(session, on, {buffer, count, type}, take(session, *probed, message).message);
   });
 }
 
 }  // namespace
 
-std::vector<Route> probe_routes() {
+std::vector<FunctionRoute> probe_routes() {
   return {
       route<decltype(::PMPI_Probe)>("PMPI_Probe", probe),
       route<decltype(::PMPI_Iprobe)>("PMPI_Iprobe", iprobe),

@@ -6,24 +6,24 @@
 namespace plait::accelerate {
 
 /// A function of MPI that programs get in the place of the library's.
-struct Route {
+struct FunctionRoute {
   const char* name;  ///< Of the library's own function, "PMPI_Send".
   void* function;
 };
 
 /// A route whose function has the library's signature.
 template <class Signature>
-[[nodiscard]] Route route(const char* name, Signature* function) {
+[[nodiscard]] FunctionRoute route(const char* name, Signature* function) {
   return {name, reinterpret_cast<void*>(function)};
 }
 
 // One for each file of functions.
-[[nodiscard]] std::vector<Route> communicator_routes();
-[[nodiscard]] std::vector<Route> datatype_routes();
-[[nodiscard]] std::vector<Route> foreign_routes();
-[[nodiscard]] std::vector<Route> handle_routes();
-[[nodiscard]] std::vector<Route> message_routes();
-[[nodiscard]] std::vector<Route> probe_routes();
-[[nodiscard]] std::vector<Route> wait_routes();
+[[nodiscard]] std::vector<FunctionRoute> communicator_routes();
+[[nodiscard]] std::vector<FunctionRoute> datatype_routes();
+[[nodiscard]] std::vector<FunctionRoute> foreign_routes();
+[[nodiscard]] std::vector<FunctionRoute> handle_routes();
+[[nodiscard]] std::vector<FunctionRoute> message_routes();
+[[nodiscard]] std::vector<FunctionRoute> probe_routes();
+[[nodiscard]] std::vector<FunctionRoute> wait_routes();
 
 }  // namespace plait::accelerate

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint32_t requests_max = std::uint32_t{1} << 22U;
 constexpr std::uint32_t probed_max = std::uint32_t{1} << 16U;
-/// How long MPI_Finalize waits for messages that nobody may ever receive.
+/// How long MPI_Finalize waits for messages that may never be received.
 constexpr std::chrono::milliseconds last_messages_max{200};
 
 WaitPolicy choose_wait(const Options& options, const net::Driver& driver) {
@@ -56,7 +56,7 @@ int error_class_of(ErrorCode code) noexcept {
   }
 }
 
-Session::Session(const Options& options)
+EngineSession::EngineSession(const Options& options)
     : driver_{make_network(MPI_COMM_WORLD, options.network)},
       recorder_{driver_->clock()},
       endpoint_{*driver_, recorder_, options.messages},
@@ -64,40 +64,42 @@ Session::Session(const Options& options)
       communicators_{endpoint_},
       requests_{requests_max, 1},
       probed_{probed_max, requests_max + 1},
-      tag_max_{largest_tag()} {
+      tag_max_{largest_tag()},
+      polls_in_background_{options.progression.mode != comm::ProgressionMode::none} {
   endpoint_.set_wait(wait_);
   progression_.emplace(endpoint_, options.progression);
 }
 
-Session::~Session() = default;
+EngineSession::~EngineSession() = default;
 
-int Session::report(MPI_Comm handle, int error) noexcept {
+int EngineSession::report(MPI_Comm handle, int error) noexcept {
   if (error != MPI_SUCCESS) {
     PMPI_Comm_call_errhandler(handle, error);
   }
   return error;
 }
 
-void Session::tell(const Error& error) noexcept {
+void EngineSession::tell(const Error& error) noexcept {
   if (error.code() != ErrorCode::truncated) {
     std::fprintf(stderr, "plait: %s\n", error.what());
   }
 }
 
-void Session::end_when_complete(Pending& pending) {
+void EngineSession::end_when_complete(PendingOperation& pending) {
   const std::lock_guard lock{orphans_mutex_};
   orphans_.push_back(&pending);
   end_complete_orphans();
 }
 
-void Session::end_complete_orphans() {
-  std::erase_if(orphans_, [this](Pending* orphan) {
+void EngineSession::end_complete_orphans() {
+  std::erase_if(orphans_, [this](PendingOperation* orphan) {
     if (!orphan->is_complete()) {
       return false;
     }
-    Communicator& on = *orphan->on;
+    RoutedCommunicator& on = *orphan->on;
     if (orphan->is_active) {
       (void)orphan->transfer.end(on);
+      (void)orphan->sent.end(on);
     }
     requests_.pool().end(*orphan);
     on.outstanding.fetch_sub(1, std::memory_order_release);  // with acquire where a communicator ends
@@ -105,28 +107,36 @@ void Session::end_complete_orphans() {
   });
 }
 
-void Session::finish() noexcept {
+int EngineSession::wait_theirs(MPI_Request request) noexcept {
+  int is_complete = 0;
+  int result = MPI_SUCCESS;
+  const int trouble = guarded(MPI_COMM_WORLD, [&] {
+    wait_until([&] {
+      result = PMPI_Test(&request, &is_complete, MPI_STATUS_IGNORE);
+      return is_complete != 0 || result != MPI_SUCCESS;
+    });
+  });
+  return trouble != MPI_SUCCESS ? trouble : result;
+}
+
+void EngineSession::meet() noexcept {
+  MPI_Request all_here = MPI_REQUEST_NULL;
+  if (PMPI_Ibarrier(MPI_COMM_WORLD, &all_here) == MPI_SUCCESS) {
+    (void)wait_theirs(all_here);
+  }
+}
+
+void EngineSession::finish() noexcept {
   try {
     // Once all ranks are here no receive is posted any more: what moves then is all that will.
-    MPI_Request all_here = MPI_REQUEST_NULL;
-    PMPI_Ibarrier(MPI_COMM_WORLD, &all_here);
-    int are_here = 0;
-    wait_until([&] {
-      PMPI_Test(&all_here, &are_here, MPI_STATUS_IGNORE);
-      return are_here != 0;
-    });
+    meet();
     const auto until = std::chrono::steady_clock::now() + last_messages_max;
     while (endpoint_.activity().needs_polls() && std::chrono::steady_clock::now() < until) {
       endpoint_.progress();
     }
     tell_what_was_done();
     // No rank closes the network while another one sends.
-    PMPI_Ibarrier(MPI_COMM_WORLD, &all_here);
-    are_here = 0;
-    wait_until([&] {
-      PMPI_Test(&all_here, &are_here, MPI_STATUS_IGNORE);
-      return are_here != 0;
-    });
+    meet();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "plait: the engine did not shut down cleanly: %s\n", error.what());
   }
@@ -134,7 +144,7 @@ void Session::finish() noexcept {
   foreign_.end();
 }
 
-void Session::tell_what_was_done() noexcept {
+void EngineSession::tell_what_was_done() noexcept {
   unsigned long long own[3] = {messages_.load(), bytes_.load(), communicators_.unrouted_count()};
   unsigned long long sum[3] = {};
   PMPI_Reduce(own, sum, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
@@ -147,9 +157,10 @@ void Session::tell_what_was_done() noexcept {
                                  static_cast<double>(sum[1]) * 1e-6,
                                  driver_->name());
   if (sum[2] > 0) {
-    line += fmt::format("; {} times a rank made a communicator that MPI serves itself, as it is not among ranks of "
-                        "MPI_COMM_WORLD only or has two groups",
-                        sum[2]);
+    line += fmt::format(
+        "; {} times a rank made a communicator that MPI serves itself, as it is not among ranks of "
+        "MPI_COMM_WORLD only or has two groups",
+        sum[2]);
   }
   std::fprintf(stderr, "%s\n", line.c_str());
 }

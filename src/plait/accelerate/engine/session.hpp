@@ -35,25 +35,25 @@ struct MpiError {
 [[nodiscard]] int error_class_of(ErrorCode code) noexcept;
 
 /// The engine in one process, from MPI_Init to MPI_Finalize. Threads: any.
-class Session {
+class EngineSession {
  public:
   /// Collective over MPI_COMM_WORLD. Throws: as `make_network`.
-  explicit Session(const Options& options);
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  ~Session();
+  explicit EngineSession(const Options& options);
+  EngineSession(const EngineSession&) = delete;
+  EngineSession& operator=(const EngineSession&) = delete;
+  ~EngineSession();
 
   [[nodiscard]] comm::Endpoint& endpoint() noexcept { return endpoint_; }
-  [[nodiscard]] Communicators& communicators() noexcept { return communicators_; }
+  [[nodiscard]] RoutedCommunicators& communicators() noexcept { return communicators_; }
   [[nodiscard]] Datatypes& datatypes() noexcept { return datatypes_; }
   [[nodiscard]] SendBuffer& buffered() noexcept { return buffered_; }
   [[nodiscard]] Foreign& foreign() noexcept { return foreign_; }
-  [[nodiscard]] Handles<MPI_Request, Pending>& requests() noexcept { return requests_; }
-  [[nodiscard]] Handles<MPI_Message, Probed>& probed() noexcept { return probed_; }
+  [[nodiscard]] OwnHandles<MPI_Request, PendingOperation>& requests() noexcept { return requests_; }
+  [[nodiscard]] OwnHandles<MPI_Message, Probed>& probed() noexcept { return probed_; }
   [[nodiscard]] int tag_max() const noexcept { return tag_max_; }
 
   /// The address of a receive or probe with MPI's wildcards.
-  [[nodiscard]] comm::Address address(Communicator& on, int source, int tag) const {
+  [[nodiscard]] comm::Address address(RoutedCommunicator& on, int source, int tag) const {
     return {source == MPI_ANY_SOURCE ? any_source : on.rank_of_run(source),
             tag == MPI_ANY_TAG ? any_tag : Tag{static_cast<std::uint64_t>(tag)},
             on.id()};
@@ -104,6 +104,11 @@ class Session {
     }
     wait_until([&] { return request.is_complete(); });
   }
+  /// Whether blocking collectives take their non-blocking form, as no thread polls while one waits in the MPI library.
+  /// Equal on all ranks: the two forms do not match each other.
+  [[nodiscard]] bool has_to_poll() const noexcept { return !polls_in_background_; }
+  /// Waits for an operation of the MPI library with progress on our messages. Returns its error code.
+  int wait_theirs(MPI_Request request) noexcept;
   /// Before a function of the MPI library that may wait for other ranks, which may wait for messages of this one.
   void before_blocking() { endpoint_.progress(); }
 
@@ -124,9 +129,9 @@ class Session {
   }
   /// Makes a request that `begin(pending)` begins. Returns an error code as `guarded`.
   template <class Begin>
-  int begin(Communicator& on, MPI_Request* request, const Begin& begin) noexcept {
+  int begin(RoutedCommunicator& on, MPI_Request* request, const Begin& begin) noexcept {
     return guarded(on.handle(), [&] {
-      Pending& pending = requests_.pool().make();
+      PendingOperation& pending = requests_.pool().make();
       pending.on = &on;
       try {
         begin(pending);
@@ -139,7 +144,7 @@ class Session {
     });
   }
   /// The program has freed the request: its operation goes on.
-  void end_when_complete(Pending& pending);
+  void end_when_complete(PendingOperation& pending);
 
   /// Has the error handler of `handle` called, if there is an error. Returns it.
   int report(MPI_Comm handle, int error) noexcept;
@@ -149,7 +154,7 @@ class Session {
     bytes_.fetch_add(bytes, std::memory_order_relaxed);
   }
 
-  /// Delivers what is under way and tells what was done. Collective over MPI_COMM_WORLD.
+  /// Delivers what is under way and reports what was done. Collective over MPI_COMM_WORLD.
   void finish() noexcept;
   /// Ends the threads in the background, so that the process may end.
   void stop_progress() noexcept { progression_.reset(); }
@@ -158,36 +163,39 @@ class Session {
   static void tell(const Error& error) noexcept;
   void end_complete_orphans();
   void tell_what_was_done() noexcept;
+  /// Waits until all ranks are here.
+  void meet() noexcept;
 
   std::unique_ptr<net::Driver> driver_;
   trace::Recorder recorder_;
   comm::Endpoint endpoint_;
   WaitPolicy wait_;
-  Communicators communicators_;
+  RoutedCommunicators communicators_;
   Datatypes datatypes_;
   SendBuffer buffered_;
   Foreign foreign_;
-  Handles<MPI_Request, Pending> requests_;
-  Handles<MPI_Message, Probed> probed_;
+  OwnHandles<MPI_Request, PendingOperation> requests_;
+  OwnHandles<MPI_Message, Probed> probed_;
   std::mutex orphans_mutex_;
-  std::vector<Pending*> orphans_;  ///< Operations whose requests the program has freed.
+  std::vector<PendingOperation*> orphans_;  ///< Operations whose requests the program has freed.
   int tag_max_ = 0;
+  const bool polls_in_background_;
   std::atomic<std::uint64_t> messages_ = 0;
   std::atomic<std::uint64_t> bytes_ = 0;
   std::optional<comm::Progression> progression_;  // last: its threads use the endpoint
 };
 
 /// The session of this process. Expects: there is one; functions are routed only while there is.
-[[nodiscard]] Session& use_session() noexcept;
+[[nodiscard]] EngineSession& use_session() noexcept;
 
 /// A call of the program that uses the session.
 class SessionUse {
  public:
   SessionUse() noexcept : session_{use_session()} {}
-  [[nodiscard]] Session& session() const noexcept { return session_; }
+  [[nodiscard]] EngineSession& session() const noexcept { return session_; }
 
  private:
-  Session& session_;
+  EngineSession& session_;
 };
 
 }  // namespace plait::accelerate

@@ -7,7 +7,7 @@
 
 namespace plait::accelerate {
 
-/// What a status says of a message.
+/// What a status has of a message.
 struct Outcome {
   int source = MPI_ANY_SOURCE;
   int tag = MPI_ANY_TAG;
@@ -16,7 +16,8 @@ struct Outcome {
   int error = MPI_SUCCESS;
 };
 
-/// Fills `status`, unless the program wants none. Its error is left alone, as the standard says for single operations.
+/// Fills `status`, unless the program wants none. Its error is left alone, as the standard demands for single
+/// operations.
 inline void fill(MPI_Status* status, const Outcome& outcome) noexcept {
   if (status == MPI_STATUS_IGNORE) {
     return;

@@ -11,7 +11,7 @@ namespace plait::accelerate {
 
 namespace {
 
-std::byte* first_of(const MessageArguments& what) {
+std::byte* first_of(const TypedMessage& what) {
   return static_cast<std::byte*>(what.buffer);
 }
 
@@ -19,21 +19,35 @@ std::size_t bytes_of(const Datatype& type, MPI_Count count) {
   return type.size * static_cast<std::size_t>(count);
 }
 
-std::span<std::byte> memory_of(const MessageArguments& what, const Datatype& type) {
+std::span<std::byte> memory_of(const TypedMessage& what, const Datatype& type) {
   return {first_of(what) + type.lower, bytes_of(type, what.count)};
 }
 
-comm::Layout layout_of(const MessageArguments& what, const Datatype& type) {
+comm::Layout layout_of(const TypedMessage& what, const Datatype& type) {
   if (type.is_contiguous) {  // with gaps or overlaps between elements
-    auto element = std::make_shared<const comm::LayoutPattern>(std::vector<comm::LayoutPattern::Block>{{type.lower, type.size}});
-    return comm::Layout::repeated(std::move(element), first_of(what), type.extent, static_cast<std::size_t>(what.count));
+    auto element =
+        std::make_shared<const comm::LayoutPattern>(std::vector<comm::LayoutPattern::Block>{{type.lower, type.size}});
+    return comm::Layout::repeated(
+        std::move(element), first_of(what), type.extent, static_cast<std::size_t>(what.count));
   }
   return comm::Layout::repeated(type.pattern, first_of(what), type.extent, static_cast<std::size_t>(what.count));
 }
 
-/// The bytes of a message that only MPI can describe.
-Bytes pack(const MessageArguments& what, const Datatype& type) {
+bool needs_packing(const Datatype& type) {
+  return !type.is_contiguous && type.pattern == nullptr;
+}
+
+}  // namespace
+
+Bytes packed_bytes(const TypedMessage& what, const Datatype& type) {
   Bytes packed(bytes_of(type, what.count));
+  if (packed.empty()) {
+    return packed;
+  }
+  if (!needs_packing(type)) {
+    layout_of(what, type).gather(0, packed);
+    return packed;
+  }
   int position = 0;
   PMPI_Pack(what.buffer,
             static_cast<int>(what.count),
@@ -45,13 +59,7 @@ Bytes pack(const MessageArguments& what, const Datatype& type) {
   return packed;
 }
 
-bool needs_packing(const Datatype& type) {
-  return !type.is_contiguous && type.pattern == nullptr;
-}
-
-}  // namespace
-
-void Transfer::send(Session& session, Communicator& on, const MessageArguments& what, SendMode mode) {
+void MessageTransfer::send(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what, SendMode mode) {
   is_receive_ = false;
   if (what.peer == MPI_PROC_NULL) {
     request_ = comm::Request{comm::Status{}};
@@ -69,15 +77,27 @@ void Transfer::send(Session& session, Communicator& on, const MessageArguments& 
   if (type.is_contiguous_for(what.count)) [[likely]] {
     request_ = endpoint.send(to, std::span<const std::byte>{memory_of(what, type)}, options);
   } else if (needs_packing(type)) {
-    packed_ = pack(what, type);
+    packed_ = packed_bytes(what, type);
     request_ = endpoint.send(to, std::span<const std::byte>{packed_}, options);
   } else {
     request_ = endpoint.send(to, layout_of(what, type), options);
   }
 }
 
+void MessageTransfer::send_copy(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what) {
+  is_receive_ = false;
+  if (what.peer == MPI_PROC_NULL) {
+    request_ = comm::Request{comm::Status{}};
+    return;
+  }
+  packed_ = packed_bytes(what, *session.datatypes().find(what.type));
+  session.count_message(packed_.size());
+  request_ = session.endpoint().send({on.rank_of_run(what.peer), Tag{static_cast<std::uint64_t>(what.tag)}, on.id()},
+                                     std::span<const std::byte>{packed_});
+}
+
 template <class Post>
-void Transfer::post_receive(Session& session, const MessageArguments& what, const Post& post) {
+void MessageTransfer::post_receive(EngineSession& session, const TypedMessage& what, const Post& post) {
   is_receive_ = true;
   is_from_nowhere_ = false;
   is_cancelled_ = false;
@@ -95,7 +115,7 @@ void Transfer::post_receive(Session& session, const MessageArguments& what, cons
   }
 }
 
-void Transfer::receive(Session& session, Communicator& on, const MessageArguments& what) {
+void MessageTransfer::receive(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what) {
   if (what.peer == MPI_PROC_NULL) {
     is_receive_ = true;
     is_from_nowhere_ = true;
@@ -106,16 +126,15 @@ void Transfer::receive(Session& session, Communicator& on, const MessageArgument
   post_receive(session, what, [&](auto memory) { return session.endpoint().receive(from, std::move(memory)); });
 }
 
-void Transfer::receive(Session& session,
-                       Communicator& /*on*/,
-                       const MessageArguments& what,
-                       comm::ClaimedMessage message) {
-  post_receive(session, what, [&](auto memory) {
-    return session.endpoint().receive(std::move(message), std::move(memory));
-  });
+void MessageTransfer::receive(EngineSession& session,
+                              RoutedCommunicator& /*on*/,
+                              const TypedMessage& what,
+                              comm::ClaimedMessage message) {
+  post_receive(
+      session, what, [&](auto memory) { return session.endpoint().receive(std::move(message), std::move(memory)); });
 }
 
-Outcome Transfer::outcome(const Communicator& on) {
+Outcome MessageTransfer::outcome(const RoutedCommunicator& on) {
   Outcome outcome{.is_cancelled = is_cancelled_};
   if (is_receive_ && is_from_nowhere_) {
     outcome.source = MPI_PROC_NULL;
@@ -146,18 +165,21 @@ Outcome Transfer::outcome(const Communicator& on) {
   return outcome;
 }
 
-Outcome Transfer::end(const Communicator& on) {
+Outcome MessageTransfer::end(const RoutedCommunicator& on) {
   const Outcome result = outcome(on);
   request_ = {};
   return result;
 }
 
-bool Transfer::cancel() {
+bool MessageTransfer::cancel() {
   is_cancelled_ = is_receive_ && !is_from_nowhere_ && request_.cancel();
+  if (is_cancelled_) {
+    request_ = comm::Request{comm::Status{}};  // complete
+  }
   return is_cancelled_;
 }
 
-void Transfer::free_type() noexcept {
+void MessageTransfer::free_type() noexcept {
   if (has_to_unpack_) {
     has_to_unpack_ = false;
     use_session().datatypes().freed(unpack_.type);

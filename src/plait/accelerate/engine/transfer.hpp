@@ -15,13 +15,13 @@
 
 namespace plait::accelerate {
 
-class Session;
+class EngineSession;
 
 /// The modes of MPI's sends; a ready send is a standard one.
 enum class SendMode : std::uint8_t { standard, synchronous, buffered };
 
 /// A message as the arguments of a call describe it.
-struct MessageArguments {
+struct TypedMessage {
   void* buffer = nullptr;
   MPI_Count count = 0;
   MPI_Datatype type{};
@@ -29,39 +29,44 @@ struct MessageArguments {
   int tag = 0;
 };
 
+/// A copy of the message's bytes.
+[[nodiscard]] Bytes packed_bytes(const TypedMessage& what, const Datatype& type);
+
 /// One message of the program, from its start to its end. Threads: one at a time.
-class Transfer {
+class MessageTransfer {
  public:
-  Transfer() = default;
-  Transfer(Transfer&&) = default;
-  Transfer& operator=(Transfer&&) = default;
-  Transfer(const Transfer&) = delete;
-  Transfer& operator=(const Transfer&) = delete;
-  ~Transfer() { free_type(); }
+  MessageTransfer() = default;
+  MessageTransfer(MessageTransfer&&) = default;
+  MessageTransfer& operator=(MessageTransfer&&) = default;
+  MessageTransfer(const MessageTransfer&) = delete;
+  MessageTransfer& operator=(const MessageTransfer&) = delete;
+  ~MessageTransfer() { free_type(); }
 
   /// Starts a send. Throws: `MpiError` when it is buffered and there is no room, else as the endpoint.
-  void send(Session& session, Communicator& on, const MessageArguments& what, SendMode mode);
-  void receive(Session& session, Communicator& on, const MessageArguments& what);
+  void send(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what, SendMode mode);
+  /// As a standard send, of a copy: the buffer may be received into at once.
+  void send_copy(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what);
+  void receive(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what);
   /// Receives a message that a probe has claimed.
-  void receive(Session& session, Communicator& on, const MessageArguments& what, comm::ClaimedMessage message);
+  void receive(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what, comm::ClaimedMessage message);
 
   [[nodiscard]] comm::Request& request() noexcept { return request_; }
   [[nodiscard]] bool is_complete() const noexcept { return request_.is_complete(); }
   /// What came of a complete transfer, whose data is then where it belongs. Of a send: an empty outcome.
-  [[nodiscard]] Outcome outcome(const Communicator& on);
+  [[nodiscard]] Outcome outcome(const RoutedCommunicator& on);
   /// As `outcome`, and ends the transfer.
-  [[nodiscard]] Outcome end(const Communicator& on);
+  [[nodiscard]] Outcome end(const RoutedCommunicator& on);
   /// Cancels a receive that is not matched. False when it will complete.
   bool cancel();
 
  private:
   void free_type() noexcept;
   template <class Post>
-  void post_receive(Session& session, const MessageArguments& what, const Post& post);
+  void post_receive(EngineSession& session, const TypedMessage& what, const Post& post);
 
   comm::Request request_;
-  Bytes packed_;             ///< Where MPI packs or unpacks.
-  MessageArguments unpack_;  ///< What to unpack into.
+  Bytes packed_;         ///< Where MPI packs or unpacks.
+  TypedMessage unpack_;  ///< What to unpack into.
   bool has_to_unpack_ = false;
   bool is_receive_ = false;
   bool is_from_nowhere_ = false;  ///< A receive from MPI_PROC_NULL.

@@ -12,13 +12,13 @@ namespace plait::accelerate {
 namespace {
 
 /// Ends what a complete request names, and the request itself unless it is persistent.
-Outcome end(Session& session, Pending& pending, MPI_Request* request) {
+Outcome end(EngineSession& session, PendingOperation& pending, MPI_Request* request) {
   if (!pending.is_active) {
     return {};  // an empty status
   }
-  Communicator& on = *pending.on;
+  RoutedCommunicator& on = *pending.on;
   Outcome outcome = pending.transfer.end(on);
-  if (pending.kind == Pending::Kind::send_and_receive) {
+  if (pending.kind == PendingOperation::Kind::send_and_receive) {
     (void)pending.sent.end(on);
   }
   pending.is_active = false;
@@ -36,7 +36,7 @@ MPI_Status* status_at(MPI_Status* statuses, std::size_t index) {
 }
 
 /// Tests a request of the MPI library. True when it has ended, or cannot.
-bool test_theirs(Session& session, MPI_Request* request, MPI_Status* status, int* error) {
+bool test_theirs(EngineSession& session, MPI_Request* request, MPI_Status* status, int* error) {
   int is_complete = 0;
   const MPI_Request before = *request;
   *error = PMPI_Test(request, &is_complete, status);
@@ -50,8 +50,8 @@ bool test_theirs(Session& session, MPI_Request* request, MPI_Status* status, int
 
 int wait(MPI_Request* request, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
-  Pending* const pending = session.requests().find(*request);
+  EngineSession& session = use.session();
+  PendingOperation* const pending = session.requests().find(*request);
   if (pending == nullptr) {
     if (*request == MPI_REQUEST_NULL || !session.endpoint().activity().needs_polls()) {
       const MPI_Request before = *request;
@@ -64,7 +64,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
         MPI_COMM_WORLD, [&] { session.wait_until([&] { return test_theirs(session, request, status, &result); }); });
     return trouble != MPI_SUCCESS ? trouble : result;
   }
-  MPI_Comm const handle = pending->on->handle();
+  const MPI_Comm handle = pending->on->handle();
   Outcome outcome;
   const int trouble = session.guarded(handle, [&] {
     if (pending->is_active) {
@@ -79,8 +79,8 @@ int wait(MPI_Request* request, MPI_Status* status) {
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
-  Pending* const pending = session.requests().find(*request);
+  EngineSession& session = use.session();
+  PendingOperation* const pending = session.requests().find(*request);
   if (pending == nullptr) {
     session.endpoint().progress();
     int error = MPI_SUCCESS;
@@ -95,7 +95,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
     const std::optional<Error> failure = session.endpoint().failure();
     return failure ? session.guarded(pending->on->handle(), [&] { throw Error{*failure}; }) : MPI_SUCCESS;
   }
-  MPI_Comm const handle = pending->on->handle();
+  const MPI_Comm handle = pending->on->handle();
   const Outcome outcome = end(session, *pending, request);
   fill(status, outcome);
   return session.report(handle, outcome.error);
@@ -103,8 +103,8 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
-  Pending* const pending = session.requests().find(request);
+  EngineSession& session = use.session();
+  PendingOperation* const pending = session.requests().find(request);
   if (pending == nullptr) {
     session.endpoint().progress();
     return PMPI_Request_get_status(request, flag, status);
@@ -119,7 +119,7 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 
 int cancel(MPI_Request* request) {
   const SessionUse use;
-  Pending* const pending = use.session().requests().find(*request);
+  PendingOperation* const pending = use.session().requests().find(*request);
   if (pending == nullptr) {
     return PMPI_Cancel(request);
   }
@@ -132,8 +132,8 @@ int cancel(MPI_Request* request) {
 /// Operations of freed requests go on. What they use ends when they do.
 int request_free(MPI_Request* request) {
   const SessionUse use;
-  Session& session = use.session();
-  Pending* const pending = session.requests().find(*request);
+  EngineSession& session = use.session();
+  PendingOperation* const pending = session.requests().find(*request);
   if (pending == nullptr) {
     session.foreign().freed(*request);
     return PMPI_Request_free(request);
@@ -148,7 +148,7 @@ int request_free(MPI_Request* request) {
 /// The requests of a call, of which some are ours.
 class Requests {
  public:
-  Requests(Session& session, int count, MPI_Request* requests)
+  Requests(EngineSession& session, int count, MPI_Request* requests)
       : session_{session}, all_{requests, static_cast<std::size_t>(std::max(count, 0))} {
     for (const MPI_Request request : all_) {
       has_ours_ = has_ours_ || session.requests().find(request) != nullptr;
@@ -162,13 +162,13 @@ class Requests {
   /// Whether any can complete: is neither null nor inactive.
   [[nodiscard]] bool has_active() const {
     return std::ranges::any_of(all_, [this](MPI_Request request) {
-      const Pending* const pending = session_.requests().find(request);
+      const PendingOperation* const pending = session_.requests().find(request);
       return pending != nullptr ? pending->is_active : !session_.foreign().is_inactive(request);
     });
   }
   /// Whether one that is active is complete. Of the MPI library's, without ending it.
   [[nodiscard]] bool is_complete(std::size_t index) {
-    if (const Pending* const pending = session_.requests().find(all_[index])) {
+    if (const PendingOperation* const pending = session_.requests().find(all_[index])) {
       return pending->is_complete();
     }
     int flag = 1;
@@ -178,12 +178,12 @@ class Requests {
     return flag != 0;
   }
   [[nodiscard]] bool is_active(std::size_t index) const {
-    const Pending* const pending = session_.requests().find(all_[index]);
+    const PendingOperation* const pending = session_.requests().find(all_[index]);
     return pending != nullptr ? pending->is_active : !session_.foreign().is_inactive(all_[index]);
   }
   /// Ends one that is complete. Returns its error, which no handler has seen if it is ours.
   int end(std::size_t index, MPI_Status* status) {
-    if (Pending* const pending = session_.requests().find(all_[index])) {
+    if (PendingOperation* const pending = session_.requests().find(all_[index])) {
       handle_ = pending->on->handle();
       const Outcome outcome = accelerate::end(session_, *pending, &all_[index]);
       fill(status, outcome);
@@ -201,13 +201,10 @@ class Requests {
       session_.foreign().progress();
     }
   }
-  /// The first that is active and complete, from a place that changes with each call, so that none starves; `size()`
-  /// if there is none.
+  /// The first that is active and complete; `size()` if there is none. Programs rely on the order, as MPI libraries
+  /// have it; those that end many use MPI_Waitsome.
   [[nodiscard]] std::size_t find_complete() {
-    static thread_local std::size_t turn = 0;
-    const std::size_t first = all_.empty() ? 0 : ++turn % all_.size();
-    for (std::size_t i = 0; i < all_.size(); ++i) {
-      const std::size_t index = (first + i) % all_.size();
+    for (std::size_t index = 0; index < all_.size(); ++index) {
       if (is_active(index) && is_complete(index)) {
         return index;
       }
@@ -216,7 +213,7 @@ class Requests {
   }
 
  private:
-  Session& session_;
+  EngineSession& session_;
   std::span<MPI_Request> all_;
   MPI_Comm handle_ = MPI_COMM_WORLD;
   bool has_ours_ = false;
@@ -224,7 +221,7 @@ class Requests {
 };
 
 /// Ends all requests, which are complete.
-int end_all(Session& session, Requests& requests, MPI_Status* statuses) {
+int end_all(EngineSession& session, Requests& requests, MPI_Status* statuses) {
   int worst = MPI_SUCCESS;
   std::vector<int> errors(requests.size());
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -244,7 +241,7 @@ int end_all(Session& session, Requests& requests, MPI_Status* statuses) {
 
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Requests all{session, count, requests};
   if (!all.has_ours() && !session.endpoint().activity().needs_polls()) {
     const std::vector<MPI_Request> before(requests, requests + std::max(count, 0));
@@ -254,7 +251,8 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   }
   const int trouble = session.guarded(MPI_COMM_WORLD, [&] {
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (Pending* const pending = session.requests().find(requests[i]); pending != nullptr && pending->is_active) {
+      if (PendingOperation* const pending = session.requests().find(requests[i]);
+          pending != nullptr && pending->is_active) {
         session.wait(pending->transfer.request());
         session.wait(pending->sent.request());
       } else if (pending == nullptr && requests[i] != MPI_REQUEST_NULL) {
@@ -267,7 +265,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Requests all{session, count, requests};
   all.progress();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -280,14 +278,14 @@ int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
   return end_all(session, all, statuses);
 }
 
-int end_any(Session& session, Requests& all, std::size_t found, int* index, MPI_Status* status) {
+int end_any(EngineSession& session, Requests& all, std::size_t found, int* index, MPI_Status* status) {
   *index = static_cast<int>(found);
   return session.report(all.handle(), all.end(found, status));
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Requests all{session, count, requests};
   if (!all.has_active()) {
     *index = MPI_UNDEFINED;
@@ -306,7 +304,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Requests all{session, count, requests};
   *index = MPI_UNDEFINED;
   if (!all.has_active()) {
@@ -321,7 +319,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
 }
 
 /// Ends all that are complete.
-int end_some(Session& session, Requests& all, int* done, int* indices, MPI_Status* statuses) {
+int end_some(EngineSession& session, Requests& all, int* done, int* indices, MPI_Status* statuses) {
   std::vector<int> errors;
   int worst = MPI_SUCCESS;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -345,20 +343,20 @@ int end_some(Session& session, Requests& all, int* done, int* indices, MPI_Statu
 
 int waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Requests all{session, count, requests};
   if (!all.has_active()) {
     *done = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
-  const int trouble = session.guarded(
-      MPI_COMM_WORLD, [&] { session.wait_until([&] { return all.find_complete() != all.size(); }); });
+  const int trouble =
+      session.guarded(MPI_COMM_WORLD, [&] { session.wait_until([&] { return all.find_complete() != all.size(); }); });
   return trouble != MPI_SUCCESS ? trouble : end_some(session, all, done, indices, statuses);
 }
 
 int testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
   const SessionUse use;
-  Session& session = use.session();
+  EngineSession& session = use.session();
   Requests all{session, count, requests};
   if (!all.has_active()) {
     *done = MPI_UNDEFINED;
@@ -370,7 +368,7 @@ int testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Stat
 
 }  // namespace
 
-std::vector<Route> wait_routes() {
+std::vector<FunctionRoute> wait_routes() {
   return {
       route<decltype(::PMPI_Wait)>("PMPI_Wait", wait),
       route<decltype(::PMPI_Test)>("PMPI_Test", test),

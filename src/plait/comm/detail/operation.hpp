@@ -133,8 +133,8 @@ struct Operation : PostedReceive, WaitingMessage, OperationEnd, MessageMemory, R
   bool is_internal = false;  ///< Created by the engine itself: not traced, has no handle.
   bool is_rendezvous = false;
   bool is_synchronous = false;  ///< Of a send: completes when it is matched.
-  Rank peer;    ///< Destination of a send; of a matched receive, the rank that holds the data.
-  Rank source;  ///< Of a matched receive: the first sender.
+  Rank peer;                    ///< Destination of a send; of a matched receive, the rank that holds the data.
+  Rank source;                  ///< Of a matched receive: the first sender.
   Tag tag;
   std::uint32_t sequence = 0;
   std::size_t bytes = 0;  ///< Length of the message.

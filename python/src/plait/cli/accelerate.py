@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait accelerate`, as the shell sees it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+_NOTES = """
+What the program sees: LD_PRELOAD names a library before MPI. What does not initialise MPI is
+as it was; what initialises another MPI than the library is for runs on that, after one sentence.
+
+What it does: sends, receives, probes and waits use plait's engine. Collectives, one-sided communication,
+files, and communicators with two groups stay the MPI library's.
+
+Which MPI: that of the launcher in COMMAND, else that of the program, else that of mpiexec. The library
+for an MPI that plait was not built with is built at the first use, which takes two minutes.
+"""
+
+
+def add(app: typer.Typer) -> None:
+    app.command(
+        context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False},
+        epilog=_NOTES,
+    )(accelerate)
+
+
+def accelerate(
+    command: Annotated[
+        list[str],
+        typer.Argument(help="What starts the program, as you would type it.", metavar="COMMAND..."),
+    ],
+    mpi: Annotated[
+        str | None,
+        typer.Option(metavar="openmpi|mpich", help="The program's MPI. [default: see below]"),
+    ] = None,
+    progress: Annotated[
+        str | None,
+        typer.Option(
+            metavar="none|timer|idle|dedicated",
+            help="Which threads move messages while the program computes. [default: timer]",
+        ),
+    ] = None,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Without the line at the end that reports what was done.")
+    ] = False,
+    compare: Annotated[
+        int | None,
+        typer.Option(
+            "--compare",
+            min=1,
+            metavar="ROUNDS",
+            help="Run without and with the engine in turn, ROUNDS times, and print the ratio.",
+        ),
+    ] = None,
+) -> None:
+    """Run any MPI program with its messages on plait's engine: C, C++, Fortran or Python, as it is.
+
+    Nothing is compiled again. Messages are matched in constant time and move while the program computes.
+
+    Examples:
+
+      plait accelerate -- mpirun -n 4 ./my_program input.yml
+
+      plait accelerate --compare 5 -- mpirun -n 2 lmp -in melt.in
+
+      plait accelerate --mpi mpich -- mpiexec.mpich -n 2 python3 script.py
+    """
+    module = import_module("plait.commands.accelerate")
+    wishes = module.Wishes(mpi=mpi, progress=progress, quiet=quiet, compare=compare)
+    raise typer.Exit(module.accelerate(command, wishes))

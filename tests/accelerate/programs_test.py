@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Programs with the engine before MPI: they do what they do without it, mistakes included.
+
+Called with LIBRARY MPIEXEC PROGRAMS ENGINE; PROGRAMS is where tests/accelerate/programs was built.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+LIBRARY, MPIEXEC, BUILT, ENGINE = sys.argv[1:5]
+SECONDS_MAX = 60
+#: Of random_messages: the first seed, and how many.
+SEEDS = (1, 120)
+
+Done = subprocess.CompletedProcess[str]
+
+
+def start(name: str, *arguments: object, ranks: int = 2, **environment: str) -> Done:
+    ready = ["env", *(f"{name}={value}" for name, value in environment.items())]
+    return subprocess.run(
+        [MPIEXEC, str(ranks), *ready, f"{BUILT}/{name}", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+        check=False,
+    )
+
+
+def accelerated(name: str, *arguments: object, ranks: int = 2, **environment: str) -> Done:
+    return start(name, *arguments, ranks=ranks, LD_PRELOAD=LIBRARY, **environment)
+
+
+class RandomMessages(unittest.TestCase):
+    def test_messages_are_what_mpi_guarantees(self) -> None:
+        for ranks in (1, 2, 3, 5):
+            for way in ({}, {"PLAIT_PROGRESS": "none"}, {"PLAIT_NETWORK": "mpi"}):
+                with self.subTest(ranks=ranks, **way):
+                    done = accelerated("random_messages", *SEEDS, ranks=ranks, **way)
+                    self.assertEqual((done.returncode, done.stdout), (0, f"{SEEDS[1]} seeds\n"), done.stderr)
+                    self.assertRegex(done.stderr, r"plait: \d{4,} messages with [\d.]+ MB went through the engine")
+
+    def test_they_are_without_the_engine(self) -> None:
+        done = start("random_messages", *SEEDS, ranks=3)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{SEEDS[1]} seeds\n"), done.stderr)
+
+
+class Trouble(unittest.TestCase):
+    def check_same(self, what: str, printed: str, ranks: int = 2) -> Done:
+        plain, done = start("trouble", what, ranks=ranks), accelerated("trouble", what, ranks=ranks)
+        self.assertEqual((plain.returncode, plain.stdout), (0, printed), plain.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, printed), done.stderr)
+        return done
+
+    def test_a_message_that_is_too_long_is_an_error_of_its_receive(self) -> None:
+        self.check_same("truncated", "MPI_ERR_TRUNCATE\n")
+
+    def test_wrong_arguments_are_reported_by_the_mpi_library(self) -> None:
+        self.check_same("wrong_rank", "MPI_ERR_RANK\n")
+
+    def test_a_forked_child_does_not_disturb_messages(self) -> None:
+        self.check_same("forks", "7 2\n")
+
+    def test_a_communicator_may_be_freed_with_messages_under_way(self) -> None:
+        self.check_same("freed", "2\n", ranks=3)
+
+    def test_messages_between_groups_are_served_by_the_mpi_library(self) -> None:
+        self.check_same("groups", "1 0\n")
+
+    def test_a_program_without_mpi_is_left_alone(self) -> None:
+        done = self.check_same("without_mpi", "nothing\nnothing\n")
+        self.assertNotIn("plait", done.stderr)
+
+    def test_messages_that_nobody_receives_do_not_keep_the_program(self) -> None:
+        done = accelerated("trouble", "never_received")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_the_death_of_a_rank_ends_the_run(self) -> None:
+        for what in ("killed", "aborts"):
+            with self.subTest(what):
+                self.assertNotEqual(accelerated("trouble", what).returncode, 0)
+
+
+class SteppingAside(unittest.TestCase):
+    def test_it_can_be_switched_off_and_kept_quiet(self) -> None:
+        off = accelerated("trouble", "truncated", PLAIT_ACCELERATE="off")
+        quiet = accelerated("trouble", "truncated", PLAIT_ACCELERATE_QUIET="1")
+        for done in (off, quiet):
+            self.assertEqual((done.returncode, done.stdout), (0, "MPI_ERR_TRUNCATE\n"), done.stderr)
+            self.assertNotIn("plait", done.stderr)
+
+    def test_without_its_engine_the_program_runs_on_its_mpi(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            alone = shutil.copy(LIBRARY, pathlib.Path(place))
+            done = start("trouble", "truncated", LD_PRELOAD=str(alone))
+        self.assertEqual((done.returncode, done.stdout), (0, "MPI_ERR_TRUNCATE\n"), done.stderr)
+        self.assertIn("the program's messages are not accelerated", done.stderr)
+
+    def test_with_a_network_that_cannot_be_made_too(self) -> None:
+        done = accelerated("trouble", "truncated", PLAIT_NETWORK="carrier-pigeon")
+        self.assertEqual((done.returncode, done.stdout), (0, "MPI_ERR_TRUNCATE\n"), done.stderr)
+        self.assertIn("the program's messages are not accelerated", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
