@@ -41,7 +41,7 @@ PARAMETERS_MAX = 5
 # Whose functions have the parameters of MPI's.
 MPI_SIGNATURES = re.compile(r"src/plait/accelerate/engine/(communicators|messages|probes|waits)\.cpp")
 MPI_ALLOWED = re.compile(
-    r"src/plait/(accelerate|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|record|replay/backend/mpi"
+    r"src/plait/(accelerate|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|preload|record|replay/backend/mpi"
     r"|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
     r"|examples/|bench/|tests/(accelerate|data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
 )

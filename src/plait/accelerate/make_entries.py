@@ -128,22 +128,22 @@ def foreign_text(name: str, declared: Function) -> str | None:
     """A function of the MPI library as programs get it; nothing where it needs no care."""
     names = declared.argument_names()
     arguments = ", ".join(names)
-    lines = ["const SessionUse use;"]
+    lines = []
     if stem(name) in _BLOCKING:
         begun = f"PMPI_I{name[0].lower()}{name[1:]}({arguments}, &request)"
         lines.append(
-            "if (use.session().has_to_poll()) {\n    MPI_Request request = MPI_REQUEST_NULL;\n"
+            "if (use_session().has_to_poll()) {\n    MPI_Request request = MPI_REQUEST_NULL;\n"
             f"    const int begun = {begun};\n"
-            "    return begun != MPI_SUCCESS ? begun : use.session().wait_theirs(request);\n  }"
+            "    return begun != MPI_SUCCESS ? begun : use_session().wait_theirs(request);\n  }"
         )
     lines.append(f"const int result = PMPI_{name}({arguments});")
     if stem(name) in _OPENS_WINDOW:
-        lines.append("use.session().foreign().opened(result);")
+        lines.append("use_session().foreign().opened(result);")
     elif name == "Win_free":
-        lines.append("use.session().foreign().closed(result);")
+        lines.append("use_session().foreign().closed(result);")
     elif len(made := requests_of(declared)) == 1:
         what = "prepared" if stem(name).endswith("_init") else "begun"
-        lines.append(f"use.session().foreign().{what}(result, {names[made[0]]});")
+        lines.append(f"use_session().foreign().{what}(result, {names[made[0]]});")
     elif stem(name) not in _BLOCKING:
         return None
     body = "\n  ".join(lines)

@@ -9,20 +9,11 @@
 #include "plait/accelerate/enter.hpp"
 #include "plait/preload/real.hpp"
 
-// For the name of the MPI only.
-#include <mpi.h>
-
 namespace plait::accelerate {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool is_inside = false;
 
 namespace {
-
-#ifdef OPEN_MPI
-constexpr bool is_for_open_mpi = true;
-#else
-constexpr bool is_for_open_mpi = false;
-#endif
 
 /// The engine's library, beside this one.
 std::string engine_path() {
@@ -41,11 +32,10 @@ void load() noexcept {
   if (wish != nullptr && std::string_view{wish} == "off") {
     return;
   }
-  if ((preload::find_real(preload::open_mpi_mark) != nullptr) != is_for_open_mpi) {
-    step_aside(is_for_open_mpi ? "this library is for Open MPI, and the program uses another MPI; choose with "
-                                 "plait accelerate --mpi"
-                               : "this library is for MPICH, and the program uses another MPI; choose with "
-                                 "plait accelerate --mpi");
+  if (preload::has_other_mpi()) {
+    const std::string reason = std::string{"this library is for "} + preload::compiled_for() +
+                               ", and the program uses another MPI; choose with plait accelerate --mpi";
+    step_aside(reason.c_str());
     return;
   }
   void* const engine = ::dlopen(engine_path().c_str(), RTLD_NOW | RTLD_LOCAL);

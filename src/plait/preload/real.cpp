@@ -7,8 +7,18 @@
 #include <string_view>
 #include <vector>
 
+#include <mpi.h>  // which one it is
+
 namespace plait::preload {
 namespace {
+
+#ifdef OPEN_MPI
+constexpr bool is_for_open_mpi = true;
+#else
+constexpr bool is_for_open_mpi = false;
+#endif
+/// A symbol of Open MPI only.
+constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
 
 /// The libraries in this process whose names begin with libmpi.
 std::vector<std::string> mpi_libraries() {
@@ -42,6 +52,14 @@ void* find_real(const char* name) noexcept {
     }
   }
   return nullptr;
+}
+
+const char* compiled_for() noexcept {
+  return is_for_open_mpi ? "Open MPI" : "MPICH";
+}
+
+bool has_other_mpi() noexcept {
+  return (find_real(open_mpi_mark) != nullptr) != is_for_open_mpi;
 }
 
 }  // namespace plait::preload

@@ -10,7 +10,10 @@ namespace plait::preload {
 /// some microseconds. Threads: any.
 [[nodiscard]] void* find_real(const char* name) noexcept;
 
-/// A symbol of Open MPI only.
-inline constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
+/// The MPI that the caller's library was compiled for: "Open MPI" or "MPICH", which others are compatible with.
+[[nodiscard]] const char* compiled_for() noexcept;
+
+/// Whether the process has another MPI than that, or none.
+[[nodiscard]] bool has_other_mpi() noexcept;
 
 }  // namespace plait::preload

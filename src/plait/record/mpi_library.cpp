@@ -14,12 +14,6 @@ using preload::find_real;
 namespace {
 
 #ifdef OPEN_MPI
-constexpr bool is_for_open_mpi = true;
-#else
-constexpr bool is_for_open_mpi = false;
-#endif
-
-#ifdef OPEN_MPI
 /// Finds the address of an object of the library: the first of its name, as a program linked without -fPIC has a copy.
 template <class Handle>
 void find_object(Handle& handle, const char* name) {
@@ -41,10 +35,10 @@ void* need_real(const char* name) noexcept {
 }
 
 void refuse_other_mpi() noexcept {
-  if ((find_real(preload::open_mpi_mark) != nullptr) != is_for_open_mpi) {
+  if (preload::has_other_mpi()) {
     std::fprintf(stderr,
                  "plait: this recorder is for %s, and the program uses another MPI; choose with plait record --mpi\n",
-                 is_for_open_mpi ? "Open MPI" : "MPICH");
+                 preload::compiled_for());
     std::exit(1);
   }
 }

@@ -177,14 +177,13 @@ namespace {
 /// Calls MPI, and routes the communicator that it makes from `parent`.
 template <class Make>
 int make(MPI_Comm parent, MPI_Comm* made, const Make& real) {
-  const SessionUse use;
-  RoutedCommunicators& all = use.session().communicators();
+  RoutedCommunicators& all = use_session().communicators();
   RoutedCommunicator* const from = all.find(parent);
   const std::uint64_t creation = from != nullptr ? from->next_creation() : 0;
-  use.session().before_blocking();
+  use_session().before_blocking();
   const int result = real();
   if (result == MPI_SUCCESS) {
-    return use.session().guarded(parent, [&] { all.made(from, *made, creation); });
+    return use_session().guarded(parent, [&] { all.made(from, *made, creation); });
   }
   return result;
 }
@@ -245,12 +244,11 @@ int dist_graph_create_adjacent(MPI_Comm parent,
 /// Collective over the group only: its members agree by their tag.
 int comm_create_group(MPI_Comm parent, MPI_Group group, int tag, MPI_Comm* made) {
   constexpr std::uint64_t by_tag = std::uint64_t{1} << 62U;
-  const SessionUse use;
-  use.session().before_blocking();
+  use_session().before_blocking();
   const int result = PMPI_Comm_create_group(parent, group, tag, made);
   if (result == MPI_SUCCESS) {
-    RoutedCommunicators& all = use.session().communicators();
-    return use.session().guarded(parent,
+    RoutedCommunicators& all = use_session().communicators();
+    return use_session().guarded(parent,
                                  [&] { all.made(all.find(parent), *made, by_tag | static_cast<std::uint32_t>(tag)); });
   }
   return result;
@@ -258,14 +256,13 @@ int comm_create_group(MPI_Comm parent, MPI_Group group, int tag, MPI_Comm* made)
 
 template <class Make>
 int make_later(MPI_Comm parent, MPI_Comm* made, MPI_Request* request, const Make& real) {
-  const SessionUse use;
-  RoutedCommunicators& all = use.session().communicators();
+  RoutedCommunicators& all = use_session().communicators();
   RoutedCommunicator* const from = all.find(parent);
   const std::uint64_t creation = from != nullptr ? from->next_creation() : 0;
   const int result = real();
-  use.session().foreign().begun(result, request);
+  use_session().foreign().begun(result, request);
   if (result == MPI_SUCCESS && from != nullptr) {
-    return use.session().guarded(parent, [&] { all.duplicated(*from, *made, creation); });
+    return use_session().guarded(parent, [&] { all.duplicated(*from, *made, creation); });
   }
   return result;
 }
@@ -280,20 +277,18 @@ int comm_idup_with_info(MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Requ
 #endif
 
 int comm_free(MPI_Comm* handle) {
-  const SessionUse use;
-  use.session().communicators().freed(*handle);
-  use.session().before_blocking();
+  use_session().communicators().freed(*handle);
+  use_session().before_blocking();
   return PMPI_Comm_free(handle);
 }
 
 int comm_disconnect(MPI_Comm* handle) {
-  const SessionUse use;
-  RoutedCommunicators& all = use.session().communicators();
+  RoutedCommunicators& all = use_session().communicators();
   if (RoutedCommunicator* const ending = all.find(*handle)) {
-    use.session().wait_until([&] { return ending->outstanding.load(std::memory_order_acquire) == 0; });
+    use_session().wait_until([&] { return ending->outstanding.load(std::memory_order_acquire) == 0; });
   }
   all.freed(*handle);
-  use.session().before_blocking();
+  use_session().before_blocking();
   return PMPI_Comm_disconnect(handle);
 }
 

@@ -88,7 +88,7 @@ class RoutedCommunicators {
   /// The program frees `handle`: operations under way go on.
   void freed(MPI_Comm handle) noexcept;
 
-  /// RoutedCommunicators that were made and are not routed.
+  /// Communicators that were made and are not routed.
   [[nodiscard]] std::uint64_t unrouted_count() const noexcept { return unrouted_.load(std::memory_order_relaxed); }
   void note_unrouted() noexcept { unrouted_.fetch_add(1, std::memory_order_relaxed); }
 

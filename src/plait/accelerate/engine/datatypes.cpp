@@ -275,8 +275,7 @@ Datatype describe(MPI_Datatype type) {
 }
 
 int type_free(MPI_Datatype* type) {
-  const SessionUse use;
-  use.session().datatypes().freed(*type);
+  use_session().datatypes().freed(*type);
   return PMPI_Type_free(type);
 }
 

@@ -14,12 +14,13 @@ Foreign::Foreign() {
   PMPI_Grequest_start(query, free, cancel, nullptr, &endless_);
 }
 
-void Foreign::prepared(int result, const MPI_Request* request) {
+int Foreign::prepared(int result, const MPI_Request* request) {
   if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
     const std::lock_guard lock{persistent_mutex_};
     persistent_[*request] = false;
     has_persistent_.store(true, std::memory_order_relaxed);  // the lock orders the table
   }
+  return result;
 }
 
 void Foreign::started(int result, MPI_Request request) {

@@ -19,14 +19,15 @@ class Foreign {
   Foreign& operator=(const Foreign&) = delete;
 
   [[nodiscard]] bool is_active() const noexcept { return count_.load(std::memory_order_relaxed) > 0; }
-  /// A call of the library has begun an operation, if it succeeded.
-  void begun(int result, const MPI_Request* request) noexcept {
+  /// A call of the library has begun an operation, if it succeeded. Returns its result.
+  int begun(int result, const MPI_Request* request) noexcept {
     if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
       count_.fetch_add(1, std::memory_order_relaxed);  // a hint; orders nothing
     }
+    return result;
   }
-  /// A call of the library has made a persistent request, if it succeeded.
-  void prepared(int result, const MPI_Request* request);
+  /// A call of the library has made a persistent request, if it succeeded. Returns its result.
+  int prepared(int result, const MPI_Request* request);
   /// A persistent request was started, if that succeeded.
   void started(int result, MPI_Request request);
   /// A wait or test has ended the operation of what was `request` before.

@@ -10,27 +10,23 @@ namespace plait::accelerate {
 namespace {
 
 MPI_Fint request_c2f(MPI_Request request) {
-  const SessionUse use;
-  PendingOperation* const pending = use.session().requests().find(request);
-  return pending != nullptr ? use.session().requests().number_of(*pending) : PMPI_Request_c2f(request);
+  PendingOperation* const pending = use_session().requests().find(request);
+  return pending != nullptr ? use_session().requests().number_of(*pending) : PMPI_Request_c2f(request);
 }
 
 MPI_Request request_f2c(MPI_Fint number) {
-  const SessionUse use;
-  PendingOperation* const pending = use.session().requests().find_number(number);
-  return pending != nullptr ? use.session().requests().handle_of(*pending) : PMPI_Request_f2c(number);
+  PendingOperation* const pending = use_session().requests().find_number(number);
+  return pending != nullptr ? use_session().requests().handle_of(*pending) : PMPI_Request_f2c(number);
 }
 
 MPI_Fint message_c2f(MPI_Message message) {
-  const SessionUse use;
-  Probed* const probed = use.session().probed().find(message);
-  return probed != nullptr ? use.session().probed().number_of(*probed) : PMPI_Message_c2f(message);
+  Probed* const probed = use_session().probed().find(message);
+  return probed != nullptr ? use_session().probed().number_of(*probed) : PMPI_Message_c2f(message);
 }
 
 MPI_Message message_f2c(MPI_Fint number) {
-  const SessionUse use;
-  Probed* const probed = use.session().probed().find_number(number);
-  return probed != nullptr ? use.session().probed().handle_of(*probed) : PMPI_Message_f2c(number);
+  Probed* const probed = use_session().probed().find_number(number);
+  return probed != nullptr ? use_session().probed().handle_of(*probed) : PMPI_Message_f2c(number);
 }
 
 }  // namespace

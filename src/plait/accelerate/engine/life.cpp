@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the start of the engine to its end: MPI_Init, MPI_Finalize, MPI_Abort, fork.
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -114,7 +115,7 @@ int init_thread(int* argc, char*** argv, int required, int* provided) {
   const int wanted = is_one_host() ? required : MPI_THREAD_MULTIPLE;
   const int result = PMPI_Init_thread(argc, argv, wanted, provided);
   if (result == MPI_SUCCESS) {
-    *provided = std::min(*provided, std::max(required, static_cast<int>(MPI_THREAD_SINGLE)));
+    *provided = std::min(*provided, required);
     start();
   }
   return result;

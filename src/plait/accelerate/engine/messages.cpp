@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of MPI that send and receive.
-#include <memory>
 #include <vector>
 
 #include "plait/accelerate/engine/arguments.hpp"
@@ -31,8 +30,7 @@ int complete(EngineSession& session, RoutedCommunicator& on, MessageTransfer& tr
 
 template <class Real>
 int send(const TypedMessage& what, MPI_Comm handle, SendMode mode, const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, handle, what, false);
   if (on == nullptr) {
     return real();
@@ -44,8 +42,7 @@ int send(const TypedMessage& what, MPI_Comm handle, SendMode mode, const Real& r
 
 template <class Real>
 int receive(const TypedMessage& what, MPI_Comm handle, MPI_Status* status, const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, handle, what, true);
   if (on == nullptr) {
     return real();
@@ -58,8 +55,7 @@ int receive(const TypedMessage& what, MPI_Comm handle, MPI_Status* status, const
 template <class Real>
 int send_and_receive(
     const TypedMessage& to, const TypedMessage& from, MPI_Comm handle, MPI_Status* status, const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, handle, to, false);
   if (on == nullptr || routed(session, handle, from, true) == nullptr) {
     return real();
@@ -77,8 +73,7 @@ int send_and_receive(
 
 template <class Real>
 int replace(const TypedMessage& what, int to, int to_tag, MPI_Comm handle, MPI_Status* status, const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   const TypedMessage given{what.buffer, what.count, what.type, to, to_tag};
   RoutedCommunicator* const on = routed(session, handle, what, true);
   if (on == nullptr || routed(session, handle, given, false) == nullptr) {
@@ -99,8 +94,7 @@ int replace(const TypedMessage& what, int to, int to_tag, MPI_Comm handle, MPI_S
 
 template <class Real>
 int begin_send(const TypedMessage& what, MPI_Comm handle, SendMode mode, MPI_Request* request, const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, handle, what, false);
   if (on == nullptr) {
     return real();
@@ -114,8 +108,7 @@ int begin_send(const TypedMessage& what, MPI_Comm handle, SendMode mode, MPI_Req
 
 template <class Real>
 int begin_receive(const TypedMessage& what, MPI_Comm handle, MPI_Request* request, const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, handle, what, true);
   if (on == nullptr) {
     return real();
@@ -130,8 +123,7 @@ int begin_receive(const TypedMessage& what, MPI_Comm handle, MPI_Request* reques
 template <class Real>
 int begin_both(
     const TypedMessage& to, const TypedMessage& from, MPI_Comm handle, MPI_Request* request, const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, handle, to, false);
   if (on == nullptr || routed(session, handle, from, true) == nullptr) {
     return real();
@@ -152,8 +144,7 @@ int prepare(const TypedMessage& what,
             SendMode mode,
             MPI_Request* request,
             const Real& real) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, handle, what, kind == PendingOperation::Kind::receive);
   if (on == nullptr) {
     return real();
@@ -176,14 +167,13 @@ void start(EngineSession& session, PendingOperation& pending) {
 }
 
 int start(MPI_Request* request) {
-  const SessionUse use;
-  PendingOperation* const pending = use.session().requests().find(*request);
+  PendingOperation* const pending = use_session().requests().find(*request);
   if (pending == nullptr || !pending->is_persistent || pending->is_active) {
     const int result = PMPI_Start(request);
-    use.session().foreign().started(result, *request);
+    use_session().foreign().started(result, *request);
     return result;
   }
-  return use.session().guarded(pending->on->handle(), [&] { start(use.session(), *pending); });
+  return use_session().guarded(pending->on->handle(), [&] { start(use_session(), *pending); });
 }
 
 int startall(int count, MPI_Request* requests) {
@@ -211,9 +201,7 @@ template <SendMode mode, auto real, class Count>
 int isend_function(
     const void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
   return begin_send(sending(buffer, count, type, peer, tag), comm, mode, request, [&] {
-    const int result = real(buffer, count, type, peer, tag, comm, request);
-    use_session().foreign().begun(result, request);
-    return result;
+    return use_session().foreign().begun(real(buffer, count, type, peer, tag, comm, request), request);
   });
 }
 
@@ -221,9 +209,7 @@ template <SendMode mode, auto real, class Count>
 int send_init_function(
     const void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
   return prepare(sending(buffer, count, type, peer, tag), comm, PendingOperation::Kind::send, mode, request, [&] {
-    const int result = real(buffer, count, type, peer, tag, comm, request);
-    use_session().foreign().prepared(result, request);
-    return result;
+    return use_session().foreign().prepared(real(buffer, count, type, peer, tag, comm, request), request);
   });
 }
 
@@ -238,9 +224,7 @@ template <auto real, class Count>
 int irecv_function(
     void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
   return begin_receive({buffer, count, type, peer, tag}, comm, request, [&] {
-    const int result = real(buffer, count, type, peer, tag, comm, request);
-    use_session().foreign().begun(result, request);
-    return result;
+    return use_session().foreign().begun(real(buffer, count, type, peer, tag, comm, request), request);
   });
 }
 
@@ -248,9 +232,7 @@ template <auto real, class Count>
 int recv_init_function(
     void* buffer, Count count, MPI_Datatype type, int peer, int tag, MPI_Comm comm, MPI_Request* request) {
   return prepare({buffer, count, type, peer, tag}, comm, PendingOperation::Kind::receive, standard, request, [&] {
-    const int result = real(buffer, count, type, peer, tag, comm, request);
-    use_session().foreign().prepared(result, request);
-    return result;
+    return use_session().foreign().prepared(real(buffer, count, type, peer, tag, comm, request), request);
   });
 }
 
@@ -312,10 +294,9 @@ int isendrecv_function(const void* given,
       comm,
       request,
       [&] {
-        const int result =
-            real(given, given_count, given_type, to, to_tag, got, got_count, got_type, from, from_tag, comm, request);
-        use_session().foreign().begun(result, request);
-        return result;
+        return use_session().foreign().begun(
+            real(given, given_count, given_type, to, to_tag, got, got_count, got_type, from, from_tag, comm, request),
+            request);
       });
 }
 
@@ -334,9 +315,7 @@ int isendrecv_replace_function(void* buffer,
   EngineSession& session = use_session();
   RoutedCommunicator* const on = routed(session, comm, given, false);
   if (on == nullptr || routed(session, comm, got, true) == nullptr) {
-    const int result = real(buffer, count, type, to, to_tag, from, from_tag, comm, request);
-    session.foreign().begun(result, request);
-    return result;
+    return session.foreign().begun(real(buffer, count, type, to, to_tag, from, from_tag, comm, request), request);
   }
   return session.begin(*on, request, [&](PendingOperation& pending) {
     pending.kind = PendingOperation::Kind::send_and_receive;
@@ -349,17 +328,15 @@ int isendrecv_replace_function(void* buffer,
 
 template <class Count>
 int buffer_attach(void* memory, Count bytes) {
-  const SessionUse use;
-  return use.session().buffered().attach(memory, static_cast<std::size_t>(bytes))
+  return use_session().buffered().attach(memory, static_cast<std::size_t>(bytes))
              ? MPI_SUCCESS
-             : use.session().report(MPI_COMM_SELF, MPI_ERR_BUFFER);
+             : use_session().report(MPI_COMM_SELF, MPI_ERR_BUFFER);
 }
 
 template <class Count>
 int buffer_detach(void* memory, Count* bytes) {
-  const SessionUse use;
-  return use.session().guarded(MPI_COMM_SELF, [&] {
-    const auto [first, size] = use.session().buffered().detach(use.session());
+  return use_session().guarded(MPI_COMM_SELF, [&] {
+    const auto [first, size] = use_session().buffered().detach(use_session());
     *static_cast<void**>(memory) = first;
     *bytes = static_cast<Count>(size);
   });

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <sys/mman.h>
 #include <utility>
 #include <vector>
@@ -29,6 +28,7 @@ class Pool {
       throw Error{ErrorCode::out_of_memory, "the system has no addresses left for requests"};
     }
     first_ = static_cast<T*>(reserved);
+    free_.reserve(capacity);  // of addresses too: `end` allocates nothing
   }
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -43,7 +43,7 @@ class Pool {
     const std::uint32_t index = index_of(object);
     object.~T();
     const std::lock_guard lock{mutex_};
-    free_.push_back(index);  // its memory was there when the object was made
+    free_.push_back(index);
   }
 
   [[nodiscard]] bool contains(const void* address) const noexcept {
@@ -66,7 +66,6 @@ class Pool {
     if (used_ == capacity_) {
       throw Error{ErrorCode::out_of_memory, "the program has more requests than plait can name"};
     }
-    free_.reserve(used_ + 1);
     return used_++;
   }
 

@@ -51,8 +51,7 @@ bool claim_once(
 }
 
 int probe(int source, int tag, MPI_Comm handle, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Probe(source, tag, handle, status);
@@ -62,8 +61,7 @@ int probe(int source, int tag, MPI_Comm handle, MPI_Status* status) {
 }
 
 int iprobe(int source, int tag, MPI_Comm handle, int* flag, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Iprobe(source, tag, handle, flag, status);
@@ -75,8 +73,7 @@ int iprobe(int source, int tag, MPI_Comm handle, int* flag, MPI_Status* status) 
 }
 
 int mprobe(int source, int tag, MPI_Comm handle, MPI_Message* message, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Mprobe(source, tag, handle, message, status);
@@ -86,8 +83,7 @@ int mprobe(int source, int tag, MPI_Comm handle, MPI_Message* message, MPI_Statu
 }
 
 int improbe(int source, int tag, MPI_Comm handle, int* flag, MPI_Message* message, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   RoutedCommunicator* const on = probed_on(session, handle, source, tag);
   if (on == nullptr) {
     return PMPI_Improbe(source, tag, handle, flag, message, status);
@@ -109,8 +105,7 @@ Probed take(EngineSession& session, Probed& probed, MPI_Message* message) {
 
 template <auto real, class Count>
 int mrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Probed* const probed = session.probed().find(*message);
   if (probed == nullptr) {
     return real(buffer, count, type, message, status);
@@ -129,13 +124,10 @@ int mrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MP
 
 template <auto real, class Count>
 int imrecv(void* buffer, Count count, MPI_Datatype type, MPI_Message* message, MPI_Request* request) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Probed* const probed = session.probed().find(*message);
   if (probed == nullptr) {
-    const int result = real(buffer, count, type, message, request);
-    session.foreign().begun(result, request);
-    return result;
+    return session.foreign().begun(real(buffer, count, type, message, request), request);
   }
   return session.begin(*probed->on, request, [&](PendingOperation& pending) {
     pending.is_active = true;

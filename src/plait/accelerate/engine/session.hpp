@@ -188,14 +188,4 @@ class EngineSession {
 /// The session of this process. Expects: there is one; functions are routed only while there is.
 [[nodiscard]] EngineSession& use_session() noexcept;
 
-/// A call of the program that uses the session.
-class SessionUse {
- public:
-  SessionUse() noexcept : session_{use_session()} {}
-  [[nodiscard]] EngineSession& session() const noexcept { return session_; }
-
- private:
-  EngineSession& session_;
-};
-
 }  // namespace plait::accelerate

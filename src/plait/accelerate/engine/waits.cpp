@@ -46,11 +46,18 @@ bool test_theirs(EngineSession& session, MPI_Request* request, MPI_Status* statu
   return is_complete != 0 || *error != MPI_SUCCESS;
 }
 
+/// Waits until what a request names is complete.
+void wait_for(EngineSession& session, PendingOperation& pending) {
+  if (pending.is_active) {
+    session.wait(pending.transfer.request());
+    session.wait(pending.sent.request());
+  }
+}
+
 // ---- one request ----
 
 int wait(MPI_Request* request, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   PendingOperation* const pending = session.requests().find(*request);
   if (pending == nullptr) {
     if (*request == MPI_REQUEST_NULL || !session.endpoint().activity().needs_polls()) {
@@ -67,10 +74,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
   const MPI_Comm handle = pending->on->handle();
   Outcome outcome;
   const int trouble = session.guarded(handle, [&] {
-    if (pending->is_active) {
-      session.wait(pending->transfer.request());
-      session.wait(pending->sent.request());
-    }
+    wait_for(session, *pending);
     outcome = end(session, *pending, request);
     fill(status, outcome);
   });
@@ -78,8 +82,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   PendingOperation* const pending = session.requests().find(*request);
   if (pending == nullptr) {
     session.endpoint().progress();
@@ -102,8 +105,7 @@ int test(MPI_Request* request, int* flag, MPI_Status* status) {
 }
 
 int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   PendingOperation* const pending = session.requests().find(request);
   if (pending == nullptr) {
     session.endpoint().progress();
@@ -118,8 +120,7 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
 }
 
 int cancel(MPI_Request* request) {
-  const SessionUse use;
-  PendingOperation* const pending = use.session().requests().find(*request);
+  PendingOperation* const pending = use_session().requests().find(*request);
   if (pending == nullptr) {
     return PMPI_Cancel(request);
   }
@@ -131,8 +132,7 @@ int cancel(MPI_Request* request) {
 
 /// Operations of freed requests go on. What they use ends when they do.
 int request_free(MPI_Request* request) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   PendingOperation* const pending = session.requests().find(*request);
   if (pending == nullptr) {
     session.foreign().freed(*request);
@@ -161,10 +161,7 @@ class Requests {
 
   /// Whether any can complete: is neither null nor inactive.
   [[nodiscard]] bool has_active() const {
-    return std::ranges::any_of(all_, [this](MPI_Request request) {
-      const PendingOperation* const pending = session_.requests().find(request);
-      return pending != nullptr ? pending->is_active : !session_.foreign().is_inactive(request);
-    });
+    return std::ranges::any_of(all_, [this](MPI_Request request) { return is_active(request); });
   }
   /// Whether one that is active is complete. Of the MPI library's, without ending it.
   [[nodiscard]] bool is_complete(std::size_t index) {
@@ -177,10 +174,7 @@ class Requests {
     }
     return flag != 0;
   }
-  [[nodiscard]] bool is_active(std::size_t index) const {
-    const PendingOperation* const pending = session_.requests().find(all_[index]);
-    return pending != nullptr ? pending->is_active : !session_.foreign().is_inactive(all_[index]);
-  }
+  [[nodiscard]] bool is_active(std::size_t index) const { return is_active(all_[index]); }
   /// Ends one that is complete. Returns its error, which no handler has seen if it is ours.
   int end(std::size_t index, MPI_Status* status) {
     if (PendingOperation* const pending = session_.requests().find(all_[index])) {
@@ -213,6 +207,11 @@ class Requests {
   }
 
  private:
+  [[nodiscard]] bool is_active(MPI_Request request) const {
+    const PendingOperation* const pending = session_.requests().find(request);
+    return pending != nullptr ? pending->is_active : !session_.foreign().is_inactive(request);
+  }
+
   EngineSession& session_;
   std::span<MPI_Request> all_;
   MPI_Comm handle_ = MPI_COMM_WORLD;
@@ -220,28 +219,30 @@ class Requests {
   bool has_theirs_ = false;
 };
 
-/// Ends all requests, which are complete.
-int end_all(EngineSession& session, Requests& requests, MPI_Status* statuses) {
-  int worst = MPI_SUCCESS;
-  std::vector<int> errors(requests.size());
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    errors[i] = requests.end(i, status_at(statuses, i));
-    worst = errors[i] != MPI_SUCCESS ? errors[i] : worst;
-  }
-  if (worst == MPI_SUCCESS) {
+/// Reports the errors of requests that have ended, if there are any, in their statuses too. Returns the call's error.
+int report_all(EngineSession& session, const Requests& requests, const std::vector<int>& errors, MPI_Status* statuses) {
+  if (std::ranges::all_of(errors, [](int error) { return error == MPI_SUCCESS; })) {
     return MPI_SUCCESS;
   }
   if (statuses != MPI_STATUSES_IGNORE) {
-    for (std::size_t i = 0; i < requests.size(); ++i) {
+    for (std::size_t i = 0; i < errors.size(); ++i) {
       statuses[i].MPI_ERROR = errors[i];
     }
   }
   return session.report(requests.handle(), MPI_ERR_IN_STATUS);
 }
 
+/// Ends all requests, which are complete.
+int end_all(EngineSession& session, Requests& requests, MPI_Status* statuses) {
+  std::vector<int> errors(requests.size());
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    errors[i] = requests.end(i, status_at(statuses, i));
+  }
+  return report_all(session, requests, errors, statuses);
+}
+
 int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Requests all{session, count, requests};
   if (!all.has_ours() && !session.endpoint().activity().needs_polls()) {
     const std::vector<MPI_Request> before(requests, requests + std::max(count, 0));
@@ -251,11 +252,9 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   }
   const int trouble = session.guarded(MPI_COMM_WORLD, [&] {
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (PendingOperation* const pending = session.requests().find(requests[i]);
-          pending != nullptr && pending->is_active) {
-        session.wait(pending->transfer.request());
-        session.wait(pending->sent.request());
-      } else if (pending == nullptr && requests[i] != MPI_REQUEST_NULL) {
+      if (PendingOperation* const pending = session.requests().find(requests[i]); pending != nullptr) {
+        wait_for(session, *pending);
+      } else if (requests[i] != MPI_REQUEST_NULL) {
         session.wait_until([&] { return all.is_complete(i); });
       }
     }
@@ -264,8 +263,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
 }
 
 int testall(int count, MPI_Request* requests, int* flag, MPI_Status* statuses) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Requests all{session, count, requests};
   all.progress();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -284,8 +282,7 @@ int end_any(EngineSession& session, Requests& all, std::size_t found, int* index
 }
 
 int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Requests all{session, count, requests};
   if (!all.has_active()) {
     *index = MPI_UNDEFINED;
@@ -303,8 +300,7 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
 }
 
 int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Requests all{session, count, requests};
   *index = MPI_UNDEFINED;
   if (!all.has_active()) {
@@ -321,29 +317,18 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
 /// Ends all that are complete.
 int end_some(EngineSession& session, Requests& all, int* done, int* indices, MPI_Status* statuses) {
   std::vector<int> errors;
-  int worst = MPI_SUCCESS;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all.is_active(i) && all.is_complete(i)) {
       indices[errors.size()] = static_cast<int>(i);
       errors.push_back(all.end(i, status_at(statuses, errors.size())));
-      worst = errors.back() != MPI_SUCCESS ? errors.back() : worst;
     }
   }
   *done = static_cast<int>(errors.size());
-  if (worst == MPI_SUCCESS) {
-    return MPI_SUCCESS;
-  }
-  if (statuses != MPI_STATUSES_IGNORE) {
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      statuses[i].MPI_ERROR = errors[i];
-    }
-  }
-  return session.report(all.handle(), MPI_ERR_IN_STATUS);
+  return report_all(session, all, errors, statuses);
 }
 
 int waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Requests all{session, count, requests};
   if (!all.has_active()) {
     *done = MPI_UNDEFINED;
@@ -355,8 +340,7 @@ int waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Stat
 }
 
 int testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Status* statuses) {
-  const SessionUse use;
-  EngineSession& session = use.session();
+  EngineSession& session = use_session();
   Requests all{session, count, requests};
   if (!all.has_active()) {
     *done = MPI_UNDEFINED;
