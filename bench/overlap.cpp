@@ -10,6 +10,7 @@
 
 #include "support/computation.hpp"
 #include "support/drivers.hpp"
+#include "support/exchange.hpp"
 #include "support/modelled_pair.hpp"
 #include "support/polled_mpi.hpp"
 #include "support/report.hpp"
@@ -35,91 +36,6 @@ double overhead_ratio(double seconds, double transfer, double computing) {
   return std::min(2.0, (seconds - std::max(transfer, computing)) / std::min(transfer, computing));
 }
 
-/// The exchanges of one side. All times are seconds, valid on rank 0.
-template <class Side>
-class Exchange {
- public:
-  Exchange(Side& side, int rank, std::span<std::byte> buffer)
-      : side_{side}, rank_{rank}, peer_{1 - rank}, buffer_{buffer} {}
-
-  /// One way, the mean of `count` round trips.
-  double one_way(std::span<std::byte> data, int count) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const bench::Stopwatch watch;
-    for (int i = 0; i < count; ++i) {
-      if (rank_ == 0) {
-        side_.blocking_send(peer_, data_tag, data);
-        side_.blocking_receive(peer_, data_tag, data);
-      } else {
-        side_.blocking_receive(peer_, data_tag, data);
-        side_.blocking_send(peer_, data_tag, data);
-      }
-    }
-    return watch.seconds() / (2 * count);
-  }
-
-  /// Includes the acknowledgement.
-  double sender_computes(std::uint64_t steps) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank_ != 0) {
-      side_.blocking_receive(peer_, data_tag, buffer_);
-      side_.blocking_send(peer_, control_tag, {});
-      return 0;
-    }
-    const bench::Stopwatch watch;
-    send_and_compute(steps);
-    side_.blocking_receive(peer_, control_tag, {});
-    return watch.seconds();
-  }
-
-  /// Includes the message that requests the transfer.
-  double receiver_computes(std::uint64_t steps) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank_ != 0) {
-      side_.blocking_receive(peer_, control_tag, {});
-      side_.blocking_send(peer_, data_tag, buffer_);
-      return 0;
-    }
-    const bench::Stopwatch watch;
-    side_.blocking_send(peer_, control_tag, {});
-    receive_and_compute(steps);
-    return watch.seconds();
-  }
-
-  double both_compute(std::uint64_t steps) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const bench::Stopwatch watch;
-    if (rank_ == 0) {
-      send_and_compute(steps);
-      receive_and_compute(steps);
-    } else {
-      receive_and_compute(steps);
-      send_and_compute(steps);
-    }
-    return watch.seconds() / 2;
-  }
-
- private:
-  static constexpr int data_tag = 1;
-  static constexpr int control_tag = 2;
-
-  void send_and_compute(std::uint64_t steps) {
-    auto request = side_.send(peer_, data_tag, buffer_);
-    bench::compute(steps);
-    side_.wait(request);
-  }
-  void receive_and_compute(std::uint64_t steps) {
-    auto request = side_.receive(peer_, data_tag, buffer_);
-    bench::compute(steps);
-    side_.wait(request);
-  }
-
-  Side& side_;
-  int rank_;
-  int peer_;
-  std::span<std::byte> buffer_;
-};
-
 /// Who computes, and for how many durations of the transfer.
 using Where = std::pair<std::string, double>;
 
@@ -139,7 +55,8 @@ class Measurement {
         size_{std::move(size)},
         buffer_(size_.is_strided ? 2 * size_.bytes : size_.bytes, std::byte{1}) {
     bench::RawMpi raw;
-    const double one_way = Exchange{raw, rank_, std::span{buffer_}}.one_way(std::span{buffer_}.first(size_.bytes), 2);
+    const double one_way =
+        bench::Exchange{raw, rank_, std::span{buffer_}}.one_way(std::span{buffer_}.first(size_.bytes), 2);
     for (const double part : size_.parts) {
       double steps = one_way * part * static_cast<double>(steps_of_a_second_);
       MPI_Bcast(&steps, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -194,7 +111,7 @@ class Measurement {
   template <class Side>
   void sample(Side& side, const std::string& name) {
     Samples& samples = samples_[name];
-    Exchange exchange{side, rank_, std::span{buffer_}};
+    bench::Exchange exchange{side, rank_, std::span{buffer_}};
     exchange.one_way({}, 5);  // connects and warms up
     samples.empty_one_way.push_back(exchange.one_way({}, 20));
     samples.one_way.push_back(exchange.one_way(buffer_, 1));

@@ -10,7 +10,7 @@
 
 #include <mpi.h>
 
-#include "support/sides.hpp"
+#include "support/raw_mpi.hpp"
 
 namespace bench {
 

@@ -309,7 +309,7 @@ def commands() -> dict[str, frozenset[str]]:
     benches = {pathlib.Path(p).stem for p in project_files() if re.fullmatch(r"bench/\w+\.cpp", p)}
     return {
         "plait": frozenset(typer.main.get_command(app).commands),
-        "plait bench": frozenset(benches | set(bench._MODULES) | set(bench._IN_PYTHON)),
+        "plait bench": frozenset(benches | set(bench.MODULES) | set(bench._IN_PYTHON)),
         "make": frozenset(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE)),
         "tools/": frozenset(pathlib.Path(p).stem for p in project_files() if p.startswith("tools/")),
     }

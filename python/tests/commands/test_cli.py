@@ -360,7 +360,12 @@ def built(tmp_path: Path) -> Path:
 
 def test_bench_lists_and_runs(built: Path, tmp_path: Path) -> None:
     listed = run_plait("bench", "--list", PLAIT_BUILD=str(built))
-    assert [line.split()[0] for line in listed.stdout.splitlines()[:3]] == ["broken", "copy", "quick"]
+    assert [line.split()[0] for line in listed.stdout.splitlines()[:4]] == [
+        "accelerate",
+        "broken",
+        "copy",
+        "predict",
+    ]
     assert "quick [as] can be" in listed.stdout
     done = run_plait("bench", "copy", "--json", tmp_path / "r.json", PLAIT_BUILD=str(built))
     assert done.returncode == 0, done.stderr

@@ -28,6 +28,8 @@ class Row:
     params: dict[str, str] = field(default_factory=dict)
     bound: str = ""  # what the value is held against
     bound_value: float | None = None
+    peer: str = ""  # what the value is compared with
+    peer_value: float | None = None
 
     def quartiles(self) -> tuple[float, float, float]:
         """Low, median, high."""
@@ -53,21 +55,34 @@ class Report:
         self._name, self._claim, self._json = name, claim, told.json
         self._command = " ".join([f"bench_{name}", *arguments])
         self._rows: list[Row] = []
+        self._notes: list[str] = []
+        self.mpi = "none"  # the MPI that is measured, and its version
         self._begun = time.perf_counter()
 
     def add(self, row: Row) -> None:
         self._rows.append(row)
 
+    def note(self, sentence: str) -> None:
+        """A sentence below the table."""
+        self._notes.append(sentence)
+
     def finish(self) -> None:
         """Prints the table, and writes the JSON if requested."""
         print(f"{self._name}: {self._claim} (this host)")
-        print(f"{'':<34} {'median':>12} {'quartiles':>25}  {'':<8} {'bound':>12}")
-        for row in self._rows:
+        labels = [
+            " ".join([row.name, *(f"{key}={value}" for key, value in row.params.items())])
+            for row in self._rows
+        ]
+        width = max(34, *map(len, labels))
+        print(f"{'':<{width}} {'median':>12} {'quartiles':>25}  {'':<8} {'beside':>12}")
+        for label, row in zip(labels, self._rows, strict=True):
             low, median, high = row.quartiles()
-            label = " ".join([row.name, *(f"{key}={value}" for key, value in row.params.items())])
-            bound = "" if row.bound_value is None else f"{row.bound_value:.5g}"
+            beside = row.bound_value if row.peer_value is None else row.peer_value
             values = f"{median:>12.5g} {low:>12.5g} {high:>12.5g}"
-            print(f"{label:<34} {values}  {row.unit:<8} {bound:>12}  {row.bound}")
+            shown = "" if beside is None else f"{beside:.5g}"
+            print(f"{label:<{width}} {values}  {row.unit:<8} {shown:>12}  {row.peer or row.bound}")
+        for sentence in self._notes:
+            print(sentence)
         if self._json is not None:
             write_text(self._json, json.dumps(self._told(), indent=2) + "\n")
 
@@ -75,11 +90,11 @@ class Report:
         return {
             "bench": self._name,
             "commit": _commit(),
-            "machine": {"cores": os.cpu_count(), "processor": _processor(), "mpi": "none"},
+            "machine": {"cores": os.cpu_count(), "processor": _processor(), "mpi": self.mpi},
             "network": "this host",
             "command": self._command,
             "seconds": time.perf_counter() - self._begun,
-            "notes": [],
+            "notes": self._notes,
             "results": [_row(row) for row in self._rows],
         }
 
@@ -88,7 +103,7 @@ def _row(row: Row) -> dict[str, Any]:
     low, median, high = row.quartiles()
     return {
         **{"name": row.name, "params": row.params, "value": median, "unit": row.unit},
-        **{"low": low, "high": high, "peer": None, "peer_value": None},
+        **{"low": low, "high": high, "peer": row.peer or None, "peer_value": row.peer_value},
         **{"bound": row.bound or None, "bound_value": row.bound_value},
     }
 

@@ -26,11 +26,15 @@ from plait.lab.settings import Lab, Work, parse_rate
 
 _PREFIX = "bench_"
 #: Those that are Python: their module, and what they show.
-_MODULES = {
+MODULES = {
+    "accelerate": (
+        "plait.benches.accelerate",
+        "messages of MPI programs match in constant time and move while the program computes",
+    ),
     "predict": (
         "plait.commands.bench_predict",
         "prediction with fitted parameters is within 15 % of the replay, for six different exchanges",
-    )
+    ),
 }
 #: Modules of plait.benches: they need no build.
 _IN_PYTHON = ("read",)
@@ -64,9 +68,10 @@ def list_benches() -> None:
             "release && cmake --build --preset release. These need no build:",
             soft_wrap=True,
         )
-    width = max(map(len, benches))
-    for name, command in benches.items():
-        claim = str(_describe(command).get("claim", ""))
+    claims = {name: str(_describe(command).get("claim", "")) for name, command in benches.items()}
+    claims |= {name: claim for name, (_, claim) in MODULES.items()}
+    width = max(map(len, claims))
+    for name, claim in sorted(claims.items()):
         console.print(f"  {name:<{width}}  {escape(claim)}", soft_wrap=True)
     console.print("run one with: plait bench NAME [--json FILE]")
 
@@ -74,8 +79,8 @@ def list_benches() -> None:
 def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
     if wishes.here and wishes.needs_lab:
         raise PlaitError("--here is without a lab, --hosts and --rate are the lab's; give one", status=2)
-    if name in _MODULES:
-        module = import_module(_MODULES[name][0])
+    if name in MODULES:
+        module = import_module(MODULES[name][0])
         return int(module.run(arguments, json_file=json_file, wishes=wishes))
     program = _find(name, wishes.mpi)
     told = _describe(program)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait bench accelerate`: MPI programs with the engine before MPI, beside the same programs without.
+
+Runs of all subjects alternate. Times are the programs' own; the lab counts what crossed its links.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from plait import _build
+from plait import _launcher as launcher
+from plait._errors import PlaitError
+from plait._preload import preloading
+from plait.benches.report import Report, Row
+from plait.commands.bench import MODULES, Wishes
+from plait.lab.outside import why_not
+
+_PROGRAM = Path("bench") / "accelerate" / "bench_accelerate_program"
+_MELT = Path("tests") / "record" / "programs" / "melt.in"
+_RUN_MAX_S = 600
+#: What one run measured: all values of each name.
+Measured = Mapping[str, list[float]]
+
+_RECEIVES = 16384
+_LARGE = 4 << 20
+_PAIR = 256 << 10
+#: By the rate of the lab's links: computing that takes as long as the transfer.
+_BITS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Subject:
+    name: str
+    variables: Mapping[str, str]
+    arguments: tuple[str, ...] = ()
+
+
+class Runs:
+    """Starts programs on this host, or on two hosts of a lab, and reads what they print."""
+
+    def __init__(self, mpi: str | None) -> None:
+        self._launcher = launcher.find_launcher_of(mpi)
+        self._mpi = next(
+            (name for name, family in launcher.FAMILIES.items() if family == self._launcher.family), ""
+        )
+        folder = _build.build_folder()
+        if not (folder / _PROGRAM).is_file() or _build.mpi_of(folder) != self._mpi:
+            folder = _build.bench_folder_of(self._mpi)
+            _build.build_bench(self._mpi, "bench_accelerate_program")
+        self.program = (str((folder / _PROGRAM).resolve()),)
+        library = _build.accelerator_of(self._mpi)
+        self.plain = Subject("plain MPI", {})
+        self.accelerated = Subject("accelerated", {**preloading(library), "PLAIT_ACCELERATE_QUIET": "1"})
+
+    @property
+    def mpi(self) -> str:
+        return f"{self._launcher.family} {self._launcher.version}"
+
+    def here(self, subject: Subject, command: Sequence[str], ranks: int = 2) -> str:
+        place = launcher.Placement(ranks, 1, launcher.available_cores(), "auto")
+        line, variables = launcher.launch_command(self._launcher, place, _with(subject, command))
+        return _output(line, variables)
+
+    def lab(self, subject: Subject, command: Sequence[str], ranks: int = 2) -> str:
+        """Raises if next to nothing crossed the links."""
+        line = [sys.executable, "-m", "plait", "lab", "--mpi", self._mpi, "-n", str(ranks), "--"]
+        text = _output([*line, *_with(subject, command)], {})
+        sent = re.search(r"sent over the links: ([\d.]+) MiB", text)
+        if sent is None or float(sent.group(1)) < 1:
+            raise PlaitError(f"next to nothing crossed the links of the lab:\n{text}")
+        return text
+
+
+def _with(subject: Subject, command: Sequence[str]) -> tuple[str, ...]:
+    variables = [f"{name}={value}" for name, value in subject.variables.items()]
+    return ("env", *variables, *command, *subject.arguments)
+
+
+def _output(line: Sequence[str], variables: Mapping[str, str]) -> str:
+    done = subprocess.run(
+        line,
+        env={**os.environ, **variables},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=_RUN_MAX_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise PlaitError(f"{done.stdout}\nfailed with status {done.returncode}: {' '.join(line)}")
+    return done.stdout
+
+
+def numbers(text: str) -> dict[str, list[float]]:
+    """Of the lines that are a name and a number."""
+    found: dict[str, list[float]] = {}
+    for name, value in re.findall(r"^(\w+) ([\d.e+-]+)$", text, re.MULTILINE):
+        found.setdefault(name, []).append(float(value))
+    return found
+
+
+def overhead_ratios(measured: Measured, who: str) -> list[float]:
+    """What an overlapped transfer takes beyond the longer of transfer and computing, over the shorter.
+
+    As in bench/overlap.cpp: against the fastest transfer and the fastest computing, without the empty
+    message of the procedure, at most 2.
+    """
+    transfer, computing = min(measured["one_way"]), min(measured["computing"])
+    empty = 0 if who == "both" else statistics.median(measured["empty"])
+    return [
+        min(2.0, (seconds - empty - max(transfer, computing)) / min(transfer, computing))
+        for seconds in measured[who]
+    ]
+
+
+def overlaps(measured: Measured) -> list[float]:
+    """Part of an exchange that computing hid."""
+    alone, computing = statistics.median(measured["alone"]), min(measured["computing"])
+    return [1 - max(0.0, both - computing) / alone for both in measured["both"]]
+
+
+class Benchmark:
+    def __init__(self, report: Report, runs: Runs) -> None:
+        self._report = report
+        self._runs = runs
+        self._turns = 7 if report.is_full else 3
+
+    def run(self) -> None:
+        self._matching()
+        self._small()
+        self._programs_here()
+        reason = why_not()
+        if reason is None:
+            self._overlap()
+            self._alltoall()
+            self._program_in_lab()
+        else:
+            self._report.note(f"no lab here ({reason}): overlap was not measured")
+
+    def _alternate(
+        self,
+        subjects: Sequence[Subject],
+        run: Callable[[Subject], str],
+        read: Callable[[str], dict[str, list[float]]] = numbers,
+    ) -> list[dict[str, list[float]]]:
+        """What each subject measured in all turns; the order turns round each time."""
+        found: list[dict[str, list[float]]] = [{} for _ in subjects]
+        for turn in range(self._turns):
+            order = range(len(subjects))
+            for i in order if turn % 2 == 0 else reversed(order):
+                print(f"\r{turn + 1}/{self._turns} {subjects[i].name:<30}", end="", file=sys.stderr)
+                for name, values in read(run(subjects[i])).items():
+                    found[i].setdefault(name, []).extend(values)
+        print("\r" + " " * 60 + "\r", end="", file=sys.stderr, flush=True)
+        return found
+
+    def _pair(
+        self,
+        run: Callable[[Subject, Sequence[str]], str],
+        command: Sequence[str],
+        read: Callable[[str], dict[str, list[float]]] = numbers,
+    ) -> list[dict[str, list[float]]]:
+        subjects = (self._runs.plain, self._runs.accelerated)
+        return self._alternate(subjects, lambda subject: run(subject, command), read)
+
+    def _add(
+        self, name: str, values: list[float], plain: list[float], unit: str, scale: float = 1
+    ) -> None:
+        self._report.add(
+            Row(
+                name,
+                [scale * value for value in values],
+                unit,
+                peer=self._runs.plain.name,
+                peer_value=scale * statistics.median(plain),
+            )
+        )
+
+    def _matching(self) -> None:
+        command = (*self._runs.program, "matching", str(_RECEIVES), "3")
+        plain, ours = self._pair(self._runs.here, command)
+        for kind in ("expected", "unexpected"):
+            self._add(f"a message of {_RECEIVES}, {kind}", ours[kind], plain[kind], "us", 1e6)
+
+    def _small(self) -> None:
+        for what, arguments, name, unit, scale in (
+            ("half round trip, 8 B", ("roundtrip", "8", "9"), "half", "us", 1e6),
+            ("burst, 24 x 64 B", ("burst", "24", "64", "9"), "burst", "us", 1e6),
+            ("half round trip, 4 MiB", ("roundtrip", str(_LARGE), "9"), "half", "ms", 1e3),
+        ):
+            command = (*self._runs.program, *arguments)
+            plain, ours = self._pair(self._runs.here, command)
+            self._add(what, ours[name], plain[name], unit, scale)
+
+    def _overlap(self) -> None:
+        seconds = 8 * _LARGE / _BITS_PER_S
+        command = (*self._runs.program, "overlap", str(_LARGE), f"{seconds:.6f}", "5")
+        polled = Subject("plain MPI and a polling thread", {}, ("polled",))
+        subjects = (self._runs.plain, polled, self._runs.accelerated)
+        found = self._alternate(subjects, lambda subject: self._runs.lab(subject, command))
+        for who in ("sender", "receiver", "both"):
+            plain, polling, ours = (overhead_ratios(measured, who) for measured in found)
+            self._add(f"lab: overhead ratio, 4 MiB, {who}", ours, plain, "")
+            self._add(f"  a polling thread in its place, {who}", polling, plain, "")
+
+    def _alltoall(self) -> None:
+        seconds = 8 * _PAIR / _BITS_PER_S
+        command = (*self._runs.program, "alltoall", str(_PAIR), f"{seconds:.6f}", "21")
+        plain, ours = self._pair(self._runs.lab, command)
+        self._add("lab: overlap of MPI_Ialltoall, 256 KiB", overlaps(ours), overlaps(plain), "")
+
+    def _melt(self, size: int, steps: int) -> tuple[str, ...] | None:
+        root = _build.source_folder()
+        if root is None or shutil.which("lmp") is None:
+            return None
+        melt = ("-in", str(root / _MELT), "-var", "n", str(size), "-var", "steps", str(steps))
+        return ("lmp", *melt, "-log", "none")
+
+    def _programs_here(self) -> None:
+        if not self._runs.mpi.startswith("Open MPI"):
+            self._report.note("LAMMPS and HPCC of this system are made with Open MPI: not measured here")
+            return
+        melt = self._melt(20, 400)
+        if melt is None:
+            self._report.note("no LAMMPS here (apt-get install lammps): it was not measured")
+        else:
+            plain, ours = self._pair(self._runs.here, melt, _loop_time)
+            self._add("LAMMPS' melt", ours["loop"], plain["loop"], "s")
+
+    def _program_in_lab(self) -> None:
+        melt = self._melt(20, 200)
+        if melt is None or not self._runs.mpi.startswith("Open MPI"):
+            return
+        plain, ours = self._pair(self._runs.lab, melt, _loop_time)
+        self._add("lab: LAMMPS' melt", ours["loop"], plain["loop"], "s")
+
+
+def _loop_time(text: str) -> dict[str, list[float]]:
+    """Of LAMMPS: its steps, without input and finalisation."""
+    found = re.findall(r"Loop time of ([\d.]+)", text)
+    if not found:
+        raise PlaitError(f"LAMMPS reported no time:\n{text}")
+    return {"loop": [float(value) for value in found]}
+
+
+def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
+    if wishes.ranks is not None or wishes.needs_lab:
+        raise PlaitError(
+            "plait bench accelerate chooses its ranks and hosts; leave these options out", status=2
+        )
+    claim = MODULES["accelerate"][1]
+    report = Report(
+        "accelerate", claim, (*arguments, *(("--json", str(json_file)) if json_file else ()))
+    )
+    runs = Runs(wishes.mpi)
+    report.mpi = runs.mpi
+    Benchmark(report, runs).run()
+    report.finish()
+    return 0
