@@ -68,6 +68,40 @@ TEST_P(Mode, does_not_poll_while_nothing_is_in_flight) {
   }));
 }
 
+/// Needs a number of polls whenever it is started.
+class Counted : public PolledBeside {
+ public:
+  void start(int polls) {
+    left_.store(polls);
+    if (const std::function<void()>* const bell = doorbell_.exchange(nullptr)) {
+      (*bell)();
+    }
+  }
+  [[nodiscard]] bool is_done() const { return left_.load() <= 0; }
+  [[nodiscard]] bool needs_polls() const noexcept override { return !is_done(); }
+  void poll() noexcept override { --left_; }
+  [[nodiscard]] bool arm(const std::function<void()>* bell) override {
+    doorbell_.store(bell);
+    return is_done();
+  }
+
+ private:
+  std::atomic<int> left_ = 0;
+  std::atomic<const std::function<void()>*> doorbell_ = nullptr;
+};
+
+TEST_P(Mode, polls_what_is_beside_the_endpoint_whenever_that_needs_it) {
+  LoopbackRanks ranks{1};
+  Counted beside;
+  const Progression progression{ranks[0],
+                                {.mode = GetParam(), .linger = std::chrono::milliseconds{1}, .beside = &beside}};
+  for (int round = 0; round < 3; ++round) {
+    beside.start(10);
+    EXPECT_TRUE(comes_true([&] { return beside.is_done(); }));
+    let_pass(std::chrono::milliseconds{10});  // the threads are asleep by then
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All,
                          Mode,
                          testing::Values(ProgressionMode::timer,

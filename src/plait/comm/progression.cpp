@@ -17,20 +17,20 @@ namespace {
 
 using SystemClock = std::chrono::steady_clock;
 
-/// A poll that took longer than this has moved data, even if nothing has completed: MPI does not report progress.
+/// A poll that took longer than this may have moved data, even if nothing has completed: MPI does not report progress.
 constexpr nanoseconds busy_poll_min{3000};
+/// For how many of its wakes the timer keeps its period after one that moved something, and at most after several.
+constexpr int credit_of_use = 64;
+constexpr int credit_max = 256;
+/// And at least after a sleep without a period, which ends as something comes into flight.
+constexpr int credit_of_ring = 4;
+/// The longest sleep once they are spent: a program that overlaps loses it once, until a wake moves something.
+constexpr nanoseconds useless_pause_max{8'000'000};
 /// Between two polls of a thread on an idle core.
 constexpr nanoseconds idle_core_pause{20'000};
 
 /// By mode.
 constexpr std::array<const char*, 4> mode_names{"none", "timer", "idle", "dedicated"};
-
-/// Polls once; returns whether to poll again at once.
-bool poll(Endpoint& endpoint) {
-  const auto start = SystemClock::now();
-  const std::size_t happened = endpoint.progress();
-  return happened > 0 || SystemClock::now() - start > busy_poll_min;
-}
 
 }  // namespace
 
@@ -79,7 +79,32 @@ Progression::~Progression() {
   is_ending_.store(true, std::memory_order_release);
   ring();
   threads_.clear();
-  (void)endpoint_.arm(nullptr);
+  (void)arm(nullptr);
+}
+
+bool Progression::needs_polls() const noexcept {
+  return endpoint_.activity().needs_polls() || (options_.beside != nullptr && options_.beside->needs_polls());
+}
+
+bool Progression::has_much_under_way() const noexcept {
+  return endpoint_.activity().is_moving_bulk() || (options_.beside != nullptr && options_.beside->needs_polls());
+}
+
+Progression::Moved Progression::poll() {
+  const auto start = SystemClock::now();
+  const std::size_t happened = endpoint_.progress();
+  if (options_.beside != nullptr && options_.beside->needs_polls()) {
+    options_.beside->poll();
+  }
+  if (happened > 0) {
+    return Moved::messages;
+  }
+  return SystemClock::now() - start > busy_poll_min ? Moved::perhaps : Moved::nothing;
+}
+
+bool Progression::arm(const std::function<void()>* doorbell) {
+  const bool is_endpoint_still = endpoint_.arm(doorbell);
+  return options_.beside == nullptr ? is_endpoint_still : options_.beside->arm(doorbell) && is_endpoint_still;
 }
 
 void Progression::ring() noexcept {
@@ -95,13 +120,13 @@ bool Progression::sleep_until_needed() {
   if (endpoint_.activity().has_handlers() && options_.listen_period > nanoseconds::zero()) {
     std::this_thread::sleep_for(options_.listen_period);
     endpoint_.progress();
-  } else if (endpoint_.arm(&doorbell_)) {
+  } else if (arm(&doorbell_)) {
     rings_.wait(seen, std::memory_order_acquire);
   }
   return !is_ending();
 }
 
-/// Remembers when something was last in flight.
+/// Remembers when something was last in flight, and whether polling in the background has been of use.
 class Progression::Need {
  public:
   explicit Need(Progression& owner) : owner_{owner} {}
@@ -113,7 +138,7 @@ class Progression::Need {
     if (owner_.is_ending()) {
       return Answer::ending;
     }
-    if (owner_.endpoint_.activity().needs_polls()) {
+    if (owner_.needs_polls()) {
       last_ = SystemClock::now();
       return Answer::needed;
     }
@@ -123,15 +148,27 @@ class Progression::Need {
     if (!owner_.sleep_until_needed()) {
       return Answer::ending;
     }
-    if (owner_.endpoint_.activity().needs_polls()) {
+    credit_ = std::max(credit_, credit_of_ring);
+    if (owner_.needs_polls()) {
       last_ = SystemClock::now();
     }
     return Answer::not_now;
   }
 
+  /// How long to sleep in place of `period`. A program that waits for its messages at once has nothing moved for it:
+  /// each wake then only takes time from it, 10 to 50 us where timers and threads are virtual.
+  [[nodiscard]] nanoseconds pause(nanoseconds period) const {
+    return credit_ > 0 ? period : std::min(period * (1 - credit_), useless_pause_max);
+  }
+  void note_wake(bool was_useful) {
+    credit_ =
+        was_useful ? std::min(std::max(credit_, 0) + credit_of_use, credit_max) : std::max(credit_ - 1, -credit_of_use);
+  }
+
  private:
   Progression& owner_;
   SystemClock::time_point last_ = SystemClock::now();
+  int credit_ = credit_of_use;  ///< Wakes that may be of no use; below 0: that were, in a row.
 };
 
 void Progression::run_timer() {
@@ -143,25 +180,32 @@ void Progression::run_timer() {
     if (answer == Need::Answer::not_now) {
       period = options_.period_min;
     }
-    std::this_thread::sleep_for(period);
+    std::this_thread::sleep_for(need.pause(period));
     if (endpoint_.activity().poll_count() != seen_polls) {  // another thread polls
       period = options_.period_min * 2;
+      need.note_wake(false);
     } else if (answer == Need::Answer::needed) {
-      period = poll_until_still() ? options_.period_min : std::min(period * 2, options_.period_max);
+      const Moved moved = poll_until_still();
+      period = moved != Moved::nothing ? options_.period_min : std::min(period * 2, options_.period_max);
+      need.note_wake(moved == Moved::messages || (moved == Moved::perhaps && has_much_under_way()));
+    } else {
+      need.note_wake(false);
     }
     seen_polls = endpoint_.activity().poll_count();
   }
 }
 
-/// Polls as long as data moves, up to a limit. False when nothing moved.
-bool Progression::poll_until_still() {
+/// Polls as long as data moves, up to a limit. Returns the most that a poll moved.
+Progression::Moved Progression::poll_until_still() {
   const auto start = SystemClock::now();
-  if (!poll(endpoint_)) {
-    return false;
+  Moved most = Moved::nothing;
+  for (Moved moved = poll(); moved != Moved::nothing; moved = poll()) {
+    most = std::max(most, moved);
+    if (SystemClock::now() - start >= options_.burst_max) {
+      break;
+    }
   }
-  while (SystemClock::now() - start < options_.burst_max && poll(endpoint_)) {
-  }
-  return true;
+  return most;
 }
 
 /// The system runs a thread of this class only when the core has nothing else to do.
@@ -174,7 +218,7 @@ void Progression::run_idle_core(int core) {
   for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
     if (answer == Need::Answer::not_now) {
       std::this_thread::sleep_for(options_.period_min);
-    } else if (!poll(endpoint_)) {
+    } else if (poll() == Moved::nothing) {
       std::this_thread::sleep_for(idle_core_pause);
     }
   }
@@ -184,7 +228,7 @@ void Progression::run_dedicated() {
   bind_to_core(options_.core >= 0 ? options_.core : usable_cores().back());
   Need need{*this};
   while (need.ask() != Need::Answer::ending) {
-    endpoint_.progress();
+    (void)poll();
   }
 }
 

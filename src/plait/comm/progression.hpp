@@ -27,6 +27,17 @@ enum class ProgressionMode : std::uint8_t {
 /// The mode of that name; nothing for any other text.
 [[nodiscard]] std::optional<ProgressionMode> progression_mode(std::string_view name) noexcept;
 
+/// What threads of a `Progression` poll beside its endpoint. Threads: any.
+class PolledBeside {
+ public:
+  virtual ~PolledBeside() = default;
+  /// Whether anything is in flight. A hint without memory ordering.
+  [[nodiscard]] virtual bool needs_polls() const noexcept = 0;
+  virtual void poll() noexcept = 0;
+  /// As `Endpoint::arm`.
+  [[nodiscard]] virtual bool arm(const std::function<void()>* doorbell) = 0;
+};
+
 struct ProgressionOptions {
   ProgressionMode mode = ProgressionMode::timer;
   /// Pauses of the timer: from `period_min` after a poll that moved data to `period_max` after many that did not.
@@ -42,6 +53,8 @@ struct ProgressionOptions {
   int core = -1;
   /// Called first by each thread; may be empty.
   std::function<void()> thread_start;
+  /// Polled by the same threads, if there is any; must outlive them.
+  PolledBeside* beside = nullptr;
 };
 
 /// Threads that make progress for an endpoint in the background.
@@ -61,8 +74,16 @@ class Progression {
   class Need;
 
   void ring() noexcept;
+  [[nodiscard]] bool needs_polls() const noexcept;
+  /// Whether polls in the background move what takes long.
+  [[nodiscard]] bool has_much_under_way() const noexcept;
+  /// What a poll moved, from the least to the most.
+  enum class Moved : std::uint8_t { nothing, perhaps, messages };
+  Moved poll();
+  /// False when something is in flight already.
+  [[nodiscard]] bool arm(const std::function<void()>* doorbell);
   void run_timer();
-  [[nodiscard]] bool poll_until_still();
+  Moved poll_until_still();
   void run_idle_core(int core);
   void run_dedicated();
   /// Sleeps until something is in flight. False when it is time to end.
