@@ -8,7 +8,7 @@ from mpi_runs import Rank, halo, make_run, write_run
 from plait import read_run
 from plait._events import Run
 from plait.measures.balance import balance_over_time
-from plait.measures.call_findings import find_call_losses
+from plait.measures.call_findings import find_call_losses, outstanding_receives
 from plait.measures.calls import parallel_window
 from plait.measures.communication import measure_calls
 from plait.measures.messages import match_messages
@@ -31,6 +31,28 @@ def test_says_where_the_time_goes_and_what_progression_would_save() -> None:
 
 def test_says_nothing_of_progression_where_it_would_not_help() -> None:
     assert not any("progression" in text for text in findings(make_run(*halo(200, progress=True))))
+
+
+def test_says_whether_acceleration_would_help() -> None:
+    helps = findings(make_run(*halo(200, moving=100_000)))[-1]
+    assert helps.startswith(
+        "`plait accelerate` would help: 20 % of the time is waits for messages that could"
+    )
+    assert "with at most 1 receive outstanding at once on a rank" in helps
+    brings_nothing = findings(make_run(*halo(200, progress=True)))[-1]
+    assert brings_nothing.startswith("`plait accelerate` would bring next to nothing: 0.1 %")
+
+
+def test_counts_receives_that_are_outstanding_at_once() -> None:
+    ranks = [Rank(0), Rank(1)]
+    receives = [ranks[0].irecv(10 * tag, 1, 8, tag=tag) for tag in range(100)]
+    sends = [ranks[1].isend(10 * tag, 0, 8, tag=tag) for tag in range(100)]
+    ranks[0].wait(2000, 3000, [], receives)
+    ranks[1].wait(2000, 3000, sends, [])
+    most, passed = outstanding_receives(make_run(*ranks))
+    assert most == 100
+    assert passed == sum(range(100)) / 2
+    assert outstanding_receives(make_run(Rank(0))) == (0, 0.0)
 
 
 def test_names_the_rank_that_comes_late() -> None:

@@ -16,6 +16,8 @@ from plait.measures.savings import SMALL_BYTES
 _WORTH = 0.01
 #: Functions that the first sentence names.
 _NAMED_MAX = 3
+#: What MPI libraries take for each receive that a search passes, from `plait bench accelerate`.
+_SEARCH_STEP_NS = 12
 _KIND_WORDS = {
     wait_states.LATE_SENDER: "for messages that had not been sent yet",
     wait_states.LATE_RECEIVER: "for receives that had not been posted yet",
@@ -41,6 +43,7 @@ def find_call_losses(run: Run, calls: CallMeasures, balance: Balance) -> list[st
         *_late(run, calls, balance),
         *_packing(run, calls),
         *_rest(calls, in_calls),
+        _acceleration(run, calls),
     ]
 
 
@@ -155,3 +158,37 @@ def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
         f"{_percent(rest)} of the time is what else calls take: the moving of data, and the library's "
         "own work. Sending less, or work to do meanwhile, helps there."
     ]
+
+
+def _acceleration(run: Run, calls: CallMeasures) -> str:
+    """Whether `plait accelerate` would bring something, and why."""
+    moving = calls.savings.share("progression_ns")
+    most, passed = outstanding_receives(run)
+    searching = passed * _SEARCH_STEP_NS / calls.whole_ns
+    reasons = (
+        f"{_percent(moving)} of the time is waits for messages that could have moved while the program "
+        f"computed, and with at most {format_count(most, 'receive')} outstanding at once on a rank, an "
+        f"estimated {_percent(searching)} goes into searching them"
+    )
+    verdict = "would help" if moving + searching >= _WORTH else "would bring next to nothing"
+    return f"`plait accelerate` {verdict}: {reasons}."
+
+
+def outstanding_receives(run: Run) -> tuple[int, float]:
+    """The most receives that were outstanding on a rank at once; and how many all searches pass.
+
+    Outstanding: posted and not complete. A search passes half of them.
+    """
+    received = run.messages.filter(pl.col("received") & ~pl.col("unfinished"))
+    changes = pl.concat(
+        [
+            received.select("rank", pl.col(time).alias("at_ns"), pl.lit(change).alias("change"))
+            for time, change in (("posted_ns", 1), ("completed_ns", -1))
+        ]
+    ).sort("at_ns", "change", descending=[False, True])
+    outstanding = pl.col("change").cum_sum().over("rank").alias("outstanding")
+    counted = changes.with_columns(outstanding)
+    if not counted.height:
+        return 0, 0.0
+    left = counted.filter(pl.col("change") < 0)["outstanding"]
+    return int(counted.select(pl.col("outstanding").max()).item()), float(left.sum()) / 2
