@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from plait import _build
+from plait._launcher import Launcher
 
 
 @pytest.fixture
@@ -37,3 +38,35 @@ def test_programs_and_the_recorder_of_an_installed_plait_are_found(prefix: Path)
 def test_an_installed_recorder_for_another_mpi_is_not_used(prefix: Path) -> None:
     with pytest.raises(_build.PlaitError, match="there is no recorder for mpich"):
         _build.recorder_of("mpich")
+
+
+def test_the_mpi_of_a_launcher_with_a_compiler_beside_it_gets_a_build_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[tuple[Path, Path]] = []
+    monkeypatch.setattr(_build, "source_folder", lambda: tmp_path)
+    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: Path("usual"))
+    monkeypatch.setattr(
+        _build,
+        "_build_with_compiler",
+        lambda compiler, launcher, folder, *_: built.append((compiler, folder)),
+    )
+    other = Launcher(str(tmp_path / "mpiexec.hydra"), "MPICH", "5.0.2")
+    assert _build.accelerator_for("mpich", other) == Path("usual")  # there is no compiler
+    assert _build.accelerator_for("mpich", None) == Path("usual")
+    (tmp_path / "mpicc").touch()
+    folder = tmp_path / "build/accelerate-mpich-5.0.2"
+    assert _build.accelerator_for("mpich", other) == folder / "lib/libplait-accelerate.so"
+    assert built == [(tmp_path / "mpicc", folder)]
+
+
+def test_the_usual_mpi_by_its_path_is_the_usual_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mpicc").touch()
+    (tmp_path / "CMakeCache.txt").write_text(f"MPI_C_COMPILER:FILEPATH={tmp_path}/mpicc\n")
+    monkeypatch.setenv("PLAIT_BUILD", str(tmp_path))
+    monkeypatch.setattr(_build, "source_folder", lambda: tmp_path)
+    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: Path("usual"))
+    usual = Launcher(str(tmp_path / "mpirun"), "Open MPI", "4.1.4")
+    assert _build.accelerator_for("openmpi", usual) == Path("usual")

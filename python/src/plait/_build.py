@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from plait._errors import PlaitError
+from plait._launcher import Launcher
 
 #: Lines of a failed build's output that are shown.
 _TAIL = 30
@@ -68,6 +69,9 @@ def build_bench(mpi: str, target: str) -> None:
 RECORDER = Path("lib") / "libplait-record.so"
 ACCELERATOR = Path("lib") / "libplait-accelerate.so"
 
+_ACCELERATOR_TARGETS = ["plait_accelerate", "plait_accelerate_engine"]
+_WITHOUT_PROGRAMS = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
+
 
 def recorder_of(mpi: str) -> Path:
     """The preload library of `plait record` for this MPI.
@@ -79,13 +83,47 @@ def recorder_of(mpi: str) -> Path:
 
 def accelerator_of(mpi: str) -> Path:
     """As `recorder_of`, of `plait accelerate`; it takes two minutes. The engine is beside it."""
-    targets = ["plait_accelerate", "plait_accelerate_engine"]
-    return _preload_library(mpi, ACCELERATOR, "accelerator", "accelerate", targets)
+    return _preload_library(mpi, ACCELERATOR, "accelerator", "accelerate", _ACCELERATOR_TARGETS)
+
+
+def accelerator_for(mpi: str, starter: Launcher | None) -> Path:
+    """As `accelerator_of`, for programs of the MPI that has the launcher `starter`.
+
+    An MPI other than the machine's has its compiler beside its launcher; it gets a build of its own.
+    """
+    root = source_folder()
+    compiler = _compiler_beside(Path(starter.path)) if starter else None
+    if starter is None or compiler is None or root is None or compiler in _usual_compilers(mpi):
+        return accelerator_of(mpi)
+    folder = root / "build" / f"accelerate-{mpi}-{starter.version}"
+    _build_with_compiler(compiler, starter.path, folder, _WITHOUT_PROGRAMS, *_ACCELERATOR_TARGETS)
+    return (folder / ACCELERATOR).resolve()
+
+
+def _compiler_beside(starter: Path) -> Path | None:
+    """mpicc.X beside mpiexec.X, else mpicc there."""
+    names = (f"mpicc{starter.suffix}", "mpicc")
+    return next((path.resolve() for name in names if (path := starter.with_name(name)).is_file()), None)
+
+
+def _usual_compilers(mpi: str) -> set[Path]:
+    """Those of builds that bear no version in their name."""
+    found = (shutil.which(f"mpicc.{mpi}"), _compiler_of(build_folder()))
+    return {Path(path).resolve() for path in found if path}
+
+
+def _compiler_of(folder: Path) -> str:
+    try:
+        cache = (folder / "CMakeCache.txt").read_text(errors="replace")
+    except OSError:
+        return ""
+    entry = re.search(r"^MPI_C_COMPILER(?::\w+)?=(.*)$", cache, re.MULTILINE)
+    return entry[1] if entry else ""
 
 
 def _preload_library(mpi: str, library: Path, what: str, use: str, targets: list[str]) -> Path:
     built = build_folder() / library
-    if built.is_file() and _mpi_of(build_folder()) == mpi:
+    if built.is_file() and mpi_of(build_folder()) == mpi:
         return built.resolve()
     if installed := _installed(mpi, library):
         return installed
@@ -96,12 +134,12 @@ def _preload_library(mpi: str, library: Path, what: str, use: str, targets: list
             "build plait with this MPI and name the folder in PLAIT_BUILD"
         )
     folder = root / "build" / f"{use}-{mpi}"
-    parts = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
-    _build_with(mpi, folder, parts, *targets)
+    _build_with(mpi, folder, _WITHOUT_PROGRAMS, *targets)
     return (folder / library).resolve()
 
 
-def _mpi_of(folder: Path) -> str:
+def mpi_of(folder: Path) -> str:
+    """The name of the MPI that a folder was built with; empty if it is none that has a name."""
     try:
         cache = (folder / "CMakeCache.txt").read_text(errors="replace")
     except OSError:
@@ -135,6 +173,12 @@ def _build_with(mpi: str, folder: Path, options: list[str], *targets: str) -> No
     if wrapper is None or launcher is None:
         package = "mpich libmpich-dev" if mpi == "mpich" else "libopenmpi-dev openmpi-bin"
         raise PlaitError(f"there is no mpicc.{mpi} or no mpiexec.{mpi}: apt-get install {package}")
+    _build_with_compiler(Path(wrapper), launcher, folder, options, *targets)
+
+
+def _build_with_compiler(
+    wrapper: Path, launcher: str, folder: Path, options: list[str], *targets: str
+) -> None:
     options = ["CMAKE_BUILD_TYPE=Release", *options]
     options += [f"MPI_C_COMPILER={wrapper}", f"MPIEXEC_EXECUTABLE={launcher}"]
     defines = [f"-D{option}" for option in options]

@@ -51,10 +51,10 @@ class Target:
         return [self.command[0], *exports, *self.command[1:]]
 
 
-def preloading(library: Path) -> dict[str, str]:
-    """The variable that has the loader load a library first, before others that it loads already."""
+def preloading(*libraries: Path) -> dict[str, str]:
+    """The variable that has the loader load libraries first, before others that it loads already."""
     before = os.environ.get("LD_PRELOAD")
-    return {"LD_PRELOAD": f"{library}:{before}" if before else str(library)}
+    return {"LD_PRELOAD": ":".join([*map(str, libraries), *([before] if before else [])])}
 
 
 def _mpi_of(starter: launcher.Launcher | None, program: str) -> str:

@@ -61,6 +61,25 @@ def test_the_program_is_started_with_the_library_and_its_status_comes_back(
     assert capfd.readouterr().out.strip().startswith(f"idle 1 {library}")
 
 
+def test_a_trace_has_the_recorder_before_the_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: tmp_path / "engine.so")
+    monkeypatch.setattr(_build, "recorder_of", lambda mpi: tmp_path / "recorder.so")
+    wishes = command.Wishes(
+        mpi="openmpi", progress=None, quiet=True, compare=None, trace=tmp_path / "run"
+    )
+    assert (
+        command.accelerate(["sh", "-c", 'echo "$LD_PRELOAD $PLAIT_RECORD_FOLDER"; exit 3'], wishes) == 3
+    )
+    preloaded, folder = capfd.readouterr().out.split()[:2]
+    assert preloaded.startswith(f"{tmp_path}/recorder.so:{tmp_path}/engine.so")
+    assert folder == str(tmp_path / "run")
+    both = command.Wishes(mpi="openmpi", progress=None, quiet=True, compare=2, trace=tmp_path / "run")
+    with pytest.raises(PlaitError, match="give one of them"):
+        command.accelerate(["true"], both)
+
+
 def test_a_comparison_alternates_and_stops_at_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -55,6 +56,10 @@ def accelerate(
             help="Run without and with the engine in turn, ROUNDS times, and print the ratio.",
         ),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="Also record the run into this folder, for plait report."),
+    ] = None,
 ) -> None:
     """Run any MPI program with its messages on plait's engine: C, C++, Fortran or Python, as it is.
 
@@ -66,8 +71,10 @@ def accelerate(
 
       plait accelerate --compare 5 -- mpirun -n 2 lmp -in melt.in
 
+      plait accelerate --trace runs/helped -- mpirun -n 4 ./my_program     (and plait report)
+
       plait accelerate --mpi mpich -- mpiexec.mpich -n 2 python3 script.py
     """
     module = import_module("plait.commands.accelerate")
-    wishes = module.Wishes(mpi=mpi, progress=progress, quiet=quiet, compare=compare)
+    wishes = module.Wishes(mpi=mpi, progress=progress, quiet=quiet, compare=compare, trace=trace)
     raise typer.Exit(module.accelerate(command, wishes))

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from plait import _build
 from plait import _launcher as launcher
+from plait._errors import PlaitError
 from plait._preload import Target, preloading
+from plait.commands import record
 from plait.commands.run import Ending, say, supervise
 
 #: Runs of each kind that --compare makes when no number is given.
@@ -24,16 +26,24 @@ class Wishes:
     progress: str | None
     quiet: bool
     compare: int | None
+    trace: Path | None = None
 
 
 def accelerate(command: Sequence[str], wishes: Wishes) -> int:
     """Returns the command's exit status."""
+    if wishes.trace is not None and wishes.compare is not None:
+        raise PlaitError("--compare measures, and --trace costs time; give one of them", status=2)
     target = Target.of(command, wishes.mpi)
-    environment = preloading(_build.accelerator_of(target.mpi))
+    library = _build.accelerator_for(target.mpi, target.starter)
+    environment = {}
     if wishes.progress is not None:
         environment["PLAIT_PROGRESS"] = wishes.progress
     if wishes.quiet or wishes.compare is not None:
         environment["PLAIT_ACCELERATE_QUIET"] = "1"
+    if wishes.trace is not None:
+        recording = record.Wishes(None, wishes.trace, force=False, mpi=wishes.mpi, progress=False)
+        return record.record(command, recording, [library], environment)
+    environment |= preloading(library)
     if wishes.compare is not None:
         return _compare(target, environment, wishes.compare)
     ending = _run(target, environment)

@@ -8,9 +8,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from plait import _build
 from plait import _launcher as launcher
@@ -32,13 +33,23 @@ class Wishes:
     progress: bool
 
 
-def record(command: Sequence[str], wishes: Wishes) -> int:
-    """Returns the command's exit status."""
+def record(
+    command: Sequence[str],
+    wishes: Wishes,
+    behind: Sequence[Path] = (),
+    variables: Mapping[str, str] = MappingProxyType({}),
+) -> int:
+    """Returns the command's exit status. `behind`: libraries to preload between the recorder and MPI."""
     target = Target.of(command, wishes.mpi)
     recorder = _build.recorder_of(target.mpi)
     folder = make_run_folder(Place(wishes.output, wishes.name, _program_in(command), wishes.force))
     earlier = set(_folders(folder))
-    environment = _environment(recorder, folder, wishes.progress)
+    environment = {
+        **preloading(recorder, *behind),
+        "PLAIT_RECORD_FOLDER": str(folder),
+        **({"PLAIT_RECORD_PROGRESS": "1"} if wishes.progress else {}),
+        **variables,
+    }
     launched = target.with_exports(environment)
     whole = {**os.environ, **launcher.root_environment(), **environment}
     ending = supervise(launched, whole)
@@ -56,13 +67,6 @@ def _program_in(command: Sequence[str]) -> str:
         if not word.startswith("-") and shutil.which(word) is not None:
             return Path(word).name
     return Path(command[0]).name
-
-
-def _environment(recorder: Path, folder: Path, progress: bool) -> dict[str, str]:
-    environment = {**preloading(recorder), "PLAIT_RECORD_FOLDER": str(folder)}
-    if progress:
-        environment["PLAIT_RECORD_PROGRESS"] = "1"
-    return environment
 
 
 def _folders(folder: Path) -> list[Path]:
