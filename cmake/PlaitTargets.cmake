@@ -224,3 +224,29 @@ function(plait_program_test path program)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "mpi;${folder}"
     ENVIRONMENT PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support)
 endfunction()
+
+# plait_fortran_programs(<target> <folder> <source>...): MPI programs in Fortran for tests, each <folder>/NAME for its
+# NAME.f90. Without a Fortran compiler they are not there.
+function(plait_fortran_programs target folder)
+  set(family openmpi)
+  if("${MPI_C_LIBRARIES}" MATCHES "mpich")
+    set(family mpich)
+  endif()
+  find_program(PLAIT_MPI_FORTRAN NAMES mpifort.${family} mpifort DOC "Compiles Fortran with MPI, for programs of tests")
+  find_program(PLAIT_FORTRAN NAMES gfortran ifx flang DOC "What the above needs")
+  mark_as_advanced(PLAIT_MPI_FORTRAN PLAIT_FORTRAN)
+  if(NOT PLAIT_MPI_FORTRAN OR NOT PLAIT_FORTRAN)
+    message(STATUS "plait: no Fortran compiler; ${target} is not built (Debian: gfortran)")
+    return()
+  endif()
+  foreach(source IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH source)
+    cmake_path(GET source STEM name)
+    add_custom_command(OUTPUT ${folder}/${name} DEPENDS ${source} VERBATIM
+      COMMAND ${CMAKE_COMMAND} -E make_directory ${folder}
+      COMMAND ${PLAIT_MPI_FORTRAN} -w -O1 -o ${folder}/${name} ${source})
+    list(APPEND programs ${folder}/${name})
+  endforeach()
+  add_custom_target(${target} ALL DEPENDS ${programs})
+  add_dependencies(plait_tests ${target})
+endfunction()

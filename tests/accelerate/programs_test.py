@@ -50,6 +50,25 @@ class RandomMessages(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout), (0, f"{SEEDS[1]} seeds\n"), done.stderr)
 
 
+class Fortran(unittest.TestCase):
+    def check_same(self, name: str) -> None:
+        if not (pathlib.Path(BUILT) / name).exists():
+            self.skipTest("no Fortran compiler for this MPI when it was built: apt-get install gfortran")
+        for ranks in (1, 2, 3):
+            with self.subTest(ranks=ranks):
+                plain, done = start(name, ranks=ranks), accelerated(name, ranks=ranks)
+                self.assertEqual((plain.returncode, done.returncode), (0, 0), plain.stdout + done.stdout + done.stderr)
+                self.assertRegex(plain.stdout, r"total +\d")
+                self.assertEqual(done.stdout, plain.stdout)
+                self.assertIn("went through the engine", done.stderr)
+
+    def test_requests_with_the_module_mpi(self) -> None:
+        self.check_same("requests")
+
+    def test_requests_with_the_module_mpi_f08(self) -> None:
+        self.check_same("requests_f08")
+
+
 class Trouble(unittest.TestCase):
     def check_same(self, what: str, printed: str, ranks: int = 2) -> Done:
         plain, done = start("trouble", what, ranks=ranks), accelerated("trouble", what, ranks=ranks)
@@ -100,6 +119,16 @@ class SteppingAside(unittest.TestCase):
             done = start("trouble", "truncated", LD_PRELOAD=str(alone))
         self.assertEqual((done.returncode, done.stdout), (0, "MPI_ERR_TRUNCATE\n"), done.stderr)
         self.assertIn("the program's messages are not accelerated", done.stderr)
+
+    def test_with_the_handles_of_mpi_5_too(self) -> None:
+        if shutil.which("cc") is None:
+            self.skipTest("no cc")
+        with tempfile.TemporaryDirectory() as place:
+            other = f"{place}/libmpi_abi.so"  # of which only the name counts
+            subprocess.run(["cc", "-shared", "-x", "c", "/dev/null", "-o", other], check=True)
+            done = start("trouble", "truncated", LD_PRELOAD=f"{LIBRARY}:{other}")
+        self.assertEqual((done.returncode, done.stdout), (0, "MPI_ERR_TRUNCATE\n"), done.stderr)
+        self.assertIn("the program uses another MPI", done.stderr)
 
     def test_with_a_network_that_cannot_be_made_too(self) -> None:
         done = accelerated("trouble", "truncated", PLAIT_NETWORK="carrier-pigeon")

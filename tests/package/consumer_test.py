@@ -84,6 +84,16 @@ class Consumer(unittest.TestCase):
             run(COMPILER, "-std=c++20", "-O0", source, "-o", folder / example, *flags)
         self.check_output(folder)
 
+    def test_a_c_program_is_linked_with_the_engine_before_mpi(self) -> None:
+        run("cmake", "--install", BUILD, "--prefix", self.static, "--component", "instruments")
+        modules = str(next(self.static.glob("lib*/pkgconfig")))
+        flags = run("pkg-config", "--libs", "plait-mpi", PKG_CONFIG_PATH=modules).split()
+        source, program = SOURCE / "tests/accelerate/programs/random_messages.c", self.folder / "linked"
+        run("mpicc", source, "-o", program, *flags)
+        printed = run("sh", "-c", f"{SOURCE}/tools/mpiexec 2 {program} 1 5 2>&1")
+        self.assertIn("5 seeds", printed)
+        self.assertIn("messages with", printed)
+
     def test_only_public_headers_and_what_they_include_are_installed(self) -> None:
         include = self.static / "include"
         headers = {str(path.relative_to(include)) for path in include.glob("plait/**/*.hpp")}

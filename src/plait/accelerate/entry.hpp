@@ -20,6 +20,7 @@ struct Preload {
   /// Whether the calling thread is inside a function of MPI already: its calls then go to the MPI library. Threads of
   /// the engine set it for good.
   bool* (*is_inside)();
+  const std::atomic<int>* calls_of_library;  ///< How many have not returned.
 };
 
 /// The only function of the engine's library: has the program's calls routed from MPI_Init on.

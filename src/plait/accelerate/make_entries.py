@@ -10,6 +10,7 @@ the engine's messages are kept moving.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "preload"))
@@ -64,6 +65,8 @@ _ROUTED = frozenset(
         "Request_f2c",
         "Message_c2f",
         "Message_f2c",
+        "Buffer_iflush",
+        "Comm_iflush_buffer",
         "Comm_idup",
         "Comm_idup_with_info",
     )
@@ -95,6 +98,8 @@ _BLOCKING = frozenset(
         "Neighbor_alltoallw",
     )
 )
+#: Those after which threads in the background may not poll the library: until MPI_File_close, or for good.
+_UNLOCKED = {"File_open", "Psend_init", "Precv_init"}
 _OPENS_WINDOW = {"Win_create", "Win_allocate", "Win_allocate_shared", "Win_create_dynamic"}
 #: What functions return that are routed or passed on.
 _RESULTS = {"int", "MPI_Fint", "MPI_Request", "MPI_Message"}
@@ -111,16 +116,24 @@ def requests_of(declared: Function) -> list[int]:
     return [i for i, one in enumerate(declared.parameters) if "MPI_Request" in one.kind and "*" in one.kind]
 
 
+def unknown(declared: Iterable[str]) -> list[str]:
+    """Functions that are routed where there are any, and which this MPI does not have."""
+    return sorted({name + width for name in _ROUTED for width in ("", "_c")} - set(declared))
+
+
 def entry_text(index: int, name: str, declared: Function) -> str:
+    """Passes on whole registers: handles are of another width where the program has another MPI than this one."""
     names = declared.argument_names()
-    parameters = declared.parameter_text(names)
+    parameters = ", ".join(f"Word {one}" for one in names)
     arguments = "".join(f", {one}" for one in names)
+    types = ", ".join("Word" for _ in names)
     load = "  plait::accelerate::load_engine();\n" if name in ("Init", "Init_thread") else ""
     return f"""
-[[gnu::visibility("default")]] {declared.result} MPI_{name}({parameters}) {{
-{load}  return plait::accelerate::enter<decltype(::PMPI_{name})>(all[{index}]{arguments});
+[[gnu::visibility("default")]] Word entry_{index}({types}) __asm__("MPI_{name}");
+Word entry_{index}({parameters}) {{
+{load}  return plait::accelerate::enter<Word({types})>(all[{index}]{arguments});
 }}
-[[gnu::visibility("default"), gnu::alias("MPI_{name}")]] {declared.result} PMPI_{name}({parameters});
+[[gnu::visibility("default"), gnu::alias("MPI_{name}")]] Word alias_{index}({types}) __asm__("PMPI_{name}");
 """
 
 
@@ -136,7 +149,13 @@ def foreign_text(name: str, declared: Function) -> str | None:
             f"    const int begun = {begun};\n"
             "    return begun != MPI_SUCCESS ? begun : use_session().wait_theirs(request);\n  }"
         )
+    if stem(name) in _UNLOCKED:
+        lines.append("use_session().foreign().suspend();")
     lines.append(f"const int result = PMPI_{name}({arguments});")
+    if name == "File_open":
+        lines.append("if (result != MPI_SUCCESS) {\n    use_session().foreign().resume();\n  }")
+    elif name == "File_close":
+        lines.append("if (result == MPI_SUCCESS) {\n    use_session().foreign().resume();\n  }")
     if stem(name) in _OPENS_WINDOW:
         lines.append("use_session().foreign().opened(result);")
     elif name == "Win_free":
@@ -144,7 +163,7 @@ def foreign_text(name: str, declared: Function) -> str | None:
     elif len(made := requests_of(declared)) == 1:
         what = "prepared" if stem(name).endswith("_init") else "begun"
         lines.append(f"use_session().foreign().{what}(result, {names[made[0]]});")
-    elif stem(name) not in _BLOCKING:
+    elif stem(name) not in _BLOCKING and name not in ("File_open", "File_close"):
         return None
     body = "\n  ".join(lines)
     return f"\nint foreign_{name}({declared.parameter_text(names)}) {{\n  {body}\n  return result;\n}}\n"
@@ -161,11 +180,15 @@ def main() -> None:
         raise SystemExit("make_entries.py: found next to no functions in mpi.h; is it the C header of an MPI?")
     head = "// SPDX-License-Identifier: Apache-2.0\n// Written by make_entries.py for the MPI that was found.\n"
     table = "\n".join(f'    {{"PMPI_{name}"}},' for name in declared)
+    names = ", ".join(f'"PMPI_{name}"' for name in unknown(declared))
     text = [
         head,
-        '#include <mpi.h>\n\n#include "plait/accelerate/enter.hpp"\n\nnamespace {\n\n'
-        f"constinit plait::accelerate::Entry all[] = {{\n{table}\n}};\n\n}}  // namespace\n\n"
-        "std::span<plait::accelerate::Entry> plait::accelerate::entries() noexcept {\n  return all;\n}\n\n"
+        '#include <array>\n#include <cstdint>\n\n#include "plait/accelerate/enter.hpp"\n\nnamespace {\n\n'
+        "/// A register. Each parameter takes one, or as much of the stack.\nusing Word = std::uint64_t;\n\n"
+        f"constinit plait::accelerate::Entry all[] = {{\n{table}\n}};\n"
+        f"constexpr std::array<const char*, {len(unknown(declared))}> unknown = {{{names}}};\n\n}}  // namespace\n\n"
+        "std::span<plait::accelerate::Entry> plait::accelerate::entries() noexcept {\n  return all;\n}\n"
+        "std::span<const char* const> plait::accelerate::unknown_functions() noexcept {\n  return unknown;\n}\n\n"
         'extern "C" {\n',
         *(entry_text(i, name, function) for i, (name, function) in enumerate(declared.items())),
         "}\n",

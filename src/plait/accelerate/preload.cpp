@@ -12,6 +12,7 @@
 namespace plait::accelerate {
 
 [[gnu::tls_model("initial-exec")]] constinit thread_local bool is_inside = false;
+constinit std::atomic<int> calls_of_library = 0;
 
 namespace {
 
@@ -38,13 +39,21 @@ void load() noexcept {
     step_aside(reason.c_str());
     return;
   }
+  for (const char* const name : unknown_functions()) {
+    if (preload::find_real(name) != nullptr) {
+      const std::string reason = std::string{"this library is for an older version of the program's MPI, without "} +
+                                 (name + 1) + "; build plait with the program's MPI";
+      step_aside(reason.c_str());
+      return;
+    }
+  }
   void* const engine = ::dlopen(engine_path().c_str(), RTLD_NOW | RTLD_LOCAL);
   void* const start = engine != nullptr ? ::dlsym(engine, start_engine_name) : nullptr;
   if (start == nullptr) {
     step_aside(::dlerror());
     return;
   }
-  reinterpret_cast<StartEngine*>(start)({entries(), [] { return &is_inside; }});
+  reinterpret_cast<StartEngine*>(start)({entries(), [] { return &is_inside; }, &calls_of_library});
 }
 
 }  // namespace

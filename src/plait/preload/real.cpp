@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/preload/real.hpp"
 
+#include <algorithm>
 #include <dlfcn.h>
 #include <link.h>
 #include <string>
@@ -19,6 +20,8 @@ constexpr bool is_for_open_mpi = false;
 #endif
 /// A symbol of Open MPI only.
 constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
+/// MPICH's and others' with the handles of MPI 5, for which no library of plait is compiled.
+constexpr const char* standard_abi_library = "libmpi_abi";
 
 /// The libraries in this process whose names begin with libmpi.
 std::vector<std::string> mpi_libraries() {
@@ -59,7 +62,11 @@ const char* compiled_for() noexcept {
 }
 
 bool has_other_mpi() noexcept {
-  return (find_real(open_mpi_mark) != nullptr) != is_for_open_mpi;
+  const auto has_standard_abi = [](const std::string& path) {
+    return path.find(standard_abi_library, path.rfind('/') + 1) != std::string::npos;
+  };
+  return (find_real(open_mpi_mark) != nullptr) != is_for_open_mpi ||
+         std::ranges::any_of(mpi_libraries(), has_standard_abi);
 }
 
 }  // namespace plait::preload

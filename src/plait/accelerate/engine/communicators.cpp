@@ -22,6 +22,14 @@ comm::CommId agreement_of(RoutedCommunicator& parent) {
   return comm::CommId{parent.id().value() | agreement_bit};
 }
 
+/// The library frees `handle`: by a call that is routed, or by one in a callback of the program, which is not.
+int forget(MPI_Comm handle, int /*keyval*/, void* /*value*/, void* /*extra*/) {
+  if (EngineSession* const session = find_session()) {
+    session->communicators().freed(handle);
+  }
+  return MPI_SUCCESS;
+}
+
 }  // namespace
 
 RoutedCommunicator::RoutedCommunicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vector<Rank> ranks)
@@ -73,6 +81,7 @@ std::uint32_t RoutedCommunicator::wait_for_id() {
 
 RoutedCommunicators::RoutedCommunicators(comm::Endpoint& endpoint) : endpoint_{endpoint} {
   PMPI_Comm_group(MPI_COMM_WORLD, &run_group_);
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval_, nullptr);
   std::vector<Rank> all;
   for (std::uint32_t rank = 0; rank < endpoint.rank_count(); ++rank) {
     all.emplace_back(rank);
@@ -83,6 +92,7 @@ RoutedCommunicators::RoutedCommunicators(comm::Endpoint& endpoint) : endpoint_{e
 
 RoutedCommunicators::~RoutedCommunicators() {
   PMPI_Group_free(&run_group_);
+  PMPI_Comm_free_keyval(&keyval_);
 }
 
 RoutedCommunicator* RoutedCommunicators::find(MPI_Comm handle) noexcept {
@@ -149,6 +159,7 @@ void RoutedCommunicators::made(RoutedCommunicator* parent, MPI_Comm made, std::u
     return;
   }
   const std::uint32_t choice = ranks.front() == endpoint_.self() ? choose_id() : 0;
+  PMPI_Comm_set_attr(made, keyval_, nullptr);
   add(made, std::move(ranks)).agree(*parent, creation, choice);
 }
 
@@ -166,7 +177,7 @@ void RoutedCommunicators::freed(MPI_Comm handle) noexcept {
   known_.erase(found);
   epoch_.fetch_add(1, std::memory_order_release);  // with acquire in find()
   std::erase_if(freed_, [&](const std::unique_ptr<RoutedCommunicator>& one) {
-    return one->outstanding.load(std::memory_order_acquire) == 0 && one->is_agreed();
+    return one->outstanding.load(std::memory_order_acquire) == 0 && one->buffered.is_idle() && one->is_agreed();
   });
 }
 
@@ -270,7 +281,7 @@ int make_later(MPI_Comm parent, MPI_Comm* made, MPI_Request* request, const Make
 int comm_idup(MPI_Comm parent, MPI_Comm* made, MPI_Request* request) {
   return make_later(parent, made, request, [&] { return PMPI_Comm_idup(parent, made, request); });
 }
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
 int comm_idup_with_info(MPI_Comm parent, MPI_Info info, MPI_Comm* made, MPI_Request* request) {
   return make_later(parent, made, request, [&] { return PMPI_Comm_idup_with_info(parent, info, made, request); });
 }
@@ -308,7 +319,7 @@ std::vector<FunctionRoute> communicator_routes() {
       route<decltype(::PMPI_Dist_graph_create)>("PMPI_Dist_graph_create", dist_graph_create),
       route<decltype(::PMPI_Dist_graph_create_adjacent)>("PMPI_Dist_graph_create_adjacent", dist_graph_create_adjacent),
       route<decltype(::PMPI_Comm_idup)>("PMPI_Comm_idup", comm_idup),
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
       route<decltype(::PMPI_Comm_idup_with_info)>("PMPI_Comm_idup_with_info", comm_idup_with_info),
 #endif
       route<decltype(::PMPI_Comm_free)>("PMPI_Comm_free", comm_free),

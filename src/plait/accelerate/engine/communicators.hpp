@@ -10,6 +10,7 @@
 
 #include <mpi.h>
 
+#include "plait/accelerate/engine/buffered.hpp"
 #include "plait/comm/endpoint.hpp"
 
 namespace plait::accelerate {
@@ -51,6 +52,8 @@ class RoutedCommunicator {
 
   /// Operations that the program has begun and not ended.
   std::atomic<std::uint32_t> outstanding = 0;
+  /// The buffer of its buffered sends, if the program has attached one to it.
+  SendBuffer buffered;
 
  private:
   [[nodiscard]] std::uint32_t wait_for_id();
@@ -99,6 +102,7 @@ class RoutedCommunicators {
 
   comm::Endpoint& endpoint_;
   MPI_Group run_group_ = MPI_GROUP_NULL;
+  int keyval_ = MPI_KEYVAL_INVALID;  ///< Of an attribute that ends with its communicator.
   std::shared_mutex mutex_;
   std::unordered_map<MPI_Comm, std::unique_ptr<RoutedCommunicator>> known_;
   std::vector<std::unique_ptr<RoutedCommunicator>> freed_;  ///< With operations under way.

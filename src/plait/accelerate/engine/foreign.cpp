@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/accelerate/engine/foreign.hpp"
 
+#include "plait/accelerate/engine/session.hpp"
+
 namespace plait::accelerate {
 
 Foreign::Foreign() {
@@ -28,7 +30,7 @@ void Foreign::started(int result, MPI_Request request) {
     const std::lock_guard lock{persistent_mutex_};
     persistent_[request] = true;
     has_persistent_.store(true, std::memory_order_relaxed);
-    count_.fetch_add(1, std::memory_order_relaxed);
+    add();
   }
 }
 
@@ -65,11 +67,36 @@ bool Foreign::is_inactive(MPI_Request request) const noexcept {
   return found != persistent_.end() && !found->second;
 }
 
+void Foreign::suspend() {
+  const std::lock_guard lock{mutex_};  // no thread polls now
+  suspended_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Foreign::poll() noexcept {
+  const std::unique_lock lock{mutex_, std::try_to_lock};
+  if (lock.owns_lock() && endless_ != MPI_REQUEST_NULL && suspended_.load(std::memory_order_relaxed) == 0 &&
+      !is_library_called()) {
+    int is_complete = 0;
+    PMPI_Request_get_status(endless_, &is_complete, MPI_STATUS_IGNORE);
+  }
+}
+
 void Foreign::progress() noexcept {
   const std::unique_lock lock{mutex_, std::try_to_lock};
   if (lock.owns_lock() && endless_ != MPI_REQUEST_NULL) {
     int is_complete = 0;
     PMPI_Request_get_status(endless_, &is_complete, MPI_STATUS_IGNORE);
+  }
+}
+
+bool Foreign::arm(const std::function<void()>* doorbell) noexcept {
+  doorbell_.store(doorbell);
+  return doorbell == nullptr || count_.load() <= 0;
+}
+
+void Foreign::ring() noexcept {
+  if (const std::function<void()>* const doorbell = doorbell_.exchange(nullptr)) {
+    (*doorbell)();
   }
 }
 

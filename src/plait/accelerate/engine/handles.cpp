@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The functions of MPI that convert handles of requests and messages for Fortran.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <span>
+
 #include "plait/accelerate/engine/routes.hpp"
 #include "plait/accelerate/engine/session.hpp"
 
@@ -29,7 +35,43 @@ MPI_Message message_f2c(MPI_Fint number) {
   return probed != nullptr ? use_session().probed().handle_of(*probed) : PMPI_Message_f2c(number);
 }
 
+/// No object of a request ends before.
+constexpr std::size_t object_bytes_min = 160;
+
+/// Whether the objects of all `requests` have their numbers at `offset`, and that of the null request has 0.
+bool has_numbers_at(std::size_t offset, std::span<const MPI_Request> requests) {
+  const auto number_at = [offset](MPI_Request request) {
+    MPI_Fint number = 0;
+    std::memcpy(&number, reinterpret_cast<const std::byte*>(request) + offset, sizeof number);
+    return number;
+  };
+  return number_at(MPI_REQUEST_NULL) == PMPI_Request_c2f(MPI_REQUEST_NULL) &&
+         std::ranges::all_of(requests, [&](MPI_Request one) { return number_at(one) == PMPI_Request_c2f(one); });
+}
+
 }  // namespace
+
+std::size_t fortran_number_offset() noexcept {
+  const auto query = [](void*, MPI_Status*) { return MPI_SUCCESS; };
+  const auto free = [](void*) { return MPI_SUCCESS; };
+  const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+  std::array<MPI_Request, 4> requests{};
+  for (MPI_Request& request : requests) {
+    PMPI_Grequest_start(query, free, cancel, nullptr, &request);
+    (void)PMPI_Request_c2f(request);  // has the library number it
+  }
+  std::size_t found = 0;
+  for (std::size_t offset = sizeof(void*); offset < object_bytes_min; offset += sizeof(MPI_Fint)) {
+    if (has_numbers_at(offset, requests)) {
+      found = found == 0 ? offset : object_bytes_min;  // with several it is none
+    }
+  }
+  for (MPI_Request& request : requests) {
+    PMPI_Grequest_complete(request);
+    PMPI_Wait(&request, MPI_STATUS_IGNORE);
+  }
+  return found < object_bytes_min ? found : 0;
+}
 
 std::vector<FunctionRoute> handle_routes() {
   return {
@@ -41,6 +83,10 @@ std::vector<FunctionRoute> handle_routes() {
 }
 
 #else
+
+std::size_t fortran_number_offset() noexcept {
+  return 0;
+}
 
 std::vector<FunctionRoute> handle_routes() {
   return {};

@@ -40,7 +40,8 @@ int finalize();
 int abort(MPI_Comm handle, int code);
 
 void install_all() {
-  for (const std::vector<FunctionRoute>& routes : {communicator_routes(),
+  for (const std::vector<FunctionRoute>& routes : {buffer_routes(),
+                                                   communicator_routes(),
                                                    datatype_routes(),
                                                    foreign_routes(),
                                                    handle_routes(),
@@ -111,9 +112,8 @@ void start() noexcept {
 }
 
 int init_thread(int* argc, char*** argv, int required, int* provided) {
-  // Between hosts threads of the engine call MPI. The program may have any level, as it keeps to what it requested.
-  const int wanted = is_one_host() ? required : MPI_THREAD_MULTIPLE;
-  const int result = PMPI_Init_thread(argc, argv, wanted, provided);
+  // Threads of the engine call MPI. The program may have any level, as it keeps to what it requested.
+  const int result = PMPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, provided);
   if (result == MPI_SUCCESS) {
     *provided = std::min(*provided, required);
     start();
@@ -146,6 +146,14 @@ int abort(MPI_Comm handle, int code) {
 
 EngineSession& use_session() noexcept {
   return *active.load(std::memory_order_acquire);
+}
+
+EngineSession* find_session() noexcept {
+  return active.load(std::memory_order_acquire);
+}
+
+bool is_library_called() noexcept {
+  return preload.calls_of_library->load(std::memory_order_relaxed) > 0;  // a hint
 }
 
 extern "C" [[gnu::visibility("default")]] void plait_accelerate_start(const Preload& offered) {

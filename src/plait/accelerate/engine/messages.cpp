@@ -119,7 +119,6 @@ int begin_receive(const TypedMessage& what, MPI_Comm handle, MPI_Request* reques
   });
 }
 
-#if MPI_VERSION >= 4
 template <class Real>
 int begin_both(
     const TypedMessage& to, const TypedMessage& from, MPI_Comm handle, MPI_Request* request, const Real& real) {
@@ -135,7 +134,6 @@ int begin_both(
     pending.sent.send(session, *on, to, SendMode::standard);
   });
 }
-#endif
 
 template <class Real>
 int prepare(const TypedMessage& what,
@@ -274,7 +272,6 @@ int sendrecv_replace_function(void* buffer,
   });
 }
 
-#if MPI_VERSION >= 4
 template <auto real, class Count>
 int isendrecv_function(const void* given,
                        Count given_count,
@@ -324,23 +321,6 @@ int isendrecv_replace_function(void* buffer,
     pending.transfer.receive(session, *on, got);
   });
 }
-#endif
-
-template <class Count>
-int buffer_attach(void* memory, Count bytes) {
-  return use_session().buffered().attach(memory, static_cast<std::size_t>(bytes))
-             ? MPI_SUCCESS
-             : use_session().report(MPI_COMM_SELF, MPI_ERR_BUFFER);
-}
-
-template <class Count>
-int buffer_detach(void* memory, Count* bytes) {
-  return use_session().guarded(MPI_COMM_SELF, [&] {
-    const auto [first, size] = use_session().buffered().detach(use_session());
-    *static_cast<void**>(memory) = first;
-    *bytes = static_cast<Count>(size);
-  });
-}
 
 /// The routes of the functions with counts of this type.
 template <class Count>
@@ -367,9 +347,7 @@ std::vector<FunctionRoute> routes_of_width<int>() {
       route<decltype(::PMPI_Sendrecv)>("PMPI_Sendrecv", sendrecv_function<&PMPI_Sendrecv, int>),
       route<decltype(::PMPI_Sendrecv_replace)>("PMPI_Sendrecv_replace",
                                                sendrecv_replace_function<&PMPI_Sendrecv_replace, int>),
-      route<decltype(::PMPI_Buffer_attach)>("PMPI_Buffer_attach", buffer_attach<int>),
-      route<decltype(::PMPI_Buffer_detach)>("PMPI_Buffer_detach", buffer_detach<int>),
-#if MPI_VERSION >= 4
+#if MPI_VERSION >= 4 || OMPI_MAJOR_VERSION >= 5
       route<decltype(::PMPI_Isendrecv)>("PMPI_Isendrecv", isendrecv_function<&PMPI_Isendrecv, int>),
       route<decltype(::PMPI_Isendrecv_replace)>("PMPI_Isendrecv_replace",
                                                 isendrecv_replace_function<&PMPI_Isendrecv_replace, int>),
@@ -400,8 +378,6 @@ std::vector<FunctionRoute> routes_of_width<MPI_Count>() {
       route<decltype(::PMPI_Sendrecv_c)>("PMPI_Sendrecv_c", sendrecv_function<&PMPI_Sendrecv_c, C>),
       route<decltype(::PMPI_Sendrecv_replace_c)>("PMPI_Sendrecv_replace_c",
                                                  sendrecv_replace_function<&PMPI_Sendrecv_replace_c, C>),
-      route<decltype(::PMPI_Buffer_attach_c)>("PMPI_Buffer_attach_c", buffer_attach<C>),
-      route<decltype(::PMPI_Buffer_detach_c)>("PMPI_Buffer_detach_c", buffer_detach<C>),
       route<decltype(::PMPI_Isendrecv_c)>("PMPI_Isendrecv_c", isendrecv_function<&PMPI_Isendrecv_c, C>),
       route<decltype(::PMPI_Isendrecv_replace_c)>("PMPI_Isendrecv_replace_c",
                                                   isendrecv_replace_function<&PMPI_Isendrecv_replace_c, C>),

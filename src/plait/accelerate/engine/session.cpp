@@ -2,6 +2,7 @@
 #include "plait/accelerate/engine/session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -62,12 +63,18 @@ EngineSession::EngineSession(const Options& options)
       endpoint_{*driver_, recorder_, options.messages},
       wait_{choose_wait(options, *driver_)},
       communicators_{endpoint_},
-      requests_{requests_max, 1},
+      requests_{requests_max, 1, fortran_number_offset()},
       probed_{probed_max, requests_max + 1},
       tag_max_{largest_tag()},
       polls_in_background_{options.progression.mode != comm::ProgressionMode::none} {
   endpoint_.set_wait(wait_);
-  progression_.emplace(endpoint_, options.progression);
+  comm::ProgressionOptions progression = options.progression;
+  int level = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&level);
+  if (level == MPI_THREAD_MULTIPLE) {
+    progression.beside = &foreign_;
+  }
+  progression_.emplace(endpoint_, progression);
 }
 
 EngineSession::~EngineSession() = default;
@@ -145,9 +152,11 @@ void EngineSession::finish() noexcept {
 }
 
 void EngineSession::tell_what_was_done() noexcept {
-  unsigned long long own[3] = {messages_.load(), bytes_.load(), communicators_.unrouted_count()};
-  unsigned long long sum[3] = {};
-  PMPI_Reduce(own, sum, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+  using Count = unsigned long long;
+  const std::array<Count, 5> own{
+      tally_.messages(), tally_.bytes(), communicators_.unrouted_count(), tally_.ended_bytes(), tally_.awaited_bytes()};
+  std::array<Count, 5> sum{};
+  PMPI_Reduce(own.data(), sum.data(), sum.size(), MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   const char* const quiet = std::getenv("PLAIT_ACCELERATE_QUIET");
   if (endpoint_.self() != Rank{0} || (quiet != nullptr && *quiet != '\0')) {
     return;
@@ -156,6 +165,10 @@ void EngineSession::tell_what_was_done() noexcept {
                                  sum[0],
                                  static_cast<double>(sum[1]) * 1e-6,
                                  driver_->name());
+  if (sum[3] > 0) {
+    line += fmt::format("; {:.0f} % of what non-blocking calls moved had moved before the program waited for it",
+                        100.0 * static_cast<double>(sum[3] - sum[4]) / static_cast<double>(sum[3]));
+  }
   if (sum[2] > 0) {
     line += fmt::format(
         "; {} times a rank made a communicator that MPI serves itself, as it is not among ranks of "

@@ -15,7 +15,9 @@
 #include "plait/accelerate/engine/communicators.hpp"
 #include "plait/accelerate/engine/datatypes.hpp"
 #include "plait/accelerate/engine/foreign.hpp"
+#include "plait/accelerate/engine/own_handles.hpp"
 #include "plait/accelerate/engine/pending.hpp"
+#include "plait/accelerate/engine/tally.hpp"
 #include "plait/accelerate/entry.hpp"
 #include "plait/base/backoff.hpp"
 #include "plait/comm/endpoint.hpp"
@@ -50,6 +52,7 @@ class EngineSession {
   [[nodiscard]] Foreign& foreign() noexcept { return foreign_; }
   [[nodiscard]] OwnHandles<MPI_Request, PendingOperation>& requests() noexcept { return requests_; }
   [[nodiscard]] OwnHandles<MPI_Message, Probed>& probed() noexcept { return probed_; }
+  [[nodiscard]] Tally& tally() noexcept { return tally_; }
   [[nodiscard]] int tag_max() const noexcept { return tag_max_; }
 
   /// The address of a receive or probe with MPI's wildcards.
@@ -149,11 +152,6 @@ class EngineSession {
   /// Has the error handler of `handle` called, if there is an error. Returns it.
   int report(MPI_Comm handle, int error) noexcept;
 
-  void count_message(std::size_t bytes) noexcept {
-    messages_.fetch_add(1, std::memory_order_relaxed);
-    bytes_.fetch_add(bytes, std::memory_order_relaxed);
-  }
-
   /// Delivers what is under way and reports what was done. Collective over MPI_COMM_WORLD.
   void finish() noexcept;
   /// Ends the threads in the background, so that the process may end.
@@ -180,12 +178,17 @@ class EngineSession {
   std::vector<PendingOperation*> orphans_;  ///< Operations whose requests the program has freed.
   int tag_max_ = 0;
   const bool polls_in_background_;
-  std::atomic<std::uint64_t> messages_ = 0;
-  std::atomic<std::uint64_t> bytes_ = 0;
+  Tally tally_;
   std::optional<comm::Progression> progression_;  // last: its threads use the endpoint
 };
 
 /// The session of this process. Expects: there is one; functions are routed only while there is.
 [[nodiscard]] EngineSession& use_session() noexcept;
+
+/// As `use_session`; null before MPI_Init and after MPI_Finalize.
+[[nodiscard]] EngineSession* find_session() noexcept;
+
+/// Whether any thread is in a function of the MPI library.
+[[nodiscard]] bool is_library_called() noexcept;
 
 }  // namespace plait::accelerate

@@ -28,4 +28,12 @@ inline void fill(MPI_Status* status, const Outcome& outcome) noexcept {
   PMPI_Status_set_cancelled(status, outcome.is_cancelled ? 1 : 0);
 }
 
+/// Fills `status` as of a call that had nothing to wait for, unless the program wants none.
+inline void fill_empty(MPI_Status* status) noexcept {
+  fill(status, {});
+  if (status != MPI_STATUS_IGNORE) {
+    status->MPI_ERROR = MPI_SUCCESS;
+  }
+}
+
 }  // namespace plait::accelerate

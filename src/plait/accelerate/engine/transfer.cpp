@@ -68,9 +68,10 @@ void MessageTransfer::send(EngineSession& session, RoutedCommunicator& on, const
   const Datatype& type = *session.datatypes().find(what.type);
   const comm::Address to{on.rank_of_run(what.peer), Tag{static_cast<std::uint64_t>(what.tag)}, on.id()};
   comm::Endpoint& endpoint = session.endpoint();
-  session.count_message(bytes_of(type, what.count));
+  session.tally().count_message(bytes_of(type, what.count));
   if (mode == SendMode::buffered) {
-    request_ = session.buffered().send(endpoint, to, what, type);
+    SendBuffer& buffer = on.buffered.is_attached() ? on.buffered : session.buffered();
+    request_ = buffer.send(endpoint, to, what, type);
     return;
   }
   const comm::SendOptions options{.is_synchronous = mode == SendMode::synchronous};
@@ -91,7 +92,7 @@ void MessageTransfer::send_copy(EngineSession& session, RoutedCommunicator& on, 
     return;
   }
   packed_ = packed_bytes(what, *session.datatypes().find(what.type));
-  session.count_message(packed_.size());
+  session.tally().count_message(packed_.size());
   request_ = session.endpoint().send({on.rank_of_run(what.peer), Tag{static_cast<std::uint64_t>(what.tag)}, on.id()},
                                      std::span<const std::byte>{packed_});
 }

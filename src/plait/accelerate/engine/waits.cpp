@@ -2,6 +2,7 @@
 // The functions of MPI that wait for requests, test, cancel and free them: ours, the MPI library's, or both.
 #include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plait/accelerate/engine/routes.hpp"
@@ -17,6 +18,7 @@ Outcome end(EngineSession& session, PendingOperation& pending, MPI_Request* requ
     return {};  // an empty status
   }
   RoutedCommunicator& on = *pending.on;
+  session.tally().count_ended(pending.transfer.request().result().bytes, std::exchange(pending.was_awaited, false));
   Outcome outcome = pending.transfer.end(on);
   if (pending.kind == PendingOperation::Kind::send_and_receive) {
     (void)pending.sent.end(on);
@@ -46,9 +48,15 @@ bool test_theirs(EngineSession& session, MPI_Request* request, MPI_Status* statu
   return is_complete != 0 || *error != MPI_SUCCESS;
 }
 
+/// What a wait for a complete or inactive request would return. The request stays.
+Outcome outcome_of(PendingOperation& pending) {
+  return pending.is_active ? pending.transfer.outcome(*pending.on) : Outcome{};
+}
+
 /// Waits until what a request names is complete.
 void wait_for(EngineSession& session, PendingOperation& pending) {
   if (pending.is_active) {
+    pending.was_awaited = !pending.is_complete();
     session.wait(pending.transfer.request());
     session.wait(pending.sent.request());
   }
@@ -114,7 +122,7 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   session.progress();
   *flag = pending->is_complete() ? 1 : 0;
   if (*flag != 0) {
-    fill(status, pending->is_active ? pending->transfer.outcome(*pending->on) : Outcome{});
+    fill(status, outcome_of(*pending));
   }
   return MPI_SUCCESS;
 }
@@ -175,10 +183,22 @@ class Requests {
     return flag != 0;
   }
   [[nodiscard]] bool is_active(std::size_t index) const { return is_active(all_[index]); }
+#if MPI_VERSION * 100 + MPI_SUBVERSION >= 401
+  /// Fills the status of one that is complete or not active, without ending it.
+  void describe(std::size_t index, MPI_Status* status) {
+    if (PendingOperation* const pending = session_.requests().find(all_[index])) {
+      fill(status, outcome_of(*pending));
+    } else {
+      int is_complete = 0;
+      PMPI_Request_get_status(all_[index], &is_complete, status);
+    }
+  }
+#endif
   /// Ends one that is complete. Returns its error, which no handler has seen if it is ours.
   int end(std::size_t index, MPI_Status* status) {
     if (PendingOperation* const pending = session_.requests().find(all_[index])) {
       handle_ = pending->on->handle();
+      pending->was_awaited = pending->was_awaited || has_waited_;
       const Outcome outcome = accelerate::end(session_, *pending, &all_[index]);
       fill(status, outcome);
       return outcome.error;
@@ -205,6 +225,18 @@ class Requests {
     }
     return all_.size();
   }
+  /// Waits until one that is active is complete, and returns the first.
+  [[nodiscard]] std::size_t wait_any() {
+    std::size_t found = find_complete();
+    has_waited_ = found == all_.size();
+    if (has_waited_) {
+      session_.wait_until([&] {
+        found = find_complete();
+        return found != all_.size();
+      });
+    }
+    return found;
+  }
 
  private:
   [[nodiscard]] bool is_active(MPI_Request request) const {
@@ -217,6 +249,7 @@ class Requests {
   MPI_Comm handle_ = MPI_COMM_WORLD;
   bool has_ours_ = false;
   bool has_theirs_ = false;
+  bool has_waited_ = false;  ///< For those that end.
 };
 
 /// Reports the errors of requests that have ended, if there are any, in their statuses too. Returns the call's error.
@@ -286,16 +319,11 @@ int waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   Requests all{session, count, requests};
   if (!all.has_active()) {
     *index = MPI_UNDEFINED;
-    fill(status, {});
+    fill_empty(status);
     return MPI_SUCCESS;
   }
   std::size_t found = all.size();
-  const int trouble = session.guarded(MPI_COMM_WORLD, [&] {
-    session.wait_until([&] {
-      found = all.find_complete();
-      return found != all.size();
-    });
-  });
+  const int trouble = session.guarded(MPI_COMM_WORLD, [&] { found = all.wait_any(); });
   return trouble != MPI_SUCCESS ? trouble : end_any(session, all, found, index, status);
 }
 
@@ -305,7 +333,7 @@ int testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status*
   *index = MPI_UNDEFINED;
   if (!all.has_active()) {
     *flag = 1;
-    fill(status, {});
+    fill_empty(status);
     return MPI_SUCCESS;
   }
   all.progress();
@@ -334,8 +362,7 @@ int waitsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Stat
     *done = MPI_UNDEFINED;
     return MPI_SUCCESS;
   }
-  const int trouble =
-      session.guarded(MPI_COMM_WORLD, [&] { session.wait_until([&] { return all.find_complete() != all.size(); }); });
+  const int trouble = session.guarded(MPI_COMM_WORLD, [&] { (void)all.wait_any(); });
   return trouble != MPI_SUCCESS ? trouble : end_some(session, all, done, indices, statuses);
 }
 
@@ -350,6 +377,67 @@ int testsome(int count, MPI_Request* requests, int* done, int* indices, MPI_Stat
   return end_some(session, all, done, indices, statuses);
 }
 
+#if MPI_VERSION * 100 + MPI_SUBVERSION >= 401
+
+/// The requests of a call that ends none of them. Intel MPI declares them without const.
+Requests unchanged(EngineSession& session, int count, const MPI_Request* requests) {
+  return {session, count, const_cast<MPI_Request*>(requests)};
+}
+
+template <class Request>
+int request_get_status_all(int count, Request* requests, int* flag, MPI_Status* statuses) {
+  Requests all = unchanged(use_session(), count, requests);
+  all.progress();
+  *flag = 1;
+  for (std::size_t i = 0; i < all.size() && *flag != 0; ++i) {
+    *flag = all.is_complete(i) ? 1 : 0;
+  }
+  for (std::size_t i = 0; i < all.size() && *flag != 0; ++i) {
+    all.describe(i, status_at(statuses, i));
+  }
+  return MPI_SUCCESS;
+}
+
+template <class Request>
+int request_get_status_any(int count, Request* requests, int* index, int* flag, MPI_Status* status) {
+  Requests all = unchanged(use_session(), count, requests);
+  *index = MPI_UNDEFINED;
+  *flag = 1;
+  if (!all.has_active()) {
+    fill_empty(status);
+    return MPI_SUCCESS;
+  }
+  all.progress();
+  const std::size_t found = all.find_complete();
+  if (found == all.size()) {
+    *flag = 0;
+    return MPI_SUCCESS;
+  }
+  *index = static_cast<int>(found);
+  all.describe(found, status);
+  return MPI_SUCCESS;
+}
+
+template <class Request>
+int request_get_status_some(int count, Request* requests, int* done, int* indices, MPI_Status* statuses) {
+  Requests all = unchanged(use_session(), count, requests);
+  *done = MPI_UNDEFINED;
+  if (!all.has_active()) {
+    return MPI_SUCCESS;
+  }
+  all.progress();
+  *done = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all.is_active(i) && all.is_complete(i)) {
+      all.describe(i, status_at(statuses, static_cast<std::size_t>(*done)));
+      indices[(*done)++] = static_cast<int>(i);
+    }
+  }
+  return MPI_SUCCESS;
+}
+
+#endif
+
 }  // namespace
 
 std::vector<FunctionRoute> wait_routes() {
@@ -363,6 +451,11 @@ std::vector<FunctionRoute> wait_routes() {
       route<decltype(::PMPI_Waitsome)>("PMPI_Waitsome", waitsome),
       route<decltype(::PMPI_Testsome)>("PMPI_Testsome", testsome),
       route<decltype(::PMPI_Request_get_status)>("PMPI_Request_get_status", request_get_status),
+#if MPI_VERSION * 100 + MPI_SUBVERSION >= 401
+      route<decltype(::PMPI_Request_get_status_all)>("PMPI_Request_get_status_all", request_get_status_all),
+      route<decltype(::PMPI_Request_get_status_any)>("PMPI_Request_get_status_any", request_get_status_any),
+      route<decltype(::PMPI_Request_get_status_some)>("PMPI_Request_get_status_some", request_get_status_some),
+#endif
       route<decltype(::PMPI_Request_free)>("PMPI_Request_free", request_free),
       route<decltype(::PMPI_Cancel)>("PMPI_Cancel", cancel),
   };
