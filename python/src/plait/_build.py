@@ -113,12 +113,7 @@ def _usual_compilers(mpi: str) -> set[Path]:
 
 
 def _compiler_of(folder: Path) -> str:
-    try:
-        cache = (folder / "CMakeCache.txt").read_text(errors="replace")
-    except OSError:
-        return ""
-    entry = re.search(r"^MPI_C_COMPILER(?::\w+)?=(.*)$", cache, re.MULTILINE)
-    return entry[1] if entry else ""
+    return "".join(_cached(folder, "MPI_C_COMPILER"))
 
 
 def _preload_library(mpi: str, library: Path, what: str, use: str, targets: list[str]) -> Path:
@@ -140,12 +135,16 @@ def _preload_library(mpi: str, library: Path, what: str, use: str, targets: list
 
 def mpi_of(folder: Path) -> str:
     """The name of the MPI that a folder was built with; empty if it is none that has a name."""
+    return _mpi_in(" ".join(_cached(folder, r"MPI_(?:C_\w+|\w+_LIBRARY)")))
+
+
+def _cached(folder: Path, names: str) -> list[str]:
+    """The values of CMake's entries whose names match; none where nothing was configured."""
     try:
         cache = (folder / "CMakeCache.txt").read_text(errors="replace")
     except OSError:
-        return ""
-    entries = re.findall(r"^MPI_(?:C_\w+|\w+_LIBRARY)(?::\w+)?=(.*)$", cache, re.MULTILINE)
-    return _mpi_in(" ".join(entries))
+        return []
+    return re.findall(rf"^{names}(?::\w+)?=(.*)$", cache, re.MULTILINE)
 
 
 def _mpi_in(flags: str) -> str:

@@ -59,7 +59,7 @@ class Runs:
         self.program = (str((folder / _PROGRAM).resolve()),)
         library = _build.accelerator_of(self._mpi)
         self.plain = Subject("plain MPI", {})
-        self.accelerated = Subject("accelerated", {**preloading(library), "PLAIT_ACCELERATE_QUIET": "1"})
+        self.accelerated = Subject("accelerated", preloading(library))
 
     @property
     def mpi(self) -> str:
@@ -68,12 +68,12 @@ class Runs:
     def here(self, subject: Subject, command: Sequence[str], ranks: int = 2) -> str:
         place = launcher.Placement(ranks, 1, launcher.available_cores(), "auto")
         line, variables = launcher.launch_command(self._launcher, place, _with(subject, command))
-        return _output(line, variables)
+        return _output(subject, line, variables)
 
     def lab(self, subject: Subject, command: Sequence[str], ranks: int = 2) -> str:
         """Raises if next to nothing crossed the links."""
         line = [sys.executable, "-m", "plait", "lab", "--mpi", self._mpi, "-n", str(ranks), "--"]
-        text = _output([*line, *_with(subject, command)], {})
+        text = _output(subject, [*line, *_with(subject, command)], {})
         sent = re.search(r"sent over the links: ([\d.]+) MiB", text)
         if sent is None or float(sent.group(1)) < 1:
             raise PlaitError(f"next to nothing crossed the links of the lab:\n{text}")
@@ -85,7 +85,8 @@ def _with(subject: Subject, command: Sequence[str]) -> tuple[str, ...]:
     return ("env", *variables, *command, *subject.arguments)
 
 
-def _output(line: Sequence[str], variables: Mapping[str, str]) -> str:
+def _output(subject: Subject, line: Sequence[str], variables: Mapping[str, str]) -> str:
+    """Raises if the program fails, or runs without the engine where it should be there."""
     done = subprocess.run(
         line,
         env={**os.environ, **variables},
@@ -97,6 +98,8 @@ def _output(line: Sequence[str], variables: Mapping[str, str]) -> str:
     )
     if done.returncode != 0:
         raise PlaitError(f"{done.stdout}\nfailed with status {done.returncode}: {' '.join(line)}")
+    if "LD_PRELOAD" in subject.variables and "went through the engine" not in done.stdout:
+        raise PlaitError(f"{done.stdout}\nthe engine was not there: {' '.join(line)}")
     return done.stdout
 
 
@@ -137,12 +140,12 @@ class Benchmark:
     def run(self) -> None:
         self._matching()
         self._small()
-        self._programs_here()
+        self._melt("LAMMPS' melt", self._runs.here, 400)
         reason = why_not()
         if reason is None:
             self._overlap()
             self._alltoall()
-            self._program_in_lab()
+            self._melt("lab: LAMMPS' melt", self._runs.lab, 200)
         else:
             self._report.note(f"no lab here ({reason}): overlap was not measured")
 
@@ -218,30 +221,16 @@ class Benchmark:
         plain, ours = self._pair(self._runs.lab, command)
         self._add("lab: overlap of MPI_Ialltoall, 256 KiB", overlaps(ours), overlaps(plain), "")
 
-    def _melt(self, size: int, steps: int) -> tuple[str, ...] | None:
+    def _melt(self, label: str, run: Callable[[Subject, Sequence[str]], str], steps: int) -> None:
         root = _build.source_folder()
-        if root is None or shutil.which("lmp") is None:
-            return None
-        melt = ("-in", str(root / _MELT), "-var", "n", str(size), "-var", "steps", str(steps))
-        return ("lmp", *melt, "-log", "none")
-
-    def _programs_here(self) -> None:
         if not self._runs.mpi.startswith("Open MPI"):
-            self._report.note("LAMMPS and HPCC of this system are made with Open MPI: not measured here")
-            return
-        melt = self._melt(20, 400)
-        if melt is None:
+            self._report.note("LAMMPS of this system is made with Open MPI: it was not measured")
+        elif root is None or shutil.which("lmp") is None:
             self._report.note("no LAMMPS here (apt-get install lammps): it was not measured")
         else:
-            plain, ours = self._pair(self._runs.here, melt, _loop_time)
-            self._add("LAMMPS' melt", ours["loop"], plain["loop"], "s")
-
-    def _program_in_lab(self) -> None:
-        melt = self._melt(20, 200)
-        if melt is None or not self._runs.mpi.startswith("Open MPI"):
-            return
-        plain, ours = self._pair(self._runs.lab, melt, _loop_time)
-        self._add("lab: LAMMPS' melt", ours["loop"], plain["loop"], "s")
+            melt = ("-in", str(root / _MELT), "-var", "n", "20", "-var", "steps", str(steps))
+            plain, ours = self._pair(run, ("lmp", *melt, "-log", "none"), _loop_time)
+            self._add(label, ours["loop"], plain["loop"], "s")
 
 
 def _loop_time(text: str) -> dict[str, list[float]]:

@@ -63,8 +63,9 @@ class Report:
         self._rows.append(row)
 
     def note(self, sentence: str) -> None:
-        """A sentence below the table."""
-        self._notes.append(sentence)
+        """Adds a sentence below the table, at most once."""
+        if sentence not in self._notes:
+            self._notes.append(sentence)
 
     def finish(self) -> None:
         """Prints the table, and writes the JSON if requested."""

@@ -5,16 +5,25 @@
 
 namespace plait::accelerate {
 
-Foreign::Foreign() {
-  // A probe makes progress on everything in Open MPI only, and a receive needs a communicator of its own.
+MPI_Request begin_endless() noexcept {
   const auto query = [](void*, MPI_Status* status) {
     PMPI_Status_set_cancelled(status, 0);
     return PMPI_Status_set_elements(status, MPI_BYTE, 0);
   };
   const auto free = [](void*) { return MPI_SUCCESS; };
   const auto cancel = [](void*, int) { return MPI_SUCCESS; };
-  PMPI_Grequest_start(query, free, cancel, nullptr, &endless_);
+  MPI_Request request = MPI_REQUEST_NULL;
+  PMPI_Grequest_start(query, free, cancel, nullptr, &request);
+  return request;
 }
+
+void end_endless(MPI_Request& request) noexcept {
+  PMPI_Grequest_complete(request);
+  PMPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+// A probe makes progress on everything in Open MPI only, and a receive needs a communicator of its own.
+Foreign::Foreign() : endless_{begin_endless()} {}
 
 int Foreign::prepared(int result, const MPI_Request* request) {
   if (result == MPI_SUCCESS && *request != MPI_REQUEST_NULL) {
@@ -74,16 +83,20 @@ void Foreign::suspend() {
 
 void Foreign::poll() noexcept {
   const std::unique_lock lock{mutex_, std::try_to_lock};
-  if (lock.owns_lock() && endless_ != MPI_REQUEST_NULL && suspended_.load(std::memory_order_relaxed) == 0 &&
-      !is_library_called()) {
-    int is_complete = 0;
-    PMPI_Request_get_status(endless_, &is_complete, MPI_STATUS_IGNORE);
+  if (lock.owns_lock() && suspended_.load(std::memory_order_relaxed) == 0 && !is_library_called()) {
+    advance();
   }
 }
 
 void Foreign::progress() noexcept {
   const std::unique_lock lock{mutex_, std::try_to_lock};
-  if (lock.owns_lock() && endless_ != MPI_REQUEST_NULL) {
+  if (lock.owns_lock()) {
+    advance();
+  }
+}
+
+void Foreign::advance() noexcept {
+  if (endless_ != MPI_REQUEST_NULL) {
     int is_complete = 0;
     PMPI_Request_get_status(endless_, &is_complete, MPI_STATUS_IGNORE);
   }
@@ -103,8 +116,7 @@ void Foreign::ring() noexcept {
 void Foreign::end() noexcept {
   const std::lock_guard lock{mutex_};
   if (endless_ != MPI_REQUEST_NULL) {
-    PMPI_Grequest_complete(endless_);
-    PMPI_Wait(&endless_, MPI_STATUS_IGNORE);
+    end_endless(endless_);
   }
 }
 

@@ -13,6 +13,10 @@
 
 namespace plait::accelerate {
 
+/// An operation of the MPI library that does not complete by itself. Ends with `end_endless`.
+[[nodiscard]] MPI_Request begin_endless() noexcept;
+void end_endless(MPI_Request& request) noexcept;
+
 /// What the program has begun with the MPI library itself and not ended: non-blocking collectives, one-sided
 /// operations, files. While there is any, waits for messages and threads in the background keep the library moving.
 /// Threads: any.
@@ -71,6 +75,7 @@ class Foreign : public comm::PolledBeside {
     }
   }
   void ring() noexcept;
+  void advance() noexcept;  // with the lock held
 
   std::atomic<std::int64_t> count_ = 0;
   std::atomic<const std::function<void()>*> doorbell_ = nullptr;
@@ -78,8 +83,8 @@ class Foreign : public comm::PolledBeside {
   mutable std::mutex persistent_mutex_;
   std::unordered_map<MPI_Request, bool> persistent_;  ///< Whether each was started and has not ended.
   std::mutex mutex_;
-  std::atomic<int> suspended_ = 0;          ///< Grows under the lock.
-  MPI_Request endless_ = MPI_REQUEST_NULL;  ///< An operation that never completes: to test it is to poll.
+  std::atomic<int> suspended_ = 0;  ///< Grows under the lock.
+  MPI_Request endless_;             ///< To test it is to poll.
 };
 
 }  // namespace plait::accelerate

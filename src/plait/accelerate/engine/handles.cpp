@@ -52,12 +52,9 @@ bool has_numbers_at(std::size_t offset, std::span<const MPI_Request> requests) {
 }  // namespace
 
 std::size_t fortran_number_offset() noexcept {
-  const auto query = [](void*, MPI_Status*) { return MPI_SUCCESS; };
-  const auto free = [](void*) { return MPI_SUCCESS; };
-  const auto cancel = [](void*, int) { return MPI_SUCCESS; };
   std::array<MPI_Request, 4> requests{};
   for (MPI_Request& request : requests) {
-    PMPI_Grequest_start(query, free, cancel, nullptr, &request);
+    request = begin_endless();
     (void)PMPI_Request_c2f(request);  // has the library number it
   }
   std::size_t found = 0;
@@ -66,10 +63,7 @@ std::size_t fortran_number_offset() noexcept {
       found = found == 0 ? offset : object_bytes_min;  // with several it is none
     }
   }
-  for (MPI_Request& request : requests) {
-    PMPI_Grequest_complete(request);
-    PMPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
+  std::ranges::for_each(requests, end_endless);
   return found < object_bytes_min ? found : 0;
 }
 
