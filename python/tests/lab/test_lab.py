@@ -16,6 +16,7 @@ import pytest
 
 from plait import _launcher as launcher
 from plait._errors import PlaitError
+from plait.lab.network import core_mask
 from plait.lab.outside import UNAVAILABLE, why_not
 from plait.lab.settings import Lab, Work, format_rate, parse_rate
 
@@ -144,6 +145,32 @@ def test_programs_run_on_two_hosts_and_talk_over_the_link() -> None:
     assert "of 200 Mbit/s by TCP" in done.stderr
     assert processes_with(marker) == []
     assert Path("/proc/net/dev").read_text(encoding="ascii").count(":") == before
+
+
+def test_cores_are_written_as_the_kernel_reads_them() -> None:
+    assert core_mask("1") == "00000002"
+    assert core_mask("0,1,33") == "00000002,00000003"
+
+
+def test_a_host_receives_on_its_own_cores_and_has_the_labs_congestion_control() -> None:
+    needs_lab()
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs a core for each host")
+    script = (
+        "echo $(cat /proc/sys/net/ipv4/tcp_congestion_control /sys/class/net/eth0/queues/rx-0/rps_cpus) "
+        "$(grep Cpus_allowed: /proc/self/status)"
+    )
+    done = subprocess.run(
+        lab_command("--", "sh", "-c", script),
+        capture_output=True,
+        text=True,
+        timeout=_DEADLINE_S,
+        check=False,
+    )
+    found = re.findall(r"^reno (\w+) Cpus_allowed: (\w+)$", done.stdout, re.MULTILINE)
+    assert len(found) == 2, done.stdout + done.stderr
+    assert all(int(steered, 16) == int(allowed, 16) for steered, allowed in found)
+    assert found[0] != found[1]
 
 
 def test_status_of_the_program_is_that_of_the_command() -> None:

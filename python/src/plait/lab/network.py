@@ -24,8 +24,13 @@ _BURST_S = 512e-6
 _PEAK = 1.05
 #: How long data may wait in a port before it is dropped: a switch with about 1 MB a port at 1 Gbit/s.
 _QUEUE = "10ms"
-#: The kernel's own defaults, whatever the machine's are: a link must not depend on them.
-_TCP_BUFFERS = {"tcp_rmem": "4096 131072 6291456", "tcp_wmem": "4096 16384 4194304"}
+#: Equal on all machines, as a link must not depend on theirs: the kernel's own buffers, and the
+#: congestion control that every kernel allows in a namespace.
+_TCP = {
+    "tcp_rmem": "4096 131072 6291456",
+    "tcp_wmem": "4096 16384 4194304",
+    "tcp_congestion_control": "reno",
+}
 
 
 @dataclass(frozen=True)
@@ -105,9 +110,13 @@ class Network:
             ("ip", "link", "set", INTERFACE, *self._segments(), "up"),
             self._limit(INTERFACE),
         ]
-        settings = [f"echo {v} > /proc/sys/net/ipv4/{k}" for k, v in _TCP_BUFFERS.items()]
+        files = {f"/proc/sys/net/ipv4/{name}": value for name, value in _TCP.items()}
+        if self._lab.has_own_cores(len(os.sched_getaffinity(0))):
+            # Else a core of the sender does the receiver's part of TCP, or vice versa, by chance.
+            files[f"/sys/class/net/{INTERFACE}/queues/rx-0/rps_cpus"] = core_mask(host.cores)
+        settings = [f"echo {shlex.quote(value)} > {file}" for file, value in files.items()]
         script = " && ".join([*(shlex.join(command) for command in commands), *settings])
-        _run("nsenter", "--target", str(host.process.pid), "--net", "sh", "-c", script)
+        _run("nsenter", "--target", str(host.process.pid), "--net", "--mount", "sh", "-c", script)
 
     def _piece_bytes(self) -> int:
         low, high = _PIECE_BYTES
@@ -123,6 +132,16 @@ class Network:
         limit = ("rate", f"{rate}bit", "burst", str(burst), "latency", _QUEUE)
         peak = ("peakrate", f"{int(_PEAK * rate)}bit", "mtu", str(piece))
         return ("tc", "qdisc", "add", "dev", interface, "root", "tbf", *limit, *peak)
+
+
+def core_mask(cores: str) -> str:
+    """The kernel's notation of a set of cores: words of 32 bits in base 16, the highest first."""
+    bits = sum(1 << int(core) for core in cores.split(","))
+    words = []
+    while bits or not words:
+        words.insert(0, f"{bits & 0xFFFFFFFF:08x}")
+        bits >>= 32
+    return ",".join(words)
 
 
 def _start_host(index: int, cores: list[int]) -> Host:

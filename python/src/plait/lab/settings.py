@@ -46,10 +46,14 @@ class Lab:
     def ranks_of(self, host: int) -> int:
         return self.rank_count // self.hosts + (1 if host < self.rank_count % self.hosts else 0)
 
+    def has_own_cores(self, core_count: int) -> bool:
+        """Whether each host has cores that no other one uses."""
+        return self.binds and core_count >= self.hosts
+
     def cores_of(self, host: int, cores: list[int]) -> list[int]:
         """An equal share of the machine's cores; all of them where there are fewer cores than hosts."""
         share = len(cores) // self.hosts
-        return cores[host * share : (host + 1) * share] if self.binds and share > 0 else cores
+        return cores[host * share : (host + 1) * share] if self.has_own_cores(len(cores)) else cores
 
 
 @dataclass(frozen=True)
