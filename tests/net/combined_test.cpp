@@ -103,6 +103,13 @@ TEST(CombinedDriver, is_the_least_of_its_parts) {
   EXPECT_STREQ(driver->name(), "loopback + sim");
 }
 
+TEST(CombinedDriver, knows_which_peers_are_beyond_a_network) {
+  TwoParts parts;
+  const auto driver = parts.combined();
+  EXPECT_FALSE(driver->passes_network(Rank{0}));
+  EXPECT_TRUE(driver->passes_network(Rank{1}));
+}
+
 TEST(CombinedDriver, leaves_out_a_part_that_serves_nobody) {
   LoopbackNetwork near{1};
   LoopbackNetwork idle{1, {.packet_bytes_max = 1024}};

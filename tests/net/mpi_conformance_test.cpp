@@ -34,7 +34,8 @@ std::vector<Setting> settings() {
             .bulk_slot_count = 2,
             .bulk_sends_max = 1,
             .bulk_chunk_bytes = 50000,
-            .bulk_chunks_in_flight = 3}}};
+            .bulk_chunks_in_flight = 3}},
+          {"mpi_undivided", {.bulk_chunk_bytes = 1000, .bulk_undivided_min = 60000}}};
 }
 
 class MpiConformance : public testing::TestWithParam<std::tuple<Setting, Case>> {};

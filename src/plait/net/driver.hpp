@@ -100,6 +100,8 @@ class Driver {
   [[nodiscard]] virtual std::size_t bulk_in_flight_max(Rank /*peer*/) const noexcept {
     return traits_.bulk_in_flight_max;
   }
+  /// Whether data to `peer` passes a network, and not memory that both ranks share.
+  [[nodiscard]] virtual bool passes_network(Rank peer) const noexcept { return peer != self(); }
   [[nodiscard]] const Clock& clock() const noexcept { return traits_.clock ? *traits_.clock : machine_clock_; }
 
   /// Returns an empty packet of capacity `packet_bytes_max()` from a pool; allocates only when the pool is empty.

@@ -30,6 +30,8 @@ struct TransferOptions {
   /// Bulk data is divided into chunks of this size, below 2 GiB, of which `bulk_chunks_in_flight` are in flight.
   std::size_t bulk_chunk_bytes = std::size_t{4} * 1024 * 1024;
   std::uint32_t bulk_chunks_in_flight = 2;
+  /// The mpi driver does not divide bulk data of at least this size, below 2 GiB.
+  std::size_t bulk_undivided_min = std::size_t{1} << 31U;
 
   /// The traits of a driver with these options. Throws: `Error` with `bad_argument` for invalid options; `driver`
   /// begins the sentence.

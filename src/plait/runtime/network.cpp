@@ -99,17 +99,26 @@ DriverPointer try_shm(MPI_Comm communicator, MPI_Comm host, const net::ShmOption
 
 /// Between hosts, bulk data travels in messages that MPI sends eagerly (Open MPI: up to 64 KiB over TCP), as a
 /// rendezvous advances only when the receiver polls. Many are in flight, so that the link stays busy between two polls.
-constexpr net::MpiOptions between_hosts{.bulk_chunk_bytes = std::size_t{60} * 1024, .bulk_chunks_in_flight = 16};
+/// Longer data, for which a few polls more are little, is one message: then MPI does not copy it.
+net::MpiOptions between_hosts(const NetworkOptions& options) {
+  return {.bulk_in_flight_max = options.bulk_between_hosts_max,
+          .bulk_chunk_bytes = std::size_t{60} * 1024,
+          .bulk_chunks_in_flight = 16,
+          .bulk_undivided_min = std::size_t{1} << 20U};
+}
 
 DriverPointer make_mpi(MPI_Comm communicator, const NetworkOptions& options) {
   Ranks host;
   find_host(communicator, options.host, host);
   const bool is_one_host = rank_count_of(host.get()) == rank_count_of(communicator);
-  return net::make_mpi_driver(communicator, is_one_host ? net::MpiOptions{} : between_hosts);
+  return net::make_mpi_driver(communicator, is_one_host ? net::MpiOptions{} : between_hosts(options));
 }
 
 /// Uses `near` for its ranks, and MPI for the others.
-DriverPointer combine(MPI_Comm communicator, DriverPointer near, std::vector<Rank> called) {
+DriverPointer combine(MPI_Comm communicator,
+                      DriverPointer near,
+                      std::vector<Rank> called,
+                      const NetworkOptions& options) {
   std::vector<net::CombinedPart> parts(2);
   for (std::uint32_t rank = 0; rank < rank_count_of(communicator); ++rank) {
     parts[1].called.emplace_back(rank);
@@ -118,7 +127,7 @@ DriverPointer combine(MPI_Comm communicator, DriverPointer near, std::vector<Ran
     }
   }
   parts[0] = {std::move(near), called, called};
-  parts[1].driver = net::make_mpi_driver(communicator, between_hosts);
+  parts[1].driver = net::make_mpi_driver(communicator, between_hosts(options));
   const auto rank_count = static_cast<std::uint32_t>(parts[1].called.size());
   return net::make_combined_driver(rank_in(communicator), rank_count, std::move(parts));
 }
@@ -165,7 +174,7 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
     }
     return make_mpi(communicator, options);
   }
-  return here_count == rank_count ? std::move(near) : combine(communicator, std::move(near), shm.called);
+  return here_count == rank_count ? std::move(near) : combine(communicator, std::move(near), shm.called, options);
 }
 
 constexpr std::array networks{NetworkEntry{"automatic", make_by_host},

@@ -100,6 +100,7 @@ Options Options::from_environment() {
   if (const auto microseconds = number_from("PLAIT_PROGRESS_MICROSECONDS", {10, 1'000'000})) {
     options.progression.period_min = std::chrono::microseconds{*microseconds};
     options.progression.period_max = std::max(options.progression.period_max, options.progression.period_min);
+    options.progression.period_bulk = std::max(options.progression.period_bulk, options.progression.period_min);
   }
   return options;
 }

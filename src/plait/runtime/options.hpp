@@ -11,6 +11,7 @@
 #include "plait/comm/options.hpp"
 #include "plait/comm/progression.hpp"
 #include "plait/net/shm/shm_driver.hpp"
+#include "plait/net/transfer_options.hpp"
 
 namespace plait {
 
@@ -25,6 +26,8 @@ struct NetworkOptions {
   /// Address or interface at which other hosts reach this rank through libfabric; empty: libfabric chooses.
   std::string ofi_address;
   net::ShmOptions shm;
+  /// Bulk data in flight at once from a rank of another host, through MPI: urgent packets wait behind it.
+  std::size_t bulk_between_hosts_max = net::TransferOptions{}.bulk_in_flight_max;
 
   /// The defaults, overridden by these variables: PLAIT_NETWORK, PLAIT_HOST (any text), PLAIT_OFI_ADDRESS,
   /// PLAIT_SINGLE_COPY (automatic, never).

@@ -44,6 +44,11 @@ class CombinedDriver final : public Driver {
     return link.part->driver->bulk_in_flight_max(link.rank);
   }
 
+  [[nodiscard]] bool passes_network(Rank peer) const noexcept override {
+    const Link& link = links_[peer.value()];
+    return link.part->driver->passes_network(link.rank);
+  }
+
   [[nodiscard]] Packet acquire() override {
     if (!spare_.empty()) {
       Packet packet = std::move(spare_.back());

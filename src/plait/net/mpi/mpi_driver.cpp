@@ -98,10 +98,16 @@ class MpiDriver final : public detail::PooledDriver {
         sends_{packets_.get(), pool_, options.sends_in_flight_max},
         bulk_sends_{bulk_.get(),
                     TransferDirection::sent,
-                    {options.bulk_sends_max, options.bulk_chunks_in_flight, options.bulk_chunk_bytes}},
+                    {options.bulk_sends_max,
+                     options.bulk_chunks_in_flight,
+                     options.bulk_chunk_bytes,
+                     options.bulk_undivided_min}},
         bulk_receives_{bulk_.get(),
                        TransferDirection::received,
-                       {options.bulk_slot_count, options.bulk_chunks_in_flight, options.bulk_chunk_bytes}} {}
+                       {options.bulk_slot_count,
+                        options.bulk_chunks_in_flight,
+                        options.bulk_chunk_bytes,
+                        options.bulk_undivided_min}} {}
   MpiDriver(const MpiDriver&) = delete;
   MpiDriver& operator=(const MpiDriver&) = delete;
 

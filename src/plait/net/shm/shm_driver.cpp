@@ -74,6 +74,8 @@ class ShmDriver final : public detail::PooledDriver {
     peers_.leave();
   }
 
+  bool passes_network(Rank /*peer*/) const noexcept override { return false; }
+
   Post send(Rank to, Packet&& packet) override {
     detail::expect_valid(*this, to, packet);
     return polls_all_rings_ ? send_as<Showing::polled>(to.value(), std::move(packet))

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,6 +23,7 @@ class BulkTransfers {
     std::uint32_t transfers_max = 0;
     std::uint32_t chunks_in_flight = 0;  ///< Of one transfer.
     std::size_t chunk_bytes = 0;
+    std::size_t undivided_min = 0;  ///< Transfers of at least this size are one chunk.
   };
   struct Transfer {
     Rank peer;
@@ -106,10 +108,13 @@ class BulkTransfers {
   }
 
  private:
+  static constexpr std::size_t bytes_of_message_max = INT_MAX;
+
   /// Hands the next chunk of a transfer to MPI, if it has one left.
   void post_chunk(std::size_t index) {
     Transfer& transfer = transfers_[index];
-    const std::size_t bytes = std::min(limits_.chunk_bytes, transfer.bytes - transfer.bytes_posted);
+    const std::size_t bytes_max = transfer.bytes >= limits_.undivided_min ? bytes_of_message_max : limits_.chunk_bytes;
+    const std::size_t bytes = std::min(bytes_max, transfer.bytes - transfer.bytes_posted);
     if (bytes == 0) {
       return;
     }
