@@ -129,6 +129,25 @@ TEST(Progression, none_leaves_everything_to_the_program) {
   EXPECT_TRUE(receive.cancel());
 }
 
+TEST(Progression, a_timer_at_rest_can_be_hurried_and_ended) {
+  LoopbackRanks ranks{2, {.segment_bytes = 50'000}};
+  constexpr nanoseconds long_time = std::chrono::minutes{10};
+  const ProgressionOptions options{.period_max = long_time, .linger = long_time};
+  Progression first{ranks[0], options};
+  Progression second{ranks[1], options};
+  const Bytes data = pattern(1'000'000, 1);
+  Bytes buffer(data.size());
+  let_pass(std::chrono::milliseconds{20});  // the timers rest
+  const Request receive = ranks[1].receive({Rank{0}, Tag{1}}, std::span{buffer});
+  const Request send = ranks[0].send({Rank{1}, Tag{1}}, data);
+  EXPECT_TRUE(comes_true([&] {
+    first.hurry();
+    second.hurry();
+    return send.is_complete() && receive.is_complete();
+  }));
+  EXPECT_EQ(buffer, data);
+}
+
 TEST(Progression, names_its_modes) {
   for (const char* name : {"none", "timer", "idle", "dedicated"}) {
     ASSERT_TRUE(progression_mode(name));

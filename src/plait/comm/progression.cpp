@@ -19,13 +19,18 @@ using SystemClock = std::chrono::steady_clock;
 
 /// A poll that took longer than this may have moved data, even if nothing has completed: MPI does not report progress.
 constexpr nanoseconds busy_poll_min{3000};
-/// For how many of its wakes the timer keeps its period after one that moved something, and at most after several.
-constexpr int credit_of_use = 64;
-constexpr int credit_max = 256;
+/// How many wakes of no use the timer makes before it sleeps longer, at the start and at most; and how many more for
+/// each that moved something long.
+constexpr int credit_max = 64;
+constexpr int credit_of_use = 4;
 /// And at least after a sleep without a period, which ends as something comes into flight.
 constexpr int credit_of_ring = 4;
 /// The longest sleep once they are spent: a program that overlaps loses it once, until a wake moves something.
 constexpr nanoseconds useless_pause_max{8'000'000};
+/// And how long threads then stay before they sleep until a ring, which is a wake as well.
+constexpr nanoseconds useless_linger{20'000'000};
+/// How long the timer watches whether another thread goes on polling.
+constexpr nanoseconds second_look{50'000};
 /// Between two polls of a thread on an idle core.
 constexpr nanoseconds idle_core_pause{20'000};
 
@@ -78,6 +83,7 @@ Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
 Progression::~Progression() {
   is_ending_.store(true, std::memory_order_release);
   ring();
+  wake();
   threads_.clear();
   (void)arm(nullptr);
 }
@@ -131,9 +137,9 @@ class Progression::Need {
  public:
   explicit Need(Progression& owner) : owner_{owner} {}
 
-  enum class Answer : std::uint8_t { needed, not_now, ending };
+  enum class Answer : std::uint8_t { needed, not_now, rung, ending };
 
-  /// Whether to poll now. When nothing has been in flight for long, sleeps until something is.
+  /// Whether to poll now. When nothing has been in flight for long, sleeps until something is, which is to be `rung`.
   [[nodiscard]] Answer ask() {
     if (owner_.is_ending()) {
       return Answer::ending;
@@ -142,7 +148,8 @@ class Progression::Need {
       last_ = SystemClock::now();
       return Answer::needed;
     }
-    if (SystemClock::now() - last_ <= owner_.options_.linger) {
+    const nanoseconds linger = owner_.options_.linger;
+    if (SystemClock::now() - last_ <= (has_credit() ? linger : std::max(linger, useless_linger))) {
       return Answer::not_now;
     }
     if (!owner_.sleep_until_needed()) {
@@ -152,7 +159,7 @@ class Progression::Need {
     if (owner_.needs_polls()) {
       last_ = SystemClock::now();
     }
-    return Answer::not_now;
+    return Answer::rung;
   }
 
   /// How long to sleep in place of `period`. A program that waits for its messages at once has nothing moved for it:
@@ -160,15 +167,15 @@ class Progression::Need {
   [[nodiscard]] nanoseconds pause(nanoseconds period) const {
     return credit_ > 0 ? period : std::min(period * (1 - credit_), useless_pause_max);
   }
+  [[nodiscard]] bool has_credit() const noexcept { return credit_ > 0; }
   void note_wake(bool was_useful) {
-    credit_ =
-        was_useful ? std::min(std::max(credit_, 0) + credit_of_use, credit_max) : std::max(credit_ - 1, -credit_of_use);
+    credit_ = std::clamp(credit_ + (was_useful ? credit_of_use : -1), -credit_max, credit_max);
   }
 
  private:
   Progression& owner_;
   SystemClock::time_point last_ = SystemClock::now();
-  int credit_ = credit_of_use;  ///< Wakes that may be of no use; below 0: that were, in a row.
+  int credit_ = credit_max;  ///< Wakes that may be of no use; below 0: that were.
 };
 
 void Progression::run_timer() {
@@ -177,32 +184,75 @@ void Progression::run_timer() {
   std::uint64_t seen_polls = endpoint_.activity().poll_count();
   Need need{*this};
   for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
-    if (answer == Need::Answer::not_now) {
+    if (answer == Need::Answer::rung) {
       period = options_.period_min;
-    }
-    std::this_thread::sleep_for(need.pause(period));
-    if (endpoint_.activity().poll_count() != seen_polls) {  // another thread polls
-      period = options_.period_min * 2;
+      std::this_thread::sleep_for(period);
+    } else if (answer == Need::Answer::not_now || do_others_poll(seen_polls)) {
+      period = options_.period_min;
       need.note_wake(false);
-    } else if (answer == Need::Answer::needed) {
-      const Moved moved = poll_until_still();
-      period = moved != Moved::nothing ? options_.period_min : std::min(period * 2, options_.period_max);
-      need.note_wake(moved == Moved::messages || (moved == Moved::perhaps && has_much_under_way()));
+      seen_polls = endpoint_.activity().poll_count();
+      rest(need, options_.period_max);
     } else {
-      need.note_wake(false);
+      const bool had_much = has_much_under_way();
+      const Moved moved = poll_until_still();
+      if (moved != Moved::messages || had_much || has_much_under_way()) {  // an eager message alone decides nothing
+        need.note_wake(moved != Moved::nothing && (had_much || has_much_under_way()));
+      }
+      if (moved == Moved::messages || moved == Moved::more) {
+        period = options_.period_min;
+      }
+      seen_polls = endpoint_.activity().poll_count();
+      rest(need, period);
+      const nanoseconds period_max = moved == Moved::perhaps ? options_.period_bulk : options_.period_max;
+      period = std::min(period * 2, std::max(period_max, options_.period_min));
     }
-    seen_polls = endpoint_.activity().poll_count();
   }
 }
 
-/// Polls as long as data moves, up to a limit. Returns the most that a poll moved.
+void Progression::rest(const Need& need, nanoseconds period) {
+  if (!need.has_credit() || period <= options_.period_min) {
+    std::this_thread::sleep_for(need.pause(period));
+    return;
+  }
+  std::unique_lock lock{rest_mutex_};
+  is_hurried_ = false;
+  is_resting_.store(true, std::memory_order_relaxed);  // a hint
+  rest_over_.wait_for(lock, period, [this] { return is_hurried_ || is_ending(); });
+  is_resting_.store(false, std::memory_order_relaxed);
+}
+
+void Progression::hurry() noexcept {
+  if (is_resting_.load(std::memory_order_relaxed)) {
+    wake();
+  }
+}
+
+void Progression::wake() noexcept {
+  {
+    const std::lock_guard lock{rest_mutex_};
+    is_hurried_ = true;
+  }
+  rest_over_.notify_one();
+}
+
+/// Whether another thread is polling, as the number of polls grows from `seen` on, and goes on growing.
+bool Progression::do_others_poll(std::uint64_t seen) const {
+  const std::uint64_t polls = endpoint_.activity().poll_count();
+  if (polls == seen) {
+    return false;
+  }
+  std::this_thread::sleep_for(second_look);
+  return endpoint_.activity().poll_count() != polls;
+}
+
+/// Polls as long as data moves, up to a limit, where there is more. Returns the most that a poll moved.
 Progression::Moved Progression::poll_until_still() {
   const auto start = SystemClock::now();
   Moved most = Moved::nothing;
   for (Moved moved = poll(); moved != Moved::nothing; moved = poll()) {
     most = std::max(most, moved);
     if (SystemClock::now() - start >= options_.burst_max) {
-      break;
+      return std::max(most, Moved::more);
     }
   }
   return most;

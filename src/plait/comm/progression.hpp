@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string_view>
 #include <thread>
@@ -40,13 +42,15 @@ class PolledBeside {
 
 struct ProgressionOptions {
   ProgressionMode mode = ProgressionMode::timer;
-  /// Pauses of the timer: from `period_min` after a poll that moved data to `period_max` after many that did not.
-  nanoseconds period_min = std::chrono::microseconds{500};
+  /// Pauses of the timer: `period_min` after a poll with which a packet came or bulk data ended, then twice as long
+  /// each time, up to `period_bulk` while bulk data moves, else to `period_max`.
+  nanoseconds period_min = std::chrono::microseconds{100};
   nanoseconds period_max = std::chrono::microseconds{1000};
+  nanoseconds period_bulk = std::chrono::microseconds{2000};
   /// The timer polls without pauses while data moves, at most for this time.
   nanoseconds burst_max = std::chrono::microseconds{500};
   /// Threads poll for this time after anything was last in flight, then sleep until anything is again.
-  nanoseconds linger = std::chrono::milliseconds{20};
+  nanoseconds linger = std::chrono::milliseconds{2};
   /// Pause between polls for active messages, which may arrive at any time; 0: only the program polls for them.
   nanoseconds listen_period = std::chrono::milliseconds{5};
   /// Core of the dedicated thread, in the system's numbering; -1: the last one that this process may use.
@@ -70,6 +74,10 @@ class Progression {
   /// Waits for the threads to end, at most for the length of a poll.
   ~Progression();
 
+  /// A long transfer has begun: the timer polls soon, also if it rests as other threads polled. Threads: any. Cost: a
+  /// load, or a system call once in a rest.
+  void hurry() noexcept;
+
  private:
   class Need;
 
@@ -78,12 +86,17 @@ class Progression {
   /// Whether polls in the background move what takes long.
   [[nodiscard]] bool has_much_under_way() const noexcept;
   /// What a poll moved, from the least to the most.
-  enum class Moved : std::uint8_t { nothing, perhaps, messages };
+  enum class Moved : std::uint8_t { nothing, perhaps, more, messages };
   Moved poll();
   /// False when something is in flight already.
   [[nodiscard]] bool arm(const std::function<void()>* doorbell);
   void run_timer();
+  [[nodiscard]] bool do_others_poll(std::uint64_t seen) const;
   Moved poll_until_still();
+  /// Sleeps for `period` or, while polls are of use, until `hurry`; for longer when they are not.
+  void rest(const Need& need, nanoseconds period);
+  /// Ends a rest.
+  void wake() noexcept;
   void run_idle_core(int core);
   void run_dedicated();
   /// Sleeps until something is in flight. False when it is time to end.
@@ -95,7 +108,11 @@ class Progression {
   const std::function<void()> doorbell_ = [this] { ring(); };
   std::atomic<bool> is_ending_ = false;
   std::atomic<std::uint32_t> rings_ = 0;  ///< Changes when something comes into flight, and at the end.
-  std::vector<std::jthread> threads_;     // last: ended before what they use
+  std::mutex rest_mutex_;
+  std::condition_variable rest_over_;
+  bool is_hurried_ = false;
+  std::atomic<bool> is_resting_ = false;
+  std::vector<std::jthread> threads_;  // last: ended before what they use
 };
 
 }  // namespace plait::comm
