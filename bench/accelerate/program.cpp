@@ -4,8 +4,9 @@
 //   roundtrip BYTES ROUNDS                         half: half a round trip, the mean of a batch
 //   burst COUNT BYTES ROUNDS                       burst: from the first send to the acknowledgement, the mean of many
 //   matching COUNT ROUNDS                          expected, unexpected: of a message among COUNT, in shuffled order
-//   overlap BYTES COMPUTING ROUNDS [polled]        empty, one_way, sender, receiver, both; computing
-//   alltoall BYTES COMPUTING ROUNDS                alone, both; computing
+//   overlap BYTES COMPUTING ROUNDS [polled|kernel] empty, one_way, sender, receiver, both; computing
+//   alltoall BYTES COMPUTING ROUNDS [kernel]       alone, both; computing
+// `polled`: with a thread that polls. `kernel`: what TCP takes by itself, on 2 ranks.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,6 +22,7 @@
 
 #include "support/computation.hpp"
 #include "support/exchange.hpp"
+#include "support/kernel_tcp.hpp"
 #include "support/polled_mpi.hpp"
 #include "support/raw_mpi.hpp"
 #include "support/stopwatch.hpp"
@@ -163,15 +165,29 @@ double exchange_all(std::span<std::byte> given, std::span<std::byte> taken, std:
   return watch.seconds();
 }
 
-void measure_alltoall(std::size_t bytes, double computing_seconds, int rounds) {
-  std::vector<std::byte> given(bytes * static_cast<std::size_t>(bench::RawMpi::rank_count()));
+double exchange_both(bench::KernelTcp& tcp,
+                     std::span<const std::byte> given,
+                     std::span<std::byte> taken,
+                     std::uint64_t steps) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  const bench::Stopwatch watch;
+  tcp.blocking_send(0, 0, given);
+  bench::compute(steps);
+  tcp.blocking_receive(0, 0, taken);
+  return watch.seconds();
+}
+
+/// `exchange(given, taken, steps)`: an all-to-all, and computing before its wait.
+template <class Exchange>
+void measure_alltoall(std::size_t bytes, double computing_seconds, int rounds, const Exchange& exchange) {
+  std::vector<std::byte> given(bytes);
   std::vector<std::byte> taken(given.size());
   std::uint64_t steps = bench::computation_of(computing_seconds);
   MPI_Bcast(&steps, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
-  exchange_all(given, taken, 0);  // connects
+  exchange(given, taken, 0);  // connects
   for (int round = 0; round < rounds; ++round) {
-    print("alone", exchange_all(given, taken, 0));
-    print("both", exchange_all(given, taken, steps));
+    print("alone", exchange(given, taken, 0));
+    print("both", exchange(given, taken, steps));
     print(
         "computing",
         computing_seconds * static_cast<double>(steps) / static_cast<double>(bench::computation_of(computing_seconds)));
@@ -182,6 +198,8 @@ int run(std::span<char*> arguments) {
   const std::string_view mode = arguments.empty() ? "" : arguments[0];
   const auto number = [&](std::size_t at) { return std::strtoull(arguments[at], nullptr, 10); };
   const auto whole = [&](std::size_t at) { return std::atoi(arguments[at]); };
+  const auto seconds = [&](std::size_t at) { return std::atof(arguments[at]); };
+  const std::string_view by = arguments.size() == 5 ? arguments[4] : "";
   if (mode == "roundtrip" && arguments.size() == 3) {
     measure_round_trips(number(1), whole(2));
   } else if (mode == "burst" && arguments.size() == 4) {
@@ -191,14 +209,23 @@ int run(std::span<char*> arguments) {
   } else if (mode == "overlap" && (arguments.size() == 4 || arguments.size() == 5)) {
     std::vector<std::byte> buffer(number(1));
     bench::RawMpi raw;
-    if (arguments.size() == 5) {
+    if (by == "polled") {
       bench::PolledMpi polled{raw};
-      measure_overlap(polled, buffer, std::atof(arguments[2]), whole(3));
+      measure_overlap(polled, buffer, seconds(2), whole(3));
+    } else if (by == "kernel") {
+      bench::KernelTcp tcp;
+      measure_overlap(tcp, buffer, seconds(2), whole(3));
     } else {
-      measure_overlap(raw, buffer, std::atof(arguments[2]), whole(3));
+      measure_overlap(raw, buffer, seconds(2), whole(3));
     }
+  } else if (mode == "alltoall" && by == "kernel") {
+    bench::KernelTcp tcp;
+    measure_alltoall(number(1), seconds(2), whole(3), [&](auto given, auto taken, auto steps) {
+      return exchange_both(tcp, given, taken, steps);
+    });
   } else if (mode == "alltoall" && arguments.size() == 4) {
-    measure_alltoall(number(1), std::atof(arguments[2]), whole(3));
+    measure_alltoall(
+        number(1) * static_cast<std::size_t>(bench::RawMpi::rank_count()), seconds(2), whole(3), exchange_all);
   } else {
     std::fprintf(stderr, "roundtrip, burst, matching, overlap or alltoall, with arguments as its source lists them\n");
     return 2;

@@ -7,6 +7,7 @@ Called with LIBRARY MPIEXEC PROGRAMS ENGINE; PROGRAMS is where tests/accelerate/
 from __future__ import annotations
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,7 @@ LIBRARY, MPIEXEC, BUILT, ENGINE = sys.argv[1:5]
 SECONDS_MAX = 60
 #: Of random_messages: the first seed, and how many.
 SEEDS = (1, 120)
+COLLECTIVE_SEEDS = (1, 40)
 
 Done = subprocess.CompletedProcess[str]
 
@@ -48,6 +50,20 @@ class RandomMessages(unittest.TestCase):
     def test_they_are_without_the_engine(self) -> None:
         done = start("random_messages", *SEEDS, ranks=3)
         self.assertEqual((done.returncode, done.stdout), (0, f"{SEEDS[1]} seeds\n"), done.stderr)
+
+
+class RandomCollectives(unittest.TestCase):
+    def test_they_do_what_the_blocking_ones_do(self) -> None:
+        for ranks in (1, 2, 3, 5):
+            for way in ({}, {"PLAIT_NETWORK": "mpi"}, {"PLAIT_NETWORK": "mpi", "PLAIT_PROGRESS": "none"}):
+                with self.subTest(ranks=ranks, **way):
+                    done = accelerated("random_collectives", *COLLECTIVE_SEEDS, ranks=ranks, **way)
+                    self.assertEqual((done.returncode, done.stdout), (0, f"{COLLECTIVE_SEEDS[1]} seeds\n"), done.stderr)
+                    found = re.search(r"plait: (\d+) messages", done.stderr)
+                    assert found is not None, done.stderr
+                    # A seed has a message beside its collectives, which are the engine's between hosts only.
+                    messages, own = int(found.group(1)), ranks * COLLECTIVE_SEEDS[1]
+                    self.assertTrue(messages > own if way and ranks > 1 else messages == own, done.stderr)
 
 
 class Fortran(unittest.TestCase):

@@ -71,6 +71,16 @@ _ROUTED = frozenset(
         "Comm_idup_with_info",
     )
 )
+#: Those for which the engine has algorithms of its own, and which the library serves where they do not apply.
+_OWN_COLLECTIVES = frozenset(
+    (
+        "Iallgather",
+        "Iallgatherv",
+        "Ialltoall",
+        "Ialltoallv",
+        "Ialltoallw",
+    )
+)
 #: Those that may wait for other ranks.
 _BLOCKING = frozenset(
     (
@@ -200,13 +210,17 @@ def main() -> None:
         for name, function in declared.items()
         if stem(name) not in _ROUTED and function.result == "int" and (made := foreign_text(name, function)) is not None
     }
-    rows = "\n".join(f'      route<decltype(::PMPI_{name})>("PMPI_{name}", foreign_{name}),' for name in care)
+    inner = {name: made for name, made in care.items() if stem(name) not in _OWN_COLLECTIVES}
+    outer = {name: made for name, made in care.items() if stem(name) in _OWN_COLLECTIVES}
+    rows = "\n".join(f'      route<decltype(::PMPI_{name})>("PMPI_{name}", foreign_{name}),' for name in inner)
     text = [
         head,
         '#include <mpi.h>\n\n#include "plait/accelerate/engine/routes.hpp"\n'
         '#include "plait/accelerate/engine/session.hpp"\n\nnamespace plait::accelerate {\nnamespace {\n',
-        *care.values(),
-        f"\n}}  // namespace\n\nstd::vector<FunctionRoute> foreign_routes() {{\n  return {{\n{rows}\n  }};\n}}\n\n"
+        *inner.values(),
+        "\n}  // namespace\n",
+        *(f"\ndecltype(::PMPI_{name}) foreign_{name};{made}" for name, made in outer.items()),
+        f"\nstd::vector<FunctionRoute> foreign_routes() {{\n  return {{\n{rows}\n  }};\n}}\n\n"
         "}  // namespace plait::accelerate\n",
     ]
     Path(foreign).write_text("".join(text))

@@ -44,6 +44,11 @@ class Subject:
     arguments: tuple[str, ...] = ()
 
 
+#: The same exchange by TCP, with data in the kernel's buffers and no thread that polls: the bound of
+#: overlap.
+_KERNEL = Subject("TCP by itself", {}, ("kernel",))
+
+
 class Runs:
     """Starts programs on this host, or on two hosts of a lab, and reads what they print."""
 
@@ -208,18 +213,23 @@ class Benchmark:
         seconds = 8 * _LARGE / _BITS_PER_S
         command = (*self._runs.program, "overlap", str(_LARGE), f"{seconds:.6f}", "5")
         polled = Subject("plain MPI and a polling thread", {}, ("polled",))
-        subjects = (self._runs.plain, polled, self._runs.accelerated)
+        subjects = (self._runs.plain, polled, _KERNEL, self._runs.accelerated)
         found = self._alternate(subjects, lambda subject: self._runs.lab(subject, command))
         for who in ("sender", "receiver", "both"):
-            plain, polling, ours = (overhead_ratios(measured, who) for measured in found)
+            plain, polling, alone, ours = (overhead_ratios(measured, who) for measured in found)
             self._add(f"lab: overhead ratio, 4 MiB, {who}", ours, plain, "")
             self._add(f"  a polling thread in its place, {who}", polling, plain, "")
+            if who == "sender":  # a receive needs a thread that reads
+                self._add(f"  what TCP takes by itself, {who}", alone, plain, "")
 
     def _alltoall(self) -> None:
         seconds = 8 * _PAIR / _BITS_PER_S
         command = (*self._runs.program, "alltoall", str(_PAIR), f"{seconds:.6f}", "21")
-        plain, ours = self._pair(self._runs.lab, command)
-        self._add("lab: overlap of MPI_Ialltoall, 256 KiB", overlaps(ours), overlaps(plain), "")
+        subjects = (self._runs.plain, _KERNEL, self._runs.accelerated)
+        found = self._alternate(subjects, lambda subject: self._runs.lab(subject, command))
+        plain, alone, ours = (overlaps(measured) for measured in found)
+        self._add("lab: overlap of MPI_Ialltoall, 256 KiB", ours, plain, "")
+        self._add("  what TCP leaves by itself", alone, plain, "")
 
     def _melt(self, label: str, run: Callable[[Subject, Sequence[str]], str], steps: int) -> None:
         root = _build.source_folder()

@@ -15,13 +15,6 @@ namespace {
 constexpr std::uint32_t world_id = 1;
 constexpr std::uint32_t self_id = 2;
 constexpr std::uint32_t first_chosen_id = 16;
-/// Distinguishes the numbers of new communicators from the messages of the communicator they are sent in.
-constexpr std::uint32_t agreement_bit = 1U << 29U;
-
-comm::CommId agreement_of(RoutedCommunicator& parent) {
-  return comm::CommId{parent.id().value() | agreement_bit};
-}
-
 /// The library frees `handle`: by a call that is routed, or by one in a callback of the program, which is not.
 int forget(MPI_Comm handle, int /*keyval*/, void* /*value*/, void* /*extra*/) {
   if (EngineSession* const session = find_session()) {
@@ -32,8 +25,14 @@ int forget(MPI_Comm handle, int /*keyval*/, void* /*value*/, void* /*extra*/) {
 
 }  // namespace
 
-RoutedCommunicator::RoutedCommunicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vector<Rank> ranks)
-    : endpoint_{endpoint}, handle_{handle}, ranks_{std::move(ranks)} {
+RoutedCommunicator::RoutedCommunicator(comm::Endpoint& endpoint,
+                                       const net::Driver& driver,
+                                       MPI_Comm handle,
+                                       std::vector<Rank> ranks)
+    : endpoint_{endpoint},
+      handle_{handle},
+      ranks_{std::move(ranks)},
+      spans_hosts_{std::ranges::any_of(ranks_, [&](Rank rank) { return driver.passes_network(rank); })} {
   for (std::size_t here = 0; here < ranks_.size(); ++here) {
     is_whole_ = is_whole_ && ranks_[here].value() == here;
     if (ranks_[here] == endpoint.self()) {
@@ -51,7 +50,7 @@ RoutedCommunicator::RoutedCommunicator(comm::Endpoint& endpoint, MPI_Comm handle
 void RoutedCommunicator::agree(RoutedCommunicator& parent, std::uint64_t creation, std::uint32_t own_choice) {
   const Tag tag{creation};
   if (rank_ != 0) {
-    choice_ = endpoint_.receive({ranks_[0], tag, agreement_of(parent)}, std::as_writable_bytes(std::span{&chosen_, 1}));
+    choice_ = endpoint_.receive({ranks_[0], tag, parent.internal_id()}, std::as_writable_bytes(std::span{&chosen_, 1}));
     return;
   }
   chosen_ = own_choice;
@@ -61,7 +60,7 @@ void RoutedCommunicator::agree(RoutedCommunicator& parent, std::uint64_t creatio
       others.push_back({.rank = ranks_[here]});
     }
     choice_ =
-        endpoint_.multicast(std::move(others), tag, std::as_bytes(std::span{&chosen_, 1}), {}, agreement_of(parent));
+        endpoint_.multicast(std::move(others), tag, std::as_bytes(std::span{&chosen_, 1}), {}, parent.internal_id());
   }
   set_id(chosen_);
 }
@@ -79,7 +78,8 @@ std::uint32_t RoutedCommunicator::wait_for_id() {
   return id_.load(std::memory_order_acquire);
 }
 
-RoutedCommunicators::RoutedCommunicators(comm::Endpoint& endpoint) : endpoint_{endpoint} {
+RoutedCommunicators::RoutedCommunicators(comm::Endpoint& endpoint, const net::Driver& driver)
+    : endpoint_{endpoint}, driver_{driver} {
   PMPI_Comm_group(MPI_COMM_WORLD, &run_group_);
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &keyval_, nullptr);
   std::vector<Rank> all;
@@ -117,7 +117,7 @@ RoutedCommunicator* RoutedCommunicators::find(MPI_Comm handle) noexcept {
 
 RoutedCommunicator& RoutedCommunicators::add(MPI_Comm handle, std::vector<Rank> ranks) {
   const std::unique_lock lock{mutex_};
-  return *(known_[handle] = std::make_unique<RoutedCommunicator>(endpoint_, handle, std::move(ranks)));
+  return *(known_[handle] = std::make_unique<RoutedCommunicator>(endpoint_, driver_, handle, std::move(ranks)));
 }
 
 std::uint32_t RoutedCommunicators::choose_id() noexcept {

@@ -12,6 +12,7 @@
 
 #include "plait/accelerate/engine/buffered.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/net/driver.hpp"
 
 namespace plait::accelerate {
 
@@ -23,13 +24,15 @@ namespace plait::accelerate {
 class RoutedCommunicator {
  public:
   /// `ranks`: the members, as ranks of the run, by their rank here.
-  RoutedCommunicator(comm::Endpoint& endpoint, MPI_Comm handle, std::vector<Rank> ranks);
+  RoutedCommunicator(comm::Endpoint& endpoint, const net::Driver& driver, MPI_Comm handle, std::vector<Rank> ranks);
   RoutedCommunicator(const RoutedCommunicator&) = delete;
   RoutedCommunicator& operator=(const RoutedCommunicator&) = delete;
 
   [[nodiscard]] MPI_Comm handle() const noexcept { return handle_; }
   [[nodiscard]] int size() const noexcept { return static_cast<int>(ranks_.size()); }
   [[nodiscard]] int rank() const noexcept { return rank_; }
+  /// Whether messages between some of its ranks pass a network. Equal on all.
+  [[nodiscard]] bool spans_hosts() const noexcept { return spans_hosts_; }
   [[nodiscard]] const std::vector<Rank>& ranks() const noexcept { return ranks_; }
   /// Expects: `rank` is one of this communicator.
   [[nodiscard]] Rank rank_of_run(int rank) const noexcept { return ranks_[static_cast<std::size_t>(rank)]; }
@@ -42,6 +45,8 @@ class RoutedCommunicator {
     const std::uint32_t known = id_.load(std::memory_order_acquire);  // with release where it is stored
     return comm::CommId{known != 0 ? known : wait_for_id()};
   }
+  /// The number that messages bear which are not the program's: new communicators' numbers, parts of collectives.
+  [[nodiscard]] comm::CommId internal_id() { return comm::CommId{id().value() | internal_bit}; }
   /// Whether the message with the number, sent or received, is over.
   [[nodiscard]] bool is_agreed() const noexcept { return choice_.is_complete(); }
   void set_id(std::uint32_t id) noexcept { id_.store(id, std::memory_order_release); }
@@ -56,6 +61,8 @@ class RoutedCommunicator {
   SendBuffer buffered;
 
  private:
+  static constexpr std::uint32_t internal_bit = 1U << 29U;
+
   [[nodiscard]] std::uint32_t wait_for_id();
 
   comm::Endpoint& endpoint_;
@@ -63,6 +70,7 @@ class RoutedCommunicator {
   const std::vector<Rank> ranks_;
   std::vector<int> ranks_here_;  ///< By rank of the run, unless these are the same.
   bool is_whole_ = true;         ///< Ranks here are those of the run.
+  bool spans_hosts_ = false;
   int rank_ = 0;
   std::atomic<std::uint32_t> id_ = 0;
   std::atomic<std::uint64_t> creations_ = 0;
@@ -74,8 +82,9 @@ class RoutedCommunicator {
 /// The communicators that are routed, by handle. Threads: any.
 class RoutedCommunicators {
  public:
-  /// Knows MPI_COMM_WORLD and MPI_COMM_SELF. Expects: the ranks of `endpoint` are those of MPI_COMM_WORLD.
-  explicit RoutedCommunicators(comm::Endpoint& endpoint);
+  /// Knows MPI_COMM_WORLD and MPI_COMM_SELF. Expects: the ranks of `endpoint` and its `driver`, which must outlive it,
+  /// are those of MPI_COMM_WORLD.
+  RoutedCommunicators(comm::Endpoint& endpoint, const net::Driver& driver);
   RoutedCommunicators(const RoutedCommunicators&) = delete;
   RoutedCommunicators& operator=(const RoutedCommunicators&) = delete;
   ~RoutedCommunicators();
@@ -101,6 +110,7 @@ class RoutedCommunicators {
   [[nodiscard]] std::vector<Rank> ranks_of(MPI_Comm handle) const;
 
   comm::Endpoint& endpoint_;
+  const net::Driver& driver_;
   MPI_Group run_group_ = MPI_GROUP_NULL;
   int keyval_ = MPI_KEYVAL_INVALID;  ///< Of an attribute that ends with its communicator.
   std::shared_mutex mutex_;

@@ -20,6 +20,9 @@ namespace {
 std::atomic<EngineSession*> active = nullptr;
 Preload preload;
 
+/// As much as a program's own MPI has in flight, which sends whole messages: nothing of it is more urgent.
+constexpr std::size_t bulk_between_hosts_max = std::size_t{8} << 20U;
+
 void install(const std::vector<FunctionRoute>& routes) {
   for (const FunctionRoute& route : routes) {
     for (Entry& entry : preload.entries) {
@@ -41,6 +44,7 @@ int abort(MPI_Comm handle, int code);
 
 void install_all() {
   for (const std::vector<FunctionRoute>& routes : {buffer_routes(),
+                                                   collective_routes(),
                                                    communicator_routes(),
                                                    datatype_routes(),
                                                    foreign_routes(),
@@ -72,6 +76,7 @@ void start() noexcept {
   EngineSession* session = nullptr;
   try {
     Options options = Options::from_environment();
+    options.network.bulk_between_hosts_max = bulk_between_hosts_max;
     int level = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&level);
     options.progression.thread_start = [] { *preload.is_inside() = true; };

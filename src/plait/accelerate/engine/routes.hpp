@@ -19,6 +19,7 @@ template <class Signature>
 
 // One for each file of functions.
 [[nodiscard]] std::vector<FunctionRoute> buffer_routes();
+[[nodiscard]] std::vector<FunctionRoute> collective_routes();
 [[nodiscard]] std::vector<FunctionRoute> communicator_routes();
 [[nodiscard]] std::vector<FunctionRoute> datatype_routes();
 [[nodiscard]] std::vector<FunctionRoute> foreign_routes();

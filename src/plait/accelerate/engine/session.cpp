@@ -62,7 +62,7 @@ EngineSession::EngineSession(const Options& options)
       recorder_{driver_->clock()},
       endpoint_{*driver_, recorder_, options.messages},
       wait_{choose_wait(options, *driver_)},
-      communicators_{endpoint_},
+      communicators_{endpoint_, *driver_},
       requests_{requests_max, 1, fortran_number_offset()},
       probed_{probed_max, requests_max + 1},
       tag_max_{largest_tag()},
@@ -104,10 +104,7 @@ void EngineSession::end_complete_orphans() {
       return false;
     }
     RoutedCommunicator& on = *orphan->on;
-    if (orphan->is_active) {
-      (void)orphan->transfer.end(on);
-      (void)orphan->sent.end(on);
-    }
+    (void)orphan->end(tally_);
     requests_.pool().end(*orphan);
     on.outstanding.fetch_sub(1, std::memory_order_release);  // with acquire where a communicator ends
     return true;

@@ -144,6 +144,9 @@ class EngineSession {
       }
       on.outstanding.fetch_add(1, std::memory_order_relaxed);  // a count by itself
       *request = requests_.handle_of(pending);
+      if (progression_ && pending.bytes() >= long_bytes_min) {
+        progression_->hurry();
+      }
     });
   }
   /// The program has freed the request: its operation goes on.
@@ -158,6 +161,9 @@ class EngineSession {
   void stop_progress() noexcept { progression_.reset(); }
 
  private:
+  /// From this size on a transfer takes long: that it begins some 100 us earlier may pay for waking a thread.
+  static constexpr std::size_t long_bytes_min = std::size_t{32} << 10U;
+
   static void tell(const Error& error) noexcept;
   void end_complete_orphans();
   void tell_what_was_done() noexcept;

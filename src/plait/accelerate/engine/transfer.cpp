@@ -33,6 +33,14 @@ comm::Layout layout_of(const TypedMessage& what, const Datatype& type) {
   return comm::Layout::repeated(type.pattern, first_of(what), type.extent, static_cast<std::size_t>(what.count));
 }
 
+/// Beside the numbers of new communicators.
+constexpr Tag collective_tag{std::uint64_t{1} << 61U};
+
+comm::Address address_of(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what) {
+  return what.is_of_collective ? comm::Address{on.rank_of_run(what.peer), collective_tag, on.internal_id()}
+                               : session.address(on, what.peer, what.tag);
+}
+
 bool needs_packing(const Datatype& type) {
   return !type.is_contiguous && type.pattern == nullptr;
 }
@@ -66,9 +74,10 @@ void MessageTransfer::send(EngineSession& session, RoutedCommunicator& on, const
     return;
   }
   const Datatype& type = *session.datatypes().find(what.type);
-  const comm::Address to{on.rank_of_run(what.peer), Tag{static_cast<std::uint64_t>(what.tag)}, on.id()};
+  const comm::Address to = address_of(session, on, what);
   comm::Endpoint& endpoint = session.endpoint();
-  session.tally().count_message(bytes_of(type, what.count));
+  bytes_ = bytes_of(type, what.count);
+  session.tally().count_message(bytes_);
   if (mode == SendMode::buffered) {
     SendBuffer& buffer = on.buffered.is_attached() ? on.buffered : session.buffered();
     request_ = buffer.send(endpoint, to, what, type);
@@ -92,9 +101,9 @@ void MessageTransfer::send_copy(EngineSession& session, RoutedCommunicator& on, 
     return;
   }
   packed_ = packed_bytes(what, *session.datatypes().find(what.type));
-  session.tally().count_message(packed_.size());
-  request_ = session.endpoint().send({on.rank_of_run(what.peer), Tag{static_cast<std::uint64_t>(what.tag)}, on.id()},
-                                     std::span<const std::byte>{packed_});
+  bytes_ = packed_.size();
+  session.tally().count_message(bytes_);
+  request_ = session.endpoint().send(address_of(session, on, what), std::span<const std::byte>{packed_});
 }
 
 template <class Post>
@@ -103,10 +112,11 @@ void MessageTransfer::post_receive(EngineSession& session, const TypedMessage& w
   is_from_nowhere_ = false;
   is_cancelled_ = false;
   const Datatype& type = *session.datatypes().find(what.type);
+  bytes_ = bytes_of(type, what.count);
   if (type.is_contiguous_for(what.count)) [[likely]] {
     request_ = post(memory_of(what, type));
   } else if (needs_packing(type)) {
-    packed_.resize(bytes_of(type, what.count));
+    packed_.resize(bytes_);
     unpack_ = what;
     PMPI_Type_dup(what.type, &unpack_.type);  // the program may free its own
     has_to_unpack_ = true;
@@ -123,7 +133,7 @@ void MessageTransfer::receive(EngineSession& session, RoutedCommunicator& on, co
     request_ = comm::Request{comm::Status{}};
     return;
   }
-  const comm::Address from = session.address(on, what.peer, what.tag);
+  const comm::Address from = address_of(session, on, what);
   post_receive(session, what, [&](auto memory) { return session.endpoint().receive(from, std::move(memory)); });
 }
 

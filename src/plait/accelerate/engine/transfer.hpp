@@ -27,6 +27,7 @@ struct TypedMessage {
   MPI_Datatype type{};
   int peer = MPI_PROC_NULL;
   int tag = 0;
+  bool is_of_collective = false;  ///< Matched by such only, in their order.
 };
 
 /// A copy of the message's bytes.
@@ -51,6 +52,8 @@ class MessageTransfer {
   void receive(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what, comm::ClaimedMessage message);
 
   [[nodiscard]] comm::Request& request() noexcept { return request_; }
+  /// Of its buffer, as messages have them.
+  [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] bool is_complete() const noexcept { return request_.is_complete(); }
   /// What came of a complete transfer, whose data is then where it belongs. Of a send: an empty outcome.
   [[nodiscard]] Outcome outcome(const RoutedCommunicator& on);
@@ -65,6 +68,7 @@ class MessageTransfer {
   void post_receive(EngineSession& session, const TypedMessage& what, const Post& post);
 
   comm::Request request_;
+  std::size_t bytes_ = 0;
   Bytes packed_;         ///< Where MPI packs or unpacks.
   TypedMessage unpack_;  ///< What to unpack into.
   bool has_to_unpack_ = false;

@@ -14,17 +14,10 @@ namespace {
 
 /// Ends what a complete request names, and the request itself unless it is persistent.
 Outcome end(EngineSession& session, PendingOperation& pending, MPI_Request* request) {
-  if (!pending.is_active) {
-    return {};  // an empty status
-  }
   RoutedCommunicator& on = *pending.on;
-  session.tally().count_ended(pending.transfer.request().result().bytes, std::exchange(pending.was_awaited, false));
-  Outcome outcome = pending.transfer.end(on);
-  if (pending.kind == PendingOperation::Kind::send_and_receive) {
-    (void)pending.sent.end(on);
-  }
-  pending.is_active = false;
-  if (!pending.is_persistent) {
+  const bool was_active = pending.is_active;
+  const Outcome outcome = pending.end(session.tally());
+  if (was_active && !pending.is_persistent) {
     session.requests().pool().end(pending);
     on.outstanding.fetch_sub(1, std::memory_order_release);  // with acquire where a communicator ends
     *request = MPI_REQUEST_NULL;
@@ -48,20 +41,6 @@ bool test_theirs(EngineSession& session, MPI_Request* request, MPI_Status* statu
   return is_complete != 0 || *error != MPI_SUCCESS;
 }
 
-/// What a wait for a complete or inactive request would return. The request stays.
-Outcome outcome_of(PendingOperation& pending) {
-  return pending.is_active ? pending.transfer.outcome(*pending.on) : Outcome{};
-}
-
-/// Waits until what a request names is complete.
-void wait_for(EngineSession& session, PendingOperation& pending) {
-  if (pending.is_active) {
-    pending.was_awaited = !pending.is_complete();
-    session.wait(pending.transfer.request());
-    session.wait(pending.sent.request());
-  }
-}
-
 // ---- one request ----
 
 int wait(MPI_Request* request, MPI_Status* status) {
@@ -82,7 +61,7 @@ int wait(MPI_Request* request, MPI_Status* status) {
   const MPI_Comm handle = pending->on->handle();
   Outcome outcome;
   const int trouble = session.guarded(handle, [&] {
-    wait_for(session, *pending);
+    pending->wait(session);
     outcome = end(session, *pending, request);
     fill(status, outcome);
   });
@@ -122,7 +101,7 @@ int request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
   session.progress();
   *flag = pending->is_complete() ? 1 : 0;
   if (*flag != 0) {
-    fill(status, outcome_of(*pending));
+    fill(status, pending->outcome());
   }
   return MPI_SUCCESS;
 }
@@ -173,7 +152,7 @@ class Requests {
   }
   /// Whether one that is active is complete. Of the MPI library's, without ending it.
   [[nodiscard]] bool is_complete(std::size_t index) {
-    if (const PendingOperation* const pending = session_.requests().find(all_[index])) {
+    if (PendingOperation* const pending = session_.requests().find(all_[index])) {
       return pending->is_complete();
     }
     int flag = 1;
@@ -187,7 +166,7 @@ class Requests {
   /// Fills the status of one that is complete or not active, without ending it.
   void describe(std::size_t index, MPI_Status* status) {
     if (PendingOperation* const pending = session_.requests().find(all_[index])) {
-      fill(status, outcome_of(*pending));
+      fill(status, pending->outcome());
     } else {
       int is_complete = 0;
       PMPI_Request_get_status(all_[index], &is_complete, status);
@@ -286,7 +265,7 @@ int waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
   const int trouble = session.guarded(MPI_COMM_WORLD, [&] {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (PendingOperation* const pending = session.requests().find(requests[i]); pending != nullptr) {
-        wait_for(session, *pending);
+        pending->wait(session);
       } else if (requests[i] != MPI_REQUEST_NULL) {
         session.wait_until([&] { return all.is_complete(i); });
       }
