@@ -24,6 +24,12 @@ _BURST_S = 512e-6
 _PEAK = 1.05
 #: How long data may wait in a port before it is dropped: a switch with about 1 MB a port at 1 Gbit/s.
 _QUEUE = "10ms"
+#: The kernel reports a link as up some time after both ends are; UCX does not use it before.
+_WAIT_FOR_LINK = (
+    f"for i in $(seq 100); do grep -q up /sys/class/net/{INTERFACE}/operstate && exit 0; "
+    "sleep 0.05; done; "
+    f"echo {INTERFACE} does not come up >&2; exit 1"
+)
 #: Equal on all machines, as a link must not depend on theirs: the kernel's own buffers, and the
 #: congestion control that every kernel allows in a namespace.
 _TCP = {
@@ -64,6 +70,8 @@ class Network:
                 self._join_switch(host, f"port{index}")
         for host in self.hosts:
             self._set_up(host)
+        for host in self.hosts:
+            _in_network(host, _WAIT_FOR_LINK)
 
     @property
     def environment(self) -> dict[str, str]:
@@ -116,7 +124,7 @@ class Network:
             files[f"/sys/class/net/{INTERFACE}/queues/rx-0/rps_cpus"] = core_mask(host.cores)
         settings = [f"echo {shlex.quote(value)} > {file}" for file, value in files.items()]
         script = " && ".join([*(shlex.join(command) for command in commands), *settings])
-        _run("nsenter", "--target", str(host.process.pid), "--net", "--mount", "sh", "-c", script)
+        _in_network(host, script)
 
     def _piece_bytes(self) -> int:
         low, high = _PIECE_BYTES
@@ -132,6 +140,10 @@ class Network:
         limit = ("rate", f"{rate}bit", "burst", str(burst), "latency", _QUEUE)
         peak = ("peakrate", f"{int(_PEAK * rate)}bit", "mtu", str(piece))
         return ("tc", "qdisc", "add", "dev", interface, "root", "tbf", *limit, *peak)
+
+
+def _in_network(host: Host, script: str) -> None:
+    _run("nsenter", "--target", str(host.process.pid), "--net", "--mount", "sh", "-c", script)
 
 
 def core_mask(cores: str) -> str:
