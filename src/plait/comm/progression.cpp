@@ -19,12 +19,11 @@ using SystemClock = std::chrono::steady_clock;
 
 /// A poll that took longer than this may have moved data, even if nothing has completed: MPI does not report progress.
 constexpr nanoseconds busy_poll_min{3000};
-/// How many wakes of no use the timer makes before it sleeps longer, at the start and at most; and how many more for
-/// each that moved something long.
+/// How many wakes of no use the timer makes before it sleeps longer, at the start and at most; how many more for each
+/// that moved something long; and how many of no use it remembers.
 constexpr int credit_max = 64;
 constexpr int credit_of_use = 4;
-/// And at least after a sleep without a period, which ends as something comes into flight.
-constexpr int credit_of_ring = 4;
+constexpr int credit_min = -16;
 /// The longest sleep once they are spent: a program that overlaps loses it once, until a wake moves something.
 constexpr nanoseconds useless_pause_max{8'000'000};
 /// And how long threads then stay before they sleep until a ring, which is a wake as well.
@@ -155,7 +154,6 @@ class Progression::Need {
     if (!owner_.sleep_until_needed()) {
       return Answer::ending;
     }
-    credit_ = std::max(credit_, credit_of_ring);
     if (owner_.needs_polls()) {
       last_ = SystemClock::now();
     }
@@ -169,7 +167,7 @@ class Progression::Need {
   }
   [[nodiscard]] bool has_credit() const noexcept { return credit_ > 0; }
   void note_wake(bool was_useful) {
-    credit_ = std::clamp(credit_ + (was_useful ? credit_of_use : -1), -credit_max, credit_max);
+    credit_ = std::clamp(credit_ + (was_useful ? credit_of_use : -1), credit_min, credit_max);
   }
 
  private:
@@ -186,7 +184,7 @@ void Progression::run_timer() {
   for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
     if (answer == Need::Answer::rung) {
       period = options_.period_min;
-      std::this_thread::sleep_for(period);
+      std::this_thread::sleep_for(need.pause(period));
     } else if (answer == Need::Answer::not_now || do_others_poll(seen_polls)) {
       period = options_.period_min;
       need.note_wake(false);
