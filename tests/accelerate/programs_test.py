@@ -19,6 +19,8 @@ SECONDS_MAX = 60
 #: Of random_messages: the first seed, and how many.
 SEEDS = (1, 120)
 COLLECTIVE_SEEDS = (1, 40)
+#: With several threads.
+THREAD_SEEDS = 40
 
 Done = subprocess.CompletedProcess[str]
 
@@ -47,6 +49,12 @@ class RandomMessages(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stdout), (0, f"{SEEDS[1]} seeds\n"), done.stderr)
                     self.assertRegex(done.stderr, r"plait: \d{4,} messages with [\d.]+ MB went through the engine")
 
+    def test_threads_may_send_and_receive_at_once(self) -> None:
+        for way in ({}, {"PLAIT_NETWORK": "mpi"}):
+            with self.subTest(**way):
+                done = accelerated("random_messages", 1, THREAD_SEEDS, 3, ranks=2, **way)
+                self.assertEqual((done.returncode, done.stdout), (0, f"{THREAD_SEEDS} seeds\n"), done.stderr)
+
     def test_they_are_without_the_engine(self) -> None:
         done = start("random_messages", *SEEDS, ranks=3)
         self.assertEqual((done.returncode, done.stdout), (0, f"{SEEDS[1]} seeds\n"), done.stderr)
@@ -64,6 +72,17 @@ class RandomCollectives(unittest.TestCase):
                     # A seed has a message beside its collectives, which are the engine's between hosts only.
                     messages, own = int(found.group(1)), ranks * COLLECTIVE_SEEDS[1]
                     self.assertTrue(messages > own if way and ranks > 1 else messages == own, done.stderr)
+
+
+class Partitioned(unittest.TestCase):
+    def test_partitions_become_ready_in_any_order(self) -> None:
+        if not (pathlib.Path(BUILT) / "partitioned").exists():
+            self.skipTest("this MPI is older than MPI 4")
+        for ranks in (1, 2, 3):
+            with self.subTest(ranks=ranks):
+                done = accelerated("partitioned", ranks=ranks)
+                self.assertEqual((done.returncode, done.stdout), (0, "20 rounds\n"), done.stderr)
+                self.assertIn(f"plait: {ranks * 60} messages", done.stderr)
 
 
 class Fortran(unittest.TestCase):

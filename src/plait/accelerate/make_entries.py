@@ -71,14 +71,16 @@ _ROUTED = frozenset(
         "Comm_idup_with_info",
     )
 )
-#: Those for which the engine has algorithms of its own, and which the library serves where they do not apply.
-_OWN_COLLECTIVES = frozenset(
+#: Those that engine/ serves or passes on to what is made here.
+_ALSO_OURS = frozenset(
     (
         "Iallgather",
         "Iallgatherv",
         "Ialltoall",
         "Ialltoallv",
         "Ialltoallw",
+        "Psend_init",
+        "Precv_init",
     )
 )
 #: Those that may wait for other ranks.
@@ -210,8 +212,8 @@ def main() -> None:
         for name, function in declared.items()
         if stem(name) not in _ROUTED and function.result == "int" and (made := foreign_text(name, function)) is not None
     }
-    inner = {name: made for name, made in care.items() if stem(name) not in _OWN_COLLECTIVES}
-    outer = {name: made for name, made in care.items() if stem(name) in _OWN_COLLECTIVES}
+    inner = {name: made for name, made in care.items() if stem(name) not in _ALSO_OURS}
+    outer = {name: made for name, made in care.items() if stem(name) in _ALSO_OURS}
     rows = "\n".join(f'      route<decltype(::PMPI_{name})>("PMPI_{name}", foreign_{name}),' for name in inner)
     text = [
         head,

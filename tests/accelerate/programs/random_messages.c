@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// random_messages SEED ROUNDS: sends messages at random and checks what MPI guarantees of them.
+// random_messages SEED ROUNDS [THREADS]: sends messages at random and checks what MPI guarantees of them. Each thread
+// of a rank has communicators of its own, and other seeds.
 //
 // All ranks draw the same numbers, so each knows the messages of a round: communicator, ends, tag, datatype, length and
 // mode. Receives differ in how they are posted (with or without wildcards, after a probe, claimed by one) and in how
 // they are waited for, together with a barrier of MPI itself. Each message names itself, so that a receive can
 // check that it got the first one that it matches: of the sender's messages in this communicator, in the order of
 // sending.
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,11 +15,11 @@
 
 #include <mpi.h>
 
-enum { messages_max = 40, ints_max = 60000, type_count = 5 };
+enum { messages_max = 40, ints_max = 60000, type_count = 5, threads_max = 8 };
 
-static uint64_t state;
+static _Thread_local uint64_t state;
+static _Thread_local const char* where = "";
 static int rank, size;
-static const char* where = "";
 
 static unsigned draw(unsigned below) {  // xorshift64*
   state ^= state >> 12;
@@ -329,30 +331,63 @@ static void run_round(MPI_Comm comm) {
   }
 }
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  const unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
-  const unsigned long seeds = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
-  const size_t buffer_bytes = (size_t)1 << 26;
-  void* buffer = malloc(buffer_bytes);
-  MPI_Buffer_attach(buffer, (int)buffer_bytes);
-  make_types();
-  for (unsigned long seed = first; seed < first + seeds; ++seed) {
+struct player {
+  MPI_Comm world, self;  // its own
+  unsigned long first, seeds;
+};
+
+static void* play(void* argument) {
+  const struct player* const player = argument;
+  for (unsigned long seed = player->first; seed < player->first + player->seeds; ++seed) {
     char text[32];
     snprintf(text, sizeof text, "seed %lu", seed);
     where = text;
     state = seed * 0x9e3779b97f4a7c15ULL + 1;
     MPI_Comm split, turned;
-    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &split);
-    MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &turned);
-    const MPI_Comm comms[] = {MPI_COMM_WORLD, split, turned, MPI_COMM_SELF};
+    MPI_Comm_split(player->world, rank % 2, -rank, &split);
+    MPI_Comm_split(player->world, 0, -rank, &turned);
+    const MPI_Comm comms[] = {player->world, split, turned, player->self};
     for (int round = 0; round < 5; ++round) {
       run_round(comms[draw(4)]);
     }
     MPI_Comm_free(&split);
     MPI_Comm_free(&turned);
+  }
+  return NULL;
+}
+
+int main(int argc, char** argv) {
+  const unsigned long first = argc > 1 ? strtoul(argv[1], NULL, 10) : 1;
+  const unsigned long seeds = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
+  const int threads = argc > 3 ? atoi(argv[3]) : 1;
+  int level = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, threads > 1 ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &level);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  check(threads <= threads_max && (threads == 1 || level == MPI_THREAD_MULTIPLE), "it cannot have so many threads");
+  const size_t buffer_bytes = (size_t)1 << 26;
+  void* buffer = malloc(buffer_bytes);
+  MPI_Buffer_attach(buffer, (int)buffer_bytes);
+  make_types();
+  struct player players[threads_max];
+  pthread_t others[threads_max];
+  for (int i = 0; i < threads; ++i) {
+    players[i] = (struct player){MPI_COMM_WORLD, MPI_COMM_SELF, first + (unsigned long)i * 1000000, seeds};
+    if (threads > 1) {
+      MPI_Comm_dup(MPI_COMM_WORLD, &players[i].world);
+      MPI_Comm_dup(MPI_COMM_SELF, &players[i].self);
+    }
+  }
+  for (int i = 1; i < threads; ++i) {
+    pthread_create(&others[i], NULL, play, &players[i]);
+  }
+  play(&players[0]);
+  for (int i = 1; i < threads; ++i) {
+    pthread_join(others[i], NULL);
+  }
+  for (int i = 0; i < threads && threads > 1; ++i) {
+    MPI_Comm_free(&players[i].world);
+    MPI_Comm_free(&players[i].self);
   }
   int bytes = 0;
   MPI_Buffer_detach(&buffer, &bytes);

@@ -60,6 +60,9 @@ struct Exchange {
   bool skips_self = false;    ///< The block from this rank is there already.
 };
 
+/// Of all parts, which match in the order of their collectives. Numbers of new communicators have smaller tags or
+/// bit 62.
+constexpr std::uint64_t collective_tag = std::uint64_t{1} << 61U;
 /// As long as a block has to be, where all ranks know its length.
 constexpr std::size_t long_block_min = std::size_t{64} << 10U;
 
@@ -96,7 +99,7 @@ void begin_parts(EngineSession& session, const Exchange& all, PendingOperation& 
   pending.is_active = true;
   pending.parts.reserve(2 * static_cast<std::size_t>(size));  // parts do not move
   const auto message = [](const Block& block, int peer) {
-    return TypedMessage{block.first, block.count, block.type, peer, 0, true};
+    return TypedMessage{block.first, block.count, block.type, peer, 0, collective_tag};
   };
   const auto send = [&](int i) {
     const int to = (on.rank() + i) % size;

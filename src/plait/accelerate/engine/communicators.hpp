@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include "plait/accelerate/engine/buffered.hpp"
+#include "plait/accelerate/engine/partitioned.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/net/driver.hpp"
 
@@ -45,6 +46,12 @@ class RoutedCommunicator {
     const std::uint32_t known = id_.load(std::memory_order_acquire);  // with release where it is stored
     return comm::CommId{known != 0 ? known : wait_for_id()};
   }
+  /// The address of a message with MPI's wildcards.
+  [[nodiscard]] comm::Address address(int peer, int tag) {
+    return {peer == MPI_ANY_SOURCE ? any_source : rank_of_run(peer),
+            tag == MPI_ANY_TAG ? any_tag : Tag{static_cast<std::uint64_t>(tag)},
+            id()};
+  }
   /// The number that messages bear which are not the program's: new communicators' numbers, parts of collectives.
   [[nodiscard]] comm::CommId internal_id() { return comm::CommId{id().value() | internal_bit}; }
   /// Whether the message with the number, sent or received, is over.
@@ -59,6 +66,7 @@ class RoutedCommunicator {
   std::atomic<std::uint32_t> outstanding = 0;
   /// The buffer of its buffered sends, if the program has attached one to it.
   SendBuffer buffered;
+  PartitionedNumbers partitioned;
 
  private:
   static constexpr std::uint32_t internal_bit = 1U << 29U;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "plait/accelerate/engine/routes.hpp"
 #include "plait/accelerate/engine/session.hpp"
 
 namespace plait::accelerate {
@@ -274,12 +273,23 @@ Datatype describe(MPI_Datatype type) {
   return datatype;
 }
 
-int type_free(MPI_Datatype* type) {
-  use_session().datatypes().freed(*type);
-  return PMPI_Type_free(type);
+/// The library frees `type`, as the program has called it to, also in a callback, where calls are not routed.
+int forget(MPI_Datatype type, int /*keyval*/, void* /*value*/, void* /*extra*/) {
+  if (EngineSession* const session = find_session()) {
+    session->datatypes().freed(type);
+  }
+  return MPI_SUCCESS;
 }
 
 }  // namespace
+
+Datatypes::Datatypes() {
+  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval_, nullptr);
+}
+
+Datatypes::~Datatypes() {
+  PMPI_Type_free_keyval(&keyval_);
+}
 
 const std::shared_ptr<const Datatype>& Datatypes::find(MPI_Datatype type) {
   struct Last {
@@ -303,8 +313,14 @@ const std::shared_ptr<const Datatype>& Datatypes::find(MPI_Datatype type) {
     }
   }
   auto described = std::make_shared<const Datatype>(describe(type));
-  const std::unique_lock lock{mutex_};
-  return keep(known_.try_emplace(type, std::move(described)).first->second);
+  std::unique_lock lock{mutex_};
+  const auto [place, is_new] = known_.try_emplace(type, std::move(described));
+  const auto& datatype = keep(place->second);
+  lock.unlock();  // the library may hold a lock of its own where it calls forget()
+  if (is_new && !Envelope{type}.is_predefined()) {
+    PMPI_Type_set_attr(type, keyval_, nullptr);
+  }
+  return datatype;
 }
 
 void Datatypes::freed(MPI_Datatype type) noexcept {
@@ -312,10 +328,6 @@ void Datatypes::freed(MPI_Datatype type) noexcept {
   if (known_.erase(type) > 0) {
     epoch_.fetch_add(1, std::memory_order_release);  // with acquire in find()
   }
-}
-
-std::vector<FunctionRoute> datatype_routes() {
-  return {route<decltype(::PMPI_Type_free)>("PMPI_Type_free", type_free)};
 }
 
 }  // namespace plait::accelerate

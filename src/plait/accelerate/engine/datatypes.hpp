@@ -32,12 +32,18 @@ struct Datatype {
 /// The datatypes that messages had, by handle. Threads: any.
 class Datatypes {
  public:
+  Datatypes();
+  Datatypes(const Datatypes&) = delete;
+  Datatypes& operator=(const Datatypes&) = delete;
+  ~Datatypes();
+
   /// Cost: some nanoseconds where a thread asks for the same again; else a walk through the type, once.
   [[nodiscard]] const std::shared_ptr<const Datatype>& find(MPI_Datatype type);
   /// The program frees `type`. Messages of it under way keep what they need.
   void freed(MPI_Datatype type) noexcept;
 
  private:
+  int keyval_ = MPI_KEYVAL_INVALID;  ///< Of an attribute that ends with its type.
   std::shared_mutex mutex_;
   std::unordered_map<MPI_Datatype, std::shared_ptr<const Datatype>> known_;
   std::atomic<std::uint64_t> epoch_ = 1;  ///< Changes when a handle ends.

@@ -46,10 +46,10 @@ void install_all() {
   for (const std::vector<FunctionRoute>& routes : {buffer_routes(),
                                                    collective_routes(),
                                                    communicator_routes(),
-                                                   datatype_routes(),
                                                    foreign_routes(),
                                                    handle_routes(),
                                                    message_routes(),
+                                                   partitioned_routes(),
                                                    probe_routes(),
                                                    wait_routes()}) {
     install(routes);
@@ -163,6 +163,11 @@ bool is_library_called() noexcept {
 
 extern "C" [[gnu::visibility("default")]] void plait_accelerate_start(const Preload& offered) {
   preload = offered;
+  if (!is_one_host()) {
+    // Bulk data between hosts travels in messages of 60 KiB, which MPI is to send at once. UCX, which MPICH uses, makes
+    // a rendezvous of them, for which the other rank has to poll.
+    ::setenv("UCX_RNDV_THRESH", "64k", 0);
+  }
   install({route<decltype(::PMPI_Init)>("PMPI_Init", init),
            route<decltype(::PMPI_Init_thread)>("PMPI_Init_thread", init_thread)});
 }

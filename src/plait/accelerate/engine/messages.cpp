@@ -155,15 +155,6 @@ int prepare(const TypedMessage& what,
   });
 }
 
-void start(EngineSession& session, PendingOperation& pending) {
-  pending.is_active = true;
-  if (pending.kind == PendingOperation::Kind::send) {
-    pending.transfer.send(session, *pending.on, pending.arguments, pending.mode);
-  } else {
-    pending.transfer.receive(session, *pending.on, pending.arguments);
-  }
-}
-
 int start(MPI_Request* request) {
   PendingOperation* const pending = use_session().requests().find(*request);
   if (pending == nullptr || !pending->is_persistent || pending->is_active) {
@@ -171,7 +162,7 @@ int start(MPI_Request* request) {
     use_session().foreign().started(result, *request);
     return result;
   }
-  return use_session().guarded(pending->on->handle(), [&] { start(use_session(), *pending); });
+  return use_session().guarded(pending->on->handle(), [&] { pending->start(use_session()); });
 }
 
 int startall(int count, MPI_Request* requests) {

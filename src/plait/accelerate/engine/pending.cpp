@@ -7,6 +7,26 @@
 
 namespace plait::accelerate {
 
+void PendingOperation::start(EngineSession& session) {
+  is_active = true;
+  if (kind == Kind::partitioned_send) {
+    not_ready.store(partitions + 1, std::memory_order_relaxed);  // the thread that starts makes it ready, or after it
+    add_ready(session, 0);
+  } else if (kind == Kind::send) {
+    transfer.send(session, *on, arguments, mode);
+  } else {
+    transfer.receive(session, *on, arguments);
+  }
+  session.begun(*this);
+}
+
+void PendingOperation::add_ready(EngineSession& session, int count) {
+  if (not_ready.fetch_sub(count, std::memory_order_acq_rel) - count == 1) {  // acquires what others have written
+    transfer.send(session, *on, arguments, SendMode::standard);
+    not_ready.store(0, std::memory_order_release);  // with acquire in is_complete()
+  }
+}
+
 std::size_t PendingOperation::bytes() const noexcept {
   std::size_t bytes = transfer.bytes() + sent.bytes();
   for (const MessageTransfer& part : parts) {
@@ -19,6 +39,9 @@ bool PendingOperation::is_complete() noexcept {
   if (!is_active) {
     return true;
   }
+  if (not_ready.load(std::memory_order_acquire) > 0) {  // with release in add_ready()
+    return false;
+  }
   while (complete_parts < parts.size() && parts[complete_parts].is_complete()) {
     ++complete_parts;
   }
@@ -30,6 +53,9 @@ void PendingOperation::wait(EngineSession& session) {
     return;
   }
   was_awaited = !is_complete();
+  if (not_ready.load(std::memory_order_acquire) > 0) {  // as in is_complete()
+    session.wait_until([this] { return not_ready.load(std::memory_order_acquire) == 0; });
+  }
   session.wait(transfer.request());
   session.wait(sent.request());
   for (MessageTransfer& part : parts) {

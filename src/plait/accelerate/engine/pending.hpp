@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,9 +14,9 @@
 
 namespace plait::accelerate {
 
-/// What one of our requests names. Threads: one at a time.
+/// What one of our requests names. Threads: one at a time, but as noted.
 struct PendingOperation {
-  enum class Kind : std::uint8_t { send, receive, send_and_receive, collective };
+  enum class Kind : std::uint8_t { send, receive, send_and_receive, collective, partitioned_send };
 
   RoutedCommunicator* on = nullptr;
   Kind kind = Kind::receive;
@@ -28,7 +29,13 @@ struct PendingOperation {
   std::vector<MessageTransfer> parts;  ///< Of a collective.
   std::size_t complete_parts = 0;      ///< Those of `parts`, from the first, that were found complete.
   TypedMessage arguments{};            ///< Of a persistent operation.
+  int partitions = 0;                  ///< Of a partitioned one.
+  std::atomic<int> not_ready = 0;      ///< Partitions that are missing, and one until the message is sent.
 
+  /// Starts a persistent one. Threads: as MPI has it, one at a time.
+  void start(EngineSession& session);
+  /// `count` partitions more may be sent; the last send the message. Threads: any.
+  void add_ready(EngineSession& session, int count);
   /// Of all its buffers.
   [[nodiscard]] std::size_t bytes() const noexcept;
   /// Whether to wait for it would return at once.

@@ -26,7 +26,7 @@ bool probe_once(EngineSession& session, RoutedCommunicator& on, int source, int 
     fill(status, {.source = MPI_PROC_NULL});
     return true;
   }
-  const std::optional<comm::Status> found = session.endpoint().probe(session.address(on, source, tag));
+  const std::optional<comm::Status> found = session.endpoint().probe(on.address(source, tag));
   if (found) {
     fill(status, outcome_of(on, *found));
   }
@@ -40,7 +40,7 @@ bool claim_once(
     fill(status, {.source = MPI_PROC_NULL});
     return true;
   }
-  std::optional<comm::ClaimedMessage> found = session.endpoint().claim(session.address(on, source, tag));
+  std::optional<comm::ClaimedMessage> found = session.endpoint().claim(on.address(source, tag));
   if (!found) {
     return false;
   }

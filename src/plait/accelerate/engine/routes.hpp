@@ -21,10 +21,10 @@ template <class Signature>
 [[nodiscard]] std::vector<FunctionRoute> buffer_routes();
 [[nodiscard]] std::vector<FunctionRoute> collective_routes();
 [[nodiscard]] std::vector<FunctionRoute> communicator_routes();
-[[nodiscard]] std::vector<FunctionRoute> datatype_routes();
 [[nodiscard]] std::vector<FunctionRoute> foreign_routes();
 [[nodiscard]] std::vector<FunctionRoute> handle_routes();
 [[nodiscard]] std::vector<FunctionRoute> message_routes();
+[[nodiscard]] std::vector<FunctionRoute> partitioned_routes();
 [[nodiscard]] std::vector<FunctionRoute> probe_routes();
 [[nodiscard]] std::vector<FunctionRoute> wait_routes();
 

@@ -55,13 +55,6 @@ class EngineSession {
   [[nodiscard]] Tally& tally() noexcept { return tally_; }
   [[nodiscard]] int tag_max() const noexcept { return tag_max_; }
 
-  /// The address of a receive or probe with MPI's wildcards.
-  [[nodiscard]] comm::Address address(RoutedCommunicator& on, int source, int tag) const {
-    return {source == MPI_ANY_SOURCE ? any_source : on.rank_of_run(source),
-            tag == MPI_ANY_TAG ? any_tag : Tag{static_cast<std::uint64_t>(tag)},
-            on.id()};
-  }
-
   /// Makes progress on our messages and, while there is any, on what the MPI library does for the program.
   void progress() {
     endpoint_.progress();
@@ -144,10 +137,14 @@ class EngineSession {
       }
       on.outstanding.fetch_add(1, std::memory_order_relaxed);  // a count by itself
       *request = requests_.handle_of(pending);
-      if (progression_ && pending.bytes() >= long_bytes_min) {
-        progression_->hurry();
-      }
+      begun(pending);
     });
+  }
+  /// Has threads in the background care for what has begun, if it takes long.
+  void begun(const PendingOperation& pending) noexcept {
+    if (progression_ && pending.bytes() >= long_bytes_min) {
+      progression_->hurry();
+    }
   }
   /// The program has freed the request: its operation goes on.
   void end_when_complete(PendingOperation& pending);

@@ -33,12 +33,9 @@ comm::Layout layout_of(const TypedMessage& what, const Datatype& type) {
   return comm::Layout::repeated(type.pattern, first_of(what), type.extent, static_cast<std::size_t>(what.count));
 }
 
-/// Beside the numbers of new communicators.
-constexpr Tag collective_tag{std::uint64_t{1} << 61U};
-
-comm::Address address_of(EngineSession& session, RoutedCommunicator& on, const TypedMessage& what) {
-  return what.is_of_collective ? comm::Address{on.rank_of_run(what.peer), collective_tag, on.internal_id()}
-                               : session.address(on, what.peer, what.tag);
+comm::Address address_of(RoutedCommunicator& on, const TypedMessage& what) {
+  return what.internal_tag != 0 ? comm::Address{on.rank_of_run(what.peer), Tag{what.internal_tag}, on.internal_id()}
+                                : on.address(what.peer, what.tag);
 }
 
 bool needs_packing(const Datatype& type) {
@@ -74,7 +71,7 @@ void MessageTransfer::send(EngineSession& session, RoutedCommunicator& on, const
     return;
   }
   const Datatype& type = *session.datatypes().find(what.type);
-  const comm::Address to = address_of(session, on, what);
+  const comm::Address to = address_of(on, what);
   comm::Endpoint& endpoint = session.endpoint();
   bytes_ = bytes_of(type, what.count);
   session.tally().count_message(bytes_);
@@ -103,7 +100,7 @@ void MessageTransfer::send_copy(EngineSession& session, RoutedCommunicator& on, 
   packed_ = packed_bytes(what, *session.datatypes().find(what.type));
   bytes_ = packed_.size();
   session.tally().count_message(bytes_);
-  request_ = session.endpoint().send(address_of(session, on, what), std::span<const std::byte>{packed_});
+  request_ = session.endpoint().send(address_of(on, what), std::span<const std::byte>{packed_});
 }
 
 template <class Post>
@@ -133,7 +130,7 @@ void MessageTransfer::receive(EngineSession& session, RoutedCommunicator& on, co
     request_ = comm::Request{comm::Status{}};
     return;
   }
-  const comm::Address from = address_of(session, on, what);
+  const comm::Address from = address_of(on, what);
   post_receive(session, what, [&](auto memory) { return session.endpoint().receive(from, std::move(memory)); });
 }
 
@@ -193,7 +190,6 @@ bool MessageTransfer::cancel() {
 void MessageTransfer::free_type() noexcept {
   if (has_to_unpack_) {
     has_to_unpack_ = false;
-    use_session().datatypes().freed(unpack_.type);
     PMPI_Type_free(&unpack_.type);
   }
 }

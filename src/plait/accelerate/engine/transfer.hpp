@@ -27,7 +27,8 @@ struct TypedMessage {
   MPI_Datatype type{};
   int peer = MPI_PROC_NULL;
   int tag = 0;
-  bool is_of_collective = false;  ///< Matched by such only, in their order.
+  /// Not 0: it is not the program's, and matches others with this tag only.
+  std::uint64_t internal_tag = 0;
 };
 
 /// A copy of the message's bytes.
