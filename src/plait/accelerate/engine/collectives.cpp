@@ -31,22 +31,22 @@ decltype(::PMPI_Ialltoallw_c) foreign_Ialltoallw_c;
 namespace {
 
 /// What a rank gives to another one, or takes from it.
-struct Block {
+struct RankBlock {
   void* first = nullptr;
   MPI_Count count = 0;
   MPI_Datatype type{};
 };
 
 /// A block from its arguments; nothing where they are wrong.
-std::optional<Block> block_at(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
+std::optional<RankBlock> block_at(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
   if (count < 0 || type == MPI_DATATYPE_NULL) {
     return {};
   }
-  return Block{static_cast<std::byte*>(const_cast<void*>(first)) + offset, count, type};
+  return RankBlock{static_cast<std::byte*>(const_cast<void*>(first)) + offset, count, type};
 }
 
 /// As `block_at`, with the offset in elements.
-std::optional<Block> element_block(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
+std::optional<RankBlock> element_block(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
   const bool has_type = type != MPI_DATATYPE_NULL;
   return block_at(first, has_type ? offset * use_session().datatypes().find(type)->extent : 0, count, type);
 }
@@ -54,8 +54,8 @@ std::optional<Block> element_block(const void* first, MPI_Aint offset, MPI_Count
 /// A collective in which each rank gives a block to each, and takes one from each.
 struct Exchange {
   RoutedCommunicator* on = nullptr;
-  std::vector<Block> given;  ///< By rank.
-  std::vector<Block> taken;
+  std::vector<RankBlock> given;  ///< By rank.
+  std::vector<RankBlock> taken;
   bool gives_copies = false;  ///< What is given lies where blocks are taken into.
   bool skips_self = false;    ///< The block from this rank is there already.
 };
@@ -80,8 +80,8 @@ std::optional<Exchange> exchange_of(MPI_Comm handle, const Give& give, const Tak
     return {};
   }
   for (int rank = 0; rank < all.on->size(); ++rank) {
-    const std::optional<Block> given = give(rank);
-    const std::optional<Block> taken = take(rank);
+    const std::optional<RankBlock> given = give(rank);
+    const std::optional<RankBlock> taken = take(rank);
     if (!given || !taken) {
       return {};
     }
@@ -98,7 +98,7 @@ void begin_parts(EngineSession& session, const Exchange& all, PendingOperation& 
   pending.kind = PendingOperation::Kind::collective;
   pending.is_active = true;
   pending.parts.reserve(2 * static_cast<std::size_t>(size));  // parts do not move
-  const auto message = [](const Block& block, int peer) {
+  const auto message = [](const RankBlock& block, int peer) {
     return TypedMessage{block.first, block.count, block.type, peer, 0, collective_tag};
   };
   const auto send = [&](int i) {
@@ -157,7 +157,7 @@ std::optional<Exchange> gather_all(
   }
   std::optional<Exchange> all = exchange_of(handle, take, take);
   if (all) {
-    const Block own = all->given[static_cast<std::size_t>(all->on->rank())];
+    const RankBlock own = all->given[static_cast<std::size_t>(all->on->rank())];
     std::ranges::fill(all->given, own);
     all->skips_self = true;
   }

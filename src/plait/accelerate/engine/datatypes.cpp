@@ -274,7 +274,7 @@ Datatype describe(MPI_Datatype type) {
 }
 
 /// The library frees `type`, as the program has called it to, also in a callback, where calls are not routed.
-int forget(MPI_Datatype type, int /*keyval*/, void* /*value*/, void* /*extra*/) {
+int forget_type(MPI_Datatype type, int /*keyval*/, void* /*value*/, void* /*extra*/) {
   if (EngineSession* const session = find_session()) {
     session->datatypes().freed(type);
   }
@@ -284,7 +284,7 @@ int forget(MPI_Datatype type, int /*keyval*/, void* /*value*/, void* /*extra*/) 
 }  // namespace
 
 Datatypes::Datatypes() {
-  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget, &keyval_, nullptr);
+  PMPI_Type_create_keyval(MPI_TYPE_NULL_COPY_FN, forget_type, &keyval_, nullptr);
 }
 
 Datatypes::~Datatypes() {
@@ -316,7 +316,7 @@ const std::shared_ptr<const Datatype>& Datatypes::find(MPI_Datatype type) {
   std::unique_lock lock{mutex_};
   const auto [place, is_new] = known_.try_emplace(type, std::move(described));
   const auto& datatype = keep(place->second);
-  lock.unlock();  // the library may hold a lock of its own where it calls forget()
+  lock.unlock();  // the library may hold a lock of its own where it calls forget_type()
   if (is_new && !Envelope{type}.is_predefined()) {
     PMPI_Type_set_attr(type, keyval_, nullptr);
   }

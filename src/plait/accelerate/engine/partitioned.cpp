@@ -28,7 +28,8 @@ std::uint64_t tag_of(RoutedCommunicator& on, bool is_send, int peer, int tag) {
 }
 
 template <class Real>
-int prepare(TypedMessage what, int partitions, MPI_Comm comm, bool is_send, MPI_Request* request, const Real& real) {
+int prepare_partitioned(
+    TypedMessage what, int partitions, MPI_Comm comm, bool is_send, MPI_Request* request, const Real& real) {
   EngineSession& session = use_session();
   RoutedCommunicator* const on = partitions >= 0 ? routed(session, comm, what, false) : nullptr;
   if (on == nullptr) {
@@ -53,7 +54,7 @@ int psend_init(const void* buffer,
                MPI_Comm comm,
                MPI_Info info,
                MPI_Request* request) {
-  return prepare({const_cast<void*>(buffer), count, type, peer, tag}, partitions, comm, true, request, [&] {
+  return prepare_partitioned({const_cast<void*>(buffer), count, type, peer, tag}, partitions, comm, true, request, [&] {
     return foreign_Psend_init(buffer, partitions, count, type, peer, tag, comm, info, request);
   });
 }
@@ -67,13 +68,13 @@ int precv_init(void* buffer,
                MPI_Comm comm,
                MPI_Info info,
                MPI_Request* request) {
-  return prepare({buffer, count, type, peer, tag}, partitions, comm, false, request, [&] {
+  return prepare_partitioned({buffer, count, type, peer, tag}, partitions, comm, false, request, [&] {
     return foreign_Precv_init(buffer, partitions, count, type, peer, tag, comm, info, request);
   });
 }
 
 /// Null for what goes to the MPI library: its own requests, and those that have no partitions to mark.
-PendingOperation* sending(MPI_Request request) {
+PendingOperation* find_sending(MPI_Request request) {
   PendingOperation* const pending = use_session().requests().find(request);
   return pending != nullptr && pending->kind == PendingOperation::Kind::partitioned_send ? pending : nullptr;
 }
@@ -84,19 +85,19 @@ int add_ready(PendingOperation& pending, int count) {
 }
 
 int pready(int partition, MPI_Request request) {
-  PendingOperation* const pending = sending(request);
+  PendingOperation* const pending = find_sending(request);
   return pending == nullptr ? PMPI_Pready(partition, request) : add_ready(*pending, 1);
 }
 
 int pready_range(int first, int last, MPI_Request request) {
-  PendingOperation* const pending = sending(request);
+  PendingOperation* const pending = find_sending(request);
   return pending == nullptr ? PMPI_Pready_range(first, last, request) : add_ready(*pending, last - first + 1);
 }
 
 /// Open MPI declares the list without const.
 template <class List>
 int pready_list(int length, List* partitions, MPI_Request request) {
-  PendingOperation* const pending = sending(request);
+  PendingOperation* const pending = find_sending(request);
   return pending == nullptr ? PMPI_Pready_list(length, partitions, request) : add_ready(*pending, length);
 }
 
