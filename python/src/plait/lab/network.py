@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -119,12 +120,11 @@ class Network:
             self._limit(INTERFACE),
         ]
         files = {f"/proc/sys/net/ipv4/{name}": value for name, value in _TCP.items()}
-        if self._lab.has_own_cores(len(os.sched_getaffinity(0))):
-            # Else a core of the sender does the receiver's part of TCP, or vice versa, by chance.
-            files[f"/sys/class/net/{INTERFACE}/queues/rx-0/rps_cpus"] = core_mask(host.cores)
         settings = [f"echo {shlex.quote(value)} > {file}" for file, value in files.items()]
         script = " && ".join([*(shlex.join(command) for command in commands), *settings])
         _in_network(host, script)
+        if self._lab.has_own_cores(len(os.sched_getaffinity(0))):
+            _handle_packets_on(host)
 
     def _piece_bytes(self) -> int:
         low, high = _PIECE_BYTES
@@ -144,6 +144,15 @@ class Network:
 
 def _in_network(host: Host, script: str) -> None:
     _run("nsenter", "--target", str(host.process.pid), "--net", "--mount", "sh", "-c", script)
+
+
+def _handle_packets_on(host: Host) -> None:
+    """Has the host's own cores handle what it receives: else those of another host do, by chance."""
+    steering = Path(f"/proc/{host.process.pid}/root/sys/class/net/{INTERFACE}/queues/rx-0/rps_cpus")
+    try:
+        steering.write_text(core_mask(host.cores), encoding="ascii")
+    except OSError as error:
+        print(f"lab: {host.name} may receive on another host's cores: {error.strerror}", file=sys.stderr)
 
 
 def core_mask(cores: str) -> str:
