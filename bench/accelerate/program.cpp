@@ -206,7 +206,7 @@ int run(std::span<char*> arguments) {
     measure_bursts(whole(1), number(2), whole(3));
   } else if (mode == "matching" && arguments.size() == 3) {
     measure_matching(whole(1), whole(2));
-  } else if (mode == "overlap" && (arguments.size() == 4 || arguments.size() == 5)) {
+  } else if (mode == "overlap" && (arguments.size() == 4 || by == "polled" || by == "kernel")) {
     std::vector<std::byte> buffer(number(1));
     bench::RawMpi raw;
     if (by == "polled") {

@@ -163,7 +163,7 @@ class Progression::Need {
   /// How long to sleep in place of `period`. A program that waits for its messages at once has nothing moved for it:
   /// each wake then only takes time from it, 10 to 50 us where timers and threads are virtual.
   [[nodiscard]] nanoseconds pause(nanoseconds period) const {
-    return credit_ > 0 ? period : std::min(period * (1 - credit_), useless_pause_max);
+    return has_credit() ? period : std::min(period * (1 - credit_), useless_pause_max);
   }
   [[nodiscard]] bool has_credit() const noexcept { return credit_ > 0; }
   void note_wake(bool was_useful) {

@@ -4,6 +4,7 @@
 // serves the rest: it is faster where a program waits at once, and within a host.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -30,23 +31,23 @@ decltype(::PMPI_Ialltoallw_c) foreign_Ialltoallw_c;
 
 namespace {
 
-/// What a rank gives to another one, or takes from it.
-struct RankBlock {
-  void* first = nullptr;
-  MPI_Count count = 0;
-  MPI_Datatype type{};
-};
+/// Of all parts, which match in the order of their collectives. Numbers of new communicators have smaller tags or
+/// bit 62.
+constexpr std::uint64_t collective_tag = std::uint64_t{1} << 61U;
 
-/// A block from its arguments; nothing where they are wrong.
-std::optional<RankBlock> block_at(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
+/// A block from its arguments, without its peer; nothing where they are wrong.
+std::optional<TypedMessage> block_at(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
   if (count < 0 || type == MPI_DATATYPE_NULL) {
     return {};
   }
-  return RankBlock{static_cast<std::byte*>(const_cast<void*>(first)) + offset, count, type};
+  return TypedMessage{.buffer = static_cast<std::byte*>(const_cast<void*>(first)) + offset,
+                      .count = count,
+                      .type = type,
+                      .internal_tag = collective_tag};
 }
 
 /// As `block_at`, with the offset in elements.
-std::optional<RankBlock> element_block(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
+std::optional<TypedMessage> element_block(const void* first, MPI_Aint offset, MPI_Count count, MPI_Datatype type) {
   const bool has_type = type != MPI_DATATYPE_NULL;
   return block_at(first, has_type ? offset * use_session().datatypes().find(type)->extent : 0, count, type);
 }
@@ -54,15 +55,12 @@ std::optional<RankBlock> element_block(const void* first, MPI_Aint offset, MPI_C
 /// A collective in which each rank gives a block to each, and takes one from each.
 struct Exchange {
   RoutedCommunicator* on = nullptr;
-  std::vector<RankBlock> given;  ///< By rank.
-  std::vector<RankBlock> taken;
+  std::vector<TypedMessage> given;  ///< By rank.
+  std::vector<TypedMessage> taken;
   bool gives_copies = false;  ///< What is given lies where blocks are taken into.
   bool skips_self = false;    ///< The block from this rank is there already.
 };
 
-/// Of all parts, which match in the order of their collectives. Numbers of new communicators have smaller tags or
-/// bit 62.
-constexpr std::uint64_t collective_tag = std::uint64_t{1} << 61U;
 /// As long as a block has to be, where all ranks know its length.
 constexpr std::size_t long_block_min = std::size_t{64} << 10U;
 
@@ -80,11 +78,12 @@ std::optional<Exchange> exchange_of(MPI_Comm handle, const Give& give, const Tak
     return {};
   }
   for (int rank = 0; rank < all.on->size(); ++rank) {
-    const std::optional<RankBlock> given = give(rank);
-    const std::optional<RankBlock> taken = take(rank);
+    std::optional<TypedMessage> given = give(rank);
+    std::optional<TypedMessage> taken = take(rank);
     if (!given || !taken) {
       return {};
     }
+    given->peer = taken->peer = rank;
     all.given.push_back(*given);
     all.taken.push_back(*taken);
   }
@@ -98,12 +97,8 @@ void begin_parts(EngineSession& session, const Exchange& all, PendingOperation& 
   pending.kind = PendingOperation::Kind::collective;
   pending.is_active = true;
   pending.parts.reserve(2 * static_cast<std::size_t>(size));  // parts do not move
-  const auto message = [](const RankBlock& block, int peer) {
-    return TypedMessage{block.first, block.count, block.type, peer, 0, collective_tag};
-  };
   const auto send = [&](int i) {
-    const int to = (on.rank() + i) % size;
-    const TypedMessage what = message(all.given[static_cast<std::size_t>(to)], to);
+    const TypedMessage& what = all.given[static_cast<std::size_t>((on.rank() + i) % size)];
     MessageTransfer& part = pending.parts.emplace_back();
     if (all.gives_copies) {
       part.send_copy(session, on, what);
@@ -116,8 +111,8 @@ void begin_parts(EngineSession& session, const Exchange& all, PendingOperation& 
     send(i);
   }
   for (int i = first; i < size; ++i) {
-    const int from = (on.rank() + size - i) % size;
-    pending.parts.emplace_back().receive(session, on, message(all.taken[static_cast<std::size_t>(from)], from));
+    const auto from = static_cast<std::size_t>((on.rank() + size - i) % size);
+    pending.parts.emplace_back().receive(session, on, all.taken[from]);
   }
   for (int i = first; i < size && !all.gives_copies; ++i) {
     send(i);
@@ -155,10 +150,10 @@ std::optional<Exchange> gather_all(
   if (given != MPI_IN_PLACE) {
     return exchange_of(handle, [&](int) { return block_at(given, 0, count, type); }, take);
   }
-  std::optional<Exchange> all = exchange_of(handle, take, take);
+  const RoutedCommunicator* const on = use_session().communicators().find(handle);
+  std::optional<Exchange> all =
+      on != nullptr ? exchange_of(handle, [&](int) { return take(on->rank()); }, take) : std::nullopt;
   if (all) {
-    const RankBlock own = all->given[static_cast<std::size_t>(all->on->rank())];
-    std::ranges::fill(all->given, own);
     all->skips_self = true;
   }
   return all;

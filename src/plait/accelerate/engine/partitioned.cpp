@@ -27,49 +27,30 @@ std::uint64_t tag_of(RoutedCommunicator& on, bool is_send, int peer, int tag) {
   return partitioned_bit | number << 32U | static_cast<std::uint32_t>(tag);
 }
 
-template <class Real>
-int prepare_partitioned(
-    TypedMessage what, int partitions, MPI_Comm comm, bool is_send, MPI_Request* request, const Real& real) {
+/// MPI_Psend_init or MPI_Precv_init, whose buffers differ; `real` serves what the engine does not.
+template <auto real, bool is_send, class Buffer>
+int partitioned_init(Buffer* buffer,
+                     int partitions,
+                     MPI_Count count,
+                     MPI_Datatype type,
+                     int peer,
+                     int tag,
+                     MPI_Comm comm,
+                     MPI_Info info,
+                     MPI_Request* request) {
   EngineSession& session = use_session();
+  TypedMessage what{const_cast<void*>(buffer), count, type, peer, tag};
   RoutedCommunicator* const on = partitions >= 0 ? routed(session, comm, what, false) : nullptr;
   if (on == nullptr) {
-    return real();
+    return real(buffer, partitions, count, type, peer, tag, comm, info, request);
   }
   what.count *= partitions;
   return session.begin(*on, request, [&](PendingOperation& pending) {
-    what.internal_tag = what.peer == MPI_PROC_NULL ? 0 : tag_of(*on, is_send, what.peer, what.tag);
+    what.internal_tag = peer == MPI_PROC_NULL ? 0 : tag_of(*on, is_send, peer, tag);
     pending.kind = is_send ? PendingOperation::Kind::partitioned_send : PendingOperation::Kind::receive;
     pending.is_persistent = true;
     pending.arguments = what;
     pending.partitions = partitions;
-  });
-}
-
-int psend_init(const void* buffer,
-               int partitions,
-               MPI_Count count,
-               MPI_Datatype type,
-               int peer,
-               int tag,
-               MPI_Comm comm,
-               MPI_Info info,
-               MPI_Request* request) {
-  return prepare_partitioned({const_cast<void*>(buffer), count, type, peer, tag}, partitions, comm, true, request, [&] {
-    return foreign_Psend_init(buffer, partitions, count, type, peer, tag, comm, info, request);
-  });
-}
-
-int precv_init(void* buffer,
-               int partitions,
-               MPI_Count count,
-               MPI_Datatype type,
-               int peer,
-               int tag,
-               MPI_Comm comm,
-               MPI_Info info,
-               MPI_Request* request) {
-  return prepare_partitioned({buffer, count, type, peer, tag}, partitions, comm, false, request, [&] {
-    return foreign_Precv_init(buffer, partitions, count, type, peer, tag, comm, info, request);
   });
 }
 
@@ -118,8 +99,8 @@ int parrived(MPI_Request request, int partition, int* flag) {
 
 std::vector<FunctionRoute> partitioned_routes() {
   return {
-      route<decltype(::PMPI_Psend_init)>("PMPI_Psend_init", psend_init),
-      route<decltype(::PMPI_Precv_init)>("PMPI_Precv_init", precv_init),
+      route<decltype(::PMPI_Psend_init)>("PMPI_Psend_init", partitioned_init<&foreign_Psend_init, true>),
+      route<decltype(::PMPI_Precv_init)>("PMPI_Precv_init", partitioned_init<&foreign_Precv_init, false>),
       route<decltype(::PMPI_Pready)>("PMPI_Pready", pready),
       route<decltype(::PMPI_Pready_range)>("PMPI_Pready_range", pready_range),
       route<decltype(::PMPI_Pready_list)>("PMPI_Pready_list", pready_list),
