@@ -73,5 +73,13 @@ def test_a_clock_that_runs_backwards_is_named(tmp_path: Path) -> None:
     assert found.startswith("The clock of rank 0 ran backwards 1 time, by up to 1.5 µs")
 
 
+def test_a_collective_as_a_whole_may_be_recorded_before_earlier_tests(tmp_path: Path) -> None:
+    rank = Rank(0)
+    rank.raw(w.call(10, NUMBER["MPI_Ibarrier"], 100, 2500))
+    rank.raw(w.call(2, NUMBER["MPI_Wait"], 1000, 2000))
+    write_run(tmp_path, rank)
+    assert trouble(read_run(tmp_path)) == []
+
+
 def test_a_run_in_order_is_no_trouble(ring_folder: Path) -> None:
     assert trouble(read_run(ring_folder)) == []

@@ -158,7 +158,7 @@ def _handle_packets_on(host: Host) -> None:
 def core_mask(cores: str) -> str:
     """The kernel's notation of a set of cores: words of 32 bits in base 16, the highest first."""
     bits = sum(1 << int(core) for core in cores.split(","))
-    words = []
+    words: list[str] = []
     while bits or not words:
         words.insert(0, f"{bits & 0xFFFFFFFF:08x}")
         bits >>= 32

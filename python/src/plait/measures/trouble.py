@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from plait import _events as events
 from plait._events import Run
 from plait._units import format_bytes, format_count, format_time
 
@@ -17,10 +18,14 @@ def find_trouble(run: Run, matched: pl.DataFrame, unmatched: pl.DataFrame) -> li
 
 
 def _clocks_backwards(run: Run) -> list[str]:
-    """Calls of one thread are in the order in which they ended."""
-    if not run.calls.height:
+    """Calls of one thread are in the order in which they ended.
+
+    A non-blocking collective as a whole ends with a call that may be recorded after it.
+    """
+    calls = run.calls.filter(pl.col("class") != events.CALL_BEGUN_COLLECTIVE)
+    if not calls.height:
         return []
-    jumps = run.calls.select(
+    jumps = calls.select(
         "rank",
         pl.col("end_ns").diff().over("rank", "worker").alias("step"),
     )
