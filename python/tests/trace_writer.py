@@ -14,6 +14,8 @@ import numpy as np
 HEADER_BYTES = 4096
 OTHER_THREAD = 65535
 NOTHING = 0xFFFFFFFF
+#: Reading of the monotonic clock at time 0.
+CLOCK_NS = 12345
 
 
 def task(
@@ -117,9 +119,16 @@ def name(role: int, number: int, text: str) -> bytes:
     return struct.pack("<BBHI", 2, role, len(raw), number) + raw.ljust(56, b"\0")
 
 
-def header(rank: int, ranks: int, *, chunk_bytes: int = 65536, wall_ns: int = 10**18) -> bytes:
+def header(
+    rank: int,
+    ranks: int,
+    *,
+    chunk_bytes: int = 65536,
+    wall_ns: int = 10**18,
+    clock_ns: int = CLOCK_NS,
+) -> bytes:
     head = b"PLAITTRC" + struct.pack("<IIIIII", 1, rank, ranks, 64, chunk_bytes, 0)
-    return (head + struct.pack("<qq", wall_ns, 12345)).ljust(HEADER_BYTES, b"\0")
+    return (head + struct.pack("<qq", wall_ns, clock_ns)).ljust(HEADER_BYTES, b"\0")
 
 
 def chunks(records: bytes, *, thread: int = 0, chunk_bytes: int = 65536) -> bytes:

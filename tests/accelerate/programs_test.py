@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs with the engine before MPI: they do what they do without it, mistakes included.
 
-Called with LIBRARY MPIEXEC PROGRAMS ENGINE; PROGRAMS is where tests/accelerate/programs was built.
+Called with LIBRARY MPIEXEC PROGRAMS ENGINE RECORDER; PROGRAMS is where tests/accelerate/programs was built.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import sys
 import tempfile
 import unittest
 
-LIBRARY, MPIEXEC, BUILT, ENGINE = sys.argv[1:5]
+from plait.readers.plait import read_run
+
+LIBRARY, MPIEXEC, BUILT, ENGINE, RECORDER = sys.argv[1:6]
 SECONDS_MAX = 60
 #: Of random_messages: the first seed, and how many.
 SEEDS = (1, 120)
@@ -138,6 +140,52 @@ class Trouble(unittest.TestCase):
         for what in ("killed", "aborts"):
             with self.subTest(what):
                 self.assertNotEqual(accelerated("trouble", what).returncode, 0)
+
+
+class Recorded(unittest.TestCase):
+    def test_what_the_engine_did_is_beside_the_calls(self) -> None:
+        with tempfile.TemporaryDirectory() as place:
+            done = start(
+                "random_messages",
+                *(1, 40),
+                ranks=3,
+                LD_PRELOAD=f"{RECORDER}:{LIBRARY}",
+                PLAIT_RECORD_FOLDER=f"{place}/run",
+            )
+            self.assertEqual((done.returncode, done.stdout), (0, "40 seeds\n"), done.stderr)
+            run = read_run(pathlib.Path(place) / "run")
+        # Each message of the program is one of the engine, which has no others but those that agree on communicators.
+        self.assertGreater(run.messages.height, 5000)
+        self.assertEqual(set(run.messages["protocol"]), {0, 1})
+        known = run.engine_messages.filter(run.engine_messages["number"] > 0)
+        self.assertEqual(known.height, run.messages.height)
+        self.assertEqual(known.select("rank", "number", "received").n_unique(), known.height)
+        own = run.engine_messages.filter(run.engine_messages["number"] == 0)
+        self.assertEqual((set(own["size_bytes"]), own.height % 2), ({4}, 0))
+        self.assertGreater(run.gaps.height, 0)
+
+
+class Wheel(unittest.TestCase):
+    def test_mpi4py_as_it_comes_from_pypi_finds_its_mpi(self) -> None:
+        script = (
+            "from mpi4py import MPI; world = MPI.COMM_WORLD; "
+            "print(world.sendrecv(world.rank, (world.rank + 1) % 2), flush=True)"
+        )
+
+        def run(*variables: str) -> Done:
+            return subprocess.run(
+                [MPIEXEC, "2", "env", *variables, sys.executable, "-c", script],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS_MAX,
+                check=False,
+            )
+
+        if run().returncode != 0:
+            self.skipTest("mpi4py is not here, or for another MPI")
+        done = run(f"LD_PRELOAD={LIBRARY}")
+        self.assertEqual((done.returncode, sorted(done.stdout.split())), (0, ["0", "1"]), done.stderr)
+        self.assertIn("went through the engine", done.stderr)
 
 
 class SteppingAside(unittest.TestCase):

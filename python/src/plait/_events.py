@@ -137,6 +137,9 @@ class Run:
     calls: pl.DataFrame = field(default_factory=lambda: empty(CALLS))
     communicators: pl.DataFrame = field(default_factory=lambda: empty(COMMUNICATORS))
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))
+    #: What plait's engine sent and received for a program that `plait accelerate` ran. `number`,
+    #: `function` and `site`: of the call that posted it; number 0: none, as of a collective's blocks.
+    engine_messages: pl.DataFrame = field(default_factory=lambda: empty(MESSAGES))
     kinds: tuple[str, ...] = ()
     span_kinds: tuple[str, ...] = ()
     counter_kinds: tuple[str, ...] = ()

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 from mpi_runs import Rank, halo, make_run, write_run
 
 from plait import read_run
@@ -41,6 +44,25 @@ def test_says_whether_acceleration_would_help() -> None:
     assert "with at most 1 receive outstanding at once on a rank" in helps
     brings_nothing = findings(make_run(*halo(200, progress=True)))[-1]
     assert brings_nothing.startswith("`plait accelerate` would bring next to nothing: 0.1 %")
+
+
+def test_says_what_the_engine_did_for_an_accelerated_run() -> None:
+    run = make_run(*halo(200, moving=100_000))
+    # As the engine of plait accelerate would have moved them: during the computing of 400 us.
+    messages = run.messages.with_columns(
+        pl.lit(1, dtype=pl.Int8).alias("protocol"), pl.col("posted_ns").alias("handed_ns")
+    ).with_columns(pl.min_horizontal(pl.col("posted_ns") + 100_000, "completed_ns").alias("arrived_ns"))
+    own = messages.head(1).with_columns(
+        pl.lit(False).alias("received"), pl.lit(0, dtype=pl.Int64).alias("number")
+    )
+    found = findings(replace(run, messages=messages, engine_messages=pl.concat([messages, own])))
+    assert re.match(
+        r"This run was accelerated: 420 messages of the program with 420 MiB went through plait's "
+        r"engine, 420 of them after a rendezvous; they were under way for 42 ms in all, and during "
+        r"95\.\d % of that the receiving rank computed\. 1 further message with 1 MiB are the engine",
+        found[-1],
+    ), found[-1]
+    assert not any("would help" in text or "--progress`" in text for text in found)
 
 
 def test_counts_receives_that_are_outstanding_at_once() -> None:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The MPI functions at which a recording begins and ends.
 #include <algorithm>
+#include <utility>
 
 #include <mpi.h>
 
@@ -14,9 +15,18 @@ constinit Function init_thread{"PMPI_Init_thread"};
 constinit Function finalize{"PMPI_Finalize"};
 constinit Function abort_{"PMPI_Abort"};
 
+/// Initialises MPI by `real`. If a library behind the recorder does so, its calls are not the program's.
+template <class Real>
+int initialise(const Real& real) {
+  const bool was_inside = std::exchange(thread_state.is_inside, true);
+  const int result = real();
+  thread_state.is_inside = was_inside;
+  return result;
+}
+
 /// Starts the session and, if requested, the progress thread, once MPI is initialised.
 int begin(Function& function, const void* const* slot, int result) {
-  if (result == MPI_SUCCESS && recording() == nullptr) {
+  if (result == MPI_SUCCESS && !thread_state.is_inside && recording() == nullptr) {
     Session::start();
     if (Session* session = recording()) {
       // Time 0 is now: the record has the place of the call, not its length.
@@ -41,9 +51,11 @@ extern "C" {
   using namespace plait::record;
   refuse_other_mpi();
   int provided = MPI_THREAD_SINGLE;
-  const int result = is_progress_wanted()
-                         ? init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, MPI_THREAD_MULTIPLE, &provided)
-                         : init.real<decltype(::PMPI_Init)>()(argc, argv);
+  const int result = initialise([&] {
+    return is_progress_wanted()
+               ? init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, MPI_THREAD_MULTIPLE, &provided)
+               : init.real<decltype(::PMPI_Init)>()(argc, argv);
+  });
   return begin(init, return_slot(), result);
 }
 
@@ -51,7 +63,8 @@ extern "C" {
   using namespace plait::record;
   refuse_other_mpi();
   const int wanted = is_progress_wanted() ? MPI_THREAD_MULTIPLE : required;
-  const int result = init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, wanted, provided);
+  const int result =
+      initialise([&] { return init_thread.real<decltype(::PMPI_Init_thread)>()(argc, argv, wanted, provided); });
   if (is_progress_wanted()) {  // the program gets no higher level than it requested
     *provided = std::min(required, *provided);
   }

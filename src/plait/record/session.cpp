@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <string>
 #include <string_view>
-#include <sys/stat.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +17,7 @@
 #include "plait/base/error.hpp"
 #include "plait/record/call.hpp"
 #include "plait/trace/clock_alignment.hpp"
+#include "plait/trace/run_folder.hpp"
 
 namespace plait::record {
 
@@ -29,19 +29,6 @@ namespace {
 /// Its destructor returns the `RecordedThread` of an ended thread.
 pthread_key_t thread_key;
 constexpr int exchange_count = 16;
-constexpr int folders_max = 1000;
-
-/// The first of FOLDER, FOLDER-2, FOLDER-3, ... that holds no trace: a command may start several programs.
-std::string unused_folder(const std::string& wanted) {
-  struct stat ignored{};
-  for (int i = 1; i < folders_max; ++i) {
-    std::string folder = i == 1 ? wanted : fmt::format("{}-{}", wanted, i);
-    if (::stat((folder + "/rank-0000.plt").c_str(), &ignored) != 0) {
-      return folder;
-    }
-  }
-  return wanted;
-}
 
 /// Broadcasts the text of rank 0.
 std::string shared_text(const Mpi& mpi, MPI_Comm handle, std::string text) {
@@ -212,7 +199,7 @@ void Session::start() {
     return;
   }
   mpi.comm_dup(mpi.world, &own_world);
-  std::string folder = shared_text(mpi, own_world, rank == 0 ? unused_folder(wanted) : std::string{});
+  std::string folder = shared_text(mpi, own_world, rank == 0 ? trace::unused_run_folder(wanted) : std::string{});
   Session* session = nullptr;
   try {
     session = new Session{folder, mpi, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size)};

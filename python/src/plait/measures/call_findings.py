@@ -10,6 +10,7 @@ from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures import wait_states
 from plait.measures.balance import Balance
 from plait.measures.communication import CallMeasures
+from plait.measures.engine_messages import EngineMeasures, measure_engine
 from plait.measures.savings import SMALL_BYTES
 
 #: Shares of the time below this are not worth a sentence.
@@ -35,15 +36,16 @@ def find_call_losses(run: Run, calls: CallMeasures, balance: Balance) -> list[st
         return []
     in_calls = float(calls.by_function["share"].sum())
     found = [_where(run, calls, in_calls)]
+    engine = measure_engine(run)
     if in_calls < _WORTH:
-        return found
+        return found if engine is None else [*found, _accelerated(engine)]
     return [
         *found,
         *_progression(run, calls),
         *_late(run, calls, balance),
         *_packing(run, calls),
         *_rest(calls, in_calls),
-        _acceleration(run, calls),
+        _acceleration(run, calls) if engine is None else _accelerated(engine),
     ]
 
 
@@ -90,9 +92,14 @@ def _progression(run: Run, calls: CallMeasures) -> list[str]:
         return []
     function, lost = stalled.row(0)
     time = int(calls.by_function.filter(pl.col("function") == function)["time_ns"].item())
+    remedy = (
+        "the engine with a core of its own (`plait accelerate --progress dedicated`)"
+        if run.engine_messages.height
+        else "background progression (`plait record --progress`)"
+    )
     text = (
         f"{_percent(lost / max(1, time))} of the time in {run.functions[function]} is data that was "
-        "ready to move earlier: background progression (`plait record --progress`) would save "
+        f"ready to move earlier: {remedy} would save "
         f"up to {_percent(lost / calls.whole_ns)} of the time"
     )
     if stalled.height > 1 and whole - lost / calls.whole_ns >= _WORTH:
@@ -172,6 +179,26 @@ def _acceleration(run: Run, calls: CallMeasures) -> str:
     )
     verdict = "would help" if moving + searching >= _WORTH else "would bring next to nothing"
     return f"`plait accelerate` {verdict}: {reasons}."
+
+
+def _accelerated(engine: EngineMeasures) -> str:
+    text = (
+        f"This run was accelerated: {format_count(engine.messages, 'message')} of the program with "
+        f"{format_bytes(engine.size_bytes)} went through plait's engine, {engine.after_rendezvous} of "
+        "them after a rendezvous"
+    )
+    if engine.moving_ns > 0:
+        text += (
+            f"; they were under way for {format_time(engine.moving_ns)} in all, and during "
+            f"{format_share(engine.hidden_ns, engine.moving_ns)} of that the receiving rank computed"
+        )
+    if engine.own_messages:
+        text += (
+            f". {format_count(engine.own_messages, 'further message')} with "
+            f"{format_bytes(engine.own_bytes)} are the engine's own: blocks of collectives, agreement "
+            "on communicators"
+        )
+    return f"{text}."
 
 
 def outstanding_receives(run: Run) -> tuple[int, float]:

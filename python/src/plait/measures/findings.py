@@ -32,7 +32,7 @@ def find_losses(
         *_path(shares),
         *_unwatched(paths, run.gaps),
         *_imbalance(phases),
-        *_late_completion(matched),
+        *(_late_completion(matched) if not run.engine_messages.height else []),  # that is its purpose
         *_gaps(run.gaps),
         *_unmatched(unmatched),
     ][:_FINDINGS_MAX]

@@ -17,7 +17,8 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
 
     call: the row of `calls` (as `calls_within` gives them) in which its thread was notified, and
     call_start_ns, call_end_ns of it; received; rank, peer; size_bytes; posted_ns, other_ns: when this
-    side and the other one posted; ready_ns: the later of these: from then on the data can move; told_ns,
+    side and the other one posted; ready_ns: the later of these: from then on the data can move;
+    there_ns: when it had left this side, or was here (told_ns where that is not known); told_ns,
     other_told_ns: when the sides were notified of the end; computing_ns: how long the rank was in no
     call from ready_ns until it waited (or the other side had been notified): then no thread on it polled
     the network; buffered: of a send that did not need its receive; message: the row of `matched`.
@@ -48,10 +49,12 @@ def message_sides(calls: pl.DataFrame, matched: pl.DataFrame, clock_error_ns: in
 _OF_RECEIVER = {
     **{"rank": "destination", "peer": "source", "worker": "receive_worker", "posted_ns": "expected_ns"},
     **{"other_ns": "sent_ns", "told_ns": "received_ns", "other_told_ns": "freed_ns"},
+    "there_ns": "arrived_ns",
 }
 _OF_SENDER = {
     **{"rank": "source", "peer": "destination", "worker": "send_worker", "posted_ns": "sent_ns"},
     **{"other_ns": "expected_ns", "told_ns": "freed_ns", "other_told_ns": "received_ns"},
+    "there_ns": "left_ns",
 }
 
 

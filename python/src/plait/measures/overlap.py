@@ -45,8 +45,10 @@ def fit_link(sides: pl.DataFrame, messages: int) -> Link | None:
     starts = np.maximum(*_by_message(sides, messages, "call_start_ns"))
     received = sides.filter("received")
     rows = received["message"].to_numpy()
-    began = pl.Series("began", np.maximum(starts[rows], received["ready_ns"].to_numpy()))
-    received = received.with_columns(began, (pl.col("told_ns") - began).alias("took"))
+    ready, there = received["ready_ns"].to_numpy(), received["there_ns"].to_numpy()
+    began = np.maximum(starts[rows], ready)
+    began = np.where(there < began, ready, began)  # a thread in the background moved it
+    received = received.with_columns(pl.Series("began", began), pl.Series("took", there - began))
     waited = received.filter((pl.col("began") <= pl.col("ready_ns")) & (pl.col("took") > 0))
     if waited.height < _SAMPLES_MIN:
         waited = received.filter(pl.col("took") > _WAITED_MIN_NS)
@@ -69,11 +71,11 @@ def soonest_ns(matched: pl.DataFrame, link: Link | None) -> Floats:
 
     Each rank takes in one message after another, and gives out one after another, in the order in which
     they become ready to move, at the link's rate; the latency comes on top. With no link: when it was
-    received.
+    there.
     """
-    received = matched["received_ns"].to_numpy().astype(np.float64)
+    there = matched["arrived_ns"].to_numpy().astype(np.float64)
     if link is None or not matched.height:
-        return received
+        return there
     ready = matched.select(pl.max_horizontal("sent_ns", "expected_ns"))["sent_ns"].to_numpy()
     length = matched["size_bytes"].to_numpy() / link.bytes_per_ns
     found = np.zeros(matched.height)
@@ -88,7 +90,7 @@ def soonest_ns(matched: pl.DataFrame, link: Link | None) -> Floats:
             # lengths since.
             ends = done + np.maximum.accumulate(ready[own] - (done - length[own]))
             found[own] = np.maximum(found[own], ends)
-    soonest: Floats = np.minimum(found + link.latency_ns, received)
+    soonest: Floats = np.minimum(found + link.latency_ns, there)
     return soonest
 
 

@@ -56,6 +56,7 @@ def only_step(run: Run, step: int) -> Run:
         run,
         tasks=run.tasks.filter(pl.col("step") == step),
         messages=run.messages.filter(pl.col("posted_ns").is_between(low, high)),
+        engine_messages=run.engine_messages.filter(pl.col("posted_ns").is_between(low, high)),
         spans=run.spans.filter(pl.col("step") == step),
         gaps=run.gaps.filter(meanwhile("start_ns", "end_ns")),
         calls=run.calls.filter(meanwhile("start_ns", "end_ns")),

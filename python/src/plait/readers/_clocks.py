@@ -28,6 +28,10 @@ class ClockMap:
         result: npt.NDArray[np.int64] = shifted + drift
         return result
 
+    def since(self, later_ns: int) -> ClockMap:
+        """The same for times that are counted from `later_ns` of the rank's own time."""
+        return ClockMap(self.offset_ns + later_ns, self.anchor_ns - later_ns, self.slope, self.error_ns)
+
 
 def fit_clock(clocks: Columns, last_ns: int, wall_offset_ns: int) -> ClockMap:
     """The line through the best exchange of the start and the best of the end.

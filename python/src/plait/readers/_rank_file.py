@@ -27,7 +27,8 @@ class UnusableFileError(Exception):
 class RankFile:
     rank: int
     ranks: int
-    wall_ns: int
+    wall_ns: int  # wall-clock time at time 0
+    clock_ns: int  # reading of the monotonic clock at time 0
     records: dict[str, Columns]  # by their names in the schema
     message_threads: npt.NDArray[np.uint16]  # which recorded each message
     names: dict[tuple[int, int], str]  # (role, number) -> text
@@ -73,6 +74,7 @@ def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
         rank=int(header["rank"]),
         ranks=ranks,
         wall_ns=int(header["wall_clock_ns"]),
+        clock_ns=int(header["clock_ns"]),
         records=found,
         message_threads=kinds.threads(table, found["message"].where),
         names=_read_names(found["name"]),

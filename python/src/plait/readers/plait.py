@@ -22,6 +22,7 @@ from plait._launcher import name_signals
 from plait._schema import ROLES, SCHEMA, Schema
 from plait.readers._calls import add_postings, call_tables, read_sites
 from plait.readers._clocks import ClockMap, fit_clock
+from plait.readers._engine import join_engine, read_engine_file
 from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
@@ -175,7 +176,11 @@ def _assemble(
         if file.rank == 0:
             clock = ClockMap(0)
         error_ns = max(error_ns, clock.error_ns)
-        for name, table in _tables(file, schema, clock, numbering).items():
+        of_rank = _tables(file, schema, clock, numbering)
+        engine = read_engine_file(folder, file, schema, notices)
+        if engine is not None:
+            _add_engine(of_rank, engine, clock.since(engine.clock_ns - file.clock_ns), numbering)
+        for name, table in of_rank.items():
             tables.setdefault(name, []).append(table)
     if len(present) > 1 and not are_compared:
         notices.append(
@@ -285,6 +290,17 @@ def _tables(
     tables = {**plain, "tasks": tasks, **graph_tables(file, clock, numbering.renumber)}
     tables.update(call_tables(file, clock, numbering.renumber))
     return {**tables, "messages": add_postings(messages, tables["calls"])}
+
+
+def _add_engine(
+    of_rank: dict[str, pl.DataFrame], engine: RankFile, clock: ClockMap, numbering: _Numbering
+) -> None:
+    """Adds to a rank's tables what plait's engine did for it."""
+    of_rank["messages"], of_rank["engine_messages"] = join_engine(
+        of_rank["messages"], _message_table(engine, clock, numbering), of_rank["calls"]
+    )
+    gaps = event_table(engine, SCHEMA["poll_gap"], clock, numbering.renumber)
+    of_rank["gaps"] = pl.concat([of_rank["gaps"], gaps])
 
 
 def _message_table(file: RankFile, clock: ClockMap, numbering: _Numbering) -> pl.DataFrame:

@@ -94,7 +94,8 @@ def make_lanes(run: Run) -> Lanes:
         "spans": _parts(_span_bars(run, bases), chosen),
         "tasks": _parts(run.tasks, chosen),
         "calls": _parts(_call_bars(run, bases), chosen),
-        "messages": _parts(_message_bars(run, bases), chosen),
+        "messages": _parts(_message_bars(run.messages, bases), chosen),
+        "engine": _parts(_message_bars(run.engine_messages, bases), chosen),
         "gaps": _parts(_gap_bars(run, bases), chosen),
     }
     parts: list[tuple[int, int, str, str, pl.DataFrame]] = []
@@ -129,10 +130,12 @@ def _of_rank(own: dict[str, pl.DataFrame], ranks: int) -> list[_Part]:
             parts.append((worker, "worker", label, part))
         background = tasks.filter(pl.col("role") != events.ROLE_TASK)
     if calls is None and (background is None or not background.height):
-        background = own.get("messages")
+        background = own.get("messages")  # nothing else shows them
     parts.extend(_in_rows("messages", "messages", background))
     if calls is not None:
         parts.extend(_call_lanes(calls, ranks))
+        if ranks <= BACKGROUND_RANKS_MAX:
+            parts.extend(_in_rows("messages", "engine", own.get("engine")))
     if gaps is not None:
         parts.append((0, "gaps", "poll gaps", gaps.sort("start_ns")))
     return parts
@@ -189,12 +192,12 @@ def _call_bars(run: Run, bases: KindBases) -> pl.DataFrame:
     return run.calls.with_columns((pl.col("function") + bases.functions).cast(pl.Int32).alias("kind"))
 
 
-def _message_bars(run: Run, bases: KindBases) -> pl.DataFrame:
-    """Both sides of messages, for ranks that have neither calls nor send tasks to show them."""
+def _message_bars(messages: pl.DataFrame, bases: KindBases) -> pl.DataFrame:
+    """Both sides of messages."""
     is_received = pl.col("received")
     size = pl.col("size_bytes")
     kind = pl.when(is_received).then(bases.receive).otherwise(bases.send).cast(pl.Int32)
-    return run.messages.select(
+    return messages.select(
         "rank",
         pl.col("posted_ns").alias("start_ns"),
         pl.max_horizontal("posted_ns", "completed_ns").alias("end_ns"),

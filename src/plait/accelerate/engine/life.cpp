@@ -71,8 +71,6 @@ bool is_one_host() {
 
 /// Starts the session on all ranks or on none.
 void start() noexcept {
-  MPI_Comm parent = MPI_COMM_NULL;
-  PMPI_Comm_get_parent(&parent);
   EngineSession* session = nullptr;
   try {
     Options options = Options::from_environment();

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 
 #include "plait/base/topology.hpp"
 #include "plait/runtime/network.hpp"
+#include "plait/trace/run_folder.hpp"
 
 namespace plait::accelerate {
 
@@ -22,6 +24,8 @@ constexpr std::uint32_t requests_max = std::uint32_t{1} << 22U;
 constexpr std::uint32_t probed_max = std::uint32_t{1} << 16U;
 /// How long MPI_Finalize waits for messages that may never be received.
 constexpr std::chrono::milliseconds last_messages_max{200};
+/// In a run's folder: docs/reference/trace-format.md.
+constexpr const char* engine_trace_folder = "engine";
 
 WaitPolicy choose_wait(const Options& options, const net::Driver& driver) {
   WaitPolicy wait = options.messages.wait;
@@ -44,6 +48,38 @@ int largest_tag() {
   return is_set != 0 ? *static_cast<int*>(value) : 32767;
 }
 
+/// The folder of the run that plait's recorder is about to record in this process; empty: it records none. Collective.
+std::string recorded_folder(Rank self) {
+  const char* const wanted = std::getenv("PLAIT_RECORD_FOLDER");
+  MPI_Comm parent = MPI_COMM_NULL;
+  PMPI_Comm_get_parent(&parent);
+  if (wanted == nullptr || *wanted == '\0' || parent != MPI_COMM_NULL) {
+    return {};  // processes that the program starts are not recorded
+  }
+  std::string folder = self == Rank{0} ? trace::unused_run_folder(wanted) : std::string{};
+  auto length = static_cast<int>(folder.size());
+  PMPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  folder.resize(static_cast<std::size_t>(length));
+  PMPI_Bcast(folder.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  return folder;
+}
+
+/// Records the engine's messages beside a recorded program's calls. Collective.
+trace::Recorder make_recorder(const net::Driver& driver) {
+  const std::string folder = recorded_folder(driver.self());
+  if (!folder.empty()) {
+    try {
+      return trace::Recorder{driver.clock(),
+                             {.folder = std::filesystem::path{folder} / engine_trace_folder,
+                              .rank = driver.self(),
+                              .rank_count = driver.rank_count()}};
+    } catch (const Error& error) {
+      std::fprintf(stderr, "plait: the engine's messages are not recorded: %s\n", error.what());
+    }
+  }
+  return trace::Recorder{driver.clock()};
+}
+
 }  // namespace
 
 int error_class_of(ErrorCode code) noexcept {
@@ -59,7 +95,7 @@ int error_class_of(ErrorCode code) noexcept {
 
 EngineSession::EngineSession(const Options& options)
     : driver_{make_network(MPI_COMM_WORLD, options.network)},
-      recorder_{driver_->clock()},
+      recorder_{make_recorder(*driver_)},
       endpoint_{*driver_, recorder_, options.messages},
       wait_{choose_wait(options, *driver_)},
       communicators_{endpoint_, *driver_},
