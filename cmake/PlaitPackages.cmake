@@ -43,6 +43,20 @@ function(plait_external target)
   endforeach()
 endfunction()
 
+# plait_modules_of(<name> <variable>): the pkg-config modules of what plait::<name> is linked with, separated by commas.
+function(plait_modules_of name variable)
+  set(modules "")
+  foreach(scope IN ITEMS PUBLIC PRIVATE)
+    get_target_property(targets plait_${name} PLAIT_${scope}_LIBRARIES)
+    foreach(target IN LISTS targets)
+      get_property(module GLOBAL PROPERTY "PLAIT_EXTERNAL_${target}_MODULE")
+      list(APPEND modules ${module})
+    endforeach()
+  endforeach()
+  list(JOIN modules ", " modules)
+  set(${variable} ${modules} PARENT_SCOPE)
+endfunction()
+
 # plait_install(): installs every package that plait_package() has made.
 function(plait_install)
   include(CMakePackageConfigHelpers)

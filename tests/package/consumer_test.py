@@ -87,12 +87,15 @@ class Consumer(unittest.TestCase):
     def test_a_c_program_is_linked_with_the_engine_before_mpi(self) -> None:
         run("cmake", "--install", BUILD, "--prefix", self.static, "--component", "instruments")
         modules = str(next(self.static.glob("lib*/pkgconfig")))
-        flags = run("pkg-config", "--libs", "plait-mpi", PKG_CONFIG_PATH=modules).split()
         source, program = SOURCE / "tests/accelerate/programs/random_messages.c", self.folder / "linked"
-        run("mpicc", source, "-o", program, *flags)
-        printed = run("sh", "-c", f"{SOURCE}/tools/mpiexec 2 {program} 1 5 2>&1")
-        self.assertIn("5 seeds", printed)
-        self.assertIn("messages with", printed)
+        for module in ("plait-mpi", "plait-mpi-static"):
+            with self.subTest(module):
+                flags = run("pkg-config", "--libs", module, PKG_CONFIG_PATH=modules).split()
+                run("mpicc", source, "-o", program, *flags)
+                printed = run("sh", "-c", f"{SOURCE}/tools/mpiexec 2 {program} 1 5 2>&1")
+                self.assertIn("5 seeds", printed)
+                self.assertIn("messages with", printed)
+                self.assertEqual("libplait" in run("ldd", program), module == "plait-mpi")
 
     def test_only_public_headers_and_what_they_include_are_installed(self) -> None:
         include = self.static / "include"

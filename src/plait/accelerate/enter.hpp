@@ -12,11 +12,16 @@ namespace plait::accelerate {
 /// messages.
 [[nodiscard]] std::span<const char* const> unknown_functions() noexcept;
 
+/// The MPI library's function for each entry, in a program that is linked with them; make_entries.py writes it.
+[[nodiscard]] std::span<void (*const)()> linked_functions() noexcept;
+
 /// Finds the MPI library's own function. Ends the process with an error message if there is none.
 [[nodiscard]] void* find(Entry& entry) noexcept;
 
-/// Loads the engine before the first MPI_Init, unless it is switched off or is not for this MPI.
+/// Loads the engine before the first MPI_Init, unless it is switched off.
 void load_engine() noexcept;
+/// Finds the engine and starts it, unless it is not for the program's MPI.
+void start_engine(const Preload& offered) noexcept;
 
 extern constinit thread_local bool is_inside;
 /// Calls of the MPI library that have not returned.

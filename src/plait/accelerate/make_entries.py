@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""make_entries.py COMPILER ENTRIES FOREIGN INCLUDE_FOLDER...: writes what depends on the MPI that was found.
+"""make_entries.py COMPILER ENTRIES LINKED FOREIGN INCLUDE_FOLDER...: writes what depends on the MPI that was found.
 
-ENTRIES defines MPI_X and PMPI_X for each function of mpi.h, which call what is routed or the MPI library. FOREIGN is
-the engine's: the functions that begin operations of the MPI library, or wait for other ranks in it, so that both it and
-the engine's messages are kept moving.
+ENTRIES defines MPI_X and PMPI_X for each function of mpi.h, which call what is routed or the MPI library. LINKED
+defines MPI_X alone, for programs that are linked with it and have PMPI_X from the library, perhaps a static one.
+FOREIGN is the engine's: the functions that begin operations of the MPI library, or wait for other ranks in it, so that
+both it and the engine's messages are kept moving.
 """
 # SPDX-License-Identifier: Apache-2.0
 
@@ -118,6 +119,8 @@ _RESULTS = {"int", "MPI_Fint", "MPI_Request", "MPI_Message"}
 #: mpi4py's wheels take a process that has one of the last three for one that has loaded its MPI library.
 _NOT_OURS = {"Pcontrol", "Grequest_complete", "Get_version", "Get_library_version", "Abi_get_version"}
 
+HEAD = "// SPDX-License-Identifier: Apache-2.0\n// Written by make_entries.py for the MPI that was found.\n"
+
 
 def stem(name: str) -> str:
     """Without the mark of large counts."""
@@ -134,20 +137,55 @@ def unknown(declared: Iterable[str]) -> list[str]:
     return sorted({name + width for name in _ROUTED for width in ("", "_c")} - set(declared))
 
 
-def entry_text(index: int, name: str, declared: Function) -> str:
+def entry_text(index: int, name: str, declared: Function, *, linked: bool) -> str:
     """Passes on whole registers: handles are of another width where the program has another MPI than this one."""
     names = declared.argument_names()
     parameters = ", ".join(f"Word {one}" for one in names)
     arguments = "".join(f", {one}" for one in names)
     types = ", ".join("Word" for _ in names)
     load = "  plait::accelerate::load_engine();\n" if name in ("Init", "Init_thread") else ""
+    alias = (
+        f'[[gnu::visibility("default"), gnu::alias("MPI_{name}")]] Word alias_{index}({types}) __asm__("PMPI_{name}");'
+    )
     return f"""
 [[gnu::visibility("default")]] Word entry_{index}({types}) __asm__("MPI_{name}");
 Word entry_{index}({parameters}) {{
 {load}  return plait::accelerate::enter<Word({types})>(all[{index}]{arguments});
 }}
-[[gnu::visibility("default"), gnu::alias("MPI_{name}")]] Word alias_{index}({types}) __asm__("PMPI_{name}");
+{"" if linked else alias}
 """
+
+
+def entries_text(declared: dict[str, Function], *, linked: bool) -> str:
+    table = "\n".join(f'    {{"PMPI_{name}"}},' for name in declared)
+    names = ", ".join(f'"PMPI_{name}"' for name in unknown(declared))
+    count = len(unknown(declared))
+    text = [
+        HEAD,
+        '#include <array>\n#include <cstdint>\n\n#include "plait/accelerate/enter.hpp"\n\nnamespace {\n\n'
+        "/// A register. Each parameter takes one, or as much of the stack.\nusing Word = std::uint64_t;\n\n"
+        f"constinit plait::accelerate::Entry all[] = {{\n{table}\n}};\n"
+        f"constexpr std::array<const char*, {count}> unknown = {{{names}}};\n\n}}  // namespace\n\n"
+        "std::span<plait::accelerate::Entry> plait::accelerate::entries() noexcept {\n  return all;\n}\n"
+        "std::span<const char* const> plait::accelerate::unknown_functions() noexcept {\n  return unknown;\n}\n\n"
+        'extern "C" {\n',
+        *(entry_text(i, name, function, linked=linked) for i, (name, function) in enumerate(declared.items())),
+        "}\n",
+    ]
+    return "".join([*text, *(linked_text(declared) if linked else [])])
+
+
+def linked_text(declared: Iterable[str]) -> list[str]:
+    """The MPI library's own functions, which the linker finds."""
+    names = list(declared)
+    array = f"constexpr std::array<void (*)(), {len(names)}> reals = {{"
+    return [
+        '\nextern "C" {\n',
+        *(f'void real_{i}() __asm__("PMPI_{name}");\n' for i, name in enumerate(names)),
+        "}\n\nnamespace {\n\n",
+        f"{array}{', '.join(f'real_{i}' for i in range(len(names)))}}};\n\n}}  // namespace\n\n",
+        "std::span<void (*const)()> plait::accelerate::linked_functions() noexcept {\n  return reals;\n}\n",
+    ]
 
 
 def foreign_text(name: str, declared: Function) -> str | None:
@@ -183,30 +221,19 @@ def foreign_text(name: str, declared: Function) -> str | None:
 
 
 def main() -> None:
-    compiler, entries, foreign, *folders = sys.argv[1:]
+    compiler, entries, linked, foreign, *folders = sys.argv[1:]
     declared = {
         name: function
         for name, function in declarations(compiler, folders).items()
-        if not name.startswith("T_") and name not in _NOT_OURS and function.result in _RESULTS
+        if not name.startswith("T_")
+        and name not in _NOT_OURS
+        and "f08" not in name  # conversions of statuses, in Fortran's part of the library
+        and function.result in _RESULTS
     }
     if len(declared) < 100:
         raise SystemExit("make_entries.py: found next to no functions in mpi.h; is it the C header of an MPI?")
-    head = "// SPDX-License-Identifier: Apache-2.0\n// Written by make_entries.py for the MPI that was found.\n"
-    table = "\n".join(f'    {{"PMPI_{name}"}},' for name in declared)
-    names = ", ".join(f'"PMPI_{name}"' for name in unknown(declared))
-    text = [
-        head,
-        '#include <array>\n#include <cstdint>\n\n#include "plait/accelerate/enter.hpp"\n\nnamespace {\n\n'
-        "/// A register. Each parameter takes one, or as much of the stack.\nusing Word = std::uint64_t;\n\n"
-        f"constinit plait::accelerate::Entry all[] = {{\n{table}\n}};\n"
-        f"constexpr std::array<const char*, {len(unknown(declared))}> unknown = {{{names}}};\n\n}}  // namespace\n\n"
-        "std::span<plait::accelerate::Entry> plait::accelerate::entries() noexcept {\n  return all;\n}\n"
-        "std::span<const char* const> plait::accelerate::unknown_functions() noexcept {\n  return unknown;\n}\n\n"
-        'extern "C" {\n',
-        *(entry_text(i, name, function) for i, (name, function) in enumerate(declared.items())),
-        "}\n",
-    ]
-    Path(entries).write_text("".join(text))
+    Path(entries).write_text(entries_text(declared, linked=False))
+    Path(linked).write_text(entries_text(declared, linked=True))
 
     care = {
         name: made
@@ -217,7 +244,7 @@ def main() -> None:
     outer = {name: made for name, made in care.items() if stem(name) in _ALSO_OURS}
     rows = "\n".join(f'      route<decltype(::PMPI_{name})>("PMPI_{name}", foreign_{name}),' for name in inner)
     text = [
-        head,
+        HEAD,
         '#include <mpi.h>\n\n#include "plait/accelerate/engine/routes.hpp"\n'
         '#include "plait/accelerate/engine/session.hpp"\n\nnamespace plait::accelerate {\nnamespace {\n',
         *inner.values(),

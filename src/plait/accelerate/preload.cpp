@@ -4,15 +4,11 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <string>
-#include <string_view>
 
 #include "plait/accelerate/enter.hpp"
 #include "plait/preload/real.hpp"
 
 namespace plait::accelerate {
-
-[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_inside = false;
-constinit std::atomic<int> calls_of_library = 0;
 
 namespace {
 
@@ -28,11 +24,9 @@ void step_aside(const char* reason) noexcept {
   std::fprintf(stderr, "plait: the program's messages are not accelerated: %s\n", reason);
 }
 
-void load() noexcept {
-  const char* const wish = std::getenv("PLAIT_ACCELERATE");
-  if (wish != nullptr && std::string_view{wish} == "off") {
-    return;
-  }
+}  // namespace
+
+void start_engine(const Preload& offered) noexcept {
   if (preload::has_other_mpi()) {
     const std::string reason = std::string{"this library is for "} + preload::compiled_for() +
                                ", and the program uses another MPI; choose with plait accelerate --mpi";
@@ -53,17 +47,7 @@ void load() noexcept {
     step_aside(::dlerror());
     return;
   }
-  reinterpret_cast<StartEngine*>(start)({entries(), [] { return &is_inside; }, &calls_of_library});
-}
-
-}  // namespace
-
-void load_engine() noexcept {
-  static const bool once = [] {
-    load();
-    return true;
-  }();
-  (void)once;
+  reinterpret_cast<StartEngine*>(start)(offered);
 }
 
 void* find(Entry& entry) noexcept {
