@@ -57,7 +57,28 @@ def test_the_mpi_of_a_launcher_with_a_compiler_beside_it_gets_a_build_of_its_own
     (tmp_path / "mpicc").touch()
     folder = tmp_path / "build/accelerate-mpich-5.0.2"
     assert _build.accelerator_for("mpich", other) == folder / "lib/libplait-accelerate.so"
-    assert built == [(tmp_path / "mpicc", folder)]
+    recorded = tmp_path / "build/record-mpich-5.0.2"
+    assert _build.recorder_for("mpich", other) == recorded / "lib/libplait-record.so"
+    assert built == [(tmp_path / "mpicc", folder), (tmp_path / "mpicc", recorded)]
+
+
+def test_the_standard_abi_needs_its_own_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[tuple[Path, Path]] = []
+    monkeypatch.setattr(_build, "source_folder", lambda: tmp_path)
+    monkeypatch.setattr(
+        _build,
+        "_build_with_compiler",
+        lambda compiler, launcher, folder, *_: built.append((compiler, folder)),
+    )
+    starter = Launcher(str(tmp_path / "mpiexec"), "MPICH", "5.0.2")
+    (tmp_path / "mpicc").touch()
+    with pytest.raises(_build.PlaitError, match="there is no mpicc_abi beside the launcher"):
+        _build.accelerator_for("abi", starter)
+    (tmp_path / "mpicc_abi").touch()
+    _build.accelerator_for("abi", starter)
+    assert built == [(tmp_path / "mpicc_abi", tmp_path / "build/accelerate-abi-5.0.2")]
 
 
 def test_the_usual_mpi_by_its_path_is_the_usual_build(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The test suite of mpi4py without and with the engine before MPI: what passes without it passes with it.
 
-Called with LIBRARY LAUNCHER COMPILER WORK [--ranks N...] [--files NAME...]; LAUNCHER is a command that a number of
-ranks follows. All files run in one process, as MPI starts slowly; if one does not end, those after it run in another.
+Called with LIBRARY LAUNCHER COMPILER WORK [--ranks N...] [--files NAME...] [--mpi4py VERSION]; LAUNCHER is a command
+that a number of ranks follows. All files run in one process, as MPI starts slowly; if one does not end, those after it run in another.
 Exit status: 1 if a test passes only without the engine, or if next to nothing ran; 77 if mpi4py cannot be fetched.
 """
 
@@ -24,7 +24,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-VERSION = "4.0.3"
+#: MPI's standard ABI needs a later one.
+USUAL_VERSION = "4.0.3"
 #: Files that start processes, which hangs with Open MPI even without the engine; and one that computes for as long as
 #: all others take, and sends nothing.
 LEFT_OUT = {"test_spawn", "test_dynproc", "test_util_dtlib"}
@@ -115,16 +116,16 @@ def _run_until_silent(command: Sequence[str], outputs: Path) -> bool:
     return False
 
 
-def suite_in(work: Path, compiler: str, launcher: Sequence[str]) -> Suite:
+def suite_in(work: Path, compiler: str, launcher: Sequence[str], version: str) -> Suite:
     """Fetches mpi4py and builds it, if that was not done yet in this folder."""
-    python, sources, built = work / "venv/bin/python", work / f"mpi4py-{VERSION}", work / "built-with"
+    python, sources, built = work / "venv/bin/python", work / f"mpi4py-{version}", work / "built-with"
     suite = Suite(python, sources / "test", launcher)
     if built.is_file() and built.read_text() == compiler:
         return suite
     shutil.rmtree(work, ignore_errors=True)
     venv.create(work / "venv", with_pip=True)
     pip = [str(python), "-m", "pip", "--quiet"]
-    wanted = f"mpi4py=={VERSION}"
+    wanted = f"mpi4py=={version}"
     fetched = [
         [*pip, "install", "cython", "setuptools", "wheel", "numpy"],
         [*pip, "download", "--no-deps", "--no-build-isolation", "--no-binary=:all:", f"--dest={work}", wanted],
@@ -162,8 +163,9 @@ def main() -> int:
     parser.add_argument("work", type=lambda text: Path(text).resolve())
     parser.add_argument("--ranks", type=int, nargs="+", default=[2])
     parser.add_argument("--files", nargs="+", metavar="NAME", help="test_comm, ...")
+    parser.add_argument("--mpi4py", default=USUAL_VERSION, metavar="VERSION")
     options = parser.parse_args()
-    suite = suite_in(options.work, options.compiler, options.launcher)
+    suite = suite_in(options.work, options.compiler, options.launcher, options.mpi4py)
     files = sorted(options.files) if options.files else suite.files()
     are_fine = [compare(suite, options.library, files, ranks) for ranks in options.ranks]
     return 0 if all(are_fine) else 1

@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from plait._errors import PlaitError
-from plait._launcher import Launcher
+from plait._launcher import Launcher, find_launcher
+from plait._preload import STANDARD_ABI
 
 #: Lines of a failed build's output that are shown.
 _TAIL = 30
@@ -86,23 +87,41 @@ def accelerator_of(mpi: str) -> Path:
     return _preload_library(mpi, ACCELERATOR, "accelerator", "accelerate", _ACCELERATOR_TARGETS)
 
 
-def accelerator_for(mpi: str, starter: Launcher | None) -> Path:
-    """As `accelerator_of`, for programs of the MPI that has the launcher `starter`.
+def recorder_for(mpi: str, starter: Launcher | None) -> Path:
+    """As `recorder_of`, for programs of the MPI that has the launcher `starter`.
 
     An MPI other than the machine's has its compiler beside its launcher; it gets a build of its own.
     """
+    return _of_its_own("record", mpi, starter, RECORDER, ["plait_record"]) or recorder_of(mpi)
+
+
+def accelerator_for(mpi: str, starter: Launcher | None) -> Path:
+    """As `recorder_for`, of `plait accelerate`."""
+    found = _of_its_own("accelerate", mpi, starter, ACCELERATOR, _ACCELERATOR_TARGETS)
+    return found or accelerator_of(mpi)
+
+
+def _of_its_own(
+    use: str, mpi: str, starter: Launcher | None, library: Path, targets: list[str]
+) -> Path | None:
+    """None where the usual builds are for this MPI, or it has no compiler."""
+    starter = starter if starter or mpi != STANDARD_ABI else find_launcher(None)
     root = source_folder()
-    compiler = _compiler_beside(Path(starter.path)) if starter else None
+    compiler = _compiler_beside(Path(starter.path), mpi) if starter else None
+    if mpi == STANDARD_ABI and compiler is None:
+        raise PlaitError(
+            "there is no mpicc_abi beside the launcher: nothing can be built for MPI's standard ABI"
+        )
     if starter is None or compiler is None or root is None or compiler in _usual_compilers(mpi):
-        return accelerator_of(mpi)
-    folder = root / "build" / f"accelerate-{mpi}-{starter.version}"
-    _build_with_compiler(compiler, starter.path, folder, _WITHOUT_PROGRAMS, *_ACCELERATOR_TARGETS)
-    return (folder / ACCELERATOR).resolve()
+        return None
+    folder = root / "build" / f"{use}-{mpi}-{starter.version}"
+    _build_with_compiler(compiler, starter.path, folder, _WITHOUT_PROGRAMS, *targets)
+    return (folder / library).resolve()
 
 
-def _compiler_beside(starter: Path) -> Path | None:
-    """mpicc.X beside mpiexec.X, else mpicc there."""
-    names = (f"mpicc{starter.suffix}", "mpicc")
+def _compiler_beside(starter: Path, mpi: str) -> Path | None:
+    """mpicc.X beside mpiexec.X, else mpicc there; for the standard ABI mpicc_abi."""
+    names = ("mpicc_abi",) if mpi == STANDARD_ABI else (f"mpicc{starter.suffix}", "mpicc")
     return next((path.resolve() for name in names if (path := starter.with_name(name)).is_file()), None)
 
 

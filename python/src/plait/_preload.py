@@ -14,6 +14,10 @@ from pathlib import Path
 from plait import _launcher as launcher
 from plait._errors import PlaitError
 
+#: The value of `--mpi` for programs of the standard ABI of MPI 5, which MPIs have beside their own.
+STANDARD_ABI = "abi"
+#: Values of `--mpi` for what is preloaded.
+KINDS = (*launcher.FAMILIES, STANDARD_ABI)
 _LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*")
 
 
@@ -38,9 +42,11 @@ class Target:
                 f"there is no command {command[0]}; give what you would type without plait", status=2
             )
         starter = launcher.identify(found) if is_launcher(found) else None
-        mpi = mpi or _mpi_of(starter, found)
-        if mpi not in launcher.FAMILIES:
-            raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(launcher.FAMILIES)}", status=2)
+        mpi = mpi or _mpi_of(starter, program_in(command) or found)
+        if mpi not in KINDS:
+            raise PlaitError(
+                f"--mpi {mpi} is unknown; use {', '.join(KINDS[:-1])} or {KINDS[-1]}", status=2
+            )
         return cls(tuple(command), starter, mpi)
 
     def with_exports(self, names: Mapping[str, str]) -> list[str]:
@@ -51,6 +57,14 @@ class Target:
         return [self.command[0], *exports, *self.command[1:]]
 
 
+def program_in(command: Sequence[str]) -> str | None:
+    """The path of the first word behind the launcher that is a program."""
+    for word in command[1:] if is_launcher(command[0]) else command:
+        if not word.startswith("-") and (found := shutil.which(word)) is not None:
+            return found
+    return None
+
+
 def preloading(*libraries: Path) -> dict[str, str]:
     """The variable that has the loader load libraries first, before others that it loads already."""
     before = os.environ.get("LD_PRELOAD")
@@ -58,9 +72,14 @@ def preloading(*libraries: Path) -> dict[str, str]:
 
 
 def _mpi_of(starter: launcher.Launcher | None, program: str) -> str:
-    """By the launcher; else by the libraries of the program; else by the machine's launcher."""
+    """By the launcher; else by the libraries of the program; else by the machine's launcher.
+
+    A launcher does not distinguish the standard ABI from the library's own.
+    """
+    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    if "libmpi_abi" in listed:
+        return STANDARD_ABI
     if starter is None:
-        listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
         if "libmpich" in listed:
             return "mpich"
         if "libmpi." in listed:

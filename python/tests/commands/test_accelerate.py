@@ -50,6 +50,17 @@ def test_a_missing_command_and_an_unknown_mpi_are_errors() -> None:
         Target.of(["sh"], "lam")
 
 
+def test_a_program_of_the_standard_abi_is_recognised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "ldd").write_text("#!/bin/sh\necho libmpi_abi.so.1\n")
+    (tmp_path / "ldd").chmod(0o755)
+    assert Target.of(["sh"], None).mpi != "abi"
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert Target.of(["sh"], None).mpi == "abi"
+    assert Target.of(["sh"], "mpich").mpi == "mpich"
+
+
 def test_the_program_is_started_with_the_library_and_its_status_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -65,7 +76,7 @@ def test_a_trace_has_the_recorder_before_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(_build, "accelerator_of", lambda mpi: tmp_path / "engine.so")
-    monkeypatch.setattr(_build, "recorder_of", lambda mpi: tmp_path / "recorder.so")
+    monkeypatch.setattr(_build, "recorder_for", lambda mpi, starter: tmp_path / "recorder.so")
     wishes = command.Wishes(
         mpi="openmpi", progress=None, quiet=True, compare=None, trace=tmp_path / "run"
     )

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_entries.py COMPILER ENTRIES LINKED FOREIGN INCLUDE_FOLDER...: writes what depends on the MPI that was found.
+"""make_entries.py COMPILER ENTRIES LINKED FOREIGN FLAG...: writes what depends on the MPI that was found.
 
 ENTRIES defines MPI_X and PMPI_X for each function of mpi.h, which call what is routed or the MPI library. LINKED
 defines MPI_X alone, for programs that are linked with it and have PMPI_X from the library, perhaps a static one.
@@ -66,6 +66,10 @@ _ROUTED = frozenset(
         "Request_f2c",
         "Message_c2f",
         "Message_f2c",
+        "Request_toint",
+        "Request_fromint",
+        "Message_toint",
+        "Message_fromint",
         "Buffer_iflush",
         "Comm_iflush_buffer",
         "Comm_idup",
@@ -221,10 +225,10 @@ def foreign_text(name: str, declared: Function) -> str | None:
 
 
 def main() -> None:
-    compiler, entries, linked, foreign, *folders = sys.argv[1:]
+    compiler, entries, linked, foreign, *flags = sys.argv[1:]
     declared = {
         name: function
-        for name, function in declarations(compiler, folders).items()
+        for name, function in declarations(compiler, flags).items()
         if not name.startswith("T_")
         and name not in _NOT_OURS
         and "f08" not in name  # conversions of statuses, in Fortran's part of the library

@@ -37,10 +37,10 @@ _DECLARATION = re.compile(r"\b(int|MPI_\w+)\s+PMPI_(\w+)\s*\(((?:[^()]|\([^()]*\
 _ATTRIBUTE = re.compile(r"__attribute__\s*\(\((?:[^()]|\([^()]*\))*\)\)")
 
 
-def declarations(compiler: str, folders: Sequence[str]) -> dict[str, Function]:
-    """Each function PMPI_X of this MPI that returns an error code or a handle, by X."""
+def declarations(compiler: str, flags: Sequence[str]) -> dict[str, Function]:
+    """Each function PMPI_X of this MPI that returns an error code or a handle, by X. `flags`: to find its mpi.h."""
     command = [compiler, "-E", "-P", "-x", "c++", "-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
-    command += [f"-I{folder}" for folder in folders] + ["-"]
+    command += [*flags, "-"]
     text = subprocess.run(command, input="#include <mpi.h>\n", text=True, capture_output=True, check=True).stdout
     found = {}
     for result, name, inside in _DECLARATION.findall(_ATTRIBUTE.sub("", text)):

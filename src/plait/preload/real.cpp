@@ -13,14 +13,19 @@
 namespace plait::preload {
 namespace {
 
-#ifdef OPEN_MPI
-constexpr bool is_for_open_mpi = true;
+/// MPIs that differ in what a program passes to them.
+enum class Abi { open_mpi, mpich, standard };
+
+#if defined(OPEN_MPI)
+constexpr Abi own = Abi::open_mpi;
+#elif defined(MPI_ABI_VERSION)
+constexpr Abi own = Abi::standard;
 #else
-constexpr bool is_for_open_mpi = false;
+constexpr Abi own = Abi::mpich;
 #endif
 /// A symbol of Open MPI only.
 constexpr const char* open_mpi_mark = "ompi_mpi_comm_world";
-/// MPICH's and others' with the handles of MPI 5, for which no library of plait is compiled.
+/// MPICH's and others' with the handles of MPI 5.
 constexpr const char* standard_abi_library = "libmpi_abi";
 
 /// The libraries in this process whose names begin with libmpi.
@@ -58,15 +63,17 @@ void* find_real(const char* name) noexcept {
 }
 
 const char* compiled_for() noexcept {
-  return is_for_open_mpi ? "Open MPI" : "MPICH";
+  return own == Abi::open_mpi ? "Open MPI" : own == Abi::mpich ? "MPICH" : "the standard ABI of MPI 5";
 }
 
 bool has_other_mpi() noexcept {
   const auto has_standard_abi = [](const std::string& path) {
     return path.find(standard_abi_library, path.rfind('/') + 1) != std::string::npos;
   };
-  return (find_real(open_mpi_mark) != nullptr) != is_for_open_mpi ||
-         std::ranges::any_of(mpi_libraries(), has_standard_abi);
+  const Abi found = std::ranges::any_of(mpi_libraries(), has_standard_abi) ? Abi::standard
+                    : find_real(open_mpi_mark) != nullptr                   ? Abi::open_mpi
+                                                                            : Abi::mpich;
+  return found != own;
 }
 
 }  // namespace plait::preload

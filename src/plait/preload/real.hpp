@@ -10,7 +10,8 @@ namespace plait::preload {
 /// some microseconds. Threads: any.
 [[nodiscard]] void* find_real(const char* name) noexcept;
 
-/// The MPI that the caller's library was compiled for: "Open MPI" or "MPICH", which others are compatible with.
+/// The MPI that the caller's library was compiled for: "Open MPI", "MPICH", which others are compatible with, or "the
+/// standard ABI of MPI 5".
 [[nodiscard]] const char* compiled_for() noexcept;
 
 /// Whether the process has another MPI than that, or none.

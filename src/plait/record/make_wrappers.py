@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""make_wrappers.py COMPILER OUTPUT INCLUDE_FOLDER...: writes the functions that are before those of an MPI library.
+"""make_wrappers.py COMPILER OUTPUT FLAG...: writes the functions that are before those of an MPI library.
 
 Reads the declarations of the MPI that is there, so that the wrappers have the very types of that MPI, and those
 functions of newer versions of the standard that it has. For each function named in the tables below, MPI_X and PMPI_X
@@ -374,8 +374,8 @@ def function_text(name: str, declared: Function, wrapper: Wrapper) -> str:
 
 
 def main() -> None:
-    compiler, output, *folders = sys.argv[1:]
-    declared = declarations(compiler, folders)
+    compiler, output, *flags = sys.argv[1:]
+    declared = declarations(compiler, flags)
     parts = [
         "// SPDX-License-Identifier: Apache-2.0\n// Written by make_wrappers.py for the MPI that was found.\n",
         '#include <algorithm>\n#include <cstdint>\n\n#include <mpi.h>\n\n#include "plait/record/collectives.hpp"\n'

@@ -101,9 +101,9 @@ void write_run(const std::filesystem::path& folder, const trace::Meta& meta, con
 class EndlessRequest {
  public:
   EndlessRequest() {
-    const auto query = [](void*, MPI_Status*) { return MPI_SUCCESS; };
-    const auto free = [](void*) { return MPI_SUCCESS; };
-    const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+    const auto query = [](void*, MPI_Status*) -> int { return MPI_SUCCESS; };
+    const auto free = [](void*) -> int { return MPI_SUCCESS; };
+    const auto cancel = [](void*, int) -> int { return MPI_SUCCESS; };
     const Real<decltype(PMPI_Grequest_start)> start{"PMPI_Grequest_start"};
     is_good_ = start(query, free, cancel, nullptr, &request_) == MPI_SUCCESS;
   }

@@ -17,7 +17,8 @@ What it does: sends, receives, probes and waits use plait's engine. Collectives,
 files, and communicators with two groups stay the MPI library's.
 
 Which MPI: that of the launcher in COMMAND, else that of the program, else that of mpiexec. The library
-for an MPI that plait was not built with is built at the first use, which takes two minutes.
+for an MPI that plait was not built with is built at the first use, which takes two minutes. Programs
+linked with libmpi_abi have the standard ABI of MPI 5: abi, which scripts that load it have to ask for.
 """
 
 
@@ -35,7 +36,7 @@ def accelerate(
     ],
     mpi: Annotated[
         str | None,
-        typer.Option(metavar="openmpi|mpich", help="The program's MPI. [default: see below]"),
+        typer.Option(metavar="openmpi|mpich|abi", help="The program's MPI. [default: see below]"),
     ] = None,
     progress: Annotated[
         str | None,

@@ -44,7 +44,7 @@ def record(
     ] = False,
     mpi: Annotated[
         str | None,
-        typer.Option(metavar="openmpi|mpich", help="The program's MPI. [default: see below]"),
+        typer.Option(metavar="openmpi|mpich|abi", help="The program's MPI. [default: see below]"),
     ] = None,
     progress: Annotated[
         bool,

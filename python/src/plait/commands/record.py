@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from types import MappingProxyType
 from plait import _build
 from plait import _launcher as launcher
 from plait._files import write_text
-from plait._preload import Target, is_launcher, preloading
+from plait._preload import Target, preloading, program_in
 from plait.commands.run import Ending, Place, make_run_folder, say, shown, supervise, write_facts
 
 #: Names of call sites are cut at the left to this many bytes (docs/reference/trace-format.md).
@@ -41,8 +40,9 @@ def record(
 ) -> int:
     """Returns the command's exit status. `behind`: libraries to preload between the recorder and MPI."""
     target = Target.of(command, wishes.mpi)
-    recorder = _build.recorder_of(target.mpi)
-    folder = make_run_folder(Place(wishes.output, wishes.name, _program_in(command), wishes.force))
+    recorder = _build.recorder_for(target.mpi, target.starter)
+    program = Path(program_in(command) or command[0]).name
+    folder = make_run_folder(Place(wishes.output, wishes.name, program, wishes.force))
     earlier = set(_folders(folder))
     environment = {
         **preloading(recorder, *behind),
@@ -59,14 +59,6 @@ def record(
         write_text(run / "sites.json", json.dumps(resolve_sites(run), indent=1) + "\n")
     _tell(Path(command[0]).name, folder, made, ending)
     return ending.exit_status
-
-
-def _program_in(command: Sequence[str]) -> str:
-    """What to name the run after: the first word behind the launcher that is a program."""
-    for word in command[1:] if is_launcher(command[0]) else command:
-        if not word.startswith("-") and shutil.which(word) is not None:
-            return Path(word).name
-    return Path(command[0]).name
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -10,8 +10,8 @@ MPI_Request begin_endless() noexcept {
     PMPI_Status_set_cancelled(status, 0);
     return PMPI_Status_set_elements(status, MPI_BYTE, 0);
   };
-  const auto free = [](void*) { return MPI_SUCCESS; };
-  const auto cancel = [](void*, int) { return MPI_SUCCESS; };
+  const auto free = [](void*) -> int { return MPI_SUCCESS; };
+  const auto cancel = [](void*, int) -> int { return MPI_SUCCESS; };
   MPI_Request request = MPI_REQUEST_NULL;
   PMPI_Grequest_start(query, free, cancel, nullptr, &request);
   return request;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of MPI that convert handles of requests and messages for Fortran.
+// The functions of MPI that convert handles of requests and messages to numbers and back, for Fortran.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -11,29 +11,33 @@
 
 namespace plait::accelerate {
 
-#ifdef OPEN_MPI  // in MPICH they are macros, and a handle is its own number
-
 namespace {
 
-MPI_Fint request_c2f(MPI_Request request) {
+template <auto theirs>
+HandleNumber request_number(MPI_Request request) {
   PendingOperation* const pending = use_session().requests().find(request);
-  return pending != nullptr ? use_session().requests().number_of(*pending) : PMPI_Request_c2f(request);
+  return pending != nullptr ? use_session().requests().number_of(*pending) : theirs(request);
 }
 
-MPI_Request request_f2c(MPI_Fint number) {
+template <auto theirs>
+MPI_Request request_of(HandleNumber number) {
   PendingOperation* const pending = use_session().requests().find_number(number);
-  return pending != nullptr ? use_session().requests().handle_of(*pending) : PMPI_Request_f2c(number);
+  return pending != nullptr ? use_session().requests().handle_of(*pending) : theirs(number);
 }
 
-MPI_Fint message_c2f(MPI_Message message) {
+template <auto theirs>
+HandleNumber message_number(MPI_Message message) {
   Probed* const probed = use_session().probed().find(message);
-  return probed != nullptr ? use_session().probed().number_of(*probed) : PMPI_Message_c2f(message);
+  return probed != nullptr ? use_session().probed().number_of(*probed) : theirs(message);
 }
 
-MPI_Message message_f2c(MPI_Fint number) {
+template <auto theirs>
+MPI_Message message_of(HandleNumber number) {
   Probed* const probed = use_session().probed().find_number(number);
-  return probed != nullptr ? use_session().probed().handle_of(*probed) : PMPI_Message_f2c(number);
+  return probed != nullptr ? use_session().probed().handle_of(*probed) : theirs(number);
 }
+
+#ifdef OPEN_MPI
 
 /// No object of a request ends before.
 constexpr std::size_t object_bytes_min = 160;
@@ -41,7 +45,7 @@ constexpr std::size_t object_bytes_min = 160;
 /// Whether the objects of all `requests` have their numbers at `offset`, and that of the null request has 0.
 bool has_numbers_at(std::size_t offset, std::span<const MPI_Request> requests) {
   const auto number_at = [offset](MPI_Request request) {
-    MPI_Fint number = 0;
+    HandleNumber number = 0;
     std::memcpy(&number, reinterpret_cast<const std::byte*>(request) + offset, sizeof number);
     return number;
   };
@@ -49,43 +53,46 @@ bool has_numbers_at(std::size_t offset, std::span<const MPI_Request> requests) {
          std::ranges::all_of(requests, [&](MPI_Request one) { return number_at(one) == PMPI_Request_c2f(one); });
 }
 
+#endif
+
 }  // namespace
 
 std::size_t fortran_number_offset() noexcept {
+#ifdef OPEN_MPI
   std::array<MPI_Request, 4> requests{};
   for (MPI_Request& request : requests) {
     request = begin_endless();
     (void)PMPI_Request_c2f(request);  // has the library number it
   }
   std::size_t found = 0;
-  for (std::size_t offset = sizeof(void*); offset < object_bytes_min; offset += sizeof(MPI_Fint)) {
+  for (std::size_t offset = sizeof(void*); offset < object_bytes_min; offset += sizeof(HandleNumber)) {
     if (has_numbers_at(offset, requests)) {
       found = found == 0 ? offset : object_bytes_min;  // with several it is none
     }
   }
   std::ranges::for_each(requests, end_endless);
   return found < object_bytes_min ? found : 0;
-}
-
-std::vector<FunctionRoute> handle_routes() {
-  return {
-      route<decltype(::PMPI_Request_c2f)>("PMPI_Request_c2f", request_c2f),
-      route<decltype(::PMPI_Request_f2c)>("PMPI_Request_f2c", request_f2c),
-      route<decltype(::PMPI_Message_c2f)>("PMPI_Message_c2f", message_c2f),
-      route<decltype(::PMPI_Message_f2c)>("PMPI_Message_f2c", message_f2c),
-  };
-}
-
 #else
-
-std::size_t fortran_number_offset() noexcept {
   return 0;
+#endif
 }
 
 std::vector<FunctionRoute> handle_routes() {
-  return {};
-}
-
+  std::vector<FunctionRoute> routes;
+  // In MPICH a handle is its own number, and these are macros.
+#ifdef OPEN_MPI
+  routes.push_back(route<decltype(::PMPI_Request_c2f)>("PMPI_Request_c2f", request_number<PMPI_Request_c2f>));
+  routes.push_back(route<decltype(::PMPI_Request_f2c)>("PMPI_Request_f2c", request_of<PMPI_Request_f2c>));
+  routes.push_back(route<decltype(::PMPI_Message_c2f)>("PMPI_Message_c2f", message_number<PMPI_Message_c2f>));
+  routes.push_back(route<decltype(::PMPI_Message_f2c)>("PMPI_Message_f2c", message_of<PMPI_Message_f2c>));
 #endif
+#if MPI_VERSION >= 5
+  routes.push_back(route<decltype(::PMPI_Request_toint)>("PMPI_Request_toint", request_number<PMPI_Request_toint>));
+  routes.push_back(route<decltype(::PMPI_Request_fromint)>("PMPI_Request_fromint", request_of<PMPI_Request_fromint>));
+  routes.push_back(route<decltype(::PMPI_Message_toint)>("PMPI_Message_toint", message_number<PMPI_Message_toint>));
+  routes.push_back(route<decltype(::PMPI_Message_fromint)>("PMPI_Message_fromint", message_of<PMPI_Message_fromint>));
+#endif
+  return routes;
+}
 
 }  // namespace plait::accelerate

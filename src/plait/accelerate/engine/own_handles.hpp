@@ -12,6 +12,9 @@
 
 namespace plait::accelerate {
 
+/// How Fortran and MPI_Request_toint name objects. MPI_Fint, which the header of MPI's standard ABI does not have.
+using HandleNumber = int;
+
 /// Where Open MPI's objects of requests have the number that Fortran knows them by, in bytes from their start. Its
 /// Fortran functions read a request's number there after waits. Found with requests of its own; 0 where that fails.
 /// Collective over nothing; expects that MPI is initialised.
@@ -34,7 +37,7 @@ class OwnHandles {
   [[nodiscard]] Handle handle_of(Object& object) const noexcept {
     if constexpr (std::is_pointer_v<Handle>) {
       const std::uint32_t index = pool_.index_of(object);
-      std::atomic<MPI_Fint>& number = numbers_.at(index + padding(number_offset_));
+      std::atomic<HandleNumber>& number = numbers_.at(index + padding(number_offset_));
       number.store(number_of(object), std::memory_order_relaxed);  // the same value each time
       return reinterpret_cast<Handle>(reinterpret_cast<std::byte*>(&number) - number_offset_);
     } else {
@@ -47,7 +50,7 @@ class OwnHandles {
       const auto* const address = reinterpret_cast<const std::byte*>(handle) + number_offset_;
       const auto* const first = reinterpret_cast<const std::byte*>(&numbers_.at(padding(number_offset_)));
       return address >= first && numbers_.contains(address)
-                 ? &pool_.at(static_cast<std::uint32_t>(address - first) / sizeof(MPI_Fint))
+                 ? &pool_.at(static_cast<std::uint32_t>(address - first) / sizeof(HandleNumber))
                  : nullptr;
     } else {
       const std::uint32_t index = static_cast<std::uint32_t>(handle) - null_request - first_;
@@ -56,14 +59,14 @@ class OwnHandles {
   }
 
   /// As Fortran has it.
-  [[nodiscard]] MPI_Fint number_of(Object& object) const noexcept {
+  [[nodiscard]] HandleNumber number_of(Object& object) const noexcept {
     if constexpr (std::is_pointer_v<Handle>) {
-      return static_cast<MPI_Fint>(first_number + first_ + pool_.index_of(object));
+      return static_cast<HandleNumber>(first_number + first_ + pool_.index_of(object));
     } else {
-      return static_cast<MPI_Fint>(handle_of(object));
+      return static_cast<HandleNumber>(handle_of(object));
     }
   }
-  [[nodiscard]] Object* find_number(MPI_Fint number) const noexcept {
+  [[nodiscard]] Object* find_number(HandleNumber number) const noexcept {
     if constexpr (std::is_pointer_v<Handle>) {
       const std::uint32_t index = static_cast<std::uint32_t>(number) - first_number - first_;
       return index < pool_.capacity() ? &pool_.at(index) : nullptr;
@@ -78,11 +81,11 @@ class OwnHandles {
 
   /// Numbers before the first that is used, so that no handle is an address before them.
   static constexpr std::uint32_t padding(std::size_t number_offset) {
-    return static_cast<std::uint32_t>((number_offset + sizeof(MPI_Fint) - 1) / sizeof(MPI_Fint));
+    return static_cast<std::uint32_t>((number_offset + sizeof(HandleNumber) - 1) / sizeof(HandleNumber));
   }
 
   Pool<Object> pool_;
-  Pool<std::atomic<MPI_Fint>> numbers_;  ///< Only its addresses are used: 0 until they are written.
+  Pool<std::atomic<HandleNumber>> numbers_;  ///< Only its addresses are used: 0 until they are written.
   const std::uint32_t first_;
   const std::size_t number_offset_;
 };
