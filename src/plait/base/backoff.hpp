@@ -16,13 +16,20 @@ namespace plait {
 struct WaitPolicy {
   /// Time of polling without a pause; 0 if threads outnumber cores.
   nanoseconds spin = std::chrono::microseconds{10};
-  /// Then yields between polls, for this multiple of `spin`. Without it, two ranks that answer each other would each
-  /// find the other asleep once one is late.
-  unsigned yield_spins = 10;
+  /// Then yields between polls, for so long. Without it, two ranks that answer each other would each find the other
+  /// asleep once one is late.
+  nanoseconds yield = std::chrono::microseconds{100};
   /// Then sleeps between polls, for times that double from `sleep_min` to `sleep_max`.
   nanoseconds sleep_min = std::chrono::microseconds{5};
   nanoseconds sleep_max = std::chrono::microseconds{100};
 };
+
+/// Returns `policy` for more threads than cores: none spins, which would take cores from working threads.
+[[nodiscard]] constexpr WaitPolicy crowded(WaitPolicy policy) noexcept {
+  policy.spin = nanoseconds::zero();
+  policy.yield = std::min(policy.yield, nanoseconds{std::chrono::microseconds{20}});
+  return policy;
+}
 
 /// Detects oversubscribed cores: a thread that yielded was resumed late. For some time, waiting threads then sleep
 /// instead of yielding: the system resumes a sleeping thread before computing ones, but a yielding one after them,
@@ -31,17 +38,23 @@ class Crowding {
  public:
   /// Lets other threads run, for the shortest possible time.
   void give_way() {
-    const auto start = std::chrono::steady_clock::now();
-    if (start.time_since_epoch().count() < until_.load(std::memory_order_relaxed)) {  // a hint; orders nothing
+    if (!yield()) {
       prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
       std::this_thread::sleep_for(nap);
-      return;
+    }
+  }
+  /// Lets other threads run. False, and nothing, when the caller should sleep instead.
+  [[nodiscard]] bool yield() {
+    const auto start = std::chrono::steady_clock::now();
+    if (start.time_since_epoch().count() < until_.load(std::memory_order_relaxed)) {  // a hint; orders nothing
+      return false;
     }
     std::this_thread::yield();
     const auto now = std::chrono::steady_clock::now();
     if (now - start > late) {
       until_.store((now + memory).time_since_epoch().count(), std::memory_order_relaxed);  // a hint; orders nothing
     }
+    return true;
   }
 
  private:
@@ -60,12 +73,12 @@ class Backoff {
   Backoff(const WaitPolicy& policy, Crowding& crowding)
       : policy_{policy},
         crowding_{crowding},
-        phase_{policy.spin > nanoseconds::zero() ? Phase::spin : Phase::sleep},
+        phase_{first_phase()},
         sleep_{policy.sleep_min} {}
 
   void reset() noexcept {
     looks_ = 0;
-    phase_ = policy_.spin > nanoseconds::zero() ? Phase::spin : Phase::sleep;
+    phase_ = first_phase();
     sleep_ = policy_.sleep_min;
   }
 
@@ -78,22 +91,30 @@ class Backoff {
       start_ = std::chrono::steady_clock::now();
     } else if (looks_ % looks_between_readings == 0) {
       const auto waited = std::chrono::steady_clock::now() - start_;
-      phase_ = waited < policy_.spin                               ? Phase::spin
-               : waited < policy_.spin * (1 + policy_.yield_spins) ? Phase::yield
-                                                                   : Phase::sleep;
+      phase_ = waited < policy_.spin                   ? Phase::spin
+               : waited < policy_.spin + policy_.yield ? Phase::yield
+                                                       : Phase::sleep;
     }
   }
 
   /// Counts a poll without an event; yields or sleeps unless spinning. Returns whether it slept.
   bool pause() {
+    return pause([](nanoseconds time) { nap(time); });
+  }
+  /// Sleeps for this time and not much longer.
+  static void nap(nanoseconds time) {
+    prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
+    std::this_thread::sleep_for(time);
+  }
+  /// The same with `sleep(nanoseconds)` where the caller has a better way to sleep.
+  template <class Sleep>
+  bool pause(const Sleep& sleep) {
+    if (phase_ == Phase::yield && !crowding_.yield()) {
+      phase_ = Phase::sleep;
+    }
     const bool sleeps = must_sleep();
     if (sleeps) {
-      if (sleep_ == policy_.sleep_min) {
-        prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
-      }
-      std::this_thread::sleep_for(sleep_);
-    } else if (phase_ == Phase::yield) {
-      crowding_.give_way();
+      sleep(sleep_);
     }
     count_look();
     return sleeps;
@@ -108,6 +129,12 @@ class Backoff {
   enum class Phase : std::uint8_t { spin, yield, sleep };
 
   static constexpr unsigned looks_between_readings = 8;
+
+  [[nodiscard]] Phase first_phase() const noexcept {
+    return policy_.spin > nanoseconds::zero()    ? Phase::spin
+           : policy_.yield > nanoseconds::zero() ? Phase::yield
+                                                 : Phase::sleep;
+  }
 
   WaitPolicy policy_;
   Crowding& crowding_;

@@ -58,7 +58,7 @@ WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& h
   WaitPolicy wait = options.messages.wait;
   const auto ranks_here = static_cast<std::uint32_t>(std::ranges::count(hosts, host_name()));
   if (is_oversubscribed(ranks_here, options.worker_count)) {
-    wait.spin = nanoseconds::zero();  // spinning would take cores from working threads
+    wait = crowded(wait);
   }
   return wait;
 }

@@ -36,7 +36,7 @@ WaitPolicy choose_wait(const Options& options, const net::Driver& driver) {
     PMPI_Comm_free(&host);
   }
   if (is_oversubscribed(static_cast<std::uint32_t>(ranks_here), 1)) {
-    wait.spin = nanoseconds::zero();  // spinning would take cores from working threads
+    wait = crowded(wait);
   }
   return wait;
 }

@@ -16,7 +16,7 @@ constexpr int polls_before_role = 64;
 
 Core::Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
     : activity_{activity},
-      self_{driver.self()},
+      driver_{driver},
       wait_{options.wait},
       engine_{std::in_place, driver, recorder, options, activity} {}
 
@@ -35,26 +35,35 @@ void Core::release_comms(CommId first, std::uint32_t count) noexcept {
 // ---- progress ----
 
 std::size_t Core::progress() noexcept {
-  std::size_t happened = 0;
-  {
-    Lock lock{mutex_, std::try_to_lock};
-    if (!lock.owns_lock() || has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
-      return 0;
-    }
-    activity_.poll_count_.store(activity_.poll_count() + 1, std::memory_order_relaxed);  // under this lock
-    try {
-      happened = engine_->poll();
-    } catch (const Error& error) {
-      engine_->network().fail(error);
-    } catch (const std::exception& error) {
-      engine_->network().fail(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
-    }
-    unlock_and_notify(lock);
+  Lock lock{mutex_, std::try_to_lock};
+  return lock.owns_lock() ? poll(lock) : 0;
+}
+
+/// With the lock held, which it ends unless the run has failed.
+std::size_t Core::poll(Lock& lock) noexcept {
+  if (has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
+    return 0;
   }
+  activity_.poll_count_.store(activity_.poll_count() + 1, std::memory_order_relaxed);  // under this lock
+  std::size_t happened = 0;
+  try {
+    happened = engine_->poll();
+  } catch (const Error& error) {
+    engine_->network().fail(error);
+  } catch (const std::exception& error) {
+    engine_->network().fail(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
+  }
+  unlock_and_notify(lock);
   if (active_count_.load(std::memory_order_acquire) > 0) {  // with release in unlock_and_notify()
     run_handlers();
   }
   return happened;
+}
+
+std::pair<bool, std::size_t> Core::prepare_sleep() noexcept {
+  Lock lock{mutex_};
+  const bool can_be_woken = driver_.announce_sleep();
+  return {can_be_woken, can_be_woken ? poll(lock) : 0};
 }
 
 void Core::wait(Operation& operation) {
@@ -137,6 +146,7 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
   if (doorbell != nullptr) {
     (*doorbell)();
   }
+  const bool has_news = completed != nullptr || released != nullptr || has_failed_.load(std::memory_order_relaxed);
   while (completed != nullptr) {
     notify(*std::exchange(completed, completed->next_completed));
   }
@@ -147,6 +157,9 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
          Operation::completion_notified) != 0) {
       notify_release(operation);
     }
+  }
+  if (has_news && sleeper_count_.load() > 0) {  // seq_cst: see sleep()
+    driver_.wake();
   }
 }
 
@@ -208,7 +221,7 @@ void Core::call(const Handler* handler, const ArrivedActive& message) noexcept {
                               "before the first message can come",
                               message.source.value(),
                               message.handler.value(),
-                              self_.value())};
+                              driver_.self().value())};
     }
     (*handler)({message.source, message.payload});
   } catch (const Error& error) {

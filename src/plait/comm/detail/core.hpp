@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "plait/base/backoff.hpp"
@@ -69,7 +70,7 @@ class Core {
       } else if (activity_.is_moving_bulk()) {
         crowding_.give_way();
       } else if (!is_done()) {
-        backoff.pause();
+        backoff.pause([&](nanoseconds longest) { sleep(longest, is_done); });
       }
     }
   }
@@ -95,6 +96,23 @@ class Core {
  private:
   using Lock = std::unique_lock<SpinLock>;
 
+  /// Sleeps for `longest`; where the driver can, until a packet arrives or another thread notifies of something.
+  template <class Done>
+  void sleep(nanoseconds longest, const Done& is_done) {
+    sleeper_count_.fetch_add(1);  // seq_cst, as in unlock_and_notify(): that wakes this thread, or this one finds it done
+    const auto [can_be_woken, happened] = prepare_sleep();
+    if (happened == 0 && !is_done() && !has_failed()) {
+      if (can_be_woken) {
+        driver_.sleep(longest);
+      } else {
+        Backoff::nap(longest);
+      }
+    }
+    sleeper_count_.fetch_sub(1);
+  }
+  /// Whether the driver can wake this rank, and the events of a poll after which it does.
+  std::pair<bool, std::size_t> prepare_sleep() noexcept;
+  std::size_t poll(Lock& lock) noexcept;
   void unlock_and_notify(Lock& lock) noexcept;
   void note_failure() noexcept;
   static void notify_release(Operation& operation) noexcept;
@@ -102,7 +120,7 @@ class Core {
   void call(const Handler* handler, const ArrivedActive& message) noexcept;
 
   Activity& activity_;
-  const Rank self_;
+  net::Driver& driver_;
   WaitPolicy wait_;
   Crowding crowding_;
 
@@ -114,6 +132,7 @@ class Core {
 
   SpinLock handler_mutex_;  ///< Held while handlers run, so that they keep their order.
   Waiters waiters_;
+  std::atomic<std::uint32_t> sleeper_count_ = 0;  ///< Threads in `sleep`.
   std::atomic<std::size_t> active_count_ = 0;  ///< Written with the lock held.
   std::atomic<bool> has_failed_ = false;
   std::optional<Error> failure_;  ///< Set before `has_failed_`, once.

@@ -2,6 +2,7 @@
 #include "plait/net/combined/combined_driver.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -104,6 +105,23 @@ class CombinedDriver final : public Driver {
     return polled;
   }
 
+  /// On the first part that can, while the others are polled after each sleep.
+  [[nodiscard]] bool announce_sleep() override {
+    const auto found = std::ranges::find_if(parts_, [](Part& part) { return part.driver->announce_sleep(); });
+    sleeper_.store(found != parts_.end() ? found->driver.get() : nullptr, std::memory_order_release);  // with sleep()
+    return found != parts_.end();
+  }
+  void sleep(nanoseconds longest) override {
+    if (Driver* const driver = sleeper_.load(std::memory_order_acquire)) {  // with announce_sleep()
+      driver->sleep(longest);
+    }
+  }
+  void wake() noexcept override {
+    if (Driver* const driver = sleeper_.load(std::memory_order_acquire)) {  // with announce_sleep()
+      driver->wake();
+    }
+  }
+
   [[nodiscard]] bool is_idle() const noexcept override {
     return std::ranges::all_of(parts_, [](const Part& part) { return part.driver->is_idle(); });
   }
@@ -188,6 +206,7 @@ class CombinedDriver final : public Driver {
   std::vector<Link> links_;  ///< By rank.
   std::size_t first_ = 0;    ///< The part that is polled first next time.
   std::vector<Packet> spare_;
+  std::atomic<Driver*> sleeper_ = nullptr;  ///< The part in whose `sleep` this rank sleeps.
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "plait/net/shm/detail/meeting.hpp"
 #include "plait/net/shm/detail/peers.hpp"
 #include "plait/net/shm/detail/ring.hpp"
+#include "plait/net/shm/detail/wake_up.hpp"
 
 namespace plait::net {
 namespace {
@@ -113,6 +114,15 @@ class ShmDriver final : public detail::PooledDriver {
     return polled;
   }
 
+  bool announce_sleep() override {
+    // seq_cst: ordered before the poll that follows. A sender that does not see it at once, as its packet is not out of
+    // its core yet, wakes nobody: so sleeps are short.
+    std::atomic_ref{segment_.sleeps(rank_)}.store(1, std::memory_order_seq_cst);
+    return true;
+  }
+  void sleep(nanoseconds longest) override { detail::shm::wait_for_change(segment_.sleeps(rank_), 1, longest); }
+  void wake() noexcept override { wake(rank_); }
+
   bool is_idle() const noexcept override { return !bulk_.is_sending(); }
   /// True when the ring to that rank was full at the last attempt and has had no room since.
   bool is_busy(Rank to) const noexcept override { return links_[to.value()].is_full; }
@@ -139,8 +149,18 @@ class ShmDriver final : public detail::PooledDriver {
         flags.fetch_or(bit, std::memory_order_seq_cst);
       }
     }
+    if (std::atomic_ref{segment_.sleeps(to)}.load(std::memory_order_relaxed) != 0) [[unlikely]] {  // announce_sleep()
+      wake(to);
+    }
     pool_.recycle(std::move(packet));
     return Post::done;
+  }
+
+  [[gnu::noinline]] void wake(std::uint32_t rank) noexcept {
+    std::uint32_t& sleeps = segment_.sleeps(rank);
+    if (std::atomic_ref{sleeps}.exchange(0, std::memory_order_acq_rel) != 0) {  // one of several senders wakes it
+      detail::shm::notify_change(sleeps);
+    }
   }
 
   [[gnu::noinline]] Post refuse(std::uint32_t to) {

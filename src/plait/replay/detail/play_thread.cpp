@@ -28,7 +28,7 @@ constexpr std::size_t tests_between = 8;
 constexpr std::size_t tests_a_poll = 256;
 
 /// Messages should not wait for a sleeping thread, but cores may be fewer than threads.
-constexpr WaitPolicy wait_policy{.yield_spins = 1000, .sleep_max = std::chrono::microseconds{20}};
+constexpr WaitPolicy wait_policy{.yield = std::chrono::milliseconds{10}, .sleep_max = std::chrono::microseconds{20}};
 
 }  // namespace
 

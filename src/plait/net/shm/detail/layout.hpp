@@ -52,7 +52,8 @@ struct Layout {
   // The counter of who has the mapping, alone in its line.
   static constexpr std::size_t head_bytes = 2 * line_bytes;
 
-  /// For each rank: a line with whether it has ended, and one bit for each rank that has written to it.
+  /// For each rank: a line with whether it has ended, one with whether it sleeps, and one bit for each rank that has
+  /// written to it.
   [[nodiscard]] std::size_t rank_bytes() const {
     return 2 * line_bytes + round_up((rank_count + 7) / 8, 2 * line_bytes);
   }
@@ -82,6 +83,11 @@ class Segment {
   /// Ranks of the process that made the segment and share its mapping.
   [[nodiscard]] std::atomic_ref<std::uint64_t> user_count() const { return word(0); }
   [[nodiscard]] std::atomic_ref<std::uint64_t> has_left(std::uint32_t rank) const { return word(rank_at(rank)); }
+  /// 1 while a thread of the rank sleeps, or is about to, until a sender wakes it. Written by nobody while none sleeps,
+  /// so that all senders have the line.
+  [[nodiscard]] std::uint32_t& sleeps(std::uint32_t rank) const {
+    return *reinterpret_cast<std::uint32_t*>(start_ + rank_at(rank) + line_bytes);
+  }
   /// Bits of 64 senders to `receiver`, of the `index`th 64.
   [[nodiscard]] std::atomic_ref<std::uint64_t> flags(std::uint32_t receiver, std::uint32_t index) const {
     return word(rank_at(receiver) + 2 * line_bytes + index * sizeof(std::uint64_t));

@@ -30,7 +30,7 @@ namespace {
 using net::detail::check_mpi;
 
 /// Messages should not wait for a sleeping thread, but cores may be fewer than ranks.
-constexpr WaitPolicy wait_policy{.yield_spins = 1000, .sleep_max = std::chrono::microseconds{20}};
+constexpr WaitPolicy wait_policy{.yield = std::chrono::milliseconds{10}, .sleep_max = std::chrono::microseconds{20}};
 
 /// The memory that a receiver provides for a sender.
 struct Offer {
