@@ -10,6 +10,7 @@
 #include <string>
 #include <sys/mount.h>
 #include <sys/wait.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -87,6 +88,40 @@ TEST(ShmDriver, refuses_options_that_make_no_sense) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code(), ErrorCode::bad_argument) << error->what();
   }
+}
+
+TEST(ShmDriver, sleeps_until_a_packet_comes) {
+  constexpr std::chrono::seconds long_sleep{20};
+  MeetingPoint point{2};
+  const Endings endings = run_in_processes(2, [&](Rank rank) {
+    const auto driver = make_shm_driver(rank, 2, point.exchange_of(rank), {});
+    const auto start = std::chrono::steady_clock::now();
+    if (rank == Rank{1}) {
+      std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the receiver sleeps by now
+      ASSERT_NE(send(*driver, Rank{0}, 1), Post::retry);
+    } else {
+      ASSERT_TRUE(driver->announce_sleep());
+      for (Polled polled; polled.arrivals == 0; polled = poll(*driver)) {
+        driver->sleep(long_sleep);
+      }
+    }
+    point.meet();
+    EXPECT_LT(std::chrono::steady_clock::now() - start, long_sleep / 2);
+  });
+  EXPECT_EQ(endings, Endings(2, 0));
+}
+
+TEST(ShmDriver, sleeps_no_longer_than_told_and_until_it_is_woken) {
+  const auto driver = alone({});
+  ASSERT_TRUE(driver->announce_sleep());
+  driver->sleep(std::chrono::milliseconds{1});
+  const auto start = std::chrono::steady_clock::now();
+  std::jthread other{[&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    driver->wake();
+  }};
+  driver->sleep(std::chrono::seconds{20});
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{10});
 }
 
 TEST(ShmDriver, refuses_different_options) {

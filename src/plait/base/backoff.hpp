@@ -71,10 +71,7 @@ class Backoff {
  public:
   /// Borrows `crowding` for its lifetime.
   Backoff(const WaitPolicy& policy, Crowding& crowding)
-      : policy_{policy},
-        crowding_{crowding},
-        phase_{first_phase()},
-        sleep_{policy.sleep_min} {}
+      : policy_{policy}, crowding_{crowding}, phase_{first_phase()}, sleep_{policy.sleep_min} {}
 
   void reset() noexcept {
     looks_ = 0;

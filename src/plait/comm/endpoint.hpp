@@ -160,6 +160,7 @@ class Endpoint {
  private:
   friend class ClaimedComms;
   friend class ClaimedMessage;
+  friend class Progression;
   friend class Promise;
   friend class Request;
   using Operation = detail::Operation;

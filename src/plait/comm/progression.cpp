@@ -10,6 +10,7 @@
 #include "plait/base/backoff.hpp"
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
+#include "plait/comm/detail/core.hpp"
 
 namespace plait::comm {
 
@@ -54,6 +55,7 @@ Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
     : endpoint_{endpoint}, options_{options} {
   require(options_.period_min > nanoseconds::zero() && options_.period_max >= options_.period_min,
           "the timer's period_min must be above 0 and not above period_max");
+  endpoint_.core_->set_helper(&helper_);
   const auto start = [this](auto run) {
     threads_.emplace_back([this, run] {
       if (options_.thread_start) {
@@ -85,6 +87,7 @@ Progression::~Progression() {
   wake();
   threads_.clear();
   (void)arm(nullptr);
+  endpoint_.core_->set_helper(nullptr);
 }
 
 bool Progression::needs_polls() const noexcept {
@@ -184,8 +187,9 @@ void Progression::run_timer() {
   for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
     if (answer == Need::Answer::rung) {
       period = options_.period_min;
-      std::this_thread::sleep_for(need.pause(period));
-    } else if (answer == Need::Answer::not_now || do_others_poll(seen_polls)) {
+      rest(need, period);
+    } else if (answer == Need::Answer::not_now ||
+               (!endpoint_.activity().is_forwarding() && do_others_poll(seen_polls))) {
       period = options_.period_min;
       need.note_wake(false);
       seen_polls = endpoint_.activity().poll_count();
@@ -208,14 +212,20 @@ void Progression::run_timer() {
 }
 
 void Progression::rest(const Need& need, nanoseconds period) {
-  if (!need.has_credit() || period <= options_.period_min) {
-    std::this_thread::sleep_for(need.pause(period));
-    return;
+  const Activity& activity = endpoint_.activity();
+  const bool may_hurry = need.has_credit();
+  if ((may_hurry && activity.awaits_requests()) || activity.is_forwarding()) {
+    is_resting_.store(true, std::memory_order_relaxed);     // a hint
+    const bool has_rested = endpoint_.core_->rest(period);  // the request ends it
+    is_resting_.store(false, std::memory_order_relaxed);
+    if (has_rested) {
+      return;
+    }
   }
   std::unique_lock lock{rest_mutex_};
   is_hurried_ = false;
-  is_resting_.store(true, std::memory_order_relaxed);  // a hint
-  rest_over_.wait_for(lock, period, [this] { return is_hurried_ || is_ending(); });
+  is_resting_.store(may_hurry && period > options_.period_min, std::memory_order_relaxed);  // a hint
+  rest_over_.wait_for(lock, need.pause(period), [this] { return is_hurried_ || is_ending(); });
   is_resting_.store(false, std::memory_order_relaxed);
 }
 
@@ -231,6 +241,7 @@ void Progression::wake() noexcept {
     is_hurried_ = true;
   }
   rest_over_.notify_one();
+  endpoint_.core_->end_rest();
 }
 
 /// Whether another thread is polling, as the number of polls grows from `seen` on, and goes on growing.

@@ -106,6 +106,7 @@ class Progression {
   Endpoint& endpoint_;
   const ProgressionOptions options_;
   const std::function<void()> doorbell_ = [this] { ring(); };
+  const std::function<void()> helper_ = [this] { wake(); };
   std::atomic<bool> is_ending_ = false;
   std::atomic<std::uint32_t> rings_ = 0;  ///< Changes when something comes into flight, and at the end.
   std::mutex rest_mutex_;

@@ -71,8 +71,8 @@ bool has_other_mpi() noexcept {
     return path.find(standard_abi_library, path.rfind('/') + 1) != std::string::npos;
   };
   const Abi found = std::ranges::any_of(mpi_libraries(), has_standard_abi) ? Abi::standard
-                    : find_real(open_mpi_mark) != nullptr                   ? Abi::open_mpi
-                                                                            : Abi::mpich;
+                    : find_real(open_mpi_mark) != nullptr                  ? Abi::open_mpi
+                                                                           : Abi::mpich;
   return found != own;
 }
 

@@ -68,13 +68,15 @@ class EngineSession {
     Crowding crowding;
     Backoff backoff{wait_, crowding};
     while (!is_done()) {
+      if (!foreign_.is_active()) {
+        endpoint_.progress_until([&] { return is_done() || foreign_.is_active(); });
+        continue;
+      }
       if (const std::optional<Error> failure = endpoint_.failure()) {
         throw Error{*failure};
       }
       const bool has_moved = endpoint_.progress() > 0;
-      if (foreign_.is_active()) {
-        foreign_.progress();
-      }
+      foreign_.progress();
       if (has_moved) {
         backoff.reset();
       } else if (endpoint_.activity().is_moving_bulk()) {

@@ -31,6 +31,7 @@ void Completions::complete(Operation& operation, std::size_t bytes, std::optiona
   const bool is_send = operation.direction == net::TransferDirection::sent;
   operation.status = {is_send ? self_ : operation.source, operation.tag, bytes, operation.sequence, error};
   --outstanding_;
+  internal_ -= operation.is_internal ? 1 : 0;
   operation.is_over = true;
   operation.is_released_at_completion = operation.forwards_left == 0;
   if (trace_.is_on() && !operation.is_internal) {

@@ -24,6 +24,7 @@ class Completions {
   /// Counts `operation` as outstanding from now on.
   void start(Operation& operation) {
     ++outstanding_;
+    internal_ += operation.is_internal ? 1 : 0;
     operation.posted = trace_.now();
   }
   /// Counts it no more: a receive was cancelled.
@@ -37,6 +38,8 @@ class Completions {
 
   /// Operations that have started and not completed.
   [[nodiscard]] std::size_t outstanding_count() const noexcept { return outstanding_; }
+  /// Those of them that the engine itself has made, for which no thread of the program waits.
+  [[nodiscard]] std::size_t internal_count() const noexcept { return internal_; }
   /// The operations that have completed, or whose buffer was released, since the last call: linked, oldest first.
   [[nodiscard]] Operation* take_completed() noexcept { return std::exchange(completed_.first, nullptr); }
   [[nodiscard]] Operation* take_released() noexcept { return std::exchange(released_.first, nullptr); }
@@ -59,6 +62,7 @@ class Completions {
   List completed_;
   List released_;
   std::size_t outstanding_ = 0;
+  std::size_t internal_ = 0;
 };
 
 }  // namespace plait::comm::detail

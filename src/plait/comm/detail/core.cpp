@@ -67,6 +67,16 @@ std::pair<bool, std::size_t> Core::prepare_sleep() noexcept {
 }
 
 void Core::wait(Operation& operation) {
+  wait_for(operation);
+  if (activity_.is_forwarding()) {
+    const Lock lock{mutex_};
+    if (helper_ != nullptr) {
+      (*helper_)();
+    }
+  }
+}
+
+void Core::wait_for(Operation& operation) {
   const auto is_complete = [&operation] { return operation.observers.has_completed(); };
   for (int polls = wait_.spin > nanoseconds::zero() ? polls_before_role : 1; polls > 0; --polls) {
     progress();
@@ -95,6 +105,15 @@ bool Core::arm(const std::function<void()>* doorbell) {
   }
   doorbell_ = doorbell;
   return true;
+}
+
+bool Core::rest(nanoseconds longest) {
+  return sleep(longest, [] { return false; });
+}
+
+void Core::set_helper(const std::function<void()>* helper) {
+  const Lock lock{mutex_};
+  helper_ = helper;
 }
 
 void Core::keep(std::shared_ptr<void> what) {
@@ -139,6 +158,8 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
   constexpr auto relaxed = std::memory_order_relaxed;  // hints: they order nothing
   activity_.outstanding_.store(engine_->completions().outstanding_count(), relaxed);
   activity_.needs_polls_.store(needs_polls, relaxed);
+  activity_.awaits_requests_.store(engine_->awaits_requests(), relaxed);
+  activity_.is_forwarding_.store(engine_->completions().internal_count() > 0, relaxed);
   active_count_.store(engine_->actives().size(), std::memory_order_release);  // with acquire in progress()
   note_failure();
   const std::function<void()>* const doorbell = needs_polls ? std::exchange(doorbell_, nullptr) : nullptr;

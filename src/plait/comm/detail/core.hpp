@@ -70,10 +70,21 @@ class Core {
       } else if (activity_.is_moving_bulk()) {
         crowding_.give_way();
       } else if (!is_done()) {
-        backoff.pause([&](nanoseconds longest) { sleep(longest, is_done); });
+        backoff.pause([&](nanoseconds longest) {
+          if (!sleep(longest, is_done)) {
+            Backoff::nap(longest);
+          }
+        });
       }
     }
   }
+  /// Sleeps until a packet arrives, `end_rest` is called, or for `longest`. False, at once, where the driver cannot be
+  /// woken.
+  [[nodiscard]] bool rest(nanoseconds longest);
+  void end_rest() noexcept { driver_.wake(); }
+  /// Called, with the lock held, when a thread ends its wait while messages of others are being forwarded here.
+  /// Borrowed; null: nothing is.
+  void set_helper(const std::function<void()>* helper);
   void set_wait(const WaitPolicy& policy) noexcept { wait_ = policy; }
 
   /// Notifies of the completion of an operation, and of its release if it is released. Takes over one count.
@@ -96,21 +107,21 @@ class Core {
  private:
   using Lock = std::unique_lock<SpinLock>;
 
-  /// Sleeps for `longest`; where the driver can, until a packet arrives or another thread notifies of something.
+  /// Sleeps until a packet arrives, another thread notifies of something, or for `longest`. False, at once, where the
+  /// driver cannot be woken.
   template <class Done>
-  void sleep(nanoseconds longest, const Done& is_done) {
-    sleeper_count_.fetch_add(1);  // seq_cst, as in unlock_and_notify(): that wakes this thread, or this one finds it done
+  [[nodiscard]] bool sleep(nanoseconds longest, const Done& is_done) {
+    sleeper_count_.fetch_add(
+        1);  // seq_cst, as in unlock_and_notify(): that wakes this thread, or this one finds it done
     const auto [can_be_woken, happened] = prepare_sleep();
-    if (happened == 0 && !is_done() && !has_failed()) {
-      if (can_be_woken) {
-        driver_.sleep(longest);
-      } else {
-        Backoff::nap(longest);
-      }
+    if (can_be_woken && happened == 0 && !is_done() && !has_failed()) {
+      driver_.sleep(longest);
     }
     sleeper_count_.fetch_sub(1);
+    return can_be_woken;
   }
-  /// Whether the driver can wake this rank, and the events of a poll after which it does.
+  void wait_for(Operation& operation);
+  /// Has the driver wake this rank from now on, if it can, and polls once more. Returns whether it can, and the events.
   std::pair<bool, std::size_t> prepare_sleep() noexcept;
   std::size_t poll(Lock& lock) noexcept;
   void unlock_and_notify(Lock& lock) noexcept;
@@ -129,11 +140,12 @@ class Core {
   std::optional<Engine> engine_;
   Handlers handlers_;
   const std::function<void()>* doorbell_ = nullptr;
+  const std::function<void()>* helper_ = nullptr;
 
   SpinLock handler_mutex_;  ///< Held while handlers run, so that they keep their order.
   Waiters waiters_;
   std::atomic<std::uint32_t> sleeper_count_ = 0;  ///< Threads in `sleep`.
-  std::atomic<std::size_t> active_count_ = 0;  ///< Written with the lock held.
+  std::atomic<std::size_t> active_count_ = 0;     ///< Written with the lock held.
   std::atomic<bool> has_failed_ = false;
   std::optional<Error> failure_;  ///< Set before `has_failed_`, once.
 };
