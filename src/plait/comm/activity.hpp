@@ -20,8 +20,6 @@ class Activity {
   /// Whether bulk data is in flight, which moves only while a thread polls: waiting threads should then yield, not
   /// sleep.
   [[nodiscard]] bool is_moving_bulk() const noexcept { return bulk_count_.load(std::memory_order_relaxed) > 0; }
-  /// Whether data waits here for a receiver to request it, which it does with a packet.
-  [[nodiscard]] bool awaits_requests() const noexcept { return awaits_requests_.load(std::memory_order_relaxed); }
   /// Whether messages of others are being forwarded, which no thread waits for.
   [[nodiscard]] bool is_forwarding() const noexcept { return is_forwarding_.load(std::memory_order_relaxed); }
   /// Whether anything is in flight, so that a thread should poll periodically.
@@ -46,7 +44,6 @@ class Activity {
   std::atomic<std::uint64_t> poll_count_ = 0;
   std::atomic<std::uint64_t> packet_count_ = 0;
   std::atomic<bool> needs_polls_ = false;
-  std::atomic<bool> awaits_requests_ = false;
   std::atomic<bool> is_forwarding_ = false;
   std::atomic<bool> has_handlers_ = false;
 };

@@ -212,19 +212,13 @@ void Progression::run_timer() {
 }
 
 void Progression::rest(const Need& need, nanoseconds period) {
-  const Activity& activity = endpoint_.activity();
-  const bool may_hurry = need.has_credit();
-  if ((may_hurry && activity.awaits_requests()) || activity.is_forwarding()) {
-    is_resting_.store(true, std::memory_order_relaxed);     // a hint
-    const bool has_rested = endpoint_.core_->rest(period);  // the request ends it
-    is_resting_.store(false, std::memory_order_relaxed);
-    if (has_rested) {
-      return;
-    }
+  // No other thread waits for the request of a rank that messages are forwarded to, which ends this rest.
+  if (endpoint_.activity().is_forwarding() && endpoint_.core_->rest(period)) {
+    return;
   }
   std::unique_lock lock{rest_mutex_};
   is_hurried_ = false;
-  is_resting_.store(may_hurry && period > options_.period_min, std::memory_order_relaxed);  // a hint
+  is_resting_.store(need.has_credit() && period > options_.period_min, std::memory_order_relaxed);  // a hint
   rest_over_.wait_for(lock, need.pause(period), [this] { return is_hurried_ || is_ending(); });
   is_resting_.store(false, std::memory_order_relaxed);
 }

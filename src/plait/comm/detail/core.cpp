@@ -158,7 +158,6 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
   constexpr auto relaxed = std::memory_order_relaxed;  // hints: they order nothing
   activity_.outstanding_.store(engine_->completions().outstanding_count(), relaxed);
   activity_.needs_polls_.store(needs_polls, relaxed);
-  activity_.awaits_requests_.store(engine_->awaits_requests(), relaxed);
   activity_.is_forwarding_.store(engine_->completions().internal_count() > 0, relaxed);
   active_count_.store(engine_->actives().size(), std::memory_order_release);  // with acquire in progress()
   note_failure();

@@ -65,8 +65,6 @@ class Engine {
   [[nodiscard]] bool is_flushed() const {
     return outbox_.is_empty() && !sender_.has_backlog() && network_.driver().is_idle();
   }
-  /// Whether a message was offered to a receiver that has yet to request data of it.
-  [[nodiscard]] bool awaits_requests() const noexcept { return !sender_.is_empty(); }
   /// Whether some thread should poll soon: anything is in flight, in either direction.
   [[nodiscard]] bool needs_polls() const {
     return completions_.outstanding_count() > 0 || network_.is_busy() || !outbox_.is_empty() ||

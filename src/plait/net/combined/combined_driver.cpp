@@ -105,9 +105,10 @@ class CombinedDriver final : public Driver {
     return polled;
   }
 
-  /// On the first part that can, while the others are polled after each sleep.
+  /// On the first part with peers that can wake this rank, while the others are polled after each sleep.
   [[nodiscard]] bool announce_sleep() override {
-    const auto found = std::ranges::find_if(parts_, [](Part& part) { return part.driver->announce_sleep(); });
+    const auto found = std::ranges::find_if(
+        parts_, [](const Part& part) { return part.called.size() > 1 && part.driver->announce_sleep(); });
     sleeper_.store(found != parts_.end() ? found->driver.get() : nullptr, std::memory_order_release);  // with sleep()
     return found != parts_.end();
   }
