@@ -27,7 +27,6 @@ struct WaitPolicy {
 /// Returns `policy` for more threads than cores: none spins, which would take cores from working threads.
 [[nodiscard]] constexpr WaitPolicy crowded(WaitPolicy policy) noexcept {
   policy.spin = nanoseconds::zero();
-  policy.yield = std::min(policy.yield, nanoseconds{std::chrono::microseconds{20}});
   return policy;
 }
 
@@ -59,7 +58,8 @@ class Crowding {
 
  private:
   static constexpr std::chrono::microseconds nap{10};
-  static constexpr std::chrono::microseconds late{300};
+  /// Longer than several threads that poll take before they yield in turn, shorter than a computing one keeps a core.
+  static constexpr std::chrono::microseconds late{1000};
   static constexpr std::chrono::milliseconds memory{200};
 
   std::atomic<std::chrono::steady_clock::rep> until_ = 0;
