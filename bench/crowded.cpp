@@ -44,18 +44,19 @@ double answer(const Side& side) {
   constexpr int rounds = 100;
   std::uint64_t value = 0;
   const auto bytes = std::as_writable_bytes(std::span{&value, 1});
-  return microseconds(3, [&] {
-           for (int i = 0; i < rounds && side.rank() < 2; ++i) {
-             if (side.rank() == 0) {
-               side.blocking_send(1, 1, bytes);
-               side.blocking_receive(1, 1, bytes);
-             } else {
-               side.blocking_receive(0, 1, bytes);
-               side.blocking_send(0, 1, bytes);
-             }
-           }
-           bench::of_rank_0(side, 0);
-         }) /
+  return microseconds(3,
+                      [&] {
+                        for (int i = 0; i < rounds && side.rank() < 2; ++i) {
+                          if (side.rank() == 0) {
+                            side.blocking_send(1, 1, bytes);
+                            side.blocking_receive(1, 1, bytes);
+                          } else {
+                            side.blocking_receive(0, 1, bytes);
+                            side.blocking_send(0, 1, bytes);
+                          }
+                        }
+                        bench::of_rank_0(side, 0);
+                      }) /
          rounds;
 }
 
@@ -132,11 +133,12 @@ void measure_ours(Samples& samples) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::Report report{"crowded",
-                       "with more ranks than cores, at least half of raw MPI's rate, and twice its time for a broadcast",
-                       {.ranks = {2, 4, 8}},
-                       argc,
-                       argv};
+  bench::Report report{
+      "crowded",
+      "with more ranks than cores, at least half of raw MPI's rate, and twice its time for a broadcast",
+      {.ranks = {2, 4, 8}},
+      argc,
+      argv};
   plait::MpiSession session{argc, argv};
   Samples raw;
   Samples ours;

@@ -2,7 +2,8 @@
 """The test suite of mpi4py without and with the engine before MPI: what passes without it passes with it.
 
 Called with LIBRARY LAUNCHER COMPILER WORK [--ranks N...] [--files NAME...] [--mpi4py VERSION]; LAUNCHER is a command
-that a number of ranks follows. All files run in one process, as MPI starts slowly; if one does not end, those after it run in another.
+that a number of ranks follows. All files run in one process, as MPI starts slowly; if one does not end, those after it
+run in another.
 Exit status: 1 if a test passes only without the engine, or if next to nothing ran; 77 if mpi4py cannot be fetched.
 """
 

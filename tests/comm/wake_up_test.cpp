@@ -58,6 +58,13 @@ class Ranks {
   std::vector<std::unique_ptr<Endpoint>> endpoints_;
 };
 
+/// Lets other threads run for `time`.
+void let_pass(std::chrono::milliseconds time) {
+  for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
+    std::this_thread::yield();
+  }
+}
+
 class Stopwatch {
  public:
   [[nodiscard]] std::chrono::nanoseconds time() const { return std::chrono::steady_clock::now() - start_; }
@@ -99,7 +106,7 @@ TEST(WakeUp, a_long_message_wakes_both_its_ranks) {
       if (rank == 0) {
         ranks[0].send({Rank{1}, Tag{1}}, data).wait();
       } else {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});  // the sender sleeps by now
+        let_pass(std::chrono::milliseconds{1});  // the sender sleeps by now
         ranks[1].receive({Rank{0}, Tag{1}}, std::span{data}).wait();
       }
     }
@@ -115,7 +122,7 @@ TEST(WakeUp, a_thread_is_woken_by_another_one_that_polls) {
   for (int round = 0; round < rounds; ++round) {
     std::array<std::byte, 1> buffer{};
     std::jthread waits{[&] { ranks[0].receive({Rank{0}, Tag{1}}, std::span{buffer}).wait(); }};
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});  // it sleeps by now
+    let_pass(std::chrono::milliseconds{1});  // it sleeps by now
     (void)ranks[0].send({Rank{0}, Tag{1}}, std::as_bytes(std::span{"x", 1}));
     ranks[0].progress();
     waits.join();
@@ -146,7 +153,7 @@ TEST(WakeUp, what_a_rank_forwards_goes_on_when_its_wait_is_over) {
       return;
     }
     // The last one receives late, when the others have ended their waits and poll no more.
-    std::this_thread::sleep_for(std::chrono::milliseconds{rank == count - 1 ? 100 : 0});
+    let_pass(std::chrono::milliseconds{rank == count - 1 ? 100 : 0});
     ranks[rank].receive({Rank{0}, Tag{1}}, std::span{buffers[rank]}).wait();
     EXPECT_EQ(buffers[rank], data);
   });

@@ -52,6 +52,13 @@ Post send(Driver& driver, Rank to, std::size_t size) {
   return driver.send(to, std::move(packet));
 }
 
+/// Lets other ranks run for `time`.
+void let_pass(std::chrono::milliseconds time) {
+  for (const auto end = std::chrono::steady_clock::now() + time; std::chrono::steady_clock::now() < end;) {
+    std::this_thread::yield();
+  }
+}
+
 Polled poll(Driver& driver) {
   std::vector<Arrival> arrivals(16);
   std::vector<BulkDone> bulk(16);
@@ -97,12 +104,12 @@ TEST(ShmDriver, sleeps_until_a_packet_comes) {
     const auto driver = make_shm_driver(rank, 2, point.exchange_of(rank), {});
     const auto start = std::chrono::steady_clock::now();
     if (rank == Rank{1}) {
-      std::this_thread::sleep_for(std::chrono::milliseconds{50});  // the receiver sleeps by now
+      let_pass(std::chrono::milliseconds{50});  // the receiver sleeps by now
       ASSERT_NE(send(*driver, Rank{0}, 1), Post::retry);
     } else {
-      ASSERT_TRUE(driver->announce_sleep());
+      ASSERT_TRUE(driver->announce_rest());
       for (Polled polled; polled.arrivals == 0; polled = poll(*driver)) {
-        driver->sleep(long_sleep);
+        driver->rest(long_sleep);
       }
     }
     point.meet();
@@ -113,14 +120,14 @@ TEST(ShmDriver, sleeps_until_a_packet_comes) {
 
 TEST(ShmDriver, sleeps_no_longer_than_told_and_until_it_is_woken) {
   const auto driver = alone({});
-  ASSERT_TRUE(driver->announce_sleep());
-  driver->sleep(std::chrono::milliseconds{1});
+  ASSERT_TRUE(driver->announce_rest());
+  driver->rest(std::chrono::milliseconds{1});
   const auto start = std::chrono::steady_clock::now();
   std::jthread other{[&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds{20});
+    let_pass(std::chrono::milliseconds{20});
     driver->wake();
   }};
-  driver->sleep(std::chrono::seconds{20});
+  driver->rest(std::chrono::seconds{20});
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds{10});
 }
 

@@ -55,7 +55,7 @@ Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
     : endpoint_{endpoint}, options_{options} {
   require(options_.period_min > nanoseconds::zero() && options_.period_max >= options_.period_min,
           "the timer's period_min must be above 0 and not above period_max");
-  endpoint_.core_->set_helper(&helper_);
+  endpoint_.core_->resting().set_helper(&helper_);
   const auto start = [this](auto run) {
     threads_.emplace_back([this, run] {
       if (options_.thread_start) {
@@ -87,7 +87,7 @@ Progression::~Progression() {
   wake();
   threads_.clear();
   (void)arm(nullptr);
-  endpoint_.core_->set_helper(nullptr);
+  endpoint_.core_->resting().set_helper(nullptr);
 }
 
 bool Progression::needs_polls() const noexcept {
@@ -213,7 +213,7 @@ void Progression::run_timer() {
 
 void Progression::rest(const Need& need, nanoseconds period) {
   // No other thread waits for the request of a rank that messages are forwarded to, which ends this rest.
-  if (endpoint_.activity().is_forwarding() && endpoint_.core_->rest(period)) {
+  if (endpoint_.activity().is_forwarding() && endpoint_.core_->rest(period, [this] { return is_ending(); })) {
     return;
   }
   std::unique_lock lock{rest_mutex_};
@@ -235,7 +235,7 @@ void Progression::wake() noexcept {
     is_hurried_ = true;
   }
   rest_over_.notify_one();
-  endpoint_.core_->end_rest();
+  endpoint_.core_->resting().wake();
 }
 
 /// Whether another thread is polling, as the number of polls grows from `seen` on, and goes on growing.

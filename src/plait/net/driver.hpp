@@ -120,12 +120,12 @@ class Driver {
   /// Fills the spans with the events since the last call, without waiting. A later call returns those that do not fit.
   [[nodiscard]] virtual Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) = 0;
 
-  /// Has peers that send from now on wake a thread of this rank that is in `sleep`. False when this driver cannot.
-  [[nodiscard]] virtual bool announce_sleep() { return false; }
-  /// Sleeps until a peer sends, `wake` is called, or for `longest`; after `announce_sleep` and a poll without an event.
+  /// Has peers that send from now on wake a thread of this rank that is in `rest`. False when this driver cannot.
+  [[nodiscard]] virtual bool announce_rest() { return false; }
+  /// Sleeps until a peer sends, `wake` is called, or for `longest`; after `announce_rest` and a poll without an event.
   /// May also end for no reason. Threads: any, beside other calls.
-  virtual void sleep(nanoseconds /*longest*/) {}
-  /// Ends `sleep` in this rank. Threads: any, beside other calls.
+  virtual void rest(nanoseconds /*longest*/) {}
+  /// Ends `rest` in this rank. Threads: any, beside other calls.
   virtual void wake() noexcept {}
 
   /// Whether all that this rank has sent is complete.

@@ -16,7 +16,7 @@ constexpr int polls_before_role = 64;
 
 Core::Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
     : activity_{activity},
-      driver_{driver},
+      resting_{driver},
       wait_{options.wait},
       engine_{std::in_place, driver, recorder, options, activity} {}
 
@@ -60,23 +60,18 @@ std::size_t Core::poll(Lock& lock) noexcept {
   return happened;
 }
 
-std::pair<bool, std::size_t> Core::prepare_sleep() noexcept {
-  Lock lock{mutex_};
-  const bool can_be_woken = driver_.announce_sleep();
-  return {can_be_woken, can_be_woken ? poll(lock) : 0};
-}
-
 void Core::wait(Operation& operation) {
-  wait_for(operation);
-  if (activity_.is_forwarding()) {
-    const Lock lock{mutex_};
-    if (helper_ != nullptr) {
-      (*helper_)();
+  struct HandOver {
+    explicit HandOver(Core& core) : core_{core} {}
+    HandOver(const HandOver&) = delete;
+    HandOver& operator=(const HandOver&) = delete;
+    ~HandOver() {
+      if (core_.activity_.is_forwarding()) {
+        core_.resting_.call_helper();
+      }
     }
-  }
-}
-
-void Core::wait_for(Operation& operation) {
+    Core& core_;
+  } const at_the_end{*this};
   const auto is_complete = [&operation] { return operation.observers.has_completed(); };
   for (int polls = wait_.spin > nanoseconds::zero() ? polls_before_role : 1; polls > 0; --polls) {
     progress();
@@ -105,15 +100,6 @@ bool Core::arm(const std::function<void()>* doorbell) {
   }
   doorbell_ = doorbell;
   return true;
-}
-
-bool Core::rest(nanoseconds longest) {
-  return sleep(longest, [] { return false; });
-}
-
-void Core::set_helper(const std::function<void()>* helper) {
-  const Lock lock{mutex_};
-  helper_ = helper;
 }
 
 void Core::keep(std::shared_ptr<void> what) {
@@ -178,8 +164,8 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
       notify_release(operation);
     }
   }
-  if (has_news && sleeper_count_.load() > 0) {  // seq_cst: see sleep()
-    driver_.wake();
+  if (has_news) {
+    resting_.notify();
   }
 }
 
@@ -241,7 +227,7 @@ void Core::call(const Handler* handler, const ArrivedActive& message) noexcept {
                               "before the first message can come",
                               message.source.value(),
                               message.handler.value(),
-                              driver_.self().value())};
+                              resting_.self().value())};
     }
     (*handler)({message.source, message.payload});
   } catch (const Error& error) {

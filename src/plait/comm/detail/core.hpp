@@ -8,7 +8,6 @@
 #include <mutex>
 #include <optional>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "plait/base/backoff.hpp"
@@ -17,6 +16,7 @@
 #include "plait/comm/activity.hpp"
 #include "plait/comm/detail/engine.hpp"
 #include "plait/comm/detail/handlers.hpp"
+#include "plait/comm/detail/resting.hpp"
 #include "plait/comm/detail/waiters.hpp"
 #include "plait/comm/options.hpp"
 
@@ -71,20 +71,23 @@ class Core {
         crowding_.give_way();
       } else if (!is_done()) {
         backoff.pause([&](nanoseconds longest) {
-          if (!sleep(longest, is_done)) {
+          if (!rest(longest, is_done)) {
             Backoff::nap(longest);
           }
         });
       }
     }
   }
-  /// Sleeps until a packet arrives, `end_rest` is called, or for `longest`. False, at once, where the driver cannot be
-  /// woken.
-  [[nodiscard]] bool rest(nanoseconds longest);
-  void end_rest() noexcept { driver_.wake(); }
-  /// Called, with the lock held, when a thread ends its wait while messages of others are being forwarded here.
-  /// Borrowed; null: nothing is.
-  void set_helper(const std::function<void()>* helper);
+  [[nodiscard]] Resting& resting() noexcept { return resting_; }
+  /// As `Resting::rest`, unless the run has failed.
+  template <class Over>
+  [[nodiscard]] bool rest(nanoseconds longest, const Over& is_over) {
+    const auto announce_and_poll = [this](const auto& announce) {
+      Lock lock{mutex_};
+      return announce() ? poll(lock) : 0;
+    };
+    return resting_.rest(longest, announce_and_poll, [&] { return is_over() || has_failed(); });
+  }
   void set_wait(const WaitPolicy& policy) noexcept { wait_ = policy; }
 
   /// Notifies of the completion of an operation, and of its release if it is released. Takes over one count.
@@ -107,22 +110,6 @@ class Core {
  private:
   using Lock = std::unique_lock<SpinLock>;
 
-  /// Sleeps until a packet arrives, another thread notifies of something, or for `longest`. False, at once, where the
-  /// driver cannot be woken.
-  template <class Done>
-  [[nodiscard]] bool sleep(nanoseconds longest, const Done& is_done) {
-    sleeper_count_.fetch_add(
-        1);  // seq_cst, as in unlock_and_notify(): that wakes this thread, or this one finds it done
-    const auto [can_be_woken, happened] = prepare_sleep();
-    if (can_be_woken && happened == 0 && !is_done() && !has_failed()) {
-      driver_.sleep(longest);
-    }
-    sleeper_count_.fetch_sub(1);
-    return can_be_woken;
-  }
-  void wait_for(Operation& operation);
-  /// Has the driver wake this rank from now on, if it can, and polls once more. Returns whether it can, and the events.
-  std::pair<bool, std::size_t> prepare_sleep() noexcept;
   std::size_t poll(Lock& lock) noexcept;
   void unlock_and_notify(Lock& lock) noexcept;
   void note_failure() noexcept;
@@ -131,7 +118,7 @@ class Core {
   void call(const Handler* handler, const ArrivedActive& message) noexcept;
 
   Activity& activity_;
-  net::Driver& driver_;
+  Resting resting_;
   WaitPolicy wait_;
   Crowding crowding_;
 
@@ -140,12 +127,10 @@ class Core {
   std::optional<Engine> engine_;
   Handlers handlers_;
   const std::function<void()>* doorbell_ = nullptr;
-  const std::function<void()>* helper_ = nullptr;
 
   SpinLock handler_mutex_;  ///< Held while handlers run, so that they keep their order.
   Waiters waiters_;
-  std::atomic<std::uint32_t> sleeper_count_ = 0;  ///< Threads in `sleep`.
-  std::atomic<std::size_t> active_count_ = 0;     ///< Written with the lock held.
+  std::atomic<std::size_t> active_count_ = 0;  ///< Written with the lock held.
   std::atomic<bool> has_failed_ = false;
   std::optional<Error> failure_;  ///< Set before `has_failed_`, once.
 };

@@ -106,19 +106,19 @@ class CombinedDriver final : public Driver {
   }
 
   /// On the first part with peers that can wake this rank, while the others are polled after each sleep.
-  [[nodiscard]] bool announce_sleep() override {
+  [[nodiscard]] bool announce_rest() override {
     const auto found = std::ranges::find_if(
-        parts_, [](const Part& part) { return part.called.size() > 1 && part.driver->announce_sleep(); });
-    sleeper_.store(found != parts_.end() ? found->driver.get() : nullptr, std::memory_order_release);  // with sleep()
+        parts_, [](const Part& part) { return part.called.size() > 1 && part.driver->announce_rest(); });
+    sleeper_.store(found != parts_.end() ? found->driver.get() : nullptr, std::memory_order_release);  // with rest()
     return found != parts_.end();
   }
-  void sleep(nanoseconds longest) override {
-    if (Driver* const driver = sleeper_.load(std::memory_order_acquire)) {  // with announce_sleep()
-      driver->sleep(longest);
+  void rest(nanoseconds longest) override {
+    if (Driver* const driver = sleeper_.load(std::memory_order_acquire)) {  // with announce_rest()
+      driver->rest(longest);
     }
   }
   void wake() noexcept override {
-    if (Driver* const driver = sleeper_.load(std::memory_order_acquire)) {  // with announce_sleep()
+    if (Driver* const driver = sleeper_.load(std::memory_order_acquire)) {  // with announce_rest()
       driver->wake();
     }
   }
@@ -207,7 +207,7 @@ class CombinedDriver final : public Driver {
   std::vector<Link> links_;  ///< By rank.
   std::size_t first_ = 0;    ///< The part that is polled first next time.
   std::vector<Packet> spare_;
-  std::atomic<Driver*> sleeper_ = nullptr;  ///< The part in whose `sleep` this rank sleeps.
+  std::atomic<Driver*> sleeper_ = nullptr;  ///< The part in whose `rest` this rank sleeps.
 };
 
 }  // namespace

@@ -114,13 +114,13 @@ class ShmDriver final : public detail::PooledDriver {
     return polled;
   }
 
-  bool announce_sleep() override {
+  bool announce_rest() override {
     // seq_cst: ordered before the poll that follows. A sender that does not see it at once, as its packet is not out of
-    // its core yet, wakes nobody: so sleeps are short.
+    // its core yet, wakes no thread: so sleeps are short.
     std::atomic_ref{segment_.sleeps(rank_)}.store(1, std::memory_order_seq_cst);
     return true;
   }
-  void sleep(nanoseconds longest) override { detail::shm::wait_for_change(segment_.sleeps(rank_), 1, longest); }
+  void rest(nanoseconds longest) override { detail::shm::wait_for_change(segment_.sleeps(rank_), 1, longest); }
   void wake() noexcept override { wake(rank_); }
 
   bool is_idle() const noexcept override { return !bulk_.is_sending(); }
@@ -149,7 +149,7 @@ class ShmDriver final : public detail::PooledDriver {
         flags.fetch_or(bit, std::memory_order_seq_cst);
       }
     }
-    if (std::atomic_ref{segment_.sleeps(to)}.load(std::memory_order_relaxed) != 0) [[unlikely]] {  // announce_sleep()
+    if (std::atomic_ref{segment_.sleeps(to)}.load(std::memory_order_relaxed) != 0) [[unlikely]] {  // announce_rest()
       wake(to);
     }
     pool_.recycle(std::move(packet));

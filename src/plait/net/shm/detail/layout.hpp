@@ -83,7 +83,7 @@ class Segment {
   /// Ranks of the process that made the segment and share its mapping.
   [[nodiscard]] std::atomic_ref<std::uint64_t> user_count() const { return word(0); }
   [[nodiscard]] std::atomic_ref<std::uint64_t> has_left(std::uint32_t rank) const { return word(rank_at(rank)); }
-  /// 1 while a thread of the rank sleeps, or is about to, until a sender wakes it. Written by nobody while none sleeps,
+  /// 1 while a thread of the rank sleeps, or is about to, until a sender wakes it. Not written while none sleeps,
   /// so that all senders have the line.
   [[nodiscard]] std::uint32_t& sleeps(std::uint32_t rank) const {
     return *reinterpret_cast<std::uint32_t*>(start_ + rank_at(rank) + line_bytes);
