@@ -62,11 +62,14 @@ class EngineSession {
       foreign_.progress();
     }
   }
-  /// Waits with progress on both. Throws: `Error` when the network has failed.
-  template <class Done>
-  void wait_until(const Done& is_done) {
+  /// Waits with progress on both until `ask()`, which may have effects and is not called again once it was true.
+  /// Throws: `Error` when the network has failed.
+  template <class Ask>
+  void wait_until(const Ask& ask) {
     Crowding crowding;
     Backoff backoff{wait_, crowding};
+    bool is_over = false;
+    const auto is_done = [&] { return is_over = is_over || ask(); };
     while (!is_done()) {
       if (!foreign_.is_active()) {
         endpoint_.progress_until([&] { return is_done() || foreign_.is_active(); });
