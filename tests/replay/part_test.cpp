@@ -30,6 +30,35 @@ TEST(RankPart, has_what_its_rank_does) {
   EXPECT_EQ(stream.operations[0].bytes, 100U);
 }
 
+std::vector<std::uint64_t> tags_in(const Stream& stream) {
+  std::vector<std::uint64_t> tags;
+  for (const Operation& operation : stream.operations) {
+    tags.push_back(operation.tag);
+  }
+  return tags;
+}
+
+TEST(RankPart, gives_messages_that_several_streams_post_tags_of_their_own) {
+  HandMade made{2};
+  made.send(0, 1, 9, 100);
+  made.send(0, 1, 9, 200);
+  made.send(0, 1, 9, 300);
+  made.send(0, 1, 5, 400);
+  made.receive(1, 0, 9, 100);  // the second one is posted by another thread, between these
+  made.receive(1, 0, 5, 400);
+  made.receive(1, 0, 9, 300);
+  std::vector<Stream>& streams = made.get().ranks[1].streams;
+  Operation second = streams[0].operations[0];
+  second.bytes = 200;
+  second.at += nanoseconds{1};
+  streams.push_back({.name = "other", .operations = {second}});
+  const std::vector<RankPart> parts = divide(made.get());
+  EXPECT_EQ(tags_in(parts[0].schedule.streams[0]), (std::vector<std::uint64_t>{10, 11, 12, 5}));
+  EXPECT_EQ(tags_in(parts[1].schedule.streams[0]), (std::vector<std::uint64_t>{10, 5, 12}));
+  EXPECT_EQ(tags_in(parts[1].schedule.streams[1]), (std::vector<std::uint64_t>{11}));
+  EXPECT_EQ(parts[0].tag_max, 12U);
+}
+
 TEST(RankPart, tells_each_rank_what_it_gets_of_a_vector_collective) {
   HandMade made{3};
   for (std::uint32_t rank = 0; rank < 3; ++rank) {

@@ -2,7 +2,11 @@
 #include "plait/replay/part.hpp"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <span>
+#include <tuple>
+#include <vector>
 
 #include "plait/replay/detail/places.hpp"
 
@@ -98,6 +102,51 @@ void note_collectives(const Schedule& schedule, std::vector<RankPart>& parts) {
   }
 }
 
+/// The messages of one source, destination, communicator and tag.
+struct Flow {
+  std::vector<Operation*> sends;
+  std::vector<Operation*> receives;
+  std::set<std::uint32_t> sending;  ///< Streams.
+  std::set<std::uint32_t> receiving;
+};
+
+/// Gives each message a tag of its own where several streams of a rank post with the same one. Such messages match in
+/// the order of posting, which the threads of a replay do not keep. Returns the largest tag.
+std::uint64_t separate_messages(std::vector<RankPart>& parts, std::uint64_t tag_max) {
+  const auto has_threads = [&](std::uint32_t rank) {
+    return rank < parts.size() && parts[rank].schedule.streams.size() > 1;
+  };
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint64_t>, Flow> flows;
+  for (std::uint32_t rank = 0; rank < parts.size(); ++rank) {
+    std::vector<Stream>& streams = parts[rank].schedule.streams;
+    for (std::uint32_t stream = 0; stream < streams.size(); ++stream) {
+      for (Operation& operation : streams[stream].operations) {
+        const bool is_send = operation.action == Action::send;
+        if ((!is_send && operation.action != Action::receive) || !(has_threads(rank) || has_threads(operation.peer))) {
+          continue;
+        }
+        Flow& flow = flows[{
+            is_send ? rank : operation.peer, is_send ? operation.peer : rank, operation.communicator, operation.tag}];
+        (is_send ? flow.sends : flow.receives).push_back(&operation);
+        (is_send ? flow.sending : flow.receiving).insert(stream);
+      }
+    }
+  }
+  for (auto& [key, flow] : flows) {
+    if (flow.sending.size() < 2 && flow.receiving.size() < 2) {
+      continue;
+    }
+    for (std::vector<Operation*>* const end : {&flow.sends, &flow.receives}) {
+      std::ranges::stable_sort(*end, {}, &Operation::at);
+      for (std::size_t nth = 0; nth < end->size(); ++nth) {
+        (*end)[nth]->tag = tag_max + 1 + nth;
+      }
+    }
+    tag_max += std::max(flow.sends.size(), flow.receives.size());
+  }
+  return tag_max;
+}
+
 }  // namespace
 
 std::vector<RankPart> divide(const Schedule& schedule) {
@@ -128,6 +177,7 @@ std::vector<RankPart> divide(const Schedule& schedule) {
     }
   }
   note_collectives(schedule, parts);
+  tag_max = separate_messages(parts, tag_max);
   for (RankPart& part : parts) {
     part.quiet_max = quiet_max;
     part.tag_max = tag_max;
