@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,7 +19,6 @@
 namespace {
 
 using plait::Bytes;
-using plait::Rank;
 
 constexpr std::size_t broadcast_bytes = std::size_t{64} << 10U;
 constexpr std::size_t pair_bytes = 4096;

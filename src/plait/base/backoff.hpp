@@ -30,6 +30,12 @@ struct WaitPolicy {
   return policy;
 }
 
+/// Sleeps for `time` and not much longer.
+inline void nap(nanoseconds time) {
+  prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
+  std::this_thread::sleep_for(time);
+}
+
 /// Detects oversubscribed cores: a thread that yielded was resumed late. For some time, waiting threads then sleep
 /// instead of yielding: the system resumes a sleeping thread before computing ones, but a yielding one after them,
 /// which takes milliseconds. Threads: any.
@@ -38,8 +44,7 @@ class Crowding {
   /// Lets other threads run, for the shortest possible time.
   void give_way() {
     if (!yield()) {
-      prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
-      std::this_thread::sleep_for(nap);
+      nap(shortest);
     }
   }
   /// Lets other threads run. False, and nothing, when the caller should sleep instead.
@@ -57,7 +62,7 @@ class Crowding {
   }
 
  private:
-  static constexpr std::chrono::microseconds nap{10};
+  static constexpr std::chrono::microseconds shortest{10};
   /// Longer than several threads that poll take before they yield in turn, shorter than a computing one keeps a core.
   static constexpr std::chrono::microseconds late{1000};
   static constexpr std::chrono::milliseconds memory{200};
@@ -95,14 +100,7 @@ class Backoff {
   }
 
   /// Counts a poll without an event; yields or sleeps unless spinning. Returns whether it slept.
-  bool pause() {
-    return pause([](nanoseconds time) { nap(time); });
-  }
-  /// Sleeps for this time and not much longer.
-  static void nap(nanoseconds time) {
-    prctl(PR_SET_TIMERSLACK, 1UL);  // Linux else adds 50 us to each sleep of this thread
-    std::this_thread::sleep_for(time);
-  }
+  bool pause() { return pause(nap); }
   /// The same with `sleep(nanoseconds)` where the caller has a better way to sleep.
   template <class Sleep>
   bool pause(const Sleep& sleep) {

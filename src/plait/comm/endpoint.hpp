@@ -124,7 +124,8 @@ class Endpoint {
   /// Makes a bounded amount of progress. Returns the number of events; 0 while another thread polls. Errors are in
   /// `failure()`.
   std::size_t progress() noexcept;
-  /// Makes progress until `is_done()`, with the wait policy. Throws: `Error` when the run has failed.
+  /// Makes progress until `is_done()`, with the wait policy; asks again after it was true. Throws: `Error` when the run
+  /// has failed.
   void progress_until(const std::function<bool()>& is_done);
   /// Makes progress until all sends are complete and flushed. Throws as `progress_until`.
   void drain();

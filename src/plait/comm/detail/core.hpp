@@ -72,7 +72,7 @@ class Core {
       } else if (!is_done()) {
         backoff.pause([&](nanoseconds longest) {
           if (!rest(longest, is_done)) {
-            Backoff::nap(longest);
+            nap(longest);
           }
         });
       }
