@@ -4,33 +4,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <type_traits>
 
-#include <boost/unordered/unordered_flat_map.hpp>
-
-#include "plait/comm/status.hpp"
+#include "plait/comm/detail/bins.hpp"
+#include "plait/comm/envelope.hpp"
 
 namespace plait::comm {
-
-/// The values by which messages and receives match. In a receive, source and tag may be wildcards.
-struct MessageEnvelope {
-  CommId comm = world;
-  Rank source;
-  Tag tag;
-
-  friend bool operator==(const MessageEnvelope&, const MessageEnvelope&) = default;
-};
-
-namespace detail {
-
-/// The links of an element in an intrusive doubly linked list.
-template <class Node>
-struct Link {
-  Node* previous = nullptr;
-  Node* next = nullptr;
-};
-
-}  // namespace detail
 
 /// A receive that waits for its message. Owned by the caller; must stay until matched or cancelled.
 struct PostedReceive {
@@ -38,7 +17,7 @@ struct PostedReceive {
 
   std::uint64_t order = 0;
   bool is_posted = false;
-  detail::Link<PostedReceive> link;
+  detail::BinLink<PostedReceive> link;
 };
 
 /// A message that has arrived before its receive. Owned by the caller; must stay until it is taken.
@@ -46,24 +25,48 @@ struct UnexpectedMessage {
   MessageEnvelope envelope;  ///< Neither source nor tag is a wildcard.
 
   bool is_listed_by_tag = false;
-  std::array<detail::Link<UnexpectedMessage>, 4> links;
+  std::array<detail::BinLink<UnexpectedMessage>, 4> links;
 };
 
 namespace detail {
 
-/// First and last element of a list linked through `Node`s.
-template <class Node>
-struct Ends {
-  Node* first = nullptr;
-  Node* last = nullptr;
-};
+/// The part of an envelope that a class of receive compares; see `Matcher`. Borrows the envelope.
+template <std::size_t which>
+struct MatchingKey {
+  static constexpr bool has_source = (which & 2U) == 0;
+  static constexpr bool has_tag = (which & 1U) == 0;
 
-/// All that is outstanding for one key of one class.
-struct Bin {
-  Ends<PostedReceive> posted;
-  Ends<UnexpectedMessage> unexpected;
+  const MessageEnvelope& envelope;
 
-  [[nodiscard]] bool is_empty() const { return posted.first == nullptr && unexpected.first == nullptr; }
+  [[nodiscard]] std::size_t hash() const noexcept {
+    // Two rounds of multiply and fold (as in wyhash): tags are often consecutive or equal in their low bits.
+    const std::uint64_t tag = has_tag ? envelope.tag.value() : 0;
+    const std::uint64_t peer =
+        (std::uint64_t{envelope.comm.value()} << 32U) | (has_source ? envelope.source.value() : 0);
+    return fold(fold(tag ^ 0x9e37'79b9'7f4a'7c15U, peer ^ 0xe703'7ed1'a0b4'28dbU) ^ tag, 0x8ebc'6af0'9c88'c6e3U);
+  }
+  template <class Node>
+  [[nodiscard]] bool is_of(const Node& node) const noexcept {
+    return (!has_tag || node.envelope.tag == envelope.tag) && node.envelope.comm == envelope.comm &&
+           (!has_source || node.envelope.source == envelope.source);
+  }
+  template <class Receive>
+    requires std::is_same_v<std::remove_const_t<Receive>, PostedReceive>
+  [[nodiscard]] static auto& link(Receive& receive) noexcept {
+    return receive.link;
+  }
+  template <class Message>
+    requires std::is_same_v<std::remove_const_t<Message>, UnexpectedMessage>
+  [[nodiscard]] static auto& link(Message& message) noexcept {
+    return message.links[which];
+  }
+
+ private:
+  [[nodiscard]] static std::uint64_t fold(std::uint64_t a, std::uint64_t b) noexcept {
+    __extension__ using Wide = unsigned __int128;
+    const Wide product = Wide{a} * b;
+    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
+  }
 };
 
 }  // namespace detail
@@ -73,8 +76,7 @@ struct Bin {
 /// There are four classes of receive: (source, tag), (source, any tag), (any source, tag), (any source, any tag). A
 /// receive is in one bin, of its class and envelope. An unexpected message is in one bin of each class until it is
 /// taken; bins of (any source, tag) are filled from the first such receive on, as few programs have any. A message
-/// matches the receive that was posted first, a receive the message that arrived first. Bins are stored in hash tables,
-/// for few cache misses; empty ones are erased.
+/// matches the receive that was posted first, a receive the message that arrived first.
 ///
 /// Expects that messages of one (source, communicator) arrive in the order of sending. Threads: one at a time. Cost: at
 /// most four hash look-ups for each operation.
@@ -109,44 +111,25 @@ class Matcher {
   void for_each_unexpected(Visit&& visit) const;
 
  private:
-  struct KeyHash {
-    std::size_t operator()(const MessageEnvelope& key) const noexcept;
-  };
-  using Table = boost::unordered_flat_map<MessageEnvelope, detail::Bin, KeyHash>;
-
-  void link(std::size_t which, UnexpectedMessage& message);
   void list_by_tag();
   void take(UnexpectedMessage& message);
-  void take(std::size_t which, Table::iterator bin, PostedReceive& receive);
 
-  std::array<Table, 4> tables_;
-  std::array<std::size_t, 4> posted_in_class_{};
+  std::array<detail::Bins<PostedReceive>, 4> posted_;
+  std::array<detail::Bins<UnexpectedMessage>, 4> unexpected_;
   bool lists_by_tag_ = false;  ///< Unexpected messages are listed for receives from any source with a tag.
   std::uint64_t next_order_ = 0;
-  std::size_t unexpected_count_ = 0;
 };
 
 template <class Visit>
 void Matcher::for_each_posted(Visit&& visit) const {
-  const auto visit_all_of = [&](const PostedReceive* receive) {
-    while (receive != nullptr) {
-      visit(*std::exchange(receive, receive->link.next));
-    }
-  };
-  for (const Table& table : tables_) {
-    for (const auto& [key, bin] : table) {
-      visit_all_of(bin.posted.first);
-    }
+  for (const auto& bins : posted_) {
+    bins.template for_each<detail::MatchingKey<0>>(visit);  // all classes use one link
   }
 }
 
 template <class Visit>
 void Matcher::for_each_unexpected(Visit&& visit) const {
-  for (const auto& [key, bin] : tables_[0]) {
-    for (const UnexpectedMessage* message = bin.unexpected.first; message != nullptr;) {
-      visit(*std::exchange(message, message->links[0].next));
-    }
-  }
+  unexpected_.front().template for_each<detail::MatchingKey<0>>(visit);
 }
 
 }  // namespace plait::comm
