@@ -102,6 +102,7 @@ class Player {
 
  private:
   Driver& driver_;
+  std::uint64_t attempts_ = 0;  ///< To send: every second one from two pieces of memory.
   std::vector<Arrival> arrival_room_ = std::vector<Arrival>(16);
   std::vector<BulkDone> bulk_room_ = std::vector<BulkDone>(16);
 };

@@ -8,6 +8,7 @@
 namespace plait::comm {
 
 namespace detail {
+class Completions;
 class Core;
 class Network;
 }  // namespace detail
@@ -21,9 +22,11 @@ class Activity {
   /// sleep.
   [[nodiscard]] bool is_moving_bulk() const noexcept { return bulk_count_.load(std::memory_order_relaxed) > 0; }
   /// Whether messages of others are being forwarded, which no thread waits for.
-  [[nodiscard]] bool is_forwarding() const noexcept { return is_forwarding_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_forwarding() const noexcept { return forwards_.load(std::memory_order_relaxed) > 0; }
   /// Whether anything is in flight, so that a thread should poll periodically.
-  [[nodiscard]] bool needs_polls() const noexcept { return needs_polls_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool needs_polls() const noexcept {
+    return outstanding_count() > 0 || is_moving_bulk() || is_sending_.load(std::memory_order_relaxed);
+  }
   /// Whether active messages may arrive, although nothing is in flight here.
   [[nodiscard]] bool has_handlers() const noexcept { return has_handlers_.load(std::memory_order_relaxed); }
   /// Polls so far, by any thread.
@@ -32,19 +35,25 @@ class Activity {
   [[nodiscard]] std::uint64_t packet_count() const noexcept { return packet_count_.load(std::memory_order_relaxed); }
 
  private:
+  friend class detail::Completions;
   friend class detail::Core;
   friend class detail::Network;
 
   // Written with the endpoint's lock held.
   void note_packet() noexcept { packet_count_.store(packet_count() + 1, std::memory_order_relaxed); }
+  void note_outstanding(std::size_t count, std::size_t forwards) noexcept {
+    outstanding_.store(count, std::memory_order_relaxed);
+    forwards_.store(forwards, std::memory_order_relaxed);
+  }
+  void note_sending(bool is_sending) noexcept { is_sending_.store(is_sending, std::memory_order_relaxed); }
   void note_bulk(std::size_t count) noexcept { bulk_count_.store(count, std::memory_order_relaxed); }
 
   std::atomic<std::size_t> outstanding_ = 0;
   std::atomic<std::size_t> bulk_count_ = 0;
   std::atomic<std::uint64_t> poll_count_ = 0;
   std::atomic<std::uint64_t> packet_count_ = 0;
-  std::atomic<bool> needs_polls_ = false;
-  std::atomic<bool> is_forwarding_ = false;
+  std::atomic<std::size_t> forwards_ = 0;
+  std::atomic<bool> is_sending_ = false;
   std::atomic<bool> has_handlers_ = false;
 };
 

@@ -31,19 +31,19 @@ MessageEnvelope envelope_of(const Address& from) {
 }
 
 std::unique_ptr<Operation> operation_on(std::span<std::byte> memory) {
-  auto operation = std::make_unique<Operation>();
+  auto operation = std::make_unique_for_overwrite<Operation>();
   operation->memory = memory;
   return operation;
 }
 
 std::unique_ptr<Operation> operation_on(Layout layout) {
-  auto operation = std::make_unique<Operation>();
+  auto operation = std::make_unique_for_overwrite<Operation>();
   operation->layout = std::make_unique<const Layout>(std::move(layout));
   return operation;
 }
 
 std::unique_ptr<Operation> operation_on(Bytes& buffer) {
-  auto operation = std::make_unique<Operation>();
+  auto operation = std::make_unique_for_overwrite<Operation>();
   operation->resizable = &buffer;
   return operation;
 }
@@ -76,14 +76,18 @@ Endpoint::Endpoint(net::Driver& driver, trace::Recorder& recorder, const Endpoin
 
 Endpoint::~Endpoint() = default;
 
-void Endpoint::throw_if_unusable(const Address& address) const {
+inline void Endpoint::throw_if_unusable(const Address& address) const {
+  if (core_->has_failed() || (address.rank && address.rank.value() >= rank_count())) [[unlikely]] {
+    throw_unusable(address);
+  }
+}
+
+void Endpoint::throw_unusable(const Address& address) const {
   if (core_->has_failed()) {
     throw Error{core_->failure().value()};
   }
-  if (address.rank && address.rank.value() >= rank_count()) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("rank {} does not exist: this run has {} ranks", address.rank.value(), rank_count())};
-  }
+  throw Error{ErrorCode::bad_argument,
+              fmt::format("rank {} does not exist: this run has {} ranks", address.rank.value(), rank_count())};
 }
 
 // ---- sending ----
@@ -91,19 +95,22 @@ void Endpoint::throw_if_unusable(const Address& address) const {
 Request Endpoint::send(const Address& to, std::span<const std::byte> data, const SendOptions& options) {
   throw_if_unusable(to);
   expect(to.rank && to.tag, "a message goes to one rank with one tag");
-  std::optional<std::uint32_t> sequence;
-  if (!options.is_synchronous) {
-    sequence = core_->act([&](Engine& engine) { return engine.outbox().send_now(to, wire::ChunkKind::eager, data); });
+  Request request;
+  Status& status = request.status_;  // written in place: to copy what has just been written is slow
+  if (options.is_synchronous || !core_->act([&](Engine& engine) {
+        return engine.outbox().send_now(to, wire::ChunkKind::eager, data, status.sequence);
+      })) {
+    request = start_send(to, operation_on(writable(data)), options);
+    return request;
   }
-  if (!sequence) {
-    return start_send(to, operation_on(writable(data)), options);
-  }
-  const Status status{self_, to.tag, data.size(), *sequence, {}};
+  status.source = self_;
+  status.tag = to.tag;
+  status.bytes = data.size();
   if (options.completion != nullptr) {
     options.completion->completed(status);
     options.completion->released(status);
   }
-  return Request{status};
+  return request;
 }
 
 Request Endpoint::send(const Address& to, Layout data, const SendOptions& options) {
@@ -158,7 +165,8 @@ void Endpoint::post(Rank to, HandlerId id, std::span<const std::byte> payload) {
   const Address address{to, Tag{id.value()}, internal};
   throw_if_unusable(address);
   core_->act([&](Engine& engine) {
-    if (!engine.outbox().send_now(address, wire::ChunkKind::active, payload)) {
+    std::uint32_t sequence = 0;
+    if (!engine.outbox().send_now(address, wire::ChunkKind::active, payload, sequence)) {
       auto& operation = *operation_on(writable(payload)).release();  // the engine's
       operation.is_active_message = true;
       operation.comm = internal;

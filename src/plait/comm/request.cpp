@@ -23,8 +23,8 @@ void detail::Callback::completed(const Status& status) noexcept {
   }
 }
 
-Request::Request(const Request& other) noexcept
-    : endpoint_{other.endpoint_}, operation_{other.operation_}, status_{other.status_} {
+Request::Request(const Request& other) noexcept : endpoint_{other.endpoint_}, operation_{other.operation_} {
+  copy(other.status_, status_);
   if (operation_ != nullptr) {
     detail::acquire(*operation_);
   }

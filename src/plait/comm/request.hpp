@@ -24,17 +24,18 @@ class [[nodiscard]] Request {
  public:
   Request() = default;
   /// Of an operation that is complete already.
-  explicit Request(const Status& status) noexcept : status_{status} {}
+  explicit Request(const Status& status) noexcept { copy(status, status_); }
   /// Takes over one count of `operation`.
   Request(Endpoint& endpoint, detail::Operation& operation) noexcept : endpoint_{&endpoint}, operation_{&operation} {}
   Request(const Request& other) noexcept;
-  Request(Request&& other) noexcept
-      : endpoint_{other.endpoint_}, operation_{std::exchange(other.operation_, nullptr)}, status_{other.status_} {}
+  Request(Request&& other) noexcept : endpoint_{other.endpoint_}, operation_{std::exchange(other.operation_, nullptr)} {
+    copy(other.status_, status_);
+  }
   Request& operator=(const Request& other) noexcept { return *this = Request{other}; }
   Request& operator=(Request&& other) noexcept {
     std::swap(endpoint_, other.endpoint_);
     std::swap(operation_, other.operation_);
-    status_ = other.status_;
+    copy(other.status_, status_);
     return *this;
   }
   ~Request();
@@ -73,6 +74,26 @@ class [[nodiscard]] Request {
 
  private:
   friend class Endpoint;
+
+  /// Copies each field in a register of its own. The request of a message that has just been sent is moved to where the
+  /// program keeps it: a wider load than the stores before it would wait until these have left the core, behind the
+  /// message itself (that took 45 of 115 ns).
+  static void copy(const Status& from, Status& to) noexcept {
+    to.source = Rank{in_register(from.source.value())};
+    to.tag = Tag{in_register(from.tag.value())};
+    to.bytes = in_register(from.bytes);
+    to.sequence = in_register(from.sequence);
+    if (from.error) [[unlikely]] {
+      to.error = from.error;
+    } else {
+      to.error.reset();
+    }
+  }
+  template <class Value>
+  [[nodiscard]] static Value in_register(Value value) noexcept {
+    asm("" : "+r"(value));  // NOLINT(hicpp-no-assembler): no instruction; keeps the compiler from joining loads
+    return value;
+  }
 
   Endpoint* endpoint_ = nullptr;
   detail::Operation* operation_ = nullptr;

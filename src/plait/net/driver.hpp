@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -24,10 +25,14 @@ enum class Post : std::uint8_t {
 /// Where a rank receives bulk data. The receiver chooses a slot and sends it to the sender in a packet.
 using BulkSlot = Id<struct BulkSlotTag>;
 
-/// A packet from `peer`. The holder returns it with `Driver::recycle`.
+/// A packet from `peer`, which the holder returns with `Driver::recycle`; or its bytes in memory of the driver, where
+/// they stay until the next `poll`.
 struct Arrival {
   Rank peer;
   Packet packet;
+  std::span<const std::byte> in_place;
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return packet ? packet.bytes() : in_place; }
 };
 
 enum class TransferDirection : std::uint8_t { sent, received };
@@ -106,12 +111,14 @@ class Driver {
 
   /// Returns an empty packet of capacity `packet_bytes_max()` from a pool; allocates only when the pool is empty.
   [[nodiscard]] virtual Packet acquire() = 0;
-  /// Returns a packet to the pool.
+  /// Returns a packet to the pool; without a buffer, does nothing.
   virtual void recycle(Packet&& packet) noexcept = 0;
 
   /// Sends `packet`, at least 1 byte, and returns it to the pool once it is sent. There is no completion. `to` may be
   /// this rank. On `retry` the packet is unchanged.
   [[nodiscard]] virtual Post send(Rank to, Packet&& packet) = 0;
+  /// Sends a packet of `head` and `data`, which it copies: `send`, without a packet to be filled first.
+  [[nodiscard]] virtual Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data);
   /// Sends at least 1 byte, which must stay until the `BulkDone` with its cookie. Never returns `done`.
   [[nodiscard]] virtual Post send_bulk(const BulkSend& bulk) = 0;
   /// Receives at least 1 byte. The buffer must stay until the `BulkDone` with its cookie. Never returns `done`.
@@ -138,5 +145,16 @@ class Driver {
   const DriverTraits traits_;
   SteadyClock machine_clock_;
 };
+
+inline Post Driver::send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) {
+  Packet packet = acquire();
+  packet.resize(head.size() + data.size());
+  std::ranges::copy(data, std::ranges::copy(head, packet.data()).out);
+  const Post post = send(to, std::move(packet));
+  if (post == Post::retry) {
+    recycle(std::move(packet));  // NOLINT(bugprone-use-after-move): unchanged
+  }
+  return post;
+}
 
 }  // namespace plait::net

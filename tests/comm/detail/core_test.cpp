@@ -53,14 +53,13 @@ TEST(Network, counts_packets_and_bulk_transfers_in_flight) {
   EXPECT_FALSE(network.is_busy());
   EXPECT_TRUE(network.receive_bulk({}));
   EXPECT_TRUE(network.send_bulk({}));
-  EXPECT_EQ(network.bulk_count(), 2U);
-  EXPECT_TRUE(activity.is_moving_bulk());
   (void)network.poll({}, {});
-  EXPECT_EQ(network.bulk_count(), 1U);
+  EXPECT_TRUE(activity.is_moving_bulk()) << "one of two has ended";
   driver.answer = net::Post::retry;
   EXPECT_FALSE(network.send(r0, packet));
   EXPECT_FALSE(network.send_bulk({}));
-  EXPECT_EQ(network.bulk_count(), 1U);
+  (void)network.poll({}, {});
+  EXPECT_FALSE(activity.is_moving_bulk());
   EXPECT_EQ(activity.packet_count(), 1U);
 }
 
@@ -130,7 +129,10 @@ TEST(Core, notifies_with_the_lock_released) {
   ASSERT_TRUE(receive->observers.attach(completion, Interest::until_completed));
   rank.core.act([&](Engine& engine) { engine.delivery().receive(*receive); });
   EXPECT_EQ(rank.activity.outstanding_count(), 1U);
-  rank.core.act([](Engine& engine) { (void)engine.outbox().send_now({r0, Tag{1}}, wire::ChunkKind::eager, {}); });
+  std::uint32_t sequence = 1;
+  ASSERT_TRUE(rank.core.act(
+      [&](Engine& engine) { return engine.outbox().send_now({r0, Tag{1}}, wire::ChunkKind::eager, {}, sequence); }));
+  EXPECT_EQ(sequence, 0U);
   rank.core.wait_until([&] { return completion.outstanding.has_value(); });
   EXPECT_EQ(completion.outstanding, 0U);
 }

@@ -2,6 +2,7 @@
 // The members of an engine that use the network: two sides, whose packets the test hands over.
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -31,7 +32,7 @@ struct Side {
       : options{given},
         driver{net.driver(self)},
         trace{recorder, options.poll_gap_min},
-        completions{self, trace, actives} {}
+        completions{self, trace, actives, activity} {}
 
   /// The chunks that have arrived; bulk transfers that have ended are handed on.
   std::vector<Chunk> poll() {
@@ -103,13 +104,19 @@ Operation* send_of(std::span<std::byte> data) {
   return send;
 }
 
+/// The sequence number, when it may be sent now.
+std::optional<std::uint32_t> send_now(Side& side, const Address& to, std::span<const std::byte> data) {
+  std::uint32_t sequence = 0;
+  return side.outbox.send_now(to, wire::ChunkKind::eager, data, sequence) ? std::optional{sequence} : std::nullopt;
+}
+
 TEST(Outbox, sends_eager_messages_until_credits_are_used_and_the_rest_when_they_return) {
   Sides sides;
   Bytes data = pattern(100, 1);
   const Address to{r1, Tag{5}};
-  EXPECT_EQ(sides.a.outbox.send_now(to, wire::ChunkKind::eager, data), 0U);
-  EXPECT_EQ(sides.a.outbox.send_now(to, wire::ChunkKind::eager, data), 1U);
-  EXPECT_FALSE(sides.a.outbox.send_now(to, wire::ChunkKind::eager, data)) << "two credits";
+  EXPECT_EQ(send_now(sides.a, to, data), 0U);
+  EXPECT_EQ(send_now(sides.a, to, data), 1U);
+  EXPECT_FALSE(send_now(sides.a, to, data)) << "two credits";
   Operation* const third = send_of(data);
   sides.a.outbox.send(*third);
   EXPECT_FALSE(sides.a.outbox.is_empty());
@@ -133,9 +140,9 @@ TEST(Outbox, sends_eager_messages_until_credits_are_used_and_the_rest_when_they_
 TEST(Outbox, uses_rendezvous_for_long_messages_and_for_peers_that_ask_for_it) {
   Sides sides{{.eager_bytes_max = 100}};
   Bytes data = pattern(101, 1);
-  EXPECT_FALSE(sides.a.outbox.send_now({r1, Tag{5}}, wire::ChunkKind::eager, data));
+  EXPECT_FALSE(send_now(sides.a, {r1, Tag{5}}, data));
   sides.a.outbox.set_rendezvous_only(r1, true);
-  EXPECT_FALSE(sides.a.outbox.send_now({r1, Tag{5}}, wire::ChunkKind::eager, std::span{data}.first(1)));
+  EXPECT_FALSE(send_now(sides.a, {r1, Tag{5}}, std::span{data}.first(1)));
   Operation* const send = send_of(std::span{data}.first(1));
   sides.a.outbox.send(*send);
   const std::vector<Chunk> chunks = sides.b.poll();
@@ -244,7 +251,7 @@ TEST(Delivery, gives_messages_to_receives_that_were_posted_before_or_after) {
     if (is_expected) {
       sides.b.delivery.receive(*receive);
     }
-    (void)sides.a.outbox.send_now({r1, Tag{5}}, wire::ChunkKind::eager, data);
+    (void)send_now(sides.a, {r1, Tag{5}}, data);
     const std::vector<Chunk> chunks = sides.b.poll();
     sides.b.delivery.deliver(parse(r0, chunks.at(0).header, chunks[0].payload, 2));
     if (!is_expected) {

@@ -29,9 +29,16 @@ bool Completions::accept(Operation& operation, const wire::Header& header) {
 
 void Completions::complete(Operation& operation, std::size_t bytes, std::optional<ErrorCode> error) {
   const bool is_send = operation.direction == net::TransferDirection::sent;
-  operation.status = {is_send ? self_ : operation.source, operation.tag, bytes, operation.sequence, error};
-  --outstanding_;
+  // One by one: a whole status would be put together elsewhere first, and read before it is written there.
+  Status& status = operation.status;
+  status.source = is_send ? self_ : operation.source;
+  status.tag = operation.tag;
+  status.bytes = bytes;
+  status.sequence = operation.sequence;
+  status.error = error;
+  outstanding_ -= 1;
   internal_ -= operation.is_internal ? 1 : 0;
+  activity_.note_outstanding(outstanding_, internal_);
   operation.is_over = true;
   operation.is_released_at_completion = operation.forwards_left == 0;
   if (trace_.is_on() && !operation.is_internal) {

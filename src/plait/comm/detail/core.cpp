@@ -95,7 +95,7 @@ void Core::wait(Operation& operation) {
 
 bool Core::arm(const std::function<void()>* doorbell) {
   const Lock lock{mutex_};
-  if (doorbell != nullptr && (engine_->needs_polls() || engine_->network().failure())) {
+  if (doorbell != nullptr && (activity_.needs_polls() || engine_->network().failure())) {
     return false;
   }
   doorbell_ = doorbell;
@@ -140,14 +140,13 @@ void Core::stop_all(const Error& reason) noexcept {
 void Core::unlock_and_notify(Lock& lock) noexcept {
   Operation* completed = engine_->completions().take_completed();
   Operation* released = engine_->completions().take_released();
-  const bool needs_polls = engine_->needs_polls();
-  constexpr auto relaxed = std::memory_order_relaxed;  // hints: they order nothing
-  activity_.outstanding_.store(engine_->completions().outstanding_count(), relaxed);
-  activity_.needs_polls_.store(needs_polls, relaxed);
-  activity_.is_forwarding_.store(engine_->completions().internal_count() > 0, relaxed);
-  active_count_.store(engine_->actives().size(), std::memory_order_release);  // with acquire in progress()
+  activity_.note_sending(engine_->is_sending());
+  if (!engine_->actives().empty() || active_count_.load(std::memory_order_relaxed) > 0) {  // written under this lock
+    active_count_.store(engine_->actives().size(), std::memory_order_release);             // with acquire in poll()
+  }
   note_failure();
-  const std::function<void()>* const doorbell = needs_polls ? std::exchange(doorbell_, nullptr) : nullptr;
+  const std::function<void()>* const doorbell =
+      doorbell_ != nullptr && activity_.needs_polls() ? std::exchange(doorbell_, nullptr) : nullptr;
   lock.unlock();
   if (doorbell != nullptr) {
     (*doorbell)();

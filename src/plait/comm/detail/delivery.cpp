@@ -67,7 +67,7 @@ void Delivery::give(Operation& receive, const Incoming& message) {
 // ---- unexpected messages ----
 
 void Delivery::keep(const Incoming& message) {
-  auto kept = std::make_unique<Unexpected>();
+  auto kept = std::make_unique_for_overwrite<Unexpected>();
   kept->envelope = message.envelope();
   kept->header = message.header;
   kept->via = message.via;

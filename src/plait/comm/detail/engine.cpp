@@ -27,7 +27,7 @@ std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Drive
 Engine::Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
     : network_{driver, activity},
       trace_{recorder, options.poll_gap_min},
-      completions_{driver.self(), trace_, actives_},
+      completions_{driver.self(), trace_, actives_, activity},
       credits_{driver.rank_count(), credits_of_a_peer(options, driver)},
       sequences_{driver.rank_count()},
       sender_{network_, completions_, trace_},
@@ -71,7 +71,7 @@ std::size_t Engine::poll() {
   trace_.polled(completions_.outstanding_count() > 0);
   const net::Polled polled = network_.poll(arrivals_, bulk_done_);
   for (std::size_t i = 0; i < polled.arrivals; ++i) {
-    handle(std::move(arrivals_[i]));
+    handle(arrivals_[i]);
   }
   for (std::size_t i = 0; i < polled.bulk; ++i) {
     handle_bulk(bulk_done_[i]);
@@ -92,14 +92,13 @@ std::size_t Engine::poll() {
   return polled.arrivals + polled.bulk;
 }
 
-void Engine::handle(net::Arrival arrival) {
-  const std::span<const std::byte> bytes = arrival.packet.bytes();
-  const auto first = read<wire::Header>(bytes, arrival.peer);
-  credits_.add(arrival.peer, first.credits);
-  const bool is_alone = wire::aligned(sizeof first + first.payload) >= bytes.size();
+void Engine::handle(net::Arrival& arrival) {
+  const std::span<const std::byte> bytes = arrival.bytes();
+  auto header = read<wire::Header>(bytes, arrival.peer);
+  credits_.add(arrival.peer, header.credits);
+  const bool is_alone = arrival.packet && wire::aligned(sizeof header + header.payload) >= bytes.size();
   bool has_message = false;
-  for (std::size_t offset = 0; offset < bytes.size();) {
-    const auto header = read<wire::Header>(bytes.subspan(offset), arrival.peer);
+  for (std::size_t offset = 0;;) {
     offset += sizeof header;
     if (header.payload > bytes.size() - offset) {
       refuse_packet(arrival.peer, bytes.size());
@@ -112,9 +111,10 @@ void Engine::handle(net::Arrival arrival) {
       handle_control(arrival.peer, header, payload);
     }
     offset = wire::aligned(offset + header.payload);
-    if (!arrival.packet) {  // kept as it is
+    if (offset >= bytes.size()) {
       break;
     }
+    header = read<wire::Header>(bytes.subspan(offset), arrival.peer);
   }
   if (has_message) {
     credits_.note_processed(arrival.peer);

@@ -65,16 +65,13 @@ class Engine {
   [[nodiscard]] bool is_flushed() const {
     return outbox_.is_empty() && !sender_.has_backlog() && network_.driver().is_idle();
   }
-  /// Whether some thread should poll soon: anything is in flight, in either direction.
-  [[nodiscard]] bool needs_polls() const {
-    return completions_.outstanding_count() > 0 || network_.is_busy() || !outbox_.is_empty() ||
-           network_.bulk_count() > 0;
-  }
+  /// Whether anything that this rank sends is under way or waits for room.
+  [[nodiscard]] bool is_sending() const { return network_.is_busy() || !outbox_.is_empty(); }
   /// One line for each unexpected message of the program.
   [[nodiscard]] std::vector<std::string> never_received() const;
 
  private:
-  void handle(net::Arrival arrival);
+  void handle(net::Arrival& arrival);
   void handle_message(Rank via, const wire::Header& header, std::span<const std::byte> payload, net::Packet* packet);
   void handle_control(Rank via, const wire::Header& header, std::span<const std::byte> payload);
   void handle_bulk(const net::BulkDone& done);

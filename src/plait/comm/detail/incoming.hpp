@@ -12,6 +12,7 @@
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
 #include "plait/base/error.hpp"
+#include "plait/base/recycled.hpp"
 #include "plait/comm/detail/operation.hpp"
 #include "plait/comm/matching.hpp"
 #include "plait/comm/wire.hpp"
@@ -21,7 +22,7 @@ namespace plait::comm::detail {
 
 /// A message as it comes in; what it refers to is in the packet.
 struct Incoming {
-  wire::Header header;
+  const wire::Header& header;
   Rank source;
   Rank via;  ///< The rank that the packet came from.
   std::span<const std::byte> data;
@@ -37,7 +38,7 @@ struct Incoming {
 };
 
 /// A message that arrived before its receive.
-struct Unexpected : UnexpectedMessage {
+struct Unexpected : Recycled<Unexpected>, UnexpectedMessage {
   wire::Header header;
   Rank via;                       ///< The rank that holds the data of a rendezvous message,
   std::size_t available = 0;      ///< and how much of it.

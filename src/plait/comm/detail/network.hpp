@@ -27,12 +27,11 @@ class Network {
   /// Posts a packet. False when the driver is full or has failed; the caller keeps `packet`, unless the driver has
   /// taken it.
   [[nodiscard]] bool send(Rank to, net::Packet& packet) {
-    const net::Post post = attempt([&] { return driver_.send(to, std::move(packet)); });
-    is_busy_ = is_busy_ || post == net::Post::posted;
-    if (post != net::Post::retry) {
-      activity_.note_packet();
-    }
-    return post != net::Post::retry;
+    return note(attempt([&] { return driver_.send(to, std::move(packet)); }));
+  }
+  /// As `send`, with a packet of `head` and `data`.
+  [[nodiscard]] bool send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) {
+    return note(attempt([&] { return driver_.send_copy(to, head, data); }));
   }
   /// False when the driver is full or has failed.
   [[nodiscard]] bool send_bulk(const net::BulkSend& bulk) {
@@ -60,8 +59,6 @@ class Network {
 
   /// Whether something that this rank has sent may still be moving, as of the last `note_idle`.
   [[nodiscard]] bool is_busy() const noexcept { return is_busy_; }
-  /// Bulk transfers in flight, in both directions.
-  [[nodiscard]] std::size_t bulk_count() const noexcept { return bulk_count_; }
 
   /// Ends the run with `reason`, unless it has failed before.
   void fail(const Error& reason) {
@@ -78,6 +75,14 @@ class Network {
   } catch (const Error& error) {
     fail(error);
     return net::Post::retry;
+  }
+
+  bool note(net::Post packet) noexcept {
+    is_busy_ = is_busy_ || packet == net::Post::posted;
+    if (packet != net::Post::retry) {
+      activity_.note_packet();
+    }
+    return packet != net::Post::retry;
   }
 
   void count_bulk(std::size_t count) noexcept {

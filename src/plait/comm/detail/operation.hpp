@@ -13,6 +13,7 @@
 
 #include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
+#include "plait/base/recycled.hpp"
 #include "plait/comm/detail/observers.hpp"
 #include "plait/comm/layout.hpp"
 #include "plait/comm/matching.hpp"
@@ -126,7 +127,7 @@ struct OperationEnd {
 
 /// The state of a send or receive, reference-counted: shared by the engine, until its release is notified, and the
 /// handles.
-struct Operation : PostedReceive, WaitingMessage, OperationEnd, MessageMemory, RendezvousState {
+struct Operation : Recycled<Operation>, PostedReceive, WaitingMessage, OperationEnd, MessageMemory, RendezvousState {
   std::atomic<std::uint32_t> count = 1;
   net::TransferDirection direction = net::TransferDirection::sent;
   bool is_active_message = false;

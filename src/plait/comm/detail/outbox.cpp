@@ -47,14 +47,15 @@ bool Outbox::is_eager(const Operation& send, const Peer& receiver) const {
          sizeof(wire::Header) + route_bytes(send) + send.bytes <= packet_bytes_max_;
 }
 
-std::optional<std::uint32_t> Outbox::send_now(const Address& to,
-                                              wire::ChunkKind kind,
-                                              std::span<const std::byte> data) {
+bool Outbox::send_now(const Address& to,
+                      wire::ChunkKind kind,
+                      std::span<const std::byte> data,
+                      std::uint32_t& sequence) {
   Peer& receiver = peer(to.rank);
   net::Driver& driver = uses_.network.driver();
   if (data.size() > eager_bytes_max_ || !uses_.credits.has(to.rank) || receiver.is_listed ||
       (receiver.is_rendezvous_only && !data.empty()) || (gathers_ && driver.is_busy(to.rank))) {
-    return {};
+    return false;
   }
   const nanoseconds posted = uses_.trace.now();
   wire::Header header{.kind = kind,
@@ -66,15 +67,19 @@ std::optional<std::uint32_t> Outbox::send_now(const Address& to,
   if (has_checks && header.sequence == 0) {
     header.operation = uses_.claims.digest(to.comm);
   }
-  net::Packet packet = driver.acquire();
-  packet.resize(0);
-  copy(append_chunk(packet, header), data);
+  header.credits = static_cast<std::uint8_t>(uses_.credits.take_due(to.rank));
   uses_.credits.use(to.rank);
-  (void)send_packet(to.rank, packet);  // when the driver is full it goes first, later
+  if (!uses_.network.send_copy(to.rank, std::as_bytes(std::span{&header, 1}), data)) [[unlikely]] {
+    net::Packet packet = driver.acquire();
+    packet.resize(0);
+    copy(append_chunk(packet, header), data);
+    keep_refused(to.rank, packet);
+  }
   if (uses_.trace.is_on()) {
     uses_.trace.sent(header, to.rank, posted);
   }
-  return header.sequence;
+  sequence = header.sequence;
+  return true;
 }
 
 void Outbox::send(Operation& send) {
@@ -220,13 +225,17 @@ bool Outbox::send_packet(Rank rank, net::Packet& packet) {
   std::memcpy(packet.data(), &first, sizeof first);
   const bool is_sent = uses_.network.send(rank, packet);
   if (!is_sent && packet) {
-    Peer& receiver = peer(rank);
-    receiver.refused = std::move(packet);
-    if (!std::exchange(receiver.is_listed, true)) {
-      with_backlog_.push_back(rank);
-    }
+    keep_refused(rank, packet);
   }
   return is_sent;
+}
+
+void Outbox::keep_refused(Rank rank, net::Packet& packet) {
+  Peer& receiver = peer(rank);
+  receiver.refused = std::move(packet);
+  if (!std::exchange(receiver.is_listed, true)) {
+    with_backlog_.push_back(rank);
+  }
 }
 
 }  // namespace plait::comm::detail

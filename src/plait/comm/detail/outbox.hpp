@@ -44,10 +44,11 @@ class Outbox {
   /// Throws: `Error` with `bad_argument` for an unknown packing strategy.
   Outbox(const Uses& uses, const EndpointOptions& options);
 
-  /// Sends an eager message without an operation. Returns its sequence number; nothing when it may not be sent now.
-  [[nodiscard]] std::optional<std::uint32_t> send_now(const Address& to,
-                                                      wire::ChunkKind kind,
-                                                      std::span<const std::byte> data);
+  /// Sends an eager message without an operation, and assigns its sequence number. False when it may not be sent now.
+  [[nodiscard]] bool send_now(const Address& to,
+                              wire::ChunkKind kind,
+                              std::span<const std::byte> data,
+                              std::uint32_t& sequence);
   /// Starts `send` with the next sequence number, and sends it now or when it may be sent.
   void send(Operation& send);
   /// Sends a message that has its sequence number, now or when it may be sent.
@@ -90,6 +91,7 @@ class Outbox {
   void append_message(net::Packet& packet, Operation& send, bool is_eager);
   [[nodiscard]] wire::Header header_of(Operation& send, bool is_eager);
   [[nodiscard]] bool send_packet(Rank rank, net::Packet& packet);
+  void keep_refused(Rank rank, net::Packet& packet);
 
   const Uses uses_;
   const std::size_t packet_bytes_max_;

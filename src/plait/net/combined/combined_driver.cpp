@@ -63,6 +63,9 @@ class CombinedDriver final : public Driver {
   }
 
   void recycle(Packet&& packet) noexcept override {
+    if (!packet) {
+      return;
+    }
     if (spare_.size() < spare_max) {
       packet.resize(0);
       spare_.push_back(std::move(packet));  // capacity was reserved: does not throw
@@ -79,6 +82,12 @@ class CombinedDriver final : public Driver {
     const Post post = ask(*link.part, [&](Driver& driver) { return driver.send(link.rank, std::move(packet)); });
     link.part->packets_lent += post == Post::retry ? 0 : 1;
     return post;
+  }
+
+  [[nodiscard]] Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) override {
+    expect(to.value() < links_.size(), "a rank of this network");
+    const Link& link = links_[to.value()];
+    return ask(*link.part, [&](Driver& driver) { return driver.send_copy(link.rank, head, data); });
   }
 
   [[nodiscard]] Post send_bulk(const BulkSend& bulk) override {

@@ -81,9 +81,9 @@ void take_rank(State& state, const char* network, Rank rank) {
   }
 }
 
-inline void expect_valid(const Driver& driver, Rank peer, const Packet& packet) {
-  expect(packet.size() > 0, "a packet that is sent has at least one byte");
-  expect(packet.size() <= driver.packet_bytes_max(), "a packet is at most as long as the driver allows");
+inline void expect_valid(const Driver& driver, Rank peer, std::size_t packet_bytes) {
+  expect(packet_bytes > 0, "a packet that is sent has at least one byte");
+  expect(packet_bytes <= driver.packet_bytes_max(), "a packet is at most as long as the driver allows");
   expect(peer.value() < driver.rank_count(), "the receiver is a rank of this network");
 }
 inline void expect_valid(const Driver& driver, const BulkSend& bulk) {

@@ -127,7 +127,7 @@ class MpiDriver final : public detail::PooledDriver {
   }
 
   Post send(Rank to, Packet&& packet) override {
-    detail::expect_valid(*this, to, packet);
+    detail::expect_valid(*this, to, packet.size());
     return sends_.send(to, std::move(packet));
   }
 

@@ -176,7 +176,7 @@ class OfiDriver final : public detail::PooledDriver {
   }
 
   Post send(Rank to, Packet&& packet) override {
-    detail::expect_valid(*this, to, packet);
+    detail::expect_valid(*this, to, packet.size());
     if (to != self()) {
       return sends_.send(to, std::move(packet));
     }

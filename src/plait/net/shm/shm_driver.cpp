@@ -78,9 +78,17 @@ class ShmDriver final : public detail::PooledDriver {
   bool passes_network(Rank /*peer*/) const noexcept override { return false; }
 
   Post send(Rank to, Packet&& packet) override {
-    detail::expect_valid(*this, to, packet);
-    return polls_all_rings_ ? send_as<Showing::polled>(to.value(), std::move(packet))
-                            : send_as<Showing::flagged>(to.value(), std::move(packet));
+    const Post post = send_copy(to, packet.bytes(), {});
+    if (post == Post::done) {
+      pool_.recycle(std::move(packet));
+    }
+    return post;
+  }
+
+  Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) override {
+    detail::expect_valid(*this, to, head.size() + data.size());
+    return polls_all_rings_ ? send_as<Showing::polled>(to.value(), head, data)
+                            : send_as<Showing::flagged>(to.value(), head, data);
   }
 
   Post send_bulk(const BulkSend& bulk) override {
@@ -98,6 +106,7 @@ class ShmDriver final : public detail::PooledDriver {
     // A lone packet is returned before the next record is read: the sender has that cache line, too.
     const std::size_t arrivals_max = is_busy_ ? arrivals.size() : std::min<std::size_t>(arrivals.size(), 1);
     const std::span<Arrival> room = arrivals.first(arrivals_max);
+    give_back();
     polled.arrivals = polls_all_rings_ ? take_from_rings(room) : take_by_flags(room);
     is_busy_ = polled.arrivals > 0;
     if (bulk_.is_active()) {
@@ -136,8 +145,8 @@ class ShmDriver final : public detail::PooledDriver {
   };
 
   template <Showing showing>
-  Post send_as(std::uint32_t to, Packet&& packet) {
-    if (!links_[to].ring.put<showing>(packet)) [[unlikely]] {
+  Post send_as(std::uint32_t to, std::span<const std::byte> head, std::span<const std::byte> data) {
+    if (!links_[to].ring.put<showing>(head, data)) [[unlikely]] {
       return refuse(to);
     }
     if constexpr (showing == Showing::flagged) {
@@ -152,7 +161,6 @@ class ShmDriver final : public detail::PooledDriver {
     if (std::atomic_ref{segment_.sleeps(to)}.load(std::memory_order_relaxed) != 0) [[unlikely]] {  // announce_rest()
       wake(to);
     }
-    pool_.recycle(std::move(packet));
     return Post::done;
   }
 
@@ -180,18 +188,30 @@ class ShmDriver final : public detail::PooledDriver {
   /// True when all that is there was taken; false when there was no room for more.
   template <Showing showing>
   bool take_all(std::uint32_t from, std::span<Arrival> arrivals, std::size_t& count) {
-    while (count < arrivals.size()) {
-      const std::size_t size = readers_[from].size<showing>();
-      if (size == 0) {
-        return true;
-      }
-      Arrival& arrival = arrivals[count];
-      arrival.peer = Rank{from};
-      arrival.packet = pool_.acquire();
-      readers_[from].take(size, arrival.packet);
-      ++count;
+    RingReader& ring = readers_[from];
+    std::size_t size = ring.size<showing>();
+    if (size > 0 && count < arrivals.size()) {
+      taken_from_.push_back(from);
     }
-    return false;
+    for (; size > 0 && count < arrivals.size(); size = ring.size<showing>()) {
+      Arrival& arrival = arrivals[count++];
+      arrival.peer = Rank{from};
+      arrival.in_place = ring.in_place(size);
+      if (arrival.in_place.empty()) [[unlikely]] {
+        arrival.packet = pool_.acquire();
+        ring.copy_out(size, arrival.packet);
+      }
+      ring.skip(size);
+    }
+    return size == 0;
+  }
+
+  /// Leaves to the senders what the last poll has returned in place.
+  void give_back() {
+    for (const std::uint32_t from : taken_from_) {
+      readers_[from].give_back();
+    }
+    taken_from_.clear();
   }
 
   std::size_t take_from_rings(std::span<Arrival> arrivals) {
@@ -255,6 +275,7 @@ class ShmDriver final : public detail::PooledDriver {
   /// Senders of which there may be something to read, a bit for each.
   std::vector<std::uint64_t> pending_;
   std::uint32_t next_reader_ = 0;
+  std::vector<std::uint32_t> taken_from_;  ///< The rings that the last poll has taken from.
   /// Whether the last poll returned a packet: then the next one asks for more than one.
   bool is_busy_ = false;
   std::uint32_t quiet_polls_ = 0;

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "plait/net/packet.hpp"
 
@@ -21,8 +23,9 @@ inline constexpr std::size_t line_bytes = 64;
 /// `capacity` bytes.
 ///
 /// A record starts on a cache line with its size, 0 if it is not written yet; then its bytes. So a small record moves
-/// between cores with one cache line. The sender clears the size after a record before it publishes the record, so that
-/// the receiver never reads a size of an earlier lap.
+/// between cores with one cache line. The receiver clears the size of each record that it has read. Where the next
+/// record will start in the middle of one of an earlier lap, the sender clears that line before it publishes a record.
+/// So the receiver polls a line that it has written itself, which delays the sender's write to it least.
 struct RingMemory {
   static constexpr std::size_t head_bytes = 2 * line_bytes;  // two lines: processors fetch them in pairs
 
@@ -57,25 +60,31 @@ enum class Showing : std::uint8_t { polled, flagged };
 class RingWriter {
  public:
   RingWriter() = default;
-  explicit RingWriter(const RingMemory& memory) : memory_{memory} {}
+  explicit RingWriter(const RingMemory& memory) : memory_{memory}, is_inner_(memory.capacity / line_bytes) {}
 
   /// False when there is no room; reads how far the receiver is only when the last known value is not enough.
   template <Showing showing>
-  [[nodiscard]] bool put(const Packet& packet) {
-    const std::size_t record = RingMemory::record_bytes(packet.size());
+  [[nodiscard]] bool put(std::span<const std::byte> head, std::span<const std::byte> data) {
+    const std::size_t size = head.size() + data.size();
+    const std::size_t record = RingMemory::record_bytes(size);
     if (written_ - read_ + record + line_bytes > memory_.capacity && !has_room_now(record)) [[unlikely]] {
       return false;
     }
     const std::size_t next = memory_.wrapped(offset_ + record);
-    memory_.size_at(next).store(0, std::memory_order_relaxed);  // before the release below
-    copy_in(packet);
+    for (std::size_t inner = line_bytes; inner < record; inner += line_bytes) {
+      is_inner_[memory_.wrapped(offset_ + inner) / line_bytes] = true;
+    }
+    if (is_inner_[next / line_bytes]) {
+      is_inner_[next / line_bytes] = false;
+      memory_.size_at(next).store(0, std::memory_order_relaxed);  // before the release below
+    }
+    copy_in(offset_ + sizeof(std::uint64_t), head);
+    copy_in(offset_ + sizeof(std::uint64_t) + head.size(), data);
     // With acquire in RingReader::size().
-    memory_.size_at(offset_).store(packet.size(),
+    memory_.size_at(offset_).store(size,
                                    showing == Showing::flagged ? std::memory_order_seq_cst : std::memory_order_release);
     offset_ = next;
     written_ += record;
-    // The line after the next: the one that the next short record clears; owned in time, it delays no one.
-    __builtin_prefetch(memory_.start + RingMemory::head_bytes + memory_.wrapped(next + line_bytes), 1);
     return true;
   }
 
@@ -88,20 +97,24 @@ class RingWriter {
     return written_ - read_ + record + line_bytes <= memory_.capacity;
   }
 
-  void copy_in(const Packet& packet) {
+  /// `begin` may be beyond the end.
+  void copy_in(std::size_t begin, std::span<const std::byte> part) {
     std::byte* const bytes = memory_.start + RingMemory::head_bytes;
-    const std::size_t begin = offset_ + sizeof(std::uint64_t);
-    const std::size_t first = std::min(packet.size(), memory_.capacity - begin);
-    std::memcpy(bytes + begin, packet.data(), first);
-    if (first < packet.size()) [[unlikely]] {
-      std::memcpy(bytes, packet.data() + first, packet.size() - first);
+    begin = memory_.wrapped(begin);
+    const std::size_t first = std::min(part.size(), memory_.capacity - begin);
+    if (first > 0) {
+      std::memcpy(bytes + begin, part.data(), first);
+    }
+    if (first < part.size()) [[unlikely]] {
+      std::memcpy(bytes, part.data() + first, part.size() - first);
     }
   }
 
   RingMemory memory_;
-  std::size_t offset_ = 0;     ///< Of the next record.
-  std::uint64_t written_ = 0;  ///< Bytes of all records so far.
-  std::uint64_t read_ = 0;     ///< The same of those read, as last heard.
+  std::size_t offset_ = 0;      ///< Of the next record.
+  std::uint64_t written_ = 0;   ///< Bytes of all records so far.
+  std::uint64_t read_ = 0;      ///< The same of those read, as last heard.
+  std::vector<bool> is_inner_;  ///< Of each line, whether a record has written to it that did not start there.
 };
 
 /// The receiver's end. One thread.
@@ -110,42 +123,46 @@ class RingReader {
   RingReader() = default;
   explicit RingReader(const RingMemory& memory) : memory_{memory}, publish_every_{memory.capacity / 8} {}
 
-  /// Of the oldest record; 0 when there is none, and then the sender knows that all were read.
+  /// Of the oldest record; 0 when there is none.
   template <Showing showing>
-  [[nodiscard]] std::size_t size() {
+  [[nodiscard]] std::size_t size() const {
     // With release in RingWriter::put(); seq_cst so that it cannot overtake the clearing of the flags.
-    const std::size_t size = memory_.size_at(offset_).load(showing == Showing::flagged ? std::memory_order_seq_cst
-                                                                                       : std::memory_order_acquire);
-    if (size == 0 && read_ != published_) {
-      publish();
-    }
-    return size;
+    return memory_.size_at(offset_).load(showing == Showing::flagged ? std::memory_order_seq_cst
+                                                                     : std::memory_order_acquire);
   }
 
+  /// The bytes of the oldest record, whose size is `size`, when it is in one piece; else nothing.
+  [[nodiscard]] std::span<const std::byte> in_place(std::size_t size) const {
+    const std::size_t begin = offset_ + sizeof(std::uint64_t);
+    __builtin_prefetch(memory_.start + RingMemory::head_bytes + offset_ + line_bytes);
+    return size <= memory_.capacity - begin ? std::span{memory_.start + RingMemory::head_bytes + begin, size}
+                                            : std::span<const std::byte>{};
+  }
   /// Copies the oldest record, whose size is `size`, into `packet`.
-  void take(std::size_t size, Packet& packet) {
+  void copy_out(std::size_t size, Packet& packet) const {
     const std::byte* const bytes = memory_.start + RingMemory::head_bytes;
     const std::size_t begin = offset_ + sizeof(std::uint64_t);
     const std::size_t first = std::min(size, memory_.capacity - begin);
     packet.resize(size);
     std::memcpy(packet.data(), bytes + begin, first);
-    if (first < size) [[unlikely]] {
-      std::memcpy(packet.data() + first, bytes, size - first);
-    }
+    std::memcpy(packet.data() + first, bytes, size - first);
+  }
+  /// Goes on to the next record. The memory of this one, whose size is `size`, stays until `give_back`.
+  void skip(std::size_t size) {
     const std::size_t record = RingMemory::record_bytes(size);
+    memory_.size_at(offset_).store(0, std::memory_order_relaxed);  // before the release in give_back()
     offset_ = memory_.wrapped(offset_ + record);
     read_ += record;
-    if (read_ - published_ >= publish_every_) {
-      publish();
+  }
+  /// Leaves the memory of what was read to the sender: when it is much, or all that there is.
+  void give_back() {
+    if (read_ - published_ >= publish_every_ || size<Showing::polled>() == 0) {
+      memory_.bytes_read().store(read_, std::memory_order_release);  // with acquire in RingWriter::has_room_now()
+      published_ = read_;
     }
   }
 
  private:
-  void publish() {
-    memory_.bytes_read().store(read_, std::memory_order_release);  // with acquire in RingWriter::has_room_now()
-    published_ = read_;
-  }
-
   RingMemory memory_;
   std::size_t offset_ = 0;
   std::size_t publish_every_ = 0;  ///< In bytes: each publication takes a line away from the sender.
