@@ -17,13 +17,14 @@ TypedMessage sending(const void* buffer, MPI_Count count, MPI_Datatype type, int
 
 /// Waits for a transfer and ends it. Returns an error code that the handler has seen.
 int complete(EngineSession& session, RoutedCommunicator& on, MessageTransfer& transfer, MPI_Status* status) {
-  Outcome outcome;
+  int error = MPI_SUCCESS;
   const int trouble = session.guarded(on.handle(), [&] {
     session.wait(transfer.request());
-    outcome = transfer.end(on);
+    const Outcome outcome = transfer.end(on);
     fill(status, outcome);
+    error = outcome.error;
   });
-  return trouble != MPI_SUCCESS ? trouble : session.report(on.handle(), outcome.error);
+  return trouble != MPI_SUCCESS ? trouble : session.report(on.handle(), error);
 }
 
 // ---- blocking ----

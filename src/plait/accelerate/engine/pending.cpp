@@ -74,27 +74,29 @@ Outcome PendingOperation::outcome() {
 }
 
 Outcome PendingOperation::end(Tally& tally) {
-  if (!is_active) {
-    return {};
-  }
-  is_active = false;
+  const bool was_active = std::exchange(is_active, false);
+  return !was_active ? Outcome{} : kind == Kind::collective ? end_collective(tally) : end_transfer(tally);
+}
+
+Outcome PendingOperation::end_collective(Tally& tally) {
   std::size_t bytes = 0;
   Outcome outcome;
-  if (kind == Kind::collective) {
-    for (MessageTransfer& part : parts) {
-      const Outcome one = part.end(*on);
-      bytes += one.bytes;
-      outcome.error = one.error != MPI_SUCCESS ? one.error : outcome.error;
-    }
-    parts.clear();
-  } else {
-    bytes = transfer.request().result().bytes;
-    outcome = transfer.end(*on);
-    if (kind == Kind::send_and_receive) {
-      (void)sent.end(*on);
-    }
+  for (MessageTransfer& part : parts) {
+    const Outcome one = part.end(*on);
+    bytes += one.bytes;
+    outcome.error = one.error != MPI_SUCCESS ? one.error : outcome.error;
   }
+  parts.clear();
   tally.count_ended(bytes, std::exchange(was_awaited, false));
+  return outcome;
+}
+
+Outcome PendingOperation::end_transfer(Tally& tally) {
+  tally.count_ended(transfer.request().result().bytes, std::exchange(was_awaited, false));
+  Outcome outcome = transfer.end(*on);  // built where the caller wants it: to copy it at once would be slow
+  if (kind == Kind::send_and_receive) {
+    (void)sent.end(*on);
+  }
   return outcome;
 }
 

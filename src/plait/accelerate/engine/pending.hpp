@@ -46,6 +46,10 @@ struct PendingOperation {
   [[nodiscard]] Outcome outcome();
   /// As `outcome`, and ends it.
   Outcome end(Tally& tally);
+
+ private:
+  [[nodiscard]] Outcome end_collective(Tally& tally);
+  [[nodiscard]] Outcome end_transfer(Tally& tally);
 };
 
 /// A message that a probe has claimed for the program.

@@ -37,7 +37,12 @@ class Pool {
   /// Returns a new object. Throws: `Error` with `out_of_memory` when all are in use.
   template <class... Arguments>
   [[nodiscard]] T& make(Arguments&&... arguments) {
-    return *new (static_cast<void*>(first_ + take())) T{std::forward<Arguments>(arguments)...};
+    void* const place = first_ + take();
+    if constexpr (sizeof...(Arguments) == 0) {
+      return *new (place) T;  // without braces: members that need no value are not cleared first
+    } else {
+      return *new (place) T{std::forward<Arguments>(arguments)...};
+    }
   }
   void end(T& object) noexcept {
     const std::uint32_t index = index_of(object);

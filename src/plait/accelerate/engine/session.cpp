@@ -186,8 +186,9 @@ void EngineSession::finish() noexcept {
 
 void EngineSession::tell_what_was_done() noexcept {
   using Count = unsigned long long;
+  const Counts here = tally_.counts();
   const std::array<Count, 5> own{
-      tally_.messages(), tally_.bytes(), communicators_.unrouted_count(), tally_.ended_bytes(), tally_.awaited_bytes()};
+      here.messages, here.bytes, communicators_.unrouted_count(), here.ended_bytes, here.awaited_bytes};
   std::array<Count, 5> sum{};
   PMPI_Reduce(own.data(), sum.data(), sum.size(), MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
   const char* const quiet = std::getenv("PLAIT_ACCELERATE_QUIET");

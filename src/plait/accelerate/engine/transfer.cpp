@@ -174,7 +174,7 @@ Outcome MessageTransfer::outcome(const RoutedCommunicator& on) {
 }
 
 Outcome MessageTransfer::end(const RoutedCommunicator& on) {
-  const Outcome result = outcome(on);
+  Outcome result = outcome(on);
   request_ = {};
   return result;
 }

@@ -59,13 +59,14 @@ int wait(MPI_Request* request, MPI_Status* status) {
     return trouble != MPI_SUCCESS ? trouble : result;
   }
   const MPI_Comm handle = pending->on->handle();
-  Outcome outcome;
+  int error = MPI_SUCCESS;
   const int trouble = session.guarded(handle, [&] {
     pending->wait(session);
-    outcome = end(session, *pending, request);
+    const Outcome outcome = end(session, *pending, request);
     fill(status, outcome);
+    error = outcome.error;
   });
-  return trouble != MPI_SUCCESS ? trouble : session.report(handle, outcome.error);
+  return trouble != MPI_SUCCESS ? trouble : session.report(handle, error);
 }
 
 int test(MPI_Request* request, int* flag, MPI_Status* status) {
