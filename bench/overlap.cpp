@@ -11,6 +11,7 @@
 #include "support/computation.hpp"
 #include "support/drivers.hpp"
 #include "support/exchange.hpp"
+#include "support/link_meter.hpp"
 #include "support/modelled_pair.hpp"
 #include "support/polled_mpi.hpp"
 #include "support/report.hpp"
@@ -44,6 +45,7 @@ struct Samples {
   std::vector<double> empty_one_way;
   std::vector<double> one_way;
   std::map<Where, std::vector<double>> overlapped;
+  bench::Crossing crossing;  ///< Nothing outside a lab.
 };
 
 /// Measures messages of one size.
@@ -113,6 +115,7 @@ class Measurement {
     Samples& samples = samples_[name];
     bench::Exchange exchange{side, rank_, std::span{buffer_}};
     exchange.one_way({}, 5);  // connects and warms up
+    links_.start();
     samples.empty_one_way.push_back(exchange.one_way({}, 20));
     samples.one_way.push_back(exchange.one_way(buffer_, 1));
     for (const auto& [part, steps] : steps_) {
@@ -120,6 +123,8 @@ class Measurement {
       samples.overlapped[{"receiver", part}].push_back(exchange.receiver_computes(steps));
       samples.overlapped[{"both", part}].push_back(exchange.both_compute(steps));
     }
+    const auto messages = static_cast<double>(2 + 4 * steps_.size());
+    links_.stop(messages * static_cast<double>(size_.bytes), samples.crossing);
   }
 
   // The overlapped times are compared with the fastest transfer and the fastest computation, so that time which another
@@ -159,7 +164,13 @@ class Measurement {
   void add_rows() {
     const Samples& raw = samples_.at("raw MPI");
     for (const auto& [name, samples] : samples_) {
-      if (name == "raw MPI") {
+      if (!samples.crossing.is_whole()) {
+        report_.note(fmt::format("{} is left out at {} bytes: {}, the rest took another way",
+                                 name,
+                                 size_.bytes,
+                                 samples.crossing.sentence()));
+      }
+      if (name == "raw MPI" || !samples.crossing.is_whole()) {
         continue;
       }
       std::map<std::string, std::string> params{
@@ -183,6 +194,7 @@ class Measurement {
   plait::Bytes buffer_;
   bench::Stopwatch watch_;
   std::uint64_t steps_of_a_second_ = bench::computation_of(1);  ///< The most measured so far.
+  bench::LinkMeter links_;
   bench::Driver driver_ = bench::default_driver();
   std::map<double, std::uint64_t> steps_;  ///< Of the computation, by its length in transfers.
   std::map<std::string, Samples> samples_;

@@ -7,10 +7,12 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/plait.hpp"
 
+#include "support/link_meter.hpp"
 #include "support/report.hpp"
 #include "support/sides.hpp"
 #include "support/stopwatch.hpp"
@@ -28,6 +30,7 @@ struct Way {
   std::unique_ptr<plait::Runtime> runtime;  ///< None for raw MPI.
   std::vector<double> all_us;               ///< Half of each round trip.
   std::vector<double> medians_us;           ///< Of each block: means would include the work of other programs.
+  bench::Crossing crossing;                 ///< Of the current size; nothing outside a lab.
 };
 
 template <class Side>
@@ -81,14 +84,18 @@ std::vector<Way> all_ways() {
 void measure(std::vector<Way>& ways, std::size_t size, int blocks) {
   Bytes buffer(size);
   const int count = size <= 8192 ? 1000 : static_cast<int>(std::clamp<std::size_t>(16 * mebi / size, 2, 200));
+  bench::LinkMeter links;
   for (int block = 0; block < blocks + 1; ++block) {
     for (Way& way : ways) {
       if (block == 1) {  // the first warms up
         way.medians_us.clear();
         way.all_us.clear();
+        way.crossing = {};
       }
+      links.start();
       std::vector<double> block_us = way.runtime ? half_round_trips(bench::Plait{*way.runtime}, buffer, count)
                                                  : half_round_trips(bench::RawMpi{}, buffer, count);
+      links.stop(2.0 * count * static_cast<double>(size), way.crossing);
       way.all_us.insert(way.all_us.end(), block_us.begin(), block_us.end());
       way.medians_us.push_back(bench::median(std::move(block_us)));
     }
@@ -99,6 +106,11 @@ void report_on(bench::Report& report, std::vector<Way>& ways, std::size_t size) 
   const double raw = bench::median(ways[0].all_us);
   const double raw_p99 = bench::quantile(ways[0].all_us, 0.99);
   for (Way& way : ways) {
+    if (!way.crossing.is_whole()) {
+      report.note(fmt::format(
+          "{} is left out at {} bytes: {}, the rest took another way", way.name, size, way.crossing.sentence()));
+      continue;
+    }
     const std::map<std::string, std::string> params{{"bytes", std::to_string(size)}, {"way", way.name}};
     const double p99 = bench::quantile(way.all_us, 0.99);
     report.add({"half round trip", params, way.all_us, "us", "raw MPI", raw});

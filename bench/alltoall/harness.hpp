@@ -22,6 +22,7 @@
 #include "alltoall/overlap.hpp"
 #include "alltoall/subject.hpp"
 #include "alltoall/work.hpp"
+#include "support/link_meter.hpp"
 
 namespace alltoall {
 
@@ -63,7 +64,8 @@ class Harness {
   /// Throws: `plait::Error` with `bad_input` when the grid has another number of ranks.
   Harness(const Options& options, plait::Runtime& runtime);
 
-  /// Calibrates the work for this size, then measures. Throws: `plait::Error` when a result is wrong.
+  /// Calibrates the work for this size, then measures. Variants whose data did not cross the links of the lab are left
+  /// out. Throws: `plait::Error` when a result is wrong.
   [[nodiscard]] SizeMeasured measure(std::size_t block_bytes);
 
   /// A sentence with name and reason for each variant that cannot run here.
@@ -80,10 +82,12 @@ class Harness {
     std::size_t iterations_a_turn = 1;
     double seconds = 0;
     bool is_over = false;
+    bench::Crossing crossing;  ///< Of all ranks, in its turns; nothing outside a lab.
   };
   struct Lane {
     Site site;
     std::size_t on_node = 1;  ///< How many of the group share this rank's node, as MPI sees it.
+    std::size_t leaving = 0;  ///< Blocks of all ranks together that leave their node in one all-to-all.
     std::uint64_t work_units = 0;
   };
 
@@ -98,6 +102,7 @@ class Harness {
   void prepare(std::size_t block_bytes);
   [[nodiscard]] double best_blocking(Direction direction);
   [[nodiscard]] std::uint64_t calibrated(double seconds);
+  void leave_out_those_beside_the_links(SizeMeasured& measured);
   void warm_up(Variant& variant);
   void take_turn(Variant& variant, Measured& measured);
   [[nodiscard]] Turn iterate(const Variant& variant, Direction direction);
@@ -110,6 +115,7 @@ class Harness {
   const Options options_;
   plait::Runtime& runtime_;
   plait::comm::GroupGrid grid_;
+  bench::LinkMeter links_;
   std::vector<Lane> lanes_;
   Work work_;
   std::vector<Variant> variants_;

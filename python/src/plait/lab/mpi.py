@@ -23,6 +23,16 @@ def job_command(launcher: Launcher, lab: Lab, program: Sequence[str]) -> list[st
     raise PlaitError(f"the lab knows Open MPI and MPICH; {launcher.path} is neither")
 
 
+# For UCX and libfabric, which both MPIs may use, Open MPI for one-sided communication: each goes by what
+# it finds on the machine, and would take the memory that all hosts of a lab share.
+_OVER_LINKS = {
+    "UCX_TLS": "tcp,self",
+    "UCX_NET_DEVICES": INTERFACE,
+    "FI_PROVIDER": "tcp",
+    "FI_TCP_IFACE": INTERFACE,
+}
+
+
 def job_environment(launcher: Launcher, lab: Lab, network: Network) -> dict[str, str]:
     own = _open_mpi(lab, network) if launcher.family == "Open MPI" else _mpich(lab)
     return {**network.environment, **own}
@@ -45,17 +55,11 @@ def _open_mpi(lab: Lab, network: Network) -> dict[str, str]:
     if lab.rank_count > len(cores):
         parameters["mpi_yield_when_idle"] = "1"  # a host cannot know that others use its cores
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return as_root | {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
+    return _OVER_LINKS | as_root | {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
 
 
 def _mpich(lab: Lab) -> dict[str, str]:
-    """For both of its networks, UCX and libfabric; each of them goes by what it finds on the machine."""
-    environment = {
-        "UCX_TLS": "tcp,self",
-        "UCX_NET_DEVICES": INTERFACE,
-        "FI_PROVIDER": "tcp",
-        "FI_TCP_IFACE": INTERFACE,
-    }
+    environment = dict(_OVER_LINKS)
     if lab.rank_count == lab.hosts:
         environment["MPIR_CVAR_NOLOCAL"] = "1"
     return environment

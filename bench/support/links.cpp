@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/links.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <fmt/format.h>
+
+namespace bench {
+
+std::uint64_t sent_bytes(std::string_view net_dev) {
+  constexpr int column_of_sent_bytes = 8;
+  std::uint64_t sum = 0;
+  std::istringstream lines{std::string{net_dev}};
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos) {
+      continue;  // a heading
+    }
+    const std::size_t name = line.find_first_not_of(' ');
+    std::istringstream columns{line.substr(colon + 1)};
+    std::uint64_t value = 0;
+    for (int column = 0; column <= column_of_sent_bytes; ++column) {
+      columns >> value;
+    }
+    sum += line.substr(name, colon - name) == "lo" || !columns ? 0 : value;
+  }
+  return sum;
+}
+
+std::optional<std::uint64_t> sent_by_this_host() {
+  if (std::getenv("PLAIT_LAB") == nullptr) {
+    return {};
+  }
+  std::ifstream file{"/proc/net/dev"};
+  return sent_bytes(std::string{std::istreambuf_iterator<char>{file}, {}});
+}
+
+std::string Crossing::sentence() const {
+  return fmt::format("{:.3g} of {:.3g} MB crossed the links", 1e-6 * crossed, 1e-6 * expected);
+}
+
+}  // namespace bench

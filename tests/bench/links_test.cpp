@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/links.hpp"
+
+#include <gtest/gtest.h>
+
+namespace bench::links_test {
+namespace {
+
+constexpr const char* net_dev =
+    "Inter-|   Receive                                                |  Transmit\n"
+    " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier "
+    "compressed\n"
+    "    lo: 9000      10    0    0    0     0          0         0     9000      10    0    0    0     0       0      "
+    "    0\n"
+    "  lab0:  700       7    0    0    0     0          0         0     1500       9    0    0    0     0       0      "
+    "    0\n"
+    "  eth1:12345      70    0    0    0     0          0         0       20       1    0    0    0     0       0      "
+    "    0\n";
+
+TEST(Links, count_what_all_interfaces_but_the_loopback_have_sent) {
+  EXPECT_EQ(sent_bytes(net_dev), 1520U);
+  EXPECT_EQ(sent_bytes(""), 0U);
+  EXPECT_EQ(sent_bytes("  lab0: 700 7\n"), 0U) << "too few columns";
+}
+
+TEST(Links, notice_data_that_took_another_way) {
+  EXPECT_TRUE((Crossing{.expected = 1e6, .crossed = 1.05e6}.is_whole())) << "with headers";
+  EXPECT_TRUE((Crossing{}.is_whole())) << "outside a lab nothing is expected";
+  const Crossing beside{.expected = 24e6, .crossed = 0.0272e6};
+  EXPECT_FALSE(beside.is_whole());
+  EXPECT_EQ(beside.sentence(), "0.0272 of 24 MB crossed the links");
+}
+
+}  // namespace
+}  // namespace bench::links_test
