@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/progression.hpp"
 
+#include <chrono>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
+
+#include "plait/base/topology.hpp"
 
 #include "comm/loopback_ranks.hpp"
 
@@ -108,6 +112,39 @@ INSTANTIATE_TEST_SUITE_P(All,
                                          ProgressionMode::idle_cores,
                                          ProgressionMode::dedicated),
                          [](const auto& mode) { return std::string{to_string(mode.param)}; });
+
+/// Polls in the last tenth of a second of two, while another thread computes on the core of the dedicated one.
+std::uint64_t polls_beside_a_computation(const std::vector<int>& cores) {
+  std::uint64_t polls = 0;
+  std::jthread{[&] {
+    bind_to_cores(cores);
+    LoopbackRanks ranks{2};
+    const Progression progression{ranks[0],
+                                  {.mode = ProgressionMode::dedicated, .core = cores.size() > 1 ? cores[0] : -1}};
+    bind_to_core(cores[0]);
+    Bytes buffer(1);
+    Request receive = ranks[0].receive({Rank{1}, Tag{1}}, std::span{buffer});
+    const auto start = std::chrono::steady_clock::now();
+    const auto compute_until = [&](std::chrono::milliseconds end) {
+      while (std::chrono::steady_clock::now() - start < end) {
+      }
+    };
+    compute_until(std::chrono::milliseconds{1900});
+    const std::uint64_t before = ranks[0].activity().poll_count();
+    compute_until(std::chrono::milliseconds{2000});
+    polls = ranks[0].activity().poll_count() - before;
+    EXPECT_TRUE(receive.cancel());
+  }}.join();
+  return polls;
+}
+
+TEST(Progression, a_dedicated_thread_without_a_core_of_its_own_is_the_timer) {
+  const std::vector<int> cores = usable_cores();
+  EXPECT_LT(polls_beside_a_computation({cores[0]}), 2000U) << "the only core";
+  if (cores.size() > 1) {
+    EXPECT_LT(polls_beside_a_computation(cores), 2000U) << "a core that others use";
+  }
+}
 
 TEST(Progression, runs_handlers_of_active_messages_while_nobody_calls) {
   LoopbackRanks ranks{2};

@@ -33,9 +33,15 @@ std::vector<int> usable_cores() {
 }
 
 void bind_to_core(int core) noexcept {
+  bind_to_cores({&core, 1});
+}
+
+void bind_to_cores(std::span<const int> cores) noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
-  CPU_SET(static_cast<unsigned>(core), &set);
+  for (const int core : cores) {
+    CPU_SET(static_cast<unsigned>(core), &set);
+  }
   (void)sched_setaffinity(0, sizeof set, &set);
 }
 

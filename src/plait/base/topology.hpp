@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace plait {
 /// The numbers of those cores, as in the system; not empty.
 [[nodiscard]] std::vector<int> usable_cores();
 
-/// Binds the calling thread to one core; does nothing if the system refuses.
+/// Binds the calling thread to one core, or to several; does nothing if the system refuses.
 void bind_to_core(int core) noexcept;
+void bind_to_cores(std::span<const int> cores) noexcept;
 
 /// Cores of the machine.
 [[nodiscard]] std::uint32_t machine_core_count();

@@ -11,6 +11,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/comm/detail/core.hpp"
+#include "plait/comm/detail/core_share.hpp"
 
 namespace plait::comm {
 
@@ -277,11 +278,26 @@ void Progression::run_idle_core(int core) {
   }
 }
 
+/// As long as the core is its own: else a thread that computes there loses more than its messages gain.
 void Progression::run_dedicated() {
-  bind_to_core(options_.core >= 0 ? options_.core : usable_cores().back());
+  const std::vector<int> cores = usable_cores();
+  if (options_.core < 0 && cores.size() == 1) {
+    run_timer();
+    return;
+  }
+  bind_to_core(options_.core >= 0 ? options_.core : cores.back());
   Need need{*this};
-  while (need.ask() != Need::Answer::ending) {
+  detail::CoreShare share;
+  for (Need::Answer answer = need.ask(); answer != Need::Answer::ending; answer = need.ask()) {
+    if (answer == Need::Answer::rung) {
+      share.restart();
+    }
     (void)poll();
+    if (share.is_shared()) {
+      bind_to_cores(cores);
+      run_timer();
+      return;
+    }
   }
 }
 

@@ -21,7 +21,7 @@ enum class ProgressionMode : std::uint8_t {
   none,        ///< None: messages move only while the program calls the endpoint.
   timer,       ///< One thread, periodically, while anything is in flight and no other thread has polled recently.
   idle_cores,  ///< A thread on each core that runs only when the core has nothing else to do.
-  dedicated,   ///< One thread with its own core polls continuously while anything is in flight.
+  dedicated,   ///< One thread with its own core polls continuously while anything is in flight; without one, `timer`.
 };
 
 /// "none", "timer", "idle", "dedicated".
@@ -53,7 +53,8 @@ struct ProgressionOptions {
   nanoseconds linger = std::chrono::milliseconds{2};
   /// Pause between polls for active messages, which may arrive at any time; 0: only the program polls for them.
   nanoseconds listen_period = std::chrono::milliseconds{5};
-  /// Core of the dedicated thread, in the system's numbering; -1: the last one that this process may use.
+  /// Core of the dedicated thread, in the system's numbering; -1: the last one that this process may use. When others
+  /// use a quarter of it, or it is the only one, the thread becomes the timer.
   int core = -1;
   /// Called first by each thread; may be empty.
   std::function<void()> thread_start;
