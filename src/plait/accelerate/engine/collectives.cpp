@@ -96,10 +96,11 @@ void begin_parts(EngineSession& session, const Exchange& all, PendingOperation& 
   const int size = on.size();
   pending.kind = PendingOperation::Kind::collective;
   pending.is_active = true;
-  pending.parts.reserve(2 * static_cast<std::size_t>(size));  // parts do not move
+  std::vector<MessageTransfer>& parts = pending.add_rest().parts;
+  parts.reserve(2 * static_cast<std::size_t>(size));  // parts do not move
   const auto send = [&](int i) {
     const TypedMessage& what = all.given[static_cast<std::size_t>((on.rank() + i) % size)];
-    MessageTransfer& part = pending.parts.emplace_back();
+    MessageTransfer& part = parts.emplace_back();
     if (all.gives_copies) {
       part.send_copy(session, on, what);
     } else {
@@ -112,7 +113,7 @@ void begin_parts(EngineSession& session, const Exchange& all, PendingOperation& 
   }
   for (int i = first; i < size; ++i) {
     const auto from = static_cast<std::size_t>((on.rank() + size - i) % size);
-    pending.parts.emplace_back().receive(session, on, all.taken[from]);
+    parts.emplace_back().receive(session, on, all.taken[from]);
   }
   for (int i = first; i < size && !all.gives_copies; ++i) {
     send(i);

@@ -132,7 +132,7 @@ int begin_both(
     pending.kind = PendingOperation::Kind::send_and_receive;
     pending.is_active = true;
     pending.transfer.receive(session, *on, from);
-    pending.sent.send(session, *on, to, SendMode::standard);
+    pending.add_rest().sent.send(session, *on, to, SendMode::standard);
   });
 }
 
@@ -152,7 +152,7 @@ int prepare(const TypedMessage& what,
     pending.kind = kind;
     pending.mode = mode;
     pending.is_persistent = true;
-    pending.arguments = what;
+    pending.add_rest().arguments = what;
   });
 }
 
@@ -309,7 +309,7 @@ int isendrecv_replace_function(void* buffer,
   return session.begin(*on, request, [&](PendingOperation& pending) {
     pending.kind = PendingOperation::Kind::send_and_receive;
     pending.is_active = true;
-    pending.sent.send_copy(session, *on, given);
+    pending.add_rest().sent.send_copy(session, *on, given);
     pending.transfer.receive(session, *on, got);
   });
 }

@@ -49,8 +49,9 @@ int partitioned_init(Buffer* buffer,
     what.internal_tag = peer == MPI_PROC_NULL ? 0 : tag_of(*on, is_send, peer, tag);
     pending.kind = is_send ? PendingOperation::Kind::partitioned_send : PendingOperation::Kind::receive;
     pending.is_persistent = true;
-    pending.arguments = what;
-    pending.partitions = partitions;
+    RestOfOperation& rest = pending.add_rest();
+    rest.arguments = what;
+    rest.partitions = partitions;
   });
 }
 

@@ -10,42 +10,47 @@ namespace plait::accelerate {
 void PendingOperation::start(EngineSession& session) {
   is_active = true;
   if (kind == Kind::partitioned_send) {
-    not_ready.store(partitions + 1, std::memory_order_relaxed);  // the thread that starts makes it ready, or after it
+    // The thread that starts makes it ready, or one after it.
+    rest->not_ready.store(rest->partitions + 1, std::memory_order_relaxed);
     add_ready(session, 0);
   } else if (kind == Kind::send) {
-    transfer.send(session, *on, arguments, mode);
+    transfer.send(session, *on, rest->arguments, mode);
   } else {
-    transfer.receive(session, *on, arguments);
+    transfer.receive(session, *on, rest->arguments);
   }
   session.begun(*this);
 }
 
 void PendingOperation::add_ready(EngineSession& session, int count) {
-  if (not_ready.fetch_sub(count, std::memory_order_acq_rel) - count == 1) {  // acquires what others have written
-    transfer.send(session, *on, arguments, SendMode::standard);
-    not_ready.store(0, std::memory_order_release);  // with acquire in is_complete()
+  if (rest->not_ready.fetch_sub(count, std::memory_order_acq_rel) - count == 1) {  // acquires what others have written
+    transfer.send(session, *on, rest->arguments, SendMode::standard);
+    rest->not_ready.store(0, std::memory_order_release);  // with acquire in is_complete()
   }
 }
 
 std::size_t PendingOperation::bytes() const noexcept {
-  std::size_t bytes = transfer.bytes() + sent.bytes();
-  for (const MessageTransfer& part : parts) {
-    bytes += part.bytes();
+  std::size_t bytes = transfer.bytes();
+  if (rest) {
+    bytes += rest->sent.bytes();
+    for (const MessageTransfer& part : rest->parts) {
+      bytes += part.bytes();
+    }
   }
   return bytes;
 }
 
-bool PendingOperation::is_complete() noexcept {
-  if (!is_active) {
-    return true;
-  }
+bool RestOfOperation::is_complete() noexcept {
   if (not_ready.load(std::memory_order_acquire) > 0) {  // with release in add_ready()
     return false;
   }
   while (complete_parts < parts.size() && parts[complete_parts].is_complete()) {
     ++complete_parts;
   }
-  return transfer.is_complete() && sent.is_complete() && complete_parts == parts.size();
+  return sent.is_complete() && complete_parts == parts.size();
+}
+
+bool PendingOperation::is_complete() noexcept {
+  return !is_active || ((!rest || rest->is_complete()) && transfer.is_complete());
 }
 
 void PendingOperation::wait(EngineSession& session) {
@@ -53,13 +58,15 @@ void PendingOperation::wait(EngineSession& session) {
     return;
   }
   was_awaited = !is_complete();
-  if (not_ready.load(std::memory_order_acquire) > 0) {  // as in is_complete()
-    session.wait_until([this] { return not_ready.load(std::memory_order_acquire) == 0; });
+  if (rest && rest->not_ready.load(std::memory_order_acquire) > 0) {  // as in is_complete()
+    session.wait_until([this] { return rest->not_ready.load(std::memory_order_acquire) == 0; });
   }
   session.wait(transfer.request());
-  session.wait(sent.request());
-  for (MessageTransfer& part : parts) {
-    session.wait(part.request());
+  if (rest) {
+    session.wait(rest->sent.request());
+    for (MessageTransfer& part : rest->parts) {
+      session.wait(part.request());
+    }
   }
 }
 
@@ -67,10 +74,13 @@ Outcome PendingOperation::outcome() {
   if (!is_active) {
     return {};  // an empty status
   }
-  for (MessageTransfer& part : parts) {
+  if (kind != Kind::collective) {
+    return transfer.outcome(*on);
+  }
+  for (MessageTransfer& part : rest->parts) {
     (void)part.outcome(*on);  // its data is where it belongs
   }
-  return kind == Kind::collective ? Outcome{} : transfer.outcome(*on);
+  return {};
 }
 
 Outcome PendingOperation::end(Tally& tally) {
@@ -81,12 +91,12 @@ Outcome PendingOperation::end(Tally& tally) {
 Outcome PendingOperation::end_collective(Tally& tally) {
   std::size_t bytes = 0;
   Outcome outcome;
-  for (MessageTransfer& part : parts) {
+  for (MessageTransfer& part : rest->parts) {
     const Outcome one = part.end(*on);
     bytes += one.bytes;
     outcome.error = one.error != MPI_SUCCESS ? one.error : outcome.error;
   }
-  parts.clear();
+  rest->parts.clear();
   tally.count_ended(bytes, std::exchange(was_awaited, false));
   return outcome;
 }
@@ -95,7 +105,7 @@ Outcome PendingOperation::end_transfer(Tally& tally) {
   tally.count_ended(transfer.request().result().bytes, std::exchange(was_awaited, false));
   Outcome outcome = transfer.end(*on);  // built where the caller wants it: to copy it at once would be slow
   if (kind == Kind::send_and_receive) {
-    (void)sent.end(*on);
+    (void)rest->sent.end(*on);
   }
   return outcome;
 }

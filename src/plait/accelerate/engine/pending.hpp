@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <mpi.h>
@@ -14,7 +15,19 @@
 
 namespace plait::accelerate {
 
-/// What one of our requests names. Threads: one at a time, but as noted.
+/// What only some operations need.
+struct RestOfOperation {
+  MessageTransfer sent;                ///< The send of a pair.
+  std::vector<MessageTransfer> parts;  ///< Of a collective.
+  std::size_t complete_parts = 0;      ///< Those of `parts`, from the first, that were found complete.
+  TypedMessage arguments{};            ///< Of a persistent operation.
+  int partitions = 0;                  ///< Of a partitioned one.
+  std::atomic<int> not_ready = 0;      ///< Partitions that are missing, and one until the message is sent.
+
+  [[nodiscard]] bool is_complete() noexcept;
+};
+
+/// What one of our requests names. Short, as a program may have many thousands. Threads: one at a time, but as noted.
 struct PendingOperation {
   enum class Kind : std::uint8_t { send, receive, send_and_receive, collective, partitioned_send };
 
@@ -25,13 +38,13 @@ struct PendingOperation {
   bool is_active = false;    ///< Begun and not ended.
   bool was_awaited = false;  ///< Not complete when the program began to wait for it.
   MessageTransfer transfer;
-  MessageTransfer sent;                ///< The send of a pair.
-  std::vector<MessageTransfer> parts;  ///< Of a collective.
-  std::size_t complete_parts = 0;      ///< Those of `parts`, from the first, that were found complete.
-  TypedMessage arguments{};            ///< Of a persistent operation.
-  int partitions = 0;                  ///< Of a partitioned one.
-  std::atomic<int> not_ready = 0;      ///< Partitions that are missing, and one until the message is sent.
+  std::unique_ptr<RestOfOperation> rest;  ///< Of all but a single send or receive.
 
+  /// Adds the rest. Expects: there is none.
+  RestOfOperation& add_rest() {
+    rest = std::make_unique<RestOfOperation>();
+    return *rest;
+  }
   /// Starts a persistent one. Threads: as MPI has it, one at a time.
   void start(EngineSession& session);
   /// `count` partitions more may be sent; the last send the message. Threads: any.

@@ -84,8 +84,8 @@ void MessageTransfer::send(EngineSession& session, RoutedCommunicator& on, const
   if (type.is_contiguous_for(what.count)) [[likely]] {
     request_ = endpoint.send(to, std::span<const std::byte>{memory_of(what, type)}, options);
   } else if (needs_packing(type)) {
-    packed_ = packed_bytes(what, type);
-    request_ = endpoint.send(to, std::span<const std::byte>{packed_}, options);
+    packed().bytes = packed_bytes(what, type);
+    request_ = endpoint.send(to, std::span<const std::byte>{packed_->bytes}, options);
   } else {
     request_ = endpoint.send(to, layout_of(what, type), options);
   }
@@ -97,10 +97,10 @@ void MessageTransfer::send_copy(EngineSession& session, RoutedCommunicator& on, 
     request_ = comm::Request{comm::Status{}};
     return;
   }
-  packed_ = packed_bytes(what, *session.datatypes().find(what.type));
-  bytes_ = packed_.size();
+  packed().bytes = packed_bytes(what, *session.datatypes().find(what.type));
+  bytes_ = packed_->bytes.size();
   session.tally().count_message(bytes_);
-  request_ = session.endpoint().send(address_of(on, what), std::span<const std::byte>{packed_});
+  request_ = session.endpoint().send(address_of(on, what), std::span<const std::byte>{packed_->bytes});
 }
 
 template <class Post>
@@ -113,11 +113,11 @@ void MessageTransfer::post_receive(EngineSession& session, const TypedMessage& w
   if (type.is_contiguous_for(what.count)) [[likely]] {
     request_ = post(memory_of(what, type));
   } else if (needs_packing(type)) {
-    packed_.resize(bytes_);
-    unpack_ = what;
-    PMPI_Type_dup(what.type, &unpack_.type);  // the program may free its own
-    has_to_unpack_ = true;
-    request_ = post(std::span<std::byte>{packed_});
+    packed().bytes.resize(bytes_);
+    packed_->unpack = what;
+    PMPI_Type_dup(what.type, &packed_->unpack.type);  // the program may free its own
+    packed_->has_to_unpack = true;
+    request_ = post(std::span<std::byte>{packed_->bytes});
   } else {
     request_ = post(layout_of(what, type));
   }
@@ -154,15 +154,16 @@ Outcome MessageTransfer::outcome(const RoutedCommunicator& on) {
       outcome.tag = static_cast<int>(status.tag.value());
     }
     outcome.bytes = status.bytes;
-    if (has_to_unpack_ && !status.error && status.bytes > 0) {
-      const Datatype& type = *use_session().datatypes().find(unpack_.type);
+    if (packed_ && packed_->has_to_unpack && !status.error && status.bytes > 0) {
+      const TypedMessage& to = packed_->unpack;
+      const Datatype& type = *use_session().datatypes().find(to.type);
       int position = 0;
-      PMPI_Unpack(packed_.data(),
+      PMPI_Unpack(packed_->bytes.data(),
                   static_cast<int>(status.bytes),
                   &position,
-                  unpack_.buffer,
+                  to.buffer,
                   static_cast<int>(status.bytes / type.size),
-                  unpack_.type,
+                  to.type,
                   MPI_COMM_SELF);
     }
   } else if (!is_receive_) {
@@ -188,9 +189,8 @@ bool MessageTransfer::cancel() {
 }
 
 void MessageTransfer::free_type() noexcept {
-  if (has_to_unpack_) {
-    has_to_unpack_ = false;
-    PMPI_Type_free(&unpack_.type);
+  if (packed_ && std::exchange(packed_->has_to_unpack, false)) {
+    PMPI_Type_free(&packed_->unpack.type);
   }
 }
 

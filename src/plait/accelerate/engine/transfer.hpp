@@ -68,11 +68,22 @@ class MessageTransfer {
   template <class Post>
   void post_receive(EngineSession& session, const TypedMessage& what, const Post& post);
 
+  /// Of a message that MPI packs or unpacks, or that is sent from a copy.
+  struct Packed {
+    Bytes bytes;
+    TypedMessage unpack;  ///< What to unpack into.
+    bool has_to_unpack = false;
+  };
+  [[nodiscard]] Packed& packed() {
+    if (!packed_) {
+      packed_ = std::make_unique<Packed>();
+    }
+    return *packed_;
+  }
+
   comm::Request request_;
   std::size_t bytes_ = 0;
-  Bytes packed_;         ///< Where MPI packs or unpacks.
-  TypedMessage unpack_;  ///< What to unpack into.
-  bool has_to_unpack_ = false;
+  std::unique_ptr<Packed> packed_;
   bool is_receive_ = false;
   bool is_from_nowhere_ = false;  ///< A receive from MPI_PROC_NULL.
   bool is_cancelled_ = false;
