@@ -71,8 +71,8 @@ class RingWriter {
       return false;
     }
     const std::size_t next = memory_.wrapped(offset_ + record);
-    for (std::size_t inner = line_bytes; inner < record; inner += line_bytes) {
-      is_inner_[memory_.wrapped(offset_ + inner) / line_bytes] = true;
+    if (record > line_bytes) {
+      mark_inner(offset_ / line_bytes + 1, record / line_bytes - 1);
     }
     if (is_inner_[next / line_bytes]) {
       is_inner_[next / line_bytes] = false;
@@ -95,6 +95,17 @@ class RingWriter {
   bool has_room_now(std::size_t record) {
     read_ = memory_.bytes_read().load(std::memory_order_acquire);  // with release in RingReader::publish()
     return written_ - read_ + record + line_bytes <= memory_.capacity;
+  }
+
+  void mark_inner(std::size_t first, std::size_t count) {
+    if (count == 1 && first < is_inner_.size()) {
+      is_inner_[first] = true;
+      return;
+    }
+    const auto begin = is_inner_.begin() + static_cast<std::ptrdiff_t>(std::min(first, is_inner_.size()));
+    const auto until_end = std::min(static_cast<std::ptrdiff_t>(count), is_inner_.end() - begin);
+    std::fill(begin, begin + until_end, true);  // by words
+    std::fill(is_inner_.begin(), is_inner_.begin() + static_cast<std::ptrdiff_t>(count) - until_end, true);
   }
 
   /// `begin` may be beyond the end.
