@@ -14,7 +14,7 @@ namespace plait {
 ///
 /// In builds with checks the memory is freed at once, so that a sanitizer sees uses of objects that have ended.
 /// Threads: any; an object may end in another thread than it began in.
-template <class Object, std::size_t spare_max = 1024>
+template <class Object, std::size_t spare_max = 1024, bool keeps = !has_checks>
 class Recycled {
  public:
   [[nodiscard]] static void* operator new(std::size_t bytes) {
@@ -29,7 +29,7 @@ class Recycled {
   }
   static void operator delete(void* memory, std::size_t bytes) noexcept {
     Spares& spares = spares_;
-    if (has_checks || bytes != sizeof(Object) || spares.count >= spare_max) {
+    if (!keeps || bytes != sizeof(Object) || spares.count >= spare_max) {
       ::operator delete(memory, bytes);
       return;
     }

@@ -67,6 +67,16 @@ Operation& shared(std::unique_ptr<Operation> owned,
   return operation;
 }
 
+[[noreturn]] void throw_unusable(const std::optional<Error>& failure,
+                                 const Address& address,
+                                 std::uint32_t rank_count) {
+  if (failure) {
+    throw Error{*failure};
+  }
+  throw Error{ErrorCode::bad_argument,
+              fmt::format("rank {} does not exist: this run has {} ranks", address.rank.value(), rank_count)};
+}
+
 }  // namespace
 
 Endpoint::Endpoint(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options)
@@ -78,16 +88,8 @@ Endpoint::~Endpoint() = default;
 
 inline void Endpoint::throw_if_unusable(const Address& address) const {
   if (core_->has_failed() || (address.rank && address.rank.value() >= rank_count())) [[unlikely]] {
-    throw_unusable(address);
+    throw_unusable(core_->failure(), address, rank_count());
   }
-}
-
-void Endpoint::throw_unusable(const Address& address) const {
-  if (core_->has_failed()) {
-    throw Error{core_->failure().value()};
-  }
-  throw Error{ErrorCode::bad_argument,
-              fmt::format("rank {} does not exist: this run has {} ranks", address.rank.value(), rank_count())};
 }
 
 // ---- sending ----

@@ -167,7 +167,6 @@ class Endpoint {
   using Operation = detail::Operation;
 
   void throw_if_unusable(const Address& address) const;
-  [[noreturn]] void throw_unusable(const Address& address) const;
   Request start_send(const Address& to, std::unique_ptr<Operation> operation, const SendOptions& options);
   Request start_receive(const Address& from, std::unique_ptr<Operation> operation, Completion* completion);
   Request start_claimed(ClaimedMessage message, std::unique_ptr<Operation> operation, Completion* completion);

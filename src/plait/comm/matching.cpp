@@ -9,7 +9,6 @@ namespace plait::comm {
 
 namespace {
 
-using detail::Bins;
 using detail::MatchingKey;
 
 constexpr std::size_t by_tag = 2;  ///< The class of receives from any source with one tag.

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "plait/comm/detail/bins.hpp"
+#include "plait/comm/bins.hpp"
 #include "plait/comm/envelope.hpp"
 
 namespace plait::comm {
@@ -17,7 +17,7 @@ struct PostedReceive {
 
   std::uint64_t order = 0;
   bool is_posted = false;
-  detail::BinLink<PostedReceive> link;
+  BinLink<PostedReceive> link;
 };
 
 /// A message that has arrived before its receive. Owned by the caller; must stay until it is taken.
@@ -25,7 +25,7 @@ struct UnexpectedMessage {
   MessageEnvelope envelope;  ///< Neither source nor tag is a wildcard.
 
   bool is_listed_by_tag = false;
-  std::array<detail::BinLink<UnexpectedMessage>, 4> links;
+  std::array<BinLink<UnexpectedMessage>, 4> links;
 };
 
 namespace detail {
@@ -114,8 +114,8 @@ class Matcher {
   void list_by_tag();
   void take(UnexpectedMessage& message);
 
-  std::array<detail::Bins<PostedReceive>, 4> posted_;
-  std::array<detail::Bins<UnexpectedMessage>, 4> unexpected_;
+  std::array<Bins<PostedReceive>, 4> posted_;
+  std::array<Bins<UnexpectedMessage>, 4> unexpected_;
   bool lists_by_tag_ = false;  ///< Unexpected messages are listed for receives from any source with a tag.
   std::uint64_t next_order_ = 0;
 };

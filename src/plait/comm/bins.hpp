@@ -9,7 +9,7 @@
 
 #include "plait/comm/envelope.hpp"
 
-namespace plait::comm::detail {
+namespace plait::comm {
 
 /// The links of an element in `Bins`.
 template <class Node>
@@ -117,4 +117,4 @@ class Bins {
   std::size_t bin_count_ = 0;
 };
 
-}  // namespace plait::comm::detail
+}  // namespace plait::comm
