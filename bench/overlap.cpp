@@ -165,12 +165,10 @@ class Measurement {
     const Samples& raw = samples_.at("raw MPI");
     for (const auto& [name, samples] : samples_) {
       if (!samples.crossing.is_whole()) {
-        report_.note(fmt::format("{} is left out at {} bytes: {}, the rest took another way",
-                                 name,
-                                 size_.bytes,
-                                 samples.crossing.sentence()));
+        report_.note(samples.crossing.why_left_out(name, size_.bytes));
+        continue;
       }
-      if (name == "raw MPI" || !samples.crossing.is_whole()) {
+      if (name == "raw MPI") {
         continue;
       }
       std::map<std::string, std::string> params{

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include "plait/plait.hpp"
@@ -107,8 +106,7 @@ void report_on(bench::Report& report, std::vector<Way>& ways, std::size_t size) 
   const double raw_p99 = bench::quantile(ways[0].all_us, 0.99);
   for (Way& way : ways) {
     if (!way.crossing.is_whole()) {
-      report.note(fmt::format(
-          "{} is left out at {} bytes: {}, the rest took another way", way.name, size, way.crossing.sentence()));
+      report.note(way.crossing.why_left_out(way.name, size));
       continue;
     }
     const std::map<std::string, std::string> params{{"bytes", std::to_string(size)}, {"way", way.name}};

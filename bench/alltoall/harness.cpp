@@ -180,10 +180,7 @@ SizeMeasured Harness::measure(std::size_t block_bytes) {
 void Harness::leave_out_those_beside_the_links(SizeMeasured& measured) {
   for (const Variant& variant : variants_) {
     if (!variant.crossing.is_whole()) {
-      left_out_.push_back(fmt::format("{} is left out at {} bytes: {}, the rest took another way",
-                                      variant.of.name,
-                                      block_bytes_,
-                                      variant.crossing.sentence()));
+      left_out_.push_back(variant.crossing.why_left_out(variant.of.name, block_bytes_));
       std::erase_if(measured.variants, [&](const Measured& one) { return one.name == variant.of.name; });
     }
   }

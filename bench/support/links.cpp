@@ -42,4 +42,8 @@ std::string Crossing::sentence() const {
   return fmt::format("{:.3g} of {:.3g} MB crossed the links", 1e-6 * crossed, 1e-6 * expected);
 }
 
+std::string Crossing::why_left_out(std::string_view name, std::size_t bytes) const {
+  return fmt::format("{} is left out at {} bytes: {}, the rest took another way", name, bytes, sentence());
+}
+
 }  // namespace bench

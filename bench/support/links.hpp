@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct Crossing {
   [[nodiscard]] bool is_whole() const noexcept { return crossed >= 0.9 * expected; }
   /// "3.1 of 250 MB crossed the links"
   [[nodiscard]] std::string sentence() const;
+  /// Why `name` has no row for messages of `bytes`.
+  [[nodiscard]] std::string why_left_out(std::string_view name, std::size_t bytes) const;
 };
 
 }  // namespace bench

@@ -29,6 +29,8 @@ TEST(Links, notice_data_that_took_another_way) {
   const Crossing beside{.expected = 24e6, .crossed = 0.0272e6};
   EXPECT_FALSE(beside.is_whole());
   EXPECT_EQ(beside.sentence(), "0.0272 of 24 MB crossed the links");
+  EXPECT_EQ(beside.why_left_out("CoM", 4096),
+            "CoM is left out at 4096 bytes: 0.0272 of 24 MB crossed the links, the rest took another way");
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/comm/matching.hpp"
 
-#include <utility>
-
 #include "plait/base/error.hpp"
 
 namespace plait::comm {

@@ -2,7 +2,6 @@
 // The functions of MPI that wait for requests, test, cancel and free them: ours, the MPI library's, or both.
 #include <algorithm>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "plait/accelerate/engine/routes.hpp"
