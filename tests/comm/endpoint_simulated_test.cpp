@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/comm/wire.hpp"
 #include "plait/net/sim/sim.hpp"
 
 #include "comm/loopback_ranks.hpp"
@@ -37,6 +38,7 @@ class SimulatedTraffic {
         .failures = std::move(failures),
         .failure_noticed_after = std::chrono::microseconds{below(50)},
         .packet_bytes_max = 1024,
+        .copied_bytes_max = seed % 2 == 0 ? 0U : 5000U,
         .send_queue_packets_max = 1 + below(8),
         .bulk_slot_count = 1 + below(3),
         .bulk_in_flight_max = below(2) == 0 ? std::numeric_limits<std::size_t>::max() : 500 + below(40'000),
@@ -149,9 +151,14 @@ class SimulatedTraffic {
       one.request = endpoint.multicast(std::move(to), Tag{0}, one.data, options);
     } else {
       const Rank to{below(rank_count)};
-      one.request = endpoint.send({to, Tag{0}}, one.data, options);
+      one.request = below(4) == 0 ? endpoint.send({to, Tag{0}}, in_two_blocks(one.data), options)
+                                  : endpoint.send({to, Tag{0}}, one.data, options);
       ++expected_[to.value()];
     }
+  }
+
+  static Layout in_two_blocks(std::span<const std::byte> data) {
+    return Layout::blocks({data.first(data.size() / 3), data.subspan(data.size() / 3)});
   }
 
   void receive(std::uint32_t rank) {
@@ -198,6 +205,37 @@ TEST_P(Simulated, traffic_ends_with_a_clean_error_or_rightly_when_a_rank_dies) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Simulated, testing::Range(0U, 20U));
+
+TEST(Endpoint, sends_at_once_what_the_driver_copies_although_it_is_longer_than_a_packet) {
+  net::SimNetwork network{2, {.packet_bytes_max = 1024, .copied_bytes_max = 8192}};
+  const std::array drivers{network.driver(Rank{0}), network.driver(Rank{1})};
+  trace::Recorder recorder{network.clock()};
+  Endpoint sender{*drivers[0], recorder};
+  Endpoint receiver{*drivers[1], recorder};
+  const Bytes data = test::pattern(8192 - sizeof(wire::Header), 1);
+  const Request sent = sender.send({Rank{1}, Tag{1}}, data);
+  EXPECT_TRUE(sent.is_complete()) << "before the receiver has polled";
+  const Bytes longer = test::pattern(data.size() + 1, 2);
+  const Request announced = sender.send({Rank{1}, Tag{2}}, longer);
+  EXPECT_FALSE(announced.is_complete());
+
+  Bytes expected(data.size());
+  Bytes unexpected;
+  const Request first = receiver.receive({Rank{0}, Tag{1}}, expected);
+  while (!receiver.probe({Rank{0}, Tag{2}})) {
+    network.advance();
+    receiver.progress();
+    sender.progress();
+  }
+  EXPECT_EQ(expected, data);
+  const Request second = receiver.receive({Rank{0}, Tag{2}}, unexpected);
+  while (!second.is_complete() || !announced.is_complete()) {
+    network.advance();
+    receiver.progress();
+    sender.progress();
+  }
+  EXPECT_EQ(unexpected, longer);
+}
 
 }  // namespace
 }  // namespace plait::comm::endpoint_simulated_test

@@ -111,7 +111,8 @@ Part keeps_the_order_of_each_pair(Player& player, const Terms& terms) {
 }
 
 Part brings_packets_of_any_size_unchanged(Player& player, const Terms&) {
-  const std::vector<std::size_t> sizes = packet_sizes(player.driver().packet_bytes_max());
+  const std::vector<std::size_t> to_send = packet_sizes(player.driver().copied_bytes_max(player.next()));
+  const std::vector<std::size_t> to_receive = packet_sizes(player.driver().copied_bytes_max(player.previous()));
   const std::uint32_t from = player.previous().value();
   std::map<std::size_t, int> came;
   const auto take_all = [&] {
@@ -123,12 +124,12 @@ Part brings_packets_of_any_size_unchanged(Player& player, const Terms&) {
       EXPECT_TRUE(equal(arrival->packet.bytes(), pattern(from, size, size))) << size << " bytes";
     }
   };
-  for (const std::size_t size : sizes) {
+  for (const std::size_t size : to_send) {
     const Bytes bytes = pattern(player.rank(), size, size);
     co_await until([&] { return player.send(player.next(), bytes); });
     take_all();
   }
-  while (came.size() < sizes.size()) {
+  while (came.size() < to_receive.size()) {
     co_await until([&] { return !player.arrivals.empty(); });
     take_all();
   }
@@ -400,7 +401,8 @@ void Player::poll() {
   for (std::size_t i = 0; i < polled.arrivals; ++i) {
     Arrival& arrival = arrivals.emplace_back(std::move(arrival_room_[i]));
     if (!arrival.packet) {  // kept beyond the next poll
-      arrival.packet = driver_.acquire();
+      const std::size_t bytes = arrival.in_place.size();
+      arrival.packet = bytes <= driver_.packet_bytes_max() ? driver_.acquire() : Packet{bytes};
       arrival.packet.resize(arrival.in_place.size());
       std::ranges::copy(arrival.in_place, arrival.packet.data());
     }
@@ -409,7 +411,7 @@ void Player::poll() {
 }
 
 bool Player::send(Rank to, const Bytes& bytes) {
-  if (++attempts_ % 2 == 0) {
+  if (++attempts_ % 2 == 0 || bytes.size() > driver_.packet_bytes_max()) {
     const auto [head, data] =
         std::pair{std::span{bytes}.first(bytes.size() / 3), std::span{bytes}.subspan(bytes.size() / 3)};
     return driver_.send_copy(to, head, data) != Post::retry;

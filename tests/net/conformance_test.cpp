@@ -49,6 +49,7 @@ std::vector<Setting> settings() {
       {"loopback_small", loopback({.packet_bytes_max = 1024, .mailbox_packets_max = 3}), small},
       {"loopback_threads", loopback({}), {}, Threads::one_a_rank},
       {"sim", sim({}), {}},
+      {"sim_long", sim({.seed = 10, .packet_bytes_max = 1024, .copied_bytes_max = 5000}), small},
       {"sim_late", sim({.seed = 7, .delay_max = nanoseconds{50000}}), small},
       {"sim_disorder",
        sim({.seed = 8, .delay_max = nanoseconds{50000}, .order = SimOrder::free}),

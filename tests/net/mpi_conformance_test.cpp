@@ -35,6 +35,8 @@ std::vector<Setting> settings() {
             .bulk_sends_max = 1,
             .bulk_chunk_bytes = 50000,
             .bulk_chunks_in_flight = 3}},
+          {"mpi_long",
+           {.packet_bytes_max = 1024, .copied_bytes_max = 5000, .message_bytes_max = 2000, .receives_posted = 3}},
           {"mpi_undivided", {.bulk_chunk_bytes = 1000, .bulk_undivided_min = 60000}}};
 }
 
@@ -80,6 +82,8 @@ TEST(MpiDriver, serves_two_at_once_on_one_communicator) {
 
 TEST(MpiDriver, refuses_options_that_make_no_sense) {
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.packet_bytes_max = 10}), Error);
+  EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.copied_bytes_max = 100}), Error);
+  EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.message_bytes_max = 100}), Error);
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.receives_posted = 0}), Error);
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.bulk_slot_count = 40000}), Error);
 }

@@ -267,6 +267,7 @@ TEST(Sim, refuses_what_makes_no_sense) {
   EXPECT_THROW((SimNetwork{1, {.retry_probability = 1}}), Error);
   EXPECT_THROW((SimNetwork{1, {.failures = {{second, {}}}}}), Error);
   EXPECT_THROW((SimNetwork{1, {.packet_bytes_max = 1}}), Error);
+  EXPECT_THROW((SimNetwork{1, {.copied_bytes_max = 1}}), Error);
   SimNetwork network{1};
   EXPECT_THROW((void)network.driver(second), Error);
   const auto driver = network.driver(first);

@@ -105,6 +105,8 @@ class Driver {
   [[nodiscard]] virtual std::size_t bulk_in_flight_max(Rank /*peer*/) const noexcept {
     return traits_.bulk_in_flight_max;
   }
+  /// The most that `send_copy` sends to `peer` at once; at least a packet.
+  [[nodiscard]] virtual std::size_t copied_bytes_max(Rank /*peer*/) const noexcept { return packet_bytes_max(); }
   /// Whether data to `peer` passes a network, and not memory that both ranks share.
   [[nodiscard]] virtual bool passes_network(Rank peer) const noexcept { return peer != self(); }
   [[nodiscard]] const Clock& clock() const noexcept { return traits_.clock ? *traits_.clock : machine_clock_; }
@@ -117,7 +119,8 @@ class Driver {
   /// Sends `packet`, at least 1 byte, and returns it to the pool once it is sent. There is no completion. `to` may be
   /// this rank. On `retry` the packet is unchanged.
   [[nodiscard]] virtual Post send(Rank to, Packet&& packet) = 0;
-  /// Sends a packet of `head` and `data`, which it copies: `send`, without a packet to be filled first.
+  /// Sends a packet of `head` and `data`, which it copies: `send`, without a packet to be filled first. One of more
+  /// than `packet_bytes_max()` arrives `in_place`.
   [[nodiscard]] virtual Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data);
   /// Sends at least 1 byte, which must stay until the `BulkDone` with its cookie. Never returns `done`.
   [[nodiscard]] virtual Post send_bulk(const BulkSend& bulk) = 0;

@@ -13,6 +13,12 @@ namespace plait::net {
 struct TransferOptions {
   /// Below 2 GiB. A packet above the library's own eager limit is slower, never wrong.
   std::size_t packet_bytes_max = 8192;
+  /// The most that the mpi driver copies and sends at once: more than a packet travels in several messages of
+  /// `message_bytes_max`. 0: a packet.
+  std::size_t copied_bytes_max = 0;
+  /// The mpi driver's longest message with packets, at least a packet; each posted receive has a buffer of this size.
+  /// 0: a packet.
+  std::size_t message_bytes_max = 0;
   /// Receives kept posted for packets from any rank.
   std::uint32_t receives_posted = 64;
   /// Packets that the library has not sent yet; beyond, `send` returns `retry`.

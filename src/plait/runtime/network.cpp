@@ -97,12 +97,20 @@ DriverPointer try_shm(MPI_Comm communicator, MPI_Comm host, const net::ShmOption
   return driver;
 }
 
-/// Between hosts, bulk data travels in messages that MPI sends eagerly (Open MPI: up to 64 KiB over TCP), as a
-/// rendezvous advances only when the receiver polls. Many are in flight, so that the link stays busy between two polls.
-/// Longer data, for which a few polls more are little, is one message: then MPI does not copy it.
-net::MpiOptions between_hosts(const NetworkOptions& options) {
-  return {.bulk_in_flight_max = options.bulk_between_hosts_max,
-          .bulk_chunk_bytes = std::size_t{60} * 1024,
+/// Between hosts, data travels in messages that MPI sends eagerly (Open MPI: up to 64 KiB over TCP), as a rendezvous
+/// advances only when the receiver polls. Messages of up to 64 KiB need none of plait's either: the kernel moves them
+/// while both ranks compute. All packets in flight to a rank have room in `unexpected_bytes_max`. Of bulk data, many
+/// are in flight, so that the link stays busy between two polls. Longer data, for which a few polls more are little, is
+/// one message: then MPI does not copy it.
+net::MpiOptions between_hosts(const NetworkOptions& options, std::uint32_t rank_count) {
+  constexpr std::size_t eager_message = std::size_t{60} * 1024;
+  constexpr std::size_t copied_max = std::size_t{64} * 1024 + 64;  // with the header of a message
+  const net::MpiOptions usual;
+  const std::size_t share = usual.unexpected_bytes_max / (2 * std::size_t{rank_count});
+  return {.copied_bytes_max = std::clamp(share, usual.packet_bytes_max, copied_max),
+          .message_bytes_max = eager_message,
+          .bulk_in_flight_max = options.bulk_between_hosts_max,
+          .bulk_chunk_bytes = eager_message,
           .bulk_chunks_in_flight = 16,
           .bulk_undivided_min = std::size_t{1} << 20U};
 }
@@ -111,7 +119,8 @@ DriverPointer make_mpi(MPI_Comm communicator, const NetworkOptions& options) {
   Ranks host;
   find_host(communicator, options.host, host);
   const bool is_one_host = rank_count_of(host.get()) == rank_count_of(communicator);
-  return net::make_mpi_driver(communicator, is_one_host ? net::MpiOptions{} : between_hosts(options));
+  return net::make_mpi_driver(communicator,
+                              is_one_host ? net::MpiOptions{} : between_hosts(options, rank_count_of(communicator)));
 }
 
 /// Uses `near` for its ranks, and MPI for the others.
@@ -127,8 +136,8 @@ DriverPointer combine(MPI_Comm communicator,
     }
   }
   parts[0] = {std::move(near), called, called};
-  parts[1].driver = net::make_mpi_driver(communicator, between_hosts(options));
   const auto rank_count = static_cast<std::uint32_t>(parts[1].called.size());
+  parts[1].driver = net::make_mpi_driver(communicator, between_hosts(options, rank_count));
   return net::make_combined_driver(rank_in(communicator), rank_count, std::move(parts));
 }
 

@@ -17,7 +17,11 @@ constexpr std::size_t events_of_a_poll_max = 16;
 constexpr int push_out_attempts_max = 1000;
 
 std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Driver& driver) {
-  const std::size_t fit = options.packet_memory_bytes_max / (driver.packet_bytes_max() * driver.rank_count());
+  std::size_t largest = driver.packet_bytes_max();
+  for (std::uint32_t rank = 0; rank < driver.rank_count(); ++rank) {
+    largest = std::max(largest, driver.copied_bytes_max(Rank{rank}));
+  }
+  const std::size_t fit = options.packet_memory_bytes_max / (largest * driver.rank_count());
   const auto most = std::max<std::size_t>(2, std::min<std::size_t>(32, driver.packets_in_flight_max() / 2));
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(fit, 2, most));
 }

@@ -30,11 +30,12 @@ std::byte* append_chunk(net::Packet& packet, const wire::Header& header) {
 Outbox::Outbox(const Uses& uses, const EndpointOptions& options)
     : uses_{uses},
       packet_bytes_max_{uses.network.driver().packet_bytes_max()},
-      eager_bytes_max_{std::min(options.eager_bytes_max, packet_bytes_max_ - sizeof(wire::Header))},
+      eager_bytes_max_{options.eager_bytes_max},
       gathers_{make_packing(options.packing)->gathers()},
       peers_(uses.network.driver().rank_count()) {
-  for (Peer& peer : peers_) {
-    peer.waiting = make_packing(options.packing);
+  for (std::uint32_t rank = 0; rank < peers_.size(); ++rank) {
+    peers_[rank].waiting = make_packing(options.packing);
+    peers_[rank].copied_bytes_max = uses.network.driver().copied_bytes_max(Rank{rank});
   }
 }
 
@@ -43,8 +44,9 @@ bool Outbox::is_eager(const Operation& send, const Peer& receiver) const {
   if (&holder != &send && holder.forwarding->available < send.bytes) {
     return false;  // the data to be forwarded has not arrived yet
   }
+  const std::size_t room = send.forwarding ? packet_bytes_max_ : receiver.copied_bytes_max;
   return !send.is_synchronous && send.bytes <= eager_bytes_max_ && (!receiver.is_rendezvous_only || send.bytes == 0) &&
-         sizeof(wire::Header) + route_bytes(send) + send.bytes <= packet_bytes_max_;
+         sizeof(wire::Header) + route_bytes(send) + send.bytes <= room;
 }
 
 bool Outbox::send_now(const Address& to,
@@ -53,8 +55,9 @@ bool Outbox::send_now(const Address& to,
                       std::uint32_t& sequence) {
   Peer& receiver = peer(to.rank);
   net::Driver& driver = uses_.network.driver();
-  if (data.size() > eager_bytes_max_ || !uses_.credits.has(to.rank) || receiver.is_listed ||
-      (receiver.is_rendezvous_only && !data.empty()) || (gathers_ && driver.is_busy(to.rank))) {
+  if (data.size() > eager_bytes_max_ || sizeof(wire::Header) + data.size() > packet_bytes_max_ ||
+      !uses_.credits.has(to.rank) || receiver.is_listed || (receiver.is_rendezvous_only && !data.empty()) ||
+      (gathers_ && driver.is_busy(to.rank))) {
     return false;
   }
   const nanoseconds posted = uses_.trace.now();
@@ -135,12 +138,52 @@ bool Outbox::try_flush(Rank rank) {
     if ((gathers_ && uses_.network.driver().is_busy(rank)) || (receiver.control.empty() && !uses_.credits.has(rank))) {
       return false;
     }
+    if (Operation* const next = next_long(receiver)) {
+      if (!send_long(rank, *next)) {
+        return false;
+      }
+      continue;
+    }
     net::Packet packet = pack(rank);
     if (!send_packet(rank, packet)) {
       return false;
     }
   }
   return true;
+}
+
+Operation* Outbox::next_long(const Peer& receiver) const {
+  WaitingMessage* const next =
+      receiver.copied_bytes_max > packet_bytes_max_ && receiver.control.empty() ? receiver.waiting->front(0) : nullptr;
+  auto* const send = static_cast<Operation*>(next);
+  const bool is_long = send != nullptr && sizeof(wire::Header) + send->bytes > packet_bytes_max_;
+  return is_long && is_eager(*send, receiver) ? send : nullptr;
+}
+
+/// False when the driver is full or has failed.
+bool Outbox::send_long(Rank rank, Operation& send) {
+  const wire::Header header = header_of(send, true);
+  std::span<const std::byte> data = send.contiguous(0, send.bytes);
+  if (data.empty()) {
+    gathered_.resize(send.bytes);
+    send.gather(0, gathered_);
+    data = gathered_;
+  }
+  if (!uses_.network.send_copy(rank, std::as_bytes(std::span{&header, 1}), data)) {
+    return false;
+  }
+  peer(rank).waiting->pop();
+  uses_.credits.use(rank);
+  note_handed(send, true);
+  return true;
+}
+
+void Outbox::note_handed(Operation& send, bool is_eager) {
+  send.handed = uses_.trace.now();
+  send.moved = send.handed;
+  if (is_eager) {
+    uses_.completions.complete(send, send.bytes);
+  }
 }
 
 /// The next packet: control first, then messages as the strategy chooses them, as far as they fit.
@@ -174,11 +217,7 @@ void Outbox::pack_messages(net::Packet& packet, Rank rank) {
     }
     receiver.waiting->pop();
     append_message(packet, send, eager);
-    send.handed = uses_.trace.now();
-    send.moved = send.handed;
-    if (eager) {
-      uses_.completions.complete(send, send.bytes);
-    }
+    note_handed(send, eager);
     ++packed;
   }
   if (packed > 0) {

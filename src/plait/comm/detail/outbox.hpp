@@ -74,6 +74,7 @@ class Outbox {
   struct Peer {
     bool is_rendezvous_only = false;
     bool is_listed = false;            ///< In `with_backlog_`: true while it has any.
+    std::size_t copied_bytes_max = 0;  ///< As `Driver::copied_bytes_max`.
     net::Packet refused;               ///< Complete, but the driver was full; goes first.
     std::deque<Chunk> control;         ///< Goes before messages.
     std::unique_ptr<Packing> waiting;  ///< Messages that wait for a credit, the network or the driver.
@@ -85,6 +86,10 @@ class Outbox {
   [[nodiscard]] bool is_eager(const Operation& send, const Peer& receiver) const;
   [[nodiscard]] bool try_flush(Rank rank);
   void flush_or_list(Rank rank);
+  /// The next message, if it is an eager one that is too long for a packet. Expects: no control and nothing refused.
+  [[nodiscard]] Operation* next_long(const Peer& receiver) const;
+  [[nodiscard]] bool send_long(Rank rank, Operation& send);
+  void note_handed(Operation& send, bool is_eager);
   [[nodiscard]] net::Packet pack(Rank rank);
   void pack_messages(net::Packet& packet, Rank rank);
   void append_message(net::Packet& packet, Operation& send, bool is_eager);
@@ -98,6 +103,7 @@ class Outbox {
   const bool gathers_;
   std::vector<Peer> peers_;
   std::vector<Rank> with_backlog_;
+  Bytes gathered_;  ///< A long non-contiguous message, while it is sent.
 };
 
 /// Appends a chunk to `packet`, and returns where its payload begins: `payload` bytes, to be written by the caller.

@@ -45,6 +45,11 @@ class CombinedDriver final : public Driver {
     return link.part->driver->bulk_in_flight_max(link.rank);
   }
 
+  [[nodiscard]] std::size_t copied_bytes_max(Rank peer) const noexcept override {
+    const Link& link = links_[peer.value()];
+    return link.part->driver->copied_bytes_max(link.rank);
+  }
+
   [[nodiscard]] bool passes_network(Rank peer) const noexcept override {
     const Link& link = links_[peer.value()];
     return link.part->driver->passes_network(link.rank);
@@ -206,8 +211,8 @@ class CombinedDriver final : public Driver {
     const Polled now = ask(part, [&](Driver& driver) { return driver.poll(room, bulk.subspan(polled.bulk)); });
     for (Arrival& arrival : room.first(now.arrivals)) {
       arrival.peer = part.called[arrival.peer.value()];
+      part.packets_lent -= arrival.packet ? 1 : 0;
     }
-    part.packets_lent -= static_cast<std::int64_t>(now.arrivals);
     polled.arrivals += now.arrivals;
     polled.bulk += now.bulk;
   }

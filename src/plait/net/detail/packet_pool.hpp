@@ -35,6 +35,7 @@ class PacketPool {
     }
   }
 
+  [[nodiscard]] std::size_t packet_bytes() const noexcept { return packet_bytes_; }
   [[nodiscard]] bool is_empty() const noexcept { return spare_.empty(); }
   [[nodiscard]] bool is_full() const noexcept { return spare_.size() == spare_max_; }
 

@@ -94,8 +94,9 @@ class MpiDriver final : public detail::PooledDriver {
       : PooledDriver{traits_of(parent, options)},
         packets_{parent, OwnCommunicator::Use::packets},
         bulk_{parent, OwnCommunicator::Use::bulk},
-        ring_{packets_.get(), pool_, options.receives_posted},
-        sends_{packets_.get(), pool_, options.sends_in_flight_max},
+        copied_bytes_max_{std::max(options.copied_bytes_max, options.packet_bytes_max)},
+        ring_{packets_.get(), message_bytes_max(options), options.receives_posted},
+        sends_{packets_.get(), pool_, message_bytes_max(options), options.sends_in_flight_max},
         bulk_sends_{bulk_.get(),
                     TransferDirection::sent,
                     {options.bulk_sends_max,
@@ -131,6 +132,13 @@ class MpiDriver final : public detail::PooledDriver {
     return sends_.send(to, std::move(packet));
   }
 
+  Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) override {
+    const std::size_t bytes = head.size() + data.size();
+    expect(bytes > 0 && bytes <= copied_bytes_max_, "what is copied and sent fits");
+    expect(to.value() < rank_count(), "the receiver is a rank of this network");
+    return sends_.send_copy(to, head, data);
+  }
+
   Post send_bulk(const BulkSend& bulk) override {
     detail::expect_valid(*this, bulk);
     return bulk_sends_.start({.peer = bulk.to,
@@ -151,6 +159,7 @@ class MpiDriver final : public detail::PooledDriver {
 
   Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override {
     Polled polled;
+    ring_.give_back();
     // A lone packet is returned before MPI is tested for another, which would delay the answer to it.
     const std::size_t arrivals_max = is_busy_ ? arrivals.size() : std::min<std::size_t>(arrivals.size(), 1);
     while (polled.arrivals < arrivals_max && ring_.take(arrivals[polled.arrivals])) {
@@ -170,12 +179,18 @@ class MpiDriver final : public detail::PooledDriver {
     return polled;
   }
 
+  std::size_t copied_bytes_max(Rank /*peer*/) const noexcept override { return copied_bytes_max_; }
   bool is_idle() const noexcept override { return sends_.is_empty() && bulk_sends_.is_empty(); }
   bool is_busy(Rank to) const noexcept override { return sends_.is_busy(to); }
 
  private:
+  static std::size_t message_bytes_max(const MpiOptions& options) {
+    return std::max(options.message_bytes_max, options.packet_bytes_max);
+  }
+
   OwnCommunicator packets_;
   OwnCommunicator bulk_;
+  std::size_t copied_bytes_max_;
   detail::PacketRing ring_;
   detail::PacketSends sends_;
   BulkTransfers bulk_sends_;

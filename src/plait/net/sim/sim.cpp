@@ -78,6 +78,8 @@ bool happens_later(const Event& a, const Event& b) noexcept {
 void check(std::uint32_t rank_count, const SimOptions& options) {
   require(rank_count > 0, "simulated network: at least one rank is needed");
   require(options.packet_bytes_max >= 1024, "simulated network: packet_bytes_max must be at least 1024 bytes");
+  require(options.copied_bytes_max == 0 || options.copied_bytes_max >= options.packet_bytes_max,
+          "simulated network: copied_bytes_max is at least a packet");
   require(options.retry_probability >= 0 && options.retry_probability < 1,
           "simulated network: retry_probability must be at least 0 and below 1");
   require(options.delay_max >= nanoseconds{0} && options.failure_noticed_after >= nanoseconds{0} &&
@@ -365,16 +367,22 @@ class SimDriver final : public Driver {
 
   Post send(Rank to, Packet&& packet) override {
     detail::expect_valid(*this, to, packet.size());
-    if (!mine_.is_alive) {
-      recycle(std::move(packet));
-      return Post::done;
+    return post(to, std::move(packet));
+  }
+
+  std::size_t copied_bytes_max(Rank /*peer*/) const noexcept override {
+    return std::max(state_->options.copied_bytes_max, packet_bytes_max());
+  }
+  Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) override {
+    const std::size_t bytes = head.size() + data.size();
+    expect(bytes <= copied_bytes_max(to), "what is copied and sent fits");
+    if (bytes <= packet_bytes_max()) {
+      return Driver::send_copy(to, head, data);
     }
-    state_->check_alive(to);
-    if (mine_.packets_on_wire >= state_->options.send_queue_packets_max || state_->is_unlucky()) {
-      return Post::retry;
-    }
-    state_->post_packet(self(), to, std::move(packet));
-    return Post::posted;
+    Packet packet{bytes};
+    packet.resize(bytes);
+    std::ranges::copy(data, std::ranges::copy(head, packet.data()).out);
+    return post(to, std::move(packet));
   }
 
   Post send_bulk(const BulkSend& bulk) override {
@@ -438,16 +446,37 @@ class SimDriver final : public Driver {
       mine_.broken_peers.erase(noticed);
       state_->check_alive(peer);
     }
-    return {detail::take(mine_.arrivals, mine_.next_arrival, arrivals),
-            detail::take(mine_.bulk, mine_.next_bulk, bulk)};
+    const Polled polled{detail::take(mine_.arrivals, mine_.next_arrival, arrivals),
+                        detail::take(mine_.bulk, mine_.next_bulk, bulk)};
+    long_.clear();
+    for (Arrival& arrival : arrivals.first(polled.arrivals)) {
+      if (arrival.packet.capacity() > packet_bytes_max()) {
+        arrival.in_place = long_.emplace_back(std::move(arrival.packet)).bytes();
+      }
+    }
+    return polled;
   }
 
   bool is_idle() const noexcept override { return mine_.packets_on_wire == 0 && mine_.bulk_sends == 0; }
   bool is_busy(Rank to) const noexcept override { return to != self() && state_->clock.now() < mine_.out_free; }
 
  private:
+  Post post(Rank to, Packet&& packet) {
+    if (!mine_.is_alive) {
+      recycle(std::move(packet));
+      return Post::done;
+    }
+    state_->check_alive(to);
+    if (mine_.packets_on_wire >= state_->options.send_queue_packets_max || state_->is_unlucky()) {
+      return Post::retry;
+    }
+    state_->post_packet(self(), to, std::move(packet));
+    return Post::posted;
+  }
+
   std::shared_ptr<SimNetwork::State> state_;
   RankState& mine_;
+  std::vector<Packet> long_;  ///< Packets that do not fit into those of the pool, until the next poll.
 };
 
 }  // namespace

@@ -48,6 +48,8 @@ struct SimOptions {
   nanoseconds failure_noticed_after{0};
 
   std::size_t packet_bytes_max = 8192;
+  /// As `Driver::copied_bytes_max`; 0: a packet.
+  std::size_t copied_bytes_max = 0;
   std::uint32_t packets_in_flight_max = 64;
   /// Packets of one rank in flight; beyond, `send` returns `retry`.
   std::uint32_t send_queue_packets_max = 64;

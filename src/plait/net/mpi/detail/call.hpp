@@ -12,8 +12,10 @@
 
 namespace plait::net::detail {
 
-/// The MPI tag of all packets, which have a communicator of their own.
+/// The MPI tags of packets, which have a communicator of their own: of whole ones and the last piece of a long one; of
+/// the other pieces.
 inline constexpr int packet_tag = 0;
+inline constexpr int piece_tag = 1;
 
 /// MPI's message for an error.
 [[nodiscard]] inline std::string mpi_words(int code) {
