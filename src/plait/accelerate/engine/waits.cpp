@@ -138,8 +138,9 @@ class Requests {
   Requests(EngineSession& session, int count, MPI_Request* requests)
       : session_{session}, all_{requests, static_cast<std::size_t>(std::max(count, 0))} {
     for (const MPI_Request request : all_) {
-      has_ours_ = has_ours_ || session.requests().find(request) != nullptr;
-      has_theirs_ = has_theirs_ || (request != MPI_REQUEST_NULL && session.requests().find(request) == nullptr);
+      if (request != MPI_REQUEST_NULL) {
+        (session.requests().find(request) != nullptr ? has_ours_ : has_theirs_) = true;
+      }
     }
   }
 
@@ -148,7 +149,8 @@ class Requests {
 
   /// Whether any can complete: is neither null nor inactive.
   [[nodiscard]] bool has_active() const {
-    return std::ranges::any_of(all_, [this](MPI_Request request) { return is_active(request); });
+    return (has_ours_ || has_theirs_) &&
+           std::ranges::any_of(all_, [this](MPI_Request request) { return is_active(request); });
   }
   /// Whether one that is active is complete. Of the MPI library's, without ending it.
   [[nodiscard]] bool is_complete(std::size_t index) {
@@ -198,7 +200,11 @@ class Requests {
   /// have it; those that end many use MPI_Waitsome.
   [[nodiscard]] std::size_t find_complete() {
     for (std::size_t index = 0; index < all_.size(); ++index) {
-      if (is_active(index) && is_complete(index)) {
+      if (all_[index] == MPI_REQUEST_NULL) {
+        continue;
+      }
+      PendingOperation* const pending = session_.requests().find(all_[index]);
+      if (pending != nullptr ? pending->is_active && pending->is_complete() : is_active(index) && is_complete(index)) {
         return index;
       }
     }
@@ -219,6 +225,9 @@ class Requests {
 
  private:
   [[nodiscard]] bool is_active(MPI_Request request) const {
+    if (request == MPI_REQUEST_NULL) {
+      return false;
+    }
     const PendingOperation* const pending = session_.requests().find(request);
     return pending != nullptr ? pending->is_active : !session_.foreign().is_inactive(request);
   }
