@@ -11,7 +11,8 @@ namespace plait::comm {
 
 /// Options of an endpoint. All ranks must use the same.
 struct EndpointOptions {
-  /// Largest eager message, at most a packet; larger ones use rendezvous and are not copied. 0: rendezvous for all.
+  /// Largest eager message, at most what the driver copies at once: a packet, or 64 KiB between hosts. Larger ones use
+  /// rendezvous and are not copied. 0: rendezvous for all.
   std::size_t eager_bytes_max = static_cast<std::size_t>(-1);
   /// How messages share packets: "immediate", "aggregate" or "priority"; see packing.hpp.
   std::string packing = "aggregate";
