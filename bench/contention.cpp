@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages of several threads of one rank to themselves: measured with as many threads as there are cores, and for more
+// by a model of the endpoint's lock, whose times are measured here. The model also has the send side behind a lock of
+// its own.
+#include <algorithm>
+#include <array>
+#include <latch>
+#include <memory>
+#include <sched.h>
+#include <thread>
+
+#include "plait/net/shm/shm_driver.hpp"
+#include "plait/plait.hpp"
+
+#include "contention/lock_model.hpp"
+#include "support/report.hpp"
+#include "support/stopwatch.hpp"
+
+namespace {
+
+using plait::comm::Tag;
+
+constexpr int messages_of_a_block = 20'000;
+constexpr std::size_t message_bytes = 8;
+
+/// One rank that sends to itself through shared memory.
+struct Self {
+  plait::SteadyClock clock;
+  plait::trace::Recorder recorder{clock};
+  std::unique_ptr<plait::net::Driver> driver =
+      plait::net::make_shm_driver(plait::Rank{0}, 1, [](std::span<const std::byte> mine) {
+        return std::vector{plait::Bytes{mine.begin(), mine.end()}};
+      });
+  plait::comm::Endpoint endpoint{*driver, recorder};
+};
+
+/// The cores that this process may use.
+std::vector<int> cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> all;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) {
+    for (int core = 0; core < CPU_SETSIZE; ++core) {
+      if (CPU_ISSET(core, &set)) {
+        all.push_back(core);
+      }
+    }
+  }
+  return all;
+}
+
+void run_on(int core) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(core, &set);
+  sched_setaffinity(0, sizeof set, &set);
+}
+
+/// Seconds of a block in which each of `threads` threads, on its own core, sends and receives its messages.
+double block_seconds(Self& self, const std::vector<int>& on) {
+  std::latch start{static_cast<std::ptrdiff_t>(on.size())};
+  std::vector<double> seconds(on.size());
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < on.size(); ++i) {
+      threads.emplace_back([&, i] {
+        run_on(on[i]);
+        const Tag tag{static_cast<std::int64_t>(i)};
+        std::array<std::byte, message_bytes> out{};
+        std::array<std::byte, message_bytes> in{};
+        start.arrive_and_wait();
+        const bench::Stopwatch watch;
+        for (int message = 0; message < messages_of_a_block; ++message) {
+          plait::Request receive = self.endpoint.receive({plait::Rank{0}, tag}, std::span{in});
+          self.endpoint.send({plait::Rank{0}, tag}, out).wait();
+          receive.wait();
+        }
+        seconds[i] = watch.seconds();
+      });
+    }
+  }
+  return std::ranges::max(seconds);
+}
+
+/// Times of the parts of a message in one thread, in seconds: each is a call that holds the lock for nearly all of it.
+struct Parts {
+  std::vector<double> send;
+  std::vector<double> receive;
+  std::vector<double> take_in;
+};
+
+/// Adds what a part of a message takes in bursts that fit into the driver's ring.
+void measure_parts(Self& self, Parts& parts) {
+  constexpr std::size_t burst = 16;
+  constexpr int bursts = 500;
+  std::array<std::byte, message_bytes> out{};
+  std::array<std::array<std::byte, message_bytes>, burst> in{};
+  std::array<double, 3> sum{};
+  for (int round = 0; round < bursts; ++round) {
+    std::vector<plait::Request> receives;
+    receives.reserve(burst);
+    const bench::Stopwatch posting;
+    for (auto& buffer : in) {
+      receives.push_back(self.endpoint.receive({plait::Rank{0}, Tag{0}}, std::span{buffer}));
+    }
+    sum[0] += posting.seconds();
+    const bench::Stopwatch sending;
+    for (std::size_t i = 0; i < burst; ++i) {
+      self.endpoint.send({plait::Rank{0}, Tag{0}}, out).wait();
+    }
+    sum[1] += sending.seconds();
+    const bench::Stopwatch taking;
+    while (!receives.back().is_complete()) {
+      self.endpoint.progress();
+    }
+    sum[2] += taking.seconds();
+  }
+  constexpr double count = burst * bursts;
+  parts.receive.push_back(sum[0] / count);
+  parts.send.push_back(sum[1] / count);
+  parts.take_in.push_back(sum[2] / count);
+}
+
+void add_measured(bench::Report& report, const std::vector<std::vector<double>>& seconds_of_a_message) {
+  const double alone = bench::median(seconds_of_a_message[0]);
+  for (std::size_t threads = 1; threads <= seconds_of_a_message.size(); ++threads) {
+    std::vector<double> rates;
+    for (const double seconds : seconds_of_a_message[threads - 1]) {
+      rates.push_back(1e-6 / seconds);
+    }
+    report.add({"messages", {{"threads", std::to_string(threads)}}, rates, "M/s", "1 thread", 1e-6 / alone});
+  }
+}
+
+/// What a message costs in addition when the lock was last held by another core: the measured time of a message of two
+/// threads less that of its parts.
+double handover_of(const std::vector<std::vector<double>>& seconds_of_a_message, double locked) {
+  return seconds_of_a_message.size() < 2 ? 0 : std::max(0.0, bench::median(seconds_of_a_message[1]) - locked);
+}
+
+void add_model(bench::Report& report, const Parts& parts, double alone, double handover) {
+  const double send = bench::median(parts.send);
+  const double receive = bench::median(parts.receive) + bench::median(parts.take_in);
+  const double outside = std::max(0.0, alone - send - receive);
+  const std::vector<bench::Section> one{{outside, -1}, {send, 0}, {receive, 0}};
+  const std::vector<bench::Section> two{{outside, -1}, {send, 0}, {receive, 1}};
+  for (const std::size_t threads : {1, 2, 4, 8, 16}) {
+    // A message takes the lock twice: half of what was measured for both.
+    const auto rate = [&](const std::vector<bench::Section>& sections) {
+      return 1e-6 * bench::message_rate(sections, threads, handover / 2);
+    };
+    const std::string count = std::to_string(threads);
+    report.add({"model: messages", {{"threads", count}, {"locks", "one"}}, rate(one), "M/s", "1 thread", 1e-6 / alone});
+    report.add({"model: messages",
+                {{"threads", count}, {"locks", "send side apart"}},
+                rate(two),
+                "M/s",
+                "1 thread",
+                1e-6 / alone});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::Report report{
+      "contention", "messages a second of the threads of one rank do not fall from 1 to 16", 1, argc, argv};
+  Self self;
+  const std::vector<int> available = cores();
+  std::vector<std::vector<double>> seconds_of_a_message(std::min<std::size_t>(available.size(), 16));
+  Parts parts;
+  for (int repetition = report.is_full() ? 31 : 11; repetition > 0; --repetition) {
+    measure_parts(self, parts);
+    for (std::size_t threads = 1; threads <= seconds_of_a_message.size(); ++threads) {
+      const std::vector<int> on(available.begin(), available.begin() + static_cast<std::ptrdiff_t>(threads));
+      seconds_of_a_message[threads - 1].push_back(block_seconds(self, on) /
+                                                  (messages_of_a_block * static_cast<double>(threads)));
+    }
+  }
+  const double alone = bench::median(seconds_of_a_message[0]);
+  report.add({"part of a message: send", {}, 1e9 * bench::Spread{parts.send}, "ns"});
+  report.add({"part of a message: post the receive", {}, 1e9 * bench::Spread{parts.receive}, "ns"});
+  report.add({"part of a message: take it in", {}, 1e9 * bench::Spread{parts.take_in}, "ns"});
+  add_measured(report, seconds_of_a_message);
+  if (seconds_of_a_message.size() < 2) {
+    report.note("No model: one core cannot show what a lock costs that another core held last.");
+  } else {
+    const double locked = bench::median(parts.send) + bench::median(parts.receive) + bench::median(parts.take_in);
+    const double handover = handover_of(seconds_of_a_message, locked);
+    report.add({"a lock from another core, for each message", {}, 1e9 * handover, "ns"});
+    add_model(report, parts, alone, handover);
+  }
+  report.finish();
+}
