@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The endpoint's protocols on ten thousand simulated networks: each seed draws delays, reordering, full queues and
-// failures, packing, pieces, multicasts. A failing seed is a complete bug report.
+// failures, packing, pieces, multicasts, rails. A failing seed is a complete bug report.
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <optional>
 #include <random>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "plait/comm/wire.hpp"
+#include "plait/net/rails/rails_driver.hpp"
 #include "plait/net/sim/sim.hpp"
 
 #include "comm/loopback_ranks.hpp"
@@ -43,7 +46,12 @@ class SimulatedTraffic {
         .bulk_slot_count = 1 + below(3),
         .bulk_in_flight_max = below(2) == 0 ? std::numeric_limits<std::size_t>::max() : 500 + below(40'000),
         .bulk_chunk_bytes = 4096};
-    network_ = std::make_unique<net::SimNetwork>(rank_count, network);
+    networks_.push_back(std::make_unique<net::SimNetwork>(rank_count, network));
+    if (seed % 4 == 3) {  // two rails, of which the second has other delays and a quarter of the rate
+      network.seed += 1;
+      network.cost.per_byte_ns *= 4;
+      networks_.push_back(std::make_unique<net::SimNetwork>(rank_count, network));
+    }
     const EndpointOptions options{.eager_bytes_max = below(2) == 0 ? 16U : 10'000U,
                                   .packing = std::array{"immediate", "aggregate", "priority"}[below(3)],
                                   .packet_memory_bytes_max = below(100'000),
@@ -51,7 +59,7 @@ class SimulatedTraffic {
                                   .segment_bytes = 500 + below(30'000),
                                   .segments_in_flight = 1 + below(3)};
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-      drivers_.push_back(network_->driver(Rank{rank}));
+      drivers_.push_back(driver_of(Rank{rank}));
       recorders_.push_back(std::make_unique<trace::Recorder>(drivers_.back()->clock()));
       endpoints_.push_back(std::make_unique<Endpoint>(*drivers_.back(), *recorders_.back(), options));
     }
@@ -120,12 +128,36 @@ class SimulatedTraffic {
 
   unsigned below(unsigned n) { return std::uniform_int_distribution<unsigned>{0, n - 1}(random_); }
 
+  std::unique_ptr<net::Driver> driver_of(Rank rank) {
+    if (networks_.size() == 1) {
+      return networks_.front()->driver(rank);
+    }
+    std::vector<net::Rail> rails;
+    for (const auto& network : networks_) {
+      rails.push_back({network->driver(rank), fmt::format("{}", rails.size())});
+    }
+    return net::make_rails_driver(std::move(rails), {.divided_bytes_min = 2000});
+  }
+
+  /// Moves the clocks of all networks to the next event of any.
+  bool advance() {
+    std::optional<nanoseconds> next;
+    for (const auto& network : networks_) {
+      const std::optional<nanoseconds> event = network->next_event();
+      next = event && (!next || *event < *next) ? event : next;
+    }
+    for (const auto& network : networks_) {
+      network->advance_to(next.value_or(network->clock().now()));
+    }
+    return next.has_value();
+  }
+
   bool turn() {
     std::size_t happened = 0;
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
-      happened += network_->is_alive(Rank{rank}) ? endpoints_[rank]->progress() : 0;
+      happened += networks_.front()->is_alive(Rank{rank}) ? endpoints_[rank]->progress() : 0;
     }
-    const bool has_moved = network_->advance();
+    const bool has_moved = advance();
     idle_turns_ = happened > 0 || has_moved ? 0 : idle_turns_ + 1;
     return idle_turns_ < 100;  // a post may be refused at random many times in a row
   }
@@ -135,7 +167,7 @@ class SimulatedTraffic {
     Bytes data = test::pattern(4 + (below(3) == 0 ? below(20'000) : below(100)), number);
     std::memcpy(data.data(), &number, sizeof number);
     Transfer& one = sent_.emplace_back(Transfer{std::move(data), {}, false});
-    if (!network_->is_alive(from)) {
+    if (!networks_.front()->is_alive(from)) {
       return;
     }
     Endpoint& endpoint = *endpoints_[from.value()];
@@ -164,7 +196,7 @@ class SimulatedTraffic {
   void receive(std::uint32_t rank) {
     if (received_[rank].size() < expected_[rank]) {
       Transfer& place = received_[rank].emplace_back();
-      if (network_->is_alive(Rank{rank})) {
+      if (networks_.front()->is_alive(Rank{rank})) {
         place.request = endpoints_[rank]->receive({any_source, below(2) == 0 ? any_tag : Tag{0}}, place.data);
         place.is_posted = true;
       }
@@ -172,7 +204,7 @@ class SimulatedTraffic {
   }
 
   std::mt19937 random_;
-  std::unique_ptr<net::SimNetwork> network_;
+  std::vector<std::unique_ptr<net::SimNetwork>> networks_;
   std::deque<Transfer> sent_;
   std::array<std::deque<Transfer>, rank_count> received_;
   std::array<unsigned, rank_count> expected_{};
