@@ -19,6 +19,12 @@ def test_what_is_chosen_follows_the_variable() -> None:
     assert networks.chosen({"PLAIT_NETWORK": "shm"})["elsewhere"] == "none"
 
 
+def test_addresses_of_libfabric_are_named_as_rails() -> None:
+    ofi = {"PLAIT_NETWORK": "ofi", "PLAIT_OFI_ADDRESS": "eth0,eth1"}
+    assert networks.chosen(ofi)["why"] == "PLAIT_NETWORK is ofi on 2 rails: eth0, eth1"
+    assert networks.chosen({**ofi, "PLAIT_OFI_ADDRESS": "eth0"})["why"] == "PLAIT_NETWORK is ofi"
+
+
 def test_single_copy_is_tried_for_real() -> None:
     assert isinstance(networks.single_copy_trouble(), str)
 

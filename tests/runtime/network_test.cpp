@@ -52,6 +52,8 @@ NetworkOptions without_memory(NetworkOptions options = {}) {
   return options;
 }
 
+constexpr const char* two_addresses = "127.0.0.1,127.0.0.2";
+
 struct Setting {
   std::string name;
   std::function<NetworkOptions()> options;
@@ -61,9 +63,14 @@ void PrintTo(const Setting& setting, std::ostream* out) {
 }
 
 std::vector<Setting> settings() {
-  return {{"automatic", [] { return NetworkOptions{}; }},
-          {"two_hosts", [] { return on_two_hosts(); }},
-          {"two_hosts_two_copies", [] { return on_two_hosts({.shm = {.single_copy = net::SingleCopy::never}}); }}};
+  return {
+      {"automatic", [] { return NetworkOptions{}; }},
+      {"two_hosts", [] { return on_two_hosts(); }},
+      {"two_hosts_two_copies", [] { return on_two_hosts({.shm = {.single_copy = net::SingleCopy::never}}); }},
+#ifdef PLAIT_WITH_OFI
+      {"rails", [] { return NetworkOptions{.network = "ofi", .ofi_address = two_addresses}; }},
+#endif
+  };
 }
 
 class NetworkConformance : public testing::TestWithParam<std::tuple<Setting, Case>> {};
@@ -156,6 +163,46 @@ TEST(Network, does_not_fall_back_when_shared_memory_was_asked_for) {
     EXPECT_EQ(error.code(), ErrorCode::io);
   }
 }
+
+#ifdef PLAIT_WITH_OFI
+/// The message of the error that all ranks get.
+std::string trouble_with_addresses(const std::string& addresses) {
+  try {
+    return "none: " + name_with({.network = "ofi", .ofi_address = addresses});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::bad_argument);
+    return error.what();
+  }
+}
+
+TEST(Network, has_a_rail_for_each_address) {
+  const std::string name = name_with({.network = "ofi", .ofi_address = two_addresses});
+  EXPECT_TRUE(name.starts_with("2 rails (127.0.0.1: ofi (")) << name;
+  EXPECT_NE(name.find(", 127.0.0.2: ofi ("), std::string::npos) << name;
+  EXPECT_TRUE(name_with({.network = "ofi", .ofi_address = "127.0.0.1"}).starts_with("ofi ("));
+}
+
+TEST(Network, refuses_lists_of_addresses_that_are_no_rails) {
+  for (const char* const list : {"lo,", ",lo", "lo,lo", "a,b,c,d,e,f,g,h,i"}) {
+    const std::string trouble = trouble_with_addresses(list);
+    EXPECT_NE(trouble.find(list), std::string::npos) << trouble;
+    EXPECT_NE(trouble.find("2 to 8 different ones"), std::string::npos) << trouble;
+  }
+}
+
+TEST(Network, refuses_an_address_that_one_rank_does_not_have) {
+  const std::string trouble = trouble_with_addresses(rank() == 0 ? "127.0.0.1,203.0.113.7" : two_addresses);
+  EXPECT_NE(trouble.find("rank 0 cannot use \"203.0.113.7\""), std::string::npos) << trouble;
+}
+
+TEST(Network, refuses_ranks_with_different_numbers_of_rails) {
+  if (rank_count() == 1) {
+    GTEST_SKIP() << "there is one rank";
+  }
+  const std::string trouble = trouble_with_addresses(rank() == 1 ? two_addresses : "127.0.0.1");
+  EXPECT_NE(trouble.find("has 1 on rank 0 and 2 on rank 1"), std::string::npos) << trouble;
+}
+#endif
 
 TEST(MpiExchange, brings_what_each_rank_gave_of_any_length) {
   const std::string mine(static_cast<std::size_t>(rank()) * 1000, static_cast<char>('a' + rank()));

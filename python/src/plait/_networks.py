@@ -112,4 +112,6 @@ def chosen(environment: dict[str, str]) -> dict[str, str]:
     if setting == "automatic":
         return {"here": "shm", "elsewhere": "mpi", "why": "PLAIT_NETWORK is automatic"}
     elsewhere = "none" if setting == "shm" else setting
-    return {"here": setting, "elsewhere": elsewhere, "why": f"PLAIT_NETWORK is {setting}"}
+    rails = environment.get("PLAIT_OFI_ADDRESS", "").split(",")
+    on = f" on {len(rails)} rails: {', '.join(rails)}" if setting == "ofi" and len(rails) > 1 else ""
+    return {"here": setting, "elsewhere": elsewhere, "why": f"PLAIT_NETWORK is {setting}{on}"}

@@ -25,7 +25,9 @@
 #include "plait/net/mpi/mpi_driver.hpp"
 
 #ifdef PLAIT_WITH_OFI
+#include "plait/net/exchange.hpp"
 #include "plait/net/ofi/ofi_driver.hpp"
+#include "plait/net/rails/rails_driver.hpp"
 #endif
 
 namespace plait {
@@ -141,12 +143,65 @@ DriverPointer combine(MPI_Comm communicator,
   return net::make_combined_driver(rank_in(communicator), rank_count, std::move(parts));
 }
 
+#ifdef PLAIT_WITH_OFI
+/// The addresses of this rank; one empty text where none is given. Throws: `Error` with `bad_argument` on this rank.
+std::vector<std::string> addresses_in(const std::string& list) {
+  std::vector<std::string> addresses;
+  for (const auto& word : list | std::views::split(',')) {
+    addresses.emplace_back(word.begin(), word.end());
+  }
+  if (addresses.empty()) {
+    addresses.emplace_back();
+  }
+  std::vector<std::string> sorted = addresses;
+  std::ranges::sort(sorted);
+  if (addresses.size() > net::rails_max || std::ranges::adjacent_find(sorted) != sorted.end() ||
+      (addresses.size() > 1 && sorted.front().empty())) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("PLAIT_OFI_ADDRESS is '{}': give one address or interface, or 2 to {} different ones, "
+                            "separated by commas",
+                            list,
+                            net::rails_max)};
+  }
+  return addresses;
+}
+
+/// The addresses of this rank, of which all ranks have as many. Collective.
+std::vector<std::string> agreed_addresses(MPI_Comm communicator, const NetworkOptions& options) {
+  const net::Exchange exchange = net::mpi_exchange(communicator);
+  std::vector<std::string> addresses;
+  net::agree(exchange, [&] { addresses = addresses_in(options.ofi_address); });
+  const std::size_t mine = addresses.size();
+  std::vector<std::size_t> counts;
+  for (const Bytes& bytes : exchange(std::as_bytes(std::span{&mine, 1}))) {
+    std::memcpy(&counts.emplace_back(), bytes.data(), sizeof mine);
+  }
+  const auto other = std::ranges::find_if(counts, [&](std::size_t count) { return count != counts.front(); });
+  if (other != counts.end()) {
+    throw Error{
+        ErrorCode::bad_argument,
+        fmt::format("PLAIT_OFI_ADDRESS has {} on rank 0 and {} on rank {}: each address is a rail, of which all "
+                    "ranks need as many",
+                    counts.front(),
+                    *other,
+                    other - counts.begin())};
+  }
+  return addresses;
+}
+#endif
+
+/// Several addresses are rails: a driver for each.
 DriverPointer make_ofi(MPI_Comm communicator, const NetworkOptions& options) {
 #ifdef PLAIT_WITH_OFI
-  return net::make_ofi_driver(rank_in(communicator),
-                              rank_count_of(communicator),
-                              net::mpi_exchange(communicator),
-                              net::OfiOptions{.node = options.ofi_address});
+  std::vector<net::Rail> rails;
+  for (const std::string& address : agreed_addresses(communicator, options)) {
+    rails.push_back({net::make_ofi_driver(rank_in(communicator),
+                                          rank_count_of(communicator),
+                                          net::mpi_exchange(communicator),
+                                          net::OfiOptions{.node = address}),
+                     address});
+  }
+  return rails.size() == 1 ? std::move(rails.front().driver) : net::make_rails_driver(std::move(rails));
 #else
   static_cast<void>(communicator);
   static_cast<void>(options);

@@ -30,8 +30,9 @@ struct NetworkEntry {
 /// Collective. Ranks are on one host if MPI reports that they can share memory, and their `NetworkOptions::host` is
 /// equal. If all are on one host, no MPI driver is created, which would have to be polled. If shared memory is not
 /// available, "automatic" uses MPI for all ranks, and rank 0 writes the reason to stderr.
-/// Throws: on all ranks, `Error` with `bad_argument` if `table` has no such network, or the chosen driver cannot serve
-/// all ranks or was not built; else what the drivers throw.
+/// Throws: on all ranks, `Error` with `bad_argument` if `table` has no such network, the chosen driver cannot serve all
+/// ranks or was not built, or `NetworkOptions::ofi_address` is not a list of different addresses, as many on each rank;
+/// else what the drivers throw.
 [[nodiscard]] std::unique_ptr<net::Driver> make_network(MPI_Comm communicator,
                                                         const NetworkOptions& options,
                                                         std::span<const NetworkEntry> table = network_entries());

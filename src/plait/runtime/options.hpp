@@ -23,7 +23,9 @@ struct NetworkOptions {
   /// Ranks with different names count as being on different hosts, even if they share memory. Ranks with equal names
   /// are on one host if they share memory.
   std::string host;
-  /// Address or interface at which other hosts reach this rank through libfabric; empty: libfabric chooses.
+  /// Address or interface at which other hosts reach this rank through libfabric; empty: libfabric chooses. Several,
+  /// separated by commas, are rails that share bulk data (net/rails/rails_driver.hpp): as many on all ranks, in the
+  /// same order, each on a network of its own.
   std::string ofi_address;
   net::ShmOptions shm;
   /// Bulk data in flight at once from a rank of another host, through MPI: urgent packets wait behind it.

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <memory>
 #include <rdma/fi_errno.h>
 #include <utility>
 #include <vector>
@@ -386,10 +387,11 @@ std::unique_ptr<Driver> make_ofi_driver(Rank self,
           "ofi driver: this rank is not one of those that take part");
   DriverTraits traits = options.transfers.traits("ofi", self, rank_count);
   Neighbours neighbours = meet_neighbours(rank_count, exchange);
-  ofi::Fabric fabric = open_fabric(self, neighbours, options);
-  traits.name = describe(fabric.info());
+  std::unique_ptr<ofi::Fabric> fabric;
+  agree(exchange, [&] { fabric = std::make_unique<ofi::Fabric>(open_fabric(self, neighbours, options)); });
+  traits.name = describe(fabric->info());
   return std::make_unique<OfiDriver>(
-      std::move(traits), std::move(fabric), std::move(neighbours), exchange, options.transfers);
+      std::move(traits), std::move(*fabric), std::move(neighbours), exchange, options.transfers);
 }
 
 }  // namespace plait::net

@@ -35,10 +35,11 @@ struct OfiOptions {
 /// seconds elsewhere when nothing is in flight to it. Destroy the driver on all ranks when nothing is in flight: it
 /// abandons what still is after at most a second.
 ///
-/// Collective over `rank_count` ranks, which meet through `exchange`; it is called twice, and not kept. Connections are
-/// made at first use; until then `send` returns `retry`. Threads: one at a time.
-/// Throws: `Error` with `bad_argument` for invalid options, unavailable providers, and ranks with different providers;
-/// as the driver, with `network` and libfabric's message when libfabric fails.
+/// Collective over `rank_count` ranks, which meet through `exchange`; it is called three times, and not kept.
+/// Connections are made at first use; until then `send` returns `retry`. Threads: one at a time. Throws: on all ranks,
+/// `Error` with `bad_argument` for providers or addresses that are not available on one of them, and for ranks with
+/// different providers; on one rank, for invalid options; as the driver, with `network` and libfabric's message when
+/// libfabric fails.
 [[nodiscard]] std::unique_ptr<Driver> make_ofi_driver(Rank self,
                                                       std::uint32_t rank_count,
                                                       const Exchange& exchange,
