@@ -286,6 +286,9 @@ def bench(
         int | None, typer.Option(help="Hosts of the lab. [default: one for each rank]")
     ] = None,
     rate: Annotated[str | None, typer.Option(help="Of the lab's links. [default: 1gbit]")] = None,
+    links: Annotated[
+        int | None, typer.Option(help="Links of each host of the lab. [default: what it wants]")
+    ] = None,
     mpi: Annotated[
         str | None,
         typer.Option(metavar="openmpi|mpich", help="Build and run with it. [default: that of mpiexec]"),
@@ -294,7 +297,8 @@ def bench(
     """Run one of the benchmarks, with its peers.
 
     Some want a network that is slower than memory: they run in a lab (see `plait lab --help`), or on a
-    modelled network where this machine may have none. --hosts and --rate bring any of them into one.
+    modelled network where this machine may have none. --hosts, --rate and --links bring any of them into
+    one.
     Arguments that plait does not know go to the benchmark.
 
     Examples:
@@ -309,7 +313,7 @@ def bench(
     if list_all or name is None:
         module.list_benches()
         return
-    wishes = module.Wishes(ranks, hosts, rate, here, mpi)
+    wishes = module.Wishes(ranks, hosts, rate, here, mpi, links)
     raise typer.Exit(module.run_bench(name, tuple(context.args), json_file=json_file, wishes=wishes))
 
 
@@ -331,6 +335,9 @@ def lab(
     mpi: Annotated[
         str | None, typer.Option(metavar="openmpi|mpich", help="[default: that of mpiexec]")
     ] = None,
+    links: Annotated[
+        int, typer.Option(help="Links of each host, each a network of its own: rails.")
+    ] = 1,
     bind: Annotated[
         bool, typer.Option("--bind/--no-bind", help="Give each host cores of its own, if enough.")
     ] = True,
@@ -340,7 +347,8 @@ def lab(
     Its hosts are network namespaces, joined by links with a rate limit; messages between hosts cross
     TCP. The links are measured first. Needs root, or a kernel that lets users make namespaces; status
     77 means that this machine does not allow it. Everything is removed when the program ends. Programs
-    see PLAIT_LAB (what the lab is), PLAIT_HOST and PLAIT_OFI_ADDRESS (their host, and its address).
+    see PLAIT_LAB (what the lab is), PLAIT_HOST and PLAIT_OFI_ADDRESS (their host, and its address on
+    each link).
 
     Examples:
 
@@ -350,11 +358,16 @@ def lab(
 
       plait lab --hosts 4 --rate 2.5gbit -n 8 -- ./my_program input.yml
 
+      plait lab --links 2 -- env PLAIT_NETWORK=ofi ./my_program     on two rails
+
       plait lab --mpi mpich -- build/bench-mpich/bench/bench_pingpong
     """
     command = () if program is None else (program, *(args or ()))
     module = _load("lab")
-    raise typer.Exit(module.run_lab(command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind))
+    status = module.run_lab(
+        command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind, links=links
+    )
+    raise typer.Exit(status)
 
 
 accelerate.add(app)

@@ -115,3 +115,14 @@ def test_a_benchmark_that_wants_a_lab_runs_in_one(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     for host in ("host0", "host1"):
         assert f"args=[] lab=[2 hosts, 500 Mbit/s] host=[{host}]" in done.stdout
+
+
+def test_a_benchmark_gets_the_links_that_it_wants_or_that_are_asked_for(tmp_path: Path) -> None:
+    reason = why_not()
+    if reason is not None:
+        pytest.skip(f"no lab here: {reason}")
+    make_bench(tmp_path, "far", {"ranks": [2], "network": "lab", "links": 2})
+    done = run_bench(tmp_path, "far", "--rate", "200mbit")
+    assert "args=[] lab=[2 hosts, 2 links of 200 Mbit/s] host=[host1]" in done.stdout, done.stderr
+    done = run_bench(tmp_path, "far", "--rate", "200mbit", "--links", 3)
+    assert "args=[] lab=[2 hosts, 3 links of 200 Mbit/s] host=[host1]" in done.stdout, done.stderr

@@ -85,7 +85,9 @@ def test_rates_are_written_as_tc_writes_them() -> None:
         parse_rate("fast")
 
 
-@pytest.mark.parametrize("wrong", [{"hosts": 1}, {"hosts": 4, "ranks": 3}, {"bits_per_s": 1.0}])
+@pytest.mark.parametrize(
+    "wrong", [{"hosts": 1}, {"hosts": 4, "ranks": 3}, {"bits_per_s": 1.0}, {"links": 0}, {"links": 9}]
+)
 def test_impossible_labs_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(PlaitError) as caught:
         Lab(**wrong)
@@ -98,6 +100,12 @@ def test_ranks_fill_host_after_host() -> None:
     assert Lab(hosts=4).rank_count == 4
 
 
+def test_links_have_names_and_a_label() -> None:
+    assert Lab(links=2).interfaces == ["eth0", "eth1"]
+    assert Lab(links=2).label == "2 hosts, 2 links of 1 Gbit/s"
+    assert Lab().label == "2 hosts, 1 Gbit/s"
+
+
 def test_hosts_share_cores_only_where_there_are_too_few() -> None:
     lab = Lab(hosts=2)
     assert [lab.cores_of(host, [0, 1, 4, 5, 6]) for host in range(2)] == [[0, 1], [4, 5]]
@@ -106,7 +114,7 @@ def test_hosts_share_cores_only_where_there_are_too_few() -> None:
 
 
 def test_work_survives_the_way_into_the_lab() -> None:
-    work = Work(Lab(3, 1e8, 7, False), launcher.Launcher("/bin/x", "MPICH", "4.0"), ("a", "b c"))
+    work = Work(Lab(3, 1e8, 7, False, 2), launcher.Launcher("/bin/x", "MPICH", "4.0"), ("a", "b c"))
     assert Work.from_json(work.to_json()) == work
     assert Work.from_json(Work(Lab(), None, ()).to_json()) == Work(Lab(), None, ())
 
@@ -171,6 +179,31 @@ def test_a_host_receives_on_its_own_cores_and_has_the_labs_congestion_control() 
     assert len(found) == 2, done.stdout + done.stderr
     assert all(int(steered, 16) == int(allowed, 16) for steered, allowed in found)
     assert found[0] != found[1]
+
+
+@pytest.mark.parametrize("hosts", [2, 3])
+def test_each_link_is_a_network_with_a_rate_of_its_own(hosts: int) -> None:
+    needs_lab()
+    script = (
+        'echo "addresses=$PLAIT_OFI_ADDRESS" '
+        "rates=$(tc qdisc show | grep -c 'dev eth[01] root.* rate 200Mbit')"
+    )
+    done = subprocess.run(
+        lab_command(
+            "--hosts", str(hosts), "--links", "2", "--rate", "200mbit", "--", "sh", "-c", script
+        ),
+        capture_output=True,
+        text=True,
+        timeout=_DEADLINE_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for host in range(1, hosts + 1):
+        assert f"addresses=10.77.0.{host},10.77.1.{host} rates=2" in done.stdout
+    assert f"{hosts} hosts, 2 links of 200 Mbit/s" in done.stderr
+    assert "of 400 Mbit/s over all links of a host at once" in done.stderr
+    sent = done.stderr.partition("sent over the links: ")[2]
+    assert sent.count(" + ") == hosts, done.stderr
 
 
 def test_status_of_the_program_is_that_of_the_command() -> None:

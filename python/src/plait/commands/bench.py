@@ -53,10 +53,11 @@ class Wishes:
     rate: str | None = None
     here: bool = False
     mpi: str | None = None
+    links: int | None = None
 
     @property
     def needs_lab(self) -> bool:
-        return self.hosts is not None or self.rate is not None
+        return self.hosts is not None or self.rate is not None or self.links is not None
 
 
 def list_benches() -> None:
@@ -78,7 +79,9 @@ def list_benches() -> None:
 
 def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
     if wishes.here and wishes.needs_lab:
-        raise PlaitError("--here is without a lab, --hosts and --rate are the lab's; give one", status=2)
+        raise PlaitError(
+            "--here is without a lab, --hosts, --rate and --links are the lab's; give one", status=2
+        )
     if name in MODULES:
         module = import_module(MODULES[name][0])
         return int(module.run(arguments, json_file=json_file, wishes=wishes))
@@ -167,7 +170,7 @@ def _run_once(command: tuple[str, ...], ranks: int, told: dict[str, Any], wishes
     if wants_lab or wishes.needs_lab:
         reason = why_not()
         if reason is None or wishes.needs_lab:
-            return _run_in_lab(command, ranks, wishes)
+            return _run_in_lab(command, ranks, told, wishes)
         if told.get("model", True):
             print(
                 f"no lab here: {reason}; what follows is a model's network, not a measured one",
@@ -183,11 +186,13 @@ def _run_once(command: tuple[str, ...], ranks: int, told: dict[str, Any], wishes
     return subprocess.run(line, env={**os.environ, **environment}, check=False).returncode
 
 
-def _run_in_lab(command: tuple[str, ...], ranks: int, wishes: Wishes) -> int:
+def _run_in_lab(command: tuple[str, ...], ranks: int, told: dict[str, Any], wishes: Wishes) -> int:
     hosts = wishes.hosts if wishes.hosts is not None else ranks
     rate = Lab.bits_per_s if wishes.rate is None else parse_rate(wishes.rate)
     total = ranks if wishes.ranks is not None else max(ranks, hosts)
-    return run_lab(Work(Lab(hosts, rate, total), launcher.find_launcher_of(wishes.mpi), command))
+    links = wishes.links if wishes.links is not None else int(told.get("links", 1))
+    lab = Lab(hosts, rate, total, links=links)
+    return run_lab(Work(lab, launcher.find_launcher_of(wishes.mpi), command))
 
 
 def _checked(name: str, path: Path) -> dict[str, Any]:

@@ -12,9 +12,16 @@ from plait.lab.settings import Lab, Work, parse_rate
 
 
 def run_lab(
-    program: tuple[str, ...], *, hosts: int, rate: str, ranks: int | None, mpi: str | None, binds: bool
+    program: tuple[str, ...],
+    *,
+    hosts: int,
+    rate: str,
+    ranks: int | None,
+    mpi: str | None,
+    binds: bool,
+    links: int,
 ) -> int:
-    lab = Lab(hosts, parse_rate(rate), ranks, binds)
+    lab = Lab(hosts, parse_rate(rate), ranks, binds, links)
     if not program:
         return run(Work(lab, None, ()))
     path = shutil.which(program[0])

@@ -7,8 +7,11 @@ from collections.abc import Sequence
 
 from plait._errors import PlaitError
 from plait._launcher import Launcher
-from plait.lab.network import AGENT, INTERFACE, Network
+from plait.lab.network import AGENT, Network
 from plait.lab.settings import Lab
+
+#: Open MPI's variable of the interfaces that it uses.
+_LINKS = "OMPI_MCA_btl_tcp_if_include"
 
 
 def job_command(launcher: Launcher, lab: Lab, program: Sequence[str]) -> list[str]:
@@ -19,18 +22,20 @@ def job_command(launcher: Launcher, lab: Lab, program: Sequence[str]) -> list[st
         return [launcher.path, "--host", slots, "--bind-to", "none", *count, *program]
     if launcher.family == "MPICH":
         agent = ["-launcher", "rsh", "-launcher-exec", str(AGENT)]
-        return [launcher.path, *agent, "-hosts", slots, "-iface", INTERFACE, *count, *program]
+        return [launcher.path, *agent, "-hosts", slots, "-iface", lab.interfaces[0], *count, *program]
     raise PlaitError(f"the lab knows Open MPI and MPICH; {launcher.path} is neither")
 
 
 # For UCX and libfabric, which both MPIs may use, Open MPI for one-sided communication: each goes by what
 # it finds on the machine, and would take the memory that all hosts of a lab share.
-_OVER_LINKS = {
-    "UCX_TLS": "tcp,self",
-    "UCX_NET_DEVICES": INTERFACE,
-    "FI_PROVIDER": "tcp",
-    "FI_TCP_IFACE": INTERFACE,
-}
+def _over_links(lab: Lab) -> dict[str, str]:
+    over = {
+        "UCX_TLS": "tcp,self",
+        "UCX_NET_DEVICES": ",".join(lab.interfaces),
+        "FI_PROVIDER": "tcp",
+    }
+    # libfabric's name of one interface would forbid the others.
+    return over if lab.links > 1 else over | {"FI_TCP_IFACE": lab.interfaces[0]}
 
 
 def job_environment(launcher: Launcher, lab: Lab, network: Network) -> dict[str, str]:
@@ -46,8 +51,9 @@ def _open_mpi(lab: Lab, network: Network) -> dict[str, str]:
         "pml": "ob1",
         # Ranks of one host may share its memory; host names keep those of different hosts from it.
         "btl": "self,tcp" if one_each else "self,vader,tcp",
-        "btl_tcp_if_include": INTERFACE,
-        "oob_tcp_if_include": INTERFACE,
+        # Open MPI divides long messages among them; the user may name fewer.
+        "btl_tcp_if_include": network.environment.get(_LINKS, ",".join(lab.interfaces)),
+        "oob_tcp_if_include": lab.interfaces[0],
         # A host's own memory: what a killed job leaves there ends with the lab.
         "orte_tmpdir_base": "/dev/shm",
     }
@@ -55,11 +61,11 @@ def _open_mpi(lab: Lab, network: Network) -> dict[str, str]:
     if lab.rank_count > len(cores):
         parameters["mpi_yield_when_idle"] = "1"  # a host cannot know that others use its cores
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return _OVER_LINKS | as_root | {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
+    return _over_links(lab) | as_root | {f"OMPI_MCA_{name}": value for name, value in parameters.items()}
 
 
 def _mpich(lab: Lab) -> dict[str, str]:
-    environment = dict(_OVER_LINKS)
+    environment = _over_links(lab)
     if lab.rank_count == lab.hosts:
         environment["MPIR_CVAR_NOLOCAL"] = "1"
     return environment

@@ -14,7 +14,6 @@ from plait._errors import PlaitError
 from plait.lab.settings import Lab
 
 AGENT = Path(__file__).with_name("agent")
-INTERFACE = "eth0"
 #: TCP hands over pieces of about this time's worth of data, which a port lets through whole: smaller
 #: ones cost processor time and wait longer on a busy machine, larger ones let messages up to their size
 #: travel at the speed of memory.
@@ -27,9 +26,9 @@ _PEAK = 1.05
 _QUEUE = "10ms"
 #: The kernel reports a link as up some time after both ends are; UCX does not use it before.
 _WAIT_FOR_LINK = (
-    f"for i in $(seq 100); do grep -q up /sys/class/net/{INTERFACE}/operstate && exit 0; "
+    "for i in $(seq 100); do grep -q up /sys/class/net/{interface}/operstate && exit 0; "
     "sleep 0.05; done; "
-    f"echo {INTERFACE} does not come up >&2; exit 1"
+    "echo {interface} does not come up >&2; exit 1"
 )
 #: Equal on all machines, as a link must not depend on theirs: the kernel's own buffers, and the
 #: congestion control that every kernel allows in a namespace.
@@ -43,36 +42,38 @@ _TCP = {
 @dataclass(frozen=True)
 class Host:
     name: str
-    address: str
+    addresses: tuple[str, ...]  # of each link
     process: subprocess.Popen[str]
     cores: str  # as taskset wants them
 
     @property
     def location(self) -> str:
         """What the agent needs to get there."""
-        return f"{self.process.pid} {self.cores} {self.address}"
+        return f"{self.process.pid} {self.cores} {','.join(self.addresses)}"
 
 
 class Network:
-    """Hosts host0, host1, ... at 10.77.0.1, .2, ...: two share a cable, more have a switch."""
+    """Hosts host0, host1, ... at 10.77.0.1, .2, ...: two share a cable, more have a switch.
+
+    Further links are networks of their own: 10.77.1.1, .2, ...
+    """
 
     def __init__(self, lab: Lab) -> None:
         self._lab = lab
         cores = sorted(os.sched_getaffinity(0))
         _run("mount", "-t", "tmpfs", "tmpfs", "/dev/shm")
         _write_hosts_file(lab)
-        self.hosts = [_start_host(i, lab.cores_of(i, cores)) for i in range(lab.hosts)]
-        if lab.hosts == 2:
-            self._join(self.hosts[0], self.hosts[1])
-        else:
-            _run("ip", "link", "add", "switch", "type", "bridge")
-            _run("ip", "link", "set", "switch", "up")
-            for index, host in enumerate(self.hosts):
-                self._join_switch(host, f"port{index}")
+        self.hosts = [_start_host(i, lab.links, lab.cores_of(i, cores)) for i in range(lab.hosts)]
+        for interface in lab.interfaces:
+            if lab.hosts == 2:
+                self._join(self.hosts[0], self.hosts[1], interface)
+            else:
+                self._join_all(interface)
         for host in self.hosts:
             self._set_up(host)
         for host in self.hosts:
-            _in_network(host, _WAIT_FOR_LINK)
+            for interface in lab.interfaces:
+                _in_network(host, _WAIT_FOR_LINK.format(interface=interface))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -95,36 +96,43 @@ class Network:
             text=True,
         )
 
-    def sent_bytes(self, host: Host) -> int:
-        """Bytes that the host has put on its link so far, with all headers."""
+    def sent_bytes(self, host: Host) -> list[int]:
+        """Bytes that the host has put on each of its links so far, with all headers."""
         text = Path(f"/proc/{host.process.pid}/net/dev").read_text(encoding="ascii")
-        line = next(line for line in text.splitlines() if line.strip().startswith(f"{INTERFACE}:"))
-        return int(line.split(":")[1].split()[8])
+        counts = dict(line.strip().split(":") for line in text.splitlines() if ":" in line)
+        return [int(counts[interface].split()[8]) for interface in self._lab.interfaces]
 
-    def _join(self, one: Host, other: Host) -> None:
-        ends = ("netns", str(one.process.pid), "type", "veth", "peer", "name", INTERFACE)
-        _run("ip", "link", "add", INTERFACE, *ends, "netns", str(other.process.pid))
+    def _join(self, one: Host, other: Host, interface: str) -> None:
+        ends = ("netns", str(one.process.pid), "type", "veth", "peer", "name", interface)
+        _run("ip", "link", "add", interface, *ends, "netns", str(other.process.pid))
 
-    def _join_switch(self, host: Host, port: str) -> None:
-        end = ("name", INTERFACE, "netns", str(host.process.pid))
-        _run("ip", "link", "add", port, "type", "veth", "peer", *end)
-        _run("ip", "link", "set", port, "master", "switch", *self._segments(), "up")
-        _run(*self._limit(port))
+    def _join_all(self, interface: str) -> None:
+        switch = f"switch-{interface}"
+        _run("ip", "link", "add", switch, "type", "bridge")
+        _run("ip", "link", "set", switch, "up")
+        for index, host in enumerate(self.hosts):
+            port = f"port{index}-{interface}"
+            end = ("name", interface, "netns", str(host.process.pid))
+            _run("ip", "link", "add", port, "type", "veth", "peer", *end)
+            _run("ip", "link", "set", port, "master", switch, *self._segments(), "up")
+            _run(*self._limit(port))
 
     def _set_up(self, host: Host) -> None:
-        """Address and rate, set from within: interfaces are known in their own namespace only."""
-        commands = [
-            ("ip", "link", "set", "lo", "up"),
-            ("ip", "address", "add", f"{host.address}/24", "dev", INTERFACE),
-            ("ip", "link", "set", INTERFACE, *self._segments(), "up"),
-            self._limit(INTERFACE),
-        ]
+        """Addresses and rates, set from within: interfaces are known in their own namespace only."""
+        commands: list[tuple[str, ...]] = [("ip", "link", "set", "lo", "up")]
+        for interface, address in zip(self._lab.interfaces, host.addresses, strict=True):
+            commands += [
+                ("ip", "address", "add", f"{address}/24", "dev", interface),
+                ("ip", "link", "set", interface, *self._segments(), "up"),
+                self._limit(interface),
+            ]
         files = {f"/proc/sys/net/ipv4/{name}": value for name, value in _TCP.items()}
         settings = [f"echo {shlex.quote(value)} > {file}" for file, value in files.items()]
         script = " && ".join([*(shlex.join(command) for command in commands), *settings])
         _in_network(host, script)
         if self._lab.has_own_cores(len(os.sched_getaffinity(0))):
-            _handle_packets_on(host)
+            for interface in self._lab.interfaces:
+                _handle_packets_on(host, interface)
 
     def _piece_bytes(self) -> int:
         low, high = _PIECE_BYTES
@@ -146,9 +154,9 @@ def _in_network(host: Host, script: str) -> None:
     _run("nsenter", "--target", str(host.process.pid), "--net", "--mount", "sh", "-c", script)
 
 
-def _handle_packets_on(host: Host) -> None:
+def _handle_packets_on(host: Host, interface: str) -> None:
     """Has the host's own cores handle what it receives: else those of another host do, by chance."""
-    steering = Path(f"/proc/{host.process.pid}/root/sys/class/net/{INTERFACE}/queues/rx-0/rps_cpus")
+    steering = Path(f"/proc/{host.process.pid}/root/sys/class/net/{interface}/queues/rx-0/rps_cpus")
     try:
         steering.write_text(core_mask(host.cores), encoding="ascii")
     except OSError as error:
@@ -165,7 +173,7 @@ def core_mask(cores: str) -> str:
     return ",".join(words)
 
 
-def _start_host(index: int, cores: list[int]) -> Host:
+def _start_host(index: int, links: int, cores: list[int]) -> Host:
     """A process that does nothing and whose namespaces are the host."""
     name = f"host{index}"
     script = (
@@ -182,7 +190,8 @@ def _start_host(index: int, cores: list[int]) -> Host:
     assert process.stdout is not None
     if process.stdout.readline() != "up\n":
         raise PlaitError(f"{name} of the lab could not be made; the message of unshare is above")
-    return Host(name, f"10.77.0.{index + 1}", process, ",".join(map(str, cores)))
+    addresses = tuple(f"10.77.{link}.{index + 1}" for link in range(links))
+    return Host(name, addresses, process, ",".join(map(str, cores)))
 
 
 def _write_hosts_file(lab: Lab) -> None:

@@ -11,6 +11,8 @@ from plait._errors import PlaitError
 from plait._launcher import Launcher
 
 HOSTS_MAX = 16
+#: The most rails that the engine uses.
+LINKS_MAX = 8
 _RATE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmg]?)bit(?:/s)?", re.IGNORECASE)
 _SCALES = {"": 1.0, "k": 1e3, "m": 1e6, "g": 1e9}
 
@@ -24,6 +26,8 @@ class Lab:
     ranks: int | None = None
     #: Whether each host gets cores of its own, where there are enough of them.
     binds: bool = True
+    #: Of each host, to networks of their own.
+    links: int = 1
 
     def __post_init__(self) -> None:
         if not 2 <= self.hosts <= HOSTS_MAX:
@@ -32,6 +36,8 @@ class Lab:
             raise PlaitError(
                 f"{self.rank_count} ranks do not fill {self.hosts} hosts; ask for fewer hosts", status=2
             )
+        if not 1 <= self.links <= LINKS_MAX:
+            raise PlaitError(f"--links {self.links}: a host has 1 to {LINKS_MAX} links", status=2)
         if not 1e6 <= self.bits_per_s <= 100e9:
             raise PlaitError("a link's rate is 1mbit to 100gbit", status=2)
 
@@ -41,7 +47,13 @@ class Lab:
 
     @property
     def label(self) -> str:
-        return f"{self.hosts} hosts, {format_rate(self.bits_per_s)}"
+        links = "" if self.links == 1 else f"{self.links} links of "
+        return f"{self.hosts} hosts, {links}{format_rate(self.bits_per_s)}"
+
+    @property
+    def interfaces(self) -> list[str]:
+        """The names of a host's links, as the host has them."""
+        return [f"eth{link}" for link in range(self.links)]
 
     def ranks_of(self, host: int) -> int:
         return self.rank_count // self.hosts + (1 if host < self.rank_count % self.hosts else 0)

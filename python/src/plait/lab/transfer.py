@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A short transfer over plain TCP between two hosts: what the link gives below any MPI.
 
-Run as a program, it is one end: `transfer.py receive BYTES` or `transfer.py send BYTES ADDRESS`. The
-sender prints the bits per second of the payload and the median round trip in microseconds.
+Run as a program, it is one end: `transfer.py receive BYTES ADDRESS` or `transfer.py send BYTES ADDRESS`,
+both with the receiver's address. The sender prints the bits per second of the payload and the median
+round trip in microseconds.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ _ROUND_TRIPS = 300
 _SECONDS_MAX = 30.0
 
 
-def receive(count: int) -> None:
-    with socket.create_server(("", _PORT)) as server:
+def receive(count: int, address: str) -> None:
+    with socket.create_server((address, _PORT)) as server:
         server.settimeout(_SECONDS_MAX)
         print("listening", flush=True)
         connection, _ = server.accept()
@@ -51,6 +52,6 @@ def send(count: int, address: str) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1] == "receive":
-        receive(int(sys.argv[2]))
+        receive(int(sys.argv[2]), sys.argv[3])
     else:
         send(int(sys.argv[2]), sys.argv[3])
