@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <optional>
+#include <cstddef>
+#include <vector>
 
 #include <mpi.h>
 
@@ -23,25 +24,35 @@ class LinkMeter {
   void start() { before_ = sent_by_all(); }
   /// Adds what crossed since `start`, and the `expected` bytes of all ranks that had to.
   void stop(double expected, Crossing& crossing) {
-    if (before_) {
-      crossing.expected += expected;
-      crossing.crossed += *sent_by_all() - *before_;
+    const std::vector<double> now = sent_by_all();
+    if (now.empty()) {
+      return;
+    }
+    crossing.expected += expected;
+    crossing.by_link.resize(now.size());
+    for (std::size_t link = 0; link < now.size(); ++link) {
+      crossing.by_link[link] += now[link] - before_[link];
+      crossing.crossed += now[link] - before_[link];
     }
   }
 
  private:
-  [[nodiscard]] std::optional<double> sent_by_all() const {
-    if (!sent_by_this_host()) {
+  /// Over the first link of each host, the second, ...; all hosts have as many. Empty outside a lab.
+  [[nodiscard]] std::vector<double> sent_by_all() const {
+    if (sent_by_this_host().empty()) {
       return {};
     }
     MPI_Barrier(MPI_COMM_WORLD);  // what a rank has received was sent by another one
-    double sum = static_cast<double>(sent_by_this_host().value_or(0)) / ranks_of_host_;
-    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return sum;
+    std::vector<double> sums;
+    for (const auto& [interface, bytes] : sent_by_this_host()) {
+      sums.push_back(static_cast<double>(bytes) / ranks_of_host_);
+    }
+    MPI_Allreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sums;
   }
 
   int ranks_of_host_ = 1;
-  std::optional<double> before_;
+  std::vector<double> before_;
 };
 
 }  // namespace bench

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/links.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <sstream>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace bench {
 
-std::uint64_t sent_bytes(std::string_view net_dev) {
+std::map<std::string, std::uint64_t> sent_bytes(std::string_view net_dev) {
   constexpr int column_of_sent_bytes = 8;
-  std::uint64_t sum = 0;
+  std::map<std::string, std::uint64_t> sent;
   std::istringstream lines{std::string{net_dev}};
   for (std::string line; std::getline(lines, line);) {
     const std::size_t colon = line.find(':');
@@ -25,17 +27,34 @@ std::uint64_t sent_bytes(std::string_view net_dev) {
     for (int column = 0; column <= column_of_sent_bytes; ++column) {
       columns >> value;
     }
-    sum += line.substr(name, colon - name) == "lo" || !columns ? 0 : value;
+    const std::string interface = line.substr(name, colon - name);
+    if (interface != "lo" && columns) {
+      sent[interface] = value;
+    }
   }
-  return sum;
+  return sent;
 }
 
-std::optional<std::uint64_t> sent_by_this_host() {
+std::map<std::string, std::uint64_t> sent_by_this_host() {
   if (std::getenv("PLAIT_LAB") == nullptr) {
     return {};
   }
   std::ifstream file{"/proc/net/dev"};
   return sent_bytes(std::string{std::istreambuf_iterator<char>{file}, {}});
+}
+
+bool Crossing::used_all_links() const noexcept {
+  const double quarter = crossed / (4.0 * static_cast<double>(by_link.size()));
+  return std::ranges::all_of(by_link, [&](double bytes) { return bytes >= quarter; });
+}
+
+std::string Crossing::shares() const {
+  std::vector<std::string> percent;
+  percent.reserve(by_link.size());
+  for (const double bytes : by_link) {
+    percent.push_back(fmt::format("{:.0f}", 100 * bytes / crossed));
+  }
+  return percent.empty() ? "" : fmt::format("{} %", fmt::join(percent, " + "));
 }
 
 std::string Crossing::sentence() const {

@@ -146,6 +146,7 @@ Report::Report(std::string name,
                                      {"claim", claim_},
                                      {"ranks", place.ranks},
                                      {"network", place.network == Network::lab ? "lab" : "here"},
+                                     {"links", place.links},
                                      {"model", place.has_model}};
     fmt::print("{}\n", description.dump());
     std::exit(0);

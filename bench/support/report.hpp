@@ -64,6 +64,7 @@ enum class Network {
 struct Place {
   std::vector<unsigned> ranks{1};
   Network network = Network::here;
+  unsigned links = 1;      ///< Of each host of the lab.
   bool has_model = false;  ///< Takes `--model`, for machines without a lab.
 };
 
