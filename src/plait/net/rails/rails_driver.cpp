@@ -96,6 +96,9 @@ class RailsDriver final : public Driver {
     }
     return sum;
   }
+  [[nodiscard]] std::size_t copied_bytes_max(Rank peer) const noexcept override {
+    return rails_[packet_rail].driver->copied_bytes_max(peer);
+  }
   [[nodiscard]] bool passes_network(Rank peer) const noexcept override {
     return rails_[packet_rail].driver->passes_network(peer);
   }
