@@ -8,6 +8,7 @@
 #include <memory>
 #include <sched.h>
 #include <thread>
+#include <vector>
 
 #include "plait/net/shm/shm_driver.hpp"
 #include "plait/plait.hpp"
@@ -18,19 +19,21 @@
 
 namespace {
 
-using plait::comm::Tag;
+using plait::Tag;
 
 constexpr int messages_of_a_block = 20'000;
 constexpr std::size_t message_bytes = 8;
+
+/// What the ranks of a driver exchange when it starts.
+std::vector<plait::Bytes> alone(std::span<const std::byte> mine) {
+  return {plait::Bytes{mine.begin(), mine.end()}};
+}
 
 /// One rank that sends to itself through shared memory.
 struct Self {
   plait::SteadyClock clock;
   plait::trace::Recorder recorder{clock};
-  std::unique_ptr<plait::net::Driver> driver =
-      plait::net::make_shm_driver(plait::Rank{0}, 1, [](std::span<const std::byte> mine) {
-        return std::vector{plait::Bytes{mine.begin(), mine.end()}};
-      });
+  std::unique_ptr<plait::net::Driver> driver = plait::net::make_shm_driver(plait::Rank{0}, 1, alone);
   plait::comm::Endpoint endpoint{*driver, recorder};
 };
 
@@ -65,7 +68,7 @@ double block_seconds(Self& self, const std::vector<int>& on) {
     for (std::size_t i = 0; i < on.size(); ++i) {
       threads.emplace_back([&, i] {
         run_on(on[i]);
-        const Tag tag{static_cast<std::int64_t>(i)};
+        const Tag tag{i};
         std::array<std::byte, message_bytes> out{};
         std::array<std::byte, message_bytes> in{};
         start.arrive_and_wait();
