@@ -18,6 +18,7 @@
 #include "plait/comm/collectives/group.hpp"
 #include "plait/comm/collectives/reduce.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/memory.hpp"
 #include "plait/data/accessor.hpp"
 #include "plait/data/balance/balancers.hpp"
 #include "plait/data/balance/objective.hpp"
@@ -79,13 +80,17 @@ using comm::BroadcastOptions;
 using comm::BroadcastWay;
 using comm::column_group;
 using comm::CommId;
+using comm::ExposedMemory;
+using comm::get;
 using comm::Group;
 using comm::GroupGrid;
 using comm::HandlerId;
 using comm::Maximum;
+using comm::MemoryKey;
 using comm::Minimum;
 using comm::on;
 using comm::post;
+using comm::put;
 using comm::reduce;
 using comm::ReduceWay;
 using comm::Request;

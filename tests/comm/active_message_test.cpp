@@ -79,7 +79,7 @@ TEST(ActiveMessage, claims_the_same_handlers_on_every_rank_beside_those_of_the_p
   const std::array<HandlerId, 2> second{ranks[1].claim_handler(), ranks[1].claim_handler()};
   EXPECT_EQ(first, second);
   EXPECT_NE(first[0], first[1]);
-  EXPECT_FALSE(ranks[1].activity().has_handlers());
+  EXPECT_FALSE(ranks[1].activity().is_listening());
   std::array<Bytes, 2> received;
   std::uint64_t program = 0;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -88,7 +88,7 @@ TEST(ActiveMessage, claims_the_same_handlers_on_every_rank_beside_those_of_the_p
     });
   }
   on<Migrant>(ranks[1], [&](Rank, const Migrant& migrant) { program = migrant.number; });
-  EXPECT_TRUE(ranks[1].activity().has_handlers());
+  EXPECT_TRUE(ranks[1].activity().is_listening());
   ranks[0].post(Rank{1}, first[0], pattern(100'000, 1));  // longer than a packet
   ranks[0].post(Rank{1}, first[1], pattern(10, 2));
   post(ranks[0], Rank{1}, Migrant{7, 0});

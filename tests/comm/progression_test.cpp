@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/base/topology.hpp"
+#include "plait/comm/memory.hpp"
 
 #include "comm/loopback_ranks.hpp"
 
@@ -50,6 +51,23 @@ TEST_P(Mode, moves_long_messages_while_nobody_calls) {
     const Request send = ranks[0].send({Rank{1}, Tag{1}}, data);
     ASSERT_TRUE(comes_true([&] { return send.is_complete() && receive.is_complete(); }));
     EXPECT_EQ(buffer, data);
+  }
+}
+
+TEST_P(Mode, places_puts_and_answers_gets_while_nobody_calls) {
+  LoopbackRanks ranks{2, {.segment_bytes = 50'000}};
+  const Progression first{ranks[0], {.mode = GetParam()}};
+  const Progression second{ranks[1], {.mode = GetParam()}};
+  for (const std::size_t size : {std::size_t{8}, std::size_t{200'000}}) {
+    const Bytes data = pattern(size, 1);
+    Bytes target(size);
+    Bytes into(size);
+    const ExposedMemory memory{ranks[1], target};
+    const Request written = put(ranks[0], memory.key(), 0, data, {.is_synchronous = true});
+    ASSERT_TRUE(comes_true([&] { return written.is_complete() && memory.arrived() == 1; }));
+    const Request read = get(ranks[0], memory.key(), 0, into);
+    ASSERT_TRUE(comes_true([&] { return read.is_complete(); }));
+    EXPECT_EQ(into, data);
   }
 }
 

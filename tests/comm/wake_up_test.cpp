@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/memory.hpp"
 #include "plait/comm/progression.hpp"
 #include "plait/net/shm/shm_driver.hpp"
 #include "plait/trace/recorder.hpp"
@@ -92,6 +93,32 @@ TEST(WakeUp, a_message_wakes_the_rank_that_waits_for_it) {
       }
     }
     EXPECT_EQ(value, rounds);
+  });
+  EXPECT_LT(watch.time(), rounds * nap / 4) << "each rank sleeps in each round";
+}
+
+TEST(WakeUp, a_put_wakes_the_rank_that_waits_for_it) {
+  constexpr std::uint64_t rounds = 200;
+  Ranks ranks{2};
+  std::array<std::uint64_t, 2> values{};
+  std::array<ExposedMemory, 2> memories;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    memories[rank] = ExposedMemory{ranks[rank], std::as_writable_bytes(std::span{&values[rank], 1})};
+  }
+  const Stopwatch watch;
+  ranks.on_each([&](std::uint32_t rank) {
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+      const std::uint64_t next = 2 * round + rank + 1;
+      if (rank == 1) {
+        memories[1].wait(round + 1);
+        EXPECT_EQ(values[1], next - 1);
+      }
+      (void)put(ranks[rank], memories[1 - rank].key(), 0, std::as_bytes(std::span{&next, 1}));
+      if (rank == 0) {
+        memories[0].wait(round + 1);
+        EXPECT_EQ(values[0], next + 1);
+      }
+    }
   });
   EXPECT_LT(watch.time(), rounds * nap / 4) << "each rank sleeps in each round";
 }

@@ -2,10 +2,12 @@
 // The networks that a runtime chooses from, under MPI: the conformance cases on each, and what is chosen when.
 #include "plait/runtime/network.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -15,6 +17,8 @@
 #include <mpi.h>
 
 #include "plait/base/error.hpp"
+#include "plait/comm/collectives/barrier.hpp"
+#include "plait/comm/memory.hpp"
 #include "plait/net/loopback/loopback.hpp"
 #include "plait/net/mpi/exchange.hpp"
 
@@ -106,6 +110,52 @@ TEST(Network, uses_shared_memory_alone_on_one_host) {
 
 TEST(Network, uses_mpi_alone_when_told_so) {
   EXPECT_TRUE(name_with({.network = "mpi"}).starts_with("mpi ("));
+}
+
+/// Every rank writes a part of the memory of every rank, and reads the parts of the others there.
+TEST(Network, carries_puts_and_gets_of_any_size) {
+  for (const NetworkOptions& options :
+       {NetworkOptions{.network = "mpi"}, NetworkOptions{.network = "shm"}, on_two_hosts()}) {
+    const std::unique_ptr<net::Driver> driver = make_network(MPI_COMM_WORLD, options);
+    SteadyClock clock;
+    trace::Recorder recorder{clock};
+    comm::Endpoint endpoint{*driver, recorder};
+    const auto count = static_cast<std::size_t>(rank_count());
+    for (const std::size_t size : {std::size_t{8}, std::size_t{5000}, std::size_t{3'000'000}}) {
+      const auto value = [&](int writer, int target) { return static_cast<std::byte>(writer * 16 + target + 1); };
+      Bytes target(count * size);
+      comm::ExposedMemory memory{endpoint, target};
+      std::vector<comm::MemoryKey> keys(count);
+      const comm::MemoryKey mine = memory.key();
+      MPI_Allgather(&mine, sizeof mine, MPI_BYTE, keys.data(), sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+      std::vector<Bytes> parts;
+      std::vector<comm::Request> puts;
+      for (std::size_t to = 0; to < count; ++to) {
+        parts.emplace_back(size, value(rank(), static_cast<int>(to)));
+        puts.push_back(comm::put(endpoint,
+                                 keys[to],
+                                 static_cast<std::size_t>(rank()) * size,
+                                 parts.back(),
+                                 {.is_synchronous = to % 2 == 0}));
+      }
+      memory.wait(count);
+      for (comm::Request& request : puts) {
+        request.wait();
+      }
+      comm::barrier(comm::Group{endpoint}).wait();
+      for (std::size_t from = 0; from < count; ++from) {
+        Bytes all(count * size);
+        comm::get(endpoint, keys[from], 0, all).wait();
+        for (std::size_t writer = 0; writer < count; ++writer) {
+          const auto part = std::span{all}.subspan(writer * size, size);
+          const std::byte expected = value(static_cast<int>(writer), static_cast<int>(from));
+          EXPECT_EQ(std::ranges::count(part, expected), static_cast<std::ptrdiff_t>(size));
+        }
+      }
+      comm::barrier(comm::Group{endpoint}).wait();
+    }
+    endpoint.drain();
+  }
 }
 
 TEST(Network, refuses_a_name_that_is_not_in_the_table) {

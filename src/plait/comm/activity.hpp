@@ -11,6 +11,7 @@ namespace detail {
 class Completions;
 class Core;
 class Network;
+class OneSidedTransfers;
 }  // namespace detail
 
 /// Counters of an endpoint, for threads that decide whether to poll: hints without memory ordering. Threads: any.
@@ -27,8 +28,8 @@ class Activity {
   [[nodiscard]] bool needs_polls() const noexcept {
     return outstanding_count() > 0 || is_moving_bulk() || is_sending_.load(std::memory_order_relaxed);
   }
-  /// Whether active messages may arrive, although nothing is in flight here.
-  [[nodiscard]] bool has_handlers() const noexcept { return has_handlers_.load(std::memory_order_relaxed); }
+  /// Whether active messages, puts or gets may arrive, although nothing is in flight here.
+  [[nodiscard]] bool is_listening() const noexcept { return is_listening_.load(std::memory_order_relaxed); }
   /// Polls so far, by any thread.
   [[nodiscard]] std::uint64_t poll_count() const noexcept { return poll_count_.load(std::memory_order_relaxed); }
   /// Packets sent so far, of messages and of the protocol.
@@ -38,6 +39,7 @@ class Activity {
   friend class detail::Completions;
   friend class detail::Core;
   friend class detail::Network;
+  friend class detail::OneSidedTransfers;
 
   // Written with the endpoint's lock held.
   void note_packet() noexcept { packet_count_.store(packet_count() + 1, std::memory_order_relaxed); }
@@ -46,6 +48,7 @@ class Activity {
     forwards_.store(forwards, std::memory_order_relaxed);
   }
   void note_sending(bool is_sending) noexcept { is_sending_.store(is_sending, std::memory_order_relaxed); }
+  void note_listening() noexcept { is_listening_.store(true, std::memory_order_relaxed); }
   void note_bulk(std::size_t count) noexcept { bulk_count_.store(count, std::memory_order_relaxed); }
 
   std::atomic<std::size_t> outstanding_ = 0;
@@ -54,7 +57,7 @@ class Activity {
   std::atomic<std::uint64_t> packet_count_ = 0;
   std::atomic<std::size_t> forwards_ = 0;
   std::atomic<bool> is_sending_ = false;
-  std::atomic<bool> has_handlers_ = false;
+  std::atomic<bool> is_listening_ = false;
 };
 
 }  // namespace plait::comm

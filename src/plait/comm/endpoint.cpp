@@ -14,8 +14,8 @@ namespace plait::comm {
 namespace {
 
 using detail::Engine;
-using detail::Interest;
 using detail::Operation;
+using detail::shared;
 using detail::Unexpected;
 
 Status status_of(const Unexpected& message) {
@@ -52,21 +52,6 @@ std::span<std::byte> writable(std::span<const std::byte> data) {
   return {const_cast<std::byte*>(data.data()), data.size()};  // a send only reads
 }
 
-/// What the engine and a handle share from here on: one count each.
-Operation& shared(std::unique_ptr<Operation> owned,
-                  net::TransferDirection direction,
-                  CommId comm,
-                  Completion* completion) {
-  Operation& operation = *owned.release();
-  operation.direction = direction;
-  operation.comm = comm;
-  operation.count.store(2, std::memory_order_relaxed);  // published by the lock
-  if (completion != nullptr) {
-    (void)operation.observers.attach(*completion, Interest::until_released);
-  }
-  return operation;
-}
-
 [[noreturn]] void throw_unusable(const std::optional<Error>& failure,
                                  const Address& address,
                                  std::uint32_t rank_count) {
@@ -99,12 +84,14 @@ Request Endpoint::send(const Address& to, std::span<const std::byte> data, const
   expect(to.rank && to.tag, "a message goes to one rank with one tag");
   Request request;
   Status& status = request.status_;  // written in place: to copy what has just been written is slow
-  if (options.is_synchronous || !core_->act([&](Engine& engine) {
-        return engine.outbox().send_now(to, wire::ChunkKind::eager, data, status.sequence);
-      })) {
+  wire::Header header{
+      .kind = wire::ChunkKind::eager, .comm = to.comm.value(), .tag = to.tag.value(), .bytes = data.size()};
+  if (options.is_synchronous ||
+      !core_->act([&](Engine& engine) { return engine.outbox().send_now(to.rank, header, data); })) {
     request = start_send(to, operation_on(writable(data)), options);
     return request;
   }
+  status.sequence = header.sequence;
   status.source = self_;
   status.tag = to.tag;
   status.bytes = data.size();
@@ -166,9 +153,10 @@ Request Endpoint::multicast(
 void Endpoint::post(Rank to, HandlerId id, std::span<const std::byte> payload) {
   const Address address{to, Tag{id.value()}, internal};
   throw_if_unusable(address);
+  wire::Header header{
+      .kind = wire::ChunkKind::active, .comm = internal.value(), .tag = id.value(), .bytes = payload.size()};
   core_->act([&](Engine& engine) {
-    std::uint32_t sequence = 0;
-    if (!engine.outbox().send_now(address, wire::ChunkKind::active, payload, sequence)) {
+    if (!engine.outbox().send_now(to, header, payload)) {
       auto& operation = *operation_on(writable(payload)).release();  // the engine's
       operation.is_active_message = true;
       operation.comm = internal;

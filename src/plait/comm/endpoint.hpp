@@ -163,6 +163,7 @@ class Endpoint {
   friend class ClaimedMessage;
   friend class Progression;
   friend class Promise;
+  friend class OneSidedAccess;
   friend class Request;
   using Operation = detail::Operation;
 

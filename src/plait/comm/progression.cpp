@@ -126,7 +126,7 @@ bool Progression::sleep_until_needed() {
   if (is_ending()) {
     return false;
   }
-  if (endpoint_.activity().has_handlers() && options_.listen_period > nanoseconds::zero()) {
+  if (endpoint_.activity().is_listening() && options_.listen_period > nanoseconds::zero()) {
     std::this_thread::sleep_for(options_.listen_period);
     endpoint_.progress();
   } else if (arm(&doorbell_)) {

@@ -51,7 +51,7 @@ struct ProgressionOptions {
   nanoseconds burst_max = std::chrono::microseconds{500};
   /// Threads poll for this time after anything was last in flight, then sleep until anything is again.
   nanoseconds linger = std::chrono::milliseconds{2};
-  /// Pause between polls for active messages, which may arrive at any time; 0: only the program polls for them.
+  /// Pause between polls for active messages, puts and gets, which may arrive at any time; 0: only the program polls.
   nanoseconds listen_period = std::chrono::milliseconds{5};
   /// Core of the dedicated thread, in the system's numbering; -1: the last one that this process may use. When others
   /// use a quarter of it, or it is the only one, the thread becomes the timer.
@@ -64,9 +64,9 @@ struct ProgressionOptions {
 
 /// Threads that make progress for an endpoint in the background.
 ///
-/// When nothing is in flight they sleep without a timeout (with handlers: `listen_period`). The next operation wakes
-/// one, which costs a system call of about 2 us. Callbacks may run on these threads. Threads: constructed and destroyed
-/// by one.
+/// When nothing is in flight they sleep without a timeout (with handlers or exposed memory: `listen_period`). The next
+/// operation wakes one, which costs a system call of about 2 us. Callbacks may run on these threads. Threads:
+/// constructed and destroyed by one.
 class Progression {
  public:
   Progression(Endpoint& endpoint, const ProgressionOptions& options);

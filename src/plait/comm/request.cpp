@@ -89,6 +89,9 @@ Status Request::status() const {
                   fmt::format("{} has {} bytes, more than the memory that is left: it is lost", message, status.bytes),
                   status.source};
     default:
+      if (operation_->one_sided == detail::OneSided::arrival) {
+        throw Error{*status.error, "exposed memory was withdrawn before the puts that were waited for had arrived"};
+      }
       if (const std::optional<Error> failure = endpoint_->failure()) {
         throw Error{*failure};  // it describes the cause
       }

@@ -19,6 +19,8 @@ inline constexpr CommId world{0};
 inline constexpr CommId first_claimed_comm{0x4000'0000};
 /// Distinguishes the messages of a group's collective operations from the program's in the same communicator.
 inline constexpr std::uint32_t collective_bit = 0x8000'0000U;
+/// The communicator of puts and gets in statuses and traces.
+inline constexpr CommId one_sided{0x7fff'fff0};
 /// plait's own: active messages, and exchanges of the runtime at its start and end.
 inline constexpr CommId internal{0xffff'fff0};
 /// The collective operations of the runtime, and all ids above, which are reserved.

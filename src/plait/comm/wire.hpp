@@ -7,30 +7,40 @@
 
 namespace plait::comm::wire {
 
-/// What a chunk of a packet is. Chunks up to `multicast_rts` have a place in the order of their (source, communicator),
-/// and a packet with one of them costs a credit; all others are control. The numbers change with the format, so that
-/// ranks with different versions of plait notice it.
+/// What a chunk of a packet is. Chunks up to `got_rts` have a place in the order of their (source, communicator), and a
+/// packet with one of them costs a credit; all others are control. Chunks up to `multicast_rts` are matched. The
+/// numbers change with the format, so that ranks with different versions of plait notice it.
 enum class ChunkKind : std::uint8_t {
-  eager = 0x21,          ///< A message with its data; `operation` may be a digest of claims (see CommClaims).
-  rts = 0x22,            ///< Request to send: the data waits on the sender; `operation` names it there.
-  active = 0x23,         ///< An active message with its data; `tag` is the handler.
-  active_rts = 0x24,     ///< Request to send an active message.
-  multicast = 0x25,      ///< A message with its data, to be forwarded: a `Route`, its `Stop`s, the data.
-  multicast_rts = 0x26,  ///< Request to send such a message: a `Route` and its `Stop`s.
-  cts = 0x31,            ///< Clear to send: the receiver of `operation` has posted a bulk slot for a segment: a `Cts`.
-  refused = 0x32,        ///< The receiver of `operation` does not want its data.
-  credit = 0x33,         ///< Nothing but the credits in the header.
-  eager_off = 0x34,      ///< From now on use rendezvous only: memory for unexpected data is used up.
-  eager_on = 0x35,
-  failed = 0x36,     ///< The sender gives up the run; the payload is the sentence.
-  available = 0x37,  ///< Of the multicast `operation`, the first `bytes` bytes can be sent now.
+  eager = 0x41,          ///< A message with its data; `operation` may be a digest of claims (see CommClaims).
+  rts = 0x42,            ///< Request to send: the data waits on the sender; `operation` names it there.
+  multicast = 0x43,      ///< A message with its data, to be forwarded: a `Route`, its `Stop`s, the data.
+  multicast_rts = 0x44,  ///< Request to send such a message: a `Route` and its `Stop`s.
+  active = 0x45,         ///< An active message with its data; `tag` is the handler.
+  active_rts = 0x46,     ///< Request to send an active message.
+  put = 0x47,            ///< Data for exposed memory `tag`, from `bytes` on; `operation` waits for `placed` unless 0.
+  put_rts = 0x48,        ///< Request to send data for exposed memory `tag`: a `Place`.
+  get = 0x49,            ///< Request for data of exposed memory `tag`: a `Get`.
+  got = 0x4a,            ///< The data for the get `tag`.
+  got_rts = 0x4b,        ///< Request to send the data for the get `tag`.
+  cts = 0x51,            ///< Clear to send: the receiver of `operation` has posted a bulk slot for a segment: a `Cts`.
+  refused = 0x52,        ///< The receiver of `operation` does not want its data.
+  credit = 0x53,         ///< Nothing but the credits in the header.
+  eager_off = 0x54,      ///< From now on use rendezvous only: memory for unexpected data is used up.
+  eager_on = 0x55,
+  failed = 0x56,     ///< The sender gives up the run; the payload is the sentence.
+  available = 0x57,  ///< Of the multicast `operation`, the first `bytes` bytes can be sent now.
+  placed = 0x58,     ///< The data of the put `operation` is in place.
 };
 
 [[nodiscard]] constexpr bool is_sequenced(ChunkKind kind) noexcept {
+  return kind <= ChunkKind::got_rts;
+}
+[[nodiscard]] constexpr bool is_matched(ChunkKind kind) noexcept {
   return kind <= ChunkKind::multicast_rts;
 }
 [[nodiscard]] constexpr bool is_rts(ChunkKind kind) noexcept {
-  return kind == ChunkKind::rts || kind == ChunkKind::active_rts || kind == ChunkKind::multicast_rts;
+  using enum ChunkKind;
+  return kind == rts || kind == multicast_rts || kind == active_rts || kind == put_rts || kind == got_rts;
 }
 
 /// A packet is a sequence of chunks, each a header and its payload, each beginning at a multiple of 8 bytes. All
@@ -43,7 +53,7 @@ struct Header {
   std::uint32_t sequence = 0;  ///< Within (source, destination, communicator).
   std::uint32_t payload = 0;   ///< Bytes that follow in this chunk.
   std::uint64_t tag = 0;
-  std::uint64_t bytes = 0;  ///< Length of the message.
+  std::uint64_t bytes = 0;  ///< Length of the message, except where its kind has another meaning.
   std::uint64_t operation = 0;
 };
 static_assert(sizeof(Header) == 40 && std::is_trivially_copyable_v<Header>);
@@ -69,6 +79,20 @@ struct Stop {
   std::uint32_t sequence = 0;
 };
 static_assert(sizeof(Route) == 16 && sizeof(Stop) == 8);
+
+/// Where the data of a put goes in the target's memory.
+struct Place {
+  std::uint64_t offset = 0;
+  std::uint64_t is_acknowledged = 0;  ///< 1: the origin waits for `placed`.
+};
+
+/// What a get wants of the target's memory, and its number on the origin.
+struct Get {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t number = 0;
+};
+static_assert(sizeof(Place) == 16 && sizeof(Get) == 24);
 
 [[nodiscard]] constexpr std::size_t aligned(std::size_t bytes) noexcept {
   return (bytes + 7U) & ~std::size_t{7};

@@ -129,10 +129,9 @@ TEST(Core, notifies_with_the_lock_released) {
   ASSERT_TRUE(receive->observers.attach(completion, Interest::until_completed));
   rank.core.act([&](Engine& engine) { engine.delivery().receive(*receive); });
   EXPECT_EQ(rank.activity.outstanding_count(), 1U);
-  std::uint32_t sequence = 1;
-  ASSERT_TRUE(rank.core.act(
-      [&](Engine& engine) { return engine.outbox().send_now({r0, Tag{1}}, wire::ChunkKind::eager, {}, sequence); }));
-  EXPECT_EQ(sequence, 0U);
+  wire::Header header{.kind = wire::ChunkKind::eager, .comm = world.value(), .sequence = 1, .tag = 1};
+  ASSERT_TRUE(rank.core.act([&](Engine& engine) { return engine.outbox().send_now(r0, header, {}); }));
+  EXPECT_EQ(header.sequence, 0U);
   rank.core.wait_until([&] { return completion.outstanding.has_value(); });
   EXPECT_EQ(completion.outstanding, 0U);
 }

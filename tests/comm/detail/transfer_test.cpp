@@ -10,6 +10,7 @@
 
 #include "plait/comm/detail/delivery.hpp"
 #include "plait/comm/detail/multicast.hpp"
+#include "plait/comm/detail/one_sided.hpp"
 #include "plait/comm/detail/outbox.hpp"
 #include "plait/comm/detail/rendezvous_receiver.hpp"
 #include "plait/comm/detail/rendezvous_sender.hpp"
@@ -81,7 +82,8 @@ struct Side {
   RendezvousReceiver receiver{network, outbox, completions, options};
   Multicast multicast{network, outbox, completions, sequences, receiver};
   Inbox inbox{2, options.unexpected_bytes_max};
-  Delivery delivery{{network, trace, completions, actives, inbox, outbox, receiver, multicast}};
+  OneSidedTransfers one_sided{{network, activity, trace, completions, outbox, receiver}};
+  Delivery delivery{{network, trace, completions, actives, inbox, outbox, receiver, multicast, one_sided}};
 };
 
 struct Sides {
@@ -106,8 +108,9 @@ Operation* send_of(std::span<std::byte> data) {
 
 /// The sequence number, when it may be sent now.
 std::optional<std::uint32_t> send_now(Side& side, const Address& to, std::span<const std::byte> data) {
-  std::uint32_t sequence = 0;
-  return side.outbox.send_now(to, wire::ChunkKind::eager, data, sequence) ? std::optional{sequence} : std::nullopt;
+  wire::Header header{
+      .kind = wire::ChunkKind::eager, .comm = to.comm.value(), .tag = to.tag.value(), .bytes = data.size()};
+  return side.outbox.send_now(to.rank, header, data) ? std::optional{header.sequence} : std::nullopt;
 }
 
 TEST(Outbox, sends_eager_messages_until_credits_are_used_and_the_rest_when_they_return) {

@@ -41,7 +41,7 @@ void Completions::complete(Operation& operation, std::size_t bytes, std::optiona
   activity_.note_outstanding(outstanding_, internal_);
   operation.is_over = true;
   operation.is_released_at_completion = operation.forwards_left == 0;
-  if (trace_.is_on() && !operation.is_internal) {
+  if (trace_.is_on() && MessageTrace::is_message(operation)) {
     trace_.completed(operation);
   }
   if (operation.is_active_message && !is_send && !error) {

@@ -12,6 +12,15 @@ namespace {
 /// Polls of a waiting thread before it asks to be the one that polls while others sleep.
 constexpr int polls_before_role = 64;
 
+/// Reports to all ranks that the run has failed.
+void stop(Engine& engine, const Error& reason) noexcept {
+  try {
+    engine.stop_all(reason);
+  } catch (const std::exception&) {
+    // The network is gone: the peers will notice by themselves.
+  }
+}
+
 }  // namespace
 
 Core::Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
@@ -49,7 +58,11 @@ std::size_t Core::poll(Lock& lock) noexcept {
   try {
     happened = engine_->poll();
   } catch (const Error& error) {
-    engine_->network().fail(error);
+    if (error.code() == ErrorCode::bad_argument) {  // of the program: the peers do not notice it by themselves
+      stop(*engine_, error);
+    } else {
+      engine_->network().fail(error);
+    }
   } catch (const std::exception& error) {
     engine_->network().fail(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
   }
@@ -123,11 +136,7 @@ void Core::stop_all(const Error& reason) noexcept {
     if (engine_->network().failure()) {
       return;
     }
-    try {
-      engine_->stop_all(reason);
-    } catch (const std::exception&) {
-      // The network is gone: the peers will notice by themselves.
-    }
+    stop(*engine_, reason);
     unlock_and_notify(lock);
   } catch (const std::exception&) {
     // As above.
@@ -188,7 +197,7 @@ void Core::notify_release(Operation& operation) noexcept {
 void Core::on(HandlerId id, Handler handler) {
   const Lock lock{mutex_};
   handlers_.set(id, std::move(handler));
-  activity_.has_handlers_.store(true, std::memory_order_relaxed);  // a hint
+  activity_.note_listening();
 }
 
 HandlerId Core::claim_handler() {

@@ -7,8 +7,12 @@ namespace plait::comm::detail {
 
 void Delivery::deliver(const Incoming& message) {
   using enum wire::ChunkKind;
-  if (message.header.kind == active || message.header.kind == active_rts) {
-    deliver_active(message);
+  if (!wire::is_matched(message.header.kind)) {
+    if (message.header.kind <= active_rts) {
+      deliver_active(message);
+    } else {
+      uses_.one_sided.deliver(message);
+    }
     return;
   }
   if (Operation* const receive = uses_.inbox.match(message.envelope()); receive != nullptr) {

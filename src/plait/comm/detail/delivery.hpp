@@ -10,14 +10,15 @@
 #include "plait/comm/detail/message_trace.hpp"
 #include "plait/comm/detail/multicast.hpp"
 #include "plait/comm/detail/network.hpp"
+#include "plait/comm/detail/one_sided.hpp"
 #include "plait/comm/detail/operation.hpp"
 #include "plait/comm/detail/outbox.hpp"
 #include "plait/comm/detail/rendezvous_receiver.hpp"
 
 namespace plait::comm::detail {
 
-/// Matches messages and receives, and queues active messages. Messages of one (source, communicator) must be delivered
-/// in order. Threads: one at a time.
+/// Matches messages and receives, queues active messages, and passes on what is for exposed memory. Messages of one
+/// (source, communicator) must be delivered in order. Threads: one at a time.
 class Delivery {
  public:
   /// The other members of the engine that a delivery uses; all must outlive it.
@@ -30,6 +31,7 @@ class Delivery {
     Outbox& outbox;
     RendezvousReceiver& rendezvous;
     Multicast& multicast;
+    OneSidedTransfers& one_sided;
   };
   explicit Delivery(const Uses& uses) : uses_{uses} {}
 

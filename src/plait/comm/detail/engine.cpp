@@ -38,10 +38,10 @@ Engine::Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOpt
       outbox_{{network_, trace_, completions_, credits_, sequences_, sender_, claims_}, options},
       receiver_{network_, outbox_, completions_, options},
       multicast_{network_, outbox_, completions_, sequences_, receiver_},
+      one_sided_{{network_, activity, trace_, completions_, outbox_, receiver_}},
       inbox_{driver.rank_count(), options.unexpected_bytes_max},
-      delivery_{{network_, trace_, completions_, actives_, inbox_, outbox_, receiver_, multicast_}},
-      arrivals_(events_of_a_poll_max),
-      bulk_done_(events_of_a_poll_max) {}
+      delivery_{{network_, trace_, completions_, actives_, inbox_, outbox_, receiver_, multicast_, one_sided_}},
+      events_{std::vector<net::Arrival>(events_of_a_poll_max), std::vector<net::BulkDone>(events_of_a_poll_max)} {}
 
 Engine::~Engine() {
   std::set<Operation*> left;
@@ -66,6 +66,7 @@ Engine::~Engine() {
   outbox_.take_all(add);
   sender_.for_each(add);
   receiver_.for_each(add);
+  one_sided_.for_each(add);
   std::ranges::for_each(left, release);
 }
 
@@ -73,12 +74,12 @@ Engine::~Engine() {
 
 std::size_t Engine::poll() {
   trace_.polled(completions_.outstanding_count() > 0);
-  const net::Polled polled = network_.poll(arrivals_, bulk_done_);
+  const net::Polled polled = network_.poll(events_.arrivals, events_.bulk);
   for (std::size_t i = 0; i < polled.arrivals; ++i) {
-    handle(arrivals_[i]);
+    handle(events_.arrivals[i]);
   }
   for (std::size_t i = 0; i < polled.bulk; ++i) {
-    handle_bulk(bulk_done_[i]);
+    handle_bulk(events_.bulk[i]);
   }
   if (receiver_.has_backlog()) {
     receiver_.request_segments();
@@ -170,6 +171,9 @@ void Engine::handle_control(Rank via, const wire::Header& header, std::span<cons
                                       std::string_view{reinterpret_cast<const char*>(payload.data()), payload.size()}),
                           via});
       break;
+    case wire::ChunkKind::placed:
+      sender_.handle_placed(via, header);
+      break;
     case wire::ChunkKind::available:
       receiver_.handle_available(via, header);
       break;
@@ -193,6 +197,9 @@ void Engine::handle_bulk(const net::BulkDone& done) {
   }
   receive.moved = trace_.now();
   completions_.complete(receive, receive.bytes);
+  if (receive.one_sided == OneSided::put) {
+    one_sided_.note_in_place(receive);
+  }
   Operation* const taker = receive.forwarding ? std::exchange(receive.forwarding->taker, nullptr) : nullptr;
   if (taker != nullptr) {
     multicast_.take_staged(*taker, receive);
@@ -237,9 +244,9 @@ void Engine::push_out() {
     if (network_.driver().is_idle() && outbox_.is_empty()) {
       return;
     }
-    const net::Polled polled = network_.poll(arrivals_, bulk_done_);
+    const net::Polled polled = network_.poll(events_.arrivals, events_.bulk);
     for (std::size_t i = 0; i < polled.arrivals; ++i) {
-      network_.driver().recycle(std::move(arrivals_[i].packet));
+      network_.driver().recycle(std::move(events_.arrivals[i].packet));
     }
     outbox_.flush();
   }

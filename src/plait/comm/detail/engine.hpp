@@ -18,6 +18,7 @@
 #include "plait/comm/detail/message_trace.hpp"
 #include "plait/comm/detail/multicast.hpp"
 #include "plait/comm/detail/network.hpp"
+#include "plait/comm/detail/one_sided.hpp"
 #include "plait/comm/detail/outbox.hpp"
 #include "plait/comm/detail/rendezvous_receiver.hpp"
 #include "plait/comm/detail/rendezvous_sender.hpp"
@@ -32,8 +33,8 @@ namespace plait::comm::detail {
 /// The protocols of an endpoint: composes its members and passes them what arrives.
 ///
 /// `Sequences` orders messages, `Delivery` matches them, the rendezvous halves and `Multicast` move large ones,
-/// `Outbox` sends. Completed operations are in `completions()` and `actives()`. Threads: one at a time, by the
-/// endpoint's lock.
+/// `OneSidedTransfers` places puts and answers gets, `Outbox` sends. Completed operations are in `completions()` and
+/// `actives()`. Threads: one at a time, by the endpoint's lock.
 class Engine {
  public:
   /// Throws: `Error` with `bad_argument` for invalid options.
@@ -51,6 +52,7 @@ class Engine {
   [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
   [[nodiscard]] Delivery& delivery() noexcept { return delivery_; }
   [[nodiscard]] Multicast& multicast() noexcept { return multicast_; }
+  [[nodiscard]] OneSidedTransfers& one_sided() noexcept { return one_sided_; }
 
   /// Polls the network once. Throws: what the driver throws, and `Error` for malformed packets.
   [[nodiscard]] std::size_t poll();
@@ -71,6 +73,12 @@ class Engine {
   [[nodiscard]] std::vector<std::string> never_received() const;
 
  private:
+  /// What a poll may return.
+  struct Events {
+    std::vector<net::Arrival> arrivals;
+    std::vector<net::BulkDone> bulk;
+  };
+
   void handle(net::Arrival& arrival);
   void handle_message(Rank via, const wire::Header& header, std::span<const std::byte> payload, net::Packet* packet);
   void handle_control(Rank via, const wire::Header& header, std::span<const std::byte> payload);
@@ -89,10 +97,10 @@ class Engine {
   Outbox outbox_;
   RendezvousReceiver receiver_;
   Multicast multicast_;
+  OneSidedTransfers one_sided_;
   Inbox inbox_;
   Delivery delivery_;
-  std::vector<net::Arrival> arrivals_;
-  std::vector<net::BulkDone> bulk_done_;
+  Events events_;
 };
 
 }  // namespace plait::comm::detail

@@ -7,6 +7,9 @@ using trace::MessageDirection;
 using trace::Protocol;
 
 void MessageTrace::sent(const wire::Header& header, Rank to, nanoseconds posted) {
+  if (header.kind == wire::ChunkKind::get) {
+    return;  // a request; the message is its answer
+  }
   const nanoseconds now = recorder_.now();
   trace_.message({.direction = MessageDirection::sent,
                   .protocol = header.kind == wire::ChunkKind::active ? Protocol::active_message : Protocol::eager,
@@ -14,8 +17,23 @@ void MessageTrace::sent(const wire::Header& header, Rank to, nanoseconds posted)
                   .communicator = header.comm,
                   .sequence = header.sequence,
                   .tag = Tag{header.tag},
-                  .bytes = header.bytes,
+                  .bytes = header.payload,
                   .posted = posted,
+                  .handed = now,
+                  .arrived = now,
+                  .completed = now});
+}
+
+void MessageTrace::placed(const wire::Header& header, Rank from) {
+  const nanoseconds now = recorder_.now();
+  trace_.message({.direction = MessageDirection::received,
+                  .protocol = Protocol::eager,
+                  .peer = from,
+                  .communicator = header.comm,
+                  .sequence = header.sequence,
+                  .tag = Tag{header.tag},
+                  .bytes = header.payload,
+                  .posted = now,
                   .handed = now,
                   .arrived = now,
                   .completed = now});

@@ -23,6 +23,12 @@ class MessageTrace {
 
   /// An eager message was sent without an operation.
   void sent(const wire::Header& header, Rank to, nanoseconds posted);
+  /// Data for exposed memory has arrived in a packet, at once: no operation receives it.
+  void placed(const wire::Header& header, Rank from);
+  /// Whether an operation is a message of the program.
+  [[nodiscard]] static bool is_message(const Operation& operation) noexcept {
+    return operation.one_sided == OneSided::none ? !operation.is_internal : operation.one_sided <= OneSided::got;
+  }
   /// `operation` is complete; a multicast is a message to each destination.
   void completed(const Operation& operation);
   /// The network is polled now; records the gap before, when it was long and messages were `in_flight`.

@@ -106,6 +106,22 @@ class Callback final : public Completion {
   std::function<void(const Status&)> function_;
 };
 
+/// What an operation has to do with exposed memory.
+enum class OneSided : std::uint8_t {
+  none,
+  put,      ///< Its data goes to exposed memory: the origin's send, the target's receive.
+  got,      ///< Its data comes from exposed memory: the target's send, the origin's receive.
+  get,      ///< The request for that.
+  arrival,  ///< Waits until a number of puts are in place.
+};
+
+/// The part of an operation that only puts and gets need.
+struct OneSidedState {
+  OneSided one_sided = OneSided::none;
+  bool is_placed = false;   ///< Of a synchronous put: the target has acknowledged it.
+  std::uint64_t place = 0;  ///< Of a put: its offset in the target's memory; its number there, while it is received.
+};
+
 /// The end of an operation: its result, who is notified of it, and what must happen before.
 struct OperationEnd {
   // Bits of `events`, for operations that complete before their buffer is released.
@@ -127,13 +143,19 @@ struct OperationEnd {
 
 /// The state of a send or receive, reference-counted: shared by the engine, until its release is notified, and the
 /// handles.
-struct Operation : Recycled<Operation>, PostedReceive, WaitingMessage, OperationEnd, MessageMemory, RendezvousState {
+struct Operation : Recycled<Operation>,
+                   PostedReceive,
+                   WaitingMessage,
+                   OperationEnd,
+                   MessageMemory,
+                   RendezvousState,
+                   OneSidedState {
   std::atomic<std::uint32_t> count = 1;
   net::TransferDirection direction = net::TransferDirection::sent;
   bool is_active_message = false;
   bool is_internal = false;  ///< Created by the engine itself: not traced, has no handle.
   bool is_rendezvous = false;
-  bool is_synchronous = false;  ///< Of a send: completes when it is matched.
+  bool is_synchronous = false;  ///< Of a send: completes when it is matched; of a put, when it is in place.
   Rank peer;                    ///< Destination of a send; of a matched receive, the rank that holds the data.
   Rank source;                  ///< Of a matched receive: the first sender.
   Tag tag;
@@ -160,6 +182,21 @@ struct Operation : Recycled<Operation>, PostedReceive, WaitingMessage, Operation
 
 inline void acquire(Operation& operation) noexcept {
   operation.count.fetch_add(1, std::memory_order_relaxed);  // the caller holds a count already
+}
+
+/// What the engine and a handle share from here on: one count each.
+inline Operation& shared(std::unique_ptr<Operation> owned,
+                         net::TransferDirection direction,
+                         CommId comm,
+                         Completion* completion) {
+  Operation& operation = *owned.release();
+  operation.direction = direction;
+  operation.comm = comm;
+  operation.count.store(2, std::memory_order_relaxed);  // published by the lock
+  if (completion != nullptr) {
+    (void)operation.observers.attach(*completion, Interest::until_released);
+  }
+  return operation;
 }
 
 inline void release(Operation* operation) noexcept {

@@ -8,8 +8,38 @@ namespace plait::comm::detail {
 
 namespace {
 
-std::size_t route_bytes(const Operation& send) {
+/// What a message has in front of its data.
+std::size_t prefix_bytes(const Operation& send, bool is_eager) {
+  if (send.one_sided == OneSided::put && !is_eager) {
+    return sizeof(wire::Place);
+  }
   return send.forwarding ? sizeof(wire::Route) + send.forwarding->stops.size() * sizeof(wire::Stop) : 0;
+}
+
+/// A put whose data is in the packet completes at once, unless the target acknowledges it.
+bool is_acknowledged(const Operation& send) {
+  return send.one_sided == OneSided::put && send.is_synchronous;
+}
+
+wire::ChunkKind kind_of(const Operation& send, bool is_eager) {
+  using enum wire::ChunkKind;
+  switch (send.one_sided) {
+    case OneSided::put:
+      return is_eager ? put : put_rts;
+    case OneSided::got:
+      return is_eager ? got : got_rts;
+    case OneSided::get:
+      return get;
+    default:
+      break;
+  }
+  if (send.forwarding) {
+    return is_eager ? multicast : multicast_rts;
+  }
+  if (send.is_active_message) {
+    return is_eager ? active : active_rts;
+  }
+  return is_eager ? eager : rts;
 }
 
 void copy(std::byte* to, std::span<const std::byte> from) {
@@ -40,48 +70,46 @@ Outbox::Outbox(const Uses& uses, const EndpointOptions& options)
 }
 
 bool Outbox::is_eager(const Operation& send, const Peer& receiver) const {
+  if (send.one_sided != OneSided::none) {  // takes no memory for unexpected data
+    const std::size_t most = is_acknowledged(send) ? packet_bytes_max_ : receiver.copied_bytes_max;
+    return send.one_sided == OneSided::get ||
+           (send.bytes <= eager_bytes_max_ && sizeof(wire::Header) + send.bytes <= most);
+  }
   const Operation& holder = send.holder();
   if (&holder != &send && holder.forwarding->available < send.bytes) {
     return false;  // the data to be forwarded has not arrived yet
   }
   const std::size_t room = send.forwarding ? packet_bytes_max_ : receiver.copied_bytes_max;
   return !send.is_synchronous && send.bytes <= eager_bytes_max_ && (!receiver.is_rendezvous_only || send.bytes == 0) &&
-         sizeof(wire::Header) + route_bytes(send) + send.bytes <= room;
+         sizeof(wire::Header) + prefix_bytes(send, true) + send.bytes <= room;
 }
 
-bool Outbox::send_now(const Address& to,
-                      wire::ChunkKind kind,
-                      std::span<const std::byte> data,
-                      std::uint32_t& sequence) {
-  Peer& receiver = peer(to.rank);
+bool Outbox::send_now(Rank to, wire::Header& header, std::span<const std::byte> data) {
+  Peer& receiver = peer(to);
   net::Driver& driver = uses_.network.driver();
   if (data.size() > eager_bytes_max_ || sizeof(wire::Header) + data.size() > packet_bytes_max_ ||
-      !uses_.credits.has(to.rank) || receiver.is_listed || (receiver.is_rendezvous_only && !data.empty()) ||
-      (gathers_ && driver.is_busy(to.rank))) {
+      !uses_.credits.has(to) || receiver.is_listed || (receiver.is_rendezvous_only && !data.empty()) ||
+      (gathers_ && driver.is_busy(to))) {
     return false;
   }
   const nanoseconds posted = uses_.trace.now();
-  wire::Header header{.kind = kind,
-                      .comm = to.comm.value(),
-                      .sequence = uses_.sequences.next_sent(to.rank, to.comm),
-                      .payload = static_cast<std::uint32_t>(data.size()),
-                      .tag = to.tag.value(),
-                      .bytes = data.size()};
-  if (has_checks && header.sequence == 0) {
-    header.operation = uses_.claims.digest(to.comm);
+  const CommId comm{header.comm};
+  header.sequence = uses_.sequences.next_sent(to, comm);
+  header.payload = static_cast<std::uint32_t>(data.size());
+  if (has_checks && header.sequence == 0 && header.kind == wire::ChunkKind::eager) {
+    header.operation = uses_.claims.digest(comm);
   }
-  header.credits = static_cast<std::uint8_t>(uses_.credits.take_due(to.rank));
-  uses_.credits.use(to.rank);
-  if (!uses_.network.send_copy(to.rank, std::as_bytes(std::span{&header, 1}), data)) [[unlikely]] {
+  header.credits = static_cast<std::uint8_t>(uses_.credits.take_due(to));
+  uses_.credits.use(to);
+  if (!uses_.network.send_copy(to, std::as_bytes(std::span{&header, 1}), data)) [[unlikely]] {
     net::Packet packet = driver.acquire();
     packet.resize(0);
     copy(append_chunk(packet, header), data);
-    keep_refused(to.rank, packet);
+    keep_refused(to, packet);
   }
   if (uses_.trace.is_on()) {
-    uses_.trace.sent(header, to.rank, posted);
+    uses_.trace.sent(header, to, posted);
   }
-  sequence = header.sequence;
   return true;
 }
 
@@ -181,7 +209,9 @@ bool Outbox::send_long(Rank rank, Operation& send) {
 void Outbox::note_handed(Operation& send, bool is_eager) {
   send.handed = uses_.trace.now();
   send.moved = send.handed;
-  if (is_eager) {
+  if (is_eager && is_acknowledged(send)) {
+    send.bytes_moved = send.bytes;
+  } else if (is_eager) {
     uses_.completions.complete(send, send.bytes);
   }
 }
@@ -211,7 +241,7 @@ void Outbox::pack_messages(net::Packet& packet, Rank rank) {
   while (WaitingMessage* const next = receiver.waiting->front(packed)) {
     auto& send = static_cast<Operation&>(*next);
     const bool eager = is_eager(send, receiver);
-    const std::size_t payload = route_bytes(send) + (eager ? send.bytes : 0);
+    const std::size_t payload = prefix_bytes(send, eager) + (eager ? send.bytes : 0);
     if (wire::aligned(packet.size()) + sizeof(wire::Header) + payload > packet_bytes_max_) {
       break;
     }
@@ -226,32 +256,37 @@ void Outbox::pack_messages(net::Packet& packet, Rank rank) {
 }
 
 wire::Header Outbox::header_of(Operation& send, bool is_eager) {
-  using enum wire::ChunkKind;
-  wire::Header header{.kind = send.forwarding          ? (is_eager ? multicast : multicast_rts)
-                              : send.is_active_message ? (is_eager ? active : active_rts)
-                                                       : (is_eager ? eager : rts),
+  wire::Header header{.kind = kind_of(send, is_eager),
                       .priority = send.priority,
                       .comm = send.comm.value(),
                       .sequence = send.sequence,
-                      .payload = static_cast<std::uint32_t>(route_bytes(send) + (is_eager ? send.bytes : 0)),
+                      .payload = static_cast<std::uint32_t>(prefix_bytes(send, is_eager) + (is_eager ? send.bytes : 0)),
                       .tag = send.tag.value(),
                       .bytes = send.bytes};
-  if (!is_eager) {
+  if (header.kind == wire::ChunkKind::put) {
+    header.bytes = send.place;
+  }
+  if (!is_eager || is_acknowledged(send)) {
     header.operation = uses_.rendezvous.add(send);
-  } else if (has_checks && header.kind == eager && header.sequence == 0) {
+    send.is_rendezvous = !is_eager;
+  } else if (has_checks && header.kind == wire::ChunkKind::eager && header.sequence == 0) {
     header.operation = uses_.claims.digest(send.comm);
   }
   return header;
 }
 
 void Outbox::append_message(net::Packet& packet, Operation& send, bool is_eager) {
-  std::byte* payload = append_chunk(packet, header_of(send, is_eager));
+  const wire::Header header = header_of(send, is_eager);
+  std::byte* payload = append_chunk(packet, header);
   if (send.forwarding) {
     Forwarding& forwarding = *send.forwarding;
     forwarding.route.available = forwarding.source != nullptr ? forwarding.source->forwarding->available : send.bytes;
     std::memcpy(payload, &forwarding.route, sizeof forwarding.route);
     copy(payload + sizeof forwarding.route, std::as_bytes(std::span{forwarding.stops}));
-    payload += route_bytes(send);
+    payload += prefix_bytes(send, is_eager);
+  } else if (header.kind == wire::ChunkKind::put_rts) {
+    const wire::Place place{.offset = send.place, .is_acknowledged = is_acknowledged(send) ? 1U : 0U};
+    std::memcpy(payload, &place, sizeof place);
   }
   send.holder().gather(0, {payload, is_eager ? send.bytes : 0});
 }

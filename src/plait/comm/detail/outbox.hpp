@@ -43,11 +43,9 @@ class Outbox {
   /// Throws: `Error` with `bad_argument` for an unknown packing strategy.
   Outbox(const Uses& uses, const EndpointOptions& options);
 
-  /// Sends an eager message without an operation, and assigns its sequence number. False when it may not be sent now.
-  [[nodiscard]] bool send_now(const Address& to,
-                              wire::ChunkKind kind,
-                              std::span<const std::byte> data,
-                              std::uint32_t& sequence);
+  /// Sends an eager message without an operation, and sets what is missing in its header: sequence number, length of
+  /// the payload, credits. False when it may not be sent now.
+  [[nodiscard]] bool send_now(Rank to, wire::Header& header, std::span<const std::byte> data);
   /// Starts `send` with the next sequence number, and sends it now or when it may be sent.
   void send(Operation& send);
   /// Sends a message that has its sequence number, now or when it may be sent.

@@ -14,6 +14,7 @@
 #include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
 #include "plait/comm/detail/completions.hpp"
+#include "plait/comm/detail/incoming.hpp"
 #include "plait/comm/detail/message_trace.hpp"
 #include "plait/comm/detail/network.hpp"
 #include "plait/comm/detail/operation.hpp"
@@ -29,7 +30,8 @@ class RendezvousSender {
   RendezvousSender(Network& network, Completions& completions, MessageTrace& trace)
       : network_{network}, completions_{completions}, trace_{trace} {}
 
-  /// The number of a message whose request to send is about to be sent.
+  /// The number of a message whose request to send, or whose data with a request to acknowledge it, is about to be
+  /// sent.
   [[nodiscard]] std::uint64_t add(Operation& send) {
     send.is_rendezvous = true;
     return rts_.add(send);
@@ -58,6 +60,16 @@ class RendezvousSender {
     completions_.complete(*send, send->bytes);
   }
 
+  /// The data of a synchronous put is in place on `via`. Throws: `Error` with `network` when there is no such put.
+  void handle_placed(Rank via, const wire::Header& header) {
+    Operation* const send = rts_.find(header.operation);
+    if (send == nullptr || send->peer != via || send->one_sided != OneSided::put || !send->is_synchronous) {
+      refuse_packet(via, sizeof header);
+    }
+    send->is_placed = true;
+    end_if_over(*send);
+  }
+
   /// Sends the segments that receivers wait for, as far as the driver takes them.
   void send_segments() {
     while (!backlog_.empty()) {
@@ -76,9 +88,8 @@ class RendezvousSender {
     free_cookies_.push_back(static_cast<std::uint32_t>(cookie));
     send.bytes_moved += segment.bytes;
     if (send.bytes_moved == send.bytes) {
-      rts_.end(send.rts);
       send.moved = trace_.now();
-      completions_.complete(send, send.bytes);
+      end_if_over(send);
     }
   }
 
@@ -92,6 +103,16 @@ class RendezvousSender {
   }
 
  private:
+  /// Completes `send` when all of its data is sent and, of a synchronous put, in place: the driver may report either
+  /// first.
+  void end_if_over(Operation& send) {
+    const bool waits = send.one_sided == OneSided::put && send.is_synchronous && !send.is_placed;
+    if (!waits && send.bytes_moved == send.bytes) {
+      rts_.end(send.rts);
+      completions_.complete(send, send.bytes);
+    }
+  }
+
   /// A segment on its way.
   struct Segment {
     Operation* send = nullptr;

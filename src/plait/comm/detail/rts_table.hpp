@@ -8,7 +8,8 @@
 
 namespace plait::comm::detail {
 
-/// The sends whose request to send is not answered, by number. Numbers are unique, so that a late answer finds no send.
+/// The operations that wait for an answer of their peer, by number: sends with a request to send, and gets. Numbers are
+/// unique, so that a late answer finds none.
 /// Threads: one at a time. Cost: O(1).
 class RtsTable {
  public:
