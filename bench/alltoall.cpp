@@ -6,7 +6,6 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <string_view>
 
@@ -17,6 +16,7 @@
 #include "plait/plait.hpp"
 
 #include "alltoall/harness.hpp"
+#include "support/raw_mpi.hpp"
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
 
@@ -209,23 +209,12 @@ void run(const Options& options, bench::Report& report) {
   }
 }
 
-/// For windows across nodes, Open MPI 4 prefers a component that fails over TCP, and does not try the next one. A
-/// choice of the user is kept.
-void choose_components() {
-  char version[MPI_MAX_LIBRARY_VERSION_STRING];
-  int length = 0;
-  MPI_Get_library_version(version, &length);  // one of the few calls allowed before MPI_Init
-  if (std::string_view{version}.starts_with("Open MPI v4.")) {
-    setenv("OMPI_MCA_osc", "^rdma", 0);
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
   Options options;
   bench::Report report = parse(argc, argv, options);
-  choose_components();
+  bench::choose_window_components();
   plait::MpiSession session{argc, argv};
   try {
     run(options, report);

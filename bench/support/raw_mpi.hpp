@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <span>
+#include <string_view>
 
 #include <mpi.h>
 
@@ -64,6 +65,17 @@ class RawMpi {
 
   MPI_Datatype type_ = MPI_BYTE;
 };
+
+/// For windows across nodes, Open MPI 4 prefers a component that fails over TCP, and does not try the next one. A
+/// choice of the user is kept.
+inline void choose_window_components() {
+  char version[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(version, &length);  // one of the few calls allowed before MPI_Init
+  if (std::string_view{version}.starts_with("Open MPI v4.")) {
+    setenv("OMPI_MCA_osc", "^rdma", 0);
+  }
+}
 
 /// Returns this rank in MPI_COMM_WORLD. Exits with status 2 when there are fewer than `ranks_min` ranks or more than
 /// `ranks_max`.
