@@ -69,7 +69,8 @@ std::string mpi_version() {
 nlohmann::json machine() {
   return {{"cores", plait::machine_core_count()},
           {"processor", first_line_of("sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1")},
-          {"mpi", mpi_version()}};
+          {"mpi", mpi_version()},
+          {"strategy", std::getenv("PLAIT_STRATEGY")}};
 }
 
 template <class T>
@@ -121,6 +122,7 @@ Report::Report(std::string name,
                char** argv,
                const std::function<void(CLI::App&)>& add_options)
     : name_{std::move(name)}, claim_{std::move(claim)} {
+  ::setenv("PLAIT_STRATEGY", "default", 0);  // figures are of the defaults, unless the user wants a strategy's
   bool describes = false;
   CLI::App app{claim_, "plait bench " + name_};
   app.set_version_flag("--version", plait::version_line("bench_" + name_));
@@ -186,6 +188,9 @@ void Report::finish() const {
 
 void Report::print() const {
   fmt::print("{}: {} ({})\n", name_, claim_, network());
+  if (const std::string_view strategy = std::getenv("PLAIT_STRATEGY"); strategy != "default") {
+    fmt::print("options are chosen by PLAIT_STRATEGY={}\n", strategy);
+  }
   std::size_t width = 0;
   for (const Row& row : rows_) {
     width = std::max(width, label_of(row).size());

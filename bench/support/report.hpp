@@ -69,7 +69,7 @@ struct Place {
 };
 
 /// The command line, the table and the JSON of a benchmark. Every benchmark takes `--full`, `--json FILE`,
-/// `--describe`, `--version` and `--help`.
+/// `--describe`, `--version` and `--help`. Runtimes have the default options, unless the user sets PLAIT_STRATEGY.
 class Report {
  public:
   /// `claim`: a sentence. `add_options` adds the benchmark's own options, bound to variables of the caller. Exits after

@@ -38,6 +38,31 @@ TEST(Options, come_from_the_environment) {
   EXPECT_EQ(options.described().at("workers"), "3");
 }
 
+TEST(Options, are_automatic_where_no_variable_is_set) {
+  const Variable strategy{"PLAIT_STRATEGY", ""};
+  const Options options = Options::from_environment();
+  EXPECT_EQ(options.strategy, "measured");
+  EXPECT_EQ(options.network.packet_bytes.shm, 0U);
+  EXPECT_EQ(options.messages.packing, "automatic");
+  EXPECT_EQ(options.progression.mode, comm::ProgressionMode::automatic);
+  EXPECT_FALSE(options.is_verbose);
+  EXPECT_EQ(Options{}.strategy, "default") << "a program without from_environment gets what it has written";
+}
+
+TEST(Options, of_the_environment_are_not_automatic) {
+  const Variable strategy{"PLAIT_STRATEGY", "default"};
+  const Variable packets{"PLAIT_PACKET_BYTES", "8192"};
+  const Variable packing{"PLAIT_PACKING", "aggregate"};
+  const Variable period{"PLAIT_PROGRESS_MICROSECONDS", "100"};
+  const Options options = Options::from_environment();
+  EXPECT_EQ(options.strategy, "default");
+  EXPECT_EQ(options.network.packet_bytes.shm, 8192U);
+  EXPECT_EQ(options.network.packet_bytes.mpi, 8192U);
+  EXPECT_EQ(options.network.packet_bytes.between_hosts, 8192U);
+  EXPECT_EQ(options.messages.packing, "aggregate");
+  EXPECT_EQ(options.progression.mode, comm::ProgressionMode::timer) << "which alone has a period";
+}
+
 class BadWorkers : public testing::TestWithParam<const char*> {};
 
 TEST_P(BadWorkers, are_refused_with_the_name_of_the_variable) {

@@ -29,6 +29,11 @@ waits; 0 = never (default 300)
 PLAIT_EAGER_BYTES   messages up to this size are sent without asking the receiver first (default:
 what fits a packet)
 
+PLAIT_STRATEGY   what replaces options that are not set: measured (by plait doctor --measure), default,
+or a file (default: measured)
+
+PLAIT_VERBOSE   1 = rank 0 prints what was chosen at the start (set by --verbose)
+
 PLAIT_SPIN_MICROSECONDS   how long a waiting thread spins before it sleeps (default 10)
 
 These are read by plait itself:
@@ -110,6 +115,9 @@ def run(
         str,
         typer.Option(help="auto, none or core: tie each rank to cores; auto does when they suffice."),
     ] = "auto",
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
+    ] = False,
 ) -> None:
     """Run a program under MPI and record where its time goes.
 
@@ -135,6 +143,7 @@ def run(
             force=force,
             mpiexec=mpiexec,
             bind=bind,
+            verbose=verbose,
         )
     )
     raise typer.Exit(status)
@@ -250,20 +259,49 @@ def graph(
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Leave out the message test between two ranks.")
+        bool,
+        typer.Option(
+            "--quick", help="No message test between two ranks; with --measure, a shorter one."
+        ),
     ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option("--measure", help="Measure settings between two ranks, and keep the better ones."),
+    ] = False,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="With --measure: keep also what was measured on a busy machine."),
+    ] = False,
+    hosts: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="With --measure: a rank on each of these, A is this host."),
+    ] = None,
 ) -> None:
     """Check what is installed here, and whether two ranks can talk.
 
     Names what is missing, what it would be good for, and how to install it. The exit status is 0
     when all that plait needs is here; optional parts may be missing.
 
+    With --measure, two ranks exchange messages for half a minute, with different sizes of packets, ways
+    of packing and of progress. What beats the defaults is kept in the user's cache folder, and programs
+    use it from then on where neither they nor PLAIT_ variables set the option.
+
     Examples:
 
       plait doctor
 
       plait doctor --json > machine.json
+
+      plait doctor --measure
+
+      plait doctor --measure --hosts node1,node2
     """
+    if (hosts is not None or force) and not measure:
+        raise typer.BadParameter("--hosts and --force are for --measure")
+    if measure:
+        module = _load("measure")
+        wishes = module.Wishes(quick=quick, as_json=as_json, force=force, hosts=hosts)
+        raise typer.Exit(module.measure(wishes))
     raise typer.Exit(_load("doctor").doctor(as_json=as_json, quick=quick))
 
 

@@ -14,8 +14,8 @@ struct EndpointOptions {
   /// Largest eager message, at most what the driver copies at once: a packet, or 64 KiB between hosts. Larger ones use
   /// rendezvous and are not copied. 0: rendezvous for all.
   std::size_t eager_bytes_max = static_cast<std::size_t>(-1);
-  /// How messages share packets: "immediate", "aggregate" or "priority"; see packing.hpp.
-  std::string packing = "aggregate";
+  /// How messages share packets: "immediate", "aggregate", "priority" or "automatic"; see packing.hpp.
+  std::string packing = "automatic";
   /// Memory of one rank for packets in flight to it. Its share determines the credits of each peer, 2 to 32 packets.
   std::size_t packet_memory_bytes_max = std::size_t{64} << 20U;
   /// Unexpected data from one peer, above which that peer must use rendezvous. Also bounds the multicasts that a rank

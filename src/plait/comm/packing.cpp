@@ -20,10 +20,10 @@ std::span<const PackingEntry> packing_entries() noexcept {
 }
 
 std::unique_ptr<Packing> make_packing(std::string_view name, std::span<const PackingEntry> table) {
-  const auto found = std::ranges::find(table, name, &PackingEntry::name);
+  const auto found = std::ranges::find(table, name == "automatic" ? "aggregate" : name, &PackingEntry::name);
   if (found == table.end()) {
     throw Error{ErrorCode::bad_argument,
-                fmt::format("there is no packing strategy '{}': choose one of {}",
+                fmt::format("there is no packing strategy '{}': choose one of automatic, {}",
                             name,
                             fmt::join(table | std::views::transform(&PackingEntry::name), ", "))};
   }

@@ -56,7 +56,8 @@ struct PackingEntry {
 /// Returns all strategies.
 [[nodiscard]] std::span<const PackingEntry> packing_entries() noexcept;
 
-/// Creates a strategy by its name. Throws: `Error` with `bad_argument` for another name, which lists the names.
+/// Creates a strategy by its name. "automatic" is what a runtime has measured to be better on this machine, else
+/// "aggregate". Throws: `Error` with `bad_argument` for another name, which lists the names.
 [[nodiscard]] std::unique_ptr<Packing> make_packing(std::string_view name,
                                                     std::span<const PackingEntry> table = packing_entries());
 

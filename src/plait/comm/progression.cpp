@@ -36,7 +36,7 @@ constexpr nanoseconds second_look{50'000};
 constexpr nanoseconds idle_core_pause{20'000};
 
 /// By mode.
-constexpr std::array<const char*, 4> mode_names{"none", "timer", "idle", "dedicated"};
+constexpr std::array<const char*, 5> mode_names{"none", "timer", "idle", "dedicated", "automatic"};
 
 }  // namespace
 
@@ -68,6 +68,7 @@ Progression::Progression(Endpoint& endpoint, const ProgressionOptions& options)
   switch (options_.mode) {
     case ProgressionMode::none:
       break;
+    case ProgressionMode::automatic:
     case ProgressionMode::timer:
       start([this] { run_timer(); });
       break;

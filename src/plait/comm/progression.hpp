@@ -22,9 +22,10 @@ enum class ProgressionMode : std::uint8_t {
   timer,       ///< One thread, periodically, while anything is in flight and no other thread has polled recently.
   idle_cores,  ///< A thread on each core that runs only when the core has nothing else to do.
   dedicated,   ///< One thread with its own core polls continuously while anything is in flight; without one, `timer`.
+  automatic,   ///< What a runtime has measured to be better on this machine; else as `timer`.
 };
 
-/// "none", "timer", "idle", "dedicated".
+/// "none", "timer", "idle", "dedicated", "automatic".
 [[nodiscard]] const char* to_string(ProgressionMode mode) noexcept;
 /// The mode of that name; nothing for any other text.
 [[nodiscard]] std::optional<ProgressionMode> progression_mode(std::string_view name) noexcept;
@@ -41,7 +42,7 @@ class PolledBeside {
 };
 
 struct ProgressionOptions {
-  ProgressionMode mode = ProgressionMode::timer;
+  ProgressionMode mode = ProgressionMode::automatic;
   /// Pauses of the timer: `period_min` after a poll with which a packet came or bulk data ended, then twice as long
   /// each time, up to `period_bulk` while bulk data moves, else to `period_max`.
   nanoseconds period_min = std::chrono::microseconds{100};

@@ -99,6 +99,14 @@ DriverPointer try_shm(MPI_Comm communicator, MPI_Comm host, const net::ShmOption
   return driver;
 }
 
+std::size_t or_default(std::size_t bytes, std::size_t default_bytes) {
+  return bytes == 0 ? default_bytes : bytes;
+}
+
+net::MpiOptions within_host(const NetworkOptions& options) {
+  return {.packet_bytes_max = or_default(options.packet_bytes.mpi, net::MpiOptions{}.packet_bytes_max)};
+}
+
 /// Between hosts, data travels in messages that MPI sends eagerly (Open MPI: up to 64 KiB over TCP), as a rendezvous
 /// advances only when the receiver polls. Messages of up to 64 KiB need none of plait's either: the kernel moves them
 /// while both ranks compute. All packets in flight to a rank have room in `unexpected_bytes_max`. Of bulk data, many
@@ -108,9 +116,11 @@ net::MpiOptions between_hosts(const NetworkOptions& options, std::uint32_t rank_
   constexpr std::size_t eager_message = std::size_t{60} * 1024;
   constexpr std::size_t copied_max = std::size_t{64} * 1024 + 64;  // with the header of a message
   const net::MpiOptions usual;
+  const std::size_t packet = or_default(options.packet_bytes.between_hosts, usual.packet_bytes_max);
   const std::size_t share = usual.unexpected_bytes_max / (2 * std::size_t{rank_count});
-  return {.copied_bytes_max = std::clamp(share, usual.packet_bytes_max, copied_max),
-          .message_bytes_max = eager_message,
+  return {.packet_bytes_max = packet,
+          .copied_bytes_max = std::clamp(share, packet, std::max(packet, copied_max)),
+          .message_bytes_max = std::max(packet, eager_message),
           .bulk_in_flight_max = options.bulk_between_hosts_max,
           .bulk_chunk_bytes = eager_message,
           .bulk_chunks_in_flight = 16,
@@ -122,7 +132,7 @@ DriverPointer make_mpi(MPI_Comm communicator, const NetworkOptions& options) {
   find_host(communicator, options.host, host);
   const bool is_one_host = rank_count_of(host.get()) == rank_count_of(communicator);
   return net::make_mpi_driver(communicator,
-                              is_one_host ? net::MpiOptions{} : between_hosts(options, rank_count_of(communicator)));
+                              is_one_host ? within_host(options) : between_hosts(options, rank_count_of(communicator)));
 }
 
 /// Uses `near` for its ranks, and MPI for the others.
@@ -226,6 +236,7 @@ DriverPointer make_by_host(MPI_Comm communicator, const NetworkOptions& options)
                             rank_count)};
   }
   net::ShmOptions shm = options.shm;
+  shm.packet_bytes_max = or_default(options.packet_bytes.shm, shm.packet_bytes_max);
   shm.called = called_in(communicator, host.get());
   std::string trouble;
   DriverPointer near = try_shm(communicator, host.get(), shm, trouble);

@@ -52,6 +52,9 @@ std::optional<std::uint64_t> number_from(const char* variable, const Range& rang
 
 NetworkOptions NetworkOptions::from_environment() {
   NetworkOptions options;
+  if (const auto bytes = number_from("PLAIT_PACKET_BYTES", {1024, 1U << 20U})) {
+    options.packet_bytes = {*bytes, *bytes, *bytes};
+  }
   choose("PLAIT_NETWORK", options.network);
   choose("PLAIT_HOST", options.host);
   choose("PLAIT_OFI_ADDRESS", options.ofi_address);
@@ -92,8 +95,9 @@ Options Options::from_environment() {
     if (!mode) {
       throw Error{
           ErrorCode::bad_input,
-          fmt::format("the environment variable PLAIT_PROGRESS is '{}': it must be none, timer, idle or dedicated",
-                      name)};
+          fmt::format(
+              "the environment variable PLAIT_PROGRESS is '{}': it must be automatic, none, timer, idle or dedicated",
+              name)};
     }
     options.progression.mode = *mode;
   }
@@ -101,17 +105,32 @@ Options Options::from_environment() {
     options.progression.period_min = std::chrono::microseconds{*microseconds};
     options.progression.period_max = std::max(options.progression.period_max, options.progression.period_min);
     options.progression.period_bulk = std::max(options.progression.period_bulk, options.progression.period_min);
+    if (options.progression.mode == comm::ProgressionMode::automatic) {
+      options.progression.mode = comm::ProgressionMode::timer;
+    }
   }
+  options.strategy = "measured";
+  choose("PLAIT_STRATEGY", options.strategy);
+  std::string verbose;
+  choose("PLAIT_VERBOSE", verbose);
+  options.is_verbose = !verbose.empty() && verbose != "0";
   return options;
 }
 
 std::map<std::string, std::string> Options::described() const {
   using std::chrono::duration_cast;
-  return {{"network", network.network},
+  const auto bytes = [](std::size_t chosen) { return chosen == 0 ? "automatic" : fmt::to_string(chosen); };
+  return {{"strategy", strategy},
+          {"network", network.network},
+          {"packet_bytes_shm", bytes(network.packet_bytes.shm)},
+          {"packet_bytes_mpi", bytes(network.packet_bytes.mpi)},
+          {"packet_bytes_between_hosts", bytes(network.packet_bytes.between_hosts)},
           {"single_copy", network.shm.single_copy == net::SingleCopy::automatic ? "automatic" : "never"},
           {"workers", fmt::to_string(worker_count)},
           {"packing", messages.packing},
           {"progress", comm::to_string(progression.mode)},
+          {"progress_microseconds",
+           fmt::to_string(duration_cast<std::chrono::microseconds>(progression.period_min).count())},
           {"stall_seconds", fmt::to_string(duration_cast<std::chrono::seconds>(stall_max).count())},
           {"eager_bytes",
            messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"

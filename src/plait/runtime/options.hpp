@@ -15,6 +15,14 @@
 
 namespace plait {
 
+/// Sizes of the largest packets of each network. All ranks must use the same. 0: what was measured to be better on this
+/// machine, else the driver's own, 8 KiB. Larger messages use rendezvous.
+struct PacketBytes {
+  std::size_t shm = 0;            ///< Over shared memory.
+  std::size_t mpi = 0;            ///< Through MPI, if all ranks are on one host.
+  std::size_t between_hosts = 0;  ///< Through MPI, if they are on several.
+};
+
 /// How a runtime over an MPI communicator selects drivers. Equal on all ranks, except `host` and `ofi_address`.
 struct NetworkOptions {
   /// The network: shared memory within hosts and MPI between them ("automatic"), or for all ranks MPI ("mpi"), shared
@@ -27,14 +35,16 @@ struct NetworkOptions {
   /// separated by commas, are rails that share bulk data (net/rails/rails_driver.hpp): as many on all ranks, in the
   /// same order, each on a network of its own.
   std::string ofi_address;
+  /// `packet_bytes` has the size of its packets, unless that is 0.
   net::ShmOptions shm;
+  PacketBytes packet_bytes;
   /// Bulk data in flight at once from a rank of another host, through MPI: urgent packets wait behind it.
   std::size_t bulk_between_hosts_max = net::TransferOptions{}.bulk_in_flight_max;
 
   /// The defaults, overridden by these variables: PLAIT_NETWORK, PLAIT_HOST (any text), PLAIT_OFI_ADDRESS,
-  /// PLAIT_SINGLE_COPY (automatic, never).
+  /// PLAIT_SINGLE_COPY (automatic, never), PLAIT_PACKET_BYTES (of shared memory and MPI).
   ///
-  /// Throws: `Error` with `bad_input` for an unknown word in the last; `make_network` refuses an unknown network.
+  /// Throws: `Error` with `bad_input` for invalid values of the last two; `make_network` refuses an unknown network.
   [[nodiscard]] static NetworkOptions from_environment();
 };
 
@@ -58,11 +68,17 @@ struct Options {
   std::vector<std::string> command;
   /// The git revision of the program, for meta.json.
   std::string revision;
+  /// What replaces options that are "automatic": the defaults ("default"), what `plait doctor --measure` has found on
+  /// this machine ("measured"), or what such a file contains (its path). Rank 0's is used by all. See strategy.hpp.
+  std::string strategy = "default";
+  /// Whether rank 0 writes to stderr what was chosen at the start.
+  bool is_verbose = false;
 
   /// The defaults, overridden by these variables: PLAIT_WORKERS (a count), PLAIT_TRACE (a folder), PLAIT_STALL_SECONDS,
-  /// PLAIT_EAGER_BYTES, PLAIT_SPIN_MICROSECONDS, PLAIT_PACKING (immediate, aggregate, priority), PLAIT_PROGRESS (none,
-  /// timer, idle, dedicated), PLAIT_PROGRESS_MICROSECONDS (the timer's shortest pause).
-  /// `NetworkOptions::from_environment` reads more.
+  /// PLAIT_EAGER_BYTES, PLAIT_SPIN_MICROSECONDS, PLAIT_PACKING (automatic, immediate, aggregate, priority),
+  /// PLAIT_PROGRESS (automatic, none, timer, idle, dedicated), PLAIT_PROGRESS_MICROSECONDS (the timer's shortest pause;
+  /// it selects the timer where PLAIT_PROGRESS is not set), PLAIT_STRATEGY (measured, which is the default here;
+  /// default; a file), PLAIT_VERBOSE (1). `NetworkOptions::from_environment` reads more.
   ///
   /// Throws: `Error` with `bad_input` that names the variable, if a value is not a number in its range.
   [[nodiscard]] static Options from_environment();

@@ -11,6 +11,7 @@
 #include "plait/runtime/clock_sync.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/network.hpp"
+#include "plait/runtime/strategy.hpp"
 
 #ifdef PLAIT_WITH_MPI
 #include "plait/net/mpi/detail/call.hpp"
@@ -86,6 +87,8 @@ Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
   }
 }
 
+Runtime::Runtime(Connected connected) : Runtime{std::move(connected.first), connected.second} {}
+
 #ifdef PLAIT_WITH_MPI
 namespace {
 
@@ -100,10 +103,15 @@ Options allowed_by_mpi(Options options) {
   return options;
 }
 
+std::pair<std::unique_ptr<net::Driver>, Options> connect(MPI_Comm communicator, const Options& options) {
+  Options chosen = allowed_by_mpi(with_strategy(communicator, options));
+  std::unique_ptr<net::Driver> driver = make_network(communicator, chosen.network);
+  return {std::move(driver), std::move(chosen)};
+}
+
 }  // namespace
 
-Runtime::Runtime(MPI_Comm communicator, const Options& options)
-    : Runtime{make_network(communicator, options.network), allowed_by_mpi(options)} {}
+Runtime::Runtime(MPI_Comm communicator, const Options& options) : Runtime{connect(communicator, options)} {}
 #endif
 
 Runtime::~Runtime() {

@@ -40,7 +40,7 @@ class Runtime {
 #ifdef PLAIT_WITH_MPI
   /// Uses the ranks of `communicator`, which is borrowed. MPI must be initialised before and finalised after this
   /// runtime: with at least MPI_THREAD_FUNNELED for one worker, MPI_THREAD_SERIALIZED for more workers or for progress
-  /// in the background.
+  /// in the background. Options that are automatic are what `options.strategy` of rank 0 provides; see strategy.hpp.
   explicit Runtime(MPI_Comm communicator, const Options& options = Options::from_environment());
 #endif
   Runtime(const Runtime&) = delete;
@@ -74,6 +74,10 @@ class Runtime {
   }
 
  private:
+  /// A driver, and the options with which it was created.
+  using Connected = std::pair<std::unique_ptr<net::Driver>, Options>;
+  explicit Runtime(Connected connected);
+
   void end();
 
   const Options options_;

@@ -82,6 +82,8 @@ def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, 
         raise PlaitError(
             "--here is without a lab, --hosts, --rate and --links are the lab's; give one", status=2
         )
+    # Figures are of the defaults, unless the user wants a strategy's.
+    os.environ.setdefault("PLAIT_STRATEGY", "default")
     if name in MODULES:
         module = import_module(MODULES[name][0])
         return int(module.run(arguments, json_file=json_file, wishes=wishes))

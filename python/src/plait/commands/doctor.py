@@ -20,6 +20,7 @@ from plait import _launcher as launcher
 from plait import _networks as networks
 from plait._errors import PlaitError
 from plait._pingpong import Pingpong, measure_pingpong
+from plait._strategy import age_in_words, describe_system, in_words, read_strategy
 from plait._units import format_bytes, format_time
 from plait.lab.outside import why_not
 
@@ -69,6 +70,7 @@ def examine() -> list[Finding]:
         _hdf5(),
         _library("libfabric", False, "the ofi driver (one-sided transport)", "libfabric-dev"),
         *_networks(),
+        _strategy(),
         _library("fftw3", False, "the turbulence application", "libfftw3-dev"),
         _tool(
             "Chromium",
@@ -213,6 +215,23 @@ def _providers(providers: list[str] | None) -> Finding:
     return Finding(
         part, _GOOD, f"libfabric's providers: {', '.join(providers)}", False, enables, install
     )
+
+
+def _strategy() -> Finding:
+    part, enables = "strategy", "options that were measured to be better on this machine"
+    install = "plait doctor --measure"
+    setting = os.environ.get("PLAIT_STRATEGY") or "measured"
+    if setting != "measured":
+        return Finding(part, _GOOD, f"PLAIT_STRATEGY is {setting}", False, enables, install)
+    try:
+        system, path = describe_system()
+        found = read_strategy(path, system)
+    except PlaitError as error:
+        return Finding(part, _MISSING, str(error), False, enables, install)
+    if found is None:
+        return Finding(part, _MISSING, "not measured yet", False, enables, install)
+    detail = f"{in_words(found.choices)}; measured {age_in_words(found.measured)}, in {path}"
+    return Finding(part, _GOOD, detail, False, enables, install)
 
 
 def _packages() -> list[Finding]:

@@ -43,6 +43,7 @@ class Job:
     force: bool
     mpiexec: str | None
     bind: str
+    verbose: bool = False
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,8 @@ def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
     }
     if job.workers is not None:
         environment["PLAIT_WORKERS"] = str(job.workers)
+    if job.verbose:
+        environment["PLAIT_VERBOSE"] = "1"
     return environment
 
 

@@ -11,6 +11,7 @@
 
 #include "plait/accelerate/engine/routes.hpp"
 #include "plait/accelerate/engine/session.hpp"
+#include "plait/runtime/strategy.hpp"
 
 namespace plait::accelerate {
 
@@ -73,7 +74,7 @@ bool is_one_host() {
 void start() noexcept {
   EngineSession* session = nullptr;
   try {
-    Options options = Options::from_environment();
+    Options options = with_strategy(MPI_COMM_WORLD, Options::from_environment());
     options.network.bulk_between_hosts_max = bulk_between_hosts_max;
     int level = MPI_THREAD_SINGLE;
     PMPI_Query_thread(&level);

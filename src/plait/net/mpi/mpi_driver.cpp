@@ -2,9 +2,7 @@
 #include "plait/net/mpi/mpi_driver.hpp"
 
 #include <algorithm>
-#include <array>
 #include <exception>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,28 +13,12 @@
 #include "plait/net/mpi/detail/call.hpp"
 #include "plait/net/mpi/detail/packet_ring.hpp"
 #include "plait/net/mpi/detail/packet_sends.hpp"
+#include "plait/net/mpi/library.hpp"
 
 namespace plait::net {
 namespace {
 
 using detail::BulkTransfers;
-
-/// "mpi (Open MPI 4.1.4)"
-std::string describe_library() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-  int length = 0;
-  MPI_Get_library_version(text.data(), &length);
-  const std::string_view all{text.data(), static_cast<std::size_t>(length)};
-  for (const std::string_view kind : {"Open MPI v", "MPICH Version:"}) {
-    if (all.starts_with(kind)) {
-      const std::size_t begin = all.find_first_not_of(" \t", kind.size());
-      const std::size_t end = std::min(all.find_first_of(", \t\n", begin), all.size());
-      return fmt::format(
-          "mpi ({} {})", kind.starts_with("Open") ? "Open MPI" : "MPICH", all.substr(begin, end - begin));
-    }
-  }
-  return fmt::format("mpi ({})", all.substr(0, all.find_first_of(",\n")));
-}
 
 /// A communicator of our own, a duplicate of another, on which failed calls return.
 class OwnCommunicator {
@@ -84,7 +66,7 @@ DriverTraits traits_of(MPI_Comm communicator, const MpiOptions& options) {
   detail::check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
   detail::check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
   DriverTraits traits = options.traits("mpi", Rank{static_cast<std::uint32_t>(rank)}, static_cast<std::uint32_t>(size));
-  traits.name = describe_library();
+  traits.name = fmt::format("mpi ({})", mpi_library_name());
   return traits;
 }
 

@@ -21,6 +21,7 @@
 #include "plait/replay/part.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/network.hpp"
+#include "plait/runtime/strategy.hpp"
 
 namespace plait::replay {
 namespace {
@@ -228,12 +229,13 @@ class PlaitBackend final : public Backend {
   std::map<OperationId, std::vector<comm::Request>> collectives_;  ///< In flight.
 };
 
-/// plait's endpoint on the network that the environment selects, and the backend on it.
+/// plait's endpoint with the options of the environment and the machine's strategy, and the backend on it.
 struct OnEndpoint {
   OnEndpoint(MPI_Comm world, const RankPart& part)
-      : driver{make_network(world, NetworkOptions::from_environment())},
+      : options{with_strategy(world, Options::from_environment())},
+        driver{make_network(world, options.network)},
         recorder{driver->clock()},
-        endpoint{*driver, recorder},
+        endpoint{*driver, recorder, options.messages},
         backend{endpoint, part} {}
   OnEndpoint(const OnEndpoint&) = delete;
   OnEndpoint& operator=(const OnEndpoint&) = delete;
@@ -245,6 +247,7 @@ struct OnEndpoint {
     }
   }
 
+  Options options;
   std::unique_ptr<net::Driver> driver;
   trace::Recorder recorder;
   comm::Endpoint endpoint;
