@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The endpoint's protocols on ten thousand simulated networks: each seed draws delays, reordering, full queues and
-// failures, packing, pieces, multicasts, rails. A failing seed is a complete bug report.
+// failures, packing, pieces, multicasts, layouts, rails. A failing seed is a complete bug report.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint32_t rank_count = 4;
 constexpr unsigned message_count = 40;
+constexpr std::size_t message_bytes_max = 20'004;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr unsigned seeds_of_a_test = 25;
 #else
@@ -57,7 +58,10 @@ class SimulatedTraffic {
                                   .packet_memory_bytes_max = below(100'000),
                                   .unexpected_bytes_max = below(20'000),
                                   .segment_bytes = 500 + below(30'000),
-                                  .segments_in_flight = 1 + below(3)};
+                                  .segments_in_flight = 1 + below(3),
+                                  .copiers_max = 1 + below(2),
+                                  .copy_piece_bytes = 1 + below(5000),
+                                  .copy_memory_bytes_max = below(50'000)};
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
       drivers_.push_back(driver_of(Rank{rank}));
       recorders_.push_back(std::make_unique<trace::Recorder>(drivers_.back()->clock()));
@@ -103,6 +107,7 @@ class SimulatedTraffic {
         if (!one.is_posted || !one.request.is_complete()) {
           continue;  // left waiting by the failure
         }
+        one.take_out(one.request.wait().bytes);
         unsigned number = 0;
         ASSERT_GE(one.data.size(), sizeof number);
         std::memcpy(&number, one.data.data(), sizeof number);
@@ -124,7 +129,29 @@ class SimulatedTraffic {
     Bytes data;
     Request request;
     bool is_posted = false;
+    Bytes scattered = {};
+    std::optional<Layout> layout = {};
+
+    void take_out(std::size_t bytes) {
+      if (layout) {
+        data.resize(bytes);
+        layout->gather(0, data);
+      }
+    }
   };
+
+  /// Has the data in blocks of many sizes, in any order.
+  void scatter(Transfer& one, std::size_t bytes) {
+    one.scattered.resize(bytes);
+    std::vector<std::span<std::byte>> blocks;
+    for (std::span<std::byte> rest{one.scattered}; !rest.empty();) {
+      const std::size_t size = std::min<std::size_t>(rest.size(), 1 + below(below(2) == 0 ? 50 : 5000));
+      blocks.push_back(rest.first(size));
+      rest = rest.subspan(size);
+    }
+    std::ranges::shuffle(blocks, random_);
+    one.layout = Layout::blocks(std::move(blocks));
+  }
 
   unsigned below(unsigned n) { return std::uniform_int_distribution<unsigned>{0, n - 1}(random_); }
 
@@ -166,7 +193,7 @@ class SimulatedTraffic {
     const Rank from{below(rank_count)};
     Bytes data = test::pattern(4 + (below(3) == 0 ? below(20'000) : below(100)), number);
     std::memcpy(data.data(), &number, sizeof number);
-    Transfer& one = sent_.emplace_back(Transfer{std::move(data), {}, false});
+    Transfer& one = sent_.emplace_back(Transfer{std::move(data), {}});
     if (!networks_.front()->is_alive(from)) {
       return;
     }
@@ -183,21 +210,28 @@ class SimulatedTraffic {
       one.request = endpoint.multicast(std::move(to), Tag{0}, one.data, options);
     } else {
       const Rank to{below(rank_count)};
-      one.request = below(4) == 0 ? endpoint.send({to, Tag{0}}, in_two_blocks(one.data), options)
-                                  : endpoint.send({to, Tag{0}}, one.data, options);
+      if (below(2) == 0) {
+        scatter(one, one.data.size());
+        one.layout->scatter(0, one.data);
+        one.request = endpoint.send({to, Tag{0}}, *one.layout, options);
+      } else {
+        one.request = endpoint.send({to, Tag{0}}, one.data, options);
+      }
       ++expected_[to.value()];
     }
-  }
-
-  static Layout in_two_blocks(std::span<const std::byte> data) {
-    return Layout::blocks({data.first(data.size() / 3), data.subspan(data.size() / 3)});
   }
 
   void receive(std::uint32_t rank) {
     if (received_[rank].size() < expected_[rank]) {
       Transfer& place = received_[rank].emplace_back();
       if (networks_.front()->is_alive(Rank{rank})) {
-        place.request = endpoints_[rank]->receive({any_source, below(2) == 0 ? any_tag : Tag{0}}, place.data);
+        const Address from{any_source, below(2) == 0 ? any_tag : Tag{0}};
+        if (below(2) == 0) {
+          scatter(place, message_bytes_max);
+          place.request = endpoints_[rank]->receive(from, *place.layout);
+        } else {
+          place.request = endpoints_[rank]->receive(from, place.data);
+        }
         place.is_posted = true;
       }
     }

@@ -28,12 +28,14 @@ TEST(Options, come_from_the_environment) {
   const Variable folder{"PLAIT_TRACE", "runs/one"};
   const Variable stall{"PLAIT_STALL_SECONDS", "7"};
   const Variable eager{"PLAIT_EAGER_BYTES", "0"};
+  const Variable copiers{"PLAIT_COPIERS", "3"};
   const Variable spin{"PLAIT_SPIN_MICROSECONDS", "25"};
   const Options options = Options::from_environment();
   EXPECT_EQ(options.worker_count, 3U);
   EXPECT_EQ(options.trace_folder, "runs/one");
   EXPECT_EQ(options.stall_max, std::chrono::seconds{7});
   EXPECT_EQ(options.messages.eager_bytes_max, 0U);
+  EXPECT_EQ(options.messages.copiers_max, 3U);
   EXPECT_EQ(options.messages.wait.spin, std::chrono::microseconds{25});
   EXPECT_EQ(options.described().at("workers"), "3");
 }

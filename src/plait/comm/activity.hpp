@@ -9,6 +9,7 @@ namespace plait::comm {
 
 namespace detail {
 class Completions;
+class Copies;
 class Core;
 class Network;
 class OneSidedTransfers;
@@ -19,9 +20,11 @@ class Activity {
  public:
   /// Operations that are not complete.
   [[nodiscard]] std::size_t outstanding_count() const noexcept { return outstanding_.load(std::memory_order_relaxed); }
-  /// Whether bulk data is in flight, which moves only while a thread polls: waiting threads should then yield, not
-  /// sleep.
-  [[nodiscard]] bool is_moving_bulk() const noexcept { return bulk_count_.load(std::memory_order_relaxed) > 0; }
+  /// Whether bulk data is in flight or being copied, which moves only while a thread polls: waiting threads should then
+  /// yield, not sleep.
+  [[nodiscard]] bool is_moving_bulk() const noexcept {
+    return bulk_count_.load(std::memory_order_relaxed) > 0 || copies_.load(std::memory_order_relaxed) > 0;
+  }
   /// Whether messages of others are being forwarded, which no thread waits for.
   [[nodiscard]] bool is_forwarding() const noexcept { return forwards_.load(std::memory_order_relaxed) > 0; }
   /// Whether anything is in flight, so that a thread should poll periodically.
@@ -34,9 +37,14 @@ class Activity {
   [[nodiscard]] std::uint64_t poll_count() const noexcept { return poll_count_.load(std::memory_order_relaxed); }
   /// Packets sent so far, of messages and of the protocol.
   [[nodiscard]] std::uint64_t packet_count() const noexcept { return packet_count_.load(std::memory_order_relaxed); }
+  /// Pieces of segments of non-contiguous messages that were copied without the lock so far, by any thread;
+  [[nodiscard]] std::uint64_t copied_pieces() const noexcept { return copied_pieces_.load(std::memory_order_relaxed); }
+  /// and of these, by a thread other than the one that had polled for the segment.
+  [[nodiscard]] std::uint64_t helped_pieces() const noexcept { return helped_pieces_.load(std::memory_order_relaxed); }
 
  private:
   friend class detail::Completions;
+  friend class detail::Copies;
   friend class detail::Core;
   friend class detail::Network;
   friend class detail::OneSidedTransfers;
@@ -51,8 +59,18 @@ class Activity {
   void note_listening() noexcept { is_listening_.store(true, std::memory_order_relaxed); }
   void note_bulk(std::size_t count) noexcept { bulk_count_.store(count, std::memory_order_relaxed); }
 
+  // Written with the lock of the copies held.
+  void note_copies(std::size_t count) noexcept { copies_.store(count, std::memory_order_relaxed); }
+  void note_piece(bool is_by_helper) noexcept {
+    copied_pieces_.store(copied_pieces() + 1, std::memory_order_relaxed);
+    helped_pieces_.store(helped_pieces() + (is_by_helper ? 1 : 0), std::memory_order_relaxed);
+  }
+
   std::atomic<std::size_t> outstanding_ = 0;
   std::atomic<std::size_t> bulk_count_ = 0;
+  std::atomic<std::size_t> copies_ = 0;
+  std::atomic<std::uint64_t> copied_pieces_ = 0;
+  std::atomic<std::uint64_t> helped_pieces_ = 0;
   std::atomic<std::uint64_t> poll_count_ = 0;
   std::atomic<std::uint64_t> packet_count_ = 0;
   std::atomic<std::size_t> forwards_ = 0;

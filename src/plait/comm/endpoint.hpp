@@ -121,8 +121,8 @@ class Endpoint {
   /// Sends an active message. Copies `payload`; does not wait.
   void post(Rank to, HandlerId id, std::span<const std::byte> payload);
 
-  /// Makes a bounded amount of progress. Returns the number of events; 0 while another thread polls. Errors are in
-  /// `failure()`.
+  /// Makes a bounded amount of progress. Returns the number of events; while another thread polls, that of the pieces
+  /// of segments that this one has helped to copy. Errors are in `failure()`.
   std::size_t progress() noexcept;
   /// Makes progress until `is_done()`, with the wait policy; asks again after it was true. Throws: `Error` when the run
   /// has failed.
@@ -161,6 +161,7 @@ class Endpoint {
  private:
   friend class ClaimedComms;
   friend class ClaimedMessage;
+  friend class CopyHelpers;
   friend class Progression;
   friend class Promise;
   friend class OneSidedAccess;

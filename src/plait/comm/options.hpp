@@ -25,6 +25,15 @@ struct EndpointOptions {
   std::size_t segment_bytes = std::size_t{4} << 20U;
   /// Segments of one message in flight at once.
   std::uint32_t segments_in_flight = 2;
+  /// Threads that copy segments of non-contiguous messages at once: the one that polls, and others that call `progress`
+  /// meanwhile, such as idle workers. Few saturate the memory bandwidth (`task::measure_copy_limits`). 1: the one that
+  /// polls copies, with the endpoint's lock held. 0: 2, or 1 in a runtime whose threads outnumber the cores.
+  std::uint32_t copiers_max = 0;
+  /// What each of these copies at once; segments up to this size are not divided.
+  std::size_t copy_piece_bytes = std::size_t{128} << 10U;
+  /// Memory for packed segments of non-contiguous messages: so much for those sent, and for those received. One segment
+  /// may exceed it.
+  std::size_t copy_memory_bytes_max = std::size_t{64} << 20U;
   WaitPolicy wait;
   /// Polling gaps longer than this are recorded in the trace.
   nanoseconds poll_gap_min = std::chrono::microseconds{200};

@@ -8,7 +8,9 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "plait/base/bytes.hpp"
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/net/packet.hpp"
@@ -138,6 +140,9 @@ class Driver {
   /// Ends `rest` in this rank. Threads: any, beside other calls.
   virtual void wake() noexcept {}
 
+  /// Keeps `memory` of a transfer in flight, whose owner ends before this driver, until the transfer is abandoned.
+  void keep(Bytes&& memory) { kept_.push_back(std::move(memory)); }
+
   /// Whether all that this rank has sent is complete.
   [[nodiscard]] virtual bool is_idle() const noexcept = 0;
   /// Whether a packet to `to` is still being sent, so that later messages should share a packet. Changes in `poll`
@@ -147,6 +152,7 @@ class Driver {
  private:
   const DriverTraits traits_;
   SteadyClock machine_clock_;
+  std::vector<Bytes> kept_;  ///< Freed after the implementation's own destructor.
 };
 
 inline Post Driver::send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) {

@@ -83,6 +83,9 @@ Options Options::from_environment() {
   if (const auto bytes = number_from("PLAIT_EAGER_BYTES", {0, 1U << 30U})) {
     options.messages.eager_bytes_max = *bytes;
   }
+  if (const auto count = number_from("PLAIT_COPIERS", {1, 1024})) {
+    options.messages.copiers_max = static_cast<std::uint32_t>(*count);
+  }
   if (const auto microseconds = number_from("PLAIT_SPIN_MICROSECONDS", {0, 1'000'000})) {
     options.messages.wait.spin = std::chrono::microseconds{*microseconds};
   }
@@ -135,6 +138,7 @@ std::map<std::string, std::string> Options::described() const {
           {"eager_bytes",
            messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"
                                                                     : fmt::to_string(messages.eager_bytes_max)},
+          {"copiers", messages.copiers_max == 0 ? "automatic" : fmt::to_string(messages.copiers_max)},
           {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}};
 }
 

@@ -75,10 +75,10 @@ struct Options {
   bool is_verbose = false;
 
   /// The defaults, overridden by these variables: PLAIT_WORKERS (a count), PLAIT_TRACE (a folder), PLAIT_STALL_SECONDS,
-  /// PLAIT_EAGER_BYTES, PLAIT_SPIN_MICROSECONDS, PLAIT_PACKING (automatic, immediate, aggregate, priority),
-  /// PLAIT_PROGRESS (automatic, none, timer, idle, dedicated), PLAIT_PROGRESS_MICROSECONDS (the timer's shortest pause;
-  /// it selects the timer where PLAIT_PROGRESS is not set), PLAIT_STRATEGY (measured, which is the default here;
-  /// default; a file), PLAIT_VERBOSE (1). `NetworkOptions::from_environment` reads more.
+  /// PLAIT_EAGER_BYTES, PLAIT_COPIERS (a count), PLAIT_SPIN_MICROSECONDS, PLAIT_PACKING (automatic, immediate,
+  /// aggregate, priority), PLAIT_PROGRESS (automatic, none, timer, idle, dedicated), PLAIT_PROGRESS_MICROSECONDS (the
+  /// timer's shortest pause; it selects the timer where PLAIT_PROGRESS is not set), PLAIT_STRATEGY (measured, which is
+  /// the default here; default; a file), PLAIT_VERBOSE (1). `NetworkOptions::from_environment` reads more.
   ///
   /// Throws: `Error` with `bad_input` that names the variable, if a value is not a number in its range.
   [[nodiscard]] static Options from_environment();

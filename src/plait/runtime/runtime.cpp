@@ -7,6 +7,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
+#include "plait/comm/copy_helpers.hpp"
 #include "plait/data/references/work.hpp"
 #include "plait/runtime/clock_sync.hpp"
 #include "plait/runtime/gather.hpp"
@@ -55,13 +56,13 @@ trace::Meta describe(const Options& options, const net::Driver& driver, std::vec
   return meta;
 }
 
-WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& hosts) {
-  WaitPolicy wait = options.messages.wait;
+bool is_crowded(const Options& options, const std::vector<std::string>& hosts) {
   const auto ranks_here = static_cast<std::uint32_t>(std::ranges::count(hosts, host_name()));
-  if (is_oversubscribed(ranks_here, options.worker_count)) {
-    wait = crowded(wait);
-  }
-  return wait;
+  return is_oversubscribed(ranks_here, options.worker_count);
+}
+
+WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& hosts) {
+  return is_crowded(options, hosts) ? crowded(options.messages.wait) : options.messages.wait;
 }
 
 }  // namespace
@@ -79,6 +80,10 @@ Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
       exceptions_at_start_{std::uncaught_exceptions()},
       progression_{endpoint_, options_.progression} {
   endpoint_.set_wait(wait_);
+  if (options_.messages.copiers_max == 0 && is_crowded(options_, meta_.hosts)) {
+    comm::CopyHelpers::set_copiers_max(
+        endpoint_, 1);  // a helper that loses its core in the middle of a piece would delay the message
+  }
   if (recorder_.is_on()) {
     if (self() == Rank{0}) {
       write_meta(options_.trace_folder, meta_);

@@ -56,10 +56,8 @@ struct Side {
     for (std::size_t i = 0; i < polled.bulk; ++i) {
       if (bulk[i].direction == net::TransferDirection::sent) {
         sender.segment_sent(bulk[i].cookie);
-      } else if (const auto arrived = receiver.segment_arrived(bulk[i].cookie); arrived.is_last) {
-        completions.complete(arrived.receive, arrived.receive.bytes);
-      } else {
-        receiver.queue(arrived.receive);
+      } else if (const auto arrived = receiver.segment_arrived(bulk[i].cookie)) {
+        go_on(*arrived);
       }
     }
     receiver.request_segments();
@@ -67,9 +65,18 @@ struct Side {
     return chunks;
   }
 
+  void go_on(const RendezvousReceiver::Arrived& arrived) {
+    if (arrived.is_last) {
+      completions.complete(arrived.receive, arrived.receive.bytes);
+    } else {
+      receiver.queue(arrived.receive);
+    }
+  }
+
   const EndpointOptions options;
   std::unique_ptr<net::Driver> driver;
   Activity activity;
+  Copies copies{options, activity};
   Network network{*driver, activity};
   MessageTrace trace;
   ArrivedActives actives;
@@ -77,9 +84,9 @@ struct Side {
   Credits credits{2, 2};
   Sequences sequences{2};
   CommClaims claims;
-  RendezvousSender sender{network, completions, trace};
+  RendezvousSender sender{network, completions, trace, copies, options};
   Outbox outbox{{network, trace, completions, credits, sequences, sender, claims}, options};
-  RendezvousReceiver receiver{network, outbox, completions, options};
+  RendezvousReceiver receiver{network, outbox, completions, copies, options};
   Multicast multicast{network, outbox, completions, sequences, receiver};
   Inbox inbox{2, options.unexpected_bytes_max};
   OneSidedTransfers one_sided{{network, activity, trace, completions, outbox, receiver}};

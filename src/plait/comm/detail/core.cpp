@@ -21,13 +21,37 @@ void stop(Engine& engine, const Error& reason) noexcept {
   }
 }
 
+/// Makes an exception of `call` the failure of the network. One of the program stops all ranks, as the peers do not
+/// notice it by themselves. With the lock held.
+template <class Call>
+void guard(Engine& engine, Call call) noexcept {
+  try {
+    call();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::bad_argument) {
+      stop(engine, error);
+    } else {
+      engine.network().fail(error);
+    }
+  } catch (const std::exception& error) {
+    engine.network().fail(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
+  }
+}
+
+void notify_release(Operation& operation) noexcept {
+  operation.is_released.store(true, std::memory_order_release);  // with Request::is_released()
+  operation.observers.release(operation.status);
+  release(&operation);
+}
+
 }  // namespace
 
 Core::Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
     : activity_{activity},
       resting_{driver},
       wait_{options.wait},
-      engine_{std::in_place, driver, recorder, options, activity} {}
+      copies_{options, activity},
+      engine_{std::in_place, driver, recorder, options, activity, copies_} {}
 
 Core::~Core() {
   engine_.reset();
@@ -45,7 +69,7 @@ void Core::release_comms(CommId first, std::uint32_t count) noexcept {
 
 std::size_t Core::progress() noexcept {
   Lock lock{mutex_, std::try_to_lock};
-  return lock.owns_lock() ? poll(lock) : 0;
+  return lock.owns_lock() ? poll(lock) : copy();
 }
 
 /// With the lock held, which it ends unless the run has failed.
@@ -55,22 +79,37 @@ std::size_t Core::poll(Lock& lock) noexcept {
   }
   activity_.poll_count_.store(activity_.poll_count() + 1, std::memory_order_relaxed);  // under this lock
   std::size_t happened = 0;
-  try {
-    happened = engine_->poll();
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::bad_argument) {  // of the program: the peers do not notice it by themselves
-      stop(*engine_, error);
-    } else {
-      engine_->network().fail(error);
-    }
-  } catch (const std::exception& error) {
-    engine_->network().fail(Error{ErrorCode::network, fmt::format("the network failed: {}", error.what())});
-  }
+  guard(*engine_, [&] { happened = engine_->poll(); });
+  const std::uint32_t helpers_wanted = copies_.take_helpers_wanted();
   unlock_and_notify(lock);
+  if (helpers_wanted > 0) {
+    copies_.wake(helpers_wanted);
+  }
   if (active_count_.load(std::memory_order_acquire) > 0) {  // with release in unlock_and_notify()
     run_handlers();
   }
-  return happened;
+  return happened + copy();
+}
+
+/// With no lock held: copies segments as long as there are any that too few threads copy. Returns the number of pieces.
+std::size_t Core::copy() noexcept {
+  std::size_t all = 0;
+  while (copies_.has_pieces() && !has_failed()) {
+    const std::size_t pieces = copies_.help();
+    if (pieces == 0) {
+      break;
+    }
+    all += pieces;
+    if (copies_.has_ended()) {
+      Lock lock{mutex_};
+      if (has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
+        break;
+      }
+      guard(*engine_, [this] { engine_->end_copies(copies_.take_ended()); });
+      unlock_and_notify(lock);
+    }
+  }
+  return all;
 }
 
 void Core::wait(Operation& operation) {
@@ -122,14 +161,6 @@ void Core::keep(std::shared_ptr<void> what) {
 
 // ---- failure ----
 
-/// With the lock held: shows the engine's failure to threads without the lock.
-void Core::note_failure() noexcept {
-  if (engine_->network().failure() && !has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
-    failure_ = engine_->network().failure();
-    has_failed_.store(true, std::memory_order_release);  // with acquire in has_failed()
-  }
-}
-
 void Core::stop_all(const Error& reason) noexcept {
   try {
     Lock lock{mutex_};
@@ -153,7 +184,10 @@ void Core::unlock_and_notify(Lock& lock) noexcept {
   if (!engine_->actives().empty() || active_count_.load(std::memory_order_relaxed) > 0) {  // written under this lock
     active_count_.store(engine_->actives().size(), std::memory_order_release);             // with acquire in poll()
   }
-  note_failure();
+  if (engine_->network().failure() && !has_failed_.load(std::memory_order_relaxed)) {  // written under this lock
+    failure_ = engine_->network().failure();
+    has_failed_.store(true, std::memory_order_release);  // with acquire in has_failed()
+  }
   const std::function<void()>* const doorbell =
       doorbell_ != nullptr && activity_.needs_polls() ? std::exchange(doorbell_, nullptr) : nullptr;
   lock.unlock();
@@ -184,12 +218,6 @@ void Core::notify(Operation& operation) noexcept {
                       Operation::may_release) != 0) {  // with unlock_and_notify()
     notify_release(operation);
   }
-}
-
-void Core::notify_release(Operation& operation) noexcept {
-  operation.is_released.store(true, std::memory_order_release);  // with Request::is_released()
-  operation.observers.release(operation.status);
-  release(&operation);
 }
 
 // ---- active messages ----

@@ -14,6 +14,7 @@
 #include "plait/base/error.hpp"
 #include "plait/base/spin_lock.hpp"
 #include "plait/comm/activity.hpp"
+#include "plait/comm/detail/copies.hpp"
 #include "plait/comm/detail/engine.hpp"
 #include "plait/comm/detail/handlers.hpp"
 #include "plait/comm/detail/resting.hpp"
@@ -24,7 +25,8 @@ namespace plait::comm::detail {
 
 /// The implementation of an endpoint: the engine with its lock, notifications, waiting threads, handlers and failure.
 ///
-/// Threads: any. Calls no function of the program with the lock held.
+/// The thread that polls copies segments without the lock, with the help of threads that find it taken. Threads: any.
+/// Calls no function of the program with the lock held.
 class Core {
  public:
   Core(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity);
@@ -98,12 +100,13 @@ class Core {
   void off(HandlerId id);
 
   [[nodiscard]] bool has_failed() const noexcept {
-    return has_failed_.load(std::memory_order_acquire);  // with note_failure()
+    return has_failed_.load(std::memory_order_acquire);  // with unlock_and_notify()
   }
   [[nodiscard]] std::optional<Error> failure() const { return has_failed() ? failure_ : std::nullopt; }
   void stop_all(const Error& reason) noexcept;
 
   [[nodiscard]] bool arm(const std::function<void()>* doorbell);
+  [[nodiscard]] Copies& copies() noexcept { return copies_; }
   void keep(std::shared_ptr<void> what);
   [[nodiscard]] std::unique_lock<SpinLock> hold() { return std::unique_lock{mutex_}; }
 
@@ -111,9 +114,8 @@ class Core {
   using Lock = std::unique_lock<SpinLock>;
 
   std::size_t poll(Lock& lock) noexcept;
+  std::size_t copy() noexcept;
   void unlock_and_notify(Lock& lock) noexcept;
-  void note_failure() noexcept;
-  static void notify_release(Operation& operation) noexcept;
   void run_handlers() noexcept;
   void call(const Handler* handler, const ArrivedActive& message) noexcept;
 
@@ -121,6 +123,7 @@ class Core {
   Resting resting_;
   WaitPolicy wait_;
   Crowding crowding_;
+  Copies copies_;
 
   SpinLock mutex_;  ///< Guards all down to the next comment.
   std::vector<std::shared_ptr<void>> kept_;

@@ -28,15 +28,16 @@ std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Drive
 
 }  // namespace
 
-Engine::Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity)
+Engine::Engine(
+    net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity, Copies& copies)
     : network_{driver, activity},
       trace_{recorder, options.poll_gap_min},
       completions_{driver.self(), trace_, actives_, activity},
       credits_{driver.rank_count(), credits_of_a_peer(options, driver)},
       sequences_{driver.rank_count()},
-      sender_{network_, completions_, trace_},
+      sender_{network_, completions_, trace_, copies, options},
       outbox_{{network_, trace_, completions_, credits_, sequences_, sender_, claims_}, options},
-      receiver_{network_, outbox_, completions_, options},
+      receiver_{network_, outbox_, completions_, copies, options},
       multicast_{network_, outbox_, completions_, sequences_, receiver_},
       one_sided_{{network_, activity, trace_, completions_, outbox_, receiver_}},
       inbox_{driver.rank_count(), options.unexpected_bytes_max},
@@ -95,6 +96,18 @@ std::size_t Engine::poll() {
   }
   network_.note_idle();
   return polled.arrivals + polled.bulk;
+}
+
+void Engine::end_copies(const std::vector<Copies::Ended>& copies) {
+  for (const Copies::Ended& ended : copies) {
+    if (ended.direction == CopyDirection::pack) {
+      sender_.segment_packed(ended.cookie);
+    } else {
+      handle_segment(receiver_.segment_unpacked(ended.cookie));
+    }
+  }
+  receiver_.request_segments();
+  outbox_.flush();
 }
 
 void Engine::handle(net::Arrival& arrival) {
@@ -189,7 +202,13 @@ void Engine::handle_bulk(const net::BulkDone& done) {
     sender_.segment_sent(done.cookie);
     return;
   }
-  const auto [receive, offset, bytes, is_last] = receiver_.segment_arrived(done.cookie);
+  if (const auto segment = receiver_.segment_arrived(done.cookie)) {
+    handle_segment(*segment);
+  }
+}
+
+void Engine::handle_segment(const RendezvousReceiver::Arrived& segment) {
+  const auto& [receive, offset, bytes, is_last] = segment;
   multicast_.segment_arrived(receive, offset, bytes);
   if (!is_last) {
     receiver_.queue(receive);

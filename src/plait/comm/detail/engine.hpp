@@ -10,6 +10,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/detail/comm_claims.hpp"
 #include "plait/comm/detail/completions.hpp"
+#include "plait/comm/detail/copies.hpp"
 #include "plait/comm/detail/credits.hpp"
 #include "plait/comm/detail/delivery.hpp"
 #include "plait/comm/detail/handlers.hpp"
@@ -37,8 +38,12 @@ namespace plait::comm::detail {
 /// `actives()`. Threads: one at a time, by the endpoint's lock.
 class Engine {
  public:
-  /// Throws: `Error` with `bad_argument` for invalid options.
-  Engine(net::Driver& driver, trace::Recorder& recorder, const EndpointOptions& options, Activity& activity);
+  /// `copies` must outlive it. Throws: `Error` with `bad_argument` for invalid options.
+  Engine(net::Driver& driver,
+         trace::Recorder& recorder,
+         const EndpointOptions& options,
+         Activity& activity,
+         Copies& copies);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   /// Abandons what is outstanding.
@@ -56,6 +61,8 @@ class Engine {
 
   /// Polls the network once. Throws: what the driver throws, and `Error` for malformed packets.
   [[nodiscard]] std::size_t poll();
+  /// Goes on with the segments whose copies have ended. Throws: as `poll`.
+  void end_copies(const std::vector<Copies::Ended>& copies);
   /// Reports to all ranks that the run has failed, as far as the network still carries it.
   void stop_all(const Error& reason);
   /// Ends a claim: forgets the order of messages in these communicators.
@@ -83,6 +90,7 @@ class Engine {
   void handle_message(Rank via, const wire::Header& header, std::span<const std::byte> payload, net::Packet* packet);
   void handle_control(Rank via, const wire::Header& header, std::span<const std::byte> payload);
   void handle_bulk(const net::BulkDone& done);
+  void handle_segment(const RendezvousReceiver::Arrived& segment);
   void throw_if_claims_differ(const Incoming& message) const;
   void push_out();
 

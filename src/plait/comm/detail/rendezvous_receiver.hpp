@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,9 +13,11 @@
 #include "plait/base/bytes.hpp"
 #include "plait/base/error.hpp"
 #include "plait/comm/detail/completions.hpp"
+#include "plait/comm/detail/copies.hpp"
 #include "plait/comm/detail/network.hpp"
 #include "plait/comm/detail/operation.hpp"
 #include "plait/comm/detail/outbox.hpp"
+#include "plait/comm/detail/staging.hpp"
 #include "plait/comm/options.hpp"
 #include "plait/comm/wire.hpp"
 
@@ -23,10 +26,11 @@ namespace plait::comm::detail {
 /// The receiving half of rendezvous: posts a bulk slot for each segment, and clears the sender to send it.
 ///
 /// The most urgent receive gets slots first; of equal ones the oldest, so that it completes soon. Not more is in flight
-/// from a peer than the driver advises. Threads: one at a time.
+/// from a peer than the driver advises. Where the buffer is not contiguous, segments are unpacked into it. Threads: one
+/// at a time.
 class RendezvousReceiver {
  public:
-  /// A segment that has arrived.
+  /// A segment that is in its buffer.
   struct Arrived {
     Operation& receive;
     std::size_t offset = 0;
@@ -34,11 +38,14 @@ class RendezvousReceiver {
     bool is_last = false;  ///< All of the message is here now.
   };
 
-  /// All must outlive it.
-  RendezvousReceiver(Network& network, Outbox& outbox, Completions& completions, const EndpointOptions& options)
+  /// All but the options must outlive it.
+  RendezvousReceiver(
+      Network& network, Outbox& outbox, Completions& completions, Copies& copies, const EndpointOptions& options)
       : network_{network},
         outbox_{outbox},
         completions_{completions},
+        copies_{copies},
+        staging_{staging_of(options)},
         segment_bytes_{options.segment_bytes},
         segments_in_flight_{options.segments_in_flight},
         segments_(network.driver().bulk_slot_count()) {
@@ -52,28 +59,12 @@ class RendezvousReceiver {
     }
   }
 
+  RendezvousReceiver(const RendezvousReceiver&) = delete;
+  RendezvousReceiver& operator=(const RendezvousReceiver&) = delete;
+  ~RendezvousReceiver() { keep_in_flight(segments_, network_.driver()); }
+
   /// Receives the message with the sender's number `rts`, of which the sender has `available` bytes.
-  void start(Operation& receive, std::uint64_t rts, std::size_t available) {
-    receive.rts = rts;
-    receive.arrival = ++arrivals_;
-    if (receive.bytes == 0) {  // a driver moves at least a byte
-      outbox_.send_control(receive.peer, {.kind = wire::ChunkKind::refused, .operation = rts});
-      completions_.complete(receive, 0);
-      return;
-    }
-    receive.available = available;
-    if (receive.available < receive.bytes) {
-      const auto known = available_.try_emplace({receive.peer, rts}).first;
-      known->second.bytes = std::max(known->second.bytes, receive.available);
-      known->second.receive = &receive;
-      receive.available = known->second.bytes;
-      if (receive.available == receive.bytes) {
-        available_.erase(known);
-      }
-    }
-    queue(receive);
-    request_segments();
-  }
+  void start(Operation& receive, std::uint64_t rts, std::size_t available);
 
   /// Notifies the sender that its data is not wanted.
   void refuse(Rank via, std::uint64_t rts) {
@@ -82,67 +73,17 @@ class RendezvousReceiver {
   }
 
   /// The sender of a multicast has more of its data. No segment is requested earlier: slots would deadlock.
-  void handle_available(Rank via, const wire::Header& header) {
-    const auto known = available_.try_emplace({via, header.operation}).first;
-    known->second.bytes = std::max<std::size_t>(known->second.bytes, header.bytes);
-    Operation* const receive = known->second.receive;
-    if (receive == nullptr) {  // not matched yet
-      return;
-    }
-    receive->available = known->second.bytes;
-    if (receive->available == receive->bytes) {
-      available_.erase(known);
-    }
-    queue(*receive);
-    request_segments();
-  }
+  void handle_available(Rank via, const wire::Header& header);
 
-  [[nodiscard]] Arrived segment_arrived(std::uint64_t slot) {
-    Segment& segment = segments_.at(slot);
-    Operation& receive = *std::exchange(segment.receive, nullptr);
-    free_slots_.push_back(static_cast<std::uint32_t>(slot));
-    if (!segment.copy.empty()) {
-      receive.scatter(segment.offset, segment.copy);
-      segment.copy = {};
-    }
-    receive.bytes_moved += segment.bytes;
-    --receive.segments_in_flight;
-    Peer& from = peers_[receive.peer.value()];
-    from.bytes -= segment.bytes;
-    if (!from.held_back.empty()) {
-      queue_.insert(from.held_back.extract(from.held_back.begin()));
-    }
-    return {receive, segment.offset, segment.bytes, receive.bytes_moved == receive.bytes};
-  }
+  /// The segment has arrived. Nothing while it is being unpacked: `segment_unpacked` follows.
+  [[nodiscard]] std::optional<Arrived> segment_arrived(std::uint64_t slot);
+  [[nodiscard]] Arrived segment_unpacked(std::uint64_t slot);
 
   /// Queues `receive` when it may request another segment.
-  void queue(Operation& receive) {
-    const std::size_t next = next_bytes(receive);
-    if (receive.is_queued || next == 0 || receive.next_offset + next > receive.available ||
-        receive.segments_in_flight >= segments_in_flight_) {
-      return;
-    }
-    receive.is_queued = true;
-    queue_.emplace(Urgency{receive.priority, receive.arrival}, &receive);
-  }
+  void queue(Operation& receive);
 
   /// Requests segments for queued receives, as long as there are slots.
-  void request_segments() {
-    while (!queue_.empty() && !free_slots_.empty()) {
-      Operation& receive = *queue_.begin()->second;
-      Peer& from = peers_[receive.peer.value()];
-      if (from.bytes > 0 && from.bytes + next_bytes(receive) > from.bytes_max) {
-        from.held_back.insert(queue_.extract(queue_.begin()));
-        continue;
-      }
-      if (!request_segment(receive)) {
-        return;
-      }
-      queue_.erase(queue_.begin());
-      receive.is_queued = false;
-      queue(receive);
-    }
-  }
+  void request_segments();
 
   /// Whether a receive waits for a slot.
   [[nodiscard]] bool has_backlog() const noexcept { return !queue_.empty(); }
@@ -152,6 +93,9 @@ class RendezvousReceiver {
       visit(segment.receive);
     }
     for (const auto& [place, receive] : queue_) {
+      visit(receive);
+    }
+    for (const auto& [place, receive] : without_memory_) {
       visit(receive);
     }
     for (const Peer& peer : peers_) {
@@ -198,38 +142,19 @@ class RendezvousReceiver {
     return std::min({segment_bytes_, std::max<std::size_t>(share, 1), receive.bytes - receive.next_offset});
   }
 
-  /// False when the driver is full or has failed.
-  [[nodiscard]] bool request_segment(Operation& receive) {
-    const std::uint32_t slot = free_slots_.back();
-    Segment& segment = segments_[slot];
-    const std::size_t bytes = next_bytes(receive);
-    std::span<std::byte> memory = receive.contiguous(receive.next_offset, bytes);
-    if (memory.empty()) {
-      segment.copy.resize(bytes);
-      memory = segment.copy;
-    }
-    if (!network_.receive_bulk({receive.peer, net::BulkSlot{slot}, memory, slot})) {
-      return false;
-    }
-    free_slots_.pop_back();
-    segment.receive = &receive;
-    segment.offset = receive.next_offset;
-    segment.bytes = bytes;
-    const wire::Cts cts{.offset = receive.next_offset, .bytes = bytes, .slot = slot};
-    receive.next_offset += bytes;
-    ++receive.segments_in_flight;
-    peers_[receive.peer.value()].bytes += bytes;
-    outbox_.send_control(
-        receive.peer, {.kind = wire::ChunkKind::cts, .operation = receive.rts}, std::as_bytes(std::span{&cts, 1}));
-    return true;
-  }
+  /// Requests the next segment into `memory`, or into memory to unpack it from if that is empty. False when the driver
+  /// is full or has failed.
+  [[nodiscard]] bool request_segment(Operation& receive, std::span<std::byte> memory);
 
   Network& network_;
   Outbox& outbox_;
   Completions& completions_;
+  Copies& copies_;
+  Staging staging_;
   const std::size_t segment_bytes_;
   const std::uint32_t segments_in_flight_;
-  Queue queue_;  ///< Receives that may request a segment.
+  Queue queue_;           ///< Receives that may request a segment.
+  Queue without_memory_;  ///< Receives that wait for memory to unpack a segment from.
   std::uint64_t arrivals_ = 0;
   std::map<std::pair<Rank, std::uint64_t>, Available> available_;  ///< By sender and its number of the message.
   std::vector<Peer> peers_;
