@@ -134,6 +134,13 @@ Task Graph::send(std::string_view kind_name,
   return added;
 }
 
+Task Graph::send(std::string_view kind_name, const comm::Address& to, std::function<comm::Layout()> data) {
+  const Task added = add_message(kind_name, detail::Role::send, to);
+  added.node().message->layout = std::move(data);
+  has_weights_ = true;
+  return added;
+}
+
 Task Graph::add_receive(std::string_view kind_name, const comm::Address& from, Body on_arrival) {
   const Task added = add_message(kind_name, detail::Role::receive, from);
   added.node().body = std::move(on_arrival);
@@ -152,6 +159,12 @@ Task Graph::receive(std::string_view kind_name,
                     Body on_arrival) {
   const Task added = add_receive(kind_name, from, std::move(on_arrival));
   added.node().message->buffer = buffer;
+  return added;
+}
+
+Task Graph::receive(std::string_view kind_name, const comm::Address& from, comm::Layout buffer, Body on_arrival) {
+  const Task added = add_receive(kind_name, from, std::move(on_arrival));
+  added.node().message->layout = [buffer = std::move(buffer)] { return buffer; };
   return added;
 }
 

@@ -16,6 +16,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/address.hpp"
+#include "plait/comm/layout.hpp"
 #include "plait/task/body.hpp"
 #include "plait/task/resource.hpp"
 
@@ -84,10 +85,16 @@ class Graph {
 
   /// Adds a task that sends `data()`, called when it is ready. The data must not change until its successors start.
   Task send(std::string_view kind, const comm::Address& to, std::function<std::span<const std::byte>()> data);
+  /// As above, for non-contiguous data. Idle workers help to pack it if it is large (`EndpointOptions::copiers_max`).
+  /// Such a send never joins others in a multicast.
+  Task send(std::string_view kind, const comm::Address& to, std::function<comm::Layout()> data);
   /// Adds a task that receives into `buffer`, resized to the message. Successors may read it. `on_arrival`, if given,
   /// runs on a worker after the message has arrived, and the task ends after it.
   Task receive(std::string_view kind, const comm::Address& from, Bytes& buffer, Body on_arrival = {});
   Task receive(std::string_view kind, const comm::Address& from, std::span<std::byte> buffer, Body on_arrival = {});
+  /// As above, into non-contiguous memory. Idle workers help to unpack a large message. Cost: a copy of the layout for
+  /// each run.
+  Task receive(std::string_view kind, const comm::Address& from, comm::Layout buffer, Body on_arrival = Body());
 
   [[nodiscard]] std::size_t task_count() const noexcept { return all_.size(); }
   [[nodiscard]] const std::vector<std::string>& kinds() const noexcept { return kinds_.names; }

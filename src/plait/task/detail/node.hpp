@@ -12,6 +12,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/layout.hpp"
 #include "plait/task/body.hpp"
 #include "plait/task/detail/role.hpp"
 #include "plait/task/resource.hpp"
@@ -46,6 +47,7 @@ struct NodeMessage final : comm::Completion {
   Node& node;
   comm::Address address;
   std::function<std::span<const std::byte>()> data;
+  std::function<comm::Layout()> layout;  ///< Of non-contiguous data to send, or of such a buffer; else empty.
   Bytes* growing = nullptr;
   std::span<std::byte> buffer;
 

@@ -58,7 +58,9 @@ void MessageTasks::post_receive(const Worker& worker, Node& node) noexcept {
   message.posted = worker.now;
   message.scheduler = &state_;
   try {
-    if (message.growing != nullptr) {
+    if (message.layout) {
+      (void)state_.endpoint.receive(message.address, message.layout(), &message);
+    } else if (message.growing != nullptr) {
       (void)state_.endpoint.receive(message.address, *message.growing, &message);
     } else {
       (void)state_.endpoint.receive(message.address, message.buffer, &message);
@@ -75,7 +77,15 @@ void MessageTasks::post_sends(Worker& worker) {
   for (NodeMessage* const message : worker.sends) {
     message->scheduler = &state_;
     message->posted = worker.now;
-    message->outgoing = message->data();
+    if (message->layout) {
+      post_layout(*message);
+    } else {
+      message->outgoing = message->data();
+    }
+  }
+  std::erase_if(worker.sends, [](const NodeMessage* message) { return bool{message->layout}; });
+  if (worker.sends.empty()) {
+    return;
   }
   if (worker.sends.size() == 1) {  // the common case needs no lists
     NodeMessage* const only = worker.sends.front();
@@ -101,6 +111,14 @@ void MessageTasks::post_sends(Worker& worker) {
   worker.sends.clear();
   for (const std::vector<NodeMessage*>& same : groups) {
     post(same);
+  }
+}
+
+void MessageTasks::post_layout(NodeMessage& message) {
+  try {
+    (void)state_.endpoint.send(message.address, message.layout(), {.completion = &message});
+  } catch (const Error& error) {
+    state_.failure.fail(error);
   }
 }
 
@@ -135,7 +153,7 @@ void MessageTasks::check(const Worker& worker, const Node& node) noexcept {
                           message.status.bytes,
                           message.status.source.value(),
                           message.status.tag.value(),
-                          message.buffer.size()),
+                          message.layout ? message.layout().size() : message.buffer.size()),
               message.status.source});
   }
 }

@@ -21,6 +21,7 @@ class MessageTasks {
   void check(const Worker& worker, const Node& node) noexcept;
 
  private:
+  void post_layout(NodeMessage& message);
   void post(std::span<NodeMessage* const> same);
 
   SchedulerState& state_;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "plait/comm/copy_helpers.hpp"
 #include "plait/task/run/detail/lifecycle.hpp"
 #include "plait/task/run/detail/message_tasks.hpp"
 #include "plait/task/run/detail/queues.hpp"
@@ -17,6 +20,9 @@ namespace plait::task::detail {
 struct SchedulerCore {
   SchedulerCore(comm::Endpoint& endpoint, trace::Recorder& recorder, SchedulerOptions options)
       : state{endpoint, recorder, std::move(options)} {
+    if (state.has_several_workers()) {
+      copy_helpers.emplace(endpoint, [this](std::uint32_t count) { wake(count); });
+    }
     for (std::size_t index = 1; index < state.workers.size(); ++index) {
       threads.emplace_back([this, index] { runs.loop().serve(*state.workers[index]); });
     }
@@ -25,12 +31,20 @@ struct SchedulerCore {
   SchedulerCore& operator=(const SchedulerCore&) = delete;
   ~SchedulerCore() { state.sleep.end(); }
 
+  /// Wakes workers that sleep for a moment as they have no task: they help to copy large messages.
+  void wake(std::uint32_t count) {
+    for (std::uint32_t helper = 0; helper < count; ++helper) {
+      state.sleep.nudge();
+    }
+  }
+
   SchedulerState state;
   Queues queues{state};
   MessageTasks messages{state};
   Lifecycle lifecycle{state, queues, messages};
   Runs runs{state, queues, lifecycle};
-  std::vector<std::jthread> threads;  // last: they end before what they use
+  std::optional<comm::CopyHelpers> copy_helpers;  ///< If there are workers beside the first.
+  std::vector<std::jthread> threads;              // last: they end before what they use
 };
 
 }  // namespace plait::task::detail
