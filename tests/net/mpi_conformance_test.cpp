@@ -37,6 +37,7 @@ std::vector<Setting> settings() {
             .bulk_chunks_in_flight = 3}},
           {"mpi_long",
            {.packet_bytes_max = 1024, .copied_bytes_max = 5000, .message_bytes_max = 2000, .receives_posted = 3}},
+          {"mpi_pieces", {.packet_bytes_max = 2000, .message_bytes_max = 600, .sends_in_flight_max = 4}},
           {"mpi_undivided", {.bulk_chunk_bytes = 1000, .bulk_undivided_min = 60000}}};
 }
 
@@ -84,6 +85,7 @@ TEST(MpiDriver, refuses_options_that_make_no_sense) {
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.packet_bytes_max = 10}), Error);
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.copied_bytes_max = 100}), Error);
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.message_bytes_max = 100}), Error);
+  EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.message_bytes_max = 1000, .sends_in_flight_max = 2}), Error);
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.receives_posted = 0}), Error);
   EXPECT_THROW((void)make_mpi_driver(MPI_COMM_WORLD, {.bulk_slot_count = 40000}), Error);
 }

@@ -16,8 +16,8 @@ struct TransferOptions {
   /// The most that the mpi driver copies and sends at once: more than a packet travels in several messages of
   /// `message_bytes_max`. 0: a packet.
   std::size_t copied_bytes_max = 0;
-  /// The mpi driver's longest message with packets, at least a packet; each posted receive has a buffer of this size.
-  /// 0: a packet.
+  /// The mpi driver's longest message with packets: longer ones are copied into several. Each posted receive has a
+  /// buffer of this size. 0: a packet.
   std::size_t message_bytes_max = 0;
   /// Receives kept posted for packets from any rank.
   std::uint32_t receives_posted = 64;

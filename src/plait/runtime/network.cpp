@@ -103,8 +103,10 @@ std::size_t or_default(std::size_t bytes, std::size_t default_bytes) {
   return bytes == 0 ? default_bytes : bytes;
 }
 
+/// Within a host, Open MPI sends at most 4 KiB at once, its own header included: longer packets travel in pieces.
 net::MpiOptions within_host(const NetworkOptions& options) {
-  return {.packet_bytes_max = or_default(options.packet_bytes.mpi, net::MpiOptions{}.packet_bytes_max)};
+  return {.packet_bytes_max = or_default(options.packet_bytes.mpi, net::MpiOptions{}.packet_bytes_max),
+          .message_bytes_max = 4032};
 }
 
 /// Between hosts, data travels in messages that MPI sends eagerly (Open MPI: up to 64 KiB over TCP), as a rendezvous

@@ -167,7 +167,7 @@ class MpiDriver final : public detail::PooledDriver {
 
  private:
   static std::size_t message_bytes_max(const MpiOptions& options) {
-    return std::max(options.message_bytes_max, options.packet_bytes_max);
+    return options.message_bytes_max == 0 ? options.packet_bytes_max : options.message_bytes_max;
   }
 
   OwnCommunicator packets_;

@@ -34,13 +34,20 @@ class PacketSends {
 
   /// As `Driver::send`. Stores only packets that MPI does not send at once.
   [[nodiscard]] Post send(Rank to, Packet&& packet) {
+    if (packet.size() > pieces_.packet_bytes()) {
+      const Post post = send_copy(to, packet.bytes(), {});
+      if (post != Post::retry) {
+        recycle(std::move(packet));
+      }
+      return post;
+    }
     return requests_.size() == count_max_ ? Post::retry : start(to, std::move(packet), packet_tag);
   }
 
   /// As `Driver::send_copy`, in as few messages as possible.
   [[nodiscard]] Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) {
     const std::size_t bytes = head.size() + data.size();
-    PacketPool& pool = bytes <= pool_.packet_bytes() ? pool_ : pieces_;
+    PacketPool& pool = bytes <= std::min(pool_.packet_bytes(), pieces_.packet_bytes()) ? pool_ : pieces_;
     const std::size_t count = (bytes + pool.packet_bytes() - 1) / pool.packet_bytes();
     if (requests_.size() + count > count_max_) {
       return Post::retry;
