@@ -26,6 +26,23 @@ std::uint32_t credits_of_a_peer(const EndpointOptions& options, const net::Drive
   return static_cast<std::uint32_t>(std::clamp<std::size_t>(fit, 2, most));
 }
 
+/// Compares the digests of claims, which the first message of a claimed communicator carries in debug builds.
+void throw_if_claims_differ(const CommClaims& claims, Rank self, const Incoming& message) {
+  const CommId comm{message.header.comm};
+  const std::uint64_t mine = claims.digest(comm);
+  if (mine != 0 && mine != message.header.operation) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("ranks {} and {} have claimed communicators in different orders: communicator {} was "
+                            "claimed at {} here, elsewhere there; all ranks must make the same objects in the same "
+                            "order",
+                            self.value(),
+                            message.source.value(),
+                            comm.value(),
+                            claims.where(comm)),
+                message.source};
+  }
+}
+
 }  // namespace
 
 Engine::Engine(
@@ -154,7 +171,7 @@ void Engine::handle_message(Rank via,
     return;
   }
   if (has_checks && header.sequence == 0 && header.kind == wire::ChunkKind::eager && header.operation != 0) {
-    throw_if_claims_differ(message);
+    throw_if_claims_differ(claims_, network_.self(), message);
   }
   message.packet = message.stops.empty() && message.data.size() == payload.size() ? packet : nullptr;
   ++stream.next_received;
@@ -222,23 +239,6 @@ void Engine::handle_segment(const RendezvousReceiver::Arrived& segment) {
   Operation* const taker = receive.forwarding ? std::exchange(receive.forwarding->taker, nullptr) : nullptr;
   if (taker != nullptr) {
     multicast_.take_staged(*taker, receive);
-  }
-}
-
-/// Compares the digests of claims, which the first message of a claimed communicator carries in debug builds.
-void Engine::throw_if_claims_differ(const Incoming& message) const {
-  const CommId comm{message.header.comm};
-  const std::uint64_t mine = claims_.digest(comm);
-  if (mine != 0 && mine != message.header.operation) {
-    throw Error{ErrorCode::bad_argument,
-                fmt::format("ranks {} and {} have claimed communicators in different orders: communicator {} was "
-                            "claimed at {} here, elsewhere there; all ranks must make the same objects in the same "
-                            "order",
-                            network_.self().value(),
-                            message.source.value(),
-                            comm.value(),
-                            claims_.where(comm)),
-                message.source};
   }
 }
 

@@ -91,7 +91,6 @@ class Engine {
   void handle_control(Rank via, const wire::Header& header, std::span<const std::byte> payload);
   void handle_bulk(const net::BulkDone& done);
   void handle_segment(const RendezvousReceiver::Arrived& segment);
-  void throw_if_claims_differ(const Incoming& message) const;
   void push_out();
 
   Network network_;
