@@ -35,9 +35,9 @@ from plait._strategy import (
 
 #: The setting of each choice that programs have without a strategy.
 DEFAULTS = {"packet_bytes": "8192", "packing": "aggregate", "progress": "timer 100"}
-#: Measured for comparison, and never chosen: rendezvous for all sizes; and no progress at all, without
-#: which nothing moves between hosts while a program computes.
-REFERENCES = {("packet_bytes", "rendezvous"), ("progress", "none")}
+#: Measured for comparison, and never chosen: rendezvous for all sizes; no progress at all, and progress
+#: on idle cores, with which nothing moves between hosts while all cores compute.
+REFERENCES = {("packet_bytes", "rendezvous"), ("progress", "none"), ("progress", "idle")}
 #: A setting is chosen when it takes this much less time, and more rounds than three of four agree.
 GAIN_MIN = 0.03
 #: One case counts at most as half or twice the time, so that it never decides alone.
