@@ -6,10 +6,10 @@
 #include <array>
 #include <latch>
 #include <memory>
-#include <sched.h>
 #include <thread>
 #include <vector>
 
+#include "plait/base/topology.hpp"
 #include "plait/net/shm/shm_driver.hpp"
 #include "plait/plait.hpp"
 
@@ -37,28 +37,6 @@ struct Self {
   plait::comm::Endpoint endpoint{*driver, recorder};
 };
 
-/// The cores that this process may use.
-std::vector<int> cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> all;
-  if (sched_getaffinity(0, sizeof set, &set) == 0) {
-    for (int core = 0; core < CPU_SETSIZE; ++core) {
-      if (CPU_ISSET(core, &set)) {
-        all.push_back(core);
-      }
-    }
-  }
-  return all;
-}
-
-void run_on(int core) {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  CPU_SET(core, &set);
-  sched_setaffinity(0, sizeof set, &set);
-}
-
 /// Seconds of a block in which each of `threads` threads, on its own core, sends and receives its messages.
 double block_seconds(Self& self, const std::vector<int>& on) {
   std::latch start{static_cast<std::ptrdiff_t>(on.size())};
@@ -67,7 +45,7 @@ double block_seconds(Self& self, const std::vector<int>& on) {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < on.size(); ++i) {
       threads.emplace_back([&, i] {
-        run_on(on[i]);
+        plait::bind_to_core(on[i]);
         const Tag tag{i};
         std::array<std::byte, message_bytes> out{};
         std::array<std::byte, message_bytes> in{};
@@ -169,7 +147,7 @@ int main(int argc, char** argv) {
   bench::Report report{
       "contention", "messages a second of the threads of one rank do not fall from 1 to 16", 1, argc, argv};
   Self self;
-  const std::vector<int> available = cores();
+  const std::vector<int> available = plait::usable_cores();
   std::vector<std::vector<double>> seconds_of_a_message(std::min<std::size_t>(available.size(), 16));
   Parts parts;
   for (int repetition = report.is_full() ? 31 : 11; repetition > 0; --repetition) {

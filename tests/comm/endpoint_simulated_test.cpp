@@ -5,7 +5,6 @@
 #include <array>
 #include <cstring>
 #include <deque>
-#include <limits>
 #include <optional>
 #include <random>
 
@@ -17,6 +16,8 @@
 #include "plait/net/sim/sim.hpp"
 
 #include "comm/loopback_ranks.hpp"
+#include "comm/random_network.hpp"
+#include "net/sim_networks.hpp"
 
 namespace plait::comm::endpoint_simulated_test {
 namespace {
@@ -34,19 +35,7 @@ constexpr unsigned seeds_of_a_test = 250;
 class SimulatedTraffic {
  public:
   SimulatedTraffic(unsigned seed, std::vector<net::SimFailure> failures) : random_{seed} {
-    net::SimOptions network{
-        .seed = seed,
-        .delay_max = std::chrono::microseconds{below(20)},
-        .order = below(2) == 0 ? net::SimOrder::kept_in_pair : net::SimOrder::free,
-        .retry_probability = below(2) == 0 ? 0.0 : 0.3,
-        .failures = std::move(failures),
-        .failure_noticed_after = std::chrono::microseconds{below(50)},
-        .packet_bytes_max = 1024,
-        .copied_bytes_max = seed % 2 == 0 ? 0U : 5000U,
-        .send_queue_packets_max = 1 + below(8),
-        .bulk_slot_count = 1 + below(3),
-        .bulk_in_flight_max = below(2) == 0 ? std::numeric_limits<std::size_t>::max() : 500 + below(40'000),
-        .bulk_chunk_bytes = 4096};
+    net::SimOptions network = test::random_network(seed, std::move(failures), [this](unsigned n) { return below(n); });
     networks_.push_back(std::make_unique<net::SimNetwork>(rank_count, network));
     if (seed % 4 == 3) {  // two rails, of which the second has other delays and a quarter of the rate
       network.seed += 1;
@@ -166,25 +155,12 @@ class SimulatedTraffic {
     return net::make_rails_driver(std::move(rails), {.divided_bytes_min = 2000});
   }
 
-  /// Moves the clocks of all networks to the next event of any.
-  bool advance() {
-    std::optional<nanoseconds> next;
-    for (const auto& network : networks_) {
-      const std::optional<nanoseconds> event = network->next_event();
-      next = event && (!next || *event < *next) ? event : next;
-    }
-    for (const auto& network : networks_) {
-      network->advance_to(next.value_or(network->clock().now()));
-    }
-    return next.has_value();
-  }
-
   bool turn() {
     std::size_t happened = 0;
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
       happened += networks_.front()->is_alive(Rank{rank}) ? endpoints_[rank]->progress() : 0;
     }
-    const bool has_moved = advance();
+    const bool has_moved = net::test::advance_together(networks_);
     idle_turns_ = happened > 0 || has_moved ? 0 : idle_turns_ + 1;
     return idle_turns_ < 100;  // a post may be refused at random many times in a row
   }

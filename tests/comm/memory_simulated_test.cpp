@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <limits>
 #include <map>
 #include <memory>
 #include <random>
@@ -17,6 +16,7 @@
 #include "plait/net/sim/sim.hpp"
 
 #include "comm/loopback_ranks.hpp"
+#include "comm/random_network.hpp"
 
 namespace plait::comm::memory_simulated_test {
 namespace {
@@ -34,19 +34,8 @@ constexpr unsigned seeds_of_a_test = 150;
 class SimulatedMemories {
  public:
   SimulatedMemories(unsigned seed, std::vector<net::SimFailure> failures) : random_{seed} {
-    const net::SimOptions network{
-        .seed = seed,
-        .delay_max = std::chrono::microseconds{below(20)},
-        .order = below(2) == 0 ? net::SimOrder::kept_in_pair : net::SimOrder::free,
-        .retry_probability = below(2) == 0 ? 0.0 : 0.3,
-        .failures = std::move(failures),
-        .failure_noticed_after = std::chrono::microseconds{below(50)},
-        .packet_bytes_max = 1024,
-        .copied_bytes_max = seed % 2 == 0 ? 0U : 5000U,
-        .send_queue_packets_max = 1 + below(8),
-        .bulk_slot_count = 1 + below(3),
-        .bulk_in_flight_max = below(2) == 0 ? std::numeric_limits<std::size_t>::max() : 500 + below(40'000),
-        .bulk_chunk_bytes = 4096};
+    const net::SimOptions network =
+        test::random_network(seed, std::move(failures), [this](unsigned n) { return below(n); });
     network_ = std::make_unique<net::SimNetwork>(rank_count, network);
     const EndpointOptions options{.eager_bytes_max = below(2) == 0 ? 16U : 10'000U,
                                   .packing = std::array{"immediate", "aggregate", "priority"}[below(3)],

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -21,6 +20,7 @@
 
 #include "net/conformance.hpp"
 #include "net/conformance_worlds.hpp"
+#include "net/sim_networks.hpp"
 
 namespace plait::net::conformance::rails_test {
 namespace {
@@ -75,17 +75,7 @@ class SimRails final : public World {
   void let_time_pass() override { advance(); }
 
   /// Moves all clocks to the next event of any rail. False when there is none.
-  bool advance() {
-    std::optional<nanoseconds> next;
-    for (const auto& network : networks_) {
-      const std::optional<nanoseconds> event = network->next_event();
-      next = event && (!next || *event < *next) ? event : next;
-    }
-    for (const auto& network : networks_) {
-      network->advance_to(next.value_or(network->clock().now()));
-    }
-    return next.has_value();
-  }
+  bool advance() { return net::test::advance_together(networks_); }
 
   [[nodiscard]] SimNetwork& network(std::size_t rail) { return *networks_[rail]; }
 

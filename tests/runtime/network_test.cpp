@@ -247,7 +247,7 @@ TEST(Network, refuses_an_address_that_one_rank_does_not_have) {
 
 TEST(Network, refuses_ranks_with_different_numbers_of_rails) {
   if (rank_count() == 1) {
-    GTEST_SKIP() << "there is one rank";
+    GTEST_SKIP() << "there is one rank";  // which has no other whose number of rails could differ
   }
   const std::string trouble = trouble_with_addresses(rank() == 1 ? two_addresses : "127.0.0.1");
   EXPECT_NE(trouble.find("has 1 on rank 0 and 2 on rank 1"), std::string::npos) << trouble;

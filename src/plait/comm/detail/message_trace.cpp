@@ -6,37 +6,36 @@ namespace plait::comm::detail {
 using trace::MessageDirection;
 using trace::Protocol;
 
+namespace {
+
+/// An eager message without an operation: all that follows its post happens now.
+trace::MessageEvent at_once(
+    MessageDirection direction, const wire::Header& header, Rank peer, nanoseconds posted, nanoseconds now) {
+  return {.direction = direction,
+          .protocol = header.kind == wire::ChunkKind::active ? Protocol::active_message : Protocol::eager,
+          .peer = peer,
+          .communicator = header.comm,
+          .sequence = header.sequence,
+          .tag = Tag{header.tag},
+          .bytes = header.payload,
+          .posted = posted,
+          .handed = now,
+          .arrived = now,
+          .completed = now};
+}
+
+}  // namespace
+
 void MessageTrace::sent(const wire::Header& header, Rank to, nanoseconds posted) {
   if (header.kind == wire::ChunkKind::get) {
     return;  // a request; the message is its answer
   }
-  const nanoseconds now = recorder_.now();
-  trace_.message({.direction = MessageDirection::sent,
-                  .protocol = header.kind == wire::ChunkKind::active ? Protocol::active_message : Protocol::eager,
-                  .peer = to,
-                  .communicator = header.comm,
-                  .sequence = header.sequence,
-                  .tag = Tag{header.tag},
-                  .bytes = header.payload,
-                  .posted = posted,
-                  .handed = now,
-                  .arrived = now,
-                  .completed = now});
+  trace_.message(at_once(MessageDirection::sent, header, to, posted, recorder_.now()));
 }
 
 void MessageTrace::placed(const wire::Header& header, Rank from) {
   const nanoseconds now = recorder_.now();
-  trace_.message({.direction = MessageDirection::received,
-                  .protocol = Protocol::eager,
-                  .peer = from,
-                  .communicator = header.comm,
-                  .sequence = header.sequence,
-                  .tag = Tag{header.tag},
-                  .bytes = header.payload,
-                  .posted = now,
-                  .handed = now,
-                  .arrived = now,
-                  .completed = now});
+  trace_.message(at_once(MessageDirection::received, header, from, now, now));
 }
 
 void MessageTrace::completed(const Operation& operation) {

@@ -9,10 +9,16 @@ namespace plait::comm::detail {
 
 namespace {
 
-void copy_into(std::span<std::byte> memory, std::span<const std::byte> data) {
-  if (!data.empty()) {
-    std::memcpy(memory.data(), data.data(), data.size());
-  }
+/// A send of the engine's own: a get, or its answer.
+Operation& internal_send(OneSided kind, Rank to, std::uint64_t id, std::size_t bytes) {
+  auto& send = *new Operation;
+  send.one_sided = kind;
+  send.is_internal = true;
+  send.comm = one_sided;
+  send.peer = to;
+  send.tag = Tag{id};
+  send.bytes = bytes;
+  return send;
 }
 
 }  // namespace
@@ -58,13 +64,7 @@ void OneSidedTransfers::get(Operation& receive, std::uint64_t id, std::size_t of
   if (uses_.outbox.send_now(receive.peer, header, request)) {
     return;
   }
-  auto& send = *new Operation;
-  send.one_sided = OneSided::get;
-  send.is_internal = true;
-  send.comm = one_sided;
-  send.peer = receive.peer;
-  send.tag = Tag{id};
-  send.bytes = request.size();
+  Operation& send = internal_send(OneSided::get, receive.peer, id, request.size());
   send.owned.assign(request.begin(), request.end());
   send.memory = send.owned;
   uses_.outbox.send(send);
@@ -91,7 +91,7 @@ void OneSidedTransfers::deliver(const Incoming& message) {
 void OneSidedTransfers::deliver_put(const Incoming& message) {
   const wire::Header& header = message.header;
   ExposedRegion* const region = find(header.tag);
-  copy_into(range(region, message, header.bytes, message.data.size()), message.data);
+  std::ranges::copy(message.data, range(region, message, header.bytes, message.data.size()).begin());
   if (uses_.trace.is_on()) {
     uses_.trace.placed(header, message.source);
   }
@@ -144,13 +144,7 @@ void OneSidedTransfers::deliver_get(const Incoming& message) {
   if (uses_.outbox.send_now(message.source, header, memory)) {
     return;
   }
-  auto& send = *new Operation;
-  send.one_sided = OneSided::got;
-  send.is_internal = true;
-  send.comm = one_sided;
-  send.peer = message.source;
-  send.tag = Tag{wanted.number};
-  send.bytes = wanted.bytes;
+  Operation& send = internal_send(OneSided::got, message.source, wanted.number, wanted.bytes);
   send.memory = memory;
   region->start_transfer();
   (void)send.observers.attach(*region, Interest::until_completed);

@@ -84,7 +84,7 @@ class Outbox {
   [[nodiscard]] bool is_eager(const Operation& send, const Peer& receiver) const;
   [[nodiscard]] bool try_flush(Rank rank);
   void flush_or_list(Rank rank);
-  /// The next message, if it is an eager one that is too long for a packet. Expects: no control and nothing refused.
+  /// The next message, if it is an eager one that is too long for a packet and no control goes before it; else null.
   [[nodiscard]] Operation* next_long(const Peer& receiver) const;
   [[nodiscard]] bool send_long(Rank rank, Operation& send);
   void note_handed(Operation& send, bool is_eager);
