@@ -6,7 +6,9 @@
 #include <array>
 #include <latch>
 #include <memory>
+#include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "plait/base/topology.hpp"
@@ -102,6 +104,11 @@ void measure_parts(Self& self, Parts& parts) {
   parts.take_in.push_back(sum[2] / count);
 }
 
+/// Several threads of a rank are wanted to send at least as many messages as one.
+std::optional<bench::Wanted> wanted_of(std::size_t threads) {
+  return threads > 1 ? std::optional{bench::at_least_of_peer(1)} : std::nullopt;
+}
+
 void add_measured(bench::Report& report, const std::vector<std::vector<double>>& seconds_of_a_message) {
   const double alone = bench::median(seconds_of_a_message[0]);
   for (std::size_t threads = 1; threads <= seconds_of_a_message.size(); ++threads) {
@@ -109,7 +116,13 @@ void add_measured(bench::Report& report, const std::vector<std::vector<double>>&
     for (const double seconds : seconds_of_a_message[threads - 1]) {
       rates.push_back(1e-6 / seconds);
     }
-    report.add({"messages", {{"threads", std::to_string(threads)}}, rates, "M/s", "1 thread", 1e-6 / alone});
+    report.add({.name = "messages",
+                .params = {{"threads", std::to_string(threads)}},
+                .value = rates,
+                .unit = "M/s",
+                .peer = "1 thread",
+                .peer_value = 1e-6 / alone,
+                .wanted = wanted_of(threads)});
   }
 }
 
@@ -130,14 +143,15 @@ void add_model(bench::Report& report, const Parts& parts, double alone, double h
     const auto rate = [&](const std::vector<bench::Section>& sections) {
       return 1e-6 * bench::message_rate(sections, threads, handover / 2);
     };
-    const std::string count = std::to_string(threads);
-    report.add({"model: messages", {{"threads", count}, {"locks", "one"}}, rate(one), "M/s", "1 thread", 1e-6 / alone});
-    report.add({"model: messages",
-                {{"threads", count}, {"locks", "send side apart"}},
-                rate(two),
-                "M/s",
-                "1 thread",
-                1e-6 / alone});
+    for (const auto& [locks, sections] : {std::pair{"one", &one}, std::pair{"send side apart", &two}}) {
+      report.add({.name = "model: messages",
+                  .params = {{"threads", std::to_string(threads)}, {"locks", locks}},
+                  .value = rate(*sections),
+                  .unit = "M/s",
+                  .peer = "1 thread",
+                  .peer_value = 1e-6 / alone,
+                  .wanted = wanted_of(threads)});
+    }
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include "plait/plait.hpp"
 
+#include "support/raw_mpi.hpp"
 #include "support/report.hpp"
 #include "support/simulated_ranks.hpp"
 #include "support/stopwatch.hpp"
@@ -25,6 +26,9 @@ using plait::Rank;
 constexpr plait::Tag tag{1};
 constexpr std::chrono::milliseconds lateness{20};
 constexpr std::uint32_t simulated_rank_count = 1024;
+/// Wanted over MPI_Bcast, with a core for each rank and without.
+constexpr double time_over_raw_max = 1.1;
+constexpr double crowded_time_over_raw_max = 2;
 
 std::vector<plait::comm::Destination> all_but_0(std::uint32_t rank_count) {
   std::vector<plait::comm::Destination> to;
@@ -93,7 +97,13 @@ void measure(bench::Report& report, plait::Runtime& runtime, const Case& what) {
   const std::map<std::string, std::string> params{{"bytes", std::to_string(what.bytes)},
                                                   {"ranks", std::to_string(net.rank_count())},
                                                   {"driver", net.driver_name()}};
-  report.add({"all receive in time", params, ours, "us", "MPI_Bcast", raw_median});
+  report.add({.name = "all receive in time",
+              .params = params,
+              .value = ours,
+              .unit = "us",
+              .peer = "MPI_Bcast",
+              .peer_value = raw_median,
+              .wanted = bench::at_most_of_peer(bench::is_crowded() ? crowded_time_over_raw_max : time_over_raw_max)});
   report.add({fmt::format("the others, when the last is {} ms late", lateness.count()),
               params,
               late,
@@ -146,8 +156,8 @@ void model(bench::Report& report) {
 
 int main(int argc, char** argv) {
   bench::Report report{"multicast",
-                       "a datum aims at all ranks within 1.1 times MPI_Bcast's time; a late receiver that forwards it "
-                       "to none delays no other",
+                       "a datum reaches all ranks within 1.1 times MPI_Bcast's time, twice where ranks outnumber the "
+                       "cores; a late receiver that forwards it to none delays no other",
                        {.ranks = {4, 16}},
                        argc,
                        argv};

@@ -4,6 +4,7 @@
 // micro-benchmarks.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -21,6 +22,9 @@
 namespace {
 
 constexpr std::size_t strided_block_bytes = 4096;
+constexpr std::size_t kibi = 1024;
+constexpr std::size_t mebi = kibi * kibi;
+constexpr const char* polling_thread = "raw MPI and a polling thread";
 
 struct Size {
   std::size_t bytes = 0;
@@ -35,6 +39,18 @@ struct Size {
 /// 0 is perfect overlap, 1 is none. Cut at 2, as MadMPI does.
 double overhead_ratio(double seconds, double transfer, double computing) {
   return std::min(2.0, (seconds - std::max(transfer, computing)) / std::min(transfer, computing));
+}
+
+/// The overhead ratio that is wanted at most: on links of 1 Gbit/s, and on slow ones, where the time that a processor
+/// takes for a transfer is a smaller part. Nothing for other links and sizes.
+std::optional<double> overhead_ratio_max(double bits_per_s, std::size_t bytes) {
+  if (bytes == 64 * kibi && (bits_per_s == 1e9 || bits_per_s == 2e8)) {
+    return 0.3;
+  }
+  if (bits_per_s == 1e9) {
+    return bytes == 4 * mebi || bytes == 16 * mebi ? std::optional{0.1} : std::nullopt;
+  }
+  return bits_per_s == 2e8 && bytes >= mebi ? std::optional{0.05} : std::nullopt;
 }
 
 /// Who computes, and for how many durations of the transfer.
@@ -88,7 +104,7 @@ class Measurement {
       bench::RawMpi raw{type};
       sample(raw, "raw MPI");
       bench::PolledMpi polled{raw};
-      sample(polled, "raw MPI and a polling thread");
+      sample(polled, polling_thread);
     }
     if (size_.is_strided) {
       MPI_Type_free(&type);
@@ -103,7 +119,7 @@ class Measurement {
     for (const bench::Progression& progression : bench::progressions()) {
       const auto runtime = driver_.start(progression.options);
       bench::Plait side{*runtime, size_.is_strided ? strided_block_bytes : 0};
-      sample(side, "plait " + driver_.name + " " + progression.name);
+      sample(side, name_of(progression.name));
       if (!size_.has_all_progressions || is_late()) {
         return;
       }
@@ -161,6 +177,31 @@ class Measurement {
     return all;
   }
 
+  [[nodiscard]] std::string name_of(const std::string& progression) const {
+    return "plait " + driver_.name + " " + progression;
+  }
+
+  /// Of the overhead ratio of `name`. The default progression is wanted to reach an absolute one and, with large
+  /// messages on links of 1 Gbit/s, that of a naive polling thread; a dedicated thread, that of the default
+  /// progression.
+  [[nodiscard]] std::optional<bench::Wanted> wanted_of(const std::string& name, const Where& where) const {
+    const auto ratio_of = [&](const std::string& of) {
+      return bench::at_most(bench::median(overhead_ratios(samples_.at(of), where)), of);
+    };
+    if (name == name_of("dedicated")) {
+      return ratio_of(name_of("timer"));
+    }
+    const double bits_per_s = bench::lab_bits_per_s().value_or(0);
+    const std::optional<double> ratio_max = overhead_ratio_max(bits_per_s, size_.bytes);
+    if (!ratio_max || name != name_of("timer") || size_.is_strided) {
+      return std::nullopt;
+    }
+    const bench::Wanted absolute = bench::at_most(*ratio_max);
+    const bool has_peer =
+        bits_per_s == 1e9 && size_.bytes >= 4 * mebi && samples_.at(polling_thread).crossing.is_whole();
+    return has_peer ? stricter(absolute, ratio_of(polling_thread)) : absolute;
+  }
+
   void add_rows() {
     const Samples& raw = samples_.at("raw MPI");
     for (const auto& [name, samples] : samples_) {
@@ -180,7 +221,12 @@ class Measurement {
         params["compute/transfer"] = fmt::format("{}", where.second);
         const double raw_ratio = bench::median(overhead_ratios(raw, where));
         const double raw_percentage = bench::median(osu_percentages(raw, where));
-        report_.add({"overhead ratio", params, overhead_ratios(samples, where), "", "raw MPI", raw_ratio});
+        report_.add({.name = "overhead ratio",
+                     .params = params,
+                     .value = overhead_ratios(samples, where),
+                     .peer = "raw MPI",
+                     .peer_value = raw_ratio,
+                     .wanted = wanted_of(name, where)});
         report_.add({"OSU overlap", params, osu_percentages(samples, where), "%", "raw MPI", raw_percentage});
       }
     }
@@ -199,8 +245,6 @@ class Measurement {
 };
 
 std::vector<Size> sizes(bool is_full) {
-  constexpr std::size_t kibi = 1024;
-  constexpr std::size_t mebi = kibi * kibi;
   if (is_full) {
     const std::vector<double> parts{0.5, 1, 2};
     return {{64 * kibi, parts, 31, 20},
@@ -221,7 +265,6 @@ std::vector<Size> sizes(bool is_full) {
 
 /// Transfers on a modelled link, compared with a rank that never polls while it computes.
 void add_model(bench::Report& report) {
-  constexpr std::size_t mebi = std::size_t{1} << 20U;
   bench::ModelledPair never{plait::nanoseconds::zero()};
   for (const auto poll_every : {std::chrono::microseconds{100}, std::chrono::microseconds{1000}}) {
     bench::ModelledPair often{poll_every};

@@ -117,8 +117,7 @@ void report_on(bench::Report& report, const std::vector<Way>& ways, std::size_t 
               .params = {{"bytes", std::to_string(size)}},
               .value = ratios,
               .unit = "x",
-              .bound = "wanted",
-              .bound_value = speed_up_wanted});
+              .wanted = bench::at_least(speed_up_wanted)});
 }
 
 }  // namespace

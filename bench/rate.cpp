@@ -2,6 +2,7 @@
 // Rate of messages in bursts: each receiver signals that its receives are posted, then each sender sends a burst and
 // waits for it. With more than two ranks, all but rank 0 send to rank 0.
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -21,6 +22,29 @@ struct Case {
     return pattern == Pattern::one_to_one ? 1 : pattern == Pattern::both_ways ? 2 : ranks - 1;
   }
 };
+
+/// Each rank has a core, except where the pattern needs more of them; then three senders of single messages count.
+std::optional<bench::Wanted> wanted_of(const Case& what, int ranks, const std::string& driver) {
+  const auto is = [&](std::size_t bytes, int burst) { return what.bytes == bytes && what.burst == burst; };
+  if (bench::is_crowded()) {
+    const bool has_three_senders = what.pattern == Case::Pattern::all_to_one && ranks == 4;
+    return has_three_senders && driver == "shm" && is(8, 1) ? std::optional{bench::at_least_of_peer(0.5)}
+                                                            : std::nullopt;
+  }
+  if (what.pattern != Case::Pattern::one_to_one) {
+    return std::nullopt;
+  }
+  if (driver == "mpi") {
+    return is(4096, 24) ? std::optional{bench::at_least_of_peer(1)} : std::nullopt;
+  }
+  if (driver != "shm") {
+    return std::nullopt;
+  }
+  return is(64, 24)   ? std::optional{bench::at_least_of_peer(1.5)}
+         : is(8, 256) ? std::optional{bench::at_least_of_peer(1.2)}
+         : is(8, 1)   ? std::optional{bench::at_least_of_peer(1)}
+                      : std::nullopt;
+}
 
 /// The messages of one rank in a case.
 class Exchange {
@@ -118,15 +142,16 @@ void measure(bench::Report& report, const std::vector<bench::Driver>& drivers, c
         measure_block(side, exchange, what.burst * senders, rates);
       });
   for (const auto& [driver, rates] : ours) {
-    report.add({"messages",
-                {{"bytes", std::to_string(what.bytes)},
-                 {"burst", std::to_string(what.burst)},
-                 {"senders", std::to_string(senders)},
-                 {"driver", driver}},
-                rates,
-                "M/s",
-                "raw MPI",
-                bench::median(raw)});
+    report.add({.name = "messages",
+                .params = {{"bytes", std::to_string(what.bytes)},
+                           {"burst", std::to_string(what.burst)},
+                           {"senders", std::to_string(senders)},
+                           {"driver", driver}},
+                .value = rates,
+                .unit = "M/s",
+                .peer = "raw MPI",
+                .peer_value = bench::median(raw),
+                .wanted = wanted_of(what, ranks, driver)});
   }
 }
 
@@ -134,7 +159,7 @@ void measure(bench::Report& report, const std::vector<bench::Driver>& drivers, c
 
 int main(int argc, char** argv) {
   bench::Report report{
-      "rate", "aims at 3 times raw MPI's rate for bursts of 24 messages of 64 bytes", {.ranks = {2, 4}}, argc, argv};
+      "rate", "at least 1.5 times raw MPI's rate for bursts of 24 messages of 64 bytes", {.ranks = {2, 4}}, argc, argv};
   plait::MpiSession session{argc, argv};
   bench::rank_of(2, 1024);
   const int ranks = bench::RawMpi::rank_count();

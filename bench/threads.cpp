@@ -3,7 +3,10 @@
 // the other rank in turn, and N threads each with one of N others at the same time.
 #include <algorithm>
 #include <latch>
+#include <map>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "support/compare.hpp"
 #include "support/report.hpp"
@@ -123,10 +126,34 @@ Block n_to_n(const Side& side, int rank, int threads, const Bounds& bounds) {
   return block;
 }
 
+constexpr int few_threads = 2;
+constexpr int many_threads = 200;
+constexpr double growth_max = 3;  ///< Wanted of many threads over few.
+
+/// Median half round trips in microseconds, by side and number of threads.
+using Medians = std::map<std::string, std::map<int, double>>;
+
+/// Adds how the time to one of N threads grows with N.
+void add_growth(bench::Report& report, const Medians& medians) {
+  const auto growth = [](const std::map<int, double>& of) { return of.at(many_threads) / of.at(few_threads); };
+  for (const auto& [side, of_side] : medians) {
+    if (side != "raw MPI") {
+      report.add({.name = fmt::format("{} threads over {}", many_threads, few_threads),
+                  .params = {{"pattern", "1 to N"}, {"driver", side}},
+                  .value = growth(of_side),
+                  .unit = "x",
+                  .peer = "raw MPI",
+                  .peer_value = growth(medians.at("raw MPI")),
+                  .wanted = bench::at_most(growth_max)});
+    }
+  }
+}
+
 void measure(bench::Report& report,
              const std::vector<bench::Driver>& drivers,
              const std::string& pattern,
-             int threads) {
+             int threads,
+             Medians& medians) {
   const int rank = bench::RawMpi::rank();
   const Bounds bounds{.seconds = report.is_full() ? 1 : 0.25, .round_trips = std::max(2000, 10 * threads)};
   const auto [raw, ours] = bench::compare<Samples>(
@@ -136,7 +163,9 @@ void measure(bench::Report& report,
         samples.add(pattern == "1 to N" ? one_to_n(side, rank, threads, bounds) : n_to_n(side, rank, threads, bounds));
       },
       5 * bounds.seconds);
+  medians["raw MPI"][threads] = bench::median(raw.round_trips.quantiles(0.5));
   for (const auto& [driver, samples] : ours) {
+    medians[driver][threads] = bench::median(samples.round_trips.quantiles(0.5));
     const std::map<std::string, std::string> params{
         {"pattern", pattern}, {"threads", std::to_string(threads)}, {"driver", driver}};
     add_quantiles(report, params, samples.round_trips, raw.round_trips);
@@ -152,11 +181,13 @@ int main(int argc, char** argv) {
   const plait::MpiSession session{argc, argv, true};
   bench::rank_of(2, 2);
   const std::vector<bench::Driver> drivers{bench::default_driver()};
+  std::map<std::string, Medians> medians;
   for (const std::string pattern : {"1 to N", "N to N"}) {
     for (const int threads :
          report.is_full() ? std::vector{1, 2, 4, 8, 16, 32, 64, 100, 150, 200} : std::vector{1, 2, 8, 32, 100, 200}) {
-      measure(report, drivers, pattern, threads);
+      measure(report, drivers, pattern, threads, medians[pattern]);
     }
   }
+  add_growth(report, medians["1 to N"]);
   report.finish();
 }

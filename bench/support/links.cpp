@@ -43,6 +43,11 @@ std::map<std::string, std::uint64_t> sent_by_this_host() {
   return sent_bytes(std::string{std::istreambuf_iterator<char>{file}, {}});
 }
 
+std::optional<double> lab_bits_per_s() {
+  const char* const text = std::getenv("PLAIT_LAB_BITS_PER_S");  // set by `plait lab`
+  return text == nullptr ? std::nullopt : std::optional{std::atof(text)};
+}
+
 bool Crossing::used_all_links() const noexcept {
   const double quarter = crossed / (4.0 * static_cast<double>(by_link.size()));
   return std::ranges::all_of(by_link, [&](double bytes) { return bytes >= quarter; });

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,9 @@ namespace bench {
 
 /// The same of this host of a lab, whose interfaces are its own. Empty outside a lab.
 [[nodiscard]] std::map<std::string, std::uint64_t> sent_by_this_host();
+
+/// The rate of a lab's links in bits a second; nothing outside a lab.
+[[nodiscard]] std::optional<double> lab_bits_per_s();
 
 /// What crossed the links of a lab while something was measured, beside what had to: data that took another way, as
 /// within the machine below the lab, was not measured.

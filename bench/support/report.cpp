@@ -86,6 +86,15 @@ std::string label_of(const Row& row) {
   return label;
 }
 
+bool is_reached(const Row& row) {
+  return row.wanted->is_reached_by(row.value.median);
+}
+
+/// The column of the wanted figure; empty for a row without.
+std::string wanted_of(const Row& row) {
+  return row.wanted ? fmt::format("{} {}", row.wanted->in_words(), is_reached(row) ? "reached" : "MISSED") : "";
+}
+
 nlohmann::json to_json(const Row& row) {
   nlohmann::json peers = nlohmann::json::array();
   for (const Peer& peer : row.peers) {
@@ -106,6 +115,12 @@ nlohmann::json to_json(const Row& row) {
   }
   if (!peers.empty()) {
     result["peers"] = peers;
+  }
+  if (row.wanted) {
+    result["wanted"] = {{"limit", row.wanted->limit == Wanted::Limit::at_most ? "at most" : "at least"},
+                        {"value", row.wanted->value},
+                        {"basis", or_null(row.wanted->basis, !row.wanted->basis.empty())},
+                        {"reached", is_reached(row)}};
   }
   return result;
 }
@@ -170,6 +185,9 @@ void Report::add(Row row) {
     row.peer = fastest->name;
     row.peer_value = fastest->median;
   }
+  if (row.wanted) {
+    row.wanted = resolved(*row.wanted, row.peer, row.peer_value);
+  }
   rows_.push_back(std::move(row));
 }
 
@@ -192,18 +210,25 @@ void Report::print() const {
     fmt::print("options are chosen by PLAIT_STRATEGY={}\n", strategy);
   }
   std::size_t width = 0;
+  std::size_t wanted_width = 0;
   for (const Row& row : rows_) {
     width = std::max(width, label_of(row).size());
+    wanted_width = std::max(wanted_width, wanted_of(row).size());
   }
-  fmt::print("{:<{}} {:>12} {:>25}  {:<8} {:>12}\n", "", width, "median", "quartiles", "", "peer");
+  const auto wanted_column = [wanted_width](const std::string& text) {
+    return wanted_width == 0 ? "" : fmt::format("  {:<{}}", text, wanted_width);
+  };
+  fmt::print(
+      "{:<{}} {:>12} {:>25}  {:<8}{} {:>12}\n", "", width, "median", "quartiles", "", wanted_column("wanted"), "peer");
   for (const Row& row : rows_) {
-    fmt::print("{:<{}} {:>12.5g} {:>12.5g} {:>12.5g}  {:<8} {:>12}  {}{}\n",
+    fmt::print("{:<{}} {:>12.5g} {:>12.5g} {:>12.5g}  {:<8}{} {:>12}  {}{}\n",
                label_of(row),
                width,
                row.value.median,
                row.value.low,
                row.value.high,
                row.unit,
+               wanted_column(wanted_of(row)),
                row.peer_value ? fmt::format("{:.5g}", *row.peer_value) : "",
                row.peer,
                row.bound_value ? fmt::format("  [{}: {:.5g}]", row.bound, *row.bound_value) : "");
@@ -216,6 +241,31 @@ void Report::print() const {
   }
   for (const std::string& sentence : notes_) {
     fmt::print("{}\n", sentence);
+  }
+  print_wanted();
+}
+
+void Report::print_wanted() const {
+  std::vector<std::string> missed;
+  std::size_t count = 0;
+  for (const Row& row : rows_) {
+    count += row.wanted ? 1 : 0;
+    if (row.wanted && !is_reached(row)) {
+      const std::string unit = row.unit == "1" ? "" : row.unit;
+      missed.push_back(fmt::format("{}: {:.4g}{}{}, wanted {}{}",
+                                   label_of(row),
+                                   row.value.median,
+                                   unit.empty() ? "" : " ",
+                                   unit,
+                                   row.wanted->in_words(),
+                                   row.wanted->basis.empty() ? "" : fmt::format(" ({})", row.wanted->basis)));
+    }
+  }
+  if (count > 0) {
+    fmt::print("{} of {} wanted figures reached{}\n", count - missed.size(), count, missed.empty() ? "" : "; missed:");
+  }
+  for (const std::string& sentence : missed) {
+    fmt::print("  {}\n", sentence);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/stopwatch.hpp"
+#include "support/wanted.hpp"
 
 namespace CLI {
 class App;
@@ -52,6 +53,9 @@ struct Row {
   std::optional<double> best = {};  ///< The best of all repetitions.
   /// Where there are several. `Report::add` makes the one with the smallest median the `peer`.
   std::vector<Peer> peers = {};
+  /// Printed beside the row, with whether its median reaches it. `Report::add` resolves a factor of the peer, and omits
+  /// it where the row has no peer.
+  std::optional<Wanted> wanted = {};
 };
 
 /// The network that a benchmark requires.
@@ -86,16 +90,18 @@ class Report {
   [[nodiscard]] bool is_full() const noexcept { return is_full_; }
   /// Whether `--model` was given: one rank measures on the modelled network of `net/sim/`.
   [[nodiscard]] bool is_model() const noexcept { return is_model_; }
+  /// Where the ranks are: "this host", "model", or "lab: " and what the lab is.
+  [[nodiscard]] std::string network() const;
   void add(Row row);
   /// Adds a sentence below the table, at most once.
   void note(std::string sentence);
-  /// Prints the table and writes the JSON file, on rank 0.
+  /// Prints the table, below it which wanted figures were missed, and writes the JSON file, on rank 0.
   void finish() const;
 
  private:
   void print() const;
   void write_file() const;
-  [[nodiscard]] std::string network() const;
+  void print_wanted() const;
 
   std::string name_;
   std::string claim_;

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,15 +35,23 @@ struct RoundTrips {
   }
 };
 
-/// Adds the median, the 99th percentile and the longest, with the number of round trips of either side.
+/// Adds the median, the 99th percentile and the longest, with the number of round trips of either side. `wanted`: of
+/// the 99th percentile.
 inline void add_quantiles(Report& report,
                           std::map<std::string, std::string> params,
                           const RoundTrips& ours,
-                          const RoundTrips& raw) {
+                          const RoundTrips& raw,
+                          const std::optional<Wanted>& wanted = {}) {
   params["round trips"] = std::to_string(ours.count());
   const std::string peer = fmt::format("raw MPI, {} round trips", raw.count());
   for (const auto& [name, part] : {std::pair{"p50", 0.5}, std::pair{"p99", 0.99}, std::pair{"longest", 1.0}}) {
-    report.add({name, params, ours.quantiles(part), "us", peer, median(raw.quantiles(part))});
+    report.add({.name = name,
+                .params = params,
+                .value = ours.quantiles(part),
+                .unit = "us",
+                .peer = peer,
+                .peer_value = median(raw.quantiles(part)),
+                .wanted = part == 0.99 ? wanted : std::nullopt});
   }
 }
 

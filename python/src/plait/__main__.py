@@ -340,6 +340,7 @@ def bench(
     Some want a network that is slower than memory: they run in a lab (see `plait lab --help`), or on a
     modelled network where this machine may have none. --hosts, --rate and --links bring any of them into
     one.
+    Where a row has a wanted figure, the table has it, and whether it is reached; so has the JSON.
     Arguments that plait does not know go to the benchmark.
 
     Examples:
@@ -388,8 +389,8 @@ def lab(
     Its hosts are network namespaces, joined by links with a rate limit; messages between hosts cross
     TCP. The links are measured first. Needs root, or a kernel that lets users make namespaces; status
     77 means that this machine does not allow it. Everything is removed when the program ends. Programs
-    see PLAIT_LAB (what the lab is), PLAIT_HOST and PLAIT_OFI_ADDRESS (their host, and its address on
-    each link).
+    see PLAIT_LAB (what the lab is), PLAIT_LAB_BITS_PER_S (the rate of a link), PLAIT_HOST and
+    PLAIT_OFI_ADDRESS (their host, and its address on each link).
 
     Examples:
 

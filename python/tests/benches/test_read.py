@@ -35,9 +35,14 @@ def test_prints_a_table_and_writes_json(
     result = json.loads((tmp_path / "r.json").read_text())
     assert all(key in result for key in JSON_KEYS)
     rows = {row["name"]: row for row in result["results"]}
-    assert rows["seconds"]["bound_value"] == 10
+    assert rows["seconds"]["wanted"] == {
+        **{"limit": "at most", "value": 10, "basis": None},
+        **{"reached": rows["seconds"]["value"] <= 10},
+    }
     assert 0 < rows["memory"]["value"] < 4
-    assert "events=20016" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "events=20016" in printed
+    assert "of 2 wanted figures reached" in printed
 
 
 def test_describes_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -106,6 +106,21 @@ def test_several_rank_counts_are_joined_into_one_result(tmp_path: Path) -> None:
     assert result["network"] == "this host"
 
 
+def test_wanted_figures_of_all_rank_counts_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wanted = '"wanted": {"limit": "at most", "value": 0.5, "basis": "raw MPI", "reached": false}'
+    row = f'"value": 1, "unit": "us", {wanted}}}'
+    monkeypatch.setitem(globals(), "_RESULT", _RESULT.replace('"value": 1}', row))
+    make_bench(tmp_path, "near", {"ranks": [1, 1]})
+    done = run_bench(tmp_path, "near")
+    assert done.returncode == 0, done.stderr
+    missed = "  time ranks=1: 1 us, wanted <= 0.5 (raw MPI)\n"
+    assert done.stdout.endswith(
+        f"\nwith 1 and 1 ranks: 0 of 2 wanted figures reached; missed:\n{missed}{missed}"
+    )
+
+
 def test_a_benchmark_that_wants_a_lab_runs_in_one(tmp_path: Path) -> None:
     reason = why_not()
     if reason is not None:

@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 from plait.benches.made_up import write_halo_run
-from plait.benches.report import Report, Row
+from plait.benches.report import Report, Row, Wanted
 from plait.readers.plait import read_run
 
 CLAIM = "10 million events of 8 ranks, calls and messages, load in under 10 s and under 4 GiB"
@@ -38,9 +38,9 @@ def main(arguments: list[str]) -> None:
         for name, unit, most in (
             *(("seconds", "s", _SECONDS_MAX), ("cpu_seconds", "s", None), ("memory", "GiB", _GIB_MAX)),
         ):
-            bound = most if is_promised else None
+            wanted = Wanted("at most", most) if is_promised and most is not None else None
             values = [run[name] for run in runs]
-            report.add(Row(name, values, unit, params, "" if bound is None else "at most", bound))
+            report.add(Row(name, values, unit, params, wanted=wanted))
     report.finish()
 
 

@@ -13,9 +13,24 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from plait._files import write_text
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The figure that the median of a row is wanted to reach."""
+
+    limit: Literal["at most", "at least"]
+    value: float
+    basis: str = ""  # where it comes from, as "1.2 x raw MPI"
+
+    def is_reached_by(self, median: float) -> bool:
+        return median <= self.value if self.limit == "at most" else median >= self.value
+
+    def in_words(self) -> str:
+        return f"{'<=' if self.limit == 'at most' else '>='} {self.value:.4g}"
 
 
 @dataclass
@@ -30,6 +45,7 @@ class Row:
     bound_value: float | None = None
     peer: str = ""  # what the value is compared with
     peer_value: float | None = None
+    wanted: Wanted | None = None
 
     def quartiles(self) -> tuple[float, float, float]:
         """Low, median, high."""
@@ -37,6 +53,10 @@ class Row:
             return (self.values[0],) * 3
         low, median, high = statistics.quantiles(self.values, n=4, method="inclusive")
         return low, median, high
+
+    def is_reached(self) -> bool:
+        """Expects a wanted figure."""
+        return self.wanted is not None and self.wanted.is_reached_by(self.quartiles()[1])
 
 
 class Report:
@@ -75,15 +95,22 @@ class Report:
             for row in self._rows
         ]
         width = max(34, *map(len, labels))
-        print(f"{'':<{width}} {'median':>12} {'quartiles':>25}  {'':<8} {'beside':>12}")
-        for label, row in zip(labels, self._rows, strict=True):
+        wanted = [_wanted_of(row) for row in self._rows]
+        wanted_width = max(map(len, wanted), default=0)
+        title = f"  {'wanted':<{wanted_width}}" if wanted_width else ""
+        print(f"{'':<{width}} {'median':>12} {'quartiles':>25}  {'':<8}{title} {'beside':>12}")
+        for label, row, words in zip(labels, self._rows, wanted, strict=True):
             low, median, high = row.quartiles()
             beside = row.bound_value if row.peer_value is None else row.peer_value
             values = f"{median:>12.5g} {low:>12.5g} {high:>12.5g}"
             shown = "" if beside is None else f"{beside:.5g}"
-            print(f"{label:<{width}} {values}  {row.unit:<8} {shown:>12}  {row.peer or row.bound}")
+            column = f"  {words:<{wanted_width}}" if wanted_width else ""
+            what = row.peer or row.bound
+            print(f"{label:<{width}} {values}  {row.unit:<8}{column} {shown:>12}  {what}")
         for sentence in self._notes:
             print(sentence)
+        for line in wanted_in_words([_row(row) for row in self._rows]):
+            print(line)
         if self._json is not None:
             write_text(self._json, json.dumps(self._told(), indent=2) + "\n")
 
@@ -100,13 +127,47 @@ class Report:
         }
 
 
+def wanted_in_words(results: Sequence[dict[str, Any]]) -> list[str]:
+    """How many wanted figures the rows of a JSON reach, and which they miss; nothing without any."""
+    rows = [row for row in results if row.get("wanted")]
+    missed = [row for row in rows if not row["wanted"]["reached"]]
+    if not rows:
+        return []
+    end = "; missed:" if missed else ""
+    return [
+        f"{len(rows) - len(missed)} of {len(rows)} wanted figures reached{end}",
+        *(f"  {_missed_in_words(row)}" for row in missed),
+    ]
+
+
+def _missed_in_words(row: dict[str, Any]) -> str:
+    label = " ".join([row["name"], *(f"{key}={value}" for key, value in row["params"].items())])
+    wanted = row["wanted"]
+    words = Wanted(wanted["limit"], wanted["value"]).in_words()
+    basis = f" ({wanted['basis']})" if wanted.get("basis") else ""
+    unit = f" {row['unit']}" if row["unit"] not in ("", "1") else ""
+    return f"{label}: {row['value']:.4g}{unit}, wanted {words}{basis}"
+
+
+def _wanted_of(row: Row) -> str:
+    if row.wanted is None:
+        return ""
+    return f"{row.wanted.in_words()} {'reached' if row.is_reached() else 'MISSED'}"
+
+
 def _row(row: Row) -> dict[str, Any]:
     low, median, high = row.quartiles()
-    return {
+    told = {
         **{"name": row.name, "params": row.params, "value": median, "unit": row.unit},
         **{"low": low, "high": high, "peer": row.peer or None, "peer_value": row.peer_value},
         **{"bound": row.bound or None, "bound_value": row.bound_value},
     }
+    if row.wanted is not None:
+        told["wanted"] = {
+            **{"limit": row.wanted.limit, "value": row.wanted.value},
+            **{"basis": row.wanted.basis or None, "reached": row.is_reached()},
+        }
+    return told
 
 
 def _commit() -> str:

@@ -20,6 +20,7 @@ from plait import _launcher as launcher
 from plait._build import bench_folder_of, build_bench, build_folder
 from plait._errors import PlaitError
 from plait._files import make_folder, write_text
+from plait.benches.report import wanted_in_words
 from plait.lab.outside import run as run_lab
 from plait.lab.outside import why_not
 from plait.lab.settings import Lab, Work, parse_rate
@@ -90,18 +91,22 @@ def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, 
     program = _find(name, wishes.mpi)
     told = _describe(program)
     results = []
+    rank_counts = [wishes.ranks] if wishes.ranks is not None else _rank_counts(told)
+    needs_results = json_file is not None or len(rank_counts) > 1
     with tempfile.TemporaryDirectory(prefix="plait-bench-") as scratch:
-        for ranks in [wishes.ranks] if wishes.ranks is not None else _rank_counts(told):
+        for ranks in rank_counts:
             result = Path(scratch) / f"{ranks}.json"
-            extra = () if json_file is None else ("--json", str(result))
+            extra = ("--json", str(result)) if needs_results else ()
             status = _run_once((*program, *arguments, *extra), ranks, told, wishes)
             if status != 0:
                 raise PlaitError(
                     f"the benchmark {name} failed with exit status {status}; its own message is above",
                     status=status if 0 < status < 256 else 1,
                 )
-            if json_file is not None:
+            if needs_results:
                 results.append((ranks, _checked(name, result)))
+        if len(results) > 1:
+            _print_all_wanted(results)
         if json_file is not None:
             make_folder(json_file.parent)
             write_text(json_file, json.dumps(_joined(results), indent=2) + "\n")
@@ -206,6 +211,15 @@ def _checked(name: str, path: Path) -> dict[str, Any]:
     if missing:
         raise PlaitError(f"the JSON of the benchmark {name} lacks {', '.join(missing)}")
     return dict(result)
+
+
+def _print_all_wanted(results: list[tuple[int, dict[str, Any]]]) -> None:
+    """Each run has reported its own wanted figures; this is about all of them."""
+    lines = wanted_in_words(_joined(results)["results"])
+    if lines:
+        print(f"\nwith {' and '.join(str(ranks) for ranks, _ in results)} ranks: {lines[0]}")
+    for line in lines[1:]:
+        print(line)
 
 
 def _joined(results: list[tuple[int, dict[str, Any]]]) -> dict[str, Any]:

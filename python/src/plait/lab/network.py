@@ -77,9 +77,10 @@ class Network:
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the agent reads, and what programs may know: PLAIT_LAB is set inside a lab."""
+        """What the agent reads, and what programs may know: the lab, and the rate of its links."""
         at = {f"PLAIT_LAB_AT_{host.name}": host.location for host in self.hosts}
-        return {**os.environ, **at, "PLAIT_LAB": self._lab.label}
+        lab = {"PLAIT_LAB": self._lab.label, "PLAIT_LAB_BITS_PER_S": f"{self._lab.bits_per_s:.0f}"}
+        return {**os.environ, **at, **lab}
 
     def start(
         self,
