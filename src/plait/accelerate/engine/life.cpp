@@ -4,13 +4,13 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <exception>
 #include <pthread.h>
 #include <string_view>
 
 #include "plait/accelerate/engine/routes.hpp"
 #include "plait/accelerate/engine/session.hpp"
+#include "plait/net/mpi/launch.hpp"
 #include "plait/runtime/strategy.hpp"
 
 namespace plait::accelerate {
@@ -61,13 +61,8 @@ void install_all() {
 
 /// Whether by the launcher's variables all ranks are on this host: the engine then needs nothing of MPI.
 bool is_one_host() {
-  const auto are_equal = [](const char* here, const char* all) {
-    const char* const one = std::getenv(here);
-    const char* const other = std::getenv(all);
-    return one != nullptr && other != nullptr && std::strcmp(one, other) == 0;
-  };
   return std::getenv("PLAIT_HOST") == nullptr && std::getenv("PLAIT_NETWORK") == nullptr &&
-         (are_equal("OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE") || are_equal("MPI_LOCALNRANKS", "PMI_SIZE"));
+         net::is_launched_on_one_host();
 }
 
 /// Starts the session on all ranks or on none.
@@ -163,9 +158,7 @@ bool is_library_called() noexcept {
 extern "C" [[gnu::visibility("default")]] void plait_accelerate_start(const Preload& offered) {
   preload = offered;
   if (!is_one_host()) {
-    // Bulk data between hosts travels in messages of 60 KiB, which MPI is to send at once. UCX, which MPICH uses, makes
-    // a rendezvous of them, for which the other rank has to poll.
-    ::setenv("UCX_RNDV_THRESH", "64k", 0);
+    net::request_eager_messages_of_ucx();  // which MPICH uses
   }
   install({route<decltype(::PMPI_Init)>("PMPI_Init", init),
            route<decltype(::PMPI_Init_thread)>("PMPI_Init_thread", init_thread)});

@@ -10,6 +10,8 @@
 
 #include "plait/base/error.hpp"
 #include "plait/net/mpi/detail/call.hpp"
+#include "plait/net/mpi/launch.hpp"
+#include "plait/net/mpi/library.hpp"
 
 namespace plait::net {
 
@@ -30,6 +32,9 @@ MpiSession::MpiSession(int& argc, char**& argv, bool calls_mpi) : exceptions_at_
   MPI_Initialized(&is_initialized);
   if (is_initialized != 0) {
     return;
+  }
+  if (mpi_library_name().starts_with("MPICH") && !is_launched_on_one_host()) {
+    request_eager_messages_of_ucx();
   }
   int provided = MPI_THREAD_SINGLE;
   const int wanted = calls_mpi ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED;

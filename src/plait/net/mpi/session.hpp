@@ -16,8 +16,10 @@ namespace plait::net {
 class MpiSession {
  public:
   /// Calls MPI_Init_thread unless MPI is initialised, with MPI_THREAD_SERIALIZED; with `calls_mpi`,
-  /// MPI_THREAD_MULTIPLE: the program may then call MPI at any time, at the cost of MPI's locks. Throws: `Error` with
-  /// `network` when MPI does not provide this, or was finalised before.
+  /// MPI_THREAD_MULTIPLE: the program may then call MPI at any time, at the cost of MPI's locks. With MPICH on several
+  /// hosts, sets UCX_RNDV_THRESH before, unless it is set (launch.hpp).
+  ///
+  /// Throws: `Error` with `network` when MPI does not provide this, or was finalised before.
   MpiSession(int& argc, char**& argv, bool calls_mpi = false);
   MpiSession(const MpiSession&) = delete;
   MpiSession& operator=(const MpiSession&) = delete;
