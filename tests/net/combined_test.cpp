@@ -31,7 +31,7 @@ std::vector<Rank> all_of(std::uint32_t rank_count) {
 class HostsWorld final : public World {
  public:
   HostsWorld(std::uint32_t ranks, const LoopbackOptions& far)
-      : ranks_{ranks}, even_{(ranks + 1) / 2, {}}, odd_{std::max(1U, ranks / 2), {}}, all_{ranks, far} {}
+      : ranks_{ranks}, even_{(ranks + 1) / 2, near}, odd_{std::max(1U, ranks / 2), near}, all_{ranks, far} {}
 
   std::unique_ptr<Driver> driver(Rank rank) override {
     const std::uint32_t host = rank.value() % 2;
@@ -49,6 +49,8 @@ class HostsWorld final : public World {
   }
 
  private:
+  static constexpr LoopbackOptions near{.shared_copies = {2, 5000}};
+
   std::uint32_t ranks_;
   LoopbackNetwork even_;
   LoopbackNetwork odd_;

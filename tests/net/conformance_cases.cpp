@@ -3,10 +3,12 @@
 #include <bit>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include <gtest/gtest.h>
 
 #include "plait/base/random.hpp"
+#include "plait/net/shared_copies.hpp"
 
 #include "net/conformance.hpp"
 
@@ -389,6 +391,54 @@ Part lets_packets_pass_beside_bulk(Player& player, const Terms&) {
   EXPECT_TRUE(equal(buffer, pattern(player.previous().value(), 1, size)));
 }
 
+// --- shared copies --------------------------------------------------------------------------------
+
+Part lets_all_read_one_copy(Player& player, const Terms&) {
+  SharedCopies* const copies = player.driver().shared_copies();
+  if (copies == nullptr) {
+    co_return;
+  }
+  constexpr std::uint64_t rounds = 30;  // more than there is memory for
+  const auto size_of = [&](std::uint64_t round) { return copies->bytes_max() * (round + 1) / rounds; };
+  std::vector<Rank> readers;
+  for (std::uint32_t rank = 0; rank < player.rank_count(); ++rank) {
+    if (copies->reaches(Rank{rank})) {
+      readers.emplace_back(rank);
+    }
+  }
+  EXPECT_TRUE(copies->reaches(player.driver().self()));
+  std::uint64_t left = rounds * readers.size();
+  const auto read_arrived = [&] {
+    for (; !player.arrivals.empty(); --left) {
+      const Taken arrival{player};
+      const std::uint64_t round = number_in(*arrival) >> 32U;
+      const SharedCopyId id{static_cast<std::uint32_t>(number_in(*arrival))};
+      EXPECT_TRUE(equal(copies->read(arrival->peer, id, size_of(round)),
+                        pattern(arrival->peer.value(), round, size_of(round))));
+      copies->release(arrival->peer, id);
+    }
+  };
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::optional<SharedCopies::Created> created;
+    co_await until([&] {
+      read_arrived();
+      created = copies->create(size_of(round), static_cast<std::uint32_t>(readers.size()));
+      return created.has_value();
+    });
+    std::ranges::copy(pattern(player.rank(), round, size_of(round)), created->bytes.begin());
+    for (const Rank reader : readers) {
+      co_await until([&] {
+        read_arrived();
+        return player.send_number(reader, (round << 32U) + created->id.value());
+      });
+    }
+  }
+  co_await until([&] {
+    read_arrived();
+    return left == 0;
+  });
+}
+
 }  // namespace
 
 void Player::set_poll_room(std::size_t arrival_count, std::size_t bulk_count) {
@@ -453,6 +503,7 @@ const std::vector<Case>& cases() {
       {"uses_one_slot_again_and_again", uses_one_slot_again_and_again},
       {"moves_bulk_to_itself", moves_bulk_to_itself},
       {"lets_packets_pass_beside_bulk", lets_packets_pass_beside_bulk},
+      {"lets_all_read_one_copy", lets_all_read_one_copy},
   };
   return all;
 }

@@ -46,13 +46,15 @@ std::vector<Setting> settings() {
   const Terms small{.bulk_bytes_max = 700'001};
   return {
       {"loopback", loopback({}), {}},
-      {"loopback_small", loopback({.packet_bytes_max = 1024, .mailbox_packets_max = 3}), small},
-      {"loopback_threads", loopback({}), {}, Threads::one_a_rank},
+      {"loopback_small",
+       loopback({.packet_bytes_max = 1024, .mailbox_packets_max = 3, .shared_copies = {1, 1000}}),
+       small},
+      {"loopback_threads", loopback({.shared_copies = {3, 10'000}}), {}, Threads::one_a_rank},
       {"sim", sim({}), {}},
       {"sim_long", sim({.seed = 10, .packet_bytes_max = 1024, .copied_bytes_max = 5000}), small},
       {"sim_late", sim({.seed = 7, .delay_max = nanoseconds{50000}}), small},
       {"sim_disorder",
-       sim({.seed = 8, .delay_max = nanoseconds{50000}, .order = SimOrder::free}),
+       sim({.seed = 8, .delay_max = nanoseconds{50000}, .order = SimOrder::free, .shared_copies = {2, 5000}}),
        {.keeps_order = false, .bulk_bytes_max = small.bulk_bytes_max}},
       {"sim_full",
        sim({.seed = 9,

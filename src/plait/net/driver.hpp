@@ -17,6 +17,8 @@
 
 namespace plait::net {
 
+class SharedCopies;
+
 /// Result of a request to move data.
 enum class Post : std::uint8_t {
   done,    ///< Complete; no completion follows.
@@ -111,6 +113,8 @@ class Driver {
   [[nodiscard]] virtual std::size_t copied_bytes_max(Rank /*peer*/) const noexcept { return packet_bytes_max(); }
   /// Whether data to `peer` passes a network, and not memory that both ranks share.
   [[nodiscard]] virtual bool passes_network(Rank peer) const noexcept { return peer != self(); }
+  /// Data that several ranks read in shared memory; null when this driver has none. The driver owns it.
+  [[nodiscard]] virtual SharedCopies* shared_copies() noexcept { return nullptr; }
   [[nodiscard]] const Clock& clock() const noexcept { return traits_.clock ? *traits_.clock : machine_clock_; }
 
   /// Returns an empty packet of capacity `packet_bytes_max()` from a pool; allocates only when the pool is empty.

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/net/shared_copies.hpp"
 
 namespace plait::net {
 namespace {
@@ -23,6 +24,36 @@ constexpr std::size_t spare_max = 64;
 }
 
 class CombinedDriver final : public Driver {
+  struct Link;
+
+  /// The copies of one part, whose ranks have other numbers.
+  class PartCopies final : public SharedCopies {
+   public:
+    explicit PartCopies(const std::vector<Link>& links) : links_{links} {}
+
+    void use(Driver& driver) { driver_ = &driver; }
+    [[nodiscard]] bool exist() const noexcept { return driver_ != nullptr; }
+
+    [[nodiscard]] std::size_t bytes_max() const noexcept override { return inner().bytes_max(); }
+    [[nodiscard]] bool reaches(Rank peer) const noexcept override {
+      const Link& link = links_[peer.value()];
+      return link.part->driver.get() == driver_ && inner().reaches(link.rank);
+    }
+    [[nodiscard]] std::optional<Created> create(std::size_t bytes, std::uint32_t reader_count) override {
+      return inner().create(bytes, reader_count);
+    }
+    [[nodiscard]] std::span<const std::byte> read(Rank owner, SharedCopyId id, std::size_t bytes) const override {
+      return reaches(owner) ? inner().read(links_[owner.value()].rank, id, bytes) : std::span<const std::byte>{};
+    }
+    void release(Rank owner, SharedCopyId id) noexcept override { inner().release(links_[owner.value()].rank, id); }
+
+   private:
+    [[nodiscard]] SharedCopies& inner() const noexcept { return *driver_->shared_copies(); }
+
+    const std::vector<Link>& links_;
+    Driver* driver_ = nullptr;
+  };
+
  public:
   CombinedDriver(Rank self, std::uint32_t rank_count, std::vector<CombinedPart> parts)
       : Driver{traits_of(self, rank_count, parts)}, links_(rank_count) {
@@ -32,6 +63,9 @@ class CombinedDriver final : public Driver {
       Part& part = parts_.emplace_back(Part{std::move(given.driver), std::move(given.called)});
       for (const Rank rank : given.serves) {
         connect(part, rank);
+      }
+      if (!copies_.exist() && part.driver->shared_copies() != nullptr) {
+        copies_.use(*part.driver);
       }
     }
     const auto lost = std::ranges::find(links_, nullptr, &Link::part);
@@ -54,6 +88,9 @@ class CombinedDriver final : public Driver {
     const Link& link = links_[peer.value()];
     return link.part->driver->passes_network(link.rank);
   }
+
+  /// Those of the first part that has any: parts that share memory are one to a host.
+  [[nodiscard]] SharedCopies* shared_copies() noexcept override { return copies_.exist() ? &copies_ : nullptr; }
 
   [[nodiscard]] Packet acquire() override {
     if (!spare_.empty()) {
@@ -219,7 +256,8 @@ class CombinedDriver final : public Driver {
 
   std::vector<Part> parts_;  ///< Those with peers; never changed, so that links can point to them.
   std::vector<Link> links_;  ///< By rank.
-  std::size_t first_ = 0;    ///< The part that is polled first next time.
+  PartCopies copies_{links_};
+  std::size_t first_ = 0;  ///< The part that is polled first next time.
   std::vector<Packet> spare_;
   std::atomic<Driver*> sleeper_ = nullptr;  ///< The part in whose `rest` this rank sleeps.
 };

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plait/base/error.hpp"
+#include "plait/net/detail/copy_buffers.hpp"
 #include "plait/net/detail/driver_parts.hpp"
 
 namespace plait::net {
@@ -57,7 +58,7 @@ struct RankState {
 }  // namespace
 
 struct LoopbackNetwork::State {
-  State(std::uint32_t rank_count, const LoopbackOptions& opts) : options{opts} {
+  State(std::uint32_t rank_count, const LoopbackOptions& opts) : options{opts}, copies{rank_count, opts.shared_copies} {
     ranks.reserve(rank_count);
     for (std::uint32_t rank = 0; rank < rank_count; ++rank) {
       ranks.push_back(std::make_unique<RankState>(options.bulk_slot_count));
@@ -70,6 +71,7 @@ struct LoopbackNetwork::State {
   }
 
   LoopbackOptions options;
+  detail::CopyMemory copies;
   std::vector<std::unique_ptr<RankState>> ranks;
   std::mutex mutex;  ///< Guards `is_taken` of all ranks, and `depot`.
   /// Packets on their way from ranks that mostly receive to ranks that mostly send.
@@ -84,6 +86,7 @@ class LoopbackDriver final : public Driver {
       : Driver{detail::traits_from(state->options, "loopback", self, state->ranks.size(), state->options.clock)},
         state_{std::move(state)},
         mine_{state_->of(self)},
+        copies_{state_->copies.of(self)},
         pool_{packet_bytes_max(), pool_spare_max} {}
   LoopbackDriver(const LoopbackDriver&) = delete;
   LoopbackDriver& operator=(const LoopbackDriver&) = delete;
@@ -103,6 +106,9 @@ class LoopbackDriver final : public Driver {
   }
 
   bool passes_network(Rank /*peer*/) const noexcept override { return false; }
+  SharedCopies* shared_copies() noexcept override {
+    return state_->options.shared_copies.count > 0 ? &copies_ : nullptr;
+  }
 
   Packet acquire() override {
     if (pool_.is_empty()) {
@@ -242,6 +248,7 @@ class LoopbackDriver final : public Driver {
 
   std::shared_ptr<LoopbackNetwork::State> state_;
   RankState& mine_;
+  detail::CopyBuffers copies_;
   detail::PacketPool pool_;
   std::size_t bulk_sends_in_flight_ = 0;
   // What was collected from the mailbox and has not been polled yet.

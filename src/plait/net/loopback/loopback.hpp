@@ -9,6 +9,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/net/driver.hpp"
+#include "plait/net/shared_copies.hpp"
 
 namespace plait::net {
 
@@ -19,6 +20,8 @@ struct LoopbackOptions {
   std::uint32_t mailbox_packets_max = 4096;
   std::uint32_t bulk_slot_count = 16;
   std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
+  /// Of each rank, for `Driver::shared_copies`.
+  SharedCopyOptions shared_copies;
   /// Must outlive the drivers; null for the machine's clock.
   const Clock* clock = nullptr;
 };

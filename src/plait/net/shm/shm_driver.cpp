@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "plait/base/error.hpp"
+#include "plait/net/detail/copy_buffers.hpp"
 #include "plait/net/detail/driver_parts.hpp"
 #include "plait/net/shm/detail/bulk_mover.hpp"
 #include "plait/net/shm/detail/meeting.hpp"
@@ -23,6 +24,7 @@ using detail::shm::Showing;
 constexpr std::uint32_t ranks_max = 16384;
 constexpr std::uint32_t slots_max = 32767;
 constexpr std::size_t bytes_max = std::size_t{1} << 42U;
+constexpr std::uint32_t copies_max = 4096;
 constexpr std::uint32_t flags_in_word = 64;
 /// Polls without a packet, or refused sends to one rank, between two readings of the clock.
 constexpr std::uint32_t quiet_polls_max = 256;
@@ -41,6 +43,8 @@ void check(Rank self, std::uint32_t rank_count, const ShmOptions& options) {
   require(options.bulk_piece_bytes_max >= detail::shm::line_bytes && options.bounce_bytes >= detail::shm::line_bytes &&
               options.bounce_bytes <= bytes_max,
           "shm driver: bulk_piece_bytes_max and bounce_bytes must be at least 64 bytes");
+  require(options.shared_copies.count <= copies_max && options.shared_copies.bytes_max <= bytes_max / copies_max,
+          "shm driver: there are at most 4096 shared copies, each of at most 1 GiB");
   require(options.called.empty() || options.called.size() == rank_count,
           "shm driver: `called` must have a name for each rank, or none");
 }
@@ -61,6 +65,7 @@ class ShmDriver final : public detail::PooledDriver {
         peers_{segment_, rank_, std::move(met.processes), {options.watch_interval, options.called, &clock()}},
         polls_all_rings_{rank_count() <= options.look_at_all_ranks_max},
         pending_((rank_count() + flags_in_word - 1) / flags_in_word),
+        copies_{segment_.copies(), self, met.layout.rank_count, met.layout.copies},
         bulk_{segment_, rank_, peers_, {met.single_copy, options.bulk_piece_bytes_max}} {
     for (std::uint32_t rank = 0; rank < rank_count(); ++rank) {
       links_.push_back({.ring = RingWriter{segment_.ring(rank_, rank)}});
@@ -76,6 +81,7 @@ class ShmDriver final : public detail::PooledDriver {
   }
 
   bool passes_network(Rank /*peer*/) const noexcept override { return false; }
+  SharedCopies* shared_copies() noexcept override { return segment_.layout().copies.count > 0 ? &copies_ : nullptr; }
 
   Post send(Rank to, Packet&& packet) override {
     const Post post = send_copy(to, packet.bytes(), {});
@@ -280,6 +286,7 @@ class ShmDriver final : public detail::PooledDriver {
   bool is_busy_ = false;
   std::uint32_t quiet_polls_ = 0;
   std::uint32_t full_count_ = 0;
+  detail::CopyBuffers copies_;
   detail::shm::BulkMover bulk_;
 };
 

@@ -10,6 +10,7 @@
 #include "plait/base/id.hpp"
 #include "plait/net/driver.hpp"
 #include "plait/net/exchange.hpp"
+#include "plait/net/shared_copies.hpp"
 
 namespace plait::net {
 
@@ -33,6 +34,8 @@ struct ShmOptions {
   /// Buffer of each bulk slot without single copy.
   std::size_t bounce_bytes = std::size_t{128} * 1024;
   SingleCopy single_copy = SingleCopy::automatic;
+  /// Of each rank, for `Driver::shared_copies`.
+  SharedCopyOptions shared_copies{.count = 4, .bytes_max = std::size_t{64} * 1024};
   /// Up to so many ranks, a receiver polls all rings. With more, senders also set flags, which costs an atomic update
   /// for each packet to an idle rank.
   std::uint32_t look_at_all_ranks_max = 16;

@@ -12,6 +12,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/base/random.hpp"
+#include "plait/net/detail/copy_buffers.hpp"
 #include "plait/net/detail/driver_parts.hpp"
 
 namespace plait::net {
@@ -99,7 +100,11 @@ void check(std::uint32_t rank_count, const SimOptions& options) {
 /// The machine: ranks, what is under way between them, and time.
 struct SimNetwork::State {
   State(std::uint32_t rank_count, const SimOptions& opts)
-      : options{opts}, random{opts.seed}, pool{opts.packet_bytes_max, pool_spare_max}, ranks(rank_count) {
+      : options{opts},
+        random{opts.seed},
+        pool{opts.packet_bytes_max, pool_spare_max},
+        copies{rank_count, opts.shared_copies},
+        ranks(rank_count) {
     for (RankState& rank : ranks) {
       rank.slots.resize(options.bulk_slot_count);
     }
@@ -340,6 +345,7 @@ struct SimNetwork::State {
   ManualClock clock;
   Random random;
   detail::PacketPool pool;
+  detail::CopyMemory copies;
   std::vector<RankState> ranks;
 
  private:
@@ -357,10 +363,15 @@ class SimDriver final : public Driver {
   SimDriver(std::shared_ptr<SimNetwork::State> state, Rank self)
       : Driver{detail::traits_from(state->options, "sim", self, state->ranks.size(), &state->clock)},
         state_{std::move(state)},
-        mine_{state_->of(self)} {}
+        mine_{state_->of(self)},
+        copies_{state_->copies.of(self)} {}
   SimDriver(const SimDriver&) = delete;
   SimDriver& operator=(const SimDriver&) = delete;
   ~SimDriver() override { state_->give_up_transfers(self()); }
+
+  SharedCopies* shared_copies() noexcept override {
+    return state_->options.shared_copies.count > 0 ? &copies_ : nullptr;
+  }
 
   Packet acquire() override { return state_->pool.acquire(); }
   void recycle(Packet&& packet) noexcept override { state_->pool.recycle(std::move(packet)); }
@@ -476,6 +487,7 @@ class SimDriver final : public Driver {
 
   std::shared_ptr<SimNetwork::State> state_;
   RankState& mine_;
+  detail::CopyBuffers copies_;
   std::vector<Packet> long_;  ///< Packets that do not fit into those of the pool, until the next poll.
 };
 

@@ -11,6 +11,7 @@
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/net/driver.hpp"
+#include "plait/net/shared_copies.hpp"
 
 namespace plait::net {
 
@@ -57,6 +58,8 @@ struct SimOptions {
   std::size_t bulk_in_flight_max = std::numeric_limits<std::size_t>::max();
   /// Packets and chunks of bulk data of this size leave a rank in turn.
   std::size_t bulk_chunk_bytes = std::size_t{256} * 1024;
+  /// Of each rank, for `Driver::shared_copies`; takes no virtual time.
+  SharedCopyOptions shared_copies;
 };
 
 /// N ranks as N drivers in one process, on a virtual clock: equal options and calls give equal runs.

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plait/net/detail/copy_buffers.hpp"
+#include "plait/net/shared_copies.hpp"
 #include "plait/net/shm/detail/ring.hpp"
 
 namespace plait::net::detail::shm {
@@ -42,12 +44,13 @@ struct BulkPlace {
 };
 static_assert(sizeof(BulkPlace) == 2 * line_bytes, "no two places share a line");
 
-/// How the segment is divided: head, ranks, rings, bulk places, buffers for bulk data.
+/// How the segment is divided: head, ranks, rings, bulk places, buffers for bulk data, shared copies.
 struct Layout {
   std::uint32_t rank_count = 0;
   std::uint32_t slot_count = 0;
   std::size_t ring_bytes = 0;    ///< Capacity of each ring.
   std::size_t buffer_bytes = 0;  ///< Of each bulk place; 0 with single copy.
+  SharedCopyOptions copies;
 
   // The counter of who has the mapping, alone in its line.
   static constexpr std::size_t head_bytes = 2 * line_bytes;
@@ -68,8 +71,11 @@ struct Layout {
   [[nodiscard]] std::size_t buffers_at() const {
     return round_up(places_at() + std::size_t{rank_count} * slot_count * sizeof(BulkPlace), 4096);
   }
-  [[nodiscard]] std::size_t total_bytes() const {
+  [[nodiscard]] std::size_t copies_at() const {
     return round_up(buffers_at() + std::size_t{rank_count} * slot_count * buffer_bytes, 4096);
+  }
+  [[nodiscard]] std::size_t total_bytes() const {
+    return round_up(copies_at() + CopyBuffers::total_bytes(rank_count, copies), 4096);
   }
 };
 
@@ -99,6 +105,7 @@ class Segment {
   [[nodiscard]] BulkPlace& place(std::uint32_t receiver, std::uint32_t slot) const {
     return reinterpret_cast<BulkPlace*>(start_ + layout_.places_at())[index_of(receiver, slot)];
   }
+  [[nodiscard]] std::byte* copies() const { return start_ + layout_.copies_at(); }
   [[nodiscard]] std::byte* buffer(std::uint32_t receiver, std::uint32_t slot) const {
     return start_ + layout_.buffers_at() + index_of(receiver, slot) * layout_.buffer_bytes;
   }

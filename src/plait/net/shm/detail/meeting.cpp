@@ -27,6 +27,8 @@ struct Agreed {
   std::uint64_t ring_bytes = 0;
   std::uint64_t bounce_bytes = 0;
   std::uint64_t piece_bytes = 0;
+  std::uint64_t copy_bytes = 0;
+  std::uint32_t copy_count = 0;
   std::uint32_t slot_count = 0;
   std::uint32_t single_copy = 0;
   std::uint32_t looks_at_all = 0;
@@ -217,7 +219,8 @@ Layout layout_for(std::uint32_t rank_count, const ShmOptions& options) {
   const std::size_t share = options.ring_memory_bytes_max / rank_count;
   return {.rank_count = rank_count,
           .slot_count = options.bulk_slot_count,
-          .ring_bytes = round_up(std::max(least, std::min(share, options.ring_bytes_max)), line_bytes)};
+          .ring_bytes = round_up(std::max(least, std::min(share, options.ring_bytes_max)), line_bytes),
+          .copies = options.shared_copies};
 }
 
 Meeting meet(Rank self, std::uint32_t rank_count, const Exchange& exchange, const ShmOptions& options) {
@@ -234,6 +237,8 @@ Meeting meet(Rank self, std::uint32_t rank_count, const Exchange& exchange, cons
                                        .ring_bytes = meeting.layout.ring_bytes,
                                        .bounce_bytes = options.bounce_bytes,
                                        .piece_bytes = options.bulk_piece_bytes_max,
+                                       .copy_bytes = options.shared_copies.bytes_max,
+                                       .copy_count = options.shared_copies.count,
                                        .slot_count = options.bulk_slot_count,
                                        .single_copy = static_cast<std::uint32_t>(options.single_copy),
                                        .looks_at_all = options.look_at_all_ranks_max}},
