@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/net/combined/combined_driver.hpp"
+
 #include "comm/loopback_ranks.hpp"
 
 namespace plait::comm::multicast_test {
@@ -73,13 +75,14 @@ std::vector<Destination> all_but_root(std::uint32_t count) {
 struct Setting {
   std::uint32_t ranks;
   std::size_t bytes;
+  net::SharedCopyOptions copies = {};
 };
 
 class Multicast : public testing::TestWithParam<Setting> {};
 
 TEST_P(Multicast, arrives_as_an_ordinary_message_at_each_destination) {
-  const auto [count, bytes] = GetParam();
-  LoopbackRanks ranks{count, {.segment_bytes = 30'000}};
+  const auto [count, bytes, copies] = GetParam();
+  LoopbackRanks ranks{count, {.segment_bytes = 30'000}, {.shared_copies = copies}};
   const Bytes data = pattern(bytes, 5);
   std::vector<Bytes> buffers(count);
   std::vector<Request> receives;
@@ -99,9 +102,9 @@ TEST_P(Multicast, arrives_as_an_ordinary_message_at_each_destination) {
 }
 
 TEST_P(Multicast, reaches_those_behind_a_rank_that_receives_late) {
-  const auto [count, bytes] = GetParam();
+  const auto [count, bytes, copies] = GetParam();
   for (std::uint32_t late = 1; late < count; ++late) {
-    LoopbackRanks ranks{count, {.segment_bytes = 30'000}};
+    LoopbackRanks ranks{count, {.segment_bytes = 30'000}, {.shared_copies = copies}};
     const Bytes data = pattern(bytes, late);
     std::vector<Bytes> buffers(count);
     std::vector<Request> receives(count);
@@ -128,7 +131,10 @@ INSTANTIATE_TEST_SUITE_P(Sizes,
                                          Setting{8, 1000},
                                          Setting{8, 200'000},
                                          Setting{17, 8000},
-                                         Setting{17, 60'000}));
+                                         Setting{17, 60'000},
+                                         Setting{3, 8192, {1, 8192}},
+                                         Setting{4, 100'000, {4, 65'536}},
+                                         Setting{17, 60'000, {1, 60'000}}));
 
 TEST(Multicast, sends_one_copy_to_a_rank_that_is_named_twice) {
   LoopbackRanks ranks{3};
@@ -193,6 +199,136 @@ TEST(Multicast, passes_on_what_is_too_long_for_its_own_receive) {
   EXPECT_THROW(truncated.wait(), Error);
   EXPECT_EQ(buffers[2], data);
   EXPECT_EQ(buffers[3], data);
+}
+
+TEST(Multicast, copies_once_where_ranks_share_memory_and_needs_no_receiver_then) {
+  LoopbackRanks ranks{4, {}, {.shared_copies = {.count = 1, .bytes_max = 50'000}}};
+  const Bytes data = pattern(50'000, 3);
+  const Request send = ranks[0].multicast(all_but_root(4), Tag{1}, data);
+  EXPECT_TRUE(send.is_complete());
+  const Bytes next = pattern(50'000, 4);
+  const Request second = ranks[0].multicast(all_but_root(4), Tag{1}, next);
+  EXPECT_FALSE(second.is_complete()) << "the memory is in use, so it uses a rendezvous";
+
+  std::array<std::array<Bytes, 2>, 4> buffers;
+  std::vector<Request> receives;
+  for (std::uint32_t rank = 1; rank < 4; ++rank) {
+    for (Bytes& buffer : buffers[rank]) {
+      receives.push_back(ranks[rank].receive({Rank{0}, Tag{1}}, buffer));
+    }
+  }
+  ranks.until([&] { return std::ranges::all_of(receives, [](const Request& one) { return one.is_released(); }); });
+  ranks.until([&] { return second.is_complete(); });
+  for (std::uint32_t rank = 1; rank < 4; ++rank) {
+    EXPECT_EQ(buffers[rank][0], data);
+    EXPECT_EQ(buffers[rank][1], next);
+  }
+  EXPECT_TRUE(ranks[0].multicast(all_but_root(4), Tag{1}, data).is_complete()) << "the memory is free again";
+}
+
+TEST(Multicast, keeps_to_rendezvous_when_the_program_asks_for_it) {
+  LoopbackRanks ranks{3, {.eager_bytes_max = 9999}, {.shared_copies = {.count = 1, .bytes_max = 50'000}}};
+  const Bytes data = pattern(10'000, 3);
+  const Request send = ranks[0].multicast(all_but_root(3), Tag{1}, data);
+  EXPECT_FALSE(send.is_complete());
+  std::array<Bytes, 2> buffers;
+  const Request first = ranks[1].receive({Rank{0}, Tag{1}}, buffers[0]);
+  const Request second = ranks[2].receive({Rank{0}, Tag{1}}, buffers[1]);
+  ranks.until([&] { return send.is_complete() && first.is_complete() && second.is_complete(); });
+  EXPECT_EQ(buffers[0], data);
+  EXPECT_EQ(buffers[1], data);
+}
+
+TEST(Multicast, keeps_to_rendezvous_for_a_single_reader) {
+  LoopbackRanks ranks{2, {}, {.shared_copies = {.count = 1, .bytes_max = 50'000}}};
+  const Bytes data = pattern(50'000, 3);
+  const Request send = ranks[0].multicast(all_but_root(2), Tag{1}, data);
+  EXPECT_FALSE(send.is_complete()) << "which copies once";
+  Bytes buffer;
+  const Request receive = ranks[1].receive({Rank{0}, Tag{1}}, buffer);
+  ranks.until([&] { return send.is_complete() && receive.is_complete(); });
+  EXPECT_EQ(buffer, data);
+}
+
+TEST(Multicast, uses_no_more_memory_for_unexpected_copies_than_the_limit) {
+  LoopbackRanks ranks{3, {.unexpected_bytes_max = 25'000}, {.shared_copies = {.count = 1, .bytes_max = 10'000}}};
+  const Bytes data = pattern(10'000, 3);
+  std::vector<Request> sends;
+  for (int number = 0; number < 5; ++number) {
+    sends.push_back(ranks[0].multicast(all_but_root(3), Tag{1}, data));
+    for (int round = 0; round < 3; ++round) {
+      ranks.progress();
+    }
+  }
+  EXPECT_EQ(std::ranges::count_if(sends, &Request::is_complete), 3);
+  std::array<Bytes, 10> buffers;
+  std::vector<Request> receives;
+  for (std::uint32_t number = 0; number < buffers.size(); ++number) {
+    receives.push_back(ranks[1 + number % 2].receive({Rank{0}, Tag{1}}, buffers[number]));
+  }
+  ranks.until([&] { return std::ranges::all_of(receives, &Request::is_complete); });
+  ranks.until([&] { return std::ranges::all_of(sends, &Request::is_complete); });
+  EXPECT_TRUE(std::ranges::all_of(buffers, [&](const Bytes& buffer) { return buffer == data; }));
+}
+
+/// Two hosts, of the first and the last three of six ranks; only ranks of one host share memory.
+class TwoHosts {
+ public:
+  TwoHosts() {
+    for (std::uint32_t rank = 0; rank < 6; ++rank) {
+      const std::uint32_t first = rank / 3 * 3;
+      std::vector<net::CombinedPart> parts(2);
+      parts[0].driver = within_[rank / 3].driver(Rank{rank % 3});
+      parts[1].driver = between_.driver(Rank{rank});
+      for (std::uint32_t peer = 0; peer < 6; ++peer) {
+        const bool is_near = peer / 3 == rank / 3;
+        parts[1].called.emplace_back(peer);
+        parts[is_near ? 0 : 1].serves.emplace_back(peer);
+      }
+      parts[0].called = {Rank{first}, Rank{first + 1}, Rank{first + 2}};
+      drivers_.push_back(net::make_combined_driver(Rank{rank}, 6, std::move(parts)));
+      endpoints_.push_back(std::make_unique<Endpoint>(*drivers_.back(), recorder_));
+    }
+  }
+
+  Endpoint& operator[](std::uint32_t rank) { return *endpoints_[rank]; }
+  void progress() {
+    for (const auto& endpoint : endpoints_) {
+      endpoint->progress();
+    }
+  }
+
+ private:
+  SteadyClock clock_;
+  trace::Recorder recorder_{clock_};
+  std::array<net::LoopbackNetwork, 2> within_{net::LoopbackNetwork{3, {.shared_copies = {2, 30'000}}},
+                                              net::LoopbackNetwork{3, {.shared_copies = {2, 30'000}}}};
+  net::LoopbackNetwork between_{6};
+  std::vector<std::unique_ptr<net::Driver>> drivers_;
+  std::vector<std::unique_ptr<Endpoint>> endpoints_;
+};
+
+TEST(Multicast, copies_within_its_host_and_forwards_to_the_others) {
+  TwoHosts ranks;
+  const Bytes data = pattern(30'000, 6);
+  std::array<Bytes, 6> buffers;
+  std::vector<Request> receives;
+  std::vector<Destination> others;
+  for (const std::uint32_t rank : {0U, 1U, 2U, 3U, 5U}) {
+    others.push_back({Rank{rank}});
+    receives.push_back(ranks[rank].receive({Rank{4}, Tag{1}}, buffers[rank]));
+  }
+  const Request send = ranks[4].multicast(others, Tag{1}, data);
+  EXPECT_FALSE(send.is_complete()) << "the other host still needs the data";
+  for (int round = 0; round < 1000; ++round) {
+    ranks.progress();
+  }
+  EXPECT_TRUE(send.is_complete());
+  for (std::size_t index = 0; index < receives.size(); ++index) {
+    EXPECT_TRUE(receives[index].is_released());
+    EXPECT_EQ(receives[index].result().source, Rank{4});
+    EXPECT_EQ(buffers[others[index].rank.value()], data);
+  }
 }
 
 TEST(Multicast, is_released_after_it_is_complete) {

@@ -25,7 +25,8 @@ net::SimOptions random_network(unsigned seed, std::vector<net::SimFailure> failu
           .send_queue_packets_max = 1 + below(8),
           .bulk_slot_count = 1 + below(3),
           .bulk_in_flight_max = below(2) == 0 ? std::numeric_limits<std::size_t>::max() : 500 + below(40'000),
-          .bulk_chunk_bytes = 4096};
+          .bulk_chunk_bytes = 4096,
+          .shared_copies = {.count = seed % 3, .bytes_max = 15'000}};
 }
 
 }  // namespace plait::comm::test

@@ -88,8 +88,9 @@ class Endpoint {
   ///
   /// The receivers forward the message along a binomial tree that travels with it, also before they receive it
   /// themselves, as far as memory permits. A rank that occurs twice gets it once. This rank sends at most
-  /// ceil(log2(n + 1)) copies, or more when the destinations do not fit into a packet. The request is complete when the
-  /// buffer may be reused.
+  /// ceil(log2(n + 1)) copies, or more when the destinations do not fit into a packet. If several
+  /// ranks share memory with this one, they read one copy there of what does not fit into a packet, while memory for
+  /// copies is left. The request is complete when the buffer may be reused.
   Request multicast(std::vector<Destination> to,
                     Tag tag,
                     std::span<const std::byte> data,

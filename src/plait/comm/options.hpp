@@ -11,8 +11,8 @@ namespace plait::comm {
 
 /// Options of an endpoint. All ranks must use the same.
 struct EndpointOptions {
-  /// Largest eager message, at most what the driver copies at once: a packet, or 64 KiB between hosts. Larger ones use
-  /// rendezvous and are not copied. 0: rendezvous for all.
+  /// Largest eager message, at most what the driver copies at once: a packet; 64 KiB between hosts, and for multicasts
+  /// within one. Larger ones use rendezvous and are not copied. 0: rendezvous for all.
   std::size_t eager_bytes_max = static_cast<std::size_t>(-1);
   /// How messages share packets: "immediate", "aggregate", "priority" or "automatic"; see packing.hpp.
   std::string packing = "automatic";

@@ -11,9 +11,10 @@ namespace plait::comm::wire {
 /// packet with one of them costs a credit; all others are control. Chunks up to `multicast_rts` are matched. The
 /// numbers change with the format, so that ranks with different versions of plait notice it.
 enum class ChunkKind : std::uint8_t {
-  eager = 0x41,          ///< A message with its data; `operation` may be a digest of claims (see CommClaims).
-  rts = 0x42,            ///< Request to send: the data waits on the sender; `operation` names it there.
-  multicast = 0x43,      ///< A message with its data, to be forwarded: a `Route`, its `Stop`s, the data.
+  eager = 0x41,      ///< A message with its data; `operation` may be a digest of claims (see CommClaims).
+  rts = 0x42,        ///< Request to send: the data waits on the sender; `operation` names it there.
+  multicast = 0x43,  ///< A message with its data, to be forwarded: a `Route`, its `Stop`s, and the data; without it,
+                     ///< `operation` - 1 is a shared copy of the packet's sender.
   multicast_rts = 0x44,  ///< Request to send such a message: a `Route` and its `Stop`s.
   active = 0x45,         ///< An active message with its data; `tag` is the handler.
   active_rts = 0x46,     ///< Request to send an active message.

@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "plait/net/shared_copies.hpp"
+
 namespace plait::comm::detail {
 
 namespace {
@@ -41,6 +43,23 @@ void throw_if_claims_differ(const CommClaims& claims, Rank self, const Incoming&
                             claims.where(comm)),
                 message.source};
   }
+}
+
+/// Delivers a message that is in order; its data may be a copy in shared memory.
+void deliver_in_order(Incoming& message, Network& network, Delivery& delivery) {
+  if (message.header.kind != wire::ChunkKind::multicast || message.header.operation == 0) {
+    delivery.deliver(message);
+    return;
+  }
+  net::SharedCopies* const copies = network.driver().shared_copies();
+  const net::SharedCopyId copy{static_cast<std::uint32_t>(message.header.operation - 1)};
+  message.data =
+      copies != nullptr ? copies->read(message.via, copy, message.header.bytes) : std::span<const std::byte>{};
+  if (message.data.empty()) {
+    refuse_packet(message.via, message.header.payload);
+  }
+  delivery.deliver(message);
+  copies->release(message.via, copy);
 }
 
 }  // namespace
@@ -175,10 +194,11 @@ void Engine::handle_message(Rank via,
   }
   message.packet = message.stops.empty() && message.data.size() == payload.size() ? packet : nullptr;
   ++stream.next_received;
-  delivery_.deliver(message);
+  deliver_in_order(message, network_, delivery_);
   while (stream.has_next()) {
     const Chunk next = stream.take_next();
-    delivery_.deliver(parse(next.via, next.header, next.payload, rank_count));
+    Incoming early = parse(next.via, next.header, next.payload, rank_count);
+    deliver_in_order(early, network_, delivery_);
   }
 }
 

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "plait/comm/detail/rendezvous_receiver.hpp"
 #include "plait/comm/detail/sequences.hpp"
 #include "plait/comm/wire.hpp"
+#include "plait/net/shared_copies.hpp"
 
 namespace plait::comm::detail {
 
@@ -55,7 +59,8 @@ struct Branch {
 }
 
 /// Sends and forwards multicasts: each rank forwards a message to the destinations that came with it, also before its
-/// own receive is posted. Segments of a rendezvous message are forwarded as they arrive. Threads: one at a time.
+/// own receive is posted. Segments of a rendezvous message are forwarded as they arrive. Where ranks share memory, the
+/// first sender copies what is too long for a packet there once, and all of them read it. Threads: one at a time.
 class Multicast {
  public:
   /// All must outlive it.
@@ -72,14 +77,15 @@ class Multicast {
     }
     Forwarding& forwarding = send.forwarding_part();
     forwarding.available = send.bytes;
-    forwarding.stops = std::move(stops);  // for the trace
-    if (forwarding.stops.empty()) {
+    forwarding.stops = stops;  // for the trace
+    const wire::Header header{
+        .priority = send.priority, .comm = send.comm.value(), .tag = send.tag.value(), .bytes = send.bytes};
+    const std::size_t left = share(send, header, stops);
+    if (left == 0) {
       completions_.complete(send, send.bytes);
       return;
     }
-    const wire::Header header{
-        .priority = send.priority, .comm = send.comm.value(), .tag = send.tag.value(), .bytes = send.bytes};
-    forward(send, header, network_.self(), forwarding.stops);
+    forward(send, header, network_.self(), std::span{stops}.first(left));
   }
 
   /// Forwards an eager message, if it has stops.
@@ -170,6 +176,9 @@ class Multicast {
   }
 
  private:
+  /// With one reader, a rendezvous copies once, and a shared copy twice.
+  static constexpr std::uint32_t readers_min = 2;
+
   /// Destinations that fit into a packet with their header.
   [[nodiscard]] std::size_t stops_max() const {
     return (network_.driver().packet_bytes_max() - sizeof(wire::Header) - sizeof(wire::Route)) / sizeof(wire::Stop);
@@ -190,6 +199,31 @@ class Multicast {
     forwarding.stops = branch.stops;
     completions_.start(send);
     return send;
+  }
+
+  /// Copies the data to shared memory and sends the copy to those of `stops` that can read it. Moves the others to the
+  /// front; returns their number: all, when the data fits into a packet, few can read a copy, or no memory is left.
+  [[nodiscard]] std::size_t share(const Operation& send, const wire::Header& header, std::span<wire::Stop> stops) {
+    net::SharedCopies* const copies = network_.driver().shared_copies();
+    const std::size_t packet_bytes = sizeof header + sizeof(wire::Route) + stops.size_bytes() + send.bytes;
+    if (copies == nullptr || packet_bytes <= network_.driver().packet_bytes_max() || send.bytes > copies->bytes_max()) {
+      return stops.size();
+    }
+    const auto reads = [&](const wire::Stop& stop) {
+      return copies->reaches(Rank{stop.rank}) && outbox_.allows_eager(Rank{stop.rank}, send.bytes);
+    };
+    const auto reader_count = static_cast<std::uint32_t>(std::ranges::count_if(stops, reads));
+    const auto copy = reader_count >= readers_min ? copies->create(send.bytes, reader_count) : std::nullopt;
+    if (!copy) {
+      return stops.size();
+    }
+    send.gather(0, copy->bytes);
+    for (const wire::Stop& reader : std::ranges::stable_partition(stops, std::not_fn(reads))) {
+      Operation& forward = make_forward(header, network_.self(), {.to = reader, .stops = {}});
+      forward.forwarding->copy = copy->id;
+      outbox_.enqueue(forward);
+    }
+    return stops.size() - reader_count;
   }
 
   /// Forwards what `source` holds or will hold.

@@ -20,6 +20,7 @@
 #include "plait/comm/packing.hpp"
 #include "plait/comm/wire.hpp"
 #include "plait/net/driver.hpp"
+#include "plait/net/shared_copies.hpp"
 
 namespace plait::comm {
 class Endpoint;
@@ -35,6 +36,7 @@ struct Forwarding {
   wire::Route route;
   std::vector<wire::Stop> stops;      ///< Where its receiver forwards it to.
   std::shared_ptr<const Bytes> data;  ///< Of an eager message; shared by all forwards of it;
+  net::SharedCopyId copy;             ///< or its data in shared memory;
   Operation* source = nullptr;        ///< else the receive that holds its data, or null on the origin.
 
   // Of a receive whose data is forwarded:

@@ -16,6 +16,11 @@ std::size_t prefix_bytes(const Operation& send, bool is_eager) {
   return send.forwarding ? sizeof(wire::Route) + send.forwarding->stops.size() * sizeof(wire::Stop) : 0;
 }
 
+/// Of the data, what follows that in the packet.
+std::size_t data_bytes(const Operation& send, bool is_eager) {
+  return is_eager && !(send.forwarding && send.forwarding->copy) ? send.bytes : 0;
+}
+
 /// A put whose data is in the packet completes at once, unless the target acknowledges it.
 bool is_acknowledged(const Operation& send) {
   return send.one_sided == OneSided::put && send.is_synchronous;
@@ -74,6 +79,9 @@ bool Outbox::is_eager(const Operation& send, const Peer& receiver) const {
     const std::size_t most = is_acknowledged(send) ? packet_bytes_max_ : receiver.copied_bytes_max;
     return send.one_sided == OneSided::get ||
            (send.bytes <= eager_bytes_max_ && sizeof(wire::Header) + send.bytes <= most);
+  }
+  if (send.forwarding && send.forwarding->copy) {
+    return true;
   }
   const Operation& holder = send.holder();
   if (&holder != &send && holder.forwarding->available < send.bytes) {
@@ -184,7 +192,7 @@ Operation* Outbox::next_long(const Peer& receiver) const {
   WaitingMessage* const next =
       receiver.copied_bytes_max > packet_bytes_max_ && receiver.control.empty() ? receiver.waiting->front(0) : nullptr;
   auto* const send = static_cast<Operation*>(next);
-  const bool is_long = send != nullptr && sizeof(wire::Header) + send->bytes > packet_bytes_max_;
+  const bool is_long = send != nullptr && sizeof(wire::Header) + data_bytes(*send, true) > packet_bytes_max_;
   return is_long && is_eager(*send, receiver) ? send : nullptr;
 }
 
@@ -241,7 +249,7 @@ void Outbox::pack_messages(net::Packet& packet, Rank rank) {
   while (WaitingMessage* const next = receiver.waiting->front(packed)) {
     auto& send = static_cast<Operation&>(*next);
     const bool eager = is_eager(send, receiver);
-    const std::size_t payload = prefix_bytes(send, eager) + (eager ? send.bytes : 0);
+    const std::size_t payload = prefix_bytes(send, eager) + data_bytes(send, eager);
     if (wire::aligned(packet.size()) + sizeof(wire::Header) + payload > packet_bytes_max_) {
       break;
     }
@@ -260,7 +268,7 @@ wire::Header Outbox::header_of(Operation& send, bool is_eager) {
                       .priority = send.priority,
                       .comm = send.comm.value(),
                       .sequence = send.sequence,
-                      .payload = static_cast<std::uint32_t>(prefix_bytes(send, is_eager) + (is_eager ? send.bytes : 0)),
+                      .payload = static_cast<std::uint32_t>(prefix_bytes(send, is_eager) + data_bytes(send, is_eager)),
                       .tag = send.tag.value(),
                       .bytes = send.bytes};
   if (header.kind == wire::ChunkKind::put) {
@@ -269,6 +277,8 @@ wire::Header Outbox::header_of(Operation& send, bool is_eager) {
   if (!is_eager || is_acknowledged(send)) {
     header.operation = uses_.rendezvous.add(send);
     send.is_rendezvous = !is_eager;
+  } else if (send.forwarding && send.forwarding->copy) {
+    header.operation = std::uint64_t{send.forwarding->copy.value()} + 1;
   } else if (has_checks && header.kind == wire::ChunkKind::eager && header.sequence == 0) {
     header.operation = uses_.claims.digest(send.comm);
   }
@@ -288,7 +298,7 @@ void Outbox::append_message(net::Packet& packet, Operation& send, bool is_eager)
     const wire::Place place{.offset = send.place, .is_acknowledged = is_acknowledged(send) ? 1U : 0U};
     std::memcpy(payload, &place, sizeof place);
   }
-  send.holder().gather(0, {payload, is_eager ? send.bytes : 0});
+  send.holder().gather(0, {payload, data_bytes(send, is_eager)});
 }
 
 /// False when the driver is full or has failed: then the packet is kept, and goes first next time.

@@ -54,6 +54,10 @@ class Outbox {
   /// Sends what waits and may be sent now.
   void flush();
   void return_credits();
+  /// Whether a message of `bytes` to `peer` is to be eager if it does not fit into a packet.
+  [[nodiscard]] bool allows_eager(Rank to, std::size_t bytes) const {
+    return bytes <= eager_bytes_max_ && !peers_[to.value()].is_rendezvous_only;
+  }
   /// Whether `peer` takes requests to send only.
   void set_rendezvous_only(Rank peer, bool is_on) { peers_[peer.value()].is_rendezvous_only = is_on; }
 
