@@ -27,7 +27,7 @@ std::string content(const std::string& choices, const std::string& system = syst
 
 const std::string all_choices =
     R"("shm_packet_bytes": 16384, "mpi_packet_bytes": 4032, "between_hosts_packet_bytes": 32768,)"
-    R"("packing": "immediate", "progress": "timer", "progress_microseconds": 200)";
+    R"("packing": "immediate", "progress": "timer", "progress_microseconds": 200, "copiers": 4)";
 
 /// A variable of the environment for the length of a scope.
 class Variable {
@@ -71,6 +71,7 @@ TEST_F(Strategies, are_read_with_all_choices) {
   EXPECT_EQ(strategy.packing, "immediate");
   EXPECT_EQ(strategy.progress, comm::ProgressionMode::timer);
   EXPECT_EQ(strategy.progress_period, std::chrono::microseconds{200});
+  EXPECT_EQ(strategy.copiers, 4U);
 }
 
 TEST_F(Strategies, without_choices_change_nothing) {
@@ -123,6 +124,9 @@ INSTANTIATE_TEST_SUITE_P(Each,
                                          R"("progress": "often")",
                                          R"("progress_microseconds": 1)",
                                          R"("progress_microseconds": null)",
+                                         R"("copiers": 0)",
+                                         R"("copiers": 100000)",
+                                         R"("copiers": "2")",
                                          R"("eager": 1)"));
 
 TEST_F(Strategies, that_are_missing_or_no_file_are_errors) {
@@ -137,7 +141,8 @@ Strategy some_strategy() {
   return {.packet_bytes = {16384, 4032, 32768},
           .packing = "immediate",
           .progress = comm::ProgressionMode::timer,
-          .progress_period = std::chrono::microseconds{5000}};
+          .progress_period = std::chrono::microseconds{5000},
+          .copiers = 4};
 }
 
 TEST(Apply, replaces_what_is_automatic) {
@@ -147,6 +152,9 @@ TEST(Apply, replaces_what_is_automatic) {
   EXPECT_EQ(options.network.packet_bytes.mpi, 4032U);
   EXPECT_EQ(options.network.packet_bytes.between_hosts, 32768U);
   EXPECT_EQ(options.messages.packing, "immediate");
+  EXPECT_EQ(options.messages.copiers_max, 0U) << "threads that outnumber the cores copy alone, whatever was measured";
+  EXPECT_EQ(options.messages.copiers_automatic, 4U);
+  EXPECT_EQ(options.described().at("copiers"), "automatic (4)");
   EXPECT_EQ(options.progression.mode, comm::ProgressionMode::timer);
   EXPECT_EQ(options.progression.period_min, std::chrono::microseconds{5000});
   EXPECT_GE(options.progression.period_max, options.progression.period_min);
@@ -157,6 +165,7 @@ TEST(Apply, leaves_what_was_set_also_to_a_default) {
   Options options;
   options.network.packet_bytes = {8192, 8192, 8192};
   options.messages.packing = "aggregate";
+  options.messages.copiers_max = 2;
   options.progression.mode = comm::ProgressionMode::timer;
   const auto before = options.described();
   apply(some_strategy(), options);

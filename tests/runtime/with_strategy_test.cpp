@@ -42,13 +42,15 @@ class OwnFile {
 };
 
 TEST(WithStrategy, all_ranks_have_the_choices_of_rank_0) {
-  const OwnFile file{rank() == 0 ? R"("shm_packet_bytes": 16384, "packing": "priority", "progress": "none")"
-                                 : R"("shm_packet_bytes": 4032, "mpi_packet_bytes": 4032)"};
+  const OwnFile file{rank() == 0
+                         ? R"("shm_packet_bytes": 16384, "packing": "priority", "progress": "none", "copiers": 4)"
+                         : R"("shm_packet_bytes": 4032, "mpi_packet_bytes": 4032)"};
   const Options options = with_strategy(MPI_COMM_WORLD, Options{.strategy = file.path()});
   EXPECT_EQ(options.network.packet_bytes.shm, 16384U);
   EXPECT_EQ(options.network.packet_bytes.mpi, 0U);
   EXPECT_EQ(options.messages.packing, "priority");
   EXPECT_EQ(options.progression.mode, comm::ProgressionMode::none);
+  EXPECT_EQ(options.messages.copiers_automatic, 4U);
   if (rank() == 0) {
     EXPECT_EQ(options.described().at("strategy"), file.path());
   }

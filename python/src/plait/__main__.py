@@ -34,8 +34,8 @@ or a file (default: measured)
 
 PLAIT_VERBOSE   1 = rank 0 prints what was chosen at the start (set by --verbose)
 
-PLAIT_COPIERS   threads that copy a non-contiguous message at once (default: 2, or 1 when threads
-outnumber the cores; plait bench membw measures how many are worth it)
+PLAIT_COPIERS   threads that copy a non-contiguous message at once (default: 2, or what was measured,
+or 1 when threads outnumber the cores; plait bench membw measures how many are worth it)
 
 PLAIT_SPIN_MICROSECONDS   how long a waiting thread spins before it sleeps (default 10)
 

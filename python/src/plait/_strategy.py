@@ -25,7 +25,7 @@ PROGRAM = "plait-measure"
 class Row:
     """How much time a setting takes, compared with the default: -0.1 is 10 % less."""
 
-    choice: str  # packet_bytes, packing or progress
+    choice: str  # packet_bytes, packing, progress or copiers
     driver: str  # shm, mpi or between_hosts
     setting: str
     change: float  # the median over rounds

@@ -23,6 +23,7 @@ CHOICES = {
     "packet_bytes": ("2048", "8192", "16384"),
     "packing": ("aggregate", "immediate"),
     "progress": ("timer 100", "timer 200", "none"),
+    "copiers": ("1", "2", "4"),
 }
 
 
@@ -57,7 +58,7 @@ def samples(
             ],
         }
         for choice, settings in CHOICES.items()
-        for driver in (drivers if choice != "progress" else drivers[:1])
+        for driver in (drivers if choice not in ("progress", "copiers") else drivers[:1])
         for setting in settings
         for what in ("round trip, 512 B", "burst of 24, 512 B")
     ]
@@ -105,6 +106,16 @@ def test_no_progress_at_all_is_never_chosen() -> None:
     assert chosen(factors={("progress", "shm", "none"): 0.1}) == {}
 
 
+def test_the_number_of_copiers_is_chosen() -> None:
+    factors = {("copiers", "shm", "4"): 0.8, ("copiers", "shm", "1"): 1.5}
+    choices = chosen(factors=factors)
+    assert choices == {"copiers": 4}
+    lines = measure.reasons(Strategy({}, now(), choices, tuple(measure.summarise(samples(factors)))))
+    assert lines[0].startswith("chosen: copiers 4 in place of 2 (-2")
+    little = {("copiers", "shm", "4"): 0.98}
+    assert chosen(factors=little) == {}, "the default, for less than 3 %"
+
+
 def test_one_case_alone_counts_as_twice_the_time_at_most() -> None:
     measured = samples({("packet_bytes", "shm", "2048"): 0.6})
     for sample in measured:
@@ -145,18 +156,21 @@ def test_measured_once_used_by_the_next_program(program: Path, tmp_path: Path) -
     result = json.loads(done.stdout)
     path = Path(result["file"])
     assert path.is_relative_to(tmp_path / "plait" / "strategy")
-    assert {row["choice"] for row in result["rows"]} == set(measure.DEFAULTS)
+    measured = set(measure.DEFAULTS) - (set() if launcher.available_cores() > 1 else {"copiers"})
+    assert {row["choice"] for row in result["rows"]} == measured
     content = json.loads(path.read_text())
     assert content["choices"] == result["choices"]
 
     # A choice that no measurement can make by chance.
-    content["choices"] = {"shm_packet_bytes": 12288, "mpi_packet_bytes": 12288}
+    content["choices"] = {"shm_packet_bytes": 12288, "mpi_packet_bytes": 12288, "copiers": 7}
     path.write_text(json.dumps(content))
     found = run_plait("doctor", "--json", "--quick", **cache)
     detail = {f["part"]: f["detail"] for f in json.loads(found.stdout)["findings"]}["strategy"]
     assert "shm_packet_bytes 12288" in detail
     assert "measured today" in detail
     assert "packet_bytes_shm 12288" in _started(program, **cache)
+    assert "copiers automatic (7)" in _started(program, **cache)
+    assert "copiers 3" in _started(program, PLAIT_COPIERS="3", **cache)
     assert "packet_bytes_shm 2048" in _started(program, PLAIT_PACKET_BYTES="2048", **cache)
     assert "packet_bytes_shm automatic" in _started(program, **{**cache, "PLAIT_STRATEGY": "default"})
 
@@ -187,6 +201,7 @@ def test_a_busy_machine_keeps_nothing(
     monkeypatch.setattr(
         measure, "_run", lambda _: (samples({("packet_bytes", "mpi", "2048"): 0.5}), 1.0)
     )
+    monkeypatch.setattr(measure, "_run_alone", lambda _: ([], 0.0))
     monkeypatch.setattr(os, "getloadavg", lambda: (1e6, 0.0, 0.0))
     with pytest.raises(PlaitError, match="nothing is kept"):
         measure.measure(measure.Wishes(quick=True, as_json=False, force=False, hosts=None))
@@ -202,6 +217,7 @@ def test_what_was_measured_between_hosts_stays_beside_the_rest(
     path = tmp_path / "one.json"
     wishes = measure.Wishes(quick=True, as_json=False, force=True, hosts=None)
     monkeypatch.setattr(measure, "describe_system", lambda: ({"mpi": "M"}, path))
+    monkeypatch.setattr(measure, "_run_alone", lambda _: ([], 0.0))
     for driver, bytes_ in (("between_hosts", 16384), ("shm", 2048)):
         factors = {("packet_bytes", driver, str(bytes_)): 0.5}
         measured = samples(factors, drivers=(driver,))

@@ -9,6 +9,9 @@
 
 namespace plait::comm {
 
+/// Threads that copy segments of non-contiguous messages at once: two cores reach most of the memory bandwidth.
+inline constexpr std::uint32_t copiers_by_default = 2;
+
 /// Options of an endpoint. All ranks must use the same.
 struct EndpointOptions {
   /// Largest eager message, at most what the driver copies at once: a packet; 64 KiB between hosts, and for multicasts
@@ -27,8 +30,11 @@ struct EndpointOptions {
   std::uint32_t segments_in_flight = 2;
   /// Threads that copy segments of non-contiguous messages at once: the one that polls, and others that call `progress`
   /// meanwhile, such as idle workers. Few saturate the memory bandwidth (`task::measure_copy_limits`). 1: the one that
-  /// polls copies, with the endpoint's lock held. 0: 2, or 1 in a runtime whose threads outnumber the cores.
+  /// polls copies, with the endpoint's lock held. 0: `copiers_automatic`, or 1 in a runtime whose threads outnumber the
+  /// cores.
   std::uint32_t copiers_max = 0;
+  /// What `copiers_max` is where it is 0; at least 1. A measured strategy replaces the default.
+  std::uint32_t copiers_automatic = copiers_by_default;
   /// What each of these copies at once; segments up to this size are not divided.
   std::size_t copy_piece_bytes = std::size_t{128} << 10U;
   /// Memory for packed segments of non-contiguous messages: so much for those sent, and for those received. One segment

@@ -120,6 +120,17 @@ Options Options::from_environment() {
   return options;
 }
 
+namespace {
+
+/// With the number if that was measured.
+std::string automatic_copiers(const comm::EndpointOptions& messages) {
+  return messages.copiers_automatic == comm::copiers_by_default
+             ? "automatic"
+             : fmt::format("automatic ({})", messages.copiers_automatic);
+}
+
+}  // namespace
+
 std::map<std::string, std::string> Options::described() const {
   using std::chrono::duration_cast;
   const auto bytes = [](std::size_t chosen) { return chosen == 0 ? "automatic" : fmt::to_string(chosen); };
@@ -138,7 +149,7 @@ std::map<std::string, std::string> Options::described() const {
           {"eager_bytes",
            messages.eager_bytes_max == static_cast<std::size_t>(-1) ? "what fits a packet"
                                                                     : fmt::to_string(messages.eager_bytes_max)},
-          {"copiers", messages.copiers_max == 0 ? "automatic" : fmt::to_string(messages.copiers_max)},
+          {"copiers", messages.copiers_max == 0 ? automatic_copiers(messages) : fmt::to_string(messages.copiers_max)},
           {"spin_microseconds", fmt::to_string(duration_cast<std::chrono::microseconds>(messages.wait.spin).count())}};
 }
 

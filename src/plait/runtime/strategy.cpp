@@ -38,6 +38,7 @@ constexpr std::size_t packet_bytes_smallest = 1024;
 constexpr std::size_t packet_bytes_largest = std::size_t{1} << 20U;
 constexpr std::uint64_t period_microseconds_min = 10;
 constexpr std::uint64_t period_microseconds_max = 1'000'000;
+constexpr std::uint64_t copiers_largest = 1024;
 
 /// The model of the first processor; the first lines of the file are enough, which is long on large machines.
 std::string processor_name() {
@@ -76,7 +77,8 @@ Strategy choices_from(const json& choices) {
                              "between_hosts_packet_bytes",
                              "packing",
                              "progress",
-                             "progress_microseconds"};
+                             "progress_microseconds",
+                             "copiers"};
   for (const auto& [name, value] : choices.items()) {
     if (std::ranges::find(known, std::string_view{name}) == known.end()) {
       throw unusable(fmt::format("there is no option '{}'", name));
@@ -104,6 +106,13 @@ Strategy choices_from(const json& choices) {
                                  period_microseconds_max));
     }
     strategy.progress_period = std::chrono::microseconds{count};
+  }
+  if (const auto found = choices.find("copiers"); found != choices.end()) {
+    const auto count = found->get<std::uint64_t>();
+    if (!found->is_number_unsigned() || count < 1 || count > copiers_largest) {
+      throw unusable(fmt::format("copiers is {}, and must be from 1 to {}", found->dump(), copiers_largest));
+    }
+    strategy.copiers = static_cast<std::uint32_t>(count);
   }
   return strategy;
 }
@@ -194,6 +203,9 @@ void apply(const Strategy& strategy, Options& options) {
   if (options.messages.packing == "automatic" && !strategy.packing.empty()) {
     options.messages.packing = strategy.packing;
   }
+  if (options.messages.copiers_max == 0 && strategy.copiers > 0) {
+    options.messages.copiers_automatic = strategy.copiers;
+  }
   comm::ProgressionOptions& progression = options.progression;
   if (progression.mode == comm::ProgressionMode::automatic && strategy.progress) {
     progression.mode = *strategy.progress;
@@ -214,6 +226,7 @@ struct BroadcastStrategy {
   std::array<char, 32> packing{};  ///< Ends with a zero.
   std::int32_t progress = -1;
   std::int64_t progress_period = 0;  ///< Nanoseconds; 0: none.
+  std::uint32_t copiers = 0;
 };
 static_assert(std::is_trivially_copyable_v<BroadcastStrategy>);
 
@@ -224,6 +237,7 @@ BroadcastStrategy to_bytes(const Strategy& strategy) {
     bytes.progress = static_cast<std::int32_t>(*strategy.progress);
   }
   bytes.progress_period = strategy.progress_period.value_or(nanoseconds::zero()).count();
+  bytes.copiers = strategy.copiers;
   return bytes;
 }
 
@@ -235,6 +249,7 @@ Strategy from_bytes(const BroadcastStrategy& bytes) {
   if (bytes.progress_period > 0) {
     strategy.progress_period = nanoseconds{bytes.progress_period};
   }
+  strategy.copiers = bytes.copiers;
   return strategy;
 }
 
@@ -262,7 +277,7 @@ Strategy find_strategy(std::string& setting) {
 void print_choice(const Options& options) {
   std::string line = fmt::format("plait: strategy: {}", options.strategy);
   for (const auto& [name, value] : options.described()) {
-    if (name.starts_with("pack") || name.starts_with("progress")) {
+    if (name.starts_with("pack") || name.starts_with("progress") || name == "copiers") {
       line += fmt::format(", {} {}", name, value);
     }
   }

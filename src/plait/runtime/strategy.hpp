@@ -37,6 +37,7 @@ struct Strategy {
   std::string packing;       ///< Empty: the default.
   std::optional<comm::ProgressionMode> progress;
   std::optional<nanoseconds> progress_period;  ///< The timer's `period_min`.
+  std::uint32_t copiers = 0;                   ///< `EndpointOptions::copiers_automatic`; 0: the default.
 };
 
 /// The file in which `plait doctor --measure` keeps the strategy of a system: in the folder `plait/strategy` of

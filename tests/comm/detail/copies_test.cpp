@@ -135,6 +135,22 @@ TEST(Copies, wake_helpers_for_what_takes_longer_than_waking) {
   EXPECT_EQ(packed, from);
 }
 
+TEST(Copies, use_the_automatic_number_where_none_is_set) {
+  Activity activity;
+  for (const auto& [options, helpers] : {std::pair{EndpointOptions{}, copiers_by_default - 1},
+                                         std::pair{EndpointOptions{.copiers_automatic = 4}, 3U},
+                                         std::pair{EndpointOptions{.copiers_max = 3, .copiers_automatic = 4}, 2U}}) {
+    Copies copies{options, activity};
+    Bytes from = pattern(std::size_t{2} << 20U, 6);
+    Bytes packed(from.size());
+    MessageMemory memory{.memory = from};
+    (void)copies.copy({.memory = &memory, .packed = packed});
+    EXPECT_EQ(copies.take_helpers_wanted(), helpers);
+    while (copies.help() > 0) {
+    }
+  }
+}
+
 TEST(Copies, of_many_messages_are_whole_with_many_threads) {
   constexpr unsigned message_count = 200;
   Activity activity;

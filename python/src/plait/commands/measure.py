@@ -10,7 +10,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ from plait._strategy import (
 )
 
 #: The setting of each choice that programs have without a strategy.
-DEFAULTS = {"packet_bytes": "8192", "packing": "aggregate", "progress": "timer 100"}
+DEFAULTS = {"packet_bytes": "8192", "packing": "aggregate", "progress": "timer 100", "copiers": "2"}
 #: Measured for comparison, and never chosen: rendezvous for all sizes; no progress at all, and progress
 #: on idle cores, with which nothing moves between hosts while all cores compute.
 REFERENCES = {("packet_bytes", "rendezvous"), ("progress", "none"), ("progress", "idle")}
@@ -44,6 +45,7 @@ GAIN_MIN = 0.03
 _LOG_MAX = math.log(2)
 _TIMEOUT_S = 600
 _SECONDS = {True: 3.0, False: 25.0}
+_COPY_SECONDS = {True: 1.0, False: 5.0}
 _DRIVERS = {
     "shm": "shared memory",
     "mpi": "MPI within this host (its own shared memory)",
@@ -66,6 +68,9 @@ def measure(wishes: Wishes) -> int:
     system, path = describe_system()
     busy = "" if wishes.force else busy_in_words(os.getloadavg()[0], launcher.available_cores())
     samples, seconds = _run(wishes)
+    if wishes.hosts is None:  # else what was found within a host is kept
+        copy_samples, copy_seconds = _run_alone(wishes)
+        samples, seconds = samples + copy_samples, seconds + copy_seconds
     rows = summarise(samples)
     kept = _rows_of_other_drivers(path, system, rows)
     strategy = Strategy(system, now(), choose([*kept, *rows]), (*kept, *rows))
@@ -92,23 +97,39 @@ def _run(wishes: Wishes) -> tuple[Samples, float]:
     program = str(find_program(PROGRAM))
     found = launcher.find_launcher(None)
     place = launcher.Placement(2, 1, launcher.available_cores(), "auto")
-    with tempfile.TemporaryDirectory(prefix="plait-measure-") as scratch:
-        output = Path(scratch) / "measured.json"
-        seconds = str(_SECONDS[wishes.quick])
-        words = [program, "--output", str(output), "--seconds", seconds]
+    with _output_file() as output:
+        words = [program, "--output", str(output), "--seconds", str(_SECONDS[wishes.quick])]
         command, environment = launcher.launch_command(found, place, words)
         if wishes.hosts is not None:
             option = "-hosts" if found.family == "MPICH" else "--host"
             command[1:1] = [option, wishes.hosts]
-        clean = {k: v for k, v in os.environ.items() if k not in ("PLAIT_TRACE", "PLAIT_NETWORK")}
-        _supervise(command, {**clean, **environment})
-        try:
-            result = json.loads(output.read_text(encoding="utf-8"))
-            return list(result["samples"]), float(result["seconds"])
-        except (OSError, ValueError, KeyError) as error:
-            raise PlaitError(
-                f"{PROGRAM} ended without results ({error}); rank 0 must be on this host"
-            ) from error
+        return _measured_by(command, environment, output)
+
+
+def _run_alone(wishes: Wishes) -> tuple[Samples, float]:
+    """One rank without a launcher, which would bind it: it measures copies by all cores."""
+    with _output_file() as output:
+        seconds = str(_COPY_SECONDS[wishes.quick])
+        command = [str(find_program(PROGRAM)), "--output", str(output), "--seconds", seconds]
+        return _measured_by(command, {}, output)
+
+
+@contextmanager
+def _output_file() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="plait-measure-") as scratch:
+        yield Path(scratch) / "measured.json"
+
+
+def _measured_by(command: list[str], environment: dict[str, str], output: Path) -> tuple[Samples, float]:
+    clean = {k: v for k, v in os.environ.items() if k not in ("PLAIT_TRACE", "PLAIT_NETWORK")}
+    _supervise(command, {**clean, **environment})
+    try:
+        result = json.loads(output.read_text(encoding="utf-8"))
+        return list(result["samples"]), float(result["seconds"])
+    except (OSError, ValueError, KeyError) as error:
+        raise PlaitError(
+            f"{PROGRAM} ended without results ({error}); rank 0 must be on this host"
+        ) from error
 
 
 def _supervise(command: list[str], environment: dict[str, str]) -> None:
@@ -225,6 +246,9 @@ def choose(rows: Sequence[Row]) -> dict[str, Any]:
         choices["progress"] = mode
         if period:
             choices["progress_microseconds"] = int(period)
+    copiers = _better_everywhere([r for r in rows if r.choice == "copiers"])
+    if copiers is not None:
+        choices["copiers"] = int(copiers)
     return choices
 
 

@@ -11,15 +11,13 @@ namespace plait::comm::detail {
 
 namespace {
 
-constexpr std::uint32_t copiers_by_default = 2;
-
 /// A smaller copy ends before a thread that sleeps has woken up.
 constexpr std::size_t worth_waking_bytes = std::size_t{1} << 20U;
 
 }  // namespace
 
 Copies::Copies(const EndpointOptions& options, Activity& activity)
-    : copiers_max_{options.copiers_max == 0 ? copiers_by_default : options.copiers_max},
+    : copiers_max_{options.copiers_max == 0 ? options.copiers_automatic : options.copiers_max},
       piece_bytes_{options.copy_piece_bytes},
       activity_{activity} {
   require(piece_bytes_ > 0, "copy_piece_bytes must be at least 1");

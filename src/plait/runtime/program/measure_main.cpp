@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// plait-measure: what messages between two ranks cost with each of the settings that a strategy chooses from.
+/// plait-measure: what messages cost with each of the settings that a strategy chooses from. Two ranks measure messages
+/// between them. One rank measures how many threads are to copy a non-contiguous message: it has all cores.
 /// `plait doctor --measure` starts it and chooses.
 #include <algorithm>
 #include <array>
@@ -29,10 +30,12 @@
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/comm/endpoint.hpp"
+#include "plait/comm/layout.hpp"
 #include "plait/net/mpi/session.hpp"
 #include "plait/runtime/gather.hpp"
 #include "plait/runtime/runtime.hpp"
 #include "plait/runtime/strategy.hpp"
+#include "plait/task/graph.hpp"
 #include "plait/version.hpp"
 
 namespace {
@@ -188,7 +191,7 @@ class Exchanges {
 
 /// What was measured of one setting: `what` it was, on which `driver`.
 struct Subject {
-  std::string choice;   ///< "packet_bytes", "packing" or "progress".
+  std::string choice;   ///< "packet_bytes", "packing", "progress" or "copiers".
   std::string driver;   ///< "shm", "mpi" or "between_hosts".
   std::string setting;  ///< As in the file of a strategy.
   std::string what;
@@ -212,12 +215,24 @@ class Rounds {
   Rounds(const MeasureSettings& settings, std::uint32_t group_count)
       : round_count_{settings.rounds}, group_count_{group_count}, seconds_max_{settings.seconds_max / group_count} {}
 
-  using Measure = std::function<void(Exchanges&, const std::function<void(const std::string&, double)>&)>;
+  using Add = std::function<void(const std::string& what, double seconds)>;
 
+  /// Calls `measure(exchanges, add)` for each candidate.
+  template <class Measure>
   void run(const std::string& choice,
            const std::string& driver,
            const std::vector<Candidate>& candidates,
            const Measure& measure) {
+    run_on_runtimes(choice, driver, candidates, [&](Runtime& runtime, const Add& add) {
+      Exchanges exchanges{runtime};
+      measure(exchanges, add);
+    });
+  }
+
+  void run_on_runtimes(const std::string& choice,
+                       const std::string& driver,
+                       const std::vector<Candidate>& candidates,
+                       const std::function<void(Runtime&, const Add&)>& measure) {
     const auto start = std::chrono::steady_clock::now();
     for (std::uint32_t round = 0; round < round_count_; ++round) {
       if (round >= rounds_min && is_late(start)) {
@@ -231,8 +246,7 @@ class Rounds {
       for (const std::size_t number : order) {
         const Candidate& candidate = candidates[number];
         Runtime runtime{MPI_COMM_WORLD, candidate.options};
-        Exchanges exchanges{runtime};
-        measure(exchanges, [&](const std::string& what, double seconds) {
+        measure(runtime, [&](const std::string& what, double seconds) {
           samples_[{choice, driver, candidate.name, what}].push_back(seconds);
         });
       }
@@ -352,6 +366,57 @@ void measure_progress(Rounds& rounds, const std::string& driver, const Options& 
   });
 }
 
+/// A message from this rank to itself, as blocks that alternate with others of the same size.
+struct BlockMessage {
+  std::string name;
+  std::size_t bytes = 0;
+  std::size_t block_bytes = 0;
+  int count = 0;  ///< Of steps that are measured together.
+};
+
+/// Seconds of a step that packs, moves and unpacks the message, while all other workers are idle.
+double copied(Runtime& runtime, const BlockMessage& message) {
+  Bytes from(2 * message.bytes, std::byte{1});
+  Bytes to(2 * message.bytes);
+  const auto blocks = [&](Bytes& memory) {
+    return comm::Layout::strided(
+        memory.data(), message.block_bytes, 2 * message.block_bytes, message.bytes / message.block_bytes);
+  };
+  task::Graph graph;
+  graph.send("send", {runtime.self(), data_tag}, [&] { return blocks(from); });
+  graph.receive("receive", {runtime.self(), data_tag}, blocks(to));
+  runtime.run(graph);  // warms up
+  return median_of_blocks([&] {
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < message.count; ++i) {
+      runtime.run(graph);
+    }
+    return seconds_since(start) / message.count;
+  });
+}
+
+/// Numbers of threads up to all cores: each up to 4, then steps that grow, as few saturate the memory bandwidth.
+void measure_copies(Rounds& rounds) {
+  const std::uint32_t cores = usable_core_count();
+  std::vector<Candidate> candidates;
+  for (std::uint32_t copiers = 1; copiers <= cores; copiers += copiers < 4 ? 1 : copiers / 2) {
+    candidates.push_back({fmt::to_string(copiers), plain_options("automatic")});
+    candidates.back().options.worker_count = cores;
+    candidates.back().options.messages.copiers_max = copiers;
+  }
+  if (candidates.size() < 2) {
+    return;  // a single core has nothing to choose
+  }
+  const std::vector<BlockMessage> messages{{"4 MiB in blocks of 4 KiB", std::size_t{4} << 20U, 4096, 2},
+                                           {"4 MiB in blocks of 64 B", std::size_t{4} << 20U, 64, 2},
+                                           {"32 MiB in blocks of 4 KiB", std::size_t{32} << 20U, 4096, 1}};
+  rounds.run_on_runtimes("copiers", "shm", candidates, [&](Runtime& runtime, const Rounds::Add& add) {
+    for (const BlockMessage& message : messages) {
+      add(message.name, copied(runtime, message));
+    }
+  });
+}
+
 /// Whether messages between the ranks use shared memory by default, MPI on one host, or MPI between hosts.
 enum class Route : std::uint8_t { shm, mpi, between_hosts };
 
@@ -407,8 +472,14 @@ void measure_on_ranks(const MeasureSettings& settings) {
   int rank_count = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &rank_count);
-  require(rank_count == 2, "plait-measure needs two ranks: start it with mpiexec -n 2, or by plait doctor --measure");
+  require(rank_count <= 2, "plait-measure needs one or two ranks: it is started by plait doctor --measure");
   const auto start = std::chrono::steady_clock::now();
+  if (rank_count == 1) {
+    Rounds alone{settings, 1};
+    measure_copies(alone);
+    write(settings, alone.samples(), seconds_since(start));
+    return;
+  }
   const Options automatic = plain_options("automatic");
   const Options mpi = plain_options("mpi");
   std::vector<std::pair<std::string, Options>> drivers;
@@ -435,7 +506,8 @@ int main(int argc, char** argv) {
   CLI::App app{
       "plait-measure: measures what messages between two ranks cost with different settings of plait.\n"
       "`plait doctor --measure` starts it, and keeps what is better than the defaults.\n\n"
-      "  mpiexec -n 2 plait-measure --output measured.json\n",
+      "  mpiexec -n 2 plait-measure --output measured.json    packets, packing and progress\n"
+      "  plait-measure --output measured.json                 threads that copy non-contiguous messages\n",
       "plait-measure"};
   app.set_version_flag("--version", plait::version_line("plait-measure"));
   MeasureSettings settings;
