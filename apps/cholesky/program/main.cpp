@@ -14,7 +14,7 @@ using cholesky::Settings;
 
 void add_matrix_options(CLI::App& app, Settings& settings) {
   app::OptionGroup group{app, "The matrix"};
-  auto* const size = group.add_with_default("-n,--size", settings.size, "Rows of a generated matrix")
+  auto* const size = group.add_with_default("--size", settings.size, "Rows of a generated matrix")
                          ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 31U));
   auto* const seed = group.add_with_default("--seed", settings.seed, "Of a generated matrix");
   auto* const diagonal =
@@ -26,7 +26,7 @@ void add_matrix_options(CLI::App& app, Settings& settings) {
           ->excludes(diagonal);
   group.add("--dataset", settings.dataset, "Which of an HDF5 file's matrices [the only one]")->needs(matrix);
   group.add_flag("--lu", settings.is_lu, "A = L U without pivoting, of any matrix, instead of A = L L^T");
-  group.add("--output", settings.output, "HDF5 file to write the factor to");
+  group.add("-o,--output", settings.output, "HDF5 file to write the factor to");
   group.add_flag("!--no-check", settings.is_checked, "Do not compute the residual");
 }
 
@@ -35,7 +35,7 @@ void add_parallel_options(CLI::App& app, Settings& settings) {
   group.add("--tile", settings.tile, "Rows of a tile [by the size of the matrix]")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 15U));
   group.add("--grid", settings.grid, "ROWSxCOLUMNS of ranks, over which tiles are distributed [nearly square]");
-  group.add("--workers", settings.workers, "Computing threads of each rank [PLAIT_WORKERS, else 1]")
+  group.add("-w,--workers", settings.workers, "Computing threads of each rank [PLAIT_WORKERS, else 1]")
       ->check(CLI::Range(1U, 1024U));
   group.add("--driver", settings.driver, "Network between the ranks [PLAIT_NETWORK, else automatic]")
       ->check(CLI::IsMember({"automatic", "mpi", "shm", "ofi"}));

@@ -74,7 +74,7 @@ void add_output(CLI::App& app, dns::RunSettings& s) {
   app::OptionGroup output{app, "Output (HDF5 files of fields, dns.xdmf for ParaView, diagnostics.h5)"};
   output.add_with_default(
       "--diagnose-every", s.diagnose_steps, "Steps between lines of measurements; 0: at start and end only");
-  output.add("--output", s.output, "Folder [the run's folder under `plait run`, else dns-output]");
+  output.add("-o,--output", s.output, "Folder [the run's folder under `plait run`, else dns-output]");
   output.add(
       "--output-every", s.output_steps, "Steps between fields, also at start and end [with --output: these only]");
   output.add_with_default("--precision", s.precision, "Precision of fields: single or double");

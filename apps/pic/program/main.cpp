@@ -67,7 +67,7 @@ void add_way(CLI::App& app, pic::RunSettings& s) {
 
 void add_output(CLI::App& app, pic::RunSettings& s) {
   app::OptionGroup output{app, "Output (openPMD files of particles and fields)"};
-  output.add("--output", s.output, "Folder [the run's folder under `plait run`, else pic-output]");
+  output.add("-o,--output", s.output, "Folder [the run's folder under `plait run`, else pic-output]");
   output.add("--output-every", s.output_steps, "Steps between files, and at begin and end [with --output: these only]");
   output.add_flag("--overwrite", s.overwrites, "Replace the files and checkpoints of another run");
 }

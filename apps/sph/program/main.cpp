@@ -38,7 +38,7 @@ CLI::App* add_run(CLI::App& app, RunSettings& settings) {
   add_problem(*run, settings.problem, settings.options);
   run->add_option("--until", settings.until, "Time to reach [the problem's]");
   run->add_option("--steps", settings.steps, "Largest number of steps");
-  run->add_option("--output",
+  run->add_option("-o,--output",
                   settings.output,
                   "Folder for snapshots and timesteps.txt [the run's folder under `plait run`, "
                   "else sph-output]");

@@ -10,10 +10,20 @@ from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
+import typer.core
 
 from plait._errors import PlaitError
 from plait.cli import accelerate, balance, checkpoint, export, fit, import_, predict, record, replay
 from plait.cli import map as map_command
+from plait.cli.options import (
+    JsonFile,
+    Quiet,
+    hushed,
+    output_option,
+    printed_into,
+    ranks_option,
+    results_in,
+)
 
 _RUN_OPTIONS = """
 The program sees these variables. Options given here win over what the shell has set; `plait run`
@@ -93,20 +103,18 @@ def run(
     args: Annotated[
         list[str] | None, typer.Argument(help="Its own arguments; nothing here is read by plait.")
     ] = None,
-    ranks: Annotated[
-        int, typer.Option("--ranks", "-n", min=1, max=1_000_000, help="Number of MPI ranks.")
-    ] = 1,
+    ranks: Annotated[int, ranks_option("Number of MPI ranks.", most=1_000_000)] = 1,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=1024, help="Computing threads a rank (PLAIT_WORKERS)."),
+        typer.Option(
+            "--workers", "-w", min=1, max=1024, help="Computing threads a rank (PLAIT_WORKERS)."
+        ),
     ] = None,
     name: Annotated[
         str | None,
         typer.Option(help="Trace into runs/NAME. [default: the program's name and the time]"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Trace into this folder instead.")
-    ] = None,
+    output: Annotated[Path | None, output_option("RUN", "Trace into this folder instead.")] = None,
     trace: Annotated[bool, typer.Option("--trace/--no-trace", help="Record, or only run.")] = True,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the trace of an earlier run there.")
@@ -121,6 +129,7 @@ def run(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Run a program under MPI and record where its time goes.
 
@@ -130,7 +139,7 @@ def run(
 
       plait run -n 2 build/release/apps/ring/plait-ring run ring.hdf5 --steps 100
 
-      plait run -n 4 --workers 2 --name test --force ./my_program input.yml
+      plait run -n 4 -w 2 --name test --force ./my_program input.yml
 
       plait run -n 2 --no-trace ./my_program     (only start it)
     """
@@ -147,6 +156,7 @@ def run(
             mpiexec=mpiexec,
             bind=bind,
             verbose=verbose,
+            quiet=quiet,
         )
     )
     raise typer.Exit(status)
@@ -159,7 +169,7 @@ def report(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where to write. [default: RUN/report, or B/compare]"),
+        output_option("DIR", "Where to write. [default: RUN/report, or B/compare]"),
     ] = None,
     compare: Annotated[
         tuple[Path, Path] | None,
@@ -173,6 +183,7 @@ def report(
         int | None, typer.Option(min=0, metavar="N", help="Report on this step only.")
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a page and pictures that show where a run's time went.
 
@@ -188,7 +199,7 @@ def report(
 
       plait report runs/first --open
 
-      plait report runs/first --step 12 --output step-12
+      plait report runs/first --step 12 -o step-12
 
       plait report runs/first --perfetto first.pftrace
 
@@ -196,12 +207,14 @@ def report(
     """
     if (folder is None) == (compare is None):
         raise typer.BadParameter("give the folder of one run, or --compare with those of two")
-    if compare is not None:
-        if perfetto is not None:
-            raise typer.BadParameter("--perfetto is for one run; leave out --compare")
-        _load("compare").compare_runs(*compare, output=output, step=step, open_page=open_page)
-        return
-    _load("report").report(folder, output=output, perfetto=perfetto, step=step, open_page=open_page)
+    if compare is not None and perfetto is not None:
+        raise typer.BadParameter("--perfetto is for one run; leave out --compare")
+    with hushed(quiet):
+        if compare is not None:
+            _load("compare").compare_runs(*compare, output=output, step=step, open_page=open_page)
+            return
+        module = _load("report")
+        module.report(folder, output=output, perfetto=perfetto, step=step, open_page=open_page)
 
 
 @app.command()
@@ -209,9 +222,7 @@ def graph(
     folder: Annotated[
         Path, typer.Argument(metavar="RUN", help="The run's folder, as `plait run` names it.")
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="What to write: .svg or .dot.")
-    ] = Path("graph.svg"),
+    output: Annotated[Path, output_option("FILE", "What to write: .svg or .dot.")] = Path("graph.svg"),
     by: Annotated[
         str, typer.Option(help="A node for each kind, or for each task of one step.")
     ] = "kind",
@@ -236,6 +247,7 @@ def graph(
         int, typer.Option(min=1, max=20_000, metavar="N", help="At most so many nodes.")
     ] = 150,
     each: Annotated[bool, typer.Option("--each", help="Do not draw like tasks as one node.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Draw the tasks of a run and what ordered them.
 
@@ -255,12 +267,27 @@ def graph(
     """
     module = _load("graph")
     ranks = tuple(rank or ())
-    module.graph(folder, output, module.Wishes(by, step, ranks, between, around, distance, most, each))
+    wishes = module.Wishes(by, step, ranks, between, around, distance, most, each)
+    with hushed(quiet):
+        module.graph(folder, output, wishes)
 
 
-@app.command()
+class _DoctorCommand(typer.core.TyperCommand):
+    """`--json` without a file is an earlier spelling of `--json -`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        whole = list(args)
+        for index, word in reversed(list(enumerate(args))):
+            following = args[index + 1] if index + 1 < len(args) else "-q"
+            if word == "--json" and following != "-" and following.startswith("-"):
+                whole.insert(index + 1, "-")
+        return super().parse_args(ctx, whole)
+
+
+@app.command(cls=_DoctorCommand)
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
+    json_file: JsonFile = None,
+    quiet: Quiet = False,
     quick: Annotated[
         bool,
         typer.Option(
@@ -293,7 +320,7 @@ def doctor(
 
       plait doctor
 
-      plait doctor --json > machine.json
+      plait doctor --json machine.json
 
       plait doctor --measure
 
@@ -301,11 +328,15 @@ def doctor(
     """
     if (hosts is not None or force) and not measure:
         raise typer.BadParameter("--hosts and --force are for --measure")
-    if measure:
-        module = _load("measure")
-        wishes = module.Wishes(quick=quick, as_json=as_json, force=force, hosts=hosts)
-        raise typer.Exit(module.measure(wishes))
-    raise typer.Exit(_load("doctor").doctor(as_json=as_json, quick=quick))
+    as_json = json_file is not None
+    with hushed(quiet and not as_json), printed_into(json_file):
+        if measure:
+            module = _load("measure")
+            wishes = module.Wishes(quick=quick, as_json=as_json, force=force, hosts=hosts)
+            status = module.measure(wishes)
+        else:
+            status = _load("doctor").doctor(as_json=as_json, quick=quick)
+    raise typer.Exit(status)
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
@@ -313,13 +344,9 @@ def bench(
     context: typer.Context,
     name: Annotated[str | None, typer.Argument(help="The benchmark; see --list.")] = None,
     list_all: Annotated[bool, typer.Option("--list", help="Name all benchmarks built.")] = False,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
-    ] = None,
-    ranks: Annotated[
-        int | None,
-        typer.Option("--ranks", "-n", min=1, help="Ranks to start it on. [default: its own number]"),
-    ] = None,
+    json_file: JsonFile = None,
+    quiet: Quiet = False,
+    ranks: Annotated[int | None, ranks_option("Ranks to start it on. [default: its own number]")] = None,
     here: Annotated[
         bool, typer.Option("--here", help="Not in a lab, even if the benchmark wants one.")
     ] = False,
@@ -356,7 +383,9 @@ def bench(
         module.list_benches()
         return
     wishes = module.Wishes(ranks, hosts, rate, here, mpi, links)
-    raise typer.Exit(module.run_bench(name, tuple(context.args), json_file=json_file, wishes=wishes))
+    with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
+        status = module.run_bench(name, tuple(context.args), json_file=results, wishes=wishes)
+    raise typer.Exit(status)
 
 
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": False})
@@ -371,9 +400,7 @@ def lab(
     rate: Annotated[
         str, typer.Option(help="Of each link, in each direction: 100mbit, 1gbit, 2.5gbit.")
     ] = "1gbit",
-    ranks: Annotated[
-        int | None, typer.Option("--ranks", "-n", min=1, help="Ranks in all. [default: one a host]")
-    ] = None,
+    ranks: Annotated[int | None, ranks_option("Ranks in all. [default: one a host]")] = None,
     mpi: Annotated[
         str | None, typer.Option(metavar="openmpi|mpich", help="[default: that of mpiexec]")
     ] = None,
@@ -383,6 +410,7 @@ def lab(
     bind: Annotated[
         bool, typer.Option("--bind/--no-bind", help="Give each host cores of its own, if enough.")
     ] = True,
+    quiet: Quiet = False,
 ) -> None:
     """Run an MPI program on a small cluster inside this machine.
 
@@ -407,7 +435,7 @@ def lab(
     command = () if program is None else (program, *(args or ()))
     module = _load("lab")
     status = module.run_lab(
-        command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind, links=links
+        command, hosts=hosts, rate=rate, ranks=ranks, mpi=mpi, binds=bind, links=links, quiet=quiet
     )
     raise typer.Exit(status)
 

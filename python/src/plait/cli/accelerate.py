@@ -46,7 +46,10 @@ def accelerate(
         ),
     ] = None,
     quiet: Annotated[
-        bool, typer.Option("--quiet", help="Without the line at the end that reports what was done.")
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Print errors only, without the line at the end on what was done."
+        ),
     ] = False,
     compare: Annotated[
         int | None,
@@ -59,7 +62,13 @@ def accelerate(
     ] = None,
     trace: Annotated[
         Path | None,
-        typer.Option(metavar="RUN", help="Also record the run into this folder, for plait report."),
+        typer.Option(
+            "--output",
+            "-o",
+            "--trace",
+            metavar="RUN",
+            help="Also record the run into this folder, for plait report.",
+        ),
     ] = None,
 ) -> None:
     """Run any MPI program with its messages on plait's engine: C, C++, Fortran or Python, as it is.
@@ -72,7 +81,7 @@ def accelerate(
 
       plait accelerate --compare 5 -- mpirun -n 2 lmp -in melt.in
 
-      plait accelerate --trace runs/helped -- mpirun -n 4 ./my_program     (and plait report)
+      plait accelerate -o runs/helped -- mpirun -n 4 ./my_program     (and plait report)
 
       plait accelerate --mpi mpich -- mpiexec.mpich -n 2 python3 script.py
     """

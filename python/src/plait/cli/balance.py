@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import JsonFile, Quiet, hushed, output_option, ranks_option, results_in
+
 _COSTS = "What counts beside load"
 
 
@@ -27,22 +29,19 @@ def balance(
     ] = None,
     all_balancers: Annotated[bool, typer.Option("--all", help="Every balancer, each as it is.")] = False,
     list_balancers: Annotated[bool, typer.Option("--list", help="Show the balancers and end.")] = False,
-    ranks: Annotated[
-        int | None, typer.Option(min=1, max=1_000_000, metavar="N", help="Place on N ranks.")
-    ] = None,
+    ranks: Annotated[int | None, ranks_option("Place on N ranks.", most=1_000_000)] = None,
     phase: Annotated[
         int | None, typer.Option(min=0, metavar="P", help="Which phase. [the last of all ranks]")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(metavar="PREFIX", help="Write the best placement as PREFIX.RANK.json."),
+        output_option("PREFIX", "Write the best placement as PREFIX.RANK.json."),
     ] = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="PNG", help="Draw the loads of the ranks.")
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
-    ] = None,
+    json_file: JsonFile = None,
+    quiet: Quiet = False,
     between_ranks: Annotated[
         float,
         typer.Option(min=0, metavar="S", help="Seconds a byte within a node.", rich_help_panel=_COSTS),
@@ -83,13 +82,13 @@ def balance(
 
       plait balance stats.*.json --balancer refine --balancer hypercube:sweeps=3
 
-      plait balance stats.*.json --ranks 64 --phase 12 --picture loads.png
+      plait balance stats.*.json -n 64 --phase 12 --picture loads.png
 
-      plait balance vt/data.*.json --between-nodes 1e-9 --ranks-per-node 48 --output better/data
+      plait balance vt/data.*.json --between-nodes 1e-9 --ranks-per-node 48 -o better/data
     """
     words: list[str] = []
     for name, value in (
-        *(("--ranks", ranks), ("--phase", phase), ("--output", output), ("--json", json_file)),
+        *(("--ranks", ranks), ("--phase", phase), ("--output", output)),
         *(("--memory", memory), ("--ranks-per-node", ranks_per_node)),
         *(("--between-ranks", between_ranks or None), ("--between-nodes", between_nodes or None)),
         ("--moved", moved or None),
@@ -100,4 +99,7 @@ def balance(
     if list_balancers:
         raise typer.Exit(module.show_balancers())
     words += [word for name in names for word in ("--balancer", name)]
-    raise typer.Exit(module.balance(files or [], words, picture))
+    with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
+        words += ["--json", str(results)] if results is not None else []
+        status = module.balance(files or [], words, picture)
+    raise typer.Exit(status)

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, hushed
+
 
 def add(app: typer.Typer) -> None:
     app.command()(checkpoint)
@@ -19,6 +21,7 @@ def checkpoint(
         list[Path],
         typer.Argument(metavar="FILE...", help="Checkpoints, or folders of them.", show_default=False),
     ],
+    quiet: Quiet = False,
 ) -> None:
     """Show what checkpoints hold, and check that they are whole.
 
@@ -31,4 +34,5 @@ def checkpoint(
 
       plait checkpoint checkpoints/checkpoint-0000000120.h5
     """
-    import_module("plait.commands.checkpoint").show_checkpoints(files)
+    with hushed(quiet):
+        import_module("plait.commands.checkpoint").show_checkpoints(files)

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, hushed, output_option
+
 
 def add(app: typer.Typer) -> None:
     app.command()(export)
@@ -29,14 +31,13 @@ def export(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output", "-o", metavar="OUT", help="File or folder. [default: RUN/FORMAT, see below]"
-        ),
+        output_option("OUT", "File or folder. [default: RUN/FORMAT, see below]"),
     ] = None,
     step: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Only what belongs to this step.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Write a run in a format that other tools read.
 
@@ -65,4 +66,5 @@ def export(
 
       plait export runs/first --format parquet --step 12 -o step-12
     """
-    import_module("plait.commands.export").export(folder, to, output, step=step, force=force)
+    with hushed(quiet):
+        import_module("plait.commands.export").export(folder, to, output, step=step, force=force)

@@ -9,15 +9,17 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, hushed, output_option
+
 
 def add(app: typer.Typer) -> None:
     app.command()(fit)
 
 
 def fit(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="The platform file to write.")
-    ] = Path("platform.json"),
+    output: Annotated[Path, output_option("FILE", "The platform file to write.")] = Path(
+        "platform.json"
+    ),
     pingpong: Annotated[
         Path | None,
         typer.Option(metavar="JSON", help="Within a host: of plait bench pingpong --full."),
@@ -36,6 +38,7 @@ def fit(
     ] = "raw MPI",
     name: Annotated[str, typer.Option(metavar="TEXT", help="What to call the machine.")] = "fitted",
     ranks_per_host: Annotated[int, typer.Option(min=1, metavar="N", help="For the file.")] = 1,
+    quiet: Quiet = False,
 ) -> None:
     """Derive the parameters of `plait predict` from measured messages.
 
@@ -57,11 +60,12 @@ def fit(
       plait predict runs/first --platform gigabit.json
     """
     module = import_module("plait.commands.fit")
-    module.fit_platform(
-        module.Sources(between_pingpong, between_rate),
-        module.Sources(pingpong, rate),
-        output=output,
-        name=name,
-        way=way,
-        ranks_per_host=ranks_per_host,
-    )
+    with hushed(quiet):
+        module.fit_platform(
+            module.Sources(between_pingpong, between_rate),
+            module.Sources(pingpong, rate),
+            output=output,
+            name=name,
+            way=way,
+            ranks_per_host=ranks_per_host,
+        )

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, hushed, output_option
+
 
 def add(app: typer.Typer) -> None:
     group = typer.Typer(
@@ -29,9 +31,7 @@ def swift(
             metavar="FILE...", help="The logs, or folders that hold them.", show_default=False
         ),
     ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="RUN", help="The folder of the run to write.")
-    ],
+    output: Annotated[Path, output_option("RUN", "The folder of the run to write.")],
     frequency: Annotated[
         float | None,
         typer.Option(metavar="HZ", help="Ticks a second. [default: as the task dumps report]"),
@@ -44,6 +44,7 @@ def swift(
         ),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the run that is there.")] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Import the logs that SWIFT writes of its MPI requests and tasks.
 
@@ -63,6 +64,7 @@ def swift(
 
       plait report runs/eagle --step 12
     """
-    import_module("plait.commands.import_").import_swift(
-        files, output, frequency_hz=frequency, names=names, force=force
-    )
+    with hushed(quiet):
+        import_module("plait.commands.import_").import_swift(
+            files, output, frequency_hz=frequency, names=names, force=force
+        )

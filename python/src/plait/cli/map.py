@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, hushed, output_option
+
 
 class Quantity(StrEnum):
     density = "density"
@@ -36,7 +38,7 @@ def map_snapshots(
             show_default=False,
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="The picture.")] = Path("map.png"),
+    output: Annotated[Path, output_option("FILE", "The picture.")] = Path("map.png"),
     quantity: Annotated[
         Quantity,
         typer.Option(
@@ -45,6 +47,7 @@ def map_snapshots(
     ] = Quantity.density,
     axis: Annotated[Axis, typer.Option(help="The axis of the line of sight.")] = Axis.z,
     pixels: Annotated[int, typer.Option(min=16, max=4096, help="Along the longer side of a map.")] = 512,
+    quiet: Quiet = False,
 ) -> None:
     """Draw the particles of snapshots as maps.
 
@@ -61,6 +64,7 @@ def map_snapshots(
 
       plait map sph-output/profile.csv -o sod.png
     """
-    import_module("plait.commands.map").draw_map(
-        snapshots, output, quantity.value, "xyz".index(axis.value), pixels
-    )
+    with hushed(quiet):
+        import_module("plait.commands.map").draw_map(
+            snapshots, output, quantity.value, "xyz".index(axis.value), pixels
+        )

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import JsonFile, Quiet, hushed, output_option, results_in
+
 _WHAT_IF = "What if"
 _Several = list[str] | None
 
@@ -32,15 +34,12 @@ def predict(
         str | None, typer.Option(metavar="TEXT", help="An exchange made up from a description.")
     ] = None,
     step: Annotated[int | None, typer.Option(min=0, metavar="N", help="Only this step.")] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write the prediction as a run folder.")
-    ] = None,
+    output: Annotated[Path | None, output_option("RUN", "Write the prediction as a run folder.")] = None,
     against: Annotated[
         Path | None, typer.Option(metavar="RUN", help="Print the error against this run or replay.")
     ] = None,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")
-    ] = None,
+    json_file: JsonFile = None,
+    quiet: Quiet = False,
     tolerance: Annotated[
         float, typer.Option(min=0, max=1, help="Of the flow model; 0 is exact.")
     ] = 0.05,
@@ -117,7 +116,6 @@ def predict(
     for name, value in (("--synthetic", synthetic), ("--output", output), ("--against", against)):
         words += [] if value is None else [name, str(value)]
     words += [] if step is None else ["--step", str(step)]
-    words += [] if json_file is None else ["--json", str(json_file)]
     words += [] if advice else ["--no-advice"]
     words += ["--aggregate"] if aggregate else []
     words += [
@@ -125,4 +123,7 @@ def predict(
     ]
     words += [] if log is None else [str(log)]
     module = import_module("plait.commands.predict")
-    raise typer.Exit(module.predict(platform, words))
+    with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
+        words += ["--json", str(results)] if results is not None else []
+        status = module.predict(platform, words)
+    raise typer.Exit(status)

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, output_option
+
 _NOTES = """
 What the program sees: LD_PRELOAD names the recorder, PLAIT_RECORD_FOLDER the folder of the run. They
 reach whatever the command starts, on other hosts too; what does not initialise MPI writes nothing.
@@ -36,9 +38,7 @@ def record(
         str | None,
         typer.Option(help="Record into runs/NAME. [default: the program's name and the time]"),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="Record into this folder instead.")
-    ] = None,
+    output: Annotated[Path | None, output_option("RUN", "Record into this folder instead.")] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the recording of an earlier run there.")
     ] = False,
@@ -50,6 +50,7 @@ def record(
         bool,
         typer.Option("--progress", help="Also let a thread make progress while the program computes."),
     ] = False,
+    quiet: Quiet = False,
 ) -> None:
     """Record what any MPI program does with MPI: C, C++, Fortran or Python, as it is.
 
@@ -70,5 +71,5 @@ def record(
     Then: plait report runs/melt
     """
     module = import_module("plait.commands.record")
-    wishes = module.Wishes(name=name, output=output, force=force, mpi=mpi, progress=progress)
+    wishes = module.Wishes(name, output, force=force, mpi=mpi, progress=progress, quiet=quiet)
     raise typer.Exit(module.record(command, wishes))

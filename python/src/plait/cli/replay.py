@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, hushed, output_option, ranks_option
+
 _CHANGE = "What is changed"
 _HOW = "How it is played"
 
@@ -34,7 +36,7 @@ def replay(
     ] = None,
     ranks: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Folded or tiled onto N ranks.", rich_help_panel=_CHANGE),
+        ranks_option("Folded or tiled onto N ranks.", panel=_CHANGE),
     ] = None,
     compute: Annotated[
         str,
@@ -85,12 +87,13 @@ def replay(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="RUN", help="Where to. [default: LOG/replay]"),
+        output_option("RUN", "Where to. [default: LOG/replay]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     mpiexec: Annotated[
         str | None, typer.Option(metavar="PATH", help="MPI launcher. [default: mpiexec]")
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Send the messages of a recorded run again, on the real network, and compare.
 
@@ -124,17 +127,18 @@ def replay(
     for name, value in (("--step", step), ("--scale", scale), ("--ranks", ranks), ("--delay", delay)):
         words += [name, str(value)] if value is not None else []
     module = import_module("plait.commands.replay")
-    module.replay(
-        module.Request(
-            log=log,
-            synthetic=synthetic,
-            ranks=ranks,
-            step=step,
-            words=tuple(words),
-            output=output,
-            scaling=scaling,
-            replayed=replayed,
-            force=force,
-            mpiexec=mpiexec,
+    with hushed(quiet):
+        module.replay(
+            module.Request(
+                log=log,
+                synthetic=synthetic,
+                ranks=ranks,
+                step=step,
+                words=tuple(words),
+                output=output,
+                scaling=scaling,
+                replayed=replayed,
+                force=force,
+                mpiexec=mpiexec,
+            )
         )
-    )

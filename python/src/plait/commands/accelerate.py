@@ -32,7 +32,7 @@ class Wishes:
 def accelerate(command: Sequence[str], wishes: Wishes) -> int:
     """Returns the command's exit status."""
     if wishes.trace is not None and wishes.compare is not None:
-        raise PlaitError("--compare measures, and --trace costs time; give one of them", status=2)
+        raise PlaitError("--compare measures, and --output costs time; give one of them", status=2)
     target = Target.of(command, wishes.mpi)
     library = _build.accelerator_for(target.mpi, target.starter)
     environment = {}
@@ -41,7 +41,9 @@ def accelerate(command: Sequence[str], wishes: Wishes) -> int:
     if wishes.quiet or wishes.compare is not None:
         environment["PLAIT_ACCELERATE_QUIET"] = "1"
     if wishes.trace is not None:
-        recording = record.Wishes(None, wishes.trace, force=False, mpi=wishes.mpi, progress=False)
+        recording = record.Wishes(
+            None, wishes.trace, force=False, mpi=wishes.mpi, progress=False, quiet=wishes.quiet
+        )
         return record.record(command, recording, [library], environment)
     environment |= preloading(library)
     if wishes.compare is not None:

@@ -20,11 +20,12 @@ def run_lab(
     mpi: str | None,
     binds: bool,
     links: int,
+    quiet: bool = False,
 ) -> int:
     lab = Lab(hosts, parse_rate(rate), ranks, binds, links)
     if not program:
-        return run(Work(lab, None, ()))
+        return run(Work(lab, None, (), quiet))
     path = shutil.which(program[0])
     if path is None:
         raise PlaitError(f"there is no program {program[0]}", status=127)
-    return run(Work(lab, launcher.find_launcher_of(mpi), (path, *program[1:])))
+    return run(Work(lab, launcher.find_launcher_of(mpi), (path, *program[1:]), quiet))

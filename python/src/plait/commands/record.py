@@ -30,6 +30,7 @@ class Wishes:
     force: bool
     mpi: str | None
     progress: bool
+    quiet: bool = False
 
 
 def record(
@@ -57,7 +58,8 @@ def record(
     for run in made:
         write_facts(run, list(command), launched, ending)
         write_text(run / "sites.json", json.dumps(resolve_sites(run), indent=1) + "\n")
-    _tell(Path(command[0]).name, folder, made, ending)
+    if not (wishes.quiet and ending.is_good and made):
+        _tell(Path(command[0]).name, folder, made, ending)
     return ending.exit_status
 
 

@@ -44,6 +44,7 @@ class Job:
     mpiexec: str | None
     bind: str
     verbose: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ def make_run_folder(place: Place) -> Path:
 
 def _plait_environment(job: Job, folder: Path | None) -> dict[str, str]:
     # Launchers put a terminal of their own before each rank: only here it is known who reads.
-    seen = sys.stdout is not None and sys.stdout.isatty()
+    seen = sys.stdout is not None and sys.stdout.isatty() and not job.quiet
     environment = {
         "PLAIT_TRACE": str(folder) if folder is not None else "",
         "PLAIT_PROGRESS_BAR": "1" if seen else "0",
@@ -303,7 +304,7 @@ def _tell(job: Job, folder: Path | None, ending: Ending) -> int:
     traced = folder is not None and any(folder.glob("rank-*.plt"))
     where = shown(folder) if folder is not None else ""
     if ending.is_good:
-        if folder is None:
+        if folder is None or job.quiet:
             return 0
         if traced:
             say(f"done in {ending.took_s:.3g} s; see where the time went with: plait report {where}")

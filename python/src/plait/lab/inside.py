@@ -37,7 +37,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         network = Network(work.lab)
-        _say(f"{work.lab.label}; {_cores_in_words(network)}")
+        _say(work, f"{work.lab.label}; {_cores_in_words(network)}")
         _check_links(work, network)
         return _run(work, network) if work.launcher is not None else 0
     except PlaitError as error:
@@ -52,8 +52,9 @@ def _end_with_owner(lifeline: int) -> None:
     os._exit(1)
 
 
-def _say(text: str) -> None:
-    print(f"lab: {text}", file=sys.stderr, flush=True)
+def _say(work: Work, text: str) -> None:
+    if not work.quiet:
+        print(f"lab: {text}", file=sys.stderr, flush=True)
 
 
 def _cores_in_words(network: Network) -> str:
@@ -71,17 +72,18 @@ def _check_links(work: Work, network: Network) -> None:
             results.append(_best(network, host, to, [link], wanted))
     worst = format_rate(min(rate for rate, _ in results))
     round_trip = max(time for _, time in results)
-    _say(f"measured {worst} of {format_rate(wanted)} by TCP, round trip {round_trip:.0f} us")
+    _say(work, f"measured {worst} of {format_rate(wanted)} by TCP, round trip {round_trip:.0f} us")
     is_good = all(_is_good(result, wanted) for result in results)
     if work.lab.links > 1:
         wanted *= work.lab.links
         both = _best(network, network.hosts[0], network.hosts[1], list(range(work.lab.links)), wanted)
         _say(
-            f"measured {format_rate(both[0])} of {format_rate(wanted)} over all links of a host at once"
+            work,
+            f"measured {format_rate(both[0])} of {format_rate(wanted)} over all links of a host at once",
         )
         is_good = is_good and _is_good(both, wanted)
     if not is_good:
-        _say("this is slower than requested: the machine is busy, or too slow for such a rate")
+        _say(work, "this is slower than requested: the machine is busy, or too slow for such a rate")
 
 
 def _best(
@@ -142,7 +144,7 @@ def _run(work: Work, network: Network) -> int:
         " + ".join(format_bytes(a - b) for a, b in zip(network.sent_bytes(host), counts, strict=True))
         for host, counts in zip(network.hosts, before, strict=True)
     ]
-    _say(f"sent over the links: {', '.join(sent)}")
+    _say(work, f"sent over the links: {', '.join(sent)}")
     return 128 - status if status < 0 else status
 
 

@@ -75,6 +75,8 @@ class Work:
     lab: Lab
     launcher: Launcher | None
     program: tuple[str, ...]
+    #: Whether the lab reports nothing of itself.
+    quiet: bool = False
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -83,7 +85,7 @@ class Work:
     def from_json(text: str) -> Work:
         told = json.loads(text)
         launcher = Launcher(**told["launcher"]) if told["launcher"] else None
-        return Work(Lab(**told["lab"]), launcher, tuple(told["program"]))
+        return Work(Lab(**told["lab"]), launcher, tuple(told["program"]), told["quiet"])
 
 
 def parse_rate(text: str) -> float:

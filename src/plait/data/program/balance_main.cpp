@@ -275,14 +275,14 @@ int main(int argc, char** argv) {
   Options options;
   app.add_option("FILES", options.files, "Files of load statistics, one for each rank");
   app.add_option("--balancer", options.balancers, "Name, or name:option=value,...; may be given several times");
-  app.add_option("--ranks", options.ranks, "Place on so many ranks, instead of those recorded");
+  app.add_option("-n,--ranks", options.ranks, "Place on so many ranks, instead of those recorded");
   app.add_option("--phase", options.phase, "Which phase; by default the last that all ranks have");
   app.add_option("--between-ranks", options.weights.between_ranks, "Seconds a byte between two ranks of a node costs");
   app.add_option("--between-nodes", options.weights.between_nodes, "Seconds a byte between two nodes costs");
   app.add_option("--moved", options.weights.moved, "Seconds a byte that moves costs, spread over the phases to come");
   app.add_option("--memory", options.memory_max, "Bytes of objects that a rank may keep");
   app.add_option("--ranks-per-node", options.ranks_per_node, "Instead of the nodes that were recorded");
-  app.add_option("--output", options.output, "Write the best placement as files PREFIX.RANK.json");
+  app.add_option("-o,--output", options.output, "Write the best placement as files PREFIX.RANK.json");
   app.add_option("--json", options.json, "Write the results there");
   app.add_flag("--list", options.is_list, "Show the balancers and end");
   try {

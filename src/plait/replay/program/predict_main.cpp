@@ -317,7 +317,7 @@ int main(int argc, char** argv) {
   app.add_option("--model", options.model, "points (LogGPS) or flows (max-min fair sharing of links)")
       ->check(CLI::IsMember({"points", "flows"}));
   app.add_option("--tolerance", options.tolerance, "Of flows: 0 is exact, 0.05 usual")->check(CLI::Range(0.0, 1.0));
-  app.add_option("--output", options.output, "Write the prediction (with all changes) as a run folder");
+  app.add_option("-o,--output", options.output, "Write the prediction (with all changes) as a run folder");
   app.add_option("--against", options.against, "Compare with this recorded or replayed run");
   app.add_option("--json", options.json, "Write the results to this file");
   app.add_flag("!--no-advice", options.has_advice, "Do not search for the changes that help most");

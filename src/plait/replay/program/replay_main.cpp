@@ -65,7 +65,8 @@ void add_options(CLI::App& app, ReplaySettings& settings) {
   app.add_option("--synthetic", settings.synthetic, "Generate the exchange instead; keys:\n" + synthetic_help())
       ->excludes(log);
   app.add_option("--step", settings.step, "Only this step of the run");
-  app.add_option("--ranks", settings.ranks, "Fold or tile the exchange onto this many ranks [as many as in the log]");
+  app.add_option(
+      "-n,--ranks", settings.ranks, "Fold or tile the exchange onto this many ranks [as many as in the log]");
   app.option_defaults()->always_capture_default();
   app.add_option("--backend", settings.backend, "The library that moves the messages")
       ->check(CLI::IsMember({"mpi", "plait", "rma", "ofi"}));

@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
          "--synthetic", arguments.description, "An exchange generated from a description instead: " + synthetic_help())
       ->excludes(folder);
   app.add_option("--step", arguments.step, "Only this step of the run");
-  app.add_option("--ranks", arguments.ranks, "Fold or tile onto this many ranks");
+  app.add_option("-n,--ranks", arguments.ranks, "Fold or tile onto this many ranks");
   app.add_option("--scale", arguments.scale, "Factor for the sizes of messages")->check(CLI::NonNegativeNumber);
   app.add_option("--compute", arguments.compute, "Factor for the computing between messages; 0 drops it")
       ->check(CLI::NonNegativeNumber);

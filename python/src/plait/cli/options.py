@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options that several commands have: one spelling, one meaning."""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from plait._files import make_folder, write_text
+
+_STANDARD_OUTPUT = Path("-")
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--json", metavar="FILE", help="Write the results there; -: to standard output, and only them."
+    ),
+]
+
+
+def output_option(metavar: str, text: str) -> Any:
+    """Where a command's results go."""
+    return typer.Option("--output", "-o", metavar=metavar, help=text)
+
+
+def ranks_option(text: str, *, most: int | None = None, panel: str | None = None) -> Any:
+    """The number of MPI ranks."""
+    return typer.Option("--ranks", "-n", min=1, max=most, metavar="N", help=text, rich_help_panel=panel)
+
+
+@contextmanager
+def hushed(quiet: bool = True) -> Iterator[None]:
+    """Discards what this process and those that it starts write to standard output."""
+    if not quiet:
+        yield
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        with Path(os.devnull).open("w") as nothing, redirect_stdout(nothing):
+            os.dup2(nothing.fileno(), 1)
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+@contextmanager
+def results_in(file: Path | None) -> Iterator[Path | None]:
+    """The file that a command writes its results to. For `-` they are printed at the end, alone."""
+    if file != _STANDARD_OUTPUT:
+        yield file
+        return
+    with tempfile.TemporaryDirectory(prefix="plait-results-") as folder:
+        results = Path(folder) / "results.json"
+        with hushed():
+            yield results
+        if results.exists():
+            with results.open("rb") as content:
+                sys.stdout.flush()
+                shutil.copyfileobj(content, sys.stdout.buffer)
+
+
+@contextmanager
+def printed_into(file: Path | None) -> Iterator[None]:
+    """Writes what the command prints to the file, whole or not at all; `-` and None print it."""
+    if file is None or file == _STANDARD_OUTPUT:
+        yield
+        return
+    text = io.StringIO()
+    with redirect_stdout(text):
+        yield
+    make_folder(file.parent)
+    write_text(file, text.getvalue())
