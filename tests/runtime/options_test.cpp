@@ -88,6 +88,14 @@ TEST(NetworkOptions, are_automatic_where_nothing_is_said) {
   EXPECT_EQ(Options{}.described().at("network"), "automatic");
 }
 
+TEST(Options, are_the_defaults_where_variables_are_empty) {
+  const Variable packing{"PLAIT_PACKING", ""};
+  const Variable progress{"PLAIT_PROGRESS", ""};
+  const Options options = Options::from_environment();
+  EXPECT_EQ(options.messages.packing, Options{}.messages.packing);
+  EXPECT_EQ(options.progression.mode, Options{}.progression.mode);
+}
+
 TEST(NetworkOptions, come_from_the_environment) {
   const Variable network{"PLAIT_NETWORK", "ofi"};
   const Variable host{"PLAIT_HOST", "left of the veth"};

@@ -433,3 +433,20 @@ def programs_in(markdown: str) -> list[tuple[int, str]]:
         if "sketch" not in match.group(1).split():
             blocks.append((line_of(markdown, match.start()) + 1, match.group(2)))
     return blocks
+
+
+# What names a variable of the environment where it is read: a text of its own in C++ and Python, a shell's default.
+_VARIABLE = re.compile(r"(?P<quote>[\"'])(PLAIT_[A-Z0-9_]*[A-Z0-9])(?P=quote)|\$\{(PLAIT_[A-Z0-9_]+):?-")
+# Variables by which parts of plait pass each other values; the second begins names of one for each host.
+_INTERNAL = ("PLAIT_BENCH_READ", "PLAIT_LAB_AT_")
+
+
+def undescribed_variables(path: str, code: str, known: Collection[str]) -> list[str]:
+    if path.startswith("tests/tidy/"):
+        return []
+    return [
+        f"{path}:{line_of(code, m.start())}: {m.group(2) or m.group(3)} is in no list: describe it in "
+        "python/src/plait/_environment.py, and run tools/make_pages.py"
+        for m in _VARIABLE.finditer(code)
+        if (m.group(2) or m.group(3)) not in known and not (m.group(2) or m.group(3)).startswith(_INTERNAL)
+    ]

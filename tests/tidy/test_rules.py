@@ -279,3 +279,12 @@ def test_links() -> None:
 def test_programs_are_found_and_sketches_are_not() -> None:
     text = "a\n```cpp\nint a;\n```\n```cpp sketch\nint b\n```\n```text\nint c\n```\n"
     assert rules.programs_in(text) == [(3, "int a;\n")]
+
+
+def test_variables_must_be_described() -> None:
+    known = {"PLAIT_TRACE"}
+    assert rules.undescribed_variables("src/a.cpp", 'getenv("PLAIT_TRACE")', known) == []
+    assert len(rules.undescribed_variables("src/a.cpp", 'getenv("PLAIT_GONE")', known)) == 1
+    assert len(rules.undescribed_variables("a.py", "os.environ['PLAIT_GONE']", known)) == 1
+    assert len(rules.undescribed_variables("tools/a", "x=${PLAIT_GONE:-1} ${PLAIT_TRACE:-}", known)) == 1
+    assert rules.undescribed_variables("a.py", '"PLAIT_BENCH_READ"', known) == []

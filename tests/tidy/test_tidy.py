@@ -24,6 +24,7 @@ import shapes
 import typer.main
 import words
 from plait.__main__ import app
+from plait._environment import VARIABLES
 from plait.commands import bench
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -182,6 +183,29 @@ def test_what_is_made_from_the_trace_schema_is_up_to_date() -> None:
     command = [sys.executable, "tools/make_trace_code.py", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     require((done.stdout + done.stderr).splitlines())
+
+
+def test_what_is_made_from_the_command_is_up_to_date() -> None:
+    command = [sys.executable, "tools/make_pages.py", "--check"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    require((done.stdout + done.stderr).splitlines())
+
+
+def test_environment_variables_are_described() -> None:
+    known = {variable.name for variable in VARIABLES}
+    sources = [*cpp_files(), *python_files(), *(p for p in project_files() if p.startswith(("tools/", "bench/lab/")))]
+    require(complaints_about(sources, lambda p, t: rules.undescribed_variables(p, t, known)))
+
+
+def test_described_variables_are_read() -> None:
+    listed = "python/src/plait/_environment.py"
+    code = "\n".join(
+        read(p)
+        for p in project_files()
+        if p != listed and re.match(r"(src|apps|bench|python|tools)/", p) and words.prose_of(p) is not None
+    ) + "\n".join(read(p) for p in cpp_files())
+    unread = [v.name for v in VARIABLES if v.name.startswith("PLAIT_") and not re.search(rf"\b{v.name}\b", code)]
+    require([f"{listed}:1: nothing reads {name}: remove it" for name in unread])
 
 
 def test_every_folder_is_on_the_map() -> None:

@@ -12,6 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 import typer.core
 
+from plait._environment import Readers, help_of
 from plait._errors import PlaitError
 from plait.cli import accelerate, balance, checkpoint, export, fit, import_, predict, record, replay
 from plait.cli import map as map_command
@@ -25,35 +26,15 @@ from plait.cli.options import (
     results_in,
 )
 
-_RUN_OPTIONS = """
+_RUN_OPTIONS = f"""
 The program sees these variables. Options given here win over what the shell has set; `plait run`
 passes all PLAIT_ variables on.
 
-PLAIT_TRACE     folder to write the trace to (set by plait run, unless --no-trace)
-
-PLAIT_WORKERS   computing threads a rank, 1 to 1024 (set by --workers; default 1)
-
-PLAIT_STALL_SECONDS   a run in which nothing moves for so long ends with an error that names what
-waits; 0 = never (default 300)
-
-PLAIT_EAGER_BYTES   messages up to this size are sent without asking the receiver first (default:
-what fits a packet)
-
-PLAIT_STRATEGY   what replaces options that are not set: measured (by plait doctor --measure), default,
-or a file (default: measured)
-
-PLAIT_VERBOSE   1 = rank 0 prints what was chosen at the start (set by --verbose)
-
-PLAIT_COPIERS   threads that copy a non-contiguous message at once (default: 2, or what was measured,
-or 1 when threads outnumber the cores; plait bench membw measures how many are worth it)
-
-PLAIT_SPIN_MICROSECONDS   how long a waiting thread spins before it sleeps (default 10)
+{help_of(Readers.programs)}
 
 These are read by plait itself:
 
-PLAIT_MPIEXEC   launcher to use when --mpiexec is not given (default: mpiexec on the path)
-
-PLAIT_BUILD   folder of the built programs for `bench` and `doctor` (default: build/release)
+{help_of(Readers.command)}
 """
 
 app = typer.Typer(

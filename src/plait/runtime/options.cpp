@@ -89,18 +89,18 @@ Options Options::from_environment() {
   if (const auto microseconds = number_from("PLAIT_SPIN_MICROSECONDS", {0, 1'000'000})) {
     options.messages.wait.spin = std::chrono::microseconds{*microseconds};
   }
-  if (const char* const name = std::getenv("PLAIT_PACKING")) {
-    (void)comm::make_packing(name);  // throws when there is none of that name
-    options.messages.packing = name;
-  }
-  if (const char* const name = std::getenv("PLAIT_PROGRESS")) {
-    const auto mode = comm::progression_mode(name);
+  choose("PLAIT_PACKING", options.messages.packing);
+  (void)comm::make_packing(options.messages.packing);  // throws when there is none of that name
+  std::string progress;
+  choose("PLAIT_PROGRESS", progress);
+  if (!progress.empty()) {
+    const auto mode = comm::progression_mode(progress);
     if (!mode) {
       throw Error{
           ErrorCode::bad_input,
           fmt::format(
               "the environment variable PLAIT_PROGRESS is '{}': it must be automatic, none, timer, idle or dedicated",
-              name)};
+              progress)};
     }
     options.progression.mode = *mode;
   }
