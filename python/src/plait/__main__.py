@@ -14,7 +14,18 @@ import typer.core
 
 from plait._environment import Readers, help_of
 from plait._errors import PlaitError
-from plait.cli import accelerate, balance, checkpoint, export, fit, import_, predict, record, replay
+from plait.cli import (
+    accelerate,
+    balance,
+    checkpoint,
+    completion,
+    export,
+    fit,
+    import_,
+    predict,
+    record,
+    replay,
+)
 from plait.cli import map as map_command
 from plait.cli.options import (
     JsonFile,
@@ -424,6 +435,7 @@ def lab(
 accelerate.add(app)
 balance.add(app)
 checkpoint.add(app)
+completion.add(app)
 export.add(app)
 fit.add(app)
 import_.add(app)
@@ -436,7 +448,7 @@ replay.add(app)
 def main() -> NoReturn:
     """Runs a command; what the user can mend is one sentence on stderr and a status that is not 0."""
     try:
-        app(standalone_mode=True)
+        app(prog_name=completion.PROGRAM, standalone_mode=True)
     except PlaitError as error:
         typer.secho("plait: ", err=True, nl=False, fg=typer.colors.RED, bold=True)
         typer.echo(str(error), err=True)

@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.completion import one_of
+
 _NOTES = """
 What the program sees: LD_PRELOAD names a library before MPI. What does not initialise MPI is
 as it was; what initialises another MPI than the library is for runs on that, after one sentence.
@@ -36,12 +38,17 @@ def accelerate(
     ],
     mpi: Annotated[
         str | None,
-        typer.Option(metavar="openmpi|mpich|abi", help="The program's MPI. [default: see below]"),
+        typer.Option(
+            metavar="openmpi|mpich|abi",
+            help="The program's MPI. [default: see below]",
+            autocompletion=one_of("openmpi", "mpich", "abi"),
+        ),
     ] = None,
     progress: Annotated[
         str | None,
         typer.Option(
             metavar="none|timer|idle|dedicated",
+            autocompletion=one_of("none", "timer", "idle", "dedicated"),
             help="Which threads move messages while the program computes. [default: timer]",
         ),
     ] = None,

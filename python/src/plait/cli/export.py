@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.completion import one_of
 from plait.cli.options import Quiet, hushed, output_option
 
 
@@ -26,6 +27,7 @@ def export(
             "--format",
             "-f",
             metavar="FORMAT",
+            autocompletion=one_of("perfetto", "otf2", "parquet", "swift", "goal", "simgrid"),
             help="perfetto, otf2, parquet, swift, goal or simgrid; see below.",
         ),
     ],

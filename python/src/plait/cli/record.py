@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.completion import one_of
 from plait.cli.options import Quiet, output_option
 
 _NOTES = """
@@ -44,7 +45,11 @@ def record(
     ] = False,
     mpi: Annotated[
         str | None,
-        typer.Option(metavar="openmpi|mpich|abi", help="The program's MPI. [default: see below]"),
+        typer.Option(
+            metavar="openmpi|mpich|abi",
+            help="The program's MPI. [default: see below]",
+            autocompletion=one_of("openmpi", "mpich", "abi"),
+        ),
     ] = None,
     progress: Annotated[
         bool,

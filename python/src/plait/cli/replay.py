@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.completion import one_of
 from plait.cli.options import Quiet, hushed, output_option, ranks_option
 
 _CHANGE = "What is changed"
@@ -57,7 +58,13 @@ def replay(
         typer.Option(metavar="US", help="Microseconds before each send.", rich_help_panel=_CHANGE),
     ] = None,
     backend: Annotated[
-        str, typer.Option(metavar="NAME", help="mpi, plait, rma or ofi.", rich_help_panel=_HOW)
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="mpi, plait, rma or ofi.",
+            rich_help_panel=_HOW,
+            autocompletion=one_of("mpi", "plait", "rma", "ofi"),
+        ),
     ] = "mpi",
     threads: Annotated[
         str,
