@@ -13,7 +13,7 @@ import typer
 import typer.core
 
 from plait._environment import Readers, help_of
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait.cli import (
     accelerate,
     balance,
@@ -450,11 +450,12 @@ def main() -> NoReturn:
     try:
         app(prog_name=completion.PROGRAM, standalone_mode=True)
     except PlaitError as error:
-        typer.secho("plait: ", err=True, nl=False, fg=typer.colors.RED, bold=True)
+        color = False if os.environ.get("NO_COLOR") else None  # None: on a terminal
+        typer.secho("plait: ", err=True, nl=False, fg=typer.colors.RED, bold=True, color=color)
         typer.echo(str(error), err=True)
         sys.exit(error.status)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(Status.interrupted)
     except BrokenPipeError:
         # The reader of our output has gone (head, less): nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

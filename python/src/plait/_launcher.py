@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 
 BINDINGS = ("auto", "none", "core")
 #: Values of `--mpi`, and where that MPI's launcher is when another one is the machine's `mpiexec`.
@@ -70,7 +70,7 @@ def find_launcher_of(mpi: str | None) -> Launcher:
     if mpi is None:
         return find_launcher(None)
     if mpi not in FAMILIES:
-        raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(FAMILIES)}", status=2)
+        raise PlaitError(f"--mpi {mpi} is unknown; use {' or '.join(FAMILIES)}", status=Status.usage)
     family = FAMILIES[mpi]
     for path in filter(None, map(shutil.which, _NAMES[family])):
         found = identify(path)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from plait import _launcher as launcher
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 
 #: The value of `--mpi` for programs of the standard ABI of MPI 5, which MPIs have beside their own.
 STANDARD_ABI = "abi"
@@ -39,13 +39,15 @@ class Target:
         found = shutil.which(command[0])
         if found is None:
             raise PlaitError(
-                f"there is no command {command[0]}; give what you would type without plait", status=2
+                f"there is no command {command[0]}; give what you would type without plait",
+                status=Status.usage,
             )
         starter = launcher.identify(found) if is_launcher(found) else None
         mpi = mpi or _mpi_of(starter, program_in(command) or found)
         if mpi not in KINDS:
             raise PlaitError(
-                f"--mpi {mpi} is unknown; use {', '.join(KINDS[:-1])} or {KINDS[-1]}", status=2
+                f"--mpi {mpi} is unknown; use {', '.join(KINDS[:-1])} or {KINDS[-1]}",
+                status=Status.usage,
             )
         return cls(tuple(command), starter, mpi)
 
@@ -89,5 +91,6 @@ def _mpi_of(starter: launcher.Launcher | None, program: str) -> str:
         if family == starter.family:
             return name
     raise PlaitError(
-        f"{starter.path} is a launcher of neither Open MPI nor MPICH; name the MPI with --mpi", status=2
+        f"{starter.path} is a launcher of neither Open MPI nor MPICH; name the MPI with --mpi",
+        status=Status.usage,
     )

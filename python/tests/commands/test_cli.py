@@ -304,7 +304,7 @@ def test_run_ends_a_real_job_of_which_a_rank_was_killed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words", "status"),
     [
-        (("nowhere",), "there is no program nowhere", 2),
+        (("nowhere",), "there is no program nowhere", 127),
         (("--bind", "socket", "true"), "--bind socket is unknown", 2),
         (("--name", "../x", "true"), "is no name for a run", 2),
         (("--name", "a", "--output", "b", "true"), "give one", 2),

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from plait import _launcher as launcher
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait.lab.network import core_mask
-from plait.lab.outside import UNAVAILABLE, why_not
+from plait.lab.outside import why_not
 from plait.lab.settings import Lab, Work, format_rate, parse_rate
 
 _DEADLINE_S = 60.0
@@ -127,7 +127,7 @@ def test_a_machine_without_the_tools_is_told_which(tmp_path: Path) -> None:
         env={**os.environ, "PATH": str(tmp_path)},
         check=False,
     )
-    assert done.returncode == UNAVAILABLE
+    assert done.returncode == Status.unavailable
     assert "no lab here: there is no unshare: apt-get install util-linux" in done.stderr
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from plait import _build
 from plait import _launcher as launcher
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._preload import preloading
 from plait.benches.report import Report, Row
 from plait.commands.bench import MODULES, Wishes
@@ -254,7 +254,8 @@ def _loop_time(text: str) -> dict[str, list[float]]:
 def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
     if wishes.ranks is not None or wishes.needs_lab:
         raise PlaitError(
-            "plait bench accelerate chooses its ranks and hosts; leave these options out", status=2
+            "plait bench accelerate chooses its ranks and hosts; leave these options out",
+            status=Status.usage,
         )
     claim = MODULES["accelerate"][1]
     report = Report(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from plait import _build
 from plait import _launcher as launcher
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._preload import Target, preloading
 from plait.commands import record
 from plait.commands.run import Ending, say, supervise
@@ -32,7 +32,9 @@ class Wishes:
 def accelerate(command: Sequence[str], wishes: Wishes) -> int:
     """Returns the command's exit status."""
     if wishes.trace is not None and wishes.compare is not None:
-        raise PlaitError("--compare measures, and --output costs time; give one of them", status=2)
+        raise PlaitError(
+            "--compare measures, and --output costs time; give one of them", status=Status.usage
+        )
     target = Target.of(command, wishes.mpi)
     library = _build.accelerator_for(target.mpi, target.starter)
     environment = {}

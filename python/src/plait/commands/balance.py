@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plait._build import find_program
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._files import write_file
 from plait.plots import style
 from plait.plots.loads import draw_loads
@@ -52,7 +52,7 @@ def statistics_files(files: Sequence[Path]) -> list[Path]:
         raise PlaitError(
             "no FILE is given: load statistics, one file a rank, as RebalanceOptions::statistics of "
             "plait or --vt_lb_data of vt write them",
-            status=2,
+            status=Status.usage,
         )
     found: list[Path] = []
     for file in files:

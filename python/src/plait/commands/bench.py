@@ -18,7 +18,7 @@ from rich.markup import escape
 
 from plait import _launcher as launcher
 from plait._build import bench_folder_of, build_bench, build_folder
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._files import make_folder, write_text
 from plait.benches.report import wanted_in_words
 from plait.lab.outside import run as run_lab
@@ -81,7 +81,8 @@ def list_benches() -> None:
 def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
     if wishes.here and wishes.needs_lab:
         raise PlaitError(
-            "--here is without a lab, --hosts, --rate and --links are the lab's; give one", status=2
+            "--here is without a lab, --hosts, --rate and --links are the lab's; give one",
+            status=Status.usage,
         )
     # Figures are of the defaults, unless the user wants a strategy's.
     os.environ.setdefault("PLAIT_STRATEGY", "default")

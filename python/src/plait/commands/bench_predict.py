@@ -23,7 +23,7 @@ from rich.table import Table
 
 from plait import _launcher as launcher
 from plait._build import find_program
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._files import make_folder, write_text
 from plait._fit import Burst, Fit, OneWay, fit, pairwise_growth, to_platform
 from plait.commands.bench import Wishes
@@ -142,12 +142,13 @@ class Network:
 def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:
     if arguments:
         raise PlaitError(
-            f"plait bench predict knows no {arguments[0]}; --ranks, --hosts, --rate, --json", status=2
+            f"plait bench predict knows no {arguments[0]}; --ranks, --hosts, --rate, --json",
+            status=Status.usage,
         )
     if wishes.mpi is not None:
         raise PlaitError(
             "plait bench predict runs with the MPI that plait-replay was built with; leave --mpi out",
-            status=2,
+            status=Status.usage,
         )
     console = Console(highlight=False, soft_wrap=True, width=_TABLE_WIDTH)
     begin = time.monotonic()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import shutil
 
 from plait import _launcher as launcher
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait.lab.outside import run
 from plait.lab.settings import Lab, Work, parse_rate
 
@@ -27,5 +27,5 @@ def run_lab(
         return run(Work(lab, None, (), quiet))
     path = shutil.which(program[0])
     if path is None:
-        raise PlaitError(f"there is no program {program[0]}", status=127)
+        raise PlaitError(f"there is no program {program[0]}", status=Status.not_found)
     return run(Work(lab, launcher.find_launcher_of(mpi), (path, *program[1:]), quiet))

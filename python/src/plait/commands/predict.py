@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plait._build import find_program
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 
 
 def predict(platform: str, words: Sequence[str]) -> int:
@@ -23,7 +23,9 @@ def platform_file(name: str) -> Path:
     shipped = {path.stem: path for path in sorted(_folder().glob("*.json"))}
     known = f"shipped are {', '.join(shipped)}; docs/how-to/predict.md explains the format of others"
     if not name:
-        raise PlaitError(f"--platform is missing: the machine to predict for; {known}", status=2)
+        raise PlaitError(
+            f"--platform is missing: the machine to predict for; {known}", status=Status.usage
+        )
     path = Path(name)
     if path.exists():
         return path

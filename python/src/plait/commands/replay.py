@@ -22,7 +22,7 @@ from rich.table import Table
 
 from plait import _launcher as launcher
 from plait._build import find_program
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._files import make_folder, write_file
 from plait._units import format_bytes, format_share, format_time
 from plait.measures.replay import QUANTILES, Exchange, exchange_of, find_knee
@@ -53,7 +53,9 @@ class Request:
 
 def replay(request: Request) -> None:
     if (request.log is None) == (request.synthetic is None):
-        raise PlaitError("give the folder of a recorded run, or --synthetic DESCRIPTION", status=2)
+        raise PlaitError(
+            "give the folder of a recorded run, or --synthetic DESCRIPTION", status=Status.usage
+        )
     console = Console(highlight=False, soft_wrap=True)
     folder = request.replayed or _make_folder(request)
     if request.replayed is None:

@@ -20,7 +20,7 @@ from types import FrameType
 
 from plait import _launcher as launcher
 from plait._build import built_application
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._files import write_text
 
 #: How long a job may go on after a rank of it has died.
@@ -91,7 +91,9 @@ class Ending:
 def run_program(job: Job) -> int:
     """Returns the exit status for the shell: 0 only when every rank ended well."""
     if job.bind not in launcher.BINDINGS:
-        raise PlaitError(f"--bind {job.bind} is unknown; use {', '.join(launcher.BINDINGS)}", status=2)
+        raise PlaitError(
+            f"--bind {job.bind} is unknown; use {', '.join(launcher.BINDINGS)}", status=Status.usage
+        )
     program = _find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
     place = launcher.Placement(
@@ -133,24 +135,28 @@ def _find_program(program: str) -> str:
         return str(Path(path).resolve()) if os.sep in program else path
     here = Path(program)
     if here.is_dir():
-        raise PlaitError(f"{program} is a folder; give the program in it", status=2)
+        raise PlaitError(f"{program} is a folder; give the program in it", status=Status.not_executable)
     if here.is_file() and os.access(here, os.X_OK):
         return str(here.resolve())
     if here.is_file():
-        raise PlaitError(f"{program} is not executable; chmod +x {program}", status=2)
+        raise PlaitError(
+            f"{program} is not executable; chmod +x {program}", status=Status.not_executable
+        )
     if os.sep not in program and (built := built_application(program)) is not None:
         return str(built)
     raise PlaitError(
         f"there is no program {program}; build it first (make build puts programs into "
         "build/release), or give its path",
-        status=2,
+        status=Status.not_found,
     )
 
 
 def make_run_folder(place: Place) -> Path:
     """The folder, made, with nothing of an earlier run in it."""
     if place.name is not None and place.output is not None:
-        raise PlaitError("--name and --output both set where the trace goes; give one", status=2)
+        raise PlaitError(
+            "--name and --output both set where the trace goes; give one", status=Status.usage
+        )
     if place.output is not None:
         folder = place.output
     else:
@@ -160,7 +166,7 @@ def make_run_folder(place: Place) -> Path:
             raise PlaitError(
                 f"{name!r} is no name for a run; use letters, digits, - and _, or give a folder with "
                 "--output",
-                status=2,
+                status=Status.usage,
             )
         folder = Path("runs") / name
     folder = folder.absolute()

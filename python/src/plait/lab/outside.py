@@ -9,11 +9,9 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait.lab.settings import Work
 
-#: Exit status where a lab may not run: what test harnesses read as "skipped".
-UNAVAILABLE = 77
 _GRACE_S = 8.0
 _TOOLS = {
     "unshare": "util-linux",
@@ -55,10 +53,10 @@ def why_not() -> str | None:
 
 
 def run(work: Work) -> int:
-    """The work's exit status. Raises with status UNAVAILABLE where there can be no lab."""
+    """The work's exit status. Raises with `Status.unavailable` where there can be no lab."""
     reason = why_not()
     if reason is not None:
-        raise PlaitError(f"no lab here: {reason}", status=UNAVAILABLE)
+        raise PlaitError(f"no lab here: {reason}", status=Status.unavailable)
     read_end, write_end = os.pipe()
     command = [*_namespaces(), sys.executable, "-m", "plait.lab.inside", str(read_end), work.to_json()]
     try:

@@ -7,7 +7,7 @@ import json
 import re
 from dataclasses import asdict, dataclass
 
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._launcher import Launcher
 
 HOSTS_MAX = 16
@@ -31,15 +31,20 @@ class Lab:
 
     def __post_init__(self) -> None:
         if not 2 <= self.hosts <= HOSTS_MAX:
-            raise PlaitError(f"--hosts {self.hosts}: a lab has 2 to {HOSTS_MAX} hosts", status=2)
+            raise PlaitError(
+                f"--hosts {self.hosts}: a lab has 2 to {HOSTS_MAX} hosts", status=Status.usage
+            )
         if self.rank_count < self.hosts:
             raise PlaitError(
-                f"{self.rank_count} ranks do not fill {self.hosts} hosts; ask for fewer hosts", status=2
+                f"{self.rank_count} ranks do not fill {self.hosts} hosts; ask for fewer hosts",
+                status=Status.usage,
             )
         if not 1 <= self.links <= LINKS_MAX:
-            raise PlaitError(f"--links {self.links}: a host has 1 to {LINKS_MAX} links", status=2)
+            raise PlaitError(
+                f"--links {self.links}: a host has 1 to {LINKS_MAX} links", status=Status.usage
+            )
         if not 1e6 <= self.bits_per_s <= 100e9:
-            raise PlaitError("a link's rate is 1mbit to 100gbit", status=2)
+            raise PlaitError("a link's rate is 1mbit to 100gbit", status=Status.usage)
 
     @property
     def rank_count(self) -> int:
@@ -92,7 +97,9 @@ def parse_rate(text: str) -> float:
     """Bits per second, written as tc does: 100mbit, 1gbit, 2.5gbit."""
     found = _RATE.fullmatch(text.strip())
     if found is None:
-        raise PlaitError(f"--rate {text} is no rate; write it like 100mbit, 1gbit or 2.5gbit", status=2)
+        raise PlaitError(
+            f"--rate {text} is no rate; write it like 100mbit, 1gbit or 2.5gbit", status=Status.usage
+        )
     return float(found.group(1)) * _SCALES[found.group(2).lower()]
 
 
