@@ -86,6 +86,7 @@ class Consumer(unittest.TestCase):
 
     def test_a_c_program_is_linked_with_the_engine_before_mpi(self) -> None:
         run("cmake", "--install", BUILD, "--prefix", self.static, "--component", "instruments")
+        self.assertTrue((self.static / "share/man/man1/plait-run.1").is_file())
         modules = str(next(self.static.glob("lib*/pkgconfig")))
         source, program = SOURCE / "tests/accelerate/programs/random_messages.c", self.folder / "linked"
         for module in ("plait-mpi", "plait-mpi-static"):
