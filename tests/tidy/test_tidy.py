@@ -191,6 +191,12 @@ def test_what_is_made_from_the_command_is_up_to_date() -> None:
     require((done.stdout + done.stderr).splitlines())
 
 
+def test_the_citation_has_the_version() -> None:
+    version = re.search(r"^project\(plait VERSION (\S+)", read("CMakeLists.txt"), re.MULTILINE)
+    assert version is not None
+    assert f"version: {version[1]}\n" in read("CITATION.cff")
+
+
 def test_environment_variables_are_described() -> None:
     known = {variable.name for variable in VARIABLES}
     sources = [*cpp_files(), *python_files(), *(p for p in project_files() if p.startswith(("tools/", "bench/lab/")))]
