@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import plait
-from plait._errors import PlaitError, Status
+from plait._errors import PlaitError, Status, status_of_program
 
 ROOT = Path(__file__).resolve().parents[2]
 COLOUR = re.compile(rb"\x1b\[(?:\d+;)*[349]\d")
@@ -50,6 +50,10 @@ def test_statuses(words: tuple[object, ...], status: Status) -> None:
 def test_an_error_fails_unless_it_has_another_status() -> None:
     assert PlaitError("x").status == 1
     assert PlaitError("x", status=Status.usage).status == 2
+
+
+def test_wrong_usage_of_programs_is_wrong_usage_of_commands() -> None:
+    assert [status_of_program(status) for status in (0, 1, 2, 106, 109, -9)] == [0, 1, 2, 2, 2, 1]
 
 
 def test_statuses_are_named() -> None:

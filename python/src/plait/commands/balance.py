@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plait._build import find_program
-from plait._errors import PlaitError, Status
+from plait._errors import PlaitError, Status, status_of_program
 from plait._files import write_file
 from plait.plots import style
 from plait.plots.loads import draw_loads
@@ -28,13 +28,13 @@ def balance(files: Sequence[Path], words: Sequence[str], picture: Path | None) -
     """The program's exit status; stderr has what was wrong."""
     command = [str(find_program("plait-balance")), *map(str, statistics_files(files)), *words]
     if picture is None:
-        return subprocess.run(command, check=False).returncode
+        return status_of_program(subprocess.run(command, check=False).returncode)
     with tempfile.TemporaryDirectory() as folder:
         told = words[words.index("--json") + 1] if "--json" in words else None
         results = Path(told) if told else Path(folder) / "results.json"
         if told is None:
             command += ["--json", str(results)]
-        status = subprocess.run(command, check=False).returncode
+        status = status_of_program(subprocess.run(command, check=False).returncode)
         if status == 0:
             draw(json.loads(results.read_text()), picture)
         return status

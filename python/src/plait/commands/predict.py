@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from plait._build import find_program
-from plait._errors import PlaitError, Status
+from plait._errors import PlaitError, Status, status_of_program
 
 
 def predict(platform: str, words: Sequence[str]) -> int:
     """The program's exit status; stderr has what was wrong."""
     file = platform_file(platform)
     command = [str(find_program("plait-predict")), "--platform", str(file), *words]
-    return subprocess.run(command, check=False).returncode
+    return status_of_program(subprocess.run(command, check=False).returncode)
 
 
 def platform_file(name: str) -> Path:
