@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plait import _build
+from plait import _build, _mpi
 from plait._launcher import Launcher
 
 
@@ -25,7 +25,6 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setenv("PLAIT_BUILD", str(tmp_path / "no build"))
-    monkeypatch.setattr(_build, "source_folder", lambda: None)
     return tmp_path
 
 
@@ -36,58 +35,99 @@ def test_programs_and_the_recorder_of_an_installed_plait_are_found(prefix: Path)
 
 
 def test_an_installed_recorder_for_another_mpi_is_not_used(prefix: Path) -> None:
-    with pytest.raises(_build.PlaitError, match="there is no recorder for mpich"):
+    with pytest.raises(_build.PlaitError, match="built for mpich, and there is no mpicc of it"):
         _build.recorder_of("mpich")
 
 
-def test_the_mpi_of_a_launcher_with_a_compiler_beside_it_gets_a_build_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    built: list[tuple[Path, Path]] = []
-    monkeypatch.setattr(_build, "source_folder", lambda: tmp_path)
-    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: Path("usual"))
-    monkeypatch.setattr(
-        _build,
-        "_build_with_compiler",
-        lambda compiler, launcher, folder, *_: built.append((compiler, folder)),
-    )
-    other = Launcher(str(tmp_path / "mpiexec.hydra"), "MPICH", "5.0.2")
-    assert _build.accelerator_for("mpich", other) == Path("usual")  # there is no compiler
-    assert _build.accelerator_for("mpich", None) == Path("usual")
-    (tmp_path / "mpicc").touch()
-    folder = tmp_path / "build/accelerate-mpich-5.0.2"
-    assert _build.accelerator_for("mpich", other) == folder / "lib/libplait-accelerate.so"
-    recorded = tmp_path / "build/record-mpich-5.0.2"
-    assert _build.recorder_for("mpich", other) == recorded / "lib/libplait-record.so"
-    assert built == [(tmp_path / "mpicc", folder), (tmp_path / "mpicc", recorded)]
+@pytest.fixture
+def built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What is built in the cache folder: product, compiler."""
+    built: list[tuple[str, str]] = []
+
+    def build(product: _build.Product, compiler: _mpi.MpiCompiler | None) -> Path:
+        built.append((product.name, str(compiler.path if compiler else "")))
+        return tmp_path / "cached"
+
+    monkeypatch.setattr(_build, "_cached_build", build)
+    monkeypatch.setenv("PLAIT_BUILD", str(tmp_path / "no build"))
+    return built
 
 
-def test_the_standard_abi_needs_its_own_compiler(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def make_compiler(path: Path, *macros: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("#!/bin/sh\n" + "".join(f"echo '#define {macro}'\n" for macro in macros))
+    path.chmod(0o755)
+    return path
+
+
+OPEN_MPI = ("OPEN_MPI 1", "OMPI_MAJOR_VERSION 5", "OMPI_MINOR_VERSION 0", "OMPI_RELEASE_VERSION 2")
+MPICH = ('MPICH_VERSION "5.0.2"',)
+
+
+def test_the_compiler_near_the_library_comes_before_the_one_beside_the_launcher(
+    tmp_path: Path, built: list[tuple[str, str]]
 ) -> None:
-    built: list[tuple[Path, Path]] = []
-    monkeypatch.setattr(_build, "source_folder", lambda: tmp_path)
-    monkeypatch.setattr(
-        _build,
-        "_build_with_compiler",
-        lambda compiler, launcher, folder, *_: built.append((compiler, folder)),
-    )
+    library = tmp_path / "prefix/lib/release/libmpi.so.40"
+    library.parent.mkdir(parents=True)
+    library.touch()
+    starter = Launcher(str(tmp_path / "launchers/mpiexec"), "Open MPI", "5.0.2")
+    beside = make_compiler(tmp_path / "launchers/mpicc", *OPEN_MPI)
+    program = _mpi.MpiLibrary("openmpi", "Open MPI", "5.0.2", library)
+    wanted = _build.WantedMpi("openmpi", program, starter)
+    _build.library_for(_build.RECORDER, wanted)
+    make_compiler(tmp_path / "prefix/bin/mpicc", *MPICH)  # another MPI's
+    _build.library_for(_build.RECORDER, wanted)
+    near = make_compiler(tmp_path / "prefix/bin/mpicc", *OPEN_MPI)
+    _build.library_for(_build.ACCELERATOR, wanted)
+    assert built == [
+        ("record", str(beside)),
+        ("record", str(beside)),
+        ("accelerate", str(near)),
+    ]
+
+
+def test_the_standard_abi_needs_its_own_compiler(tmp_path: Path, built: list[tuple[str, str]]) -> None:
     starter = Launcher(str(tmp_path / "mpiexec"), "MPICH", "5.0.2")
-    (tmp_path / "mpicc").touch()
+    make_compiler(tmp_path / "mpicc", *MPICH)
     with pytest.raises(_build.PlaitError, match="there is no mpicc_abi beside the launcher"):
-        _build.accelerator_for("abi", starter)
-    (tmp_path / "mpicc_abi").touch()
-    _build.accelerator_for("abi", starter)
-    assert built == [(tmp_path / "mpicc_abi", tmp_path / "build/accelerate-abi-5.0.2")]
+        _build.library_for(_build.ACCELERATOR, _build.WantedMpi("abi", None, starter))
+    own = make_compiler(tmp_path / "mpicc_abi", "MPI_ABI_VERSION 1")
+    _build.library_for(_build.ACCELERATOR, _build.WantedMpi("abi", None, starter))
+    assert built == [("accelerate", str(own))]
 
 
 def test_the_usual_mpi_by_its_path_is_the_usual_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: list[tuple[str, str]]
 ) -> None:
-    (tmp_path / "mpicc").touch()
-    (tmp_path / "CMakeCache.txt").write_text(f"MPI_C_COMPILER:FILEPATH={tmp_path}/mpicc\n")
+    make_compiler(tmp_path / "mpicc", *OPEN_MPI)
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/libplait-record.so").touch()
+    (tmp_path / "CMakeCache.txt").write_text(
+        f"MPI_C_COMPILER:FILEPATH={tmp_path}/mpicc\nMPI_C_LIBRARIES:STRING=/usr/lib/libmpi.so\n"
+    )
     monkeypatch.setenv("PLAIT_BUILD", str(tmp_path))
-    monkeypatch.setattr(_build, "source_folder", lambda: tmp_path)
-    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: Path("usual"))
-    usual = Launcher(str(tmp_path / "mpirun"), "Open MPI", "4.1.4")
-    assert _build.accelerator_for("openmpi", usual) == Path("usual")
+    usual = _build.WantedMpi("openmpi", None, Launcher(str(tmp_path / "mpirun"), "Open MPI", "5.0.2"))
+    assert _build.library_for(_build.RECORDER, usual) == tmp_path / "lib/libplait-record.so"
+    assert not built
+
+
+def test_what_is_missing_for_a_build_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = _mpi.MpiCompiler(tmp_path / "mpicc", "openmpi", "5.0.2", "/include/mpi.h")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(_build.PlaitError, match=r"no C\+\+ compiler .*apt-get install g"):
+        _build._cached_build(_build.RECORDER, compiler)
+    old = tmp_path / "old"
+    old.write_text("#!/bin/sh\necho 'g++ (GCC) 8.5.0 20210514'\n")
+    old.chmod(0o755)
+    monkeypatch.setenv("CXX", str(old))
+    with pytest.raises(_build.PlaitError, match=r"is too old .*plait needs GCC 12"):
+        _build._cached_build(_build.RECORDER, compiler)
+    monkeypatch.delenv("CXX")
+    monkeypatch.setattr(_build, "_tool", lambda name: None)
+    with pytest.raises(_build.PlaitError, match="there is no cmake: pip install"):
+        _build._cached_build(_build.RECORDER, compiler)
+    (tmp_path / "cache").rename(tmp_path / "moved")
+    (tmp_path / "cache").write_text("a file")
+    with pytest.raises(_build.PlaitError, match=r"cannot be written .*XDG_CACHE_HOME"):
+        _build._cached_build(_build.RECORDER, compiler)

@@ -17,6 +17,7 @@ from plait._errors import PlaitError, Status
 from plait.cli import (
     accelerate,
     balance,
+    build,
     checkpoint,
     completion,
     export,
@@ -112,7 +113,14 @@ def run(
         bool, typer.Option("--force", help="Replace the trace of an earlier run there.")
     ] = False,
     mpiexec: Annotated[
-        str | None, typer.Option(metavar="PATH", help="MPI launcher. [default: mpiexec]")
+        str | None,
+        typer.Option(
+            "--launcher",
+            "--mpiexec",
+            metavar="LINE",
+            help="MPI launcher, with options: 'srun -p debug', 'flux run', 'my-run --tasks {ranks}'. "
+            "[default: mpiexec]",
+        ),
     ] = None,
     bind: Annotated[
         str,
@@ -434,6 +442,7 @@ def lab(
 
 accelerate.add(app)
 balance.add(app)
+build.add(app)
 checkpoint.add(app)
 completion.add(app)
 export.add(app)

@@ -1,31 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the C++ side was built; and builds with another MPI than the default one."""
+"""Where the C++ side was built; and builds for the MPIs that programs use.
+
+What is built at first use goes into the user's cache folder, never beside the sources.
+"""
 
 from __future__ import annotations
 
-import fcntl
 import os
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 
+from plait import _mpi, _sources
 from plait._errors import PlaitError
 from plait._launcher import Launcher, find_launcher
-from plait._preload import STANDARD_ABI
 
 #: Lines of a failed build's output that are shown.
 _TAIL = 30
+_GCC_MIN = 12
 
 
 def source_folder() -> Path | None:
     """The checkout that is here, else the one that this package is in."""
-    for root in (Path.cwd(), *Path(__file__).resolve().parents):
-        if (root / "CMakePresets.json").is_file():
-            return root
-    return None
+    return _sources.checkout()
 
 
 def build_folder() -> Path:
@@ -35,12 +39,14 @@ def build_folder() -> Path:
 
 
 def find_program(name: str) -> Path:
-    """One of the built programs (plait-replay and so on): of the build, else on the path."""
+    """One of the built programs (plait-replay and so on): built, on the path, or built now."""
     for folder in (build_folder(), (source_folder() or Path()) / "build" / "dev"):
         if (program := folder / "bin" / name).is_file():
             return program
     if found := shutil.which(name):
         return Path(found)
+    if _sources.PACKAGED.is_dir() and name in PROGRAMS:
+        return _built_program(PROGRAMS[name])
     raise PlaitError(
         f"the program {name} is not built: cmake --preset release && cmake --build --preset release "
         f"(plait searches {build_folder() / 'bin'}; PLAIT_BUILD names another build folder)"
@@ -62,94 +68,148 @@ def bench_folder_of(mpi: str) -> Path:
 
 def build_bench(mpi: str, target: str) -> None:
     """Builds one in `bench_folder_of(mpi)`."""
+    wrapper, starter = shutil.which(f"mpicc.{mpi}"), shutil.which(f"mpiexec.{mpi}")
+    if wrapper is None or starter is None:
+        raise PlaitError(f"there is no mpicc.{mpi} or no mpiexec.{mpi}: {_install(mpi)}")
     folder = bench_folder_of(mpi)
-    _build_with(mpi, folder, ["PLAIT_BUILD_BENCH=ON", "PLAIT_BUILD_TESTS=OFF"], target)
+    options = ["PLAIT_BUILD_BENCH=ON", "PLAIT_BUILD_TESTS=OFF", f"MPI_C_COMPILER={wrapper}"]
+    options += [f"MPIEXEC_EXECUTABLE={starter}"]
+    with _alone(folder):
+        _compile(folder.parents[1], folder, options, [target])
 
 
-#: What is preloaded into programs of others, below a build folder.
-RECORDER = Path("lib") / "libplait-record.so"
-ACCELERATOR = Path("lib") / "libplait-accelerate.so"
+# --- what is built from the sources ---------------------------------------------------------------
 
-_ACCELERATOR_TARGETS = ["plait_accelerate", "plait_accelerate_engine"]
-_WITHOUT_PROGRAMS = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
+
+@dataclass(frozen=True)
+class Product:
+    """What one command needs."""
+
+    name: str
+    files: tuple[str, ...]  # below a build folder; the first is what the command uses
+    targets: tuple[str, ...]
+    takes: str
+    uses_mpi: bool = True
+
+
+RECORDER = Product("record", ("lib/libplait-record.so",), ("plait_record",), "a minute")
+ACCELERATOR = Product(
+    "accelerate",
+    ("lib/libplait-accelerate.so", "lib/libplait-accelerate-engine.so"),
+    ("plait_accelerate", "plait_accelerate_engine"),
+    "some minutes",
+)
+#: Programs that the plait command starts.
+PROGRAMS = {
+    f"plait-{name}": Product(
+        name, (f"bin/plait-{name}",), (f"plait_program_{name}",), "some minutes", uses_mpi
+    )
+    for name, uses_mpi in (
+        *(("replay", True), ("measure", True)),
+        *(("predict", False), ("schedule", False), ("balance", False)),
+    )
+}
+
+
+@dataclass(frozen=True)
+class WantedMpi:
+    """The MPI of the programs for which something is built; `library` and `starter` as far as known."""
+
+    interface: str
+    library: _mpi.MpiLibrary | None = None
+    starter: Launcher | None = None
+
+    def __str__(self) -> str:
+        return str(self.library) if self.library is not None else self.interface
 
 
 def recorder_of(mpi: str) -> Path:
-    """The preload library of `plait record` for this MPI.
-
-    Of the build folder, else an installed one, else one built here: once, which takes some seconds.
-    """
-    return _preload_library(mpi, RECORDER, "recorder", "record", ["plait_record"])
+    """As `library_for`: the preload library of `plait record` for the MPI of this name."""
+    return library_for(RECORDER, WantedMpi(mpi))
 
 
 def accelerator_of(mpi: str) -> Path:
-    """As `recorder_of`, of `plait accelerate`; it takes two minutes. The engine is beside it."""
-    return _preload_library(mpi, ACCELERATOR, "accelerator", "accelerate", _ACCELERATOR_TARGETS)
+    """As `library_for`: that of `plait accelerate`. The engine is beside it."""
+    return library_for(ACCELERATOR, WantedMpi(mpi))
 
 
-def recorder_for(mpi: str, starter: Launcher | None) -> Path:
-    """As `recorder_of`, for programs of the MPI that has the launcher `starter`.
+def library_for(product: Product, mpi: WantedMpi) -> Path:
+    """What is to be preloaded into programs of this MPI.
 
-    An MPI other than the machine's has its compiler beside its launcher; it gets a build of its own.
+    Of the build folder or an installed plait, if made for the same MPI; else of the user's cache folder,
+    where it is built once. Raises PlaitError with what to install.
     """
-    return _of_its_own("record", mpi, starter, RECORDER, ["plait_record"]) or recorder_of(mpi)
-
-
-def accelerator_for(mpi: str, starter: Launcher | None) -> Path:
-    """As `recorder_for`, of `plait accelerate`."""
-    found = _of_its_own("accelerate", mpi, starter, ACCELERATOR, _ACCELERATOR_TARGETS)
-    return found or accelerator_of(mpi)
-
-
-def _of_its_own(
-    use: str, mpi: str, starter: Launcher | None, library: Path, targets: list[str]
-) -> Path | None:
-    """None where the usual builds are for this MPI, or it has no compiler."""
-    starter = starter if starter or mpi != STANDARD_ABI else find_launcher(None)
-    root = source_folder()
-    compiler = _compiler_beside(Path(starter.path), mpi) if starter else None
-    if mpi == STANDARD_ABI and compiler is None:
+    starter = mpi.starter
+    if mpi.interface == _mpi.STANDARD_ABI and starter is None:
+        starter = find_launcher(None)
+    compiler = _mpi.compiler_for(mpi.interface, mpi.library, starter.path if starter else None)
+    if mpi.interface == _mpi.STANDARD_ABI and compiler is None:
         raise PlaitError(
             "there is no mpicc_abi beside the launcher: nothing can be built for MPI's standard ABI"
         )
-    if starter is None or compiler is None or root is None or compiler in _usual_compilers(mpi):
-        return None
-    folder = root / "build" / f"{use}-{mpi}-{starter.version}"
-    _build_with_compiler(compiler, starter.path, folder, _WITHOUT_PROGRAMS, *targets)
-    return (folder / library).resolve()
+    if compiler is None or compiler.path.resolve() in _usual_compilers(mpi.interface):
+        built = build_folder() / product.files[0]
+        if built.is_file() and mpi_of(build_folder()) == mpi.interface:
+            return built.resolve()
+        if installed := _installed(mpi.interface, built.name):
+            return installed
+    if compiler is None:
+        raise PlaitError(
+            f"what plait {product.name} preloads has to be built for {mpi}, and there is no mpicc of it "
+            f"near its library, beside its launcher, or on the path: {_install(mpi.interface)}, or load "
+            "its module"
+        )
+    return _cached_build(product, compiler)
 
 
-def _compiler_beside(starter: Path, mpi: str) -> Path | None:
-    """mpicc.X beside mpiexec.X, else mpicc there; for the standard ABI mpicc_abi."""
-    names = ("mpicc_abi",) if mpi == STANDARD_ABI else (f"mpicc{starter.suffix}", "mpicc")
-    return next((path.resolve() for name in names if (path := starter.with_name(name)).is_file()), None)
+def _built_program(product: Product) -> Path:
+    """A program of plait's own, with the MPI of the machine's launcher if it needs one."""
+    if not product.uses_mpi:
+        return _cached_build(product, None)
+    starter = find_launcher(None)
+    told = shutil.which("mpicc")
+    interfaces = {"Open MPI": [_mpi.OPEN_MPI], "MPICH": [_mpi.MPICH], "Intel MPI": [_mpi.MPICH]}
+    near = interfaces.get(starter.family, [])
+    found = [_mpi.compiler_for(interface, None, starter.path) for interface in near]
+    compiler = found[0] if found else (_mpi.compiler_at(Path(told)) if told else None)
+    if compiler is None:
+        raise PlaitError(
+            f"plait-{product.name} has to be built, and there is no mpicc for {starter.path}: "
+            f"{_install(*near)}, or load the module of your MPI"
+        )
+    return _cached_build(product, compiler)
+
+
+def build_ahead(product: Product, mpi: str | None) -> Path:
+    """`plait build`: as at first use."""
+    if f"plait-{product.name}" in PROGRAMS:
+        return _built_program(product)
+    return library_for(product, WantedMpi(mpi or default_mpi()))
+
+
+def default_mpi() -> str:
+    """The MPI of mpicc on the path, else that of the launcher there. Raises PlaitError."""
+    told = shutil.which("mpicc")
+    if told and (compiler := _mpi.compiler_at(Path(told))):
+        return compiler.interface
+    starter = find_launcher(None)
+    by_family = {"Open MPI": _mpi.OPEN_MPI, "MPICH": _mpi.MPICH, "Intel MPI": _mpi.MPICH}
+    if starter.family not in by_family:
+        raise PlaitError(
+            f"{starter.path} does not show which MPI is meant; name it with --mpi", status=2
+        )
+    return by_family[starter.family]
+
+
+def _install(interface: str = "") -> str:
+    package = "mpich libmpich-dev" if interface == _mpi.MPICH else "libopenmpi-dev openmpi-bin"
+    return f"apt-get install {package}"
 
 
 def _usual_compilers(mpi: str) -> set[Path]:
-    """Those of builds that bear no version in their name."""
-    found = (shutil.which(f"mpicc.{mpi}"), _compiler_of(build_folder()))
+    """Those for which a build folder or an installed plait serves."""
+    found = (shutil.which(f"mpicc.{mpi}"), "".join(_cached(build_folder(), "MPI_C_COMPILER")))
     return {Path(path).resolve() for path in found if path}
-
-
-def _compiler_of(folder: Path) -> str:
-    return "".join(_cached(folder, "MPI_C_COMPILER"))
-
-
-def _preload_library(mpi: str, library: Path, what: str, use: str, targets: list[str]) -> Path:
-    built = build_folder() / library
-    if built.is_file() and mpi_of(build_folder()) == mpi:
-        return built.resolve()
-    if installed := _installed(mpi, library):
-        return installed
-    root = source_folder()
-    if root is None:
-        raise PlaitError(
-            f"there is no {what} for {mpi} in {build_folder()} or beside installed programs; "
-            "build plait with this MPI and name the folder in PLAIT_BUILD"
-        )
-    folder = root / "build" / f"{use}-{mpi}"
-    _build_with(mpi, folder, _WITHOUT_PROGRAMS, *targets)
-    return (folder / library).resolve()
 
 
 def mpi_of(folder: Path) -> str:
@@ -172,47 +232,127 @@ def _mpi_in(flags: str) -> str:
     return "openmpi" if "openmpi" in flags or "libmpi." in flags else ""
 
 
-def _installed(mpi: str, library: Path) -> Path | None:
+def _installed(mpi: str, library: str) -> Path | None:
     """Beside the installed programs, if it was built for this MPI."""
     program = shutil.which("plait-predict")
     if program is None:
         return None
     prefix = Path(program).resolve().parents[1]
-    for found in (*prefix.glob(f"lib*/{library.name}"), *prefix.glob(f"lib/*/{library.name}")):
+    for found in (*prefix.glob(f"lib*/{library}"), *prefix.glob(f"lib/*/{library}")):
         flags = found.parent / "pkgconfig" / "plait-core.pc"
         if flags.is_file() and _mpi_in(flags.read_text()) == mpi:
             return found
     return None
 
 
-def _build_with(mpi: str, folder: Path, options: list[str], *targets: str) -> None:
-    """mpicc.MPI is what Debian and Ubuntu call the compiler of an MPI that need not be the machine's."""
-    wrapper, launcher = shutil.which(f"mpicc.{mpi}"), shutil.which(f"mpiexec.{mpi}")
-    if wrapper is None or launcher is None:
-        package = "mpich libmpich-dev" if mpi == "mpich" else "libopenmpi-dev openmpi-bin"
-        raise PlaitError(f"there is no mpicc.{mpi} or no mpiexec.{mpi}: apt-get install {package}")
-    _build_with_compiler(Path(wrapper), launcher, folder, options, *targets)
+# --- builds in the cache folder -------------------------------------------------------------------
 
 
-def _build_with_compiler(
-    wrapper: Path, launcher: str, folder: Path, options: list[str], *targets: str
-) -> None:
-    options = ["CMAKE_BUILD_TYPE=Release", *options]
-    options += [f"MPI_C_COMPILER={wrapper}", f"MPIEXEC_EXECUTABLE={launcher}"]
-    defines = [f"-D{option}" for option in options]
+def _cached_build(product: Product, compiler: _mpi.MpiCompiler | None) -> Path:
+    """The product, built if it is not there; of a checkout, again where its sources have changed."""
+    packaged = _sources.PACKAGED.is_dir()
+    sources = _sources.PACKAGED if packaged else source_folder()
+    if sources is None:
+        raise PlaitError(f"plait {product.name} has to be built, and there are no sources of plait here")
+    interface, version = (compiler.interface, compiler.version) if compiler else ("without-mpi", "")
+    header = compiler.header if compiler else ""
+    label = _sources.label(interface, version, header, _cxx_version(_cxx()))
+    folder = _sources.cache_folder(sources) / label
+    wanted = folder / product.files[0]
+    if packaged and wanted.is_file():
+        return wanted
     with _alone(folder):
-        if not (folder / "build.ninja").is_file():
-            _quietly(["cmake", "-S", str(folder.parents[1]), "-B", str(folder), "-G", "Ninja", *defines])
-        _quietly(["cmake", "--build", str(folder), "-j", str(os.cpu_count() or 1), "--target", *targets])
+        if packaged and wanted.is_file():  # by another process, meanwhile
+            return wanted
+        if not wanted.is_file():
+            what = f"{interface} {version}" if compiler else "this machine"
+            _notify(f"building plait {product.name} for {what} into {folder}: once, {product.takes}")
+        _build_into(sources, folder, product, compiler)
+    return wanted
+
+
+def _build_into(
+    sources: Path, folder: Path, product: Product, compiler: _mpi.MpiCompiler | None
+) -> None:
+    options = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
+    options += [f"PLAIT_WITH_{part}=OFF" for part in ("HDF5", "FFT", "PARTICLES", "ZOLTAN")]
+    options += [f"Python3_EXECUTABLE={sys.executable}", f"CMAKE_CXX_COMPILER={_cxx()}"]
+    options += [f"MPI_C_COMPILER={compiler.path}"] if compiler else ["PLAIT_WITH_MPI=OFF"]
+    if sources == _sources.PACKAGED:
+        options += [f"PLAIT_HEADERS={sources / 'headers'}"]
+    work = folder / "work"
+    _compile(sources, work, options, list(product.targets))
+    for name in product.files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        partial = (folder / name).with_suffix(".partial")
+        shutil.copy2(work / name, partial)
+        partial.replace(folder / name)
+    if sources == _sources.PACKAGED:
+        shutil.rmtree(work)
+
+
+def _cxx() -> str:
+    """The C++ compiler: CXX, else the system's. Raises PlaitError where it is missing or too old."""
+    names = [os.environ["CXX"]] if os.environ.get("CXX") else ["c++", "g++", "clang++"]
+    path = next((found for name in names if (found := shutil.which(name))), None)
+    if path is None:
+        raise PlaitError(
+            f"there is no C++ compiler ({', '.join(names)}): apt-get install g++, load its module, "
+            "or name it in CXX"
+        )
+    first = _cxx_version(path)
+    number = re.search(r"(\d+)\.\d+\.\d+", first)
+    if number and "clang" not in first.lower() and int(number.group(1)) < _GCC_MIN:
+        raise PlaitError(
+            f"{path} is too old ({first}); plait needs GCC {_GCC_MIN}: load a newer one, or set CXX"
+        )
+    return path
+
+
+def _cxx_version(path: str) -> str:
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
+    return next(iter(done.stdout.splitlines()), "")
+
+
+def _tool(name: str) -> str | None:
+    """A program on the path, or beside this Python, where pip puts those of packages."""
+    return shutil.which(name) or shutil.which(name, path=sysconfig.get_path("scripts"))
+
+
+def _compile(sources: Path, folder: Path, options: list[str], targets: list[str]) -> None:
+    cmake, ninja = _tool("cmake"), _tool("ninja")
+    if cmake is None or (ninja is None and _tool("make") is None):
+        missing = "cmake" if cmake is None else "ninja and no make"
+        raise PlaitError(f"there is no {missing}: pip install 'plait-hpc[build]', or load its module")
+    if not (folder / "CMakeCache.txt").is_file() or not any(
+        (folder / name).is_file() for name in ("build.ninja", "Makefile")
+    ):
+        generator = (
+            ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else ["-G", "Unix Makefiles"]
+        )
+        defines = [f"-D{option}" for option in ("CMAKE_BUILD_TYPE=Release", *options)]
+        _quietly([cmake, "-S", str(sources), "-B", str(folder), *generator, *defines])
+    _quietly([cmake, "--build", str(folder), "-j", str(os.cpu_count() or 1), "--target", *targets])
 
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
     """One process at a time: another would start programs with what is half written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".building").open("w") as file:
+    fcntl = import_module("fcntl")  # not everywhere, and only builds need it
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / ".building").open("w")
+    except OSError as error:
+        raise PlaitError(
+            f"{folder} cannot be written ({error.strerror}); name another cache folder in XDG_CACHE_HOME"
+        ) from error
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
+
+
+def _notify(text: str) -> None:
+    print(f"plait: {text}", file=sys.stderr, flush=True)
 
 
 def _quietly(command: list[str]) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from plait import _launchers
 from plait._errors import PlaitError, Status
 
 BINDINGS = ("auto", "none", "core")
@@ -25,8 +28,13 @@ _PACKAGES = {"Open MPI": "openmpi-bin", "MPICH": "mpich libmpich-dev"}
 @dataclass(frozen=True)
 class Launcher:
     path: str
-    family: str  # "Open MPI", "MPICH", or "unknown"
+    family: str  # the name of its row in _launchers.KINDS, or "unknown"
     version: str
+    words: tuple[str, ...] = ()  # what is typed behind the path: `run` of `flux run`, options
+
+    @property
+    def kind(self) -> _launchers.LauncherKind:
+        return _launchers.kind_named(self.family) or _launchers.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -53,16 +61,19 @@ def available_cores() -> int:
 
 
 def find_launcher(told: str | None) -> Launcher:
+    """`told`: a path or a name, with options behind it; the name of a kind as --launcher takes it."""
     wanted = told or os.environ.get("PLAIT_MPIEXEC") or "mpiexec"
-    path = shutil.which(wanted)
+    first, *words = shlex.split(wanted) or [wanted]
+    path = shutil.which(first)
     if path is None and told is None and wanted == "mpiexec":
         path = shutil.which("mpirun")
     if path is None:
         raise PlaitError(
-            f"no MPI launcher {wanted} found; install one (apt-get install openmpi-bin, or mpich), or "
-            "name it with --mpiexec"
+            f"no MPI launcher {first} found; load the module of your MPI, install one (apt-get install "
+            "openmpi-bin, or mpich), or name it with --launcher"
         )
-    return identify(path)
+    found = identify([path, *words])
+    return Launcher(found.path, found.family, found.version, tuple(words) or found.kind.words)
 
 
 def find_launcher_of(mpi: str | None) -> Launcher:
@@ -79,28 +90,43 @@ def find_launcher_of(mpi: str | None) -> Launcher:
     raise PlaitError(f"no launcher of {family} found; apt-get install {_PACKAGES[family]}")
 
 
-def identify(path: str) -> Launcher:
+def identify(command: str | Sequence[str]) -> Launcher:
+    """The launcher that begins a command. Asks it for its version where its name leaves a choice."""
+    words = [command] if isinstance(command, str) else list(command)
+    path = words[0]
+    rows = _launchers.kinds_of(words) or _rows_of_name(path)
+    if rows and not rows[0].answer:
+        return Launcher(path, rows[0].name, "")
+    text = _answer(path)
+    version = re.search(r"(\d+\.\d+(?:\.\d+)?\w*)", text)
+    number = version.group(1) if version else ""
+    for kind in rows or _launchers.KINDS:
+        if kind.answer and re.search(kind.answer, text, re.IGNORECASE):
+            return Launcher(path, kind.name, number)
+    return Launcher(path, _launchers.UNKNOWN.name, number)
+
+
+def _rows_of_name(path: str) -> list[_launchers.LauncherKind]:
+    """`flux` alone, without its `run`."""
+    named = _launchers.kind_named(Path(path).name)
+    return [named] if named is not None else []
+
+
+def _answer(path: str) -> str:
     try:
         done = subprocess.run(
             [path, "--version"], capture_output=True, text=True, timeout=20, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PlaitError(
-            f"the launcher {path} does not answer to --version ({error}); name another with --mpiexec"
+            f"the launcher {path} does not answer to --version ({error}); name another with --launcher"
         ) from error
-    text = done.stdout + done.stderr
-    version = re.search(r"(\d+\.\d+(?:\.\d+)?\w*)", text)
-    number = version.group(1) if version else ""
-    if re.search(r"open.?mpi|openrte|prte|prrte", text, re.IGNORECASE):
-        return Launcher(path, "Open MPI", number)
-    if re.search(r"hydra|mpich|intel", text, re.IGNORECASE):
-        return Launcher(path, "MPICH", number)
-    return Launcher(path, "unknown", number)
+    return done.stdout + done.stderr
 
 
 def root_environment() -> dict[str, str]:
     """What lets root start jobs of Open MPI, as in containers."""
-    if os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return {}
     return {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
@@ -109,18 +135,21 @@ def launch_command(
     launcher: Launcher, place: Placement, program: Sequence[str]
 ) -> tuple[list[str], dict[str, str]]:
     """The argument vector, and what the environment needs besides."""
-    command = [launcher.path]
+    kind = launcher.kind
+    command = [launcher.path, *launcher.words]
     environment: dict[str, str] = {}
     crowded = place.threads > place.cores
-    if launcher.family == "Open MPI":
+    if kind.name == "Open MPI":
         environment |= root_environment()
         if crowded:
-            command += ["--oversubscribe"]
             environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
-        command += ["--bind-to", "core" if place.binds_to_core else "none"]
-    elif launcher.family == "MPICH":
-        command += ["-bind-to", "core" if place.binds_to_core else "none"]
-    return [*command, "-n", str(place.ranks), *program], environment
+    if any("{ranks}" in word for word in launcher.words):  # a line of the user's own
+        words = [word.replace("{ranks}", str(place.ranks)) for word in launcher.words]
+        return [launcher.path, *words, *program], environment
+    if crowded:
+        command += kind.crowded
+    command += kind.bound if place.binds_to_core else kind.free
+    return [*command, kind.ranks, str(place.ranks), *program], environment
 
 
 def name_signals(status: int) -> int | None:

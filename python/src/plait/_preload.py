@@ -4,25 +4,19 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from plait import _build, _launchers, _mpi
 from plait import _launcher as launcher
 from plait._errors import PlaitError, Status
 
 #: The value of `--mpi` for programs of the standard ABI of MPI 5, which MPIs have beside their own.
-STANDARD_ABI = "abi"
+STANDARD_ABI = _mpi.STANDARD_ABI
 #: Values of `--mpi` for what is preloaded.
 KINDS = (*launcher.FAMILIES, STANDARD_ABI)
-_LAUNCHERS = re.compile(r"(mpirun|mpiexec|orterun|prterun)([.-]\w+)*")
-
-
-def is_launcher(program: str) -> bool:
-    return _LAUNCHERS.fullmatch(Path(program).name) is not None
 
 
 @dataclass(frozen=True)
@@ -32,39 +26,76 @@ class Target:
     command: tuple[str, ...]
     starter: launcher.Launcher | None
     mpi: str
+    library: _mpi.MpiLibrary | None = None
 
     @classmethod
-    def of(cls, command: Sequence[str], mpi: str | None) -> Target:
-        """`mpi`: what the user names; else it is found out."""
+    def of(cls, command: Sequence[str], mpi: str | None, kind: str | None = None) -> Target:
+        """`mpi`: what the user names, else the program's. `kind`: of a launcher with another name."""
+        _refuse_inside()
         found = shutil.which(command[0])
         if found is None:
             raise PlaitError(
                 f"there is no command {command[0]}; give what you would type without plait",
                 status=Status.usage,
             )
-        starter = launcher.identify(found) if is_launcher(found) else None
-        mpi = mpi or _mpi_of(starter, program_in(command) or found)
-        if mpi not in KINDS:
+        if mpi is not None and mpi not in KINDS:
             raise PlaitError(
                 f"--mpi {mpi} is unknown; use {', '.join(KINDS[:-1])} or {KINDS[-1]}",
                 status=Status.usage,
             )
-        return cls(tuple(command), starter, mpi)
+        starter = _starter(command, found, kind)
+        skipped = 1 if starter is not None else 0
+        library = next(filter(None, map(_mpi.library_of, _programs_in(command[skipped:]))), None)
+        if mpi is not None and library is not None and library.interface != mpi:
+            library = None
+        mpi = mpi or (library.interface if library else _of_launcher(starter))
+        return cls(tuple(command), starter, mpi, library)
 
-    def with_exports(self, names: Mapping[str, str]) -> list[str]:
-        """The command that takes these variables to all hosts: Open MPI does so on request only."""
-        if self.starter is None or self.starter.family != "Open MPI":
+    def wanted(self) -> _build.WantedMpi:
+        return _build.WantedMpi(self.mpi, self.library, self.starter)
+
+    def with_exports(self, variables: Mapping[str, str]) -> list[str]:
+        """The command that takes these variables to all hosts."""
+        if self.starter is None:
             return list(self.command)
-        exports = [word for name in names for word in ("-x", name)]
-        return [self.command[0], *exports, *self.command[1:]]
+        return _launchers.exporting(self.starter.kind, self.command, variables)
+
+
+def _refuse_inside() -> None:
+    place = _launchers.rank_of_environment(os.environ)
+    if place is not None and place[1] > 1:
+        raise PlaitError(
+            f"plait runs inside of the launcher here, as rank {place[0]} of {place[1]}; put it before: "
+            "plait record -- srun -n 4 ./program",
+            status=2,
+        )
+
+
+def _starter(command: Sequence[str], found: str, kind: str | None) -> launcher.Launcher | None:
+    if kind is None:
+        return launcher.identify([found, *command[1:]]) if is_launcher(command) else None
+    row = _launchers.kind_named(kind)
+    if row is None:
+        names = ", ".join(one.name for one in _launchers.KINDS)
+        raise PlaitError(f"--launcher {kind} is unknown; use one of {names}", status=2)
+    return launcher.Launcher(found, row.name, "")
+
+
+def is_launcher(command: Sequence[str] | str) -> bool:
+    return bool(_launchers.kinds_of([command] if isinstance(command, str) else command))
 
 
 def program_in(command: Sequence[str]) -> str | None:
     """The path of the first word behind the launcher that is a program."""
-    for word in command[1:] if is_launcher(command[0]) else command:
-        if not word.startswith("-") and (found := shutil.which(word)) is not None:
-            return found
-    return None
+    kinds = _launchers.kinds_of(command)
+    first = 1 + len(kinds[0].words) if kinds else 0
+    return next(iter(_programs_in(command[first:])), None)
+
+
+def _programs_in(words: Sequence[str]) -> list[str]:
+    """Paths of the words that are programs: env and numactl may be before the one that counts."""
+    found = (shutil.which(word) for word in words if not word.startswith("-"))
+    return [path for path in found if path is not None]
 
 
 def preloading(*libraries: Path) -> dict[str, str]:
@@ -73,24 +104,18 @@ def preloading(*libraries: Path) -> dict[str, str]:
     return {"LD_PRELOAD": ":".join([*map(str, libraries), *([before] if before else [])])}
 
 
-def _mpi_of(starter: launcher.Launcher | None, program: str) -> str:
-    """By the launcher; else by the libraries of the program; else by the machine's launcher.
-
-    A launcher does not distinguish the standard ABI from the library's own.
-    """
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    if "libmpi_abi" in listed:
-        return STANDARD_ABI
-    if starter is None:
-        if "libmpich" in listed:
-            return "mpich"
-        if "libmpi." in listed:
-            return "openmpi"
-        starter = launcher.find_launcher(None)
-    for name, family in launcher.FAMILIES.items():
-        if family == starter.family:
-            return name
-    raise PlaitError(
-        f"{starter.path} is a launcher of neither Open MPI nor MPICH; name the MPI with --mpi",
-        status=Status.usage,
-    )
+def _of_launcher(starter: launcher.Launcher | None) -> str:
+    """The MPI of programs that are linked with none, as scripts: the launcher's or the machine's."""
+    if starter is not None:
+        for name, family in launcher.FAMILIES.items():
+            if family == starter.family:
+                return name
+        if starter.family == "Intel MPI":
+            return _mpi.MPICH
+    try:
+        return _build.default_mpi()
+    except PlaitError as error:
+        raise PlaitError(
+            f"no MPI is linked into the program, and none is found here ({error}); name it with --mpi",
+            status=2,
+        ) from error

@@ -35,6 +35,8 @@ def test_a_comparison_names_medians_and_ranges() -> None:
 def test_launchers_are_told_from_programs() -> None:
     assert is_launcher("/usr/bin/mpirun.openmpi")
     assert is_launcher("mpiexec")
+    assert is_launcher(["flux", "run"])
+    assert not is_launcher(["flux", "jobs"])
     assert not is_launcher("mpi_program")
 
 
@@ -65,7 +67,7 @@ def test_the_program_is_started_with_the_library_and_its_status_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     library = tmp_path / "libplait-accelerate.so"
-    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: library)
+    monkeypatch.setattr(_build, "library_for", lambda product, mpi: library)
     script = 'echo "$PLAIT_PROGRESS $PLAIT_ACCELERATE_QUIET $LD_PRELOAD"; exit 3'
     wishes = command.Wishes(mpi="openmpi", progress="idle", quiet=True, compare=None)
     assert command.accelerate(["sh", "-c", script], wishes) == 3
@@ -75,8 +77,8 @@ def test_the_program_is_started_with_the_library_and_its_status_comes_back(
 def test_a_trace_has_the_recorder_before_the_engine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: tmp_path / "engine.so")
-    monkeypatch.setattr(_build, "recorder_for", lambda mpi, starter: tmp_path / "recorder.so")
+    files = {"record": tmp_path / "recorder.so", "accelerate": tmp_path / "engine.so"}
+    monkeypatch.setattr(_build, "library_for", lambda product, mpi: files[product.name])
     wishes = command.Wishes(
         mpi="openmpi", progress=None, quiet=True, compare=None, trace=tmp_path / "run"
     )
@@ -94,7 +96,7 @@ def test_a_trace_has_the_recorder_before_the_engine(
 def test_a_comparison_alternates_and_stops_at_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(_build, "accelerator_of", lambda mpi: tmp_path / "none.so")
+    monkeypatch.setattr(_build, "library_for", lambda product, mpi: tmp_path / "none.so")
     wishes = command.Wishes(mpi="openmpi", progress=None, quiet=False, compare=2)
     assert command.accelerate(["sh", "-c", 'echo "[$PLAIT_ACCELERATE_QUIET]"'], wishes) == 0
     heard = capfd.readouterr()

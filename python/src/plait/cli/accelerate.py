@@ -18,9 +18,10 @@ as it was; what initialises another MPI than the library is for runs on that, af
 What it does: sends, receives, probes and waits use plait's engine. Collectives, one-sided communication,
 files, and communicators with two groups stay the MPI library's.
 
-Which MPI: that of the launcher in COMMAND, else that of the program, else that of mpiexec. The library
-for an MPI that plait was not built with is built at the first use, which takes two minutes. Programs
-linked with libmpi_abi have the standard ABI of MPI 5: abi, which scripts that load it have to ask for.
+Which MPI: the one that the program is linked with; of scripts, that of the launcher in COMMAND, else
+that of mpicc or mpiexec on the path. The library for it is built at the first use into ~/.cache/plait,
+which takes some minutes, or ahead by plait build accelerate. Programs linked with libmpi_abi have the
+standard ABI of MPI 5: abi, which scripts that load it have to ask for.
 """
 
 
@@ -42,6 +43,13 @@ def accelerate(
             metavar="openmpi|mpich|abi",
             help="The program's MPI. [default: see below]",
             autocompletion=one_of("openmpi", "mpich", "abi"),
+        ),
+    ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What COMMAND begins with, if its name does not show it: srun, flux, 'Open MPI', ...",
         ),
     ] = None,
     progress: Annotated[
@@ -93,5 +101,7 @@ def accelerate(
       plait accelerate --mpi mpich -- mpiexec.mpich -n 2 python3 script.py
     """
     module = import_module("plait.commands.accelerate")
-    wishes = module.Wishes(mpi=mpi, progress=progress, quiet=quiet, compare=compare, trace=trace)
+    wishes = module.Wishes(
+        mpi=mpi, progress=progress, quiet=quiet, compare=compare, trace=trace, launcher=launcher
+    )
     raise typer.Exit(module.accelerate(command, wishes))

@@ -16,8 +16,11 @@ _NOTES = """
 What the program sees: LD_PRELOAD names the recorder, PLAIT_RECORD_FOLDER the folder of the run. They
 reach whatever the command starts, on other hosts too; what does not initialise MPI writes nothing.
 
-Which MPI: that of the launcher in COMMAND, else that of the program, else that of mpiexec. The recorder
-for an MPI that plait was not built with is built at the first use.
+Which MPI: the one that the program is linked with; of scripts, that of the launcher in COMMAND, else
+that of mpicc or mpiexec on the path. The recorder for it is built at the first use into ~/.cache/plait,
+or ahead by plait build.
+
+Launchers: mpirun, mpiexec, orterun, prterun, mpiexec.hydra, srun, flux run, aprun, jsrun, ibrun.
 
 A command that starts several MPI programs one after the other makes a run of each: RUN, RUN-2, RUN-3.
 """
@@ -51,6 +54,13 @@ def record(
             autocompletion=one_of("openmpi", "mpich", "abi"),
         ),
     ] = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="What COMMAND begins with, if its name does not show it: srun, flux, 'Open MPI', ...",
+        ),
+    ] = None,
     progress: Annotated[
         bool,
         typer.Option("--progress", help="Also let a thread make progress while the program computes."),
@@ -71,10 +81,20 @@ def record(
 
       plait record --mpi mpich -- mpiexec.mpich -n 2 python3 script.py
 
+      plait record -- srun -N 2 -n 8 ./my_program
+
       plait record --progress --name helped -- mpirun -n 4 ./my_program     (and compare)
 
     Then: plait report runs/melt
     """
     module = import_module("plait.commands.record")
-    wishes = module.Wishes(name, output, force=force, mpi=mpi, progress=progress, quiet=quiet)
+    wishes = module.Wishes(
+        name=name,
+        output=output,
+        force=force,
+        mpi=mpi,
+        progress=progress,
+        quiet=quiet,
+        launcher=launcher,
+    )
     raise typer.Exit(module.record(command, wishes))

@@ -98,7 +98,14 @@ def replay(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     mpiexec: Annotated[
-        str | None, typer.Option(metavar="PATH", help="MPI launcher. [default: mpiexec]")
+        str | None,
+        typer.Option(
+            "--launcher",
+            "--mpiexec",
+            metavar="LINE",
+            help="MPI launcher, with options: 'srun -p debug', 'flux run', 'my-run --tasks {ranks}'. "
+            "[default: mpiexec]",
+        ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:

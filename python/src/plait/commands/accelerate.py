@@ -27,6 +27,7 @@ class Wishes:
     quiet: bool
     compare: int | None
     trace: Path | None = None
+    launcher: str | None = None
 
 
 def accelerate(command: Sequence[str], wishes: Wishes) -> int:
@@ -35,8 +36,8 @@ def accelerate(command: Sequence[str], wishes: Wishes) -> int:
         raise PlaitError(
             "--compare measures, and --output costs time; give one of them", status=Status.usage
         )
-    target = Target.of(command, wishes.mpi)
-    library = _build.accelerator_for(target.mpi, target.starter)
+    target = Target.of(command, wishes.mpi, wishes.launcher)
+    library = _build.library_for(_build.ACCELERATOR, target.wanted())
     environment = {}
     if wishes.progress is not None:
         environment["PLAIT_PROGRESS"] = wishes.progress
@@ -44,7 +45,13 @@ def accelerate(command: Sequence[str], wishes: Wishes) -> int:
         environment["PLAIT_ACCELERATE_QUIET"] = "1"
     if wishes.trace is not None:
         recording = record.Wishes(
-            None, wishes.trace, force=False, mpi=wishes.mpi, progress=False, quiet=wishes.quiet
+            None,
+            wishes.trace,
+            force=False,
+            mpi=wishes.mpi,
+            progress=False,
+            quiet=wishes.quiet,
+            launcher=wishes.launcher,
         )
         return record.record(command, recording, [library], environment)
     environment |= preloading(library)

@@ -31,6 +31,7 @@ class Wishes:
     mpi: str | None
     progress: bool
     quiet: bool = False
+    launcher: str | None = None
 
 
 def record(
@@ -40,8 +41,8 @@ def record(
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> int:
     """Returns the command's exit status. `behind`: libraries to preload between the recorder and MPI."""
-    target = Target.of(command, wishes.mpi)
-    recorder = _build.recorder_for(target.mpi, target.starter)
+    target = Target.of(command, wishes.mpi, wishes.launcher)
+    recorder = _build.library_for(_build.RECORDER, target.wanted())
     program = Path(program_in(command) or command[0]).name
     folder = make_run_folder(Place(wishes.output, wishes.name, program, wishes.force))
     earlier = set(_folders(folder))

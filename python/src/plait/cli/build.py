@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`plait build`, as the shell sees it."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Annotated
+
+import typer
+
+_NOTES = """
+Where: $XDG_CACHE_HOME/plait/VERSION, else ~/.cache/plait/VERSION, in a folder for each MPI library and
+compiler. A folder that is deleted is built again when it is needed.
+
+What it needs: a C++20 compiler (GCC 12 or later; CXX names it), CMake and Ninja or Make, and an MPI with
+its mpicc. `pip install 'plait-hpc[build]'` brings CMake and Ninja.
+"""
+
+
+def add(app: typer.Typer) -> None:
+    app.command(epilog=_NOTES)(build)
+
+
+def build(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHAT]...",
+            help="record, accelerate, replay, measure, predict, schedule, balance. [default: record]",
+        ),
+    ] = None,
+    mpi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="openmpi|mpich|abi", help="For programs of this MPI. [default: that of mpicc]"
+        ),
+    ] = None,
+) -> None:
+    """Build now what commands would build at their first use, such as before a job on compute nodes.
+
+    Reading, reporting and exporting runs need nothing of it.
+
+    Examples:
+
+      plait build
+
+      plait build record accelerate --mpi mpich
+    """
+    import_module("plait.commands.build").build(what or ["record"], mpi)
