@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everyday commands. `make` alone lists them; each is a script in tools/ or a CMake preset.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check test bench format lint clean
+.PHONY: help setup build demo check test bench wheel format lint clean
 JOBS ?= $(shell nproc)
 
 help: ## this list
@@ -23,6 +23,9 @@ check: ## what your changes could have broken, for at most five minutes
 
 test: ## every test: whole build, sanitizer builds, Python, rules of the project
 	@python3 tools/test
+
+wheel: ## build the Python package, with all sources in it, into build/wheel
+	@bash tools/wheel
 
 bench: ## build and list the benchmarks; run one with: make bench NAME=...
 	@bash tools/bench $(NAME)

@@ -38,7 +38,7 @@ bool is_first_rank() {
     return rank == 0;
   }
 #endif
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"}) {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "FLUX_TASK_RANK", "SLURM_PROCID"}) {
     if (const char* const value = std::getenv(name)) {
       return std::string_view{value} == "0";
     }

@@ -19,7 +19,7 @@ from importlib import import_module
 from pathlib import Path
 
 from plait import _mpi, _sources
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._launcher import Launcher, find_launcher
 
 #: Lines of a failed build's output that are shown.
@@ -196,7 +196,7 @@ def default_mpi() -> str:
     by_family = {"Open MPI": _mpi.OPEN_MPI, "MPICH": _mpi.MPICH, "Intel MPI": _mpi.MPICH}
     if starter.family not in by_family:
         raise PlaitError(
-            f"{starter.path} does not show which MPI is meant; name it with --mpi", status=2
+            f"{starter.path} does not show which MPI is meant; name it with --mpi", status=Status.usage
         )
     return by_family[starter.family]
 

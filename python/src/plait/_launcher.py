@@ -60,12 +60,12 @@ def available_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def find_launcher(told: str | None) -> Launcher:
-    """`told`: a path or a name, with options behind it; the name of a kind as --launcher takes it."""
-    wanted = told or os.environ.get("PLAIT_MPIEXEC") or "mpiexec"
+def find_launcher(line: str | None) -> Launcher:
+    """`line`: a path or a name, with options behind it, as --launcher takes it."""
+    wanted = line or os.environ.get("PLAIT_MPIEXEC") or "mpiexec"
     first, *words = shlex.split(wanted) or [wanted]
     path = shutil.which(first)
-    if path is None and told is None and wanted == "mpiexec":
+    if path is None and line is None and wanted == "mpiexec":
         path = shutil.which("mpirun")
     if path is None:
         raise PlaitError(

@@ -67,7 +67,7 @@ def _refuse_inside() -> None:
         raise PlaitError(
             f"plait runs inside of the launcher here, as rank {place[0]} of {place[1]}; put it before: "
             "plait record -- srun -n 4 ./program",
-            status=2,
+            status=Status.usage,
         )
 
 
@@ -77,7 +77,7 @@ def _starter(command: Sequence[str], found: str, kind: str | None) -> launcher.L
     row = _launchers.kind_named(kind)
     if row is None:
         names = ", ".join(one.name for one in _launchers.KINDS)
-        raise PlaitError(f"--launcher {kind} is unknown; use one of {names}", status=2)
+        raise PlaitError(f"--launcher {kind} is unknown; use one of {names}", status=Status.usage)
     return launcher.Launcher(found, row.name, "")
 
 
@@ -117,5 +117,5 @@ def _of_launcher(starter: launcher.Launcher | None) -> str:
     except PlaitError as error:
         raise PlaitError(
             f"no MPI is linked into the program, and none is found here ({error}); name it with --mpi",
-            status=2,
+            status=Status.usage,
         ) from error

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from plait import _build
-from plait._errors import PlaitError
+from plait._errors import PlaitError, Status
 from plait._preload import KINDS
 
 PRODUCTS = {
@@ -18,8 +18,8 @@ def build(what: Sequence[str], mpi: str | None) -> None:
     """Prints the path of each."""
     for name in what:
         if name not in PRODUCTS:
-            raise PlaitError(f"there is nothing named {name}; use {', '.join(PRODUCTS)}", status=2)
+            raise PlaitError(f"there is nothing named {name}; use {', '.join(PRODUCTS)}", status=Status.usage)
     if mpi is not None and mpi not in KINDS:
-        raise PlaitError(f"--mpi {mpi} is unknown; use one of {', '.join(KINDS)}", status=2)
+        raise PlaitError(f"--mpi {mpi} is unknown; use one of {', '.join(KINDS)}", status=Status.usage)
     for name in what:
         print(_build.build_ahead(PRODUCTS[name], mpi))
