@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of several threads of one rank to themselves: measured with as many threads as there are cores, and for more
-// by a model of the endpoint's lock, whose times are measured here. The model also has the send side behind a lock of
-// its own.
+// by a model of the endpoint's lock, whose times are measured here.
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <latch>
 #include <memory>
 #include <optional>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "plait/base/spin_lock.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/net/shm/shm_driver.hpp"
 #include "plait/plait.hpp"
@@ -126,32 +128,53 @@ void add_measured(bench::Report& report, const std::vector<std::vector<double>>&
   }
 }
 
-/// What a message costs in addition when the lock was last held by another core: the measured time of a message of two
-/// threads less that of its parts.
-double handover_of(const std::vector<std::vector<double>>& seconds_of_a_message, double locked) {
-  return seconds_of_a_message.size() < 2 ? 0 : std::max(0.0, bench::median(seconds_of_a_message[1]) - locked);
+/// Seconds that a cache line takes from one core to the other.
+double line_seconds(const std::vector<int>& on) {
+  constexpr std::uint32_t round_trips = 20'000;
+  std::atomic<std::uint32_t> line = 0;
+  const std::jthread other{[&] {
+    plait::bind_to_core(on[1]);
+    for (std::uint32_t turn = 0; turn < round_trips; ++turn) {
+      while (line.load(std::memory_order_acquire) != 2 * turn + 1) {
+      }
+      line.store(2 * turn + 2, std::memory_order_release);
+    }
+  }};
+  double seconds = 0;
+  std::jthread{[&] {
+    plait::bind_to_core(on[0]);
+    const bench::Stopwatch watch;
+    for (std::uint32_t turn = 0; turn < round_trips; ++turn) {
+      line.store(2 * turn + 1, std::memory_order_release);
+      while (line.load(std::memory_order_acquire) != 2 * turn + 2) {
+      }
+    }
+    seconds = watch.seconds();
+  }}.join();
+  return seconds / (2 * round_trips);
 }
 
-void add_model(bench::Report& report, const Parts& parts, double alone, double handover) {
+/// The rates of up to 16 threads, with the handover of the lock that two threads have shown.
+void add_model(bench::Report& report, const Parts& parts, double alone, double of_two, double line) {
+  const double receive = bench::median(parts.receive);
   const double send = bench::median(parts.send);
-  const double receive = bench::median(parts.receive) + bench::median(parts.take_in);
-  const double outside = std::max(0.0, alone - send - receive);
-  const std::vector<bench::Section> one{{outside, -1}, {send, 0}, {receive, 0}};
-  const std::vector<bench::Section> two{{outside, -1}, {send, 0}, {receive, 1}};
+  const double take_in = bench::median(parts.take_in);
+  const double outside = std::max(0.0, alone - receive - send - take_in);
+  const std::vector<bench::Section> sections{{outside, false}, {receive, true}, {send, true}, {take_in, true}};
+  const auto seconds = [](plait::nanoseconds time) { return std::chrono::duration<double>{time}.count(); };
+  bench::LockCosts costs{.attempt = 2 * line,  // to unlock, and to lock again
+                         .pause_min = seconds(plait::ContentionPause::shortest),
+                         .pause_max = seconds(plait::ContentionPause::longest)};
+  costs.handover = bench::handover_of(sections, 2, costs, 1 / of_two, line);
+  report.add({"model: the lock from another core", {}, 1e9 * costs.handover, "ns"});
   for (const std::size_t threads : {1, 2, 4, 8, 16}) {
-    // A message takes the lock twice: half of what was measured for both.
-    const auto rate = [&](const std::vector<bench::Section>& sections) {
-      return 1e-6 * bench::message_rate(sections, threads, handover / 2);
-    };
-    for (const auto& [locks, sections] : {std::pair{"one", &one}, std::pair{"send side apart", &two}}) {
-      report.add({.name = "model: messages",
-                  .params = {{"threads", std::to_string(threads)}, {"locks", locks}},
-                  .value = rate(*sections),
-                  .unit = "M/s",
-                  .peer = "1 thread",
-                  .peer_value = 1e-6 / alone,
-                  .wanted = wanted_of(threads)});
-    }
+    report.add({.name = "model: messages",
+                .params = {{"threads", std::to_string(threads)}},
+                .value = 1e-6 * bench::message_rate(sections, threads, costs),
+                .unit = "M/s",
+                .peer = "1 thread",
+                .peer_value = 1e-6 / alone,
+                .wanted = wanted_of(threads)});
   }
 }
 
@@ -164,8 +187,12 @@ int main(int argc, char** argv) {
   const std::vector<int> available = plait::usable_cores();
   std::vector<std::vector<double>> seconds_of_a_message(std::min<std::size_t>(available.size(), 16));
   Parts parts;
+  std::vector<double> lines;
   for (int repetition = report.is_full() ? 31 : 11; repetition > 0; --repetition) {
     measure_parts(self, parts);
+    if (available.size() > 1) {
+      lines.push_back(line_seconds(available));
+    }
     for (std::size_t threads = 1; threads <= seconds_of_a_message.size(); ++threads) {
       const std::vector<int> on(available.begin(), available.begin() + static_cast<std::ptrdiff_t>(threads));
       seconds_of_a_message[threads - 1].push_back(block_seconds(self, on) /
@@ -180,10 +207,9 @@ int main(int argc, char** argv) {
   if (seconds_of_a_message.size() < 2) {
     report.note("No model: one core cannot show what a lock costs that another core held last.");
   } else {
-    const double locked = bench::median(parts.send) + bench::median(parts.receive) + bench::median(parts.take_in);
-    const double handover = handover_of(seconds_of_a_message, locked);
-    report.add({"a lock from another core, for each message", {}, 1e9 * handover, "ns"});
-    add_model(report, parts, alone, handover);
+    const double line = bench::median(lines);
+    report.add({"a cache line from another core", {}, 1e9 * bench::Spread{lines}, "ns"});
+    add_model(report, parts, alone, bench::median(seconds_of_a_message[1]), line);
   }
   report.finish();
 }

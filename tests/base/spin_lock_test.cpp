@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/base/spin_lock.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -32,6 +34,23 @@ TEST(SpinLock, protects_what_several_threads_change) {
     }
   }
   EXPECT_EQ(count, 80'000);
+}
+
+TEST(ContentionPause, becomes_longer_and_ends_when_it_is_over) {
+  ContentionPause contention;
+  const auto time_of = [&] {
+    const auto start = std::chrono::steady_clock::now();
+    contention.pause();
+    return std::chrono::steady_clock::now() - start;
+  };
+  nanoseconds length = ContentionPause::shortest;
+  for (int pause = 0; pause < 6; ++pause) {
+    EXPECT_GE(time_of(), length);
+    length = std::min(2 * length, ContentionPause::longest);
+  }
+  int questions = 0;
+  contention.pause([&] { return ++questions == 2; });
+  EXPECT_EQ(questions, 2);
 }
 
 }  // namespace

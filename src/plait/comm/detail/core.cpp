@@ -67,9 +67,13 @@ void Core::release_comms(CommId first, std::uint32_t count) noexcept {
 
 // ---- progress ----
 
-std::size_t Core::progress() noexcept {
+std::optional<std::size_t> Core::try_progress() noexcept {
   Lock lock{mutex_, std::try_to_lock};
-  return lock.owns_lock() ? poll(lock) : copy();
+  if (lock.owns_lock()) {
+    return poll(lock);
+  }
+  const std::size_t copied = copy();
+  return copied > 0 ? std::optional{copied} : std::nullopt;
 }
 
 /// With the lock held, which it ends unless the run has failed.
@@ -125,8 +129,11 @@ void Core::wait(Operation& operation) {
     Core& core_;
   } const at_the_end{*this};
   const auto is_complete = [&operation] { return operation.observers.has_completed(); };
+  ContentionPause contention;
   for (int polls = wait_.spin > nanoseconds::zero() ? polls_before_role : 1; polls > 0; --polls) {
-    progress();
+    if (!try_progress() && polls > 1) {
+      contention.pause(is_complete);
+    }
     if (is_complete()) {
       return;
     }

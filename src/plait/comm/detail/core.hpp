@@ -57,15 +57,22 @@ class Core {
   void release_comms(CommId first, std::uint32_t count) noexcept;
 
   /// As `Endpoint::progress`.
-  std::size_t progress() noexcept;
+  std::size_t progress() noexcept { return try_progress().value_or(0); }
+  /// The same; nothing when another thread makes it and there are no segments to copy.
+  std::optional<std::size_t> try_progress() noexcept;
   /// Waits until `operation` is complete. Throws: `Error` when the run has failed.
   void wait(Operation& operation);
   /// Makes progress until `is_done()`. Throws: `Error` when the run has failed.
   template <class Done>
   void wait_until(Done is_done) {
     Backoff backoff{wait_, crowding_};
+    ContentionPause contention;
     while (!is_done()) {
-      if (progress() > 0) {
+      const std::optional<std::size_t> happened = try_progress();
+      if (!happened && wait_.spin > nanoseconds::zero()) {
+        contention.pause(is_done);
+        backoff.count_look();
+      } else if (happened.value_or(0) > 0) {
         backoff.reset();
       } else if (has_failed()) {
         throw Error{*failure_};
