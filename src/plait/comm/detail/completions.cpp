@@ -46,7 +46,7 @@ void Completions::complete(Operation& operation, std::size_t bytes, std::optiona
   }
   if (operation.is_active_message && !is_send && !error) {
     actives_.push_back(
-        {HandlerId{static_cast<std::uint32_t>(operation.tag.value())}, operation.source, std::move(operation.owned)});
+        {HandlerId{static_cast<std::uint32_t>(operation.tag.value())}, operation.source, std::move(*operation.owned)});
   }
   append(completed_, operation, &Operation::next_completed);
   if (is_send && operation.forwarding && operation.forwarding->source != nullptr) {

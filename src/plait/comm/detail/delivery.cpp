@@ -18,8 +18,10 @@ void Delivery::deliver(const Incoming& message) {
   if (Operation* const receive = uses_.inbox.match(message.envelope()); receive != nullptr) {
     receive->peer = message.via;
     receive->source = message.source;
-    receive->handed = uses_.trace.now();
-    receive->moved = receive->handed;
+    if (uses_.trace.is_on()) {  // else these lines are not needed
+      receive->handed = uses_.trace.now();
+      receive->moved = receive->handed;
+    }
     give(*receive, message);
   } else {
     keep(message);
@@ -40,7 +42,7 @@ void Delivery::deliver_active(const Incoming& message) {
   auto& receive = *new Operation;
   receive.direction = net::TransferDirection::received;
   receive.is_active_message = true;
-  receive.resizable = &receive.owned;
+  receive.resizable = &receive.own_memory();
   receive.peer = message.via;
   receive.source = message.source;
   receive.comm = CommId{header.comm};

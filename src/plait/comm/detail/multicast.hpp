@@ -120,7 +120,7 @@ class Multicast {
     staging.comm = CommId{message.header.comm};
     staging.peer = message.via;
     staging.source = message.source;
-    staging.resizable = &staging.owned;
+    staging.resizable = &staging.own_memory();
     completions_.start(staging);
     if (completions_.accept(staging, message.header)) {
       forward(staging, message.header, message.source, message.stops);
@@ -144,7 +144,7 @@ class Multicast {
                               .tag = staging.tag.value(),
                               .bytes = staging.bytes};
     if (completions_.accept(receive, header)) {
-      receive.scatter(0, staging.owned);
+      receive.scatter(0, *staging.owned);
       completions_.complete(receive, staging.bytes);
     }
     release(&staging);

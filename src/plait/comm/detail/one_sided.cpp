@@ -65,8 +65,8 @@ void OneSidedTransfers::get(Operation& receive, std::uint64_t id, std::size_t of
     return;
   }
   Operation& send = internal_send(OneSided::get, receive.peer, id, request.size());
-  send.owned.assign(request.begin(), request.end());
-  send.memory = send.owned;
+  send.own_memory().assign(request.begin(), request.end());
+  send.memory = *send.owned;
   uses_.outbox.send(send);
 }
 

@@ -51,7 +51,13 @@ struct MessageMemory {
   std::span<std::byte> memory;           ///< The data or the buffer when it is contiguous;
   std::unique_ptr<const Layout> layout;  ///< else its layout.
   Bytes* resizable = nullptr;            ///< Of a receive into a buffer that is resized to the message.
-  Bytes owned;                           ///< Data of an active message that waits to be sent, or that arrives.
+  std::unique_ptr<Bytes> owned;          ///< Data of an active message that waits to be sent, or that arrives.
+
+  /// Memory of its own, empty at first.
+  [[nodiscard]] Bytes& own_memory() {
+    owned = std::make_unique<Bytes>();
+    return *owned;
+  }
 
   [[nodiscard]] std::size_t room() const { return layout ? layout->size() : memory.size(); }
 
@@ -83,17 +89,6 @@ struct MessageMemory {
   }
 };
 
-/// How far a rendezvous message has been moved.
-struct RendezvousState {
-  std::uint64_t rts = 0;      ///< The sender's number of it.
-  std::size_t available = 0;  ///< Of a receive: bytes that the sender has.
-  std::size_t next_offset = 0;
-  std::size_t bytes_moved = 0;
-  std::uint32_t segments_in_flight = 0;
-  bool is_queued = false;     ///< Among the receives that may request a segment.
-  std::uint64_t arrival = 0;  ///< Number among matched rendezvous receives.
-};
-
 /// Calls a function of the program, and ends it then.
 class Callback final : public Completion {
  public:
@@ -106,6 +101,36 @@ class Callback final : public Completion {
  private:
   Endpoint& endpoint_;
   std::function<void(const Status&)> function_;
+};
+
+/// The end of an operation: its result, who is notified of it, and what must happen before.
+struct OperationEnd {
+  // Bits of `events`, for operations that complete before their buffer is released.
+  static constexpr std::uint8_t completion_notified = 1;
+  static constexpr std::uint8_t may_release = 2;
+
+  std::atomic<std::uint8_t> events = 0;
+  std::atomic<bool> is_released = false;
+  bool is_over = false;                   ///< The engine has completed it.
+  bool is_released_at_completion = true;  ///< No forward needs its buffer.
+  std::uint32_t forwards_left = 0;        ///< Forwards that still need the buffer.
+  Operation* next_completed = nullptr;
+  Status status;
+  Observers observers;               ///< Are notified of completion and release.
+  std::optional<Callback> callback;  ///< The first one, without an allocation.
+  std::atomic<bool> has_callback = false;
+  Operation* next_released = nullptr;
+};
+
+/// How far a rendezvous message has been moved.
+struct RendezvousState {
+  std::uint64_t rts = 0;      ///< The sender's number of it.
+  std::size_t available = 0;  ///< Of a receive: bytes that the sender has.
+  std::size_t next_offset = 0;
+  std::size_t bytes_moved = 0;
+  std::uint32_t segments_in_flight = 0;
+  bool is_queued = false;     ///< Among the receives that may request a segment.
+  std::uint64_t arrival = 0;  ///< Number among matched rendezvous receives.
 };
 
 /// What an operation has to do with exposed memory.
@@ -124,34 +149,8 @@ struct OneSidedState {
   std::uint64_t place = 0;  ///< Of a put: its offset in the target's memory; its number there, while it is received.
 };
 
-/// The end of an operation: its result, who is notified of it, and what must happen before.
-struct OperationEnd {
-  // Bits of `events`, for operations that complete before their buffer is released.
-  static constexpr std::uint8_t completion_notified = 1;
-  static constexpr std::uint8_t may_release = 2;
-
-  std::atomic<std::uint8_t> events = 0;
-  std::atomic<bool> is_released = false;
-  bool is_over = false;                   ///< The engine has completed it.
-  bool is_released_at_completion = true;  ///< No forward needs its buffer.
-  std::uint32_t forwards_left = 0;        ///< Forwards that still need the buffer.
-  Status status;
-  Observers observers;  ///< Are notified of completion and release.
-  std::atomic<bool> has_callback = false;
-  std::optional<Callback> callback;  ///< The first one, without an allocation.
-  Operation* next_completed = nullptr;
-  Operation* next_released = nullptr;
-};
-
-/// The state of a send or receive, reference-counted: shared by the engine, until its release is notified, and the
-/// handles.
-struct Operation : Recycled<Operation>,
-                   PostedReceive,
-                   WaitingMessage,
-                   OperationEnd,
-                   MessageMemory,
-                   RendezvousState,
-                   OneSidedState {
+/// What an operation is, and its message.
+struct MessageIdentity {
   std::atomic<std::uint32_t> count = 1;
   net::TransferDirection direction = net::TransferDirection::sent;
   bool is_active_message = false;
@@ -160,16 +159,33 @@ struct Operation : Recycled<Operation>,
   bool is_synchronous = false;  ///< Of a send: completes when it is matched; of a put, when it is in place.
   Rank peer;                    ///< Destination of a send; of a matched receive, the rank that holds the data.
   Rank source;                  ///< Of a matched receive: the first sender.
-  Tag tag;
   std::uint32_t sequence = 0;
+  Tag tag;
   std::size_t bytes = 0;  ///< Length of the message.
   std::unique_ptr<Forwarding> forwarding;
+};
 
-  // For the trace: posted; handed to the network or matched; sent or arrived.
+/// For the trace: when an operation was posted; handed to the network or matched; sent or arrived.
+struct OperationTimes {
   nanoseconds posted{};
   nanoseconds handed{};
   nanoseconds moved{};
+};
 
+/// The state of a send or receive, reference-counted: shared by the engine, until its release is notified, and the
+/// handles.
+///
+/// What an eager message uses comes first, in as few cache lines as possible: of many outstanding receives, each line
+/// must come from memory.
+struct Operation : Recycled<Operation>,
+                   PostedReceive,
+                   MessageIdentity,
+                   WaitingMessage,
+                   MessageMemory,
+                   OperationEnd,
+                   RendezvousState,
+                   OneSidedState,
+                   OperationTimes {
   /// The operation that has the data of a send: itself, or the receive that it forwards.
   [[nodiscard]] const Operation& holder() const {
     return forwarding && forwarding->source != nullptr ? *forwarding->source : *this;

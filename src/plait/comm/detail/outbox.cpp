@@ -125,8 +125,8 @@ void Outbox::send(Operation& send) {
   uses_.completions.start(send);
   send.sequence = uses_.sequences.next_sent(send.peer, send.comm);
   if (send.is_active_message && send.bytes > 0) {
-    send.owned.assign(send.memory.begin(), send.memory.end());
-    send.memory = send.owned;
+    send.own_memory().assign(send.memory.begin(), send.memory.end());
+    send.memory = *send.owned;
   }
   enqueue(send);
 }
