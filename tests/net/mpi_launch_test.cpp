@@ -17,8 +17,13 @@ class Launches : public testing::Test {
 
  private:
   static void clear() {
-    for (const char* const name :
-         {"OMPI_COMM_WORLD_LOCAL_SIZE", "OMPI_COMM_WORLD_SIZE", "MPI_LOCALNRANKS", "PMI_SIZE", "UCX_RNDV_THRESH"}) {
+    for (const char* const name : {"OMPI_COMM_WORLD_LOCAL_SIZE",
+                                   "OMPI_COMM_WORLD_SIZE",
+                                   "MPI_LOCALNRANKS",
+                                   "PMI_SIZE",
+                                   "SLURM_STEP_NUM_NODES",
+                                   "FLUX_JOB_NNODES",
+                                   "UCX_RNDV_THRESH"}) {
       ::unsetenv(name);
     }
   }
@@ -30,9 +35,22 @@ TEST_F(Launches, are_on_one_host_where_all_ranks_are_local) {
   EXPECT_TRUE(is_launched_on_one_host());
   ::setenv("OMPI_COMM_WORLD_SIZE", "8", 1);
   EXPECT_FALSE(is_launched_on_one_host());
+  ::setenv("SLURM_STEP_NUM_NODES", "1", 1);
+  EXPECT_FALSE(is_launched_on_one_host()) << "mpirun inside of a job step has its own hosts";
+}
+
+TEST_F(Launches, are_on_one_host_by_the_variables_of_each_launcher) {
   ::setenv("MPI_LOCALNRANKS", "8", 1);
   ::setenv("PMI_SIZE", "8", 1);
-  EXPECT_TRUE(is_launched_on_one_host()) << "by MPICH's variables";
+  EXPECT_TRUE(is_launched_on_one_host());
+  ::unsetenv("MPI_LOCALNRANKS");
+  ::setenv("SLURM_STEP_NUM_NODES", "2", 1);
+  EXPECT_FALSE(is_launched_on_one_host());
+  ::setenv("SLURM_STEP_NUM_NODES", "1", 1);
+  EXPECT_TRUE(is_launched_on_one_host());
+  ::unsetenv("SLURM_STEP_NUM_NODES");
+  ::setenv("FLUX_JOB_NNODES", "1", 1);
+  EXPECT_TRUE(is_launched_on_one_host());
 }
 
 TEST_F(Launches, of_unknown_launchers_may_be_on_several_hosts) {
