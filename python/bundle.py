@@ -2,7 +2,7 @@
 """What the wheel and the sdist bring along: plait's C++ sources, and the headers that these include.
 
 The headers are those of the machine that builds the package, with their licences. PLAIT_HEADERS names
-another folder than /usr/include, PLAIT_LICENCES another one than /usr/share/doc.
+another folder than /usr/include.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _copy_headers(place: Path, target: Path) -> None:
 
 
 def _copy_licence(package: str, target: Path) -> None:
-    documents = Path(os.environ.get("PLAIT_LICENCES", "/usr/share/doc"))
+    documents = Path("/usr/share/doc")
     texts = sorted(documents.glob(f"{package}/copyright"))
     if not texts:
         raise SystemExit(

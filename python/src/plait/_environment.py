@@ -134,7 +134,7 @@ VARIABLES = (
         Readers.programs,
         "threads that copy one non-contiguous message at once; plait bench membw measures how many pay",
         "1 to 1024",
-        "2, or 1 when threads outnumber the cores",
+        "2, or what was measured, or 1 when threads outnumber the cores",
         "4",
     ),
     Variable(
@@ -213,6 +213,23 @@ VARIABLES = (
         "no",
         "1",
         "plait accelerate --quiet",
+    ),
+    Variable(
+        "PLAIT_HEADERS",
+        Readers.development,
+        "folder with the headers that make wheel takes along: fmt, nlohmann-json, Boost, cereal, CLI11",
+        "a folder",
+        "/usr/include",
+        "/opt/headers/include",
+    ),
+    Variable(
+        "PLAIT_LAB_BITS_PER_S",
+        Readers.lab,
+        "the rate of a link of the lab; benchmarks choose the figures that they are to reach by it",
+        "a number",
+        "there is no lab",
+        "1000000000",
+        "plait lab",
     ),
     Variable(
         "PLAIT_LAB",

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from plait.cli.completion import one_of
+from plait.cli.options import LauncherKind
 
 _NOTES = """
 What the program sees: LD_PRELOAD names a library before MPI. What does not initialise MPI is
@@ -45,13 +46,7 @@ def accelerate(
             autocompletion=one_of("openmpi", "mpich", "abi"),
         ),
     ] = None,
-    launcher: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="What COMMAND begins with, if its name does not show it: srun, flux, 'Open MPI', ...",
-        ),
-    ] = None,
+    launcher: LauncherKind = None,
     progress: Annotated[
         str | None,
         typer.Option(

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from plait.cli.options import Quiet, hushed
+
 _NOTES = """
 Where: $XDG_CACHE_HOME/plait/VERSION, else ~/.cache/plait/VERSION, in a folder for each MPI library and
 compiler. A folder that is deleted is built again when it is needed.
@@ -35,6 +37,7 @@ def build(
             metavar="openmpi|mpich|abi", help="For programs of this MPI. [default: that of mpicc]"
         ),
     ] = None,
+    quiet: Quiet = False,
 ) -> None:
     """Build now what commands would build at their first use, such as before a job on compute nodes.
 
@@ -46,4 +49,5 @@ def build(
 
       plait build record accelerate --mpi mpich
     """
-    import_module("plait.commands.build").build(what or ["record"], mpi)
+    with hushed(quiet):
+        import_module("plait.commands.build").build(what or ["record"], mpi)

@@ -19,6 +19,14 @@ from plait._files import make_folder, write_text
 
 _STANDARD_OUTPUT = Path("-")
 
+LauncherKind = Annotated[
+    str | None,
+    typer.Option(
+        "--launcher",
+        metavar="KIND",
+        help="What COMMAND begins with, if its name does not show it: srun, flux, 'Open MPI', ...",
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 JsonFile = Annotated[
     Path | None,

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from plait.cli.completion import one_of
-from plait.cli.options import Quiet, output_option
+from plait.cli.options import LauncherKind, Quiet, output_option
 
 _NOTES = """
 What the program sees: LD_PRELOAD names the recorder, PLAIT_RECORD_FOLDER the folder of the run. They
@@ -54,13 +54,7 @@ def record(
             autocompletion=one_of("openmpi", "mpich", "abi"),
         ),
     ] = None,
-    launcher: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KIND",
-            help="What COMMAND begins with, if its name does not show it: srun, flux, 'Open MPI', ...",
-        ),
-    ] = None,
+    launcher: LauncherKind = None,
     progress: Annotated[
         bool,
         typer.Option("--progress", help="Also let a thread make progress while the program computes."),

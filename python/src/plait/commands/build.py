@@ -18,7 +18,9 @@ def build(what: Sequence[str], mpi: str | None) -> None:
     """Prints the path of each."""
     for name in what:
         if name not in PRODUCTS:
-            raise PlaitError(f"there is nothing named {name}; use {', '.join(PRODUCTS)}", status=Status.usage)
+            raise PlaitError(
+                f"there is nothing named {name}; use {', '.join(PRODUCTS)}", status=Status.usage
+            )
     if mpi is not None and mpi not in KINDS:
         raise PlaitError(f"--mpi {mpi} is unknown; use one of {', '.join(KINDS)}", status=Status.usage)
     for name in what:
