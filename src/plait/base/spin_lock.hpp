@@ -19,11 +19,11 @@ class ContentionPause {
   static constexpr nanoseconds shortest{800};
   static constexpr nanoseconds longest = 32 * shortest;
 
-  /// Pauses, and yields the core when pauses have become long: the holder may have been preempted. Ends early when
+  /// Pauses, and yields the core from the second pause on: the holder may have been preempted. Ends early when
   /// `is_over()`, which must not read what the holder writes often.
   template <class Over>
   void pause(const Over& is_over) {
-    if (length_ == longest) {
+    if (length_ > shortest) {
       std::this_thread::yield();
     }
     const auto end = std::chrono::steady_clock::now() + length_;
