@@ -14,6 +14,7 @@
 #include "plait/plait.hpp"
 
 #include "support/report.hpp"
+#include "support/shared_cores.hpp"
 #include "support/sides.hpp"
 #include "support/stopwatch.hpp"
 

@@ -15,6 +15,7 @@
 
 #include "support/raw_mpi.hpp"
 #include "support/report.hpp"
+#include "support/shared_cores.hpp"
 #include "support/simulated_ranks.hpp"
 #include "support/stopwatch.hpp"
 

@@ -8,6 +8,7 @@
 
 #include "support/compare.hpp"
 #include "support/report.hpp"
+#include "support/shared_cores.hpp"
 #include "support/stopwatch.hpp"
 
 namespace {

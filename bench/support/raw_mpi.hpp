@@ -77,11 +77,6 @@ inline void choose_window_components() {
   }
 }
 
-/// Whether there are more ranks than cores, all ranks being on this machine.
-[[nodiscard]] inline bool is_crowded() {
-  return plait::is_oversubscribed(static_cast<std::uint32_t>(RawMpi::rank_count()), 1);
-}
-
 /// Returns this rank in MPI_COMM_WORLD. Exits with status 2 when there are fewer than `ranks_min` ranks or more than
 /// `ranks_max`.
 inline int rank_of(int ranks_min, int ranks_max) {
