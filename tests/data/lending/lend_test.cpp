@@ -463,9 +463,9 @@ TEST(Lender, names_mistakes_on_all_ranks) {
     plait::test::run_program({.ranks = 3}, {}, [&](Runtime& runtime) {
       Parent parent{runtime};
       Elements elements;
-      put(elements, runtime, 2);
       const test::LeaksAllowed leaks;  // the mistake ends other ranks in the middle of a collective
       try {
+        put(elements, runtime, 2);  // may still wait here for others when the first rank makes its mistake
         mistake.make(runtime, parent, elements);
         ADD_FAILURE() << "no error: " << mistake.sentence;
       } catch (const Error& error) {
