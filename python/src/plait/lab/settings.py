@@ -89,7 +89,9 @@ class Work:
     @staticmethod
     def from_json(text: str) -> Work:
         told = json.loads(text)
-        launcher = Launcher(**told["launcher"]) if told["launcher"] else None
+        launcher = None
+        if told["launcher"]:
+            launcher = Launcher(**{**told["launcher"], "words": tuple(told["launcher"]["words"])})
         return Work(Lab(**told["lab"]), launcher, tuple(told["program"]), told["quiet"])
 
 
