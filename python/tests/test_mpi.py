@@ -26,6 +26,7 @@ int ompi_mpi_comm_world;
 """
 PROGRAM = "int MPI_Init(int*, char***); int main(void) { return MPI_Init(0, 0); }"
 
+# The package reads and reports without a compiler, so its tests run where there is none, too.
 needs_compiler = pytest.mark.skipif(
     shutil.which("gcc") is None, reason="no gcc here: apt-get install gcc"
 )

@@ -30,6 +30,7 @@ from plait.cli import (
 from plait.cli import map as map_command
 from plait.cli.options import (
     JsonFile,
+    LauncherLine,
     Quiet,
     hushed,
     output_option,
@@ -112,16 +113,7 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Replace the trace of an earlier run there.")
     ] = False,
-    mpiexec: Annotated[
-        str | None,
-        typer.Option(
-            "--launcher",
-            "--mpiexec",
-            metavar="LINE",
-            help="MPI launcher, with options: 'srun -p debug', 'flux run', 'my-run --tasks {ranks}'. "
-            "[default: mpiexec]",
-        ),
-    ] = None,
+    mpiexec: LauncherLine = None,
     bind: Annotated[
         str,
         typer.Option(help="auto, none or core: tie each rank to cores; auto does when they suffice."),

@@ -19,6 +19,16 @@ from plait._files import make_folder, write_text
 
 _STANDARD_OUTPUT = Path("-")
 
+LauncherLine = Annotated[
+    str | None,
+    typer.Option(
+        "--launcher",
+        "--mpiexec",
+        metavar="LINE",
+        help="MPI launcher, with options: 'srun -p debug', 'flux run', 'my-run --tasks {ranks}'. "
+        "[default: mpiexec]",
+    ),
+]
 LauncherKind = Annotated[
     str | None,
     typer.Option(

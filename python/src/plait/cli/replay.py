@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from plait.cli.completion import one_of
-from plait.cli.options import Quiet, hushed, output_option, ranks_option
+from plait.cli.options import LauncherLine, Quiet, hushed, output_option, ranks_option
 
 _CHANGE = "What is changed"
 _HOW = "How it is played"
@@ -97,16 +97,7 @@ def replay(
         output_option("RUN", "Where to. [default: LOG/replay]"),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
-    mpiexec: Annotated[
-        str | None,
-        typer.Option(
-            "--launcher",
-            "--mpiexec",
-            metavar="LINE",
-            help="MPI launcher, with options: 'srun -p debug', 'flux run', 'my-run --tasks {ranks}'. "
-            "[default: mpiexec]",
-        ),
-    ] = None,
+    mpiexec: LauncherLine = None,
     quiet: Quiet = False,
 ) -> None:
     """Send the messages of a recorded run again, on the real network, and compare.
