@@ -71,6 +71,11 @@ class Program(ProgramCase):
         self.assertTrue(np.array_equal(bodies(self.start), bodies(back)))
         self.good("run", text, "--steps", 2, "--output", self.folder / "out")
 
+    def test_a_quiet_run_prints_nothing_but_writes_its_files(self) -> None:
+        out = self.folder / "out"
+        self.assertEqual(self.good("run", self.start, "--steps", 2, "--output", out, "--quiet"), "")
+        self.assertTrue((out / "ring-00000002.hdf5").exists())
+
     def test_bad_snapshots_are_refused_with_a_sentence(self) -> None:
         out = ("--steps", 1, "--output", self.folder / "out")
         self.refused("nowhere.hdf5", "run", self.folder / "nowhere.hdf5", *out, ranks=2)

@@ -48,3 +48,8 @@ class ProgramCase(unittest.TestCase):
         self.assertNotEqual(done.returncode, 0, done.stdout)
         self.assertIn(sentence, done.stderr)
         self.assertNotIn("signal", done.stderr)
+
+    def test_wrong_options_have_the_status_of_wrong_usage(self) -> None:
+        done = run("--no-such-option", ranks=0)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--help", done.stderr)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
-#include "plait/version.hpp"
+#include "plait/base/command_line.hpp"
 
 #include "cholesky/kernels/blas.hpp"
 #include "cholesky/program/run.hpp"
+#include "support/common_options.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 #include "support/option_group.hpp"
 
@@ -53,11 +54,13 @@ int main(int argc, char** argv) {
       "  plait run -n 2 plait-cholesky --size 8192\n"
       "  plait run -n 2 plait-cholesky --matrix stiffness.mtx --output factor.hdf5\n",
       "plait-cholesky"};
-  app.set_version_flag("--version", plait::version_line("plait-cholesky"));
+  app::add_common_options(app, "plait-cholesky");
   Settings settings;
   add_matrix_options(app, settings);
   add_parallel_options(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   settings.command.assign(argv, argv + argc);
   return app::run_with_mpi({.name = "plait-cholesky", .argc = argc, .argv = argv, .calls_mpi = false},
                            [&] { return cholesky::run(settings); });

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
+#include "plait/base/command_line.hpp"
 #include "plait/plait.hpp"
 
 #include "dns/program/problems.hpp"
 #include "dns/program/run.hpp"
 #include "support/choice.hpp"
+#include "support/common_options.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 #include "support/option_group.hpp"
 
@@ -104,7 +106,7 @@ int main(int argc, char** argv) {
       "  plait-dns --problem isotropic --forcing hold-energy --viscosity 0.01 --scalars 0.7 1 --checkpoint-every 50 "
       "--restart",
       "plait-dns"};
-  app.set_version_flag("--version", plait::version_line("plait-dns"));
+  app::add_common_options(app, "plait-dns");
   dns::RunSettings settings;
   add_flow(app, settings);
   add_forcing(app, settings);
@@ -112,6 +114,8 @@ int main(int argc, char** argv) {
   add_parallel(app, settings);
   add_output(app, settings);
   add_checkpoints(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   return app::run_on_ranks({"plait-dns", argc, argv}, [&](plait::Runtime& runtime) { dns::run(runtime, settings); });
 }

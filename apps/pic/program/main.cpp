@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 
+#include "plait/base/command_line.hpp"
 #include "plait/plait.hpp"
 
 #include "pic/program/run.hpp"
 #include "support/choice.hpp"
+#include "support/common_options.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 #include "support/option_group.hpp"
 
@@ -95,7 +97,7 @@ int main(int argc, char** argv) {
       "  plait run -n 2 plait-pic --problem plate --cells 128 64 --steps 200 --way collection --patches 8\n"
       "  plait-pic --problem kernel --cells 1000 1000 --particles 1000000 --kernel-k 1 --kernel-m 2 --steps 10",
       "plait-pic"};
-  app.set_version_flag("--version", plait::version_line("plait-pic"));
+  app::add_common_options(app, "plait-pic");
   pic::RunSettings settings;
   add_problem(app, settings);
   add_physics(app, settings);
@@ -103,7 +105,9 @@ int main(int argc, char** argv) {
   add_way(app, settings);
   add_output(app, settings);
   add_checkpoints(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   const std::vector<std::string> command{argv, argv + argc};
   return app::run_with_mpi({"plait-pic", argc, argv}, [&] { return pic::run(settings, command); });
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 
-#include "plait/version.hpp"
+#include "plait/base/command_line.hpp"
 
 #include "ring/program/run.hpp"
+#include "support/common_options.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 #include "support/option_group.hpp"
 
@@ -67,7 +68,7 @@ int main(int argc, char** argv) {
       "  plait-ring init --n-azimuthal 500 -o ring.hdf5\n"
       "  plait run -n 2 plait-ring run ring.hdf5 --steps 100\n",
       "plait-ring"};
-  app.set_version_flag("--version", plait::version_line("plait-ring"));
+  app::add_common_options(app, "plait-ring");
   app.require_subcommand(1);
   ring::RingShape shape;
   RunSettings settings;
@@ -81,7 +82,9 @@ int main(int argc, char** argv) {
   CLI::App* const convert = app.add_subcommand("convert", "Turn an HDF5 snapshot into text, or back");
   convert->add_option("input", input, "File to read")->required();
   convert->add_option("output", output, "File to write; one of both ends in .txt")->required();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   if (run->parsed()) {
     return app::run_on_ranks({"plait-ring", argc, argv},
                              [&](plait::Runtime& runtime) { ring::run_ring(runtime, settings); });

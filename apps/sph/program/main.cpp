@@ -3,10 +3,11 @@
 
 #include <CLI/CLI.hpp>
 
-#include "plait/version.hpp"
+#include "plait/base/command_line.hpp"
 
 #include "sph/program/run.hpp"
 #include "support/choice.hpp"
+#include "support/common_options.hpp"
 #include "support/mpi/run_on_ranks.hpp"
 #include "support/option_group.hpp"
 
@@ -86,13 +87,15 @@ int main(int argc, char** argv) {
       "  plait-sph run sph-output/sph-0004.hdf5 --output more  (goes on from there, on any number of ranks)\n\n" +
           app::list_named("Problems with known answers:", sph::problem_kinds()) + "\n",
       "plait-sph"};
-  app.set_version_flag("--version", plait::version_line("plait-sph"));
+  app::add_common_options(app, "plait-sph");
   app.require_subcommand(1);
   InitSettings init_settings;
   RunSettings run_settings;
   add_init(app, init_settings);
   CLI::App* const run = add_run(app, run_settings);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   if (run->parsed()) {
     return app::run_on_ranks({"plait-sph", argc, argv},
                              [&](plait::Runtime& runtime) { sph::run_sph(runtime, run_settings); });

@@ -35,14 +35,8 @@ _MEANINGS = {
 SIGNALLED = "128 + N: the program to start was killed by signal N"
 
 
-#: By which the option parser of plait's programs in C++, CLI11, reports wrong usage.
-_PARSER = range(100, 128)
-
-
 def status_of_program(status: int) -> int:
     """The status for the shell of one of plait's own programs in C++, from the program's."""
-    if status in _PARSER:
-        return int(Status.usage)
     return status if 0 <= status < 256 else int(Status.failed)
 
 

@@ -19,6 +19,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plait/base/clock.hpp"
+#include "plait/base/command_line.hpp"
 #include "plait/base/error.hpp"
 #include "plait/data/balance/balancers.hpp"
 #include "plait/data/balance/detail/placing.hpp"
@@ -286,7 +287,9 @@ int main(int argc, char** argv) {
   app.add_option("--json", options.json, "Write the results there");
   app.add_flag("--list", options.is_list, "Show the balancers and end");
   try {
-    CLI11_PARSE(app, argc, argv);
+    if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+      return *status;
+    }
     if (options.is_list) {
       for (const auto& entry : balance::balancer_entries()) {
         fmt::print("{:<14} {}\n", entry.name, entry.what);

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "plait/base/command_line.hpp"
 #include "plait/replay/detail/description.hpp"
 #include "plait/replay/from_trace.hpp"
 #include "plait/replay/predict/agreement.hpp"
@@ -323,7 +324,9 @@ int main(int argc, char** argv) {
   app.add_flag("!--no-advice", options.has_advice, "Do not search for the changes that help most");
   try {
     add_what_ifs(app, options.what_ifs);
-    CLI11_PARSE(app, argc, argv);
+    if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+      return *status;
+    }
     if (options.log.empty() == options.synthetic.empty()) {
       throw Error{ErrorCode::bad_argument, "give the folder of a run, or --synthetic"};
     }

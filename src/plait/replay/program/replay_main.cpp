@@ -20,6 +20,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plait/base/clock.hpp"
+#include "plait/base/command_line.hpp"
 #include "plait/base/error.hpp"
 #include "plait/data/serialize.hpp"
 #include "plait/net/mpi/session.hpp"
@@ -372,7 +373,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", plait::version_line("plait-replay"));
   ReplaySettings settings;
   add_options(app, settings);
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   settings.command.assign(argv, argv + argc);
   PlayOptions options;
   try {

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "plait/base/command_line.hpp"
 #include "plait/replay/change.hpp"
 #include "plait/replay/detail/places.hpp"
 #include "plait/replay/fold.hpp"
@@ -145,11 +146,13 @@ int main(int argc, char** argv) {
   app.add_option("--simgrid", arguments.simgrid, "Write it to this folder as SimGrid's time-independent traces");
   app.add_option("--platform", arguments.platform, "Platform file, for SimGrid's platform.xml [10 Gbit/s Ethernet]");
   app.add_flag("--describe", arguments.is_described, "Print a summary, also with --goal or --simgrid");
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   if (arguments.folder.empty() && arguments.description.empty()) {
     fmt::print(
         stderr, "plait-schedule: give the folder of a run, or --synthetic with a description\n{}", synthetic_help());
-    return 1;
+    return 2;
   }
   try {
     run(arguments);

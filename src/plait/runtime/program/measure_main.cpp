@@ -27,6 +27,7 @@
 #include <nlohmann/json.hpp>
 
 #include "plait/base/bytes.hpp"
+#include "plait/base/command_line.hpp"
 #include "plait/base/error.hpp"
 #include "plait/base/topology.hpp"
 #include "plait/comm/endpoint.hpp"
@@ -519,7 +520,9 @@ int main(int argc, char** argv) {
   app.add_option("--rounds", settings.rounds, "How often each setting is measured at most")
       ->check(CLI::Range(1U, 1000U))
       ->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  if (const auto status = plait::end_after_parsing<CLI::ParseError>(app, argc, argv)) {
+    return *status;
+  }
   if (settings.describes) {
     fmt::print("{}\n", describe().dump());
     return 0;
