@@ -8,7 +8,8 @@ import polars as pl
 from halo_run import Halo
 
 from plait import match_messages, read_run
-from plait.export.parquet import COLUMNS, write_parquet
+from plait.export.parquet import write_parquet
+from plait.measures.event_tables import COLUMNS
 
 
 def test_tables_read_back(ring_folder: Path, tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ from plait import read_run
 from plait.__main__ import app
 from plait._events import Run
 from plait.report.analysis import Analysis, analyse
-from plait.report.compare import Better, Row, Unit, compare
+from plait.report.compare import Row, compare
 from plait.report.compare_page import build_comparison, change_text
+from plait.report.summary import Better, Unit
 from plait.writers.plait import write_run
 
 

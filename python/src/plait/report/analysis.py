@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All measures of a run, taken once, for the page and the pictures alike."""
+"""All measures of a run, for the page, the pictures and notebooks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -31,30 +32,100 @@ from plait.measures.trouble import find_trouble
 
 @dataclass(frozen=True)
 class Analysis:
+    """Each measure is taken when it is first used, and kept."""
+
     folder: Path
     run: Run
-    window_ns: tuple[int, int]  # of everything recorded
-    #: From the first task being ready to the end of the last; idle counts here. Of a run with no tasks:
-    #: parallel_window.
-    working_ns: tuple[int, int]
-    steps: pl.DataFrame
-    lanes: pl.DataFrame  # idle_by_lane
-    ranks: pl.DataFrame  # idle_by_rank
-    matched: pl.DataFrame
-    unmatched: Unmatched
+    matched: pl.DataFrame  # match_messages
     unmatched_messages: pl.DataFrame
-    task_phases: pl.DataFrame
-    message_phases: pl.DataFrame  # sends and receives
-    span_phases: pl.DataFrame
-    kinds: pl.DataFrame  # kind_statistics
-    dead: pl.DataFrame  # dead_time_totals
-    dead_steps: pl.DataFrame  # dead_times
-    paths: pl.DataFrame
-    path_tasks: pl.DataFrame
-    shares: pl.DataFrame
-    calls: CallMeasures  # of programs recorded from outside; else empty
-    traffic: TrafficMeasures
     only_step: int | None
+
+    @cached_property
+    def window_ns(self) -> tuple[int, int]:
+        """Of everything recorded."""
+        return self.run.window_ns()
+
+    @cached_property
+    def parallel_ns(self) -> tuple[int, int]:
+        return parallel_window(self.run)
+
+    @cached_property
+    def working_ns(self) -> tuple[int, int]:
+        """From the first task being ready to the end of the last; idle counts here. Of a run with no
+        tasks: parallel_window."""
+        if not self.run.tasks.height:
+            return self.parallel_ns
+        start, end = (self.steps[name].to_numpy() for name in ("start_ns", "end_ns"))
+        return int(start.min()), int(end.max())
+
+    @cached_property
+    def steps(self) -> pl.DataFrame:
+        return steps_of_run(self.run)
+
+    @cached_property
+    def lanes(self) -> pl.DataFrame:
+        return idle_by_lane(self.run.tasks, self.working_ns)
+
+    @cached_property
+    def ranks(self) -> pl.DataFrame:
+        return idle_by_rank(self.lanes)
+
+    @cached_property
+    def unmatched(self) -> Unmatched:
+        return count_unmatched(self.run.messages, self.matched)
+
+    @cached_property
+    def task_phases(self) -> pl.DataFrame:
+        return self._phases(pl.col("role") == events.ROLE_TASK)
+
+    @cached_property
+    def message_phases(self) -> pl.DataFrame:
+        """Sends and receives."""
+        return self._phases(pl.col("role") != events.ROLE_TASK)
+
+    def _phases(self, which: pl.Expr) -> pl.DataFrame:
+        return phase_times(self.run.tasks.filter(which), self.run.kinds, self.run.ranks_present)
+
+    @cached_property
+    def span_phases(self) -> pl.DataFrame:
+        return phase_times(self.run.spans, self.run.span_kinds, self.run.ranks_present)
+
+    @cached_property
+    def kinds(self) -> pl.DataFrame:
+        return kind_statistics(self.run)
+
+    @cached_property
+    def dead(self) -> pl.DataFrame:
+        return dead_time_totals(self.dead_steps, self.working_ns)
+
+    @cached_property
+    def dead_steps(self) -> pl.DataFrame:
+        return dead_times(self.run)
+
+    @property
+    def paths(self) -> pl.DataFrame:
+        return self._walked[0]
+
+    @property
+    def path_tasks(self) -> pl.DataFrame:
+        return self._walked[1]
+
+    @cached_property
+    def _walked(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return walk_paths(self.run.tasks, self.matched)
+
+    @cached_property
+    def shares(self) -> pl.DataFrame:
+        return path_shares(self.paths, self.run.kinds)
+
+    @cached_property
+    def calls(self) -> CallMeasures:
+        """Of programs recorded from outside; else empty."""
+        return measure_calls(self.run, self.matched, self.parallel_ns)
+
+    @cached_property
+    def traffic(self) -> TrafficMeasures:
+        return measure_traffic(self.run, self.working_ns)
 
     @property
     def total_ns(self) -> int:
@@ -82,6 +153,7 @@ class Analysis:
 
 
 def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
+    """Raises PlaitError, for the user, where there is no such step, or nothing at all."""
     if step is not None:
         run = only_step(run, step)
     if run.event_count == 0:
@@ -92,36 +164,4 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
     matched = match_messages(run.messages)
     lonely = unmatched_messages(run.messages)
     run = replace(run, notices=(*run.notices, *find_trouble(run, matched, lonely)))
-    window_ns = run.window_ns()
-    steps = steps_of_run(run)
-    working_ns = parallel_window(run)
-    if run.tasks.height:
-        working_ns = (int(steps["start_ns"].to_numpy().min()), int(steps["end_ns"].to_numpy().max()))
-    lanes = idle_by_lane(run.tasks, working_ns)
-    ran = pl.col("role") == events.ROLE_TASK
-    paths, path_tasks = walk_paths(run.tasks, matched)
-    dead = dead_times(run)
-    return Analysis(
-        folder=folder,
-        run=run,
-        window_ns=window_ns,
-        working_ns=working_ns,
-        steps=steps,
-        lanes=lanes,
-        ranks=idle_by_rank(lanes),
-        matched=matched,
-        unmatched=count_unmatched(run.messages, matched),
-        unmatched_messages=lonely,
-        task_phases=phase_times(run.tasks.filter(ran), run.kinds, run.ranks_present),
-        message_phases=phase_times(run.tasks.filter(~ran), run.kinds, run.ranks_present),
-        span_phases=phase_times(run.spans, run.span_kinds, run.ranks_present),
-        kinds=kind_statistics(run),
-        dead=dead_time_totals(dead, working_ns),
-        dead_steps=dead,
-        paths=paths,
-        path_tasks=path_tasks,
-        shares=path_shares(paths, run.kinds),
-        calls=measure_calls(run, matched, parallel_window(run)),
-        traffic=measure_traffic(run, working_ns),
-        only_step=step,
-    )
+    return Analysis(folder, run, matched, lonely, step)

@@ -5,46 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import Enum
 
 import polars as pl
 
 from plait import _events as events
 from plait._events import Run
-from plait._units import format_bytes, format_time
-from plait.measures.messages import in_flight
+from plait._units import format_time
 from plait.measures.wait_states import KIND_TEXTS
 from plait.report.analysis import Analysis
+from plait.report.summary import Better, Unit, length_ns, summarise, thread_count
 
 #: What is closer than this is called the same: runs of one program differ so much by themselves.
 SAME = 0.02
 _REASONS_MAX = 3
 _SITES_MAX = 15
-
-
-class Better(Enum):
-    LESS = "less"
-    MORE = "more"
-    NEITHER = "neither"
-
-
-class Unit(Enum):
-    TIME = "time"
-    BYTES = "bytes"
-    RATE = "rate"
-    COUNT = "count"
-    SHARE = "share"
-
-    def format(self, value: float) -> str:
-        if self is Unit.TIME:
-            return format_time(value)
-        if self is Unit.BYTES:
-            return format_bytes(value)
-        if self is Unit.RATE:
-            return f"{format_bytes(value)}/s"
-        if self is Unit.SHARE:
-            return f"{100 * value:.1f} %"
-        return f"{value:,.0f}"
 
 
 @dataclass(frozen=True)
@@ -138,22 +112,11 @@ def compare(a: Analysis, b: Analysis) -> Comparison:
         a,
         b,
         _sentence(a, b),
-        _reasons(parts, _length(a), _length(b)),
+        _reasons(parts, length_ns(a), length_ns(b)),
         _warnings(a, b),
         Section("whole", "The whole run", "", _whole(a, b)),
         [section for section in sections if section.rows],
     )
-
-
-def _length(analysis: Analysis) -> int:
-    """From the first task, or the end of MPI_Init, to the last, or the start of MPI_Finalize."""
-    return analysis.working_ns[1] - analysis.working_ns[0]
-
-
-def _threads(analysis: Analysis) -> int:
-    if analysis.run.tasks.height:
-        return max(1, analysis.lanes.height)
-    return max(1, round(analysis.calls.whole_ns / max(1, _length(analysis))))
 
 
 def _by_change(rows: Iterable[Row]) -> list[Row]:
@@ -188,7 +151,7 @@ def _thread_times(a: Analysis, b: Analysis) -> list[Row]:
 
 def _parts(analysis: Analysis) -> dict[str, tuple[float, int]]:
     """(time, count) of all that a mean thread did, by name."""
-    threads, run = _threads(analysis), analysis.run
+    threads, run = thread_count(analysis), analysis.run
     found: dict[str, tuple[float, int]] = {}
     if run.tasks.height:
         own = analysis.kinds.filter(pl.col("role") == events.ROLE_TASK)
@@ -203,14 +166,14 @@ def _parts(analysis: Analysis) -> dict[str, tuple[float, int]]:
     else:
         return {}
     inside = sum(time for time, _ in found.values())
-    found[rest] = (max(0.0, _length(analysis) - inside), 0)
+    found[rest] = (max(0.0, length_ns(analysis) - inside), 0)
     return found
 
 
 def _waits(a: Analysis, b: Analysis) -> list[Row]:
     def of(analysis: Analysis) -> dict[str, tuple[float, int]]:
         rows = analysis.calls.waits_by_kind.select("kind", "lost_ns", "calls").iter_rows()
-        threads = _threads(analysis)
+        threads = thread_count(analysis)
         return {KIND_TEXTS[kind]: (lost / threads, count) for kind, lost, count in rows}
 
     return _both(of(a), of(b))
@@ -219,7 +182,7 @@ def _waits(a: Analysis, b: Analysis) -> list[Row]:
 def _sites(a: Analysis, b: Analysis) -> list[Row]:
     def of(analysis: Analysis) -> dict[str, tuple[float, int]]:
         found: dict[str, tuple[float, int]] = {}
-        run, threads = analysis.run, _threads(analysis)
+        run, threads = analysis.run, thread_count(analysis)
         known = analysis.calls.by_site.filter(pl.col("site") >= 0)
         for function, site, total, count in known.select(
             "function", "site", "time_ns", "count"
@@ -250,72 +213,18 @@ def _phases(a: Analysis, b: Analysis) -> list[Row]:
 
 def _whole(a: Analysis, b: Analysis) -> list[Row]:
     """In the order in which they are read; those that neither run has are left out."""
-    first, second = _numbers(a), _numbers(b)
     rows = []
-    for (name, unit, better), value in first.items():
-        other = second[name, unit, better]
-        if value is not None or other is not None:
+    for one, two in zip(summarise(a), summarise(b), strict=True):
+        if one.value is not None or two.value is not None:
             # What only one of them reports is no better there.
-            both = value is not None and other is not None
-            rows.append(Row(name, value, other, unit, better if both else Better.NEITHER))
+            both = one.value is not None and two.value is not None
+            better = one.better if both else Better.NEITHER
+            rows.append(Row(one.text, one.value, two.value, one.unit, better))
     return rows
 
 
-_Key = tuple[str, Unit, Better]
-
-
-def _numbers(analysis: Analysis) -> dict[_Key, float | None]:
-    run, length = analysis.run, _length(analysis)
-    ranks = max(1, len(run.ranks_present))
-    has_calls, has_tasks = analysis.calls.by_function.height > 0, run.tasks.height > 0
-    sent = run.messages.filter(~pl.col("received"))
-    size = float(sent["size_bytes"].sum())
-    curve = in_flight(analysis.matched.with_columns(pl.lit(0).alias("source"))).get(0)
-    balance = analysis.traffic.balance
-    computing = float(balance.computing_ns.sum()) / _threads(analysis)
-    overlap = analysis.calls.overlap_by_rank
-    possible, achieved = (float(overlap[name].sum()) for name in ("possible_ns", "achieved_ns"))
-    lost = float(analysis.calls.waits["lost_ns"].sum()) / _threads(analysis)
-    stalled = float(analysis.calls.stalled["stalled_ns"].sum()) / _threads(analysis)
-    steps = analysis.steps["length_ns"]
-    gaps = float((run.gaps["end_ns"] - run.gaps["start_ns"]).sum()) / ranks
-    less, more, neither = Better.LESS, Better.MORE, Better.NEITHER
-    return {
-        ("time", Unit.TIME, less): float(length),
-        ("ranks", Unit.COUNT, neither): float(run.ranks),
-        ("steps", Unit.COUNT, neither): float(steps.len()) if steps.len() else None,
-        ("a step, in the median", Unit.TIME, less): _float(steps.median()),
-        ("computing, of the mean thread", Unit.TIME, less): computing if balance.ranks else None,
-        ("in calls, of the mean thread", Unit.TIME, less): length - computing if has_calls else None,
-        ("lost to late ranks, of the mean thread", Unit.TIME, less): lost if has_calls else None,
-        ("waiting for data that was ready to move", Unit.TIME, less): stalled if has_calls else None,
-        ("overlap achieved, of what was possible", Unit.SHARE, more): (
-            achieved / possible if possible > 0 else None
-        ),
-        ("workers idle", Unit.SHARE, less): (
-            _float(analysis.ranks["idle_share"].mean()) if has_tasks else None
-        ),
-        ("imbalance of computing", Unit.SHARE, less): balance.whole() if balance.ranks else None,
-        ("no thread polled the network, a rank", Unit.TIME, less): gaps if run.gaps.height else None,
-        ("messages", Unit.COUNT, neither): float(sent.height) if sent.height else None,
-        ("bytes sent", Unit.BYTES, neither): size if sent.height else None,
-        ("data rate, all ranks", Unit.RATE, more): (
-            size / max(1e-9, length * 1e-9) if sent.height else None
-        ),
-        ("bytes in flight, at most", Unit.BYTES, neither): curve.peak() if curve else None,
-        ("bytes in flight, mean over time", Unit.BYTES, neither): curve.mean() if curve else None,
-        ("messages without a partner", Unit.COUNT, less): (
-            float(analysis.unmatched.sends + analysis.unmatched.receives) if sent.height else None
-        ),
-    }
-
-
-def _float(value: object) -> float | None:
-    return None if value is None else float(str(value))
-
-
 def _sentence(a: Analysis, b: Analysis) -> str:
-    one, two = _length(a), _length(b)
+    one, two = length_ns(a), length_ns(b)
     times = f"{format_time(two)} instead of {format_time(one)}"
     if max(one, two) <= (1 + SAME) * min(one, two):
         return f"A and B took the same time within {100 * SAME:.0f} %: {times}."
@@ -351,7 +260,7 @@ def _warnings(a: Analysis, b: Analysis) -> list[str]:
     for what, first, second in (
         ("The programs", one.meta.get("program"), two.meta.get("program")),
         ("The numbers of ranks", one.ranks, two.ranks),
-        ("The numbers of threads", _threads(a), _threads(b)),
+        ("The numbers of threads", thread_count(a), thread_count(b)),
         ("The records", _recorder(one), _recorder(two)),
         ("The commands", _command(one), _command(two)),
         ("The numbers of steps", a.steps.height, b.steps.height),

@@ -11,6 +11,7 @@ from plait.report.analysis import Analysis
 from plait.report.compare import Comparison, Row, Section
 from plait.report.compare_curves import COLOURS, in_flight_curves, rate_curves
 from plait.report.html import figure, legend
+from plait.report.summary import Unit
 
 _STYLE = """
 svg.curves { display: block; width: 100%; height: auto; }
@@ -137,7 +138,7 @@ def change_text(row: Row) -> str:
         return "only in B"
     if row.b is None:
         return "only in A"
-    if row.unit.value == "share":
+    if row.unit is Unit.SHARE:
         return f"{arrow} {100 * row.difference:+.1f} points".replace("-", "−")
     if row.change is None:
         return arrow

@@ -14,8 +14,7 @@ import polars as pl
 from plait import _events as events
 from plait._units import format_bytes, format_count, format_share, format_time
 from plait.measures import critical_path
-from plait.measures.call_findings import find_call_losses
-from plait.measures.findings import find_losses, message_totals
+from plait.measures.findings import message_totals
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.html import figure
@@ -30,6 +29,7 @@ from plait.report.page_particles import particle_phases_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
+from plait.report.summary import find_all_losses
 
 _SCRIPTS = (
     "data.js",
@@ -183,18 +183,7 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
 
 
 def _findings(analysis: Analysis) -> str:
-    found = find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance)
-    found += find_losses(
-        analysis.run,
-        analysis.total_ns,
-        analysis.working_ns[1] - analysis.working_ns[0],
-        analysis.ranks,
-        analysis.task_phases,
-        analysis.shares,
-        analysis.paths,
-        analysis.matched,
-        analysis.unmatched,
-    )
+    found = find_all_losses(analysis)
     if not found:
         return ""
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in found)

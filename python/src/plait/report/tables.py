@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from plait import _events as events
 from plait._files import write_file
 from plait.measures.critical_path import RUN as RUNNING
 from plait.measures.critical_path import WHAT
@@ -15,38 +17,31 @@ from plait.measures.rank_time import PART_TEXTS, PARTS, rank_times
 from plait.measures.wait_states import KIND_TEXTS
 from plait.report.analysis import Analysis
 
+_ROLES = {
+    events.ROLE_TASK: "task",
+    events.ROLE_SEND: "send",
+    events.ROLE_RECEIVE: "receive",
+    events.ROLE_JOIN: "join",
+}
+
 
 def write_tables(analysis: Analysis, output: Path) -> None:
-    """A file for each table that holds something; docs/how-to/report.md lists them."""
-    tables = {
-        "kinds": analysis.kinds.drop("kind"),
-        "dead-time": analysis.dead_steps,
-        "critical-path": _path(analysis),
-        **_call_tables(analysis),
-        "matrix": analysis.traffic.matrix,
-        "matrix-collectives": analysis.traffic.collectives,
-        "message-sizes": analysis.traffic.sizes,
-        "balance": _balance(analysis),
-        "unmatched": _named(analysis, analysis.unmatched_messages),
-    }
-    for name, table in tables.items():
+    """A file for each table that holds something; docs/reference/tables.md lists them."""
+    for name, make in REPORT_TABLES.items():
+        table = make(analysis)
         if table.height:
             write_file(output / f"{name}.csv", table.write_csv)
 
 
-def _call_tables(analysis: Analysis) -> dict[str, pl.DataFrame]:
-    calls = analysis.calls
-    if not calls.by_rank.height:
-        return {}
+def _kinds(analysis: Analysis) -> pl.DataFrame:
+    role = pl.col("role").cast(pl.Int64).replace_strict(_ROLES, return_dtype=pl.String)
+    return analysis.kinds.select("name", role, pl.exclude("name", "role", "kind"))
+
+
+def _waits(analysis: Analysis) -> pl.DataFrame:
     kinds = dict(enumerate(KIND_TEXTS))
     what = pl.col("kind").cast(pl.Int64).replace_strict(kinds, return_dtype=pl.String)
-    return {
-        "calls-by-function": _named(analysis, calls.by_function),
-        "calls-by-site": _named(analysis, calls.by_site),
-        "rank-time": _rank_times(analysis),
-        "waits": _named(analysis, calls.waits_by_site).with_columns(what.alias("kind")),
-        "overlap": calls.overlap_by_rank,
-    }
+    return _named(analysis, analysis.calls.waits_by_site).with_columns(what.alias("kind"))
 
 
 def _rank_times(analysis: Analysis) -> pl.DataFrame:
@@ -56,10 +51,11 @@ def _rank_times(analysis: Analysis) -> pl.DataFrame:
 
 
 def _named(analysis: Analysis, table: pl.DataFrame) -> pl.DataFrame:
-    """With the names of functions and sites in the place of their numbers."""
+    """With the names of functions, sites and protocols in the place of their numbers."""
     names = {
         "function": dict(enumerate(analysis.run.functions)),
         "site": {index: str(site) for index, site in enumerate(analysis.run.sites)},
+        "protocol": dict(enumerate(events.PROTOCOLS)),
     }
     return table.with_columns(
         pl.col(column).cast(pl.Int64).replace_strict(known, default="", return_dtype=pl.String)
@@ -100,3 +96,21 @@ def _path(analysis: Analysis) -> pl.DataFrame:
         (pl.col("start_ns") - pl.col("begin")).alias("start_ns"),
         (pl.col("end_ns") - pl.col("begin")).alias("end_ns"),
     )
+
+
+#: How to create each table from a run's measures, by the name of its file.
+REPORT_TABLES: dict[str, Callable[[Analysis], pl.DataFrame]] = {
+    "kinds": _kinds,
+    "dead-time": lambda analysis: analysis.dead_steps,
+    "critical-path": _path,
+    "calls-by-function": lambda analysis: _named(analysis, analysis.calls.by_function),
+    "calls-by-site": lambda analysis: _named(analysis, analysis.calls.by_site),
+    "rank-time": _rank_times,
+    "waits": _waits,
+    "overlap": lambda analysis: analysis.calls.overlap_by_rank,
+    "matrix": lambda analysis: analysis.traffic.matrix,
+    "matrix-collectives": lambda analysis: analysis.traffic.collectives,
+    "message-sizes": lambda analysis: analysis.traffic.sizes,
+    "balance": _balance,
+    "unmatched": lambda analysis: _named(analysis, analysis.unmatched_messages),
+}

@@ -3,21 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from plait._files import make_folder, write_file, write_text
 from plait.measures.graph_choice import Choice
-from plait.plots import calls, dead_time, messages, phases, style, timeline, traffic
-from plait.plots import critical_path as path_plot
+from plait.plots import style
 from plait.report.analysis import Analysis
+from plait.report.figures import draw_figures
 from plait.report.graphs import draw_kinds, draw_tasks
 from plait.report.graphviz import render_svg
-from plait.report.lanes import make_lanes
 from plait.report.outputs import draw_outputs
 from plait.report.page import build_page
 from plait.report.page_graphs import KINDS_TEXT, TASKS_TEXT, graph_section
@@ -39,11 +36,8 @@ def write_report(analysis: Analysis, output: Path) -> Written:
     graphs, pictures = _write_graphs(analysis, output)
     write_text(page, build_page(analysis, make_payload(analysis), outputs, graphs))
     write_tables(analysis, output)
-    for name, draw in _figures(analysis).items():
-        with style.context():
-            figure = draw()
-        if figure is not None:
-            pictures.append(_save(output / f"{name}.png", figure))
+    for name, figure in draw_figures(analysis):
+        pictures.append(_save(output / f"{name}.png", figure))
     for picture in outputs:
         path = output / f"{picture.name}.png"
         write_file(path, picture.write_to)
@@ -67,33 +61,6 @@ def _write_graphs(analysis: Analysis, output: Path) -> tuple[list[str], list[Pat
             pictures.append(output / f"{name}.svg")
         sections.append(graph_section(name, drawing.title, text, svg))
     return sections, pictures
-
-
-def _figures(analysis: Analysis) -> dict[str, Callable[[], Figure | None]]:
-    run = analysis.run
-    lanes = make_lanes(run)
-    drawn: dict[str, Callable[[], Figure | None]] = {
-        f"tasks-rank-{rank:04d}": partial(timeline.plot_rank, run, lanes, analysis, rank)
-        for rank in run.ranks_present[: timeline.RANKS_MAX if not run.calls.height else 0]
-    }
-    drawn |= {
-        "calls": partial(calls.plot_lanes, analysis, lanes),
-        "rank-time": partial(calls.plot_waits, analysis),
-        "call-time": partial(calls.plot_call_times, analysis),
-        "overlap": partial(calls.plot_overlap, analysis),
-        "balance": partial(traffic.plot_balance, analysis),
-        "matrix": partial(traffic.plot_matrix, analysis),
-        "message-sizes": partial(traffic.plot_sizes, analysis),
-        "in-flight": partial(messages.plot_in_flight, analysis),
-        "data-rate": partial(messages.plot_rate, analysis),
-        "send-receive": partial(messages.plot_scatter, analysis),
-        "dead-time": partial(dead_time.plot_dead_time, analysis),
-        "phases": partial(phases.plot_phases, analysis),
-        "critical-path": partial(path_plot.plot_path, analysis, lanes),
-        "poll-gaps": partial(phases.plot_gaps, analysis),
-        "counters": partial(phases.plot_counters, analysis),
-    }
-    return drawn
 
 
 def _save(path: Path, figure: Figure) -> Path:

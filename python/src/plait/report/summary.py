@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run in a few numbers with their units, and in sentences: what most time was lost to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import polars as pl
+
+from plait._units import format_bytes, format_time
+from plait.measures.call_findings import find_call_losses
+from plait.measures.findings import find_losses
+from plait.measures.messages import in_flight
+from plait.report.analysis import Analysis
+
+
+class Better(Enum):
+    LESS = "less"
+    MORE = "more"
+    NEITHER = "neither"
+
+
+class Unit(Enum):
+    """What a number is of. The value of each is the unit that it is in."""
+
+    TIME = "ns"
+    BYTES = "bytes"
+    RATE = "bytes/s"
+    COUNT = ""
+    SHARE = "1"
+
+    def format(self, value: float) -> str:
+        if self is Unit.TIME:
+            return format_time(value)
+        if self is Unit.BYTES:
+            return format_bytes(value)
+        if self is Unit.RATE:
+            return f"{format_bytes(value)}/s"
+        if self is Unit.SHARE:
+            return f"{100 * value:.1f} %"
+        return f"{value:,.0f}"
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a run."""
+
+    name: str  # for programs; has the unit, but for counts, shares and imbalance
+    text: str  # for people
+    value: float | None  # None: the run has no such thing
+    unit: Unit
+    better: Better
+
+    def __str__(self) -> str:
+        return "–" if self.value is None else self.unit.format(self.value)
+
+
+def summarise(analysis: Analysis) -> list[Quantity]:
+    """All that a run may have, in the order in which they are read. Of the mean thread: times of all
+    threads that compute or call, over their number."""
+    run, length = analysis.run, length_ns(analysis)
+    ranks, threads = max(1, len(run.ranks_present)), thread_count(analysis)
+    has_calls, has_tasks = analysis.calls.by_function.height > 0, run.tasks.height > 0
+    sent = run.messages.filter(~pl.col("received"))
+    size = int(sent["size_bytes"].sum())
+    curve = in_flight(analysis.matched.with_columns(pl.lit(0).alias("source"))).get(0)
+    balance = analysis.traffic.balance
+    computing = float(balance.computing_ns.sum()) / threads
+    overlap = analysis.calls.overlap_by_rank
+    possible, achieved = (float(overlap[name].sum()) for name in ("possible_ns", "achieved_ns"))
+    lost = float(analysis.calls.waits["lost_ns"].sum()) / threads
+    stalled = float(analysis.calls.stalled["stalled_ns"].sum()) / threads
+    steps = analysis.steps["length_ns"]
+    gaps = float((run.gaps["end_ns"] - run.gaps["start_ns"]).sum()) / ranks
+    return [
+        _time("length_ns", "time", length),
+        _count("ranks", "ranks", run.ranks),
+        _count("steps", "steps", steps.len() if steps.len() else None),
+        _time("step_median_ns", "a step, in the median", _float(steps.median())),
+        _time("computing_ns", "computing, of the mean thread", computing if balance.ranks else None),
+        _time("in_calls_ns", "in calls, of the mean thread", length - computing if has_calls else None),
+        _time("late_ns", "lost to late ranks, of the mean thread", lost if has_calls else None),
+        _time("stalled_ns", "waiting for data that was ready to move", stalled if has_calls else None),
+        Quantity(
+            "overlap_share",
+            "overlap achieved, of what was possible",
+            achieved / possible if possible > 0 else None,
+            Unit.SHARE,
+            Better.MORE,
+        ),
+        _share(
+            "idle_share",
+            "workers idle",
+            _float(analysis.ranks["idle_share"].mean()) if has_tasks else None,
+        ),
+        _share("imbalance", "imbalance of computing", balance.whole() if balance.ranks else None),
+        _time("poll_gaps_ns", "no thread polled the network, a rank", gaps if run.gaps.height else None),
+        _count("messages", "messages", sent.height if sent.height else None),
+        _bytes("sent_bytes", "bytes sent", size if sent.height else None),
+        Quantity(
+            "rate_bytes_per_s",
+            "data rate, all ranks",
+            size / max(1e-9, length * 1e-9) if sent.height else None,
+            Unit.RATE,
+            Better.MORE,
+        ),
+        _bytes(
+            "in_flight_max_bytes", "bytes in flight, at most", round(curve.peak()) if curve else None
+        ),
+        _bytes(
+            "in_flight_mean_bytes", "bytes in flight, mean over time", curve.mean() if curve else None
+        ),
+        Quantity(
+            "unmatched_messages",
+            "messages without a partner",
+            analysis.unmatched.sends + analysis.unmatched.receives if sent.height else None,
+            Unit.COUNT,
+            Better.LESS,
+        ),
+    ]
+
+
+def find_all_losses(analysis: Analysis) -> list[str]:
+    """Sentences about what cost most time, the most important first."""
+    return [
+        *find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance),
+        *find_losses(
+            analysis.run,
+            analysis.total_ns,
+            length_ns(analysis),
+            analysis.ranks,
+            analysis.task_phases,
+            analysis.shares,
+            analysis.paths,
+            analysis.matched,
+            analysis.unmatched,
+        ),
+    ]
+
+
+def length_ns(analysis: Analysis) -> int:
+    """From the first task, or the end of MPI_Init, to the last, or the start of MPI_Finalize."""
+    return analysis.working_ns[1] - analysis.working_ns[0]
+
+
+def thread_count(analysis: Analysis) -> int:
+    if analysis.run.tasks.height:
+        return max(1, analysis.lanes.height)
+    return max(1, round(analysis.calls.whole_ns / max(1, length_ns(analysis))))
+
+
+def _time(name: str, text: str, value: float | None) -> Quantity:
+    return Quantity(name, text, value, Unit.TIME, Better.LESS)
+
+
+def _share(name: str, text: str, value: float | None) -> Quantity:
+    return Quantity(name, text, value, Unit.SHARE, Better.LESS)
+
+
+def _count(name: str, text: str, value: float | None) -> Quantity:
+    return Quantity(name, text, value, Unit.COUNT, Better.NEITHER)
+
+
+def _bytes(name: str, text: str, value: float | None) -> Quantity:
+    return Quantity(name, text, value, Unit.BYTES, Better.NEITHER)
+
+
+def _float(value: object) -> float | None:
+    return None if value is None else float(str(value))
