@@ -175,6 +175,7 @@ def report(
         int | None, typer.Option(min=0, metavar="N", help="Report on this step only.")
     ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    json_file: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Write a page and pictures that show where a run's time went.
@@ -196,17 +197,19 @@ def report(
       plait report runs/first --perfetto first.pftrace
 
       plait report --compare runs/first runs/second
+
+      plait report runs/first --json - | jq .summary.idle_share
     """
     if (folder is None) == (compare is None):
         raise typer.BadParameter("give the folder of one run, or --compare with those of two")
     if compare is not None and perfetto is not None:
         raise typer.BadParameter("--perfetto is for one run; leave out --compare")
-    with hushed(quiet):
+    with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
+        same = {"output": output, "step": step, "open_page": open_page, "results": results}
         if compare is not None:
-            _load("compare").compare_runs(*compare, output=output, step=step, open_page=open_page)
-            return
-        module = _load("report")
-        module.report(folder, output=output, perfetto=perfetto, step=step, open_page=open_page)
+            _load("compare").compare_runs(*compare, **same)
+        else:
+            _load("report").report(folder, perfetto=perfetto, **same)
 
 
 @app.command()

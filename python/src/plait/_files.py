@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from plait._errors import PlaitError
 
@@ -44,3 +45,9 @@ def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def write_text(path: Path, text: str) -> None:
     write_file(path, lambda file: file.write(text.encode("utf-8")))
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Its numbers must be finite; its folder is made when it is not there."""
+    make_folder(path.parent)
+    write_text(path, json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n")

@@ -51,6 +51,14 @@ def test_results_on_standard_output_are_alone(capfd: pytest.CaptureFixture[str])
     assert capfd.readouterr().out == "{}\n"
 
 
+def test_results_of_a_command_that_fails_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(PlaitError), results_in(Path("-")) as file:
+        assert file is not None
+        file.write_text("{}\n")
+        raise PlaitError("no")
+    assert capfd.readouterr().out == "{}\n"
+
+
 def test_results_go_to_the_file_that_is_given(tmp_path: Path) -> None:
     with results_in(tmp_path / "a.json") as file:
         assert file == tmp_path / "a.json"
@@ -89,6 +97,27 @@ def test_a_quiet_report_prints_nothing(ring_copy: Path, tmp_path: Path) -> None:
     done = run_plait("report", ring_copy, "-q", "-o", tmp_path / "out")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_report_prints_json_alone(ring_copy: Path, tmp_path: Path) -> None:
+    done = run_plait("report", ring_copy, "--json", "-", "-o", tmp_path / "out")
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["run"]) == (0, str(ring_copy))
+    assert found["summary"]["steps"] == 30 and found["summary"]["in_calls_ns"] is None
+    assert [rank["rank"] for rank in found["ranks"]] == [0, 1]
+    slowest = found["slowest_step"]
+    assert 0 < sum(part["time_ns"] for part in slowest["critical_path"]) <= slowest["length_ns"]
+    assert found["page"] == str(tmp_path / "out" / "report.html")
+    assert all(Path(picture).exists() for picture in found["pictures"])
+
+
+def test_a_comparison_prints_json(ring_copy: Path, tmp_path: Path) -> None:
+    words = ("report", "--compare", ring_copy, ring_copy, "-o", tmp_path, "--json", tmp_path / "c.json")
+    assert run_plait(*words).returncode == 0
+    found = json.loads((tmp_path / "c.json").read_text())
+    whole = found["sections"][0]
+    assert whole["name"] == "whole"
+    assert whole["rows"][0]["name"] == "time" and whole["rows"][0]["change"] == 0
 
 
 def test_a_quiet_run_leaves_the_output_to_the_program(tmp_path: Path) -> None:

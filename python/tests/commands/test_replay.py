@@ -58,6 +58,18 @@ def test_a_finished_replay_can_be_compared_again(log: Path) -> None:
     assert "100.0 %" in done.stdout
 
 
+def test_json_has_what_is_printed(log: Path) -> None:
+    done = run_plait("replay", log, "--replayed", log, "--json", "-")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["replay"] == str(log)
+    assert found["messages"] == 80 and found["length_s"] > 0 and len(found["lengths_s"]) == 1
+    assert {"function", "count", "median_ns"} <= set(found["calls"][0])
+    logged, replayed = found["comparison"]["logged"], found["comparison"]["replayed"]
+    assert logged == replayed and logged["latency_p50_ns"] > 0
+    assert found["scaling"] is None
+
+
 def test_what_the_program_says_is_passed_on(log: Path) -> None:
     done = run_plait("replay", log, "--threads", "poll")
     assert done.returncode != 0

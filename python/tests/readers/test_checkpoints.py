@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -107,3 +108,16 @@ def test_what_is_not_there_or_cut_short_is_refused(tmp_path: Path) -> None:
         read_checkpoint(path)
     with pytest.raises(PlaitError, match="does not exist"):
         show_checkpoints([tmp_path / "b.h5"])
+
+
+def test_json_has_what_is_printed_also_of_what_is_refused(tmp_path: Path) -> None:
+    whole = write(tmp_path / "a.h5")
+    refused = write(tmp_path / "b.h5", _incomplete)
+    with pytest.raises(PlaitError, match="1 of the files"):
+        show_checkpoints([tmp_path], tmp_path / "new" / "found.json")
+    first, second = json.loads((tmp_path / "new" / "found.json").read_text())["checkpoints"]
+    read = read_checkpoint(whole)
+    assert (first["path"], first["is_whole"], first["step"]) == (str(whole), True, read.step)
+    assert first["collections"][0]["elements"] == read.collections[0].elements
+    assert second["path"] == str(refused) and not second["is_whole"]
+    assert "never completed" in second["error"]

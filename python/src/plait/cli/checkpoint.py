@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from plait.cli.options import Quiet, hushed
+from plait.cli.options import JsonFile, Quiet, hushed, results_in
 
 
 def add(app: typer.Typer) -> None:
@@ -21,6 +21,7 @@ def checkpoint(
         list[Path],
         typer.Argument(metavar="FILE...", help="Checkpoints, or folders of them.", show_default=False),
     ],
+    json_file: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Show what checkpoints hold, and check that they are whole.
@@ -33,6 +34,8 @@ def checkpoint(
       plait checkpoint checkpoints/
 
       plait checkpoint checkpoints/checkpoint-0000000120.h5
+
+      plait checkpoint checkpoints/ --json checkpoints.json
     """
-    with hushed(quiet):
-        import_module("plait.commands.checkpoint").show_checkpoints(files)
+    with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
+        import_module("plait.commands.checkpoint").show_checkpoints(files, results)

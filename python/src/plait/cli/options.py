@@ -75,18 +75,21 @@ def hushed(quiet: bool = True) -> Iterator[None]:
 
 @contextmanager
 def results_in(file: Path | None) -> Iterator[Path | None]:
-    """The file that a command writes its results to. For `-` they are printed at the end, alone."""
+    """The file that a command writes its results to. For `-` they are printed at the end, alone, also
+    when the command fails after it has written them."""
     if file != _STANDARD_OUTPUT:
         yield file
         return
     with tempfile.TemporaryDirectory(prefix="plait-results-") as folder:
         results = Path(folder) / "results.json"
-        with hushed():
-            yield results
-        if results.exists():
-            with results.open("rb") as content:
-                sys.stdout.flush()
-                shutil.copyfileobj(content, sys.stdout.buffer)
+        try:
+            with hushed():
+                yield results
+        finally:
+            if results.exists():
+                with results.open("rb") as content:
+                    sys.stdout.flush()
+                    shutil.copyfileobj(content, sys.stdout.buffer)
 
 
 @contextmanager

@@ -10,7 +10,15 @@ from typing import Annotated
 import typer
 
 from plait.cli.completion import one_of
-from plait.cli.options import LauncherLine, Quiet, hushed, output_option, ranks_option
+from plait.cli.options import (
+    JsonFile,
+    LauncherLine,
+    Quiet,
+    hushed,
+    output_option,
+    ranks_option,
+    results_in,
+)
 
 _CHANGE = "What is changed"
 _HOW = "How it is played"
@@ -98,6 +106,7 @@ def replay(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
     mpiexec: LauncherLine = None,
+    json_file: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
     """Send the messages of a recorded run again, on the real network, and compare.
@@ -132,7 +141,7 @@ def replay(
     for name, value in (("--step", step), ("--scale", scale), ("--ranks", ranks), ("--delay", delay)):
         words += [name, str(value)] if value is not None else []
     module = import_module("plait.commands.replay")
-    with hushed(quiet):
+    with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
         module.replay(
             module.Request(
                 log=log,
@@ -145,5 +154,6 @@ def replay(
                 replayed=replayed,
                 force=force,
                 mpiexec=mpiexec,
+                results=results,
             )
         )

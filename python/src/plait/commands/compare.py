@@ -5,22 +5,32 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from plait._files import make_folder, write_text
+from plait._files import make_folder, write_json, write_text
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
-from plait.report.compare import Row, Section, compare
+from plait.report.compare import Comparison, Row, Section, compare
 from plait.report.compare_page import build_comparison, change_text
 
 _WARNINGS_MAX = 8
 _PRINTED_MAX = 12
 
 
-def compare_runs(a: Path, b: Path, *, output: Path | None, step: int | None, open_page: bool) -> None:
+def compare_runs(
+    a: Path,
+    b: Path,
+    *,
+    output: Path | None,
+    step: int | None,
+    open_page: bool,
+    results: Path | None = None,
+) -> None:
+    """`results`: also write the numbers there, as JSON."""
     console = Console(highlight=False, soft_wrap=True)
     analyses: list[Analysis] = []
     for folder in (a, b):
@@ -43,6 +53,8 @@ def compare_runs(a: Path, b: Path, *, output: Path | None, step: int | None, ope
     make_folder(page.parent)
     write_text(page, build_comparison(comparison))
     console.print(f"wrote {escape(str(page))}")
+    if results is not None:
+        write_json(results, _document(comparison, step, page))
     if open_page:
         webbrowser.open(page.resolve().as_uri())
 
@@ -67,3 +79,27 @@ def _text(row: Row, value: float | None) -> str:
 def _change(row: Row) -> str:
     colour = {True: "green", False: "red", None: "default"}[row.is_better]
     return f"[{colour}]{escape(change_text(row))}[/]"
+
+
+def _document(comparison: Comparison, step: int | None, page: Path) -> dict[str, Any]:
+    """docs/reference/command-line.md describes it."""
+    return {
+        "a": str(comparison.a.folder),
+        "b": str(comparison.b.folder),
+        "step": step,
+        "sentence": comparison.sentence,
+        "reasons": comparison.reasons,
+        "warnings": comparison.warnings,
+        "sections": [
+            {"name": one.name, "title": one.title, "rows": [_row(row) for row in one.rows]}
+            for one in (comparison.whole, *comparison.sections)
+        ],
+        "page": str(page),
+    }
+
+
+def _row(row: Row) -> dict[str, Any]:
+    return {
+        **{"name": row.name, "a": row.a, "b": row.b, "unit": row.unit.value},
+        **{"change": row.change, "is_better": row.is_better},
+    }

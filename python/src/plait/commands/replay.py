@@ -23,7 +23,7 @@ from rich.table import Table
 from plait import _launcher as launcher
 from plait._build import find_program
 from plait._errors import PlaitError, Status
-from plait._files import make_folder, write_file
+from plait._files import make_folder, write_file, write_json
 from plait._units import format_bytes, format_share, format_time
 from plait.measures.replay import QUANTILES, Exchange, exchange_of, find_knee
 from plait.measures.steps import only_step
@@ -49,6 +49,7 @@ class Request:
     replayed: Path | None
     force: bool
     mpiexec: str | None
+    results: Path | None = None  # where to write what is printed, as JSON
 
 
 def replay(request: Request) -> None:
@@ -62,10 +63,28 @@ def replay(request: Request) -> None:
         _play(console, request, folder, ())
     figures = _figures(folder)
     _print_calls(console, figures)
-    if request.log is not None:
-        _compare(console, request, folder)
-    if request.scaling:
-        _scale(console, request, folder)
+    comparison = _compare(console, request, folder) if request.log is not None else None
+    scaling = _scale(console, request, folder) if request.scaling else None
+    if request.results is not None:
+        write_json(request.results, _document(folder, figures, comparison, scaling))
+
+
+def _document(
+    folder: Path,
+    figures: dict[str, Any],
+    comparison: dict[str, Any] | None,
+    scaling: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """docs/reference/command-line.md describes it."""
+    return {
+        "replay": str(folder),
+        **{name: figures[name] for name in ("backend", "ranks", "messages", "bytes")},
+        "length_s": _length_s(figures),
+        "lengths_s": [one["length_s"] for one in figures["repetitions"]],
+        "calls": figures.get("calls", []),
+        "comparison": comparison,
+        "scaling": scaling,
+    }
 
 
 def _make_folder(request: Request) -> Path:
@@ -163,9 +182,9 @@ def _print_calls(console: Console, figures: dict[str, Any]) -> None:
     console.print(table)
 
 
-def _compare(console: Console, request: Request, folder: Path) -> None:
-    if request.log is None:
-        return
+def _compare(console: Console, request: Request, folder: Path) -> dict[str, Any]:
+    """Prints the two, and returns them as numbers."""
+    assert request.log is not None
     with console.status("reading both") if sys.stderr.isatty() else nullcontext():
         run = read_run(request.log)
         logged = exchange_of(only_step(run, request.step) if request.step is not None else run)
@@ -182,7 +201,25 @@ def _compare(console: Console, request: Request, folder: Path) -> None:
     _rate_row(table, logged, replayed)
     console.print()
     console.print(table)
-    _save(console, plot_comparison(logged, replayed), folder / "comparison.png")
+    picture = _save(console, plot_comparison(logged, replayed), folder / "comparison.png")
+    return {"logged": _numbers(logged), "replayed": _numbers(replayed), "picture": picture}
+
+
+def _numbers(exchange: Exchange) -> dict[str, float]:
+    latencies = zip(QUANTILES, exchange.latency_ns, strict=True)
+    return {
+        "length_ns": exchange.length_ns,
+        "in_calls_ns": exchange.calling_ns,
+        **{f"latency_p{100 * part:g}_ns": latency for part, latency in latencies},
+        "messages": exchange.messages,
+        "bytes": exchange.size_bytes,
+        "rate_bytes_per_s": _rate(exchange),
+    }
+
+
+def _rate(exchange: Exchange) -> float:
+    """Bytes per second, of all ranks."""
+    return 1e9 * exchange.size_bytes / max(1, exchange.length_ns)
 
 
 def _ordinal(part: float) -> str:
@@ -196,13 +233,12 @@ def _time_row(table: Table, name: str, logged_ns: float, replayed_ns: float) -> 
 
 
 def _rate_row(table: Table, logged: Exchange, replayed: Exchange) -> None:
-    rates = [
-        f"{format_bytes(1e9 * one.size_bytes / max(1, one.length_ns))}/s" for one in (logged, replayed)
-    ]
+    rates = [f"{format_bytes(_rate(one))}/s" for one in (logged, replayed)]
     table.add_row("rate, all ranks", *rates, "")
 
 
-def _scale(console: Console, request: Request, folder: Path) -> None:
+def _scale(console: Console, request: Request, folder: Path) -> dict[str, Any]:
+    """Prints the times, and returns them."""
     times_s = []
     for scale in SCALES:
         # On a disk of its own: the logs of these are not kept.
@@ -230,10 +266,17 @@ def _scale(console: Console, request: Request, folder: Path) -> None:
             f"below a factor of {knee.scale:.2g} latency takes over: there time follows size to the "
             f"power {knee.small_exponent:.2f}, above it to the power {knee.large_exponent:.2f}"
         )
-    _save(console, plot_scaling(SCALES, times_s, knee), folder / "scaling.png")
+    picture = _save(console, plot_scaling(SCALES, times_s, knee), folder / "scaling.png")
+    lengths = [{"scale": scale, "length_s": one} for scale, one in zip(SCALES, times_s, strict=True)]
+    names = ("scale", "small_exponent", "large_exponent")
+    found = None if knee is None else {name: getattr(knee, name) for name in names}
+    return {"lengths": lengths, "knee": found, "picture": picture}
 
 
-def _save(console: Console, figure: Figure | None, path: Path) -> None:
-    if figure is not None:
-        write_file(path, lambda file: style.save(figure, file))
-        console.print(f"wrote {escape(str(path))}")
+def _save(console: Console, figure: Figure | None, path: Path) -> str | None:
+    """The path of the picture; None where there is nothing to draw."""
+    if figure is None:
+        return None
+    write_file(path, lambda file: style.save(figure, file))
+    console.print(f"wrote {escape(str(path))}")
+    return str(path)

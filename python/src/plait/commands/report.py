@@ -5,27 +5,39 @@ from __future__ import annotations
 
 import webbrowser
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.console import Console
 from rich.markup import escape
 
+from plait._files import write_json
 from plait._units import format_count, format_time
 from plait.export.perfetto import write_perfetto
 from plait.measures.call_findings import find_call_losses
+from plait.measures.critical_path import WHAT
 from plait.measures.findings import describe_messages
-from plait.measures.path_sentence import path_sentence
+from plait.measures.path_sentence import path_parts, path_sentence
+from plait.measures.ranks import rank_table
 from plait.readers.plait import read_run
-from plait.report.analysis import analyse
+from plait.report.analysis import Analysis, analyse
 from plait.report.graphviz import MISSING, has_dot
-from plait.report.write import write_report
+from plait.report.summary import find_all_losses, summarise
+from plait.report.write import Written, write_report
 
 _NOTICES_MAX = 6
 
 
 def report(
-    folder: Path, *, output: Path | None, perfetto: Path | None, step: int | None, open_page: bool
+    folder: Path,
+    *,
+    output: Path | None,
+    perfetto: Path | None,
+    step: int | None,
+    open_page: bool,
+    results: Path | None = None,
 ) -> None:
+    """`results`: also write what is printed there, as JSON."""
     console = Console(highlight=False, soft_wrap=True)
     with console.status(f"reading {folder}"):
         run = read_run(folder)
@@ -48,9 +60,8 @@ def report(
         console.print(f"  rank {rank}: {100 * share:.1f} % idle")
     for sentence in find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance):
         console.print(f"  {escape(sentence)}")
-    slowest = analysis.slowest_step()
-    if slowest is not None and analysis.paths.height:
-        path = analysis.paths.filter(pl.col("step") == slowest)
+    path = _slowest_path(analysis)
+    if path.height:
         console.print(escape(path_sentence(path, analysis.run.kinds)) + " It was the slowest step.")
     if not has_dot():
         console.print(f"[yellow]note:[/] {MISSING}")
@@ -58,5 +69,53 @@ def report(
     if perfetto is not None:
         write_perfetto(analysis.run, analysis.matched, perfetto)
         console.print(f"wrote {escape(str(perfetto))}; open it in ui.perfetto.dev")
+    if results is not None:
+        write_json(results, _document(analysis, written, perfetto))
     if open_page:
         webbrowser.open(written.page.resolve().as_uri())
+
+
+def _slowest_path(analysis: Analysis) -> pl.DataFrame:
+    """The critical path of the slowest step; empty where there is none."""
+    step = analysis.slowest_step()
+    return analysis.paths.clear() if step is None else analysis.paths.filter(pl.col("step") == step)
+
+
+def _document(analysis: Analysis, written: Written, perfetto: Path | None) -> dict[str, Any]:
+    """docs/reference/command-line.md describes it."""
+    run = analysis.run
+    ranks = rank_table(run, analysis.traffic.balance, analysis.ranks, analysis.calls.by_rank)
+    return {
+        "run": str(analysis.folder),
+        "step": analysis.only_step,
+        "program": run.meta.get("program"),
+        "command": run.meta.get("command"),
+        "notices": list(run.notices),
+        "summary": {quantity.name: quantity.value for quantity in summarise(analysis)},
+        "ranks": ranks.to_dicts(),
+        "findings": find_all_losses(analysis),
+        "slowest_step": _slowest_step(analysis),
+        "page": str(written.page),
+        "pictures": [str(picture) for picture in written.pictures],
+        "perfetto": None if perfetto is None else str(perfetto),
+    }
+
+
+def _slowest_step(analysis: Analysis) -> dict[str, Any] | None:
+    step, path = analysis.slowest_step(), _slowest_path(analysis)
+    if step is None:
+        return None
+    length = analysis.steps.filter(pl.col("step") == step)["length_ns"].item()
+    parts = [
+        {
+            "what": WHAT[what],
+            "task": analysis.run.kinds[kind] if kind >= 0 else None,
+            "rank": rank if rank >= 0 else None,
+            "count": count,
+            "time_ns": time,
+        }
+        for kind, rank, what, count, time in path_parts(path)
+        .select("kind", "rank", "what", "count", "time_ns")
+        .iter_rows()
+    ]
+    return {"step": step, "length_ns": length, "critical_path": parts}
