@@ -27,6 +27,11 @@ for command in ("report", "compare", "export", "graph", "map", "import_", "check
 folders = [pathlib.Path(word) for word in sys.argv[1:]]
 run = plait.read_run(folders[0])
 assert len(run.tasks) > 0
+recording = plait.read(folders[0])
+assert recording.tasks.height == len(run.tasks)
+assert recording.measures.ranks.height == run.ranks
+assert recording.plots.timeline()._repr_png_()[1:4] == b"PNG"
+assert "workers idle" in recording._repr_html_()
 report = importlib.import_module("plait.commands.report")
 report.report(folders[0], output=folders[1], perfetto=None, step=None, open_page=False)
 """

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run, record and explain asynchronous MPI programs.
 
-`read_run(folder)` returns the event tables of a run (docs/reference/trace-format.md); the functions
-below take them. Names are loaded on first use, so that `import plait` and `plait --help` stay quick.
+`read(folder)` returns a run for notebooks: frames, measures and figures (docs/how-to/notebooks.md).
+`read_run(folder)` returns its event tables alone (docs/reference/trace-format.md); the functions below
+take them. Names are loaded on first use, so that `import plait` and `plait --help` stay quick.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from plait.measures.messages import data_rate, in_flight, match_messages
     from plait.measures.phases import phase_times
     from plait.measures.steps import only_step, steps_of_run
+    from plait.notebook.recording import Recording, read
     from plait.readers.plait import read_run
     from plait.report.write import write_report
     from plait.writers.plait import write_run
 
 _HOMES = {
     "PlaitError": "plait._errors",
+    "Recording": "plait.notebook.recording",
     "Run": "plait._events",
     "critical_paths": "plait.measures.critical_path",
     "data_rate": "plait.measures.messages",
@@ -41,6 +44,7 @@ _HOMES = {
     "parallel_window": "plait.measures.calls",
     "path_shares": "plait.measures.critical_path",
     "phase_times": "plait.measures.phases",
+    "read": "plait.notebook.recording",
     "read_run": "plait.readers.plait",
     "steps_of_run": "plait.measures.steps",
     "write_perfetto": "plait.export.perfetto",
@@ -50,6 +54,7 @@ _HOMES = {
 
 __all__ = [
     "PlaitError",
+    "Recording",
     "Run",
     "critical_paths",
     "data_rate",
@@ -63,6 +68,7 @@ __all__ = [
     "parallel_window",
     "path_shares",
     "phase_times",
+    "read",
     "read_run",
     "steps_of_run",
     "write_perfetto",

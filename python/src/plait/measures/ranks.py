@@ -50,4 +50,8 @@ def rank_table(
     for part in parts:
         every = every.join(part.cast({"rank": pl.Int32}), on="rank", how="left")
     is_present = pl.col("rank").is_in(list(run.ranks_present)).alias("is_present")
-    return every.with_columns(is_present).select(*RANKS).cast(RANKS).sort("rank")  # type: ignore[arg-type]
+    counts = [name for name in RANKS if name.startswith(("sent_", "received_"))]
+    every = every.with_columns(is_present).with_columns(
+        pl.when("is_present").then(pl.col(counts).fill_null(0)).otherwise(pl.col(counts))
+    )
+    return every.select(*RANKS).cast(RANKS).sort("rank")  # type: ignore[arg-type]

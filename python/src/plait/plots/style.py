@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
+from io import BytesIO
 from typing import IO, Any, cast
 
 import matplotlib as mpl
@@ -11,6 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+#: The widest figures are as wide as the text of a notebook.
+_NOTEBOOK_DOTS_PER_INCH = 96
 INK, SOFT, LINE = "#1b2430", "#5d6b7a", "#dfe4ea"
 
 _STYLE: dict[str, Any] = {
@@ -40,10 +43,19 @@ def context() -> AbstractContextManager[None]:
     return mpl.rc_context(cast(Any, _STYLE))
 
 
+class Picture(Figure):
+    """A figure that notebooks show, also where pyplot was never imported."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = BytesIO()
+        save(self, buffer, dots_per_inch=_NOTEBOOK_DOTS_PER_INCH)
+        return buffer.getvalue()
+
+
 def new_figure(width: float, height: float) -> Figure:
     """A figure in inches, without pyplot: no window, no global state."""
     with context():
-        figure = Figure(figsize=(width, height), layout="constrained", facecolor="white")
+        figure = Picture(figsize=(width, height), layout="constrained", facecolor="white")
         FigureCanvasAgg(figure)
     return figure
 
@@ -58,8 +70,8 @@ def title(axes: Axes, text: str) -> None:
     axes.set_title(text, loc="left", fontsize=12, fontweight="bold", color=INK)
 
 
-def save(figure: Figure, file: IO[bytes]) -> None:
+def save(figure: Figure, file: IO[bytes], *, dots_per_inch: int = 120) -> None:
     with context():
         figure.draw_without_rendering()  # lays it out; else savefig would, twice
         figure.set_layout_engine("none")
-        figure.savefig(file, format="png", dpi=120, pil_kwargs={"compress_level": 3})
+        figure.savefig(file, format="png", dpi=dots_per_inch, pil_kwargs={"compress_level": 3})

@@ -47,26 +47,42 @@ def read_run(folder: Path, schema: Schema = SCHEMA) -> Run:
     `schema`: with more records than plait's own, which are then in `Run.other`. Raises PlaitError, a
     sentence for the user, when there is nothing usable at all.
     """
-    if not folder.is_dir():
-        raise PlaitError(
-            f"{folder} is no folder; give the run's folder, as printed by `plait run` (it holds "
-            "meta.json and rank-0000.plt)"
-        )
+    paths = require_run(folder)
     notices: list[str] = []
     meta = _read_meta(folder / "meta.json", notices)
     meta = _add_launch(meta, folder / "run.json", notices)
-    files = _read_files(folder, schema, notices)
+    files = _read_files(paths, schema, notices)
     if not files:
-        why = f" ({notices[-1]})" if notices and ".plt" in notices[-1] else ""
-        raise PlaitError(
-            f"{folder} holds no readable rank-NNNN.plt{why}; was the program started with "
-            "`plait run`, and does it use plait? (`plait record` records programs that do not)"
-        )
+        raise _no_files(folder, f" ({notices[-1]})" if notices and ".plt" in notices[-1] else "")
     ranks = max(file.ranks for file in files)
     _note_missing(files, ranks, meta, notices)
     for file in files:
         notices.extend(file.notices)
     return _assemble(folder, meta, ranks, files, schema, notices)
+
+
+def require_run(folder: Path) -> list[Path]:
+    """The files of a run's ranks, which are not opened. Raises PlaitError when there are none."""
+    if not folder.is_dir():
+        raise PlaitError(
+            f"{folder} is no folder; give the run's folder, as printed by `plait run` (it holds "
+            "meta.json and rank-0000.plt)"
+        )
+    paths = [
+        path
+        for path in sorted(folder.glob("rank-*.plt"))
+        if path.is_file() and re.fullmatch(r"rank-\d+\.plt", path.name)
+    ]
+    if not paths:
+        raise _no_files(folder)
+    return paths
+
+
+def _no_files(folder: Path, why: str = "") -> PlaitError:
+    return PlaitError(
+        f"{folder} holds no readable rank-NNNN.plt{why}; was the program started with "
+        "`plait run`, and does it use plait? (`plait record` records programs that do not)"
+    )
 
 
 def _read_meta(path: Path, notices: list[str]) -> dict[str, Any]:
@@ -116,13 +132,8 @@ def _try_file(path: Path, schema: Schema) -> RankFile | UnusableFileError:
         return error
 
 
-def _read_files(folder: Path, schema: Schema, notices: list[str]) -> list[RankFile]:
+def _read_files(paths: list[Path], schema: Schema, notices: list[str]) -> list[RankFile]:
     files: dict[int, RankFile] = {}
-    paths = [
-        path
-        for path in sorted(folder.glob("rank-*.plt"))
-        if path.is_file() and re.fullmatch(r"rank-\d+\.plt", path.name)
-    ]
     with ThreadPoolExecutor(max_workers=min(_THREADS_MAX, os.cpu_count() or 1)) as pool:
         found = list(pool.map(_try_file, paths, repeat(schema)))
     for path, file in zip(paths, found, strict=True):
