@@ -31,6 +31,7 @@ def test_prints_a_table_and_writes_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(read, "_EVENTS", 20_000)
+    monkeypatch.setattr(read, "_NOTEBOOK_EVENTS", 10_000)
     read.main(["--json", str(tmp_path / "r.json")])
     result = json.loads((tmp_path / "r.json").read_text())
     assert all(key in result for key in JSON_KEYS)
@@ -42,7 +43,8 @@ def test_prints_a_table_and_writes_json(
     assert 0 < rows["memory"]["value"] < 4
     printed = capsys.readouterr().out
     assert "events=20016" in printed
-    assert "of 2 wanted figures reached" in printed
+    assert "of 3 wanted figures reached" in printed
+    assert rows["notebook_seconds"]["wanted"]["value"] == 3
 
 
 def test_describes_itself(capsys: pytest.CaptureFixture[str]) -> None:
