@@ -152,7 +152,9 @@ def _describe(one: Variable) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[0].upper()}{text[1:]}."
+    # A command keeps its name.
+    first = text[0] if text.startswith(f"{_PROGRAM} ") else text[0].upper()
+    return f"{first}{text[1:]}."
 
 
 def _paragraphs(text: str) -> Iterator[str]:

@@ -79,7 +79,7 @@ def record(
 
       plait record --progress --name helped -- mpirun -n 4 ./my_program     (and compare)
 
-    Then: plait report runs/melt
+      plait report runs/melt     (then)
     """
     module = import_module("plait.commands.record")
     wishes = module.Wishes(
