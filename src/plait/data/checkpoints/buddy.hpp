@@ -30,7 +30,7 @@ struct BuddyMemory {
 ///
 /// The old generation of copies is deleted when all ranks have the new one, so that one is always complete. All calls
 /// are collective and wait; call them between phases, on the thread that may use the endpoint. Memory: two packed
-/// copies of the elements, four while copying. [Checkpoints](../../../docs/how-to/checkpoints.md#copies-in-memory)
+/// copies of the elements, four while copying. [Checkpoints](../../../../docs/how-to/checkpoints.md#copies-in-memory)
 /// describes the use under MPI, where the loss of one rank ends all.
 class BuddyCopies {
  public:

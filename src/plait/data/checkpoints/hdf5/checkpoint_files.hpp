@@ -30,7 +30,7 @@ struct CheckpointFolder {
 };
 
 /// Checkpoints as HDF5 files, one file each ([the
-/// format](../../../../docs/how-to/checkpoints.md#the-format-version-1)).
+/// format](../../../../../docs/how-to/checkpoints.md#the-format-version-1)).
 ///
 /// Rank 0 creates the file and sends all ranks the offsets of its data sets; each rank writes its elements with the
 /// `SlabWriter`; rank 0 then marks the file as complete, syncs it to the disk, and renames it. Only rank 0 calls HDF5,
