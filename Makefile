@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Everyday commands. `make` alone lists them; each is a script in tools/ or a CMake preset.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo check test bench wheel format lint clean
+.PHONY: help setup build demo check test bench docs wheel format lint clean
 JOBS ?= $(shell nproc)
 
 help: ## this list
@@ -29,6 +29,9 @@ wheel: ## build the Python package, with all sources in it, into build/wheel
 
 bench: ## build and list the benchmarks; run one with: make bench NAME=...
 	@bash tools/bench $(NAME)
+
+docs: ## build the documentation site into build/site; open build/site/index.html
+	@bash tools/docs
 
 format: ## format all C++ and Python files
 	@bash tools/format

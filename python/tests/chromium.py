@@ -38,6 +38,10 @@ def _attribute(tag: str, name: str) -> str:
 
 
 def open_page(page: Path, *, screenshot: Path | None = None) -> Page:
+    return open_address(page.resolve().as_uri(), screenshot=screenshot)
+
+
+def open_address(address: str, *, screenshot: Path | None = None) -> Page:
     """Skips the test, with the reason, where there is no Chromium."""
     browser = next((path for name in NAMES if (path := shutil.which(name))), None)
     if browser is None:
@@ -48,7 +52,7 @@ def open_page(page: Path, *, screenshot: Path | None = None) -> Page:
         done = subprocess.run(
             [
                 *(browser, *_OPTIONS, *sandbox, f"--user-data-dir={profile}"),
-                *("--virtual-time-budget=30000", *wanted, page.resolve().as_uri()),
+                *("--virtual-time-budget=30000", *wanted, address),
             ],
             capture_output=True,
             timeout=240,
