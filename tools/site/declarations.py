@@ -137,6 +137,9 @@ def _members(compound: ET.Element) -> Iterator[Declaration]:
         is_unwanted = re.search(r"=\s*(?:delete|default)$", arguments) or name.startswith(("~", "@"))
         if is_unwanted and not _description(member):
             continue
+        # What the library itself calls has no comment, and types that programs do not see.
+        if "detail::" in f"{member.findtext('definition', '')}{arguments}" and not _description(member):
+            continue
         qualified = member.findtext("qualifiedname", "") or name
         file, line = location.get("file", ""), int(location.get("line", "0"))
         inner = []
