@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,3 +104,56 @@ def test_programs_without_mpi_and_scripts_have_none(tmp_path: Path) -> None:
     (tmp_path / "script").write_text("#!/bin/sh\n")
     assert _mpi.library_of(str(tmp_path / "script")) is None
     assert _mpi.library_of("/bin/sh") is None
+
+
+@needs_compiler
+def test_a_library_that_is_not_found_is_searched_beside_that_for_fortran(tmp_path: Path) -> None:
+    """Fortran programs of Intel MPI, without its setvars.sh."""
+    program = link(tmp_path, "libmpi.so.12", "Intel(R) MPI Library 2021.18.1 for Linux* OS")
+    (tmp_path / "release").mkdir()
+    (tmp_path / "libmpi.so.12").rename(tmp_path / "release/libmpi.so.12")
+    fortran = ["gcc", "-shared", "-fPIC", "-Wl,-soname,libmpifort.so.12", "-o", "libmpifort.so.12"]
+    subprocess.run([*fortran, "mpi.c", '-DVERSION=""'], cwd=tmp_path, check=True)
+    words = ["gcc", "-o", "program", "main.c", "-Wl,--no-as-needed", "release/libmpi.so.12"]
+    subprocess.run([*words, "./libmpifort.so.12", f"-Wl,-rpath,{tmp_path}"], cwd=tmp_path, check=True)
+    found = _mpi.library_of(str(program))
+    assert found is not None
+    assert (str(found), found.path) == ("Intel MPI 2021.18.1", tmp_path / "release/libmpi.so.12")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", ["python3", "script"])
+def test_python_shows_the_mpi_of_its_mpi4py(tmp_path: Path, name: str) -> None:
+    """The one that is loaded when mpi4py is imported, here a package made up of ctypes."""
+    link(tmp_path, "libmpi.so.40", "Open MPI v5.0.11, package: pip", "-DMARK")
+    (tmp_path / "mpi4py").mkdir()
+    (tmp_path / "mpi4py/__init__.py").write_text("class rc: pass\n")
+    load = f"import ctypes\nctypes.CDLL('{tmp_path}/libmpi.so.40')\n"
+    (tmp_path / "mpi4py/MPI.py").write_text(load)
+    python = tmp_path / "python3"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={tmp_path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    (tmp_path / "script").write_text(f"#!{python}\n")
+    found = _mpi.library_of(str(tmp_path / name))
+    assert found is not None
+    assert (str(found), found.path) == ("Open MPI 5.0.11", tmp_path / "libmpi.so.40")
+
+
+def test_python_without_mpi4py_has_no_mpi(tmp_path: Path) -> None:
+    python = tmp_path / "python3.11"
+    python.write_text(f'#!/bin/sh\nexec {sys.executable} -S -I "$@"\n')
+    python.chmod(0o755)
+    assert _mpi.library_of(str(python)) is None
+
+
+def test_compilers_of_intel_get_the_prefix_that_they_need(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include/mpi.h").touch()
+    for name in ("mpicc", "mpigcc"):
+        path = tmp_path / "bin" / name
+        path.write_text('#!/bin/sh\necho "#define I_MPI_VERSION \\"of $I_MPI_ROOT\\""\n')
+        path.chmod(0o755)
+    found = _mpi.compiler_at(tmp_path / "bin/mpicc")
+    assert found is not None
+    assert (found.version, found.environment) == (f"of {tmp_path}", {"I_MPI_ROOT": str(tmp_path)})

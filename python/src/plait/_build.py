@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -281,7 +281,8 @@ def _build_into(
     if sources == _sources.PACKAGED:
         options += [f"PLAIT_HEADERS={sources / 'headers'}"]
     work = folder / "work"
-    _compile(sources, work, options, list(product.targets))
+    environment = {**os.environ, **(compiler.environment if compiler else {})}
+    _compile(sources, work, options, list(product.targets), environment)
     for name in product.files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         partial = (folder / name).with_suffix(".partial")
@@ -319,7 +320,14 @@ def _tool(name: str) -> str | None:
     return shutil.which(name) or shutil.which(name, path=sysconfig.get_path("scripts"))
 
 
-def _compile(sources: Path, folder: Path, options: list[str], targets: list[str]) -> None:
+def _compile(
+    sources: Path,
+    folder: Path,
+    options: list[str],
+    targets: list[str],
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """`environment`: that of this process if None."""
     cmake, ninja = _tool("cmake"), _tool("ninja")
     if cmake is None or (ninja is None and _tool("make") is None):
         missing = "cmake" if cmake is None else "ninja and no make"
@@ -331,8 +339,9 @@ def _compile(sources: Path, folder: Path, options: list[str], targets: list[str]
             ["-G", "Ninja", f"-DCMAKE_MAKE_PROGRAM={ninja}"] if ninja else ["-G", "Unix Makefiles"]
         )
         defines = [f"-D{option}" for option in ("CMAKE_BUILD_TYPE=Release", *options)]
-        _quietly([cmake, "-S", str(sources), "-B", str(folder), *generator, *defines])
-    _quietly([cmake, "--build", str(folder), "-j", str(os.cpu_count() or 1), "--target", *targets])
+        _quietly([cmake, "-S", str(sources), "-B", str(folder), *generator, *defines], environment)
+    build = [cmake, "--build", str(folder), "-j", str(os.cpu_count() or 1)]
+    _quietly([*build, "--target", *targets], environment)
 
 
 @contextmanager
@@ -347,7 +356,11 @@ def _alone(folder: Path) -> Iterator[None]:
             f"{folder} cannot be written ({error.strerror}); name another cache folder in XDG_CACHE_HOME"
         ) from error
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            _notify(f"waiting for another plait, which builds in {folder}")
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
@@ -355,10 +368,15 @@ def _notify(text: str) -> None:
     print(f"plait: {text}", file=sys.stderr, flush=True)
 
 
-def _quietly(command: list[str]) -> None:
+def _quietly(command: list[str], environment: Mapping[str, str] | None) -> None:
     try:
         done = subprocess.run(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+            command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
         )
     except OSError as error:
         raise PlaitError(f"{command[0]} cannot be started: {error}") from error

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 #: Names of binary interfaces, the values of `--mpi`. MPICH's is also that of Intel MPI, MVAPICH and Cray
@@ -27,6 +29,15 @@ library.MPI_Get_library_version(text, ctypes.byref(length))
 print("openmpi" if hasattr(library, "ompi_mpi_comm_world") else "mpich")
 print(text.value.decode(errors="replace"))
 """
+#: For a Python, whose extension for MPI selects a library when it is imported; as ldd would print it.
+_PROBE_PYTHON = """
+import mpi4py, os
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+for path in sorted({line.split()[-1] for line in open("/proc/self/maps") if "/libmpi" in line}):
+    print(f"{os.path.basename(path)} => {path}")
+"""
+_PYTHON = re.compile(r"python[\d.]*t?")
 _PRODUCTS = {
     "Open MPI": r"Open MPI v(\S+?),",
     "Intel MPI": r"Intel\(R\) MPI Library (\S+)",
@@ -51,17 +62,17 @@ class MpiLibrary:
 
 
 def library_of(program: str) -> MpiLibrary | None:
-    """The MPI that a program's file is linked with; None if it is linked with none, or is a script.
+    """The MPI that a program's file is linked with; of Python, the one that mpi4py loads there.
 
-    Cost: starts ldd, and where there is such a library a process that loads it.
+    None if there is none. Cost: starts ldd, or the Python; and where there is such a library a process
+    that loads it.
     """
-    try:
-        listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return None
-    found = [(name, number, path) for name, number, path in _LIBRARY.findall(listed)]
-    for name, number, path in sorted(found, key=lambda one: "_abi" not in one[0]):
-        place = Path(path) if path.startswith("/") else None
+    python = _python_of(program)
+    listed = (
+        _output_of(["ldd", program]) if python is None else _output_of([*python, "-c", _PROBE_PYTHON])
+    )
+    for name, number, path in sorted(_LIBRARY.findall(listed), key=lambda one: "_abi" not in one[0]):
+        place = Path(path) if path.startswith("/") else _beside(name, listed)
         if "_abi" in name:
             return MpiLibrary(STANDARD_ABI, *(_described(place)[1:] if place else ("MPI 5", "")), place)
         asked = _described(place) if place else None
@@ -71,6 +82,45 @@ def library_of(program: str) -> MpiLibrary | None:
         major = int(number.strip(".").split(".")[0] or 0)
         is_open = name.startswith("libmpi.so") and major >= 20
         return MpiLibrary(*((OPEN_MPI, "Open MPI") if is_open else (MPICH, "MPICH")), "", place)
+    return None
+
+
+def _output_of(command: list[str]) -> str:
+    try:
+        return subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PROBE_S,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _python_of(program: str) -> list[str] | None:
+    """The Python that a file is, or whose script it is; None for others."""
+    if _PYTHON.fullmatch(Path(program).name):
+        return [program]
+    try:
+        with Path(program).open("rb") as file:
+            words = (
+                file.readline(256).removeprefix(b"#!").decode().split()
+                if file.peek(2)[:2] == b"#!"
+                else []
+            )
+    except (OSError, UnicodeDecodeError):
+        return None
+    return words if any(_PYTHON.fullmatch(Path(word).name) for word in words[:2]) else None
+
+
+def _beside(name: str, listed: str) -> Path | None:
+    """What the loader does not find now, beside another library of its MPI, such as that for Fortran."""
+    for other in re.findall(r"=> (/\S+/libmpi[^/\s]*)", listed):
+        for folder in (Path(other).parent, Path(other).parent / "release"):
+            if (folder / name).is_file():
+                return folder / name
     return None
 
 
@@ -110,13 +160,18 @@ class MpiCompiler:
     interface: str
     version: str
     header: str  # the path of its mpi.h, which is one for all its names
+    environment: Mapping[str, str] = field(default_factory=dict, compare=False)  # what it needs
 
 
 def compiler_at(path: Path) -> MpiCompiler | None:
     """Whose mpi.h it compiles with; None if it cannot be asked."""
     command = [str(path), "-E", "-dD", "-include", "mpi.h", "-x", "c", "/dev/null"]
+    needed = _environment_of(path)
+    environment = {**os.environ, **needed}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=_PROBE_S, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=_PROBE_S, check=False, env=environment
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     if done.returncode != 0:
@@ -130,7 +185,14 @@ def compiler_at(path: Path) -> MpiCompiler | None:
     if "MPI_ABI_VERSION" in defined:
         return MpiCompiler(path.absolute(), STANDARD_ABI, defined["MPI_ABI_VERSION"], header)
     version = defined.get("I_MPI_VERSION") or defined.get("MPICH_VERSION") or ""
-    return MpiCompiler(path.absolute(), MPICH, version.strip('"'), header)
+    return MpiCompiler(path.absolute(), MPICH, version.strip('"'), header, needed)
+
+
+def _environment_of(path: Path) -> dict[str, str]:
+    """Intel's compilers need the prefix of their MPI, which its setvars.sh sets, and pip does not."""
+    prefix = path.absolute().parents[1]
+    is_intel = path.with_name("mpigcc").is_file() and (prefix / "include/mpi.h").is_file()
+    return {"I_MPI_ROOT": str(prefix)} if is_intel else {}
 
 
 def compiler_for(interface: str, library: MpiLibrary | None, launcher: str | None) -> MpiCompiler | None:
