@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 
 import pytest
@@ -131,3 +132,22 @@ def test_what_is_missing_for_a_build_is_named(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "cache").write_text("a file")
     with pytest.raises(_build.PlaitError, match=r"cannot be written .*XDG_CACHE_HOME"):
         _build._cached_build(_build.RECORDER, compiler)
+
+
+def test_a_build_that_waits_for_another_one_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines: list[str] = []
+    with (tmp_path / ".building").open("w") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+
+        def end_other(text: str) -> None:
+            lines.append(text)
+            fcntl.flock(other, fcntl.LOCK_UN)
+
+        monkeypatch.setattr(_build, "_notify", end_other)
+        with _build._alone(tmp_path):
+            pass
+    with _build._alone(tmp_path):
+        pass
+    assert lines == [f"waiting for another plait, which builds in {tmp_path}"]
