@@ -3,10 +3,13 @@
 include(GNUInstallDirs)
 
 # plait_package(<name>): the installed library plait::<name>, shared or static by BUILD_SHARED_LIBS. plait_library()
-# adds the sources.
+# adds the sources. A shared one exports what exported.map of the calling folder names, or else plait's C++ names.
 function(plait_package name)
   set(target plait_${name})
-  set(exported ${PROJECT_SOURCE_DIR}/cmake/exported.map)
+  set(exported ${CMAKE_CURRENT_SOURCE_DIR}/exported.map)
+  if(NOT EXISTS ${exported})
+    set(exported ${PROJECT_SOURCE_DIR}/cmake/exported.map)
+  endif()
   add_library(${target})
   add_library(plait::${name} ALIAS ${target})
   plait_compile_settings(${target})

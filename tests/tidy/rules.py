@@ -21,6 +21,7 @@ BESIDE = {
     "fft": ["base", "trace", "net", "comm", "task"],
     "particles": ["base", "trace", "net", "files", "comm", "task"],
     "testing": LAYERS,
+    "c": LAYERS,
 }
 # What of these is above the stack, and may include all of it (docs/decisions/0010).
 ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
@@ -39,11 +40,13 @@ SOURCE_LINES_MAX = 600
 FUNCTION_LINES_MAX = 70
 PARAMETERS_MAX = 5
 # Whose functions have the parameters of MPI's.
-MPI_SIGNATURES = re.compile(r"src/plait/accelerate/engine/(communicators|messages|probes|waits)\.cpp")
+MPI_SIGNATURES = re.compile(
+    r"src/plait/(accelerate/engine/(communicators|messages|probes|waits)|c/(collectives|graph|messages))\.cpp"
+)
 MPI_ALLOWED = re.compile(
-    r"src/plait/(accelerate|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|preload|record|replay/backend/mpi"
-    r"|replay/program|runtime)/|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
-    r"|examples/|bench/|tests/(accelerate|data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
+    r"src/plait/(accelerate|c|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|preload|record|replay/backend/mpi"
+    r"|replay/program|runtime)/|src/plait/plait\.h$|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
+    r"|examples/|bench/|tests/(accelerate|c|data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
 )
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)

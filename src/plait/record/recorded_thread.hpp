@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -46,6 +47,29 @@ struct RecordedThread {
       recorder.call(polls);
     }
   }
+  /// Begins a region, in those that have begun. Does nothing when memory is lacking.
+  void begin_region(trace::Recorder& trace, const char* name, nanoseconds now) noexcept {
+    try {
+      regions.push_back({.name = trace.name(trace::Role::span, name), .start = now});
+    } catch (const std::exception&) {
+      regions.clear();  // the ends of these are ignored
+    }
+  }
+  /// Records the region that has begun last, if there is one: it may have begun before the recording.
+  void end_region(nanoseconds now) noexcept {
+    if (!regions.empty()) {
+      regions.back().end = now;
+      recorder.span(regions.back());
+      regions.pop_back();
+    }
+  }
+  /// Ends all regions, at the end of the thread or of the recording.
+  void end_regions(nanoseconds now) noexcept {
+    while (!regions.empty()) {
+      end_region(now);
+    }
+  }
+
   /// A longer time between two polls means that the thread computes.
   static constexpr nanoseconds poll_gap_max{500};
   /// The longest record of polls, which is lost if the process is killed.
@@ -55,6 +79,7 @@ struct RecordedThread {
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
+  std::vector<trace::SpanEvent> regions;  ///< That have begun.
   // The communicator used last, and the epoch in which it was found.
   std::uint64_t communicator_handle = 0;
   std::uint32_t communicator_epoch = 0;

@@ -158,7 +158,9 @@ bool is_progress_wanted() {
 
 void leave_thread(void* thread) noexcept {
   if (Session* session = active.load(std::memory_order_acquire)) {  // with release in start()
-    session->threads_.give_back(*static_cast<RecordedThread*>(thread));
+    auto& ended = *static_cast<RecordedThread*>(thread);
+    ended.end_regions(session->now());
+    session->threads_.give_back(ended);
   }
 }
 
@@ -260,6 +262,7 @@ void Session::compare_clocks() {
 
 void Session::note_unfinished() noexcept {
   thread().write_polls();
+  thread().end_regions(now());
   requests.for_each([&](const PostedOperation& operation) {
     if (operation.is_active) {
       record_message(thread(), operation, nanoseconds{});

@@ -100,6 +100,9 @@ template <class T>
 [[nodiscard]] DataAccess<T, detail::Mode::reduce> reduce(const Data<T>& data) {
   return {&data.datum()};
 }
+/// An access whose mode is known at run time only, of data without a type. See `Flow::submit_bytes`.
+using AnyAccess = detail::AccessNote;
+
 /// Reads a datum in a coroutine that starts without it: the kernel gets a `Later<T>`, and `co_await` of that the span.
 template <class T>
 [[nodiscard]] DataAccess<const T, detail::Mode::later> later(const Data<T>& data) {

@@ -92,6 +92,20 @@ class Flow {
     return launch(*task, std::forward<Kernel>(kernel));
   }
 
+  /// Adds a task whose accesses are known at run time only, for interpreters and other languages. The kernel takes a
+  /// `std::span<const std::span<std::byte>>`, in the order of `accesses`, and must not write what it only reads.
+  /// Expects: `options.kind` is set, and no mode is `later`. Errors and cost: as `submit`.
+  template <class Kernel>
+    requires std::is_invocable_v<std::decay_t<Kernel>&, TaskContext&, std::span<const std::span<std::byte>>>
+  Submitted submit_bytes(const SubmitOptions& options, Kernel&& kernel, std::span<const AnyAccess> accesses) {
+    detail::Record* const task = engine_->enter(options.kind.name(), options, accesses);
+    if (task == nullptr) {
+      return {};
+    }
+    task->call = &detail::call_kernel_with_bytes<std::decay_t<Kernel>>;
+    return launch(*task, std::forward<Kernel>(kernel));
+  }
+
   /// Adds a task without data on this rank only. It is no submission: other ranks need not call this.
   template <class Kernel>
   Submitted spawn(Kernel&& kernel, const FlowKind& kind = {}, int priority = 0) {

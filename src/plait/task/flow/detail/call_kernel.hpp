@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "plait/task/flow/coroutine.hpp"
 #include "plait/task/flow/data.hpp"
@@ -47,6 +49,23 @@ void call_kernel(Record& record, [[maybe_unused]] TaskContext& context) {
       }
     }
   }(std::index_sequence_for<Accesses...>{});
+}
+
+/// Calls a task's kernel with the bytes of all its accesses.
+template <class Kernel>
+void call_kernel_with_bytes(Record& record, TaskContext& context) {
+  constexpr std::size_t usual_count = 8;
+  std::array<std::span<std::byte>, usual_count> few;
+  std::vector<std::span<std::byte>> many;
+  std::span<std::span<std::byte>> bytes{few};
+  if (record.uses.size() > usual_count) {
+    many.resize(record.uses.size());
+    bytes = many;
+  }
+  for (std::size_t use = 0; use < record.uses.size(); ++use) {
+    bytes[use] = record.bytes_of(use);
+  }
+  record.kernel.template get<Kernel>()(context, std::span<const std::span<std::byte>>{bytes.first(record.uses.size())});
 }
 
 }  // namespace plait::task::detail

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Regions that a program names, by the functions of plait.h: here they precede those of plait's library for C.
+#include "plait/record/session.hpp"
+
+extern "C" {
+
+[[gnu::visibility("default")]] void plait_region_begin(const char* name) {
+  using namespace plait::record;
+  if (Session* const session = recording()) {
+    session->thread().begin_region(session->recorder, name, session->now());
+  }
+}
+
+[[gnu::visibility("default")]] void plait_region_end() {
+  using namespace plait::record;
+  if (Session* const session = recording()) {
+    session->thread().end_region(session->now());
+  }
+}
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <iterator>
+
+#include <gtest/gtest.h>
+
+#include "record/run.hpp"
+
+namespace plait::record::test::regions_test {
+namespace {
+
+using Span = trace::Recorded<trace::SpanEvent>;
+
+std::vector<Span> regions_called(const trace::RankTrace& rank, std::string_view name) {
+  std::vector<Span> found;
+  std::ranges::copy_if(rank.spans, std::back_inserter(found), [&](const Span& span) {
+    return rank.name(trace::Role::span, span.event.name) == name;
+  });
+  return found;
+}
+
+TEST(Regions, are_spans_of_the_thread_that_has_begun_them) {
+  const trace::RunTrace run = recorded("regions", 2);
+  ASSERT_EQ(run.ranks.size(), 2U);
+  for (const trace::RankTrace& rank : run.ranks) {
+    const std::vector<Span> solved = regions_called(rank, "solve");
+    const std::vector<Span> exchanged = regions_called(rank, "exchange");
+    ASSERT_EQ(solved.size(), 4U);
+    ASSERT_EQ(exchanged.size(), 4U);
+    for (std::size_t i = 0; i < solved.size(); ++i) {
+      EXPECT_LE(solved[i].event.start, exchanged[i].event.start);
+      EXPECT_LE(exchanged[i].event.start, exchanged[i].event.end);
+      EXPECT_LE(exchanged[i].event.end, solved[i].event.end);
+    }
+    EXPECT_EQ(std::ranges::count(solved, solved[0].thread, &Span::thread), 3);
+    EXPECT_EQ(calls_of(rank, "MPI_Bcast").size(), 4U);
+  }
+}
+
+TEST(Regions, that_begin_before_the_recording_or_never_end_are_cut_off) {
+  const trace::RunTrace run = recorded("regions", 1);
+  ASSERT_EQ(run.ranks.size(), 1U);
+  EXPECT_TRUE(regions_called(run.ranks[0], "before MPI").empty());
+  EXPECT_EQ(regions_called(run.ranks[0], "never ended").size(), 1U);
+  EXPECT_EQ(run.ranks[0].spans.size(), 9U);
+}
+
+}  // namespace
+}  // namespace plait::record::test::regions_test
