@@ -212,19 +212,18 @@ int plait_all_to_all_blocks(plait_group* group,
                             void* from,
                             const size_t* from_bytes,
                             plait_request** request);
-/* Combines `count` elements of `mine` of all members into the root's `result`; others' `result` may be NULL. The result
- * is the same in every run, bit by bit. */
+/* Combines, by a plait_operation, `count` elements of a plait_type of `mine` of all members into the root's `result`;
+ * others' `result` may be NULL. The result is the same in every run, bit by bit. */
 int plait_reduce(plait_group* group,
                  size_t root,
                  const void* mine,
                  void* result,
                  size_t count,
-                 plait_type type,
-                 plait_operation operation,
+                 int type,
+                 int operation,
                  plait_request** request);
 /* As plait_reduce, of `data`, which then has the result on every member. */
-int plait_all_reduce(
-    plait_group* group, void* data, size_t count, plait_type type, plait_operation operation, plait_request** request);
+int plait_all_reduce(plait_group* group, void* data, size_t count, int type, int operation, plait_request** request);
 
 /* ---- Regions ---- */
 
@@ -317,7 +316,7 @@ typedef enum plait_mode {
 } plait_mode;
 typedef struct plait_access {
   plait_data* data;
-  plait_mode mode;
+  int mode; /* A plait_mode. */
 } plait_access;
 
 /* Memory that a function of a flow gets for an access. What is only read must not be written. */

@@ -41,17 +41,17 @@ std::span<const std::byte> readable(const void* first, std::size_t bytes) {
   return {static_cast<const std::byte*>(first), bytes};
 }
 
-[[noreturn]] void refuse_reduction(plait_type type, plait_operation operation) {
+[[noreturn]] void refuse_reduction(int type, int operation) {
   throw Error{
       ErrorCode::bad_argument,
       fmt::format("no reduction has type {} and operation {}: use values of plait_type and plait_operation, and "
                   "PLAIT_SUM for complex numbers",
-                  static_cast<int>(type),
-                  static_cast<int>(operation))};
+                  type,
+                  operation)};
 }
 
 template <class T>
-comm::Reduction reduction_of_numbers(plait_type type, plait_operation operation) {
+comm::Reduction reduction_of_numbers(int type, int operation) {
   switch (operation) {
     case PLAIT_SUM:
       return comm::elementwise<T>(comm::Sum{});
@@ -63,7 +63,7 @@ comm::Reduction reduction_of_numbers(plait_type type, plait_operation operation)
   refuse_reduction(type, operation);
 }
 
-comm::ReduceOptions reduction_of(plait_type type, plait_operation operation) {
+comm::ReduceOptions reduction_of(int type, int operation) {
   switch (type) {
     case PLAIT_INT32:
       return {.reduction = reduction_of_numbers<std::int32_t>(type, operation)};
@@ -159,8 +159,8 @@ int plait_reduce(plait_group* group,
                  const void* mine,
                  void* result,
                  size_t count,
-                 plait_type type,
-                 plait_operation operation,
+                 int type,
+                 int operation,
                  plait_request** request) {
   return guarded([&] {
     const plait::comm::ReduceOptions options = reduction_of(type, operation);
@@ -171,8 +171,7 @@ int plait_reduce(plait_group* group,
   });
 }
 
-int plait_all_reduce(
-    plait_group* group, void* data, size_t count, plait_type type, plait_operation operation, plait_request** request) {
+int plait_all_reduce(plait_group* group, void* data, size_t count, int type, int operation, plait_request** request) {
   return guarded([&] {
     const plait::comm::ReduceOptions options = reduction_of(type, operation);
     const std::size_t bytes = count * options.reduction.element_bytes;

@@ -39,7 +39,7 @@ task::AnyAccess access_of(const plait_access& access) {
       return {&data.datum(), task::commute(data).mode};
   }
   throw Error{ErrorCode::bad_argument,
-              fmt::format("a task accesses data by mode {}: use a value of plait_mode", static_cast<int>(access.mode))};
+              fmt::format("a task accesses data by mode {}: use a value of plait_mode", access.mode)};
 }
 
 void call_flow_function(task::TaskContext& context, plait_flow_function function, Bytes bytes, void* argument) {

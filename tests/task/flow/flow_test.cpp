@@ -404,6 +404,34 @@ TEST_P(Flows, call_function_objects_with_the_context_if_they_want_it) {
   });
 }
 
+TEST_P(Flows, take_accesses_that_are_known_at_run_time_only) {
+  run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
+    Flow flow{rank};
+    const Data<int> sum = flow.data<int>(r1, 1);
+    std::vector<AnyAccess> accesses{{&sum.datum(), rw(sum).mode}};
+    flow.submit([](Ints value) { value[0] = 100; }, w(sum));
+    std::vector<Data<int>> data;
+    for (std::uint32_t i = 0; i < 12; ++i) {
+      data.push_back(flow.data<int>(Rank{i % 2}, i + 1));
+      flow.submit([i](Ints values) { std::ranges::fill(values, static_cast<int>(i)); }, w(data.back()));
+      accesses.push_back({&data.back().datum(), r(data.back()).mode});
+    }
+    const auto add = [](TaskContext&, std::span<const std::span<std::byte>> bytes) {
+      auto* const to = reinterpret_cast<int*>(bytes[0].data());
+      for (const std::span<std::byte> from : bytes.subspan(1)) {
+        *to += *reinterpret_cast<const int*>(from.data()) + static_cast<int>(from.size());
+      }
+    };
+    const SubmitOptions named{.kind = flow.kind("add")};
+    flow.submit_bytes(named, add, std::span{accesses}.first(3));
+    flow.submit_bytes(named, add, accesses);
+    flow.wait();
+    if (rank.self() == r1) {
+      EXPECT_EQ(sum.local()[0], 100 + (0 + 4 + 1 + 8) + (66 + 78 * 4));
+    }
+  });
+}
+
 TEST_P(Flows, can_follow_one_another_and_share_a_scheduler_with_graphs) {
   run_on_ranks({.ranks = 2}, options(), [](LocalRank& rank) {
     for (int round = 0; round < 3; ++round) {
