@@ -23,7 +23,7 @@ EXAMPLES = {
     "11_particles": "plait-particles",
     "12_simulated_ranks": "plait-core",
 }
-PACKAGES = ("core", "fft", "particles")
+PACKAGES = ("core", "fft", "particles", "c")
 
 
 def run(*command: object, **environment: str) -> str:
@@ -97,6 +97,46 @@ class Consumer(unittest.TestCase):
                 self.assertIn("5 seeds", printed)
                 self.assertIn("messages with", printed)
                 self.assertEqual("libplait" in run("ldd", program), module == "plait-mpi")
+
+    def test_programs_in_c_and_fortran_are_built(self) -> None:
+        """By CMake in a project without C++, and by MPI's compilers with what pkg-config has."""
+        languages = {"c": ("C", "c", "mpicc", ())}
+        if (BUILD / "package/plait-fortran.pc").is_file():
+            run("cmake", "--install", BUILD, "--prefix", self.static, "--component", "fortran")
+            languages["fortran"] = ("Fortran", "f90", "mpifort", ("-frecursive",))
+        modules = str(next(self.static.glob("lib*/pkgconfig")))
+        expected = (SOURCE / "examples/14_cholesky.expected").read_text()
+        for name, (language, ending, compiler, options) in languages.items():
+            folder, source = self.folder / f"in_{name}", SOURCE / f"examples/{name}/cholesky.{ending}"
+            with self.subTest("CMake", language=language):
+                options_of_cmake = (f"-DLANGUAGE={language}", f"-DPACKAGE={name}", f"-DPROGRAM={source}")
+                run(
+                    "cmake",
+                    "-S",
+                    SOURCE / "tests/package/other_languages",
+                    "-B",
+                    folder,
+                    "-G",
+                    "Ninja",
+                    f"-DCMAKE_PREFIX_PATH={self.static}",
+                    *options_of_cmake,
+                )
+                run("cmake", "--build", folder)
+                self.assertEqual(run(SOURCE / "tools/mpiexec", 4, folder / "program"), expected)
+            with self.subTest("pkg-config", language=language):
+                flags = run("pkg-config", "--cflags", "--libs", f"plait-{name}", PKG_CONFIG_PATH=modules).split()
+                run(
+                    compiler,
+                    *options,
+                    source,
+                    "-J" if name == "fortran" else "-I",
+                    folder,
+                    "-o",
+                    folder / "plain",
+                    *flags,
+                    "-lm",
+                )
+                self.assertEqual(run(SOURCE / "tools/mpiexec", 4, folder / "plain"), expected)
 
     def test_only_public_headers_and_what_they_include_are_installed(self) -> None:
         include = self.static / "include"

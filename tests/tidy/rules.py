@@ -439,6 +439,12 @@ def programs_in(markdown: str) -> list[tuple[int, str]]:
     return blocks
 
 
+def snippets_in(markdown: str) -> list[tuple[int, str, str]]:
+    """The line, path and text of each block whose first line names the file that it is from: ```c from PATH."""
+    blocks = re.finditer(r"^```\w+ from (\S+)\n(.*?)^```\s*$", markdown, re.MULTILINE | re.DOTALL)
+    return [(line_of(markdown, match.start()) + 1, match.group(1), match.group(2)) for match in blocks]
+
+
 # What names a variable of the environment where it is read: a text of its own in C++ and Python, a shell's default.
 _VARIABLE = re.compile(r"(?P<quote>[\"'])(PLAIT_[A-Z0-9_]*[A-Z0-9])(?P=quote)|\$\{(PLAIT_[A-Z0-9_]+):?-")
 # Variables by which parts of plait pass each other values; the second begins names of one for each host.

@@ -281,6 +281,10 @@ def test_programs_are_found_and_sketches_are_not() -> None:
     assert rules.programs_in(text) == [(3, "int a;\n")]
 
 
+def test_snippets_name_their_file() -> None:
+    assert rules.snippets_in("a\n```c from b/c.c\nint a;\n```\n```c\nint b;\n```\n") == [(3, "b/c.c", "int a;\n")]
+
+
 def test_variables_must_be_described() -> None:
     known = {"PLAIT_TRACE"}
     assert rules.undescribed_variables("src/a.cpp", 'getenv("PLAIT_TRACE")', known) == []

@@ -467,6 +467,18 @@ def test_the_readme_shows_examples() -> None:
     )
 
 
+def test_snippets_are_of_the_files_that_they_name() -> None:
+    """A block ```c from PATH``` is a part of PATH, which is built and run."""
+    require(
+        [
+            f"{page}:{line}: not the text of {path}: copy it from there"
+            for page in pages()
+            for line, path, text in rules.snippets_in(read(page))
+            if not (ROOT / path).is_file() or text not in read(path)
+        ]
+    )
+
+
 def installed(tool: str) -> str:
     """The tool of the project's environment, else the machine's; without either the test is named as not run."""
     beside = ROOT / ".venv/bin" / tool
