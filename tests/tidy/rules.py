@@ -129,7 +129,8 @@ def umbrella_is_for_applications(path: str, text: str) -> list[str]:
         return [
             f"{path}:{line}: {name} is internal here: applications include {', '.join(UMBRELLAS)} (or plait/base/)"
             for line, name in names
-            if name not in (*UMBRELLAS, "plait/plait.h", "plait/version.hpp") and not name.startswith(("plait/base/", *OPTIONAL))
+            if name not in (*UMBRELLAS, "plait/plait.h", "plait/version.hpp")
+            and not name.startswith(("plait/base/", *OPTIONAL))
         ]
     return []
 

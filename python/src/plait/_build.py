@@ -275,7 +275,7 @@ def _build_into(
     sources: Path, folder: Path, product: Product, compiler: _mpi.MpiCompiler | None
 ) -> None:
     options = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
-    options += [f"PLAIT_WITH_{part}=OFF" for part in ("HDF5", "FFT", "PARTICLES", "ZOLTAN")]
+    options += [f"PLAIT_WITH_{part}=OFF" for part in ("HDF5", "FFT", "PARTICLES", "ZOLTAN", "FORTRAN")]
     options += [f"Python3_EXECUTABLE={sys.executable}", f"CMAKE_CXX_COMPILER={_cxx()}"]
     options += [f"MPI_C_COMPILER={compiler.path}"] if compiler else ["PLAIT_WITH_MPI=OFF"]
     if sources == _sources.PACKAGED:
