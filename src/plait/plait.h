@@ -17,7 +17,8 @@
  * Threads. Functions on messages, requests and plait_progress may be called by any thread, one at a time for each
  * request. All others are called by the thread that has created the runtime. Regions: see there.
  *
- * Memory. Bytes of a message belong to the library from the call until its request is complete.
+ * Memory. Bytes of a message belong to the library from the call until its request is complete; after an error of the
+ * run, until the runtime is freed.
  */
 
 #include <stddef.h>

@@ -130,6 +130,7 @@ using data::WorkKind;
 using data::WorkOptions;
 using task::Access;
 using task::ActiveTasks;
+using task::AnyAccess;
 using task::BlockCyclic;
 using task::Boundary;
 using task::BoundaryBins;
