@@ -140,7 +140,7 @@ class Consumer(unittest.TestCase):
 
     def test_only_public_headers_and_what_they_include_are_installed(self) -> None:
         include = self.static / "include"
-        headers = {str(path.relative_to(include)) for path in include.glob("plait/**/*.hpp")}
+        headers = {str(path.relative_to(include)) for path in include.glob("plait/**/*.h*")}
         included = {
             name
             for header in headers
