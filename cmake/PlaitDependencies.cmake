@@ -23,6 +23,7 @@ macro(plait_part name what packages)
 endmacro()
 
 option(PLAIT_WITH_MPI "The mpi driver, and runtimes over communicators" ON)
+option(PLAIT_WITH_PYTHON "The extension of the Python package, where Python's headers and nanobind are there" ON)
 foreach(part IN ITEMS OFI HDF5 FFT PARTICLES INSTRUMENTS ZOLTAN FORTRAN)
   set(PLAIT_WITH_${part} AUTO CACHE STRING "AUTO, ON or OFF; docs/how-to/install.md")
   set_property(CACHE PLAIT_WITH_${part} PROPERTY STRINGS AUTO ON OFF)

@@ -23,6 +23,7 @@ BESIDE = {
     "testing": LAYERS,
     "c": LAYERS,
     "fortran": [],
+    "python": [*LAYERS, "fft", "particles"],
 }
 # What of these is above the stack, and may include all of it (docs/decisions/0010).
 ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
@@ -45,7 +46,7 @@ MPI_SIGNATURES = re.compile(
     r"src/plait/(accelerate/engine/(communicators|messages|probes|waits)|c/(collectives|graph|messages))\.cpp"
 )
 MPI_ALLOWED = re.compile(
-    r"src/plait/(accelerate|c|fortran|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|preload|record|replay/backend/mpi"
+    r"src/plait/(accelerate|c|fortran|net/mpi|data/balance/zoltan|data/checkpoints/hdf5/mpi|files/hdf5/mpi|fft/mpi|particles/hdf5/mpi|preload|python|record|replay/backend/mpi"
     r"|replay/program|runtime)/|src/plait/plait\.h$|apps/[^/]+/(program/|main|snapshot|mpi/|output/)"
     r"|examples/|bench/|tests/(accelerate|c|data/balance/zoltan|files/hdf5/mpi|fft/mpi|net/mpi|net/conformance|record|replay/backend/mpi|runtime|ring|sph|pic|dns|mpi|particles/hdf5/mpi)"
 )

@@ -13,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     __version__: str
-    from plait._errors import PlaitError
+    from plait import fft, particles
+    from plait._errors import EngineError, PlaitError
     from plait._events import Run
+    from plait._region import region
+    from plait._runtime import Future, Runtime, wait_all
     from plait.export.perfetto import write_perfetto
     from plait.measures.calls import parallel_window
     from plait.measures.communication import measure_calls, measure_traffic
@@ -29,9 +32,12 @@ if TYPE_CHECKING:
     from plait.writers.plait import write_run
 
 _HOMES = {
+    "EngineError": "plait._errors",
+    "Future": "plait._runtime",
     "PlaitError": "plait._errors",
     "Recording": "plait.notebook.recording",
     "Run": "plait._events",
+    "Runtime": "plait._runtime",
     "critical_paths": "plait.measures.critical_path",
     "data_rate": "plait.measures.messages",
     "idle_by_lane": "plait.measures.idle",
@@ -46,18 +52,25 @@ _HOMES = {
     "phase_times": "plait.measures.phases",
     "read": "plait.notebook.recording",
     "read_run": "plait.readers.plait",
+    "region": "plait._region",
     "steps_of_run": "plait.measures.steps",
+    "wait_all": "plait._runtime",
     "write_perfetto": "plait.export.perfetto",
     "write_report": "plait.report.write",
     "write_run": "plait.writers.plait",
 }
+_MODULES = ("fft", "particles")
 
 __all__ = [
+    "EngineError",
+    "Future",
     "PlaitError",
     "Recording",
     "Run",
+    "Runtime",
     "critical_paths",
     "data_rate",
+    "fft",
     "idle_by_lane",
     "idle_by_rank",
     "in_flight",
@@ -66,11 +79,14 @@ __all__ = [
     "measure_traffic",
     "only_step",
     "parallel_window",
+    "particles",
     "path_shares",
     "phase_times",
     "read",
     "read_run",
+    "region",
     "steps_of_run",
+    "wait_all",
     "write_perfetto",
     "write_report",
     "write_run",
@@ -82,4 +98,6 @@ def __getattr__(name: str) -> Any:
         return import_module("plait._sources").version()
     if name in _HOMES:
         return getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        return import_module(f"plait.{name}")
     raise AttributeError(f"module 'plait' has no attribute {name!r}")

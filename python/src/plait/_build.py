@@ -16,9 +16,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
-from plait import _mpi, _sources
+from plait import _extension, _mpi, _sources
 from plait._errors import PlaitError, Status
 from plait._launcher import Launcher, find_launcher
 
@@ -90,6 +91,9 @@ class Product:
     targets: tuple[str, ...]
     takes: str
     uses_mpi: bool = True
+    parts: tuple[str, ...] = ()  # optional libraries of plait that it has, where their needs are found
+    options: tuple[str, ...] = ()  # of CMake
+    work: str = "work"  # the folder in which it is compiled
 
 
 RECORDER = Product("record", ("lib/libplait-record.so",), ("plait_record",), "a minute")
@@ -98,6 +102,16 @@ ACCELERATOR = Product(
     ("lib/libplait-accelerate.so", "lib/libplait-accelerate-engine.so"),
     ("plait_accelerate", "plait_accelerate_engine"),
     "some minutes",
+)
+#: What `import plait` loads for `plait.Runtime`; made for this Python.
+EXTENSION = Product(
+    "python",
+    (_extension.FILE,),
+    ("plait_python",),
+    "some minutes",
+    parts=("FFT", "PARTICLES"),
+    options=("PLAIT_WITH_PYTHON=ON", f"PLAIT_PYTHON={sys.executable}"),
+    work=f"work-{sys.implementation.cache_tag}",
 )
 #: Programs that the plait command starts.
 PROGRAMS = {
@@ -182,9 +196,26 @@ def _built_program(product: Product) -> Path:
 
 def build_ahead(product: Product, mpi: str | None) -> Path:
     """`plait build`: as at first use."""
+    if product is EXTENSION:
+        return extension(mpi)
     if f"plait-{product.name}" in PROGRAMS:
         return _built_program(product)
     return library_for(product, WantedMpi(mpi or default_mpi()))
+
+
+def extension(mpi: str | None = None) -> Path:
+    """The extension module for this Python and the MPI of mpi4py, or that of the name. Builds it if
+    needed.
+    """
+    if find_spec("nanobind") is None:
+        raise PlaitError("the extension is built with nanobind: pip install 'plait-hpc[build]'")
+    if not (Path(sysconfig.get_path("include")) / "Python.h").is_file():
+        raise PlaitError(
+            f"there is no Python.h of {sys.executable}: apt-get install python3-dev, or use a "
+            f"Python that has it"
+        )
+    library = _extension.mpi_of_mpi4py() if mpi is None else None
+    return library_for(EXTENSION, WantedMpi(library.interface if library else mpi or "", library))
 
 
 def default_mpi() -> str:
@@ -275,12 +306,13 @@ def _build_into(
     sources: Path, folder: Path, product: Product, compiler: _mpi.MpiCompiler | None
 ) -> None:
     options = [f"PLAIT_BUILD_{part}=OFF" for part in ("TESTS", "APPS", "EXAMPLES")]
-    options += [f"PLAIT_WITH_{part}=OFF" for part in ("HDF5", "FFT", "PARTICLES", "ZOLTAN", "FORTRAN")]
+    without = {"HDF5", "FFT", "PARTICLES", "ZOLTAN", "FORTRAN", "PYTHON"} - set(product.parts)
+    options += [f"PLAIT_WITH_{part}=OFF" for part in sorted(without)] + list(product.options)
     options += [f"Python3_EXECUTABLE={sys.executable}", f"CMAKE_CXX_COMPILER={_cxx()}"]
     options += [f"MPI_C_COMPILER={compiler.path}"] if compiler else ["PLAIT_WITH_MPI=OFF"]
     if sources == _sources.PACKAGED:
         options += [f"PLAIT_HEADERS={sources / 'headers'}"]
-    work = folder / "work"
+    work = folder / product.work
     environment = {**os.environ, **(compiler.environment if compiler else {})}
     _compile(sources, work, options, list(product.targets), environment)
     for name in product.files:

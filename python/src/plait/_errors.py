@@ -46,3 +46,16 @@ class PlaitError(Exception):
     def __init__(self, message: str, *, status: int = Status.failed) -> None:
         super().__init__(message)
         self.status = int(status)
+
+
+class EngineError(PlaitError):
+    """The runtime's: the network or another rank has failed, or a message did not fit.
+
+    `code` is "truncated message", "network", "another rank failed", "task failed", "timeout",
+    "input/output" or "out of memory"; `rank` the rank concerned, if there is one.
+    """
+
+    def __init__(self, message: str, code: str = "network", rank: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.rank = rank

@@ -15,7 +15,9 @@ Where: $XDG_CACHE_HOME/plait/VERSION, else ~/.cache/plait/VERSION, in a folder f
 compiler. A folder that is deleted is built again when it is needed.
 
 What it needs: a C++20 compiler (GCC 12 or later; CXX names it), CMake and Ninja or Make, and an MPI with
-its mpicc. `pip install 'plait-hpc[build]'` brings CMake and Ninja.
+its mpicc. `pip install 'plait-hpc[build]'` brings CMake and Ninja, and nanobind for `python`: the
+extension of `import plait` for this Python and the MPI of its mpi4py. That has plait.fft where FFTW 3
+is found, and plait.particles where Highway is.
 """
 
 
@@ -28,18 +30,22 @@ def build(
         list[str] | None,
         typer.Argument(
             metavar="[WHAT]...",
-            help="record, accelerate, replay, measure, predict, schedule, balance. [default: record]",
+            help="record, accelerate, python, replay, measure, predict, schedule, balance. "
+            "[default: record]",
         ),
     ] = None,
     mpi: Annotated[
         str | None,
         typer.Option(
-            metavar="openmpi|mpich|abi", help="For programs of this MPI. [default: that of mpicc]"
+            metavar="openmpi|mpich|abi",
+            help="For programs of this MPI. [default: that of mpicc; for python, of mpi4py]",
         ),
     ] = None,
     quiet: Quiet = False,
 ) -> None:
     """Build now what commands would build at their first use, such as before a job on compute nodes.
+
+    What plait.Runtime of a Python program needs, `plait build python`, is never built by the program itself.
 
     Reading, reporting and exporting runs need nothing of it.
 

@@ -10,7 +10,8 @@ from plait._errors import PlaitError, Status
 from plait._preload import KINDS
 
 PRODUCTS = {
-    product.name: product for product in (_build.RECORDER, _build.ACCELERATOR, *_build.PROGRAMS.values())
+    product.name: product
+    for product in (_build.RECORDER, _build.ACCELERATOR, _build.EXTENSION, *_build.PROGRAMS.values())
 }
 
 

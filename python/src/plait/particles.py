@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gravity and neighbours of particles that are distributed over the ranks of a `plait.Runtime`.
+
+Each rank passes any part of the particles, in any order, and gets its results in that order. Inside,
+particles are sent to ranks by where they are, and back. docs/how-to/python.md has examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from plait import _extension
+from plait._runtime import Runtime
+
+Floats = npt.NDArray[np.float64]
+
+
+class Forces(NamedTuple):
+    accelerations: Floats  # (n, 3)
+    potentials: Floats  # (n,)
+
+
+class Neighbours(NamedTuple):
+    """In compressed rows: those of particle i are `indices[offsets[i] : offsets[i + 1]]`."""
+
+    offsets: npt.NDArray[np.int64]  # (n + 1,)
+    #: Ascending for each particle. They count the particles of all ranks, in the order of ranks.
+    indices: npt.NDArray[np.int64]
+
+
+def gravity(
+    runtime: Runtime,
+    positions: npt.ArrayLike,
+    masses: npt.ArrayLike,
+    softening: float = 0.0,
+    theta: float = 0.5,
+    *,
+    constant: float = 1.0,
+    order: Literal["monopole", "quadrupole"] = "quadrupole",
+    precision: Literal["full", "mixed"] = "full",
+) -> Forces:
+    """Accelerations and potentials of this rank's bodies by those of all ranks.
+
+    positions: (n, 3) numbers; n may differ between ranks, and be 0. Units in which distances are near 1
+        suit.
+    masses: (n,) numbers that are not negative, or one for all.
+    softening: the length e of Plummer's law: m d / (d^2 + e^2)^(3/2), with the potential -m / sqrt(d^2
+        + e^2).
+    theta: the opening angle of the trees. A smaller one is slower and more exact; 0 sums directly.
+    constant: G.
+    order: of multipoles. precision: of nearby pairs; "mixed" has errors of 1e-6, and is three times as
+        fast.
+
+    Collective. Raises ValueError for positions that are not finite, and negative masses. Cost: O(n log
+    n).
+    """
+    places = _positions(positions)
+    weights = _per_row(masses, len(places), "masses")
+    if not softening >= 0 or not theta >= 0:
+        raise ValueError(f"softening={softening}, theta={theta}: both must not be negative")
+    for value, known in ((order, ("monopole", "quadrupole")), (precision, ("full", "mixed"))):
+        if value not in known:
+            raise ValueError(f'"{value}" is unknown: use "{known[0]}" or "{known[1]}"')
+    sums = _extension.part("gravity")(
+        *(runtime._engine, places, weights, softening, theta, constant),
+        *(order == "quadrupole", precision == "mixed"),
+    )
+    return Forces(*sums)
+
+
+def neighbours(
+    runtime: Runtime,
+    positions: npt.ArrayLike,
+    radius: npt.ArrayLike,
+    *,
+    box: Any = None,
+    periodic: bool | Sequence[bool] = True,
+) -> Neighbours:
+    """All particles, of any rank, within a distance of each of this rank's particles.
+
+    positions: (n, 3) numbers; n may differ between ranks, and be 0.
+    radius: one distance, or (n,) of them: a particle at exactly this distance counts, the particle
+        itself does not, another one at the same place does.
+    box: of periodic space: its edges (3 lengths, from 0), or its corners ((x, y, z), (x, y, z)).
+        Positions outside stand for their image inside. Radii must be less than half of each periodic
+        edge.
+    periodic: which axes of `box` are.
+
+    Distances are exact to the rounding of 48 bits. Collective. Raises ValueError for positions and
+    radii that are not finite. Cost: O(n log n) and the neighbours.
+    """
+    places = _positions(positions)
+    radii = _per_row(radius, len(places), "radius")
+    low, high, axes = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (False, False, False)
+    if box is not None:
+        corners = np.asarray(box, np.float64)
+        if corners.shape == (3,):
+            corners = np.stack([np.zeros(3), corners])
+        if corners.shape != (2, 3):
+            raise ValueError(
+                f"box has the shape {corners.shape}: pass three edges, or the two corners of three "
+                f"numbers each"
+            )
+        low, high = _three(corners[0]), _three(corners[1])
+        each = [periodic] * 3 if isinstance(periodic, bool) else list(map(bool, periodic))
+        if len(each) != 3:
+            raise ValueError(f"periodic has {len(each)} values: pass one, or one for each axis")
+        axes = (each[0], each[1], each[2])
+    return Neighbours(*_extension.part("neighbours")(runtime._engine, places, radii, low, high, axes))
+
+
+def _three(numbers: Floats) -> tuple[float, float, float]:
+    return float(numbers[0]), float(numbers[1]), float(numbers[2])
+
+
+def _positions(positions: npt.ArrayLike) -> Floats:
+    found = np.ascontiguousarray(positions, np.float64)
+    if found.ndim != 2 or found.shape[1] != 3:
+        raise ValueError(f"positions has the shape {found.shape}, and must have (n, 3)")
+    return found
+
+
+def _per_row(values: npt.ArrayLike, count: int, name: str) -> Floats:
+    found = np.asarray(values, np.float64)
+    if found.ndim == 0:
+        return np.full(count, found)
+    if found.shape != (count,):
+        raise ValueError(
+            f"{name} has the shape {found.shape}, and must have ({count},), as there are {count} "
+            f"positions"
+        )
+    return np.ascontiguousarray(found)

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// The extension module plait_runtime: what Python calls. The package plait wraps it; users import that.
+#include <mpi.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include "plait/base/error.hpp"
+#include "plait/comm/endpoint.hpp"
+#include "plait/net/mpi/session.hpp"
+#include "plait/python/engine.hpp"
+#include "plait/python/operation.hpp"
+#include "plait/trace/recorder.hpp"
+#include "plait/version.hpp"
+#ifdef PLAIT_PYTHON_HAS_FFT
+#include "plait/python/fft_transforms.hpp"
+#endif
+#ifdef PLAIT_PYTHON_HAS_PARTICLES
+#include "plait/python/particles_sums.hpp"
+#endif
+
+namespace plait::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace {
+
+using std::chrono::nanoseconds;
+
+/// Sets the Python error: ValueError for arguments, else plait.EngineError with code and rank.
+void translate(const std::exception_ptr& pointer, void* /*payload*/) {
+  try {
+    std::rethrow_exception(pointer);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::bad_argument || error.code() == ErrorCode::bad_input) {
+      PyErr_SetString(PyExc_ValueError, error.what());
+      return;
+    }
+    const nb::object type = nb::module_::import_("plait._errors").attr("EngineError");
+    const nb::object rank = error.rank() ? nb::cast(error.rank().value()) : nb::none();
+    const nb::object made = type(error.what(), to_string(error.code()), rank);
+    PyErr_SetObject(type.ptr(), made.ptr());
+  }
+}
+
+/// The result of a complete operation: (source, tag, bytes).
+nb::object status_of(const Operation& operation) {
+  if (!operation.status()) {
+    return nb::none();
+  }
+  operation.throw_if_failed();
+  const comm::Status& status = *operation.status();
+  return nb::make_tuple(status.source ? nb::cast(status.source.value()) : nb::none(),
+                        status.tag ? nb::cast(status.tag.value()) : nb::none(),
+                        status.bytes);
+}
+
+std::shared_ptr<Engine> make_engine(int communicator,
+                                    std::optional<std::uint32_t> workers,
+                                    std::optional<std::string> progress,
+                                    std::vector<std::string> command) {
+  return std::make_shared<Engine>(MPI_Comm_f2c(communicator),
+                                  EngineSettings{workers, std::move(progress), std::move(command)});
+}
+
+/// Time in nanoseconds on the trace's clock; nothing when nothing is recorded.
+std::optional<std::int64_t> trace_time(const Engine& engine) {
+  if (!engine.is_open() || !engine.runtime().trace().is_on()) {
+    return std::nullopt;
+  }
+  return engine.runtime().trace().now().count();
+}
+
+/// Records a region that began at `start` and ends now.
+void record_region(const Engine& engine, const std::string& name, std::int64_t start) {
+  if (!engine.is_open()) {
+    return;
+  }
+  trace::Recorder& trace = engine.runtime().trace();
+  trace::SpanEvent span{};
+  span.name = trace.name(trace::Role::span, name);
+  span.start = nanoseconds{start};
+  span.end = trace.now();
+  trace.thread(WorkerId{0}, "").span(span);
+}
+
+template <class Number>
+auto array_of(std::vector<Number>&& numbers, std::initializer_list<std::size_t> shape) {
+  auto* const owned = new std::vector<Number>{std::move(numbers)};
+  const nb::capsule owner{owned, [](void* memory) noexcept { delete static_cast<std::vector<Number>*>(memory); }};
+  return nb::ndarray<nb::numpy, Number>{owned->data(), shape, owner};
+}
+
+#ifdef PLAIT_PYTHON_HAS_FFT
+void add_transforms(nb::module_& module) {
+  nb::class_<Transforms>(module, "Transforms", "A plan of distributed transforms; plait.fft.Plan wraps it.")
+      .def(
+          "__init__",
+          [](Transforms* self,
+             std::shared_ptr<Engine> engine,
+             const std::array<fft::Index, 3>& lengths,
+             bool is_real,
+             std::pair<std::uint32_t, std::uint32_t> grid,
+             const std::string& effort,
+             const std::string& variant,
+             std::uint32_t pieces) {
+            new (self)
+                Transforms{std::move(engine), {lengths, is_real, grid.first, grid.second, effort, variant, pieces}};
+          },
+          "engine"_a,
+          "lengths"_a,
+          "is_real"_a,
+          "grid"_a,
+          "effort"_a,
+          "variant"_a,
+          "pieces"_a)
+      .def("box", &Transforms::box, "is_spectral"_a, "Low and high indices of this rank's part.")
+      .def("run",
+           &Transforms::run,
+           "is_forward"_a,
+           "sources"_a,
+           "targets"_a,
+           "scale"_a,
+           "Transforms each source into its target, all at once; collective.")
+      .def("describe", &Transforms::describe, "The distribution and the exchange, in several lines.")
+      .def("close", &Transforms::close, "Frees the plan; collective.")
+      .def_prop_ro("grid", &Transforms::grid)
+      .def_prop_ro("variant", &Transforms::variant);
+}
+#endif
+
+#ifdef PLAIT_PYTHON_HAS_PARTICLES
+using Numbers = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Positions = nb::ndarray<const double, nb::shape<-1, 3>, nb::c_contig, nb::device::cpu>;
+
+std::span<const double> numbers_of(const Numbers& numbers) {
+  return {numbers.data(), numbers.size()};
+}
+std::span<const double> numbers_of(const Positions& positions) {
+  return {positions.data(), positions.size()};
+}
+
+auto gravity(Engine& engine,
+             const Positions& positions,
+             const Numbers& masses,
+             double softening,
+             double theta,
+             double coupling,
+             bool is_quadrupole,
+             bool is_mixed) {
+  if (positions.shape(0) != masses.size()) {
+    throw nb::value_error("positions and masses must have one row a body");
+  }
+  Forces forces = engine.run([&] {
+    return sum_gravity(engine.runtime(),
+                       engine.group(),
+                       numbers_of(positions),
+                       numbers_of(masses),
+                       {softening, theta, coupling, is_quadrupole, is_mixed});
+  });
+  return nb::make_tuple(array_of(std::move(forces.accelerations), {masses.size(), 3}),
+                        array_of(std::move(forces.potentials), {masses.size()}));
+}
+
+auto neighbours(Engine& engine,
+                const Positions& positions,
+                const Numbers& radii,
+                std::array<double, 3> low,
+                std::array<double, 3> high,
+                std::array<bool, 3> periodic) {
+  if (positions.shape(0) != radii.size()) {
+    throw nb::value_error("positions and radii must have one row a point");
+  }
+  const particles::Space space{.root = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}}, .periodic = periodic};
+  Neighbours found = engine.run([&] {
+    return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(radii), space);
+  });
+  const std::size_t count = found.indices.size();
+  return nb::make_tuple(array_of(std::move(found.offsets), {radii.size() + 1}),
+                        array_of(std::move(found.indices), {count}));
+}
+
+void add_particles_module(nb::module_& module) {
+  module.def("gravity",
+             &gravity,
+             "engine"_a,
+             "positions"_a,
+             "masses"_a,
+             "softening"_a,
+             "theta"_a,
+             "coupling"_a,
+             "is_quadrupole"_a,
+             "is_mixed"_a,
+             "Accelerations (n, 3) and potentials (n,); collective.");
+  module.def("neighbours",
+             &neighbours,
+             "engine"_a,
+             "positions"_a,
+             "radii"_a,
+             "low"_a,
+             "high"_a,
+             "periodic"_a,
+             "Offsets (n + 1,) and indices; collective.");
+}
+#endif
+
+void add_engine(nb::module_& module) {
+  nb::class_<Operation>(module, "Operation", "A message or collective operation; plait.Future wraps it.")
+      .def_prop_ro("status",
+                   &status_of,
+                   nb::sig("def status(self) -> tuple[int | None, int | None, int] | None"),
+                   "(source, tag, bytes) when complete, else None. Raises its error.");
+  nb::class_<Engine>(module, "Engine", "A rank's runtime; plait.Runtime wraps it.")
+      .def(nb::new_(&make_engine), "communicator"_a, "workers"_a.none(), "progress"_a.none(), "command"_a)
+      .def("close", &Engine::close, "failure"_a.none())
+      .def("send", &Engine::send, "array"_a, "to"_a, "tag"_a, "priority"_a)
+      .def("receive", &Engine::receive, "array"_a, "source"_a, "tag"_a)
+      .def("all_to_all", &Engine::all_to_all, "send"_a, "receive"_a)
+      .def("all_to_all_blocks", &Engine::all_to_all_blocks, "send"_a, "receive"_a)
+      .def("broadcast", &Engine::broadcast, "array"_a, "root"_a)
+      .def("all_gather", &Engine::all_gather, "mine"_a, "all"_a)
+      .def("test", &Engine::test, "operation"_a)
+      .def("wait", &Engine::wait, "operation"_a, "seconds"_a.none())
+      .def("notify", &Engine::notify, "operation"_a)
+      .def("trace_time", &trace_time)
+      .def("record_region", &record_region, "name"_a, "start"_a)
+      .def_prop_ro("event", &Engine::event)
+      .def_prop_ro("is_open", &Engine::is_open)
+      .def_prop_ro("rank", [](const Engine& engine) { return engine.runtime().self().value(); })
+      .def_prop_ro("size", [](const Engine& engine) { return engine.runtime().rank_count(); })
+      .def_prop_ro("workers", [](const Engine& engine) { return engine.runtime().worker_count(); })
+      .def_prop_ro("network", [](const Engine& engine) { return engine.runtime().messages().driver_name(); });
+}
+
+}  // namespace
+
+}  // namespace plait::python
+
+NB_MODULE(plait_runtime, module) {
+  using namespace plait::python;
+  module.doc() = "The runtime of plait, for the MPI that it was built with. The package plait wraps it.";
+  nb::register_exception_translator(&translate);
+  module.attr("version") = std::string{plait::version()};
+  module.def("mpi_library", [] {
+    std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    text.resize(static_cast<std::size_t>(length));
+    return text;
+  });
+  add_engine(module);
+#ifdef PLAIT_PYTHON_HAS_FFT
+  add_transforms(module);
+#endif
+#ifdef PLAIT_PYTHON_HAS_PARTICLES
+  add_particles_module(module);
+#endif
+}

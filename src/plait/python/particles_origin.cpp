@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plait/python/particles_origin.hpp"
+
+#include <fmt/format.h>
+
+#include "plait/base/error.hpp"
+#include "plait/comm/collectives/all_to_all.hpp"
+
+namespace plait::python {
+
+void add_particles(particles::Particles& store, std::span<const double> positions, Rank rank) {
+  const std::size_t count = positions.size() / 3;
+  store.add(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const particles::Vector place{positions[3 * i], positions[3 * i + 1], positions[3 * i + 2]};
+    if (!particles::is_finite(place)) {
+      throw Error{
+          ErrorCode::bad_argument,
+          fmt::format(
+              "positions[{}] on rank {} is not finite: ({}, {}, {})", i, rank.value(), place.x, place.y, place.z)};
+    }
+    store.positions()[i] = place;
+    store.ids()[i] = Origin{rank.value(), static_cast<std::uint32_t>(i)}.id();
+  }
+}
+
+std::vector<Bytes> exchange_messages(const comm::Group& group, const std::vector<Bytes>& to_send) {
+  std::vector<std::uint64_t> given;
+  std::vector<std::uint64_t> got(group.size());
+  comm::BlocksToSend to;
+  for (const Bytes& block : to_send) {
+    given.push_back(block.size());
+    to.emplace_back(block);
+  }
+  comm::all_to_all(group, std::span<const std::uint64_t>{given}, std::span{got}).wait();
+  std::vector<Bytes> received(group.size());
+  comm::BlocksToReceive from;
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    received[i].resize(got[i]);
+    from.emplace_back(received[i]);
+  }
+  comm::all_to_all(group, std::move(to), std::move(from)).wait();
+  return received;
+}
+
+}  // namespace plait::python

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plait/base/bytes.hpp"
+#include "plait/comm/collectives/group.hpp"
+#include "plait/particles/store/particles.hpp"
+
+namespace plait::python {
+
+/// The rank that gave a particle, and the particle's place in its arrays, as an id.
+struct Origin {
+  std::uint32_t rank = 0;
+  std::uint32_t place = 0;
+
+  [[nodiscard]] static Origin of(std::uint64_t id) noexcept {
+    return {static_cast<std::uint32_t>(id >> 32U), static_cast<std::uint32_t>(id)};
+  }
+  [[nodiscard]] std::uint64_t id() const noexcept { return std::uint64_t{rank} << 32U | place; }
+};
+
+/// Adds particles at `positions`, three numbers each, with the ids of their origins on `rank`. Throws: `Error` with
+/// `bad_argument` when a position is not finite, or there are too many.
+void add_particles(particles::Particles& store, std::span<const double> positions, Rank rank);
+
+/// Sends a message to each member of `group` and receives one from each. Collective; waits.
+[[nodiscard]] std::vector<Bytes> exchange_messages(const comm::Group& group, const std::vector<Bytes>& to_send);
+
+}  // namespace plait::python
