@@ -45,7 +45,7 @@ def build(
 ) -> None:
     """Build now what commands would build at their first use, such as before a job on compute nodes.
 
-    What plait.Runtime of a Python program needs, `plait build python`, is never built by the program itself.
+    A Python program that uses plait.Runtime builds nothing itself: `plait build python`.
 
     Reading, reporting and exporting runs need nothing of it.
 

@@ -36,6 +36,10 @@ MODULES = {
         "plait.commands.bench_predict",
         "prediction with fitted parameters is within 15 % of the replay, for six different exchanges",
     ),
+    "python": (
+        "plait.benches.python",
+        "messages of NumPy arrays move while NumPy computes; transforms and gravity of Python programs",
+    ),
 }
 #: Modules of plait.benches: they need no build.
 _IN_PYTHON = ("read",)
