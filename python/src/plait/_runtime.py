@@ -18,7 +18,7 @@ import numpy.typing as npt
 from plait import _extension, _region
 from plait._errors import EngineError
 
-#: Between two looks at operations that asyncio waits for, which a failed run does not complete.
+#: Between two checks of operations that asyncio waits for, which a failed run does not complete.
 _RECHECK_S = 0.1
 #: From the completion of an operation until its memory is no longer used, at most as a rule.
 _RELEASE_S = 0.001

@@ -66,8 +66,8 @@ def gravity(
         if value not in known:
             raise ValueError(f'"{value}" is unknown: use "{known[0]}" or "{known[1]}"')
     sums = _extension.part("gravity")(
-        *(runtime._engine, places, weights, softening, theta, constant),
-        *(order == "quadrupole", precision == "mixed"),
+        *(runtime._engine, places, weights),
+        (softening, theta, constant, order == "quadrupole", precision == "mixed"),
     )
     return Forces(*sums)
 
@@ -110,7 +110,7 @@ def neighbours(
         if len(each) != 3:
             raise ValueError(f"periodic has {len(each)} values: pass one, or one for each axis")
         axes = (each[0], each[1], each[2])
-    return Neighbours(*_extension.part("neighbours")(runtime._engine, places, radii, low, high, axes))
+    return Neighbours(*_extension.part("neighbours")(runtime._engine, places, radii, (low, high, axes)))
 
 
 def _three(numbers: Floats) -> tuple[float, float, float]:

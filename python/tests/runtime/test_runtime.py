@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from plait import _build
+from plait import _build, read_run
 from plait._errors import PlaitError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -73,7 +73,7 @@ def test_messages_without_background_progress(extension: Path) -> None:
 def test_a_failed_rank_ends_the_others(extension: Path, way: str, network: str) -> None:
     done = start(3, PROGRAMS / "failing.py", way, PLAIT_NETWORK=network)
     lines = sorted(done.stdout.splitlines())
-    assert lines == ["own", *["told another rank failed"] * 2], done.stdout + done.stderr
+    assert lines == ["own", *["peer: another rank failed"] * 2], done.stdout + done.stderr
     assert done.returncode == 0, done.stderr
 
 
@@ -109,3 +109,11 @@ def test_the_guide_shows_examples() -> None:
     assert blocks
     for block in blocks:
         assert any(" ".join(block.split()) in source for source in sources), block
+
+
+def test_a_trace_has_regions_and_messages(extension: Path, tmp_path: Path) -> None:
+    succeeds(2, "recorded", PLAIT_TRACE=str(tmp_path / "run"))
+    run = read_run(tmp_path / "run")
+    assert run.span_kinds == ("exchange",)
+    assert run.spans["rank"].sort().to_list() == [0, 1]
+    assert (run.messages["size_bytes"] == 8000).sum() == 4  # sent and received, on each rank

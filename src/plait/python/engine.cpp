@@ -23,7 +23,7 @@ using std::chrono::steady_clock;
 namespace {
 
 constexpr std::size_t sweep_min = 64;
-/// Between two looks at the signals of the process.
+/// Between two checks for signals to the process.
 constexpr auto signals_period = std::chrono::milliseconds{50};
 
 Options options_of(const EngineSettings& settings) {
@@ -134,7 +134,7 @@ Engine::OperationPtr Engine::posted(std::vector<Buffer> buffers,
   }
   pending_.reserve(pending_.size() + 1);  // what is posted is kept, whatever else fails
   comm::Request request = post(buffers);
-  auto operation = std::make_shared<Operation>(std::move(buffers));
+  auto operation = std::make_shared<ArrayOperation>(std::move(buffers));
   operation->start(std::move(request));
   if (!operation->settle()) {
     pending_.push_back(operation);
@@ -242,7 +242,7 @@ Engine::OperationPtr Engine::all_gather(nb::handle mine, nb::handle all) {
   });
 }
 
-void Engine::throw_if_unusable(const Operation& operation) const {
+void Engine::throw_if_unusable(const ArrayOperation& operation) const {
   if (operation.is_abandoned() || !is_open()) {
     throw nb::value_error("the runtime was closed before this operation was complete: wait for it inside `with`");
   }
@@ -251,7 +251,7 @@ void Engine::throw_if_unusable(const Operation& operation) const {
   }
 }
 
-bool Engine::test(Operation& operation) {
+bool Engine::test(ArrayOperation& operation) {
   if (!operation.settle()) {
     throw_if_unusable(operation);
     runtime_->messages().progress();
@@ -260,7 +260,7 @@ bool Engine::test(Operation& operation) {
   return true;
 }
 
-bool Engine::wait(Operation& operation, std::optional<double> seconds) {
+bool Engine::wait(ArrayOperation& operation, std::optional<double> seconds) {
   const auto begin = steady_clock::now();
   while (!test(operation)) {
     auto until = steady_clock::now() + signals_period;
@@ -284,7 +284,7 @@ bool Engine::wait(Operation& operation, std::optional<double> seconds) {
   return true;
 }
 
-bool Engine::notify(Operation& operation) {
+bool Engine::notify(ArrayOperation& operation) {
   if (test(operation)) {
     return false;
   }

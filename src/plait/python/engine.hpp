@@ -14,7 +14,7 @@
 #include <nanobind/nanobind.h>
 
 #include "plait/comm/collectives/group.hpp"
-#include "plait/python/operation.hpp"
+#include "plait/python/array_operation.hpp"
 #include "plait/runtime/runtime.hpp"
 
 namespace plait::python {
@@ -33,7 +33,7 @@ struct EngineSettings {
 /// `run` and the waits release it.
 class Engine {
  public:
-  using OperationPtr = std::shared_ptr<Operation>;
+  using OperationPtr = std::shared_ptr<ArrayOperation>;
 
   /// Collective. Borrows `communicator`. Throws: as `Runtime`; ValueError for an unknown mode.
   Engine(MPI_Comm communicator, const EngineSettings& settings);
@@ -63,12 +63,12 @@ class Engine {
   [[nodiscard]] OperationPtr all_gather(nanobind::handle mine, nanobind::handle all);
 
   /// Makes progress once; true when the operation is complete. Throws: `Error` when it or the run has failed.
-  [[nodiscard]] bool test(Operation& operation);
+  [[nodiscard]] bool test(ArrayOperation& operation);
   /// Waits until the operation is complete, or for `seconds`; returns whether it is. Signals are handled meanwhile.
   /// Throws: as `test`.
-  [[nodiscard]] bool wait(Operation& operation, std::optional<double> seconds);
+  [[nodiscard]] bool wait(ArrayOperation& operation, std::optional<double> seconds);
   /// Makes `event()` readable when the operation completes. False, and nothing happens, when it is complete.
-  [[nodiscard]] bool notify(Operation& operation);
+  [[nodiscard]] bool notify(ArrayOperation& operation);
   /// A file descriptor (eventfd) that becomes readable after `notify`.
   [[nodiscard]] int event() const noexcept { return event_; }
 
@@ -100,7 +100,7 @@ class Engine {
 
   [[nodiscard]] Rank rank(std::int64_t number, const char* what) const;
   OperationPtr posted(std::vector<Buffer> buffers, const std::function<comm::Request(std::vector<Buffer>&)>& post);
-  void throw_if_unusable(const Operation& operation) const;
+  void throw_if_unusable(const ArrayOperation& operation) const;
 
   const MPI_Comm communicator_;
   int event_ = -1;

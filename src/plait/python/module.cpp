@@ -1,5 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extension module plait_runtime: what Python calls. The package plait wraps it; users import that.
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include <mpi.h>
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -14,8 +24,8 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/endpoint.hpp"
 #include "plait/net/mpi/session.hpp"
+#include "plait/python/array_operation.hpp"
 #include "plait/python/engine.hpp"
-#include "plait/python/operation.hpp"
 #include "plait/trace/recorder.hpp"
 #include "plait/version.hpp"
 #ifdef PLAIT_PYTHON_HAS_FFT
@@ -51,7 +61,7 @@ void translate(const std::exception_ptr& pointer, void* /*payload*/) {
 }
 
 /// The result of a complete operation: (source, tag, bytes).
-nb::object status_of(const Operation& operation) {
+nb::object status_of(const ArrayOperation& operation) {
   if (!operation.status()) {
     return nb::none();
   }
@@ -147,39 +157,35 @@ std::span<const double> numbers_of(const Positions& positions) {
   return {positions.data(), positions.size()};
 }
 
-auto gravity(Engine& engine,
-             const Positions& positions,
-             const Numbers& masses,
-             double softening,
-             double theta,
-             double coupling,
-             bool is_quadrupole,
-             bool is_mixed) {
+/// Softening, theta, coupling, whether quadrupoles act, whether precision is mixed.
+using GravityTuple = std::tuple<double, double, double, bool, bool>;
+/// The low and the high corner, and which axes are periodic.
+using BoxTuple = std::tuple<std::array<double, 3>, std::array<double, 3>, std::array<bool, 3>>;
+
+particles::Vector vector_of(const std::array<double, 3>& numbers) {
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+auto gravity(Engine& engine, const Positions& positions, const Numbers& masses, const GravityTuple& options) {
   if (positions.shape(0) != masses.size()) {
     throw nb::value_error("positions and masses must have one row a body");
   }
+  const auto& [softening, theta, coupling, is_quadrupole, is_mixed] = options;
+  const GravitySettings settings{softening, theta, coupling, is_quadrupole, is_mixed};
   Forces forces = engine.run([&] {
-    return sum_gravity(engine.runtime(),
-                       engine.group(),
-                       numbers_of(positions),
-                       numbers_of(masses),
-                       {softening, theta, coupling, is_quadrupole, is_mixed});
+    return sum_gravity(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(masses), settings);
   });
   return nb::make_tuple(array_of(std::move(forces.accelerations), {masses.size(), 3}),
                         array_of(std::move(forces.potentials), {masses.size()}));
 }
 
-auto neighbours(Engine& engine,
-                const Positions& positions,
-                const Numbers& radii,
-                std::array<double, 3> low,
-                std::array<double, 3> high,
-                std::array<bool, 3> periodic) {
+auto neighbours(Engine& engine, const Positions& positions, const Numbers& radii, const BoxTuple& box) {
   if (positions.shape(0) != radii.size()) {
     throw nb::value_error("positions and radii must have one row a point");
   }
-  const particles::Space space{.root = {{low[0], low[1], low[2]}, {high[0], high[1], high[2]}}, .periodic = periodic};
-  Neighbours found = engine.run([&] {
+  const auto& [low, high, periodic] = box;
+  const particles::Space space{.root = {vector_of(low), vector_of(high)}, .periodic = periodic};
+  NeighbourLists found = engine.run([&] {
     return find_neighbours(engine.runtime(), engine.group(), numbers_of(positions), numbers_of(radii), space);
   });
   const std::size_t count = found.indices.size();
@@ -193,26 +199,21 @@ void add_particles_module(nb::module_& module) {
              "engine"_a,
              "positions"_a,
              "masses"_a,
-             "softening"_a,
-             "theta"_a,
-             "coupling"_a,
-             "is_quadrupole"_a,
-             "is_mixed"_a,
-             "Accelerations (n, 3) and potentials (n,); collective.");
+             "options"_a,
+             "Accelerations (n, 3) and potentials (n,); collective. Options: softening, theta, G, whether quadrupoles "
+             "act, whether precision is mixed.");
   module.def("neighbours",
              &neighbours,
              "engine"_a,
              "positions"_a,
              "radii"_a,
-             "low"_a,
-             "high"_a,
-             "periodic"_a,
-             "Offsets (n + 1,) and indices; collective.");
+             "box"_a,
+             "Offsets (n + 1,) and indices; collective. Box: low and high corner, which axes are periodic.");
 }
 #endif
 
 void add_engine(nb::module_& module) {
-  nb::class_<Operation>(module, "Operation", "A message or collective operation; plait.Future wraps it.")
+  nb::class_<ArrayOperation>(module, "Operation", "A message or collective operation; plait.Future wraps it.")
       .def_prop_ro("status",
                    &status_of,
                    nb::sig("def status(self) -> tuple[int | None, int | None, int] | None"),

@@ -7,7 +7,7 @@
 
 #include "plait/base/error.hpp"
 #include "plait/particles/steps/system.hpp"
-#include "plait/python/particles_origin.hpp"
+#include "plait/python/particles_input.hpp"
 #include "plait/python/particles_sums.hpp"
 
 namespace plait::python {
@@ -68,7 +68,7 @@ Forces sum_gravity(Runtime& runtime,
   };
   std::vector<Bytes> back(group.size());
   for (std::size_t i = 0; i < store.size(); ++i) {
-    const Origin origin = Origin::of(store.ids()[i]);
+    const InputPlace origin = InputPlace::of(store.ids()[i]);
     const Sums sums{origin.place, store[acceleration][i], store[potential][i]};
     if (origin.rank == runtime.self().value()) {
       take(sums);

@@ -11,7 +11,7 @@
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/all_gather.hpp"
 #include "plait/particles/steps/system.hpp"
-#include "plait/python/particles_origin.hpp"
+#include "plait/python/particles_input.hpp"
 #include "plait/python/particles_sums.hpp"
 
 namespace plait::python {
@@ -165,7 +165,7 @@ void append(Bytes& message, std::span<const std::int64_t> numbers) {
 std::vector<Bytes> send_back(const comm::Group& group, const Search& search) {
   std::vector<Bytes> back(group.size());
   for (std::size_t i = 0; i < search.store().size(); ++i) {
-    const Origin origin = Origin::of(search.store().ids()[i]);
+    const InputPlace origin = InputPlace::of(search.store().ids()[i]);
     const std::vector<std::int64_t>& list = search.of(i);
     append(back[origin.rank], std::array{std::int64_t{origin.place}, static_cast<std::int64_t>(list.size())});
     append(back[origin.rank], list);
@@ -210,11 +210,11 @@ void check(std::span<const double> radii, const Space& space, Rank self) {
 
 }  // namespace
 
-Neighbours find_neighbours(Runtime& runtime,
-                           const comm::Group& group,
-                           std::span<const double> positions,
-                           std::span<const double> radii,
-                           const Space& space) {
+NeighbourLists find_neighbours(Runtime& runtime,
+                               const comm::Group& group,
+                               std::span<const double> positions,
+                               std::span<const double> radii,
+                               const Space& space) {
   check(radii, space, runtime.self());
   std::vector<std::uint64_t> counts(group.size());
   const std::uint64_t mine = radii.size();
@@ -225,7 +225,7 @@ Neighbours find_neighbours(Runtime& runtime,
   search.run(runtime);
 
   const std::vector<Bytes> lists = send_back(group, search);
-  Neighbours found{std::vector<std::int64_t>(radii.size() + 1), {}};
+  NeighbourLists found{std::vector<std::int64_t>(radii.size() + 1), {}};
   for_each_list(
       lists, [&](std::size_t place, auto list) { found.offsets[place + 1] = static_cast<std::int64_t>(list.size()); });
   std::partial_sum(found.offsets.begin(), found.offsets.end(), found.offsets.begin());

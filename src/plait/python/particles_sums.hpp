@@ -38,17 +38,17 @@ struct Forces {
 
 /// The neighbours of point i of this rank are `indices[offsets[i]]` to `indices[offsets[i + 1] - 1]`, ascending. An
 /// index counts the points of all ranks, in the order of ranks.
-struct Neighbours {
+struct NeighbourLists {
   std::vector<std::int64_t> offsets;
   std::vector<std::int64_t> indices;
 };
 
 /// Finds, for each point of this rank, all other points of any rank that are within its radius. Collective; call it
 /// without the GIL. Throws: `Error` with `bad_argument` for positions or radii that cannot be.
-[[nodiscard]] Neighbours find_neighbours(Runtime& runtime,
-                                         const comm::Group& group,
-                                         std::span<const double> positions,
-                                         std::span<const double> radii,
-                                         const particles::Space& space);
+[[nodiscard]] NeighbourLists find_neighbours(Runtime& runtime,
+                                             const comm::Group& group,
+                                             std::span<const double> positions,
+                                             std::span<const double> radii,
+                                             const particles::Space& space);
 
 }  // namespace plait::python

@@ -30,4 +30,4 @@ except KeyError:
     print("own")
 except plait.EngineError as error:
     assert "has ended with KeyError: 'a mistake'" in str(error), error
-    print("told", error.code)
+    print("peer:", error.code)

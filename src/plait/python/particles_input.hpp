@@ -12,18 +12,18 @@
 namespace plait::python {
 
 /// The rank that gave a particle, and the particle's place in its arrays, as an id.
-struct Origin {
+struct InputPlace {
   std::uint32_t rank = 0;
   std::uint32_t place = 0;
 
-  [[nodiscard]] static Origin of(std::uint64_t id) noexcept {
+  [[nodiscard]] static InputPlace of(std::uint64_t id) noexcept {
     return {static_cast<std::uint32_t>(id >> 32U), static_cast<std::uint32_t>(id)};
   }
   [[nodiscard]] std::uint64_t id() const noexcept { return std::uint64_t{rank} << 32U | place; }
 };
 
-/// Adds particles at `positions`, three numbers each, with the ids of their origins on `rank`. Throws: `Error` with
-/// `bad_argument` when a position is not finite, or there are too many.
+/// Adds particles at `positions`, three numbers each, whose ids are their places in the input of `rank`. Throws:
+/// `Error` with `bad_argument` when a position is not finite, or there are too many.
 void add_particles(particles::Particles& store, std::span<const double> positions, Rank rank);
 
 /// Sends a message to each member of `group` and receives one from each. Collective; waits.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/python/operation.hpp"
+#include "plait/python/array_operation.hpp"
 
 namespace plait::python {
 
-bool Operation::settle() {
+bool ArrayOperation::settle() {
   if (!status_ && !is_abandoned_ && request_.is_complete() && request_.is_released()) {
     status_ = request_.result();
     try {
@@ -17,12 +17,12 @@ bool Operation::settle() {
   return status_.has_value();
 }
 
-void Operation::abandon() {
+void ArrayOperation::abandon() {
   is_abandoned_ = !settle();
   request_ = {};
 }
 
-void Operation::throw_if_failed() const {
+void ArrayOperation::throw_if_failed() const {
   if (error_) {
     throw Error{*error_};
   }

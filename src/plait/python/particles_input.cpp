@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "plait/python/particles_origin.hpp"
+#include "plait/python/particles_input.hpp"
 
 #include <fmt/format.h>
 
@@ -20,7 +20,7 @@ void add_particles(particles::Particles& store, std::span<const double> position
               "positions[{}] on rank {} is not finite: ({}, {}, {})", i, rank.value(), place.x, place.y, place.z)};
     }
     store.positions()[i] = place;
-    store.ids()[i] = Origin{rank.value(), static_cast<std::uint32_t>(i)}.id();
+    store.ids()[i] = InputPlace{rank.value(), static_cast<std::uint32_t>(i)}.id();
   }
 }
 

@@ -14,12 +14,12 @@ namespace plait::python {
 
 /// A message or a collective operation under way, with the Python memory that it uses, which it gives back as soon as
 /// it is found complete. Threads: those that hold the GIL.
-class Operation {
+class ArrayOperation {
  public:
   /// `kept` is the memory that the operation accesses.
-  explicit Operation(std::vector<Buffer> kept) : kept_{std::move(kept)} {}
-  Operation(const Operation&) = delete;
-  Operation& operator=(const Operation&) = delete;
+  explicit ArrayOperation(std::vector<Buffer> kept) : kept_{std::move(kept)} {}
+  ArrayOperation(const ArrayOperation&) = delete;
+  ArrayOperation& operator=(const ArrayOperation&) = delete;
 
   void start(comm::Request request) { request_ = std::move(request); }
 
