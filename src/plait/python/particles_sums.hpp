@@ -9,8 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "plait/comm/collectives/group.hpp"
 #include "plait/particles/store/space.hpp"
-#include "plait/python/engine.hpp"
+#include "plait/runtime/runtime.hpp"
 
 namespace plait::python {
 
