@@ -7,9 +7,10 @@ function(plait_compile_settings target)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
     -Wno-missing-field-initializers
-    -Wno-restrict  # GCC 12 warns of std::string + std::string (its bug 105651)
-    # GCC warns of members of anonymous types in files that others include: in unity builds, in .cpp files.
-    $<$<BOOL:${CMAKE_UNITY_BUILD}>:-Wno-subobject-linkage>
+    # GCC 12 warns of std::string + std::string (its bug 105651). In unity builds, where files include others, it warns of
+    # members of anonymous types.
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wno-subobject-linkage>
     -Wnon-virtual-dtor -Woverloaded-virtual $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>
     $<$<CONFIG:Debug>:-O1>)
   target_compile_definitions(${target} PRIVATE $<$<NOT:$<CONFIG:Release>>:PLAIT_CHECKS=1>)

@@ -14,7 +14,7 @@ using test::LoopbackRanks;
 using test::pattern;
 
 constexpr std::size_t message_bytes = std::size_t{2} << 20U;
-constexpr EndpointOptions three_copy{.segment_bytes = message_bytes, .copiers_max = 3};
+const EndpointOptions three_copy{.segment_bytes = message_bytes, .copiers_max = 3};
 
 /// Sends every second 100 bytes of a buffer from a rank to itself; returns whether they have arrived.
 bool exchange(Endpoint& rank) {

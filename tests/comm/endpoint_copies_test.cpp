@@ -20,11 +20,11 @@ namespace {
 using test::LoopbackRanks;
 using test::pattern;
 
-constexpr EndpointOptions small_pieces{.eager_bytes_max = 1000,
-                                       .segment_bytes = 20'000,
-                                       .copiers_max = 2,
-                                       .copy_piece_bytes = 1500,
-                                       .copy_memory_bytes_max = 50'000};
+const EndpointOptions small_pieces{.eager_bytes_max = 1000,
+                                   .segment_bytes = 20'000,
+                                   .copiers_max = 2,
+                                   .copy_piece_bytes = 1500,
+                                   .copy_memory_bytes_max = 50'000};
 
 /// Memory of a message of `bytes` in blocks of odd sizes, in any order, with gaps.
 class Scattered {

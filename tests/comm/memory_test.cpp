@@ -27,7 +27,7 @@ using test::pattern;
 
 /// Sizes of one packet, of several segments, and in between.
 constexpr std::array<std::size_t, 5> sizes{1, 100, 8000, 9000, 200'000};
-constexpr EndpointOptions small_segments{.segment_bytes = 50'000};
+const EndpointOptions small_segments{.segment_bytes = 50'000};
 
 Bytes part(const Bytes& bytes, std::size_t offset, std::size_t size) {
   const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(offset);

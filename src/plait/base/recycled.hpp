@@ -30,7 +30,7 @@ class Recycled {
   static void operator delete(void* memory, std::size_t bytes) noexcept {
     Spares& spares = spares_;
     if (!keeps || bytes != sizeof(Object) || spares.count >= spare_max) {
-      ::operator delete(memory, bytes);
+      ::operator delete(memory);  // without the size: Clang before 19 has the other one by an option only
       return;
     }
     if (spares.first == nullptr) [[unlikely]] {
@@ -60,7 +60,7 @@ class Recycled {
     ~Ending() {
       Spares& spares = spares_;
       while (spares.first != nullptr) {
-        ::operator delete(std::exchange(spares.first, spares.first->next), sizeof(Object));
+        ::operator delete(std::exchange(spares.first, spares.first->next));
       }
       spares.count = spare_max;  // objects that end later in this thread leave nothing
     }

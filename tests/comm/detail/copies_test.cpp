@@ -43,7 +43,7 @@ struct Message {
   MessageMemory memory;
 };
 
-constexpr EndpointOptions small_pieces{.copiers_max = 2, .copy_piece_bytes = 700};
+const EndpointOptions small_pieces{.copiers_max = 2, .copy_piece_bytes = 700};
 constexpr std::size_t pieces = (2 * blocks + 699) / 700;
 
 TEST(Copies, copy_at_once_what_is_small_or_what_one_thread_copies) {
