@@ -3,6 +3,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo check test bench docs wheel format lint clean
 JOBS ?= $(shell nproc)
+# Programs that tools/setup --user has brought, before others.
+export PATH := $(CURDIR)/.venv/toolchain:$(PATH)
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16

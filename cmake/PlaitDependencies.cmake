@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Finds what plait needs. What is optional has an option PLAIT_WITH_<NAME>: AUTO builds the part if its needs are found, ON
-# requires them, OFF does not look for them. docs/how-to/install.md has the table of them.
+# requires them, OFF does not look for them. docs/reference/building.md has the table of them.
 
 # plait_part(<name> <what it is> <Debian packages> <needed variable>...): decides PLAIT_HAS_<name> from
 # PLAIT_WITH_<name> and from what was found.
@@ -22,20 +22,94 @@ macro(plait_part name what packages)
   set_property(GLOBAL APPEND PROPERTY PLAIT_PARTS "${name}")
 endmacro()
 
+# plait_find_at(<name> <header> <library>... [HINTS <prefix of variables>...]): for libraries that come without a file of
+# pkg-config, as those of many clusters' modules. Defines the target PkgConfig::<name> and <name>_FOUND. Searched are the
+# folders that modules name: <PREFIX>_ROOT, _DIR, _HOME and _BASE, EasyBuild's EBROOT<PREFIX>, CPATH, LIBRARY_PATH, and
+# what CMake searches itself, CMAKE_PREFIX_PATH among it.
+function(plait_find_at name header)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "HINTS")
+  set(hints "")
+  foreach(prefix IN LISTS arg_HINTS)
+    foreach(variable IN ITEMS ${prefix}_ROOT ${prefix}_DIR ${prefix}_HOME ${prefix}_BASE EBROOT${prefix})
+      list(APPEND hints ENV ${variable})
+    endforeach()
+  endforeach()
+  find_path(PLAIT_${name}_INCLUDE ${header} HINTS ${hints} ENV CPATH PATH_SUFFIXES include
+    DOC "Folder of ${header}")
+  mark_as_advanced(PLAIT_${name}_INCLUDE)
+  set(found ${PLAIT_${name}_INCLUDE})
+  set(libraries "")
+  foreach(library IN LISTS arg_UNPARSED_ARGUMENTS)
+    find_library(PLAIT_${name}_${library} ${library} HINTS ${hints} ENV LIBRARY_PATH ENV LD_LIBRARY_PATH
+      PATH_SUFFIXES lib lib64 DOC "Library ${library}")
+    mark_as_advanced(PLAIT_${name}_${library})
+    list(APPEND libraries ${PLAIT_${name}_${library}})
+    if(NOT PLAIT_${name}_${library})
+      set(found FALSE)
+    endif()
+  endforeach()
+  if(found)
+    plait_found_at(${name} "${PLAIT_${name}_INCLUDE}" "${libraries}")
+    set(${name}_FOUND TRUE PARENT_SCOPE)
+  endif()
+endfunction()
+
+# plait_found_at(<name> <folders> <libraries>): the target PkgConfig::<name> from paths, here and for programs that use an
+# installed plait.
+function(plait_found_at name folders libraries)
+  add_library(PkgConfig::${name} INTERFACE IMPORTED GLOBAL)
+  target_include_directories(PkgConfig::${name} SYSTEM INTERFACE ${folders})
+  target_link_libraries(PkgConfig::${name} INTERFACE ${libraries})
+  set(flags ${folders})
+  list(TRANSFORM flags PREPEND -I)
+  plait_external(PkgConfig::${name} FIND "plait_found_at(${name} \"${folders}\" \"${libraries}\")" FLAGS ${flags}
+    LIBS ${libraries})
+endfunction()
+
+# plait_build_highway(<folder>): PkgConfig::hwy from Highway's sources in <folder>/hwy, of which plait calls the sort of
+# 128-bit keys. Installed beside plait::particles.
+function(plait_build_highway folder)
+  set(sources hwy/abort.cc hwy/aligned_allocator.cc hwy/per_target.cc hwy/targets.cc hwy/contrib/sort/vqsort_128a.cc)
+  list(TRANSFORM sources PREPEND ${folder}/)
+  # In the place of vqsort.cc, which needs all its sorts: pivots are then seeded from the clock and addresses.
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/highway_seed.cpp CONTENT [[#include <hwy/contrib/sort/vqsort.h>
+namespace hwy {
+bool Fill16BytesSecure(void*) { return false; }
+}  // namespace hwy
+]] @ONLY)
+  list(APPEND sources ${PROJECT_BINARY_DIR}/highway_seed.cpp)
+  add_library(plait_highway STATIC ${sources})
+  add_library(PkgConfig::hwy ALIAS plait_highway)
+  target_compile_features(plait_highway PUBLIC cxx_std_17)
+  target_include_directories(plait_highway SYSTEM PUBLIC $<BUILD_INTERFACE:${folder}>)
+  target_compile_definitions(plait_highway PUBLIC HWY_STATIC_DEFINE)
+  set_target_properties(plait_highway PROPERTIES OUTPUT_NAME plait-highway EXPORT_NAME highway
+    POSITION_INDEPENDENT_CODE ON UNITY_BUILD OFF ARCHIVE_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/lib)
+  plait_external(PkgConfig::hwy FIND "" LIBS -lplait-highway)
+  if(PLAIT_INSTALL)
+    install(TARGETS plait_highway EXPORT plait-particles COMPONENT particles)
+  endif()
+  set(hwy_FOUND TRUE PARENT_SCOPE)
+endfunction()
+
 option(PLAIT_WITH_MPI "The mpi driver, and runtimes over communicators" ON)
 option(PLAIT_WITH_PYTHON "The extension of the Python package, where Python's headers and nanobind are there" ON)
 foreach(part IN ITEMS OFI HDF5 FFT PARTICLES INSTRUMENTS ZOLTAN FORTRAN)
-  set(PLAIT_WITH_${part} AUTO CACHE STRING "AUTO, ON or OFF; docs/how-to/install.md")
+  set(PLAIT_WITH_${part} AUTO CACHE STRING "AUTO, ON or OFF; docs/reference/building.md")
   set_property(CACHE PLAIT_WITH_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()
 
 # core
-set(PLAIT_HEADERS "" CACHE PATH "Folder with the headers of fmt, nlohmann-json, Boost, cereal and CLI11, used before others")
+set(headers "")
+if(EXISTS ${PROJECT_SOURCE_DIR}/.venv/headers/fmt)  # of tools/setup --user
+  set(headers ${PROJECT_SOURCE_DIR}/.venv/headers)
+endif()
+set(PLAIT_HEADERS "${headers}" CACHE PATH "Folder with the headers of fmt, nlohmann-json, Boost, cereal and CLI11, used before others; and Highway's sources")
 find_package(Threads REQUIRED)
 plait_external(Threads::Threads FIND "find_dependency(Threads)" FLAGS -pthread LIBS -pthread)
 if(PLAIT_HEADERS)
   # As the Python package brings them, for machines on which only MPI and a compiler are installed.
-  find_package(PkgConfig)
+  find_package(PkgConfig QUIET)
   foreach(target IN ITEMS fmt::fmt fmt::fmt-header-only nlohmann_json::nlohmann_json Boost::headers cereal::cereal CLI11::CLI11)
     add_library(${target} INTERFACE IMPORTED)
     target_include_directories(${target} SYSTEM INTERFACE ${PLAIT_HEADERS})
@@ -50,9 +124,21 @@ else()
   find_package(Boost 1.81 REQUIRED)
   find_package(cereal REQUIRED)
 endif()
-plait_external(fmt::fmt FIND "find_dependency(fmt)" MODULE fmt)
-plait_external(Boost::headers FIND "find_dependency(Boost 1.81)")
-plait_external(cereal::cereal FIND "find_dependency(cereal)")
+if(PLAIT_HEADERS)
+  # Those that plait's own headers include are installed beside these.
+  set(flag "-I\${includedir}/plait-headers")
+  plait_external(fmt::fmt FIND "plait_brought(fmt::fmt FMT_HEADER_ONLY=1)" FLAGS ${flag} -DFMT_HEADER_ONLY=1)
+  plait_external(Boost::headers FIND "plait_brought(Boost::headers)" FLAGS ${flag})
+  plait_external(cereal::cereal FIND "plait_brought(cereal::cereal)" FLAGS ${flag})
+  if(PLAIT_INSTALL)
+    install(DIRECTORY ${PLAIT_HEADERS}/fmt ${PLAIT_HEADERS}/boost ${PLAIT_HEADERS}/cereal
+      DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plait-headers COMPONENT core)
+  endif()
+else()
+  plait_external(fmt::fmt FIND "find_dependency(fmt)" MODULE fmt)
+  plait_external(Boost::headers FIND "find_dependency(Boost 1.81)")
+  plait_external(cereal::cereal FIND "find_dependency(cereal)")
+endif()
 
 if(PLAIT_WITH_MPI)
   find_package(MPI REQUIRED COMPONENTS C)
@@ -69,6 +155,9 @@ if(PLAIT_WITH_OFI AND PKG_CONFIG_FOUND)
   pkg_check_modules(libfabric QUIET IMPORTED_TARGET libfabric>=1.14)
   plait_external(PkgConfig::libfabric FIND "plait_find_module(libfabric libfabric)" MODULE libfabric)
 endif()
+if(PLAIT_WITH_OFI AND NOT libfabric_FOUND)
+  plait_find_at(libfabric rdma/fabric.h fabric HINTS LIBFABRIC OFI)
+endif()
 plait_part(OFI "the ofi driver and its tests" libfabric-dev libfabric_FOUND)
 
 # HDF5 in parallel where MPI is there, else serial. The parallel HDF5 must be the one that was made with the MPI found
@@ -81,16 +170,28 @@ if(PLAIT_WITH_HDF5)
     set(hdf5_other hdf5-openmpi)
   endif()
   if(PLAIT_WITH_MPI)
-    pkg_search_module(plait_other_hdf5 QUIET ${hdf5_other})
+    if(PKG_CONFIG_FOUND)
+      pkg_search_module(plait_other_hdf5 QUIET ${hdf5_other})
+    endif()
     if(NOT plait_other_hdf5_FOUND)
       list(APPEND hdf5_modules hdf5-mpi hdf5)
     endif()
   else()
     set(hdf5_modules hdf5-serial hdf5)
   endif()
-  pkg_search_module(hdf5 QUIET IMPORTED_TARGET ${hdf5_modules})
+  if(PKG_CONFIG_FOUND)
+    pkg_search_module(hdf5 QUIET IMPORTED_TARGET ${hdf5_modules})
+    plait_external(PkgConfig::hdf5 FIND "plait_find_module(hdf5 ${hdf5_MODULE_NAME})" MODULE ${hdf5_MODULE_NAME})
+  endif()
+  if(NOT hdf5_FOUND)
+    set(HDF5_PREFER_PARALLEL ${PLAIT_WITH_MPI})  # asks h5pcc, else h5cc
+    find_package(HDF5 QUIET COMPONENTS C)
+    if(HDF5_FOUND)
+      plait_found_at(hdf5 "${HDF5_C_INCLUDE_DIRS}" "${HDF5_C_LIBRARIES}")
+      set(hdf5_FOUND ${HDF5_FOUND})
+    endif()
+  endif()
   find_package(ZLIB QUIET)  # checksums of checkpoints
-  plait_external(PkgConfig::hdf5 FIND "plait_find_module(hdf5 ${hdf5_MODULE_NAME})" MODULE ${hdf5_MODULE_NAME})
   plait_external(ZLIB::ZLIB FIND "find_dependency(ZLIB)" MODULE zlib)
 endif()
 plait_part(HDF5 "checkpoints, snapshots, apps/ring, apps/sph, apps/pic, apps/dns and apps/cholesky"
@@ -99,24 +200,37 @@ set(hdf5_FOUND ${PLAIT_HAS_HDF5})
 
 # Ranks that are threads of one process make plans at once, for which FFTW has a lock in its library of threads.
 if(PLAIT_WITH_FFT)
-  pkg_check_modules(fftw QUIET IMPORTED_TARGET fftw3)
-  find_library(PLAIT_FFTW_THREADS fftw3_threads HINTS ${fftw_LIBRARY_DIRS} DOC "FFTW's library of threads")
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(fftw QUIET IMPORTED_TARGET fftw3)
+    plait_external(PkgConfig::fftw FIND "plait_find_module(fftw fftw3)" MODULE fftw3)
+  endif()
+  if(NOT fftw_FOUND)
+    plait_find_at(fftw fftw3.h fftw3 HINTS FFTW FFTW3)
+  endif()
+  get_filename_component(folder "${PLAIT_fftw_fftw3}" DIRECTORY)
+  find_library(PLAIT_FFTW_THREADS fftw3_threads HINTS ${fftw_LIBRARY_DIRS} ${folder} DOC "FFTW's library of threads")
   mark_as_advanced(PLAIT_FFTW_THREADS)
-  plait_external(PkgConfig::fftw FIND "plait_find_module(fftw fftw3)" MODULE fftw3)
   plait_external("${PLAIT_FFTW_THREADS}" FIND "" LIBS ${PLAIT_FFTW_THREADS})
 endif()
 plait_part(FFT "plait::fft, apps/dns and the spectral solver of apps/pic" libfftw3-dev fftw_FOUND PLAIT_FFTW_THREADS)
 
 # Highway: loops over particles, written once and run at the vector width of the processor, and its sort.
-if(PLAIT_WITH_PARTICLES)
-  pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy libhwy-contrib)
-  plait_external(PkgConfig::hwy FIND "plait_find_module(hwy libhwy libhwy-contrib)" MODULE libhwy libhwy-contrib)
+if(PLAIT_WITH_PARTICLES AND PLAIT_HEADERS AND EXISTS ${PLAIT_HEADERS}/hwy/targets.cc)
+  plait_build_highway(${PLAIT_HEADERS})
+elseif(PLAIT_WITH_PARTICLES)
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(hwy QUIET IMPORTED_TARGET libhwy libhwy-contrib)
+    plait_external(PkgConfig::hwy FIND "plait_find_module(hwy libhwy libhwy-contrib)" MODULE libhwy libhwy-contrib)
+  endif()
+  if(NOT hwy_FOUND)
+    plait_find_at(hwy hwy/highway.h hwy hwy_contrib HINTS HIGHWAY HWY)
+  endif()
 endif()
 plait_part(PARTICLES "plait::particles, apps/ring and apps/sph" libhwy-dev hwy_FOUND)
 
 if(PLAIT_HEADERS)
   # CLI11 is there.
-elseif(PLAIT_BUILD_APPS OR PLAIT_BUILD_BENCH)
+elseif(PLAIT_BUILD_APPS OR PLAIT_BUILD_BENCH OR PLAIT_BUILD_TESTS)
   find_package(CLI11 REQUIRED)
 elseif(PLAIT_WITH_INSTRUMENTS)
   find_package(CLI11 QUIET)
@@ -166,8 +280,10 @@ plait_part(FORTRAN "the module for Fortran" gfortran CMAKE_Fortran_COMPILER MPI_
 # Programs of this checkout
 if(PLAIT_BUILD_APPS)
   # Tiles are computed by these. Any BLAS with a C interface does; OpenBLAS uses one thread per call.
-  pkg_search_module(cblas QUIET IMPORTED_TARGET openblas cblas)
-  pkg_check_modules(lapacke QUIET IMPORTED_TARGET lapacke)
+  if(PKG_CONFIG_FOUND)
+    pkg_search_module(cblas QUIET IMPORTED_TARGET openblas cblas)
+    pkg_check_modules(lapacke QUIET IMPORTED_TARGET lapacke)
+  endif()
   if(NOT cblas_FOUND OR NOT lapacke_FOUND)
     message(STATUS "plait: BLAS or LAPACKE not found; apps/cholesky is not built (Debian: libopenblas-dev liblapacke-dev)")
   endif()
@@ -176,10 +292,16 @@ if(PLAIT_BUILD_TESTS)
   find_package(GTest REQUIRED)
 endif()
 if(PLAIT_BUILD_BENCH)
-  pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)  # caches, for bench/membw.cpp
+  if(PKG_CONFIG_FOUND)
+    pkg_check_modules(hwloc QUIET IMPORTED_TARGET hwloc)
+  endif()
+  if(NOT hwloc_FOUND)
+    message(STATUS "plait: bench_membw not built: it asks hwloc for caches, which is not found (Debian: libhwloc-dev)")
+  endif()
   find_package(benchmark QUIET)  # bench/ programs that do without it are built all the same
   if(NOT PLAIT_HAS_PARTICLES OR NOT PLAIT_HAS_INSTRUMENTS)
-    message(FATAL_ERROR "plait: benchmarks need PLAIT_WITH_PARTICLES and PLAIT_WITH_INSTRUMENTS")
+    message(STATUS "plait: benchmarks not built: they need PLAIT_WITH_PARTICLES and PLAIT_WITH_INSTRUMENTS")
+    set(PLAIT_BUILD_BENCH OFF)
   endif()
 endif()
 

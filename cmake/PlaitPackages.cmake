@@ -81,6 +81,7 @@ include(\"${PROJECT_SOURCE_DIR}/cmake/PlaitInstallHeaders.cmake\")" COMPONENT ${
   endforeach()
   install(FILES ${PROJECT_BINARY_DIR}/include/plait/version.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/plait
     COMPONENT core)
+  file(RELATIVE_PATH headers_from_here /${folder} /${CMAKE_INSTALL_INCLUDEDIR}/plait-headers)
   configure_file(${PROJECT_SOURCE_DIR}/cmake/plaitConfig.cmake.in ${PROJECT_BINARY_DIR}/package/plaitConfig.cmake @ONLY)
   write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/plaitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
   install(FILES ${PROJECT_BINARY_DIR}/package/plaitConfig.cmake ${PROJECT_BINARY_DIR}/package/plaitConfigVersion.cmake

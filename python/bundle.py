@@ -51,6 +51,14 @@ def _copy_headers(place: Path, target: Path) -> None:
             )
         shutil.copytree(place / name, target / name)
         _copy_licence(package, target)
+    for name in boost_headers(place):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(place / name, target / name)
+    _copy_licence("libboost*-dev", target)
+
+
+def boost_headers(place: Path) -> list[str]:
+    """Those of Boost that plait includes, with what they include, as paths below `place`."""
     whole = {str(path.relative_to(place)) for path in (place / _BOOST_WHOLE).rglob("*.hpp")}
     waiting, found = [*_BOOST, *sorted(whole)], set(_BOOST) | whole
     while waiting:
@@ -60,10 +68,7 @@ def _copy_headers(place: Path, target: Path) -> None:
             if other not in found and (place / other).is_file():
                 found.add(other)
                 waiting.append(other)
-    for name in sorted(found):
-        (target / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(place / name, target / name)
-    _copy_licence("libboost*-dev", target)
+    return sorted(found)
 
 
 def _copy_licence(package: str, target: Path) -> None:

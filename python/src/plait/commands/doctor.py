@@ -66,7 +66,7 @@ def examine() -> list[Finding]:
         _tool("MPI compiler wrapper", ("mpicc",), True, "building the mpi driver", "libopenmpi-dev"),
         _second_mpi(),
         _lab(),
-        _library("hwloc", True, "placing workers on cores", "libhwloc-dev"),
+        _library("hwloc", False, "the benchmark membw", "libhwloc-dev"),
         _hdf5(),
         _library("libfabric", False, "the ofi driver (one-sided transport)", "libfabric-dev"),
         *_networks(),

@@ -140,8 +140,13 @@ void SampleSort<Key>::sort_bucket(std::uint32_t bucket) {
   const std::size_t begin = begins_[bucket];
   const std::size_t count = begins_[bucket + 1] - begin;
   static_assert(sizeof(Item) == 16 && std::endian::native == std::endian::little, "an item is a number of 128 bits");
+  auto* const numbers = reinterpret_cast<hwy::uint128_t*>(sorted_.data() + begin);
+#if HWY_MAJOR > 1 || HWY_MINOR >= 2  // then, only one of Highway's sorts is linked
+  hwy::VQSort(numbers, count, hwy::SortAscending{});
+#else
   const hwy::Sorter sorter;
-  sorter(reinterpret_cast<hwy::uint128_t*>(sorted_.data() + begin), count, hwy::SortAscending{});
+  sorter(numbers, count, hwy::SortAscending{});
+#endif
   if constexpr (is_wide) {
     const auto end = sorted_.begin() + static_cast<std::ptrdiff_t>(begin + count);
     for (auto first = end - static_cast<std::ptrdiff_t>(count); first != end;) {  // runs of equal high parts
