@@ -20,7 +20,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bin/plait-predict").chmod(0o755)
     modules = tmp_path / "lib/x86_64-linux-gnu/pkgconfig"
     modules.mkdir(parents=True)
-    (modules / "plait-core.pc").write_text("Libs: /usr/lib/openmpi/lib/libmpi.so\n")
+    (modules / "plait-mpi.pc").write_text("mpi=/usr/lib/openmpi/lib/libmpi.so\n")
     (modules.parent / "libplait-record.so").touch()
     (modules.parent / "libplait-accelerate.so").touch()
     monkeypatch.chdir(tmp_path)

@@ -270,7 +270,7 @@ def _installed(mpi: str, library: str) -> Path | None:
         return None
     prefix = Path(program).resolve().parents[1]
     for found in (*prefix.glob(f"lib*/{library}"), *prefix.glob(f"lib/*/{library}")):
-        flags = found.parent / "pkgconfig" / "plait-core.pc"
+        flags = found.parent / "pkgconfig" / "plait-mpi.pc"
         if flags.is_file() and _mpi_in(flags.read_text()) == mpi:
             return found
     return None
