@@ -131,6 +131,15 @@ TEST_F(ParticlesAndModel, gives_a_late_field_to_those_that_are_there) {
   expect_same();
 }
 
+TEST_F(ParticlesAndModel, has_fields_whose_size_is_known_at_run_time) {
+  add(2);
+  const AnyField field = store_.add_field("five floats", 5 * sizeof(float));
+  EXPECT_EQ(field.bytes, 5 * sizeof(float));
+  EXPECT_EQ(store_.bytes_of(field).size(), 2 * 5 * sizeof(float));
+  EXPECT_TRUE(std::ranges::all_of(store_.bytes_of(field), [](std::byte b) { return b == std::byte{0}; }));
+  EXPECT_THROW(static_cast<void>(store_.add_field("nothing", 0)), Error);
+}
+
 TEST_F(ParticlesAndModel, refuses_two_fields_of_one_name_and_bytes_of_no_whole_particle) {
   EXPECT_THROW(store_.add_field<int>("age"), Error);
   const Bytes buffer(store_.row_bytes() + 1);

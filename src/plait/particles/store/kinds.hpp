@@ -15,11 +15,13 @@ class Kinds {
       bits_ |= std::uint64_t{1} << (kind & 63U);
     }
   }
-  [[nodiscard]] static constexpr Kinds none() noexcept {
+  /// The kinds whose bit is set.
+  [[nodiscard]] static constexpr Kinds from_bits(std::uint64_t bits) noexcept {
     Kinds kinds;
-    kinds.bits_ = 0;
+    kinds.bits_ = bits;
     return kinds;
   }
+  [[nodiscard]] static constexpr Kinds none() noexcept { return from_bits(0); }
 
   [[nodiscard]] constexpr bool has(std::uint8_t kind) const noexcept { return (bits_ >> (kind & 63U) & 1U) != 0; }
   [[nodiscard]] constexpr bool are_all() const noexcept { return bits_ == ~std::uint64_t{0}; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -40,16 +41,16 @@ void Particles::Free::operator()(std::byte* memory) const noexcept {
 }
 
 Particles::Particles() {
-  add_column("position", sizeof(Vector));
-  add_column("id", sizeof(std::uint64_t));
-  add_column("kind", sizeof(std::uint8_t));
-  add_column("cost", sizeof(float));
+  add_field("position", sizeof(Vector));
+  add_field("id", sizeof(std::uint64_t));
+  add_field("kind", sizeof(std::uint8_t));
+  add_field("cost", sizeof(float));
 }
 
 Particles Particles::make_like() const {
   Particles made;
   for (std::size_t column = made.columns_.size(); column < columns_.size(); ++column) {
-    made.add_column(columns_[column].name, columns_[column].bytes);
+    made.add_field(columns_[column].name, columns_[column].bytes);
   }
   return made;
 }
@@ -58,7 +59,11 @@ Particles::Memory Particles::allocate(const Column& column) const {
   return Memory{static_cast<std::byte*>(::operator new(capacity_ * column.bytes, line))};
 }
 
-std::uint32_t Particles::add_column(std::string name, std::size_t bytes) {
+AnyField Particles::add_field(std::string name, std::size_t bytes) {
+  if (bytes == 0 || bytes > std::numeric_limits<std::uint32_t>::max()) {
+    throw Error{ErrorCode::bad_argument,
+                fmt::format("the field \"{}\" has {} bytes: give it 1 or more, and less than 4 GiB", name, bytes)};
+  }
   for (const Column& column : columns_) {
     if (column.name == name) {
       throw Error{ErrorCode::bad_argument,
@@ -72,7 +77,10 @@ std::uint32_t Particles::add_column(std::string name, std::size_t bytes) {
   }
   columns_.push_back(std::move(column));
   has_spare_ = false;
-  return static_cast<std::uint32_t>(columns_.size() - 1);
+  AnyField field;
+  field.column = static_cast<std::uint32_t>(columns_.size() - 1);
+  field.bytes = static_cast<std::uint32_t>(bytes);
+  return field;
 }
 
 void Particles::reserve(std::size_t size) {

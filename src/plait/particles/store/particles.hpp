@@ -51,8 +51,10 @@ class Particles {
   template <class T>
   Field<T> add_field(std::string name) {
     static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 64, "travels in messages, aligned to cache lines");
-    return {add_column(std::move(name), sizeof(T))};
+    return {add_field(std::move(name), sizeof(T)).column};
   }
+  /// As above, for types that are known at run time only: `bytes` of each particle. Throws: also for 0 bytes.
+  AnyField add_field(std::string name, std::size_t bytes);
 
   /// An empty store with the same fields.
   [[nodiscard]] Particles make_like() const;
@@ -133,7 +135,6 @@ class Particles {
     Memory spare;           ///< The target of a reorder, of the same size; empty before the first.
   };
 
-  std::uint32_t add_column(std::string name, std::size_t bytes);
   void reserve(std::size_t size);
   [[nodiscard]] Memory allocate(const Column& column) const;
 
