@@ -50,7 +50,7 @@ def layers_agree(architecture: str, layers: Sequence[str], beside: Mapping[str, 
     block = re.search(r"^## The layers\n.*?^```text\n(.*?)^```", architecture, re.MULTILINE | re.DOTALL)
     if block is None:
         return ["ARCHITECTURE.md:1: there is no section 'The layers' with a list of folders"]
-    rows = [re.findall(r"\b([a-z]+)/", line.partition("  ")[0]) for line in block.group(1).split("\n") if line.strip()]
+    rows = [re.findall(r"\b([a-z_]+)/", line.partition("  ")[0]) for line in block.group(1).split("\n") if line.strip()]
     stack = [row[0] for row in rows if row and row[0] in layers]
     named = {name for row in rows for name in row}
     found = []

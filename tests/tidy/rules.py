@@ -22,8 +22,10 @@ BESIDE = {
     "particles": ["base", "trace", "net", "files", "comm", "task"],
     "testing": LAYERS,
     "c": LAYERS,
+    "c_particles": [*LAYERS, "particles", "c"],
     "fortran": [],
     "python": [*LAYERS, "fft", "particles"],
+    "fortran_particles": [],
 }
 # What of these is above the stack, and may include all of it (docs/decisions/0010).
 ABOVE = ("src/plait/replay/backend/mpi/", "src/plait/replay/program/")
@@ -34,6 +36,7 @@ APPLICATION = re.compile(rf"apps/|examples/|tests/({'|'.join(APPS)})/")
 
 # The public headers of a package each, for programs.
 UMBRELLAS = ("plait/plait.hpp", "plait/fft.hpp", "plait/particles.hpp")
+C_HEADERS = ("plait/plait.h", "plait/plait_particles.h")
 # Public headers of libraries that not every build has, and that these therefore leave out.
 OPTIONAL = ("plait/particles/hdf5/", "plait/files/", "plait/testing/")
 
@@ -130,7 +133,7 @@ def umbrella_is_for_applications(path: str, text: str) -> list[str]:
         return [
             f"{path}:{line}: {name} is internal here: applications include {', '.join(UMBRELLAS)} (or plait/base/)"
             for line, name in names
-            if name not in (*UMBRELLAS, "plait/plait.h", "plait/version.hpp")
+            if name not in (*UMBRELLAS, *C_HEADERS, "plait/version.hpp")
             and not name.startswith(("plait/base/", *OPTIONAL))
         ]
     return []

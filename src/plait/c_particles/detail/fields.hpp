@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string_view>
+
+#include "plait/base/error.hpp"
+#include "plait/c_particles/handles.hpp"
+#include "plait/plait_particles.h"
+
+/// What the arguments of C functions mean in C++.
+namespace plait::c_particles::detail {
+
+/// Throws: `Error` with `bad_argument` if `store` has no field `field`.
+[[nodiscard]] const plait_store::Type& type_of(const plait_store& store, int field);
+
+/// Fields of one double, of three, and of one float. `role` is their part in the call, for errors.
+/// Throws: `Error` with `bad_argument` for other fields.
+[[nodiscard]] particles::Field<double> number_field(const plait_store& store, int field, std::string_view role);
+[[nodiscard]] particles::Field<particles::Vector> vector_field(const plait_store& store,
+                                                               int field,
+                                                               std::string_view role);
+[[nodiscard]] particles::Field<float> float_field(const plait_store& store, int field, std::string_view role);
+/// A field of any type. Throws: as `type_of`.
+[[nodiscard]] particles::AnyField any_field(const plait_store& store, int field);
+
+/// Throws what a function of the program has reported, if `result` is not 0: its own error with the sentence of
+/// `plait_fail`, or `user_task`.
+void check_result(int result);
+
+/// Calls a function of the program in a task. Throws: as above.
+template <class Function>
+void check_call(Function&& function) {
+  plait_fail(PLAIT_SUCCESS, "");  // a sentence that is found later is the function's
+  check_result(function());
+}
+
+/// Sets `options` to `defaults`, and what a later version may have behind them to 0. Throws: `Error` with
+/// `bad_argument` if `size` is smaller than the structure in its first version.
+template <class Options>
+void set_defaults(Options* options, std::size_t size, const Options& defaults) {
+  require(options != nullptr && size >= sizeof(Options), "options have no valid size: give the sizeof of their type");
+  std::memset(static_cast<void*>(options), 0, size);
+  *options = defaults;
+  options->size = size;
+}
+
+/// The settings that this version knows. Throws: as above.
+template <class Options>
+[[nodiscard]] Options known_options(const Options* options) {
+  require(options != nullptr && options->size >= sizeof(Options),
+          "options have no valid size: call their ..._init function before setting fields");
+  return *options;
+}
+
+}  // namespace plait::c_particles::detail

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long-range and short-range interactions.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/c/guard.hpp"
+#include "plait/c_particles/detail/fields.hpp"
+#include "plait/c_particles/handles.hpp"
+
+namespace plait::c_particles::detail {
+
+void check_result(int result) {
+  if (result == PLAIT_SUCCESS) [[likely]] {
+    return;
+  }
+  const std::string sentence = plait_last_error();
+  if (sentence.empty()) {
+    throw Error{ErrorCode::user_task,
+                fmt::format("a function of the program has returned {}: 0 is success, and plait_fail gives an error "
+                            "its sentence",
+                            result)};
+  }
+  const bool is_known = result >= PLAIT_BAD_ARGUMENT && result <= PLAIT_USER_TASK;
+  throw Error{is_known ? static_cast<ErrorCode>(result - 1) : ErrorCode::user_task, sentence};
+}
+
+namespace {
+
+constexpr std::uint64_t all_kinds = ~std::uint64_t{0};
+
+constexpr plait_long_range_options long_range_defaults{.size = sizeof(plait_long_range_options),
+                                                       .charge = -1,
+                                                       .acceleration = -1,
+                                                       .potential = -1,
+                                                       .source_kinds = all_kinds,
+                                                       .target_kinds = all_kinds,
+                                                       .theta = 0.5,
+                                                       .softening = 0,
+                                                       .coupling = 1,
+                                                       .cutoff = 0,
+                                                       .order = PLAIT_QUADRUPOLE,
+                                                       .precision = PLAIT_FULL,
+                                                       .lets = PLAIT_LETS_EXACT,
+                                                       .measures_sizes = 0,
+                                                       .reuses_lists = 0,
+                                                       .kernel = nullptr,
+                                                       .argument = nullptr};
+
+constexpr plait_short_range_options short_range_defaults{.size = sizeof(plait_short_range_options),
+                                                         .search = PLAIT_GATHER,
+                                                         .reach = -1,
+                                                         .reach_factor = 1,
+                                                         .source_kinds = all_kinds,
+                                                         .target_kinds = all_kinds,
+                                                         .target_count = 0,
+                                                         .source_count = 0,
+                                                         .result_count = 0,
+                                                         .targets = nullptr,
+                                                         .sources = nullptr,
+                                                         .results = nullptr,
+                                                         .kernel = nullptr,
+                                                         .argument = nullptr};
+
+// ---- long range ----
+
+plait_bodies list_of(const particles::BodySpan& span) {
+  return {.count = span.length, .x = span.x, .y = span.y, .z = span.z, .charge = span.mass};
+}
+
+plait_cells list_of(const particles::CellSpan& span) {
+  return {.count = span.length,
+          .x = span.x,
+          .y = span.y,
+          .z = span.z,
+          .charge = span.mass,
+          .xx = span.xx,
+          .xy = span.xy,
+          .xz = span.xz,
+          .yy = span.yy,
+          .yz = span.yz};
+}
+
+static_assert(sizeof(particles::Pull) == sizeof(double[4]) &&
+                  offsetof(particles::Pull, potential) == 3 * sizeof(double),
+              "kernels in C add to four doubles");
+
+particles::LongRangeKernel kernel_of(plait_tree_kernel kernel, void* argument) {
+  if (kernel == nullptr) {
+    return {};
+  }
+  return [kernel, argument](const particles::KernelWork& work) {
+    const particles::TargetSpan& targets = work.targets;
+    const plait_tree_block block{.count = targets.count,
+                                 .x = targets.x,
+                                 .y = targets.y,
+                                 .z = targets.z,
+                                 .near_x = targets.near_x,
+                                 .near_y = targets.near_y,
+                                 .near_z = targets.near_z,
+                                 .sums = reinterpret_cast<double (*)[4]>(targets.pulls),
+                                 .bodies = list_of(work.bodies),
+                                 .near_bodies = list_of(work.near_bodies),
+                                 .cells = list_of(work.cells),
+                                 .softening2 = work.options.softening2,
+                                 .cutoff2 = work.options.cutoff2,
+                                 .period = {work.options.period.x, work.options.period.y, work.options.period.z}};
+    check_call([&] { return kernel(&block, argument); });
+  };
+}
+
+particles::LongRangeOptions options_of(const plait_store& store, const plait_long_range_options& options) {
+  require(options.order == PLAIT_MONOPOLE || options.order == PLAIT_QUADRUPOLE,
+          "a long-range interaction has another order than PLAIT_MONOPOLE or PLAIT_QUADRUPOLE: use one of them");
+  require(options.precision == PLAIT_MIXED || options.precision == PLAIT_FULL,
+          "a long-range interaction has another precision than PLAIT_MIXED or PLAIT_FULL: use one of them");
+  require(options.lets >= PLAIT_LETS_ALL_TO_ALL && options.lets <= PLAIT_LETS_FAST,
+          "a long-range interaction has no valid exchange of trees: use a value of plait_lets");
+  require(options.theta >= 0 && options.softening >= 0 && options.cutoff >= 0,
+          "a long-range interaction has a negative opening angle, softening or cut-off: give 0 or more");
+  return {.charge = number_field(store, options.charge, "charge"),
+          .acceleration = vector_field(store, options.acceleration, "acceleration"),
+          .potential = number_field(store, options.potential, "potential"),
+          .sources = particles::Kinds::from_bits(options.source_kinds),
+          .targets = particles::Kinds::from_bits(options.target_kinds),
+          .theta = options.theta,
+          .order = static_cast<particles::Order>(options.order),
+          .precision = static_cast<particles::Precision>(options.precision),
+          .softening = options.softening,
+          .coupling = options.coupling,
+          .cutoff = options.cutoff,
+          .kernel = kernel_of(options.kernel, options.argument),
+          .lets = static_cast<particles::LetMode>(options.lets),
+          .measures_sizes = options.measures_sizes != 0,
+          .keeps_lists = options.reuses_lists != 0};
+}
+
+static_assert(static_cast<int>(particles::Order::monopole) == PLAIT_MONOPOLE &&
+              static_cast<int>(particles::Order::quadrupole) == PLAIT_QUADRUPOLE);
+static_assert(static_cast<int>(particles::Precision::mixed) == PLAIT_MIXED &&
+              static_cast<int>(particles::Precision::full) == PLAIT_FULL);
+static_assert(static_cast<int>(particles::LetMode::all_to_all) == PLAIT_LETS_ALL_TO_ALL &&
+              static_cast<int>(particles::LetMode::fast) == PLAIT_LETS_FAST);
+
+// ---- short range ----
+
+std::span<const int> list_of(const int* first, std::size_t count) {
+  require(first != nullptr || count == 0, "a short-range interaction has a list of fields at NULL: give the list");
+  return {first, count};
+}
+
+particles::BlockField block_field(const plait_store& store, int field) {
+  const plait_store::Type& type = type_of(store, field);
+  const auto column = static_cast<std::uint32_t>(field);
+  if (type == plait_store::Type{PLAIT_DOUBLE, 1}) {
+    return particles::Field<double>{column};
+  }
+  if (type == plait_store::Type{PLAIT_FLOAT, 1}) {
+    return particles::Field<float>{column};
+  }
+  if (type == plait_store::Type{PLAIT_DOUBLE, 3}) {
+    return particles::Field<particles::Vector>{column};
+  }
+  if (type == plait_store::Type{plait_store::byte_type, 1}) {
+    return particles::Field<std::uint8_t>{column};
+  }
+  throw Error{ErrorCode::bad_argument,
+              fmt::format("field {} cannot be in a block: give fields of one double, one float or three doubles, or "
+                          "the kind",
+                          field)};
+}
+
+std::vector<particles::BlockField> block_fields(const plait_store& store, std::span<const int> fields) {
+  std::vector<particles::BlockField> found;
+  std::size_t arrays = 0;
+  for (const int field : fields) {
+    found.push_back(block_field(store, field));
+    arrays += found.back().type == particles::BlockField::Type::vector ? 3 : 1;
+  }
+  require(arrays <= PLAIT_BLOCK_ARRAYS_MAX,
+          "a short-range interaction has more fields than PLAIT_BLOCK_ARRAYS_MAX arrays: use two interactions");
+  return found;
+}
+
+/// The pointers to a side's values, for one call of a kernel.
+using Arrays = std::array<const float*, PLAIT_BLOCK_ARRAYS_MAX>;
+
+plait_block_particles side_of(const particles::BlockParticles& side,
+                              std::span<const particles::BlockField> fields,
+                              Arrays& arrays) {
+  std::size_t number = 0;
+  for (const particles::BlockField& field : fields) {
+    if (field.type == particles::BlockField::Type::vector) {
+      const particles::BlockVectors values = side[particles::Field<particles::Vector>{field.column}];
+      for (const float* axis : {values.x.data(), values.y.data(), values.z.data()}) {
+        arrays[number++] = axis;
+      }
+    } else {
+      arrays[number++] = side[particles::Field<float>{field.column}].data();
+    }
+  }
+  return {.count = side.size(),
+          .padded_count = side.padded_size(),
+          .x = side.x().data(),
+          .y = side.y().data(),
+          .z = side.z().data(),
+          .values = arrays.data(),
+          .places = nullptr};
+}
+
+void add_short_range(plait_system& system, const plait_short_range_options& options) {
+  const plait_store& store = system.store;
+  require(options.kernel != nullptr, "a short-range interaction has no kernel: give one");
+  require(options.search >= PLAIT_GATHER && options.search <= PLAIT_SYMMETRIC,
+          "a short-range interaction has no valid search: use a value of plait_search");
+  particles::ShortRangeOptions search{
+      .search = static_cast<particles::Search>(options.search),
+      .reach = float_field(store, options.reach, "reach"),
+      .reach_factor = options.reach_factor,
+      .targets = block_fields(store, list_of(options.targets, options.target_count)),
+      .sources = block_fields(store, list_of(options.sources, options.source_count)),
+      .target_kinds = options.target_kinds,
+      .source_kinds = options.source_kinds,
+  };
+  std::vector<particles::AnyField> results;
+  for (const int field : list_of(options.results, options.result_count)) {
+    results.push_back(any_field(store, field));
+  }
+  auto kernel = [owner = &system.store,
+                 kernel = options.kernel,
+                 argument = options.argument,
+                 targets = search.targets,
+                 sources = search.sources](const particles::Block& block) {
+    Arrays target_arrays;
+    Arrays source_arrays;
+    plait_pair_block given{.store = owner,
+                           .centre = {block.centre.x, block.centre.y, block.centre.z},
+                           .targets = side_of(block.targets, targets, target_arrays),
+                           .sources = side_of(block.sources, sources, source_arrays)};
+    // Places of targets have no mark of ghosts, and are equal as signed and unsigned numbers.
+    given.targets.places = reinterpret_cast<const std::int32_t*>(block.targets.places().data());
+    check_call([&] { return kernel(&given, argument); });
+  };
+  system.system.add_short_range(std::move(search), std::move(results), std::move(kernel));
+}
+
+static_assert(static_cast<int>(particles::Search::gather) == PLAIT_GATHER &&
+              static_cast<int>(particles::Search::symmetric) == PLAIT_SYMMETRIC);
+
+}  // namespace
+}  // namespace plait::c_particles::detail
+
+using namespace plait::c_particles::detail;
+
+extern "C" {
+
+int plait_long_range_options_init(plait_long_range_options* options, size_t size) {
+  return plait::c::guarded([&] { set_defaults(options, size, long_range_defaults); });
+}
+
+int plait_short_range_options_init(plait_short_range_options* options, size_t size) {
+  return plait::c::guarded([&] { set_defaults(options, size, short_range_defaults); });
+}
+
+int plait_system_add_long_range(plait_system* system, const plait_long_range_options* options) {
+  return plait::c::guarded([&] { system->system.add_long_range(options_of(system->store, known_options(options))); });
+}
+
+int plait_system_add_short_range(plait_system* system, const plait_short_range_options* options) {
+  return plait::c::guarded([&] { add_short_range(*system, known_options(options)); });
+}
+}
