@@ -9,11 +9,13 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "plait/comm/collectives/reduce.hpp"
+#include "plait/comm/coroutine.hpp"
 #include "plait/net/loopback/loopback.hpp"
 
 namespace plait::task::scheduler_test {
@@ -491,6 +493,45 @@ TEST_P(Ranks, go_on_when_a_collective_has_ended) {
     }
   }
   EXPECT_EQ(wrong, 0);
+}
+
+comm::AsyncOperation receive_from(comm::Endpoint& endpoint, Rank from, Bytes& buffer) {
+  co_await endpoint.receive({from, Tag{7}}, buffer);
+}
+
+TEST_P(Ranks, that_wait_for_an_operation_get_the_sentence_of_the_rank_that_fails) {
+  constexpr std::uint32_t rank_count = 3;
+  net::LoopbackNetwork network{rank_count};
+  std::array<std::string, rank_count> sentences;
+  const auto body = [&](std::uint32_t self) {
+    OneRank rank{network, self, {.worker_count = GetParam()}};
+    Graph graph;
+    Bytes never;
+    const TaskKind kind = graph.kind("wait");
+    graph.task("begin", [&](TaskContext& context) {
+      if (self == 1) {
+        throw Error{ErrorCode::user_task, "the star has no fuel"};
+      }
+      while (!rank.endpoint.failure()) {
+        rank.endpoint.progress();
+      }
+      context.wait_for(kind, receive_from(rank.endpoint, Rank{1}, never));  // refused: only its code is left
+    });
+    try {
+      rank.scheduler.run(graph);
+    } catch (const Error& error) {
+      sentences[self] = error.what();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    for (std::uint32_t self = 0; self < rank_count; ++self) {
+      threads.emplace_back(body, self);
+    }
+  }
+  for (const std::string& sentence : sentences) {
+    EXPECT_NE(sentence.find("the star has no fuel"), std::string::npos) << sentence;
+  }
 }
 
 TEST_P(Ranks, may_overwrite_what_they_have_received_although_others_get_it_from_them) {

@@ -2,6 +2,7 @@
 #include "plait/task/task_context.hpp"
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -99,7 +100,9 @@ void TaskContext::wait_for(TaskKind kind, comm::Request operation, Body body) {
   node.body = std::move(body);
   count(node);
   operation.then([&state = lifecycle_.state(), &node](const comm::Status& status) {
-    if (status.error) {
+    if (const std::optional<Error> cause = status.error ? state.endpoint.failure() : std::nullopt) {
+      state.failure.fail(*cause);  // mostly another rank's, with its sentence
+    } else if (status.error) {
       state.failure.fail(Error{*status.error,
                                fmt::format("what task '{}' on rank {} waited for has failed: {}",
                                            state.runs.find(node.epoch).name_of(node),
