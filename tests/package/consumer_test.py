@@ -23,7 +23,7 @@ EXAMPLES = {
     "11_particles": "plait-particles",
     "12_simulated_ranks": "plait-core",
 }
-PACKAGES = ("core", "fft", "particles", "c")
+PACKAGES = ("core", "fft", "particles", "c", "c-particles")
 
 
 def run(*command: object, **environment: str) -> str:
@@ -100,15 +100,18 @@ class Consumer(unittest.TestCase):
 
     def test_programs_in_c_and_fortran_are_built(self) -> None:
         """By CMake in a project without C++, and by MPI's compilers with what pkg-config has."""
-        languages = {"c": ("C", "c", "mpicc", ())}
+        programs = {"c": ("C", "c/cholesky.c"), "c-particles": ("C", "c/nbody.c")}
         if (BUILD / "package/plait-fortran.pc").is_file():
-            run("cmake", "--install", BUILD, "--prefix", self.static, "--component", "fortran")
-            languages["fortran"] = ("Fortran", "f90", "mpifort", ("-frecursive",))
+            for package in ("fortran", "fortran-particles"):
+                run("cmake", "--install", BUILD, "--prefix", self.static, "--component", package)
+            programs["fortran"] = ("Fortran", "fortran/cholesky.f90")
+            programs["fortran-particles"] = ("Fortran", "fortran/nbody.f90")
+        compilers = {"C": ("mpicc", "-I"), "Fortran": ("mpifort", "-frecursive", "-J")}
         modules = str(next(self.static.glob("lib*/pkgconfig")))
-        expected = (SOURCE / "examples/14_cholesky.expected").read_text()
-        for name, (language, ending, compiler, options) in languages.items():
-            folder, source = self.folder / f"in_{name}", SOURCE / f"examples/{name}/cholesky.{ending}"
-            with self.subTest("CMake", language=language):
+        for name, (language, path) in programs.items():
+            folder, source = self.folder / f"in_{name}", SOURCE / "examples" / path
+            expected = next((SOURCE / "examples").glob(f"*_{source.stem}.expected")).read_text()
+            with self.subTest("CMake", package=name):
                 options_of_cmake = (f"-DLANGUAGE={language}", f"-DPACKAGE={name}", f"-DPROGRAM={source}")
                 run(
                     "cmake",
@@ -123,19 +126,9 @@ class Consumer(unittest.TestCase):
                 )
                 run("cmake", "--build", folder)
                 self.assertEqual(run(SOURCE / "tools/mpiexec", 4, folder / "program"), expected)
-            with self.subTest("pkg-config", language=language):
+            with self.subTest("pkg-config", package=name):
                 flags = run("pkg-config", "--cflags", "--libs", f"plait-{name}", PKG_CONFIG_PATH=modules).split()
-                run(
-                    compiler,
-                    *options,
-                    source,
-                    "-J" if name == "fortran" else "-I",
-                    folder,
-                    "-o",
-                    folder / "plain",
-                    *flags,
-                    "-lm",
-                )
+                run(*compilers[language], folder, source, "-o", folder / "plain", *flags, "-lm")
                 self.assertEqual(run(SOURCE / "tools/mpiexec", 4, folder / "plain"), expected)
 
     def test_only_public_headers_and_what_they_include_are_installed(self) -> None:
