@@ -302,9 +302,19 @@ contains
   subroutine fail_in_flow()
     type(plait_flow) :: flow
     type(plait_data) :: a
-    integer :: ierr
+    integer :: ierr, i
+    integer, asynchronous :: here(1)
     call plait_flow_create(runtime, flow)
     call plait_flow_data(flow, 0, a, bytes=8_c_size_t)
+    ! Rank 0 fails when the others expect it: they get its error from then on.
+    here = rank
+    if (rank == 0) then
+      do i = 1, ranks - 1
+        call plait_receive(runtime, here, i, 13)
+      end do
+    else
+      call plait_send(runtime, here, 0, 13, ierr=ierr)
+    end if
     call plait_flow_submit(flow, "refuse", refuse, [plait_write(a)], ierr=ierr)
     call plait_flow_wait(flow, ierr)
     call check(ierr /= PLAIT_SUCCESS .and. index(plait_last_error(), "tile 3 is singular") > 0, "an error in a task")

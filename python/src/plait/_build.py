@@ -41,7 +41,10 @@ def build_folder() -> Path:
 
 def find_program(name: str) -> Path:
     """One of the built programs (plait-replay and so on): built, on the path, or built now."""
-    for folder in (build_folder(), (source_folder() or Path()) / "build" / "dev"):
+    folders = [build_folder()]
+    if "PLAIT_BUILD" not in os.environ and (root := source_folder()):
+        folders.append(root / "build" / "dev")
+    for folder in folders:
         if (program := folder / "bin" / name).is_file():
             return program
     if found := shutil.which(name):
