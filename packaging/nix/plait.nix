@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # nix-build -E '(import <nixpkgs> {}).callPackage ./packaging/nix/plait.nix {}'
-{ lib, stdenv, cmake, ninja, pkg-config, python3, boost, cereal, cli11, fftw, fmt, hdf5-mpi, libfabric, libhwy
+{ lib, stdenv, cmake, ninja, pkg-config, python3, boost, cereal, cli11, fftw, fmt, gfortran, hdf5-mpi, libfabric, libhwy
 , mpi, nlohmann_json, zlib }:
 
 stdenv.mkDerivation {
@@ -8,7 +8,7 @@ stdenv.mkDerivation {
   version = "0.2.0";
   src = lib.cleanSource ../..;
 
-  nativeBuildInputs = [ cmake ninja pkg-config python3 ];
+  nativeBuildInputs = [ cmake ninja pkg-config python3 gfortran ];
   buildInputs = [ cli11 nlohmann_json ];
   # Programs that use plait's headers and static libraries need these.
   propagatedBuildInputs = [ boost cereal fftw fmt hdf5-mpi libfabric libhwy mpi zlib ];
@@ -23,6 +23,8 @@ stdenv.mkDerivation {
     "-DPLAIT_WITH_HDF5=ON"
     "-DPLAIT_WITH_INSTRUMENTS=ON"
     "-DPLAIT_WITH_ZOLTAN=OFF"
+    "-DPLAIT_WITH_FORTRAN=ON"
+    "-DPLAIT_WITH_PYTHON=OFF"
   ];
 
   meta = {

@@ -19,10 +19,12 @@ class Plait(CMakePackage):
     variant("fft", default=True, description="plait::fft")
     variant("particles", default=True, description="plait::particles")
     variant("hdf5", default=True, description="Checkpoints and snapshots")
+    variant("fortran", default=True, when="+mpi", description="Modules for Fortran")
     variant("instruments", default=True, description="Recorder, accelerator, replay")
 
     depends_on("c", type="build")
     depends_on("cxx", type="build")
+    depends_on("fortran", type="build", when="+fortran")
     depends_on("cmake@3.25:", type="build")
     depends_on("ninja", type="build")
     depends_on("pkgconfig", type="build")
@@ -46,9 +48,10 @@ class Plait(CMakePackage):
     generator("ninja")
 
     def cmake_args(self):
-        parts = ("mpi", "ofi", "fft", "particles", "hdf5", "instruments")
+        parts = ("mpi", "ofi", "fft", "particles", "hdf5", "fortran", "instruments")
         return [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             *(self.define_from_variant(f"PLAIT_WITH_{part.upper()}", part) for part in parts),
+            self.define("PLAIT_WITH_PYTHON", False),
             *(self.define(f"PLAIT_BUILD_{part}", False) for part in ("TESTS", "APPS", "EXAMPLES")),
         ]

@@ -13,6 +13,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/site"))
 
+import build  # noqa: E402
 import c_page  # noqa: E402
 import check_links  # noqa: E402
 import cpp_pages  # noqa: E402
@@ -24,8 +25,6 @@ import markup  # noqa: E402
 import navigation  # noqa: E402
 import notebooks  # noqa: E402
 import pages  # noqa: E402
-
-import build  # noqa: E402
 
 FILES = {
     "README.md": "# A\n\n[guide](docs/how-to/a.md#b) [code](src/x.cpp) [all](src) ![p](docs/images/p.png)\n",
@@ -197,7 +196,7 @@ def test_public_headers() -> None:
 
 def test_the_header_for_c() -> None:
     header = "/* SPDX-License-Identifier: x */\n/*\n * About.\n */\n\n/* ---- Sends ---- */\n\n/* Sends `a`. */\n"
-    page = c_page.page(header + "int plait_send(int a,\n               int b);\n")
+    page = c_page.page("src/plait/plait.h", header + "int plait_send(int a,\n               int b);\n")
     assert "\nAbout.\n" in page and "\n## Sends\n" in page
     assert "### `plait_send` { #plait_send }\n\n```c\nint plait_send(int a,\n               int b);\n```\n" in page
 
@@ -205,7 +204,8 @@ def test_the_header_for_c() -> None:
 def test_the_module_for_fortran() -> None:
     module = "!> About.\nmodule plait\n  private\n  public :: send, wait\ncontains\n"
     module += "  !> Sends.\n  subroutine send(a, &\n    b)\n"
-    page = fortran_page.page("src/plait/fortran/plait.f90", module + "  end subroutine\nend module\n", {"wait"})
+    module += "  end subroutine\nend module\n"
+    page = fortran_page.page("src/plait/fortran/plait.F90", module, {"wait": "reference/c.md"})
     assert "About." in page and "- [`wait`](site:reference/c.md#wait)" in page
     assert "## `send` { #send }\n\n```fortran\nsubroutine send(a, b)\n```\n\nSends.\n" in page
 

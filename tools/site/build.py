@@ -147,10 +147,10 @@ def reference_table(site: Site, has_cpp: bool) -> str:
     rows = ["| [Commands](site:reference/commands/plait.md) | a page for each command of `plait` |"]
     if has_cpp:
         rows.append("| [C++](site:reference/cpp/index.md) | what the public headers declare |")
-    if c_page.HEADER in site.files:
-        rows.append("| [C](site:reference/c.md) | the header `plait/plait.h` |")
-    if fortran_page.module_of(site.files):
-        rows.append("| [Fortran](site:reference/fortran.md) | the module `plait` |")
+    for header, (title, place) in c_page.HEADERS.items():
+        rows.append(f"| [{title}](site:{place}) | the header `{header.removeprefix('src/')}` |")
+    for module, (title, place) in fortran_page.MODULES.items():
+        rows.append(f"| [{title}](site:{place}) | the module `{Path(module).stem}` |")
     rows.append("| [Python](site:reference/python.md) | the module `plait`, which reads runs |")
     return "\n".join(["| interfaces | |", "|---|---|", *rows, ""])
 
@@ -181,14 +181,15 @@ def interfaces(site: Site, headers: Sequence[declarations.Declaration]) -> list[
     ]
     if headers:
         found += add_headers(site, headers)
-    if c_page.HEADER in site.files:
-        site.add("reference/c.md", c_page.page(site.read(c_page.HEADER)), also=[c_page.HEADER])
-        found.append({"C": "reference/c.md"})
-    module = fortran_page.module_of(site.files)
-    if module:
-        documented = c_page.names(site.read(c_page.HEADER)) if c_page.HEADER in site.files else set()
-        site.add("reference/fortran.md", fortran_page.page(module, site.read(module), documented), also=[module])
-        found.append({"Fortran": "reference/fortran.md"})
+    in_c: dict[str, str] = {}
+    for header, (title, place) in c_page.HEADERS.items():
+        source = site.read(header)
+        site.add(place, c_page.page(header, source), also=[header])
+        in_c |= dict.fromkeys(c_page.names(header, source), place)
+        found.append({title: place})
+    for module, (title, place) in fortran_page.MODULES.items():
+        site.add(place, fortran_page.page(module, site.read(module), in_c), also=[module])
+        found.append({title: place})
     found.append({"Python": "reference/python.md"})
     return found
 

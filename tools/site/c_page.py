@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the header for C programs: its declarations, with the comments above them."""
+"""The pages of the headers for C programs: their declarations, with the comments above them."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ import re
 
 import markup
 
-HEADER = "src/plait/plait.h"
+#: The headers, with the title and the place of their pages.
+HEADERS = {
+    "src/plait/plait.h": ("C", "reference/c.md"),
+    "src/plait/plait_particles.h": ("C: particles", "reference/c-particles.md"),
+}
 _SECTION = re.compile(r"/\* -{3,} *(.*?) *-{3,} \*/")
 #: A comment at the start of a line, a preprocessor line, an empty line, or a line of code.
 _PART = re.compile(r"^/\*.*?\*/[ \t]*$|^#.*$|^[ \t]*$|^.+$", re.MULTILINE | re.DOTALL)
 
 
-def page(source: str) -> str:
-    head = markup.fenced('#include "plait/plait.h"', "c")
-    parts = ["# C\n", head]
+def page(header: str, source: str) -> str:
+    include = header.removeprefix("src/")
+    parts = [f"# {HEADERS[header][0]}\n", markup.fenced(f'#include "{include}"', "c")]
     comment, code, is_first = "", [], True
     for line in [*_parts(source), ""]:
         is_end = not line.strip() or line.startswith("/*")
@@ -32,13 +36,13 @@ def page(source: str) -> str:
             comment = text
         elif line.strip() and not line.startswith(("#", "}  /*", 'extern "C"')) and line != "}":
             code.append(line)
-    parts += ["## The header\n", markup.fenced(source, "c", HEADER)]
+    parts += ["## The header\n", markup.fenced(source, "c", header)]
     return "\n".join(parts)
 
 
-def names(source: str) -> set[str]:
+def names(header: str, source: str) -> set[str]:
     """The declarations that have a section in the page."""
-    return set(re.findall(r"\{ #(\w+) \}", page(source)))
+    return set(re.findall(r"\{ #(\w+) \}", page(header, source)))
 
 
 def _parts(source: str) -> list[str]:

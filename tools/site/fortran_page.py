@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page of the Fortran module: its procedures and types, with the comments above them."""
+"""The pages of the Fortran modules: their procedures and types, with the comments above them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
+from pathlib import Path
 
 import markup
 
-_MODULE = re.compile(r"src/plait/fortran/plait\.[fF]90")
+#: The modules, with the title and the place of their pages.
+MODULES = {
+    "src/plait/fortran/plait.F90": ("Fortran", "reference/fortran.md"),
+    "src/plait/fortran_particles/plait_particles.f90": ("Fortran: particles", "reference/fortran-particles.md"),
+}
 _BEGIN = re.compile(
     r"^\s*(?:(?:pure|elemental|impure|recursive|module)\s+)*"
     r"(?:type\([\w:]+\)\s+|integer(?:\([\w:]+\))?\s+|logical(?:\([\w:]+\))?\s+|real(?:\([\w:]+\))?\s+)?"
@@ -17,15 +22,11 @@ _BEGIN = re.compile(
 )
 
 
-def module_of(files: Collection[str]) -> str:
-    return next((path for path in sorted(files) if _MODULE.fullmatch(path)), "")
-
-
-def page(path: str, source: str, in_c: Collection[str] = ()) -> str:
-    """`in_c`: names that the page of the header for C documents."""
+def page(path: str, source: str, in_c: Mapping[str, str]) -> str:
+    """`in_c`: the names that pages of headers for C document, with the page of each."""
     text = re.sub(r"&[ \t]*\n\s*&?", "", source)
     public = _public_names(text)
-    parts = ["# Fortran\n", markup.fenced("use plait", "fortran")]
+    parts = [f"# {MODULES[path][0]}\n", markup.fenced(f"use {Path(path).stem}", "fortran")]
     comment: list[str] = []
     described: set[str] = set()
     lines = text.split("\n")
@@ -42,11 +43,11 @@ def page(path: str, source: str, in_c: Collection[str] = ()) -> str:
             described.add(name.lower())
             code = "\n".join([stripped, *_dummies(lines[number + 1 :])])
             parts += [f"## `{name}` {{ #{name} }}\n", markup.fenced(code, "fortran"), _prose(comment)]
-            parts += [f"{_in_c(name)} has the rest.\n"] if name in in_c else []
+            parts += [f"{_in_c(name, in_c)} has the rest.\n"] if name in in_c else []
         comment = []
     others = [name for name in sorted(in_c) if name.lower() in public - described]
     if others:
-        parts += ["## As in C\n", "\n".join(f"- {_in_c(name)}" for name in others), ""]
+        parts += ["## As in C\n", "\n".join(f"- {_in_c(name, in_c)}" for name in others), ""]
     parts += ["## Source\n", markup.fenced(source, "fortran", path)]
     return "\n".join(parts)
 
@@ -70,8 +71,8 @@ def _dummies(lines: list[str]) -> list[str]:
     return found
 
 
-def _in_c(name: str) -> str:
-    return f"[`{name}`](site:reference/c.md#{name})"
+def _in_c(name: str, in_c: Mapping[str, str]) -> str:
+    return f"[`{name}`](site:{in_c[name]}#{name})"
 
 
 def _prose(comment: list[str]) -> str:
