@@ -9,27 +9,12 @@
 #include <string>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "plait/c/detail/convert.hpp"
 #include "plait/c/detail/function.hpp"
 #include "plait/c/guard.hpp"
 #include "plait/c/handles.hpp"
 
 namespace plait::c::detail {
-
-void throw_result(int result) {
-  const std::string sentence = plait_last_error();
-  if (sentence.empty()) {
-    throw Error{
-        ErrorCode::user_task,
-        fmt::format("a function of the program has returned {}: 0 is success, and plait_fail gives an error its "
-                    "sentence",
-                    result)};
-  }
-  const bool is_known = result >= PLAIT_BAD_ARGUMENT && result <= PLAIT_USER_TASK;
-  throw Error{is_known ? static_cast<ErrorCode>(result - 1) : ErrorCode::user_task, sentence};
-}
 
 namespace {
 

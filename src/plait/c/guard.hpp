@@ -5,6 +5,7 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "plait/base/error.hpp"
@@ -40,6 +41,25 @@ template <class Action>
   } catch (...) {
     return plait_fail(PLAIT_UNKNOWN, "an unknown exception reached the C interface: please report it");
   }
+}
+
+/// Calls a function of the program. Throws: `Error` if it does not return 0: its own error, if it has set a sentence by
+/// plait_fail, or `user_task` with what it has returned.
+template <class Function>
+void check_call(Function&& function) {
+  plait_fail(PLAIT_SUCCESS, "");  // a sentence that is found later is the function's
+  const int result = std::forward<Function>(function)();
+  if (result == PLAIT_SUCCESS) [[likely]] {
+    return;
+  }
+  const std::string sentence = plait_last_error();
+  if (sentence.empty()) {
+    throw Error{ErrorCode::user_task,
+                "a function of the program has returned " + std::to_string(result) +
+                    ": 0 is success, and plait_fail gives an error its sentence"};
+  }
+  const bool is_known = result >= PLAIT_BAD_ARGUMENT && result <= PLAIT_USER_TASK;
+  throw Error{is_known ? static_cast<ErrorCode>(result - 1) : ErrorCode::user_task, sentence};
 }
 
 /// Creates what `make` returns, and stores it in `handle`. Nothing is stored on errors.

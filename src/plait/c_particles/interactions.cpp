@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,21 +13,6 @@
 #include "plait/c_particles/handles.hpp"
 
 namespace plait::c_particles::detail {
-
-void check_result(int result) {
-  if (result == PLAIT_SUCCESS) [[likely]] {
-    return;
-  }
-  const std::string sentence = plait_last_error();
-  if (sentence.empty()) {
-    throw Error{ErrorCode::user_task,
-                fmt::format("a function of the program has returned {}: 0 is success, and plait_fail gives an error "
-                            "its sentence",
-                            result)};
-  }
-  const bool is_known = result >= PLAIT_BAD_ARGUMENT && result <= PLAIT_USER_TASK;
-  throw Error{is_known ? static_cast<ErrorCode>(result - 1) : ErrorCode::user_task, sentence};
-}
 
 namespace {
 
@@ -110,7 +94,7 @@ particles::LongRangeKernel kernel_of(plait_tree_kernel kernel, void* argument) {
                                  .softening2 = work.options.softening2,
                                  .cutoff2 = work.options.cutoff2,
                                  .period = {work.options.period.x, work.options.period.y, work.options.period.z}};
-    check_call([&] { return kernel(&block, argument); });
+    c::check_call([&] { return kernel(&block, argument); });
   };
 }
 
@@ -244,7 +228,7 @@ void add_short_range(plait_system& system, const plait_short_range_options& opti
                            .sources = side_of(block.sources, sources, source_arrays)};
     // Places of targets have no mark of ghosts, and are equal as signed and unsigned numbers.
     given.targets.places = reinterpret_cast<const std::int32_t*>(block.targets.places().data());
-    check_call([&] { return kernel(&given, argument); });
+    c::check_call([&] { return kernel(&given, argument); });
   };
   system.system.add_short_range(std::move(search), std::move(results), std::move(kernel));
 }

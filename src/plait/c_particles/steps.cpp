@@ -53,7 +53,7 @@ particles::SystemOptions options_of(const plait_system_options& options) {
 particles::RangeFunction range_function(plait_store& store, plait_range_function function, void* argument) {
   require(function != nullptr, "a step has a function that is NULL: give one");
   return [&store, function, argument](const particles::Particles&, std::size_t first, std::size_t last) {
-    check_call([&] { return function(&store, first, last, argument); });
+    c::check_call([&] { return function(&store, first, last, argument); });
   };
 }
 
@@ -99,7 +99,7 @@ int plait_system_when_summed(plait_system* system, plait_step_function function,
   return guarded([&] {
     plait::require(function != nullptr, "a step has a function that is NULL: give one");
     system->system.when_summed(
-        [store = &system->store, function, argument] { check_call([&] { return function(store, argument); }); });
+        [store = &system->store, function, argument] { c::check_call([&] { return function(store, argument); }); });
   });
 }
 

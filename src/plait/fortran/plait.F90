@@ -612,7 +612,7 @@ contains
   end subroutine
 
   !> Called by C on a worker.
-  recursive integer(c_int) function run_task(context, argument) bind(C)
+  recursive integer(c_int) function run_task(context, argument) bind(C, name="")
     type(c_ptr), value :: context, argument
     type(task_box), pointer :: box
     type(plait_context) :: wrapped
@@ -837,7 +837,7 @@ contains
   end subroutine
 
   !> Called by C on a worker.
-  recursive integer(c_int) function run_flow_task(memory, argument) bind(C)
+  recursive integer(c_int) function run_flow_task(memory, argument) bind(C, name="")
     type(c_ptr), value :: memory, argument
     type(flow_box), pointer :: box
     type(plait_memory), pointer :: memories(:)

@@ -25,17 +25,6 @@ namespace plait::c_particles::detail {
 /// A field of any type. Throws: as `type_of`.
 [[nodiscard]] particles::AnyField any_field(const plait_store& store, int field);
 
-/// Throws what a function of the program has reported, if `result` is not 0: its own error with the sentence of
-/// `plait_fail`, or `user_task`.
-void check_result(int result);
-
-/// Calls a function of the program in a task. Throws: as above.
-template <class Function>
-void check_call(Function&& function) {
-  plait_fail(PLAIT_SUCCESS, "");  // a sentence that is found later is the function's
-  check_result(function());
-}
-
 /// Sets `options` to `defaults`, and what a later version may have behind them to 0. Throws: `Error` with
 /// `bad_argument` if `size` is smaller than the structure in its first version.
 template <class Options>
