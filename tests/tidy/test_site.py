@@ -13,7 +13,6 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools/site"))
 
-import build  # noqa: E402
 import c_page  # noqa: E402
 import check_links  # noqa: E402
 import cpp_pages  # noqa: E402
@@ -25,6 +24,8 @@ import markup  # noqa: E402
 import navigation  # noqa: E402
 import notebooks  # noqa: E402
 import pages  # noqa: E402
+
+import build  # noqa: E402
 
 FILES = {
     "README.md": "# A\n\n[guide](docs/how-to/a.md#b) [code](src/x.cpp) [all](src) ![p](docs/images/p.png)\n",

@@ -38,7 +38,13 @@ def extension() -> Path:
 def start(ranks: int, *command: object, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [str(ROOT / "tools/mpiexec"), str(ranks), sys.executable, *map(str, command)],
-        env={**os.environ, "PYTHONPATH": str(ROOT / "python/src"), **environment},
+        # Unbuffered, Python writes a line in two parts, between which another rank may write.
+        env={
+            **os.environ,
+            "PYTHONUNBUFFERED": "",
+            "PYTHONPATH": str(ROOT / "python/src"),
+            **environment,
+        },
         capture_output=True,
         text=True,
         timeout=SECONDS_MAX,

@@ -99,7 +99,7 @@ int plait_system_when_summed(plait_system* system, plait_step_function function,
   return guarded([&] {
     plait::require(function != nullptr, "a step has a function that is NULL: give one");
     system->system.when_summed(
-        [store = &system->store, function, argument] { c::check_call([&] { return function(store, argument); }); });
+        [store = &system->store, function, argument] { check_call([&] { return function(store, argument); }); });
   });
 }
 
