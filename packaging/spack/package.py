@@ -52,6 +52,8 @@ class Plait(CMakePackage):
         return [
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             *(self.define_from_variant(f"PLAIT_WITH_{part.upper()}", part) for part in parts),
-            self.define("PLAIT_WITH_PYTHON", False),
-            *(self.define(f"PLAIT_BUILD_{part}", False) for part in ("TESTS", "APPS", "EXAMPLES")),
+            *(
+                self.define(f"PLAIT_{part}", False)
+                for part in ("BUILD_TESTS", "BUILD_APPS", "BUILD_EXAMPLES", "WITH_PYTHON")
+            ),
         ]
