@@ -14,7 +14,7 @@
 
 #include "nbody/pull.hpp"
 #include "nbody/steps.h"
-#include "support/command.hpp"
+#include "sphere/pytreegrav.hpp"
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
 
@@ -139,23 +139,13 @@ void measure(bench::Report& report, int count, int ranks) {
   }
 }
 
-/// Measures pytreegrav on `threads` threads, after the ranks have ended.
-void measure_pytreegrav(bench::Report& report, int count, int threads) {
-  const bench::CommandOutput output = bench::output_of(fmt::format("timeout 300 {} {}/pytreegrav_peer.py {} {} {}",
-                                                                   BENCH_SPHERE_PYTHON,
-                                                                   BENCH_SPHERE_FOLDER,
-                                                                   count,
-                                                                   threads,
-                                                                   report.is_full() ? 5 : 3));
-  const std::vector<double> seconds = bench::numbers_after("round", output.text);
-  if (!output.is_good || seconds.empty()) {
-    report.note("pytreegrav is left out: " BENCH_SPHERE_PYTHON " -m pip install pytreegrav");
-    return;
+void measure_pytreegrav(bench::Report& report, std::size_t count, unsigned threads) {
+  if (const bench::Pytreegrav found = bench::run_pytreegrav(report, count, threads); !found.seconds.empty()) {
+    report.add({"pytreegrav: forces",
+                {{"particles", std::to_string(count)}, {"threads", std::to_string(threads)}, {"theta", "0.5"}},
+                found.seconds,
+                "s"});
   }
-  report.add({"pytreegrav: forces",
-              {{"particles", std::to_string(count)}, {"threads", std::to_string(threads)}, {"theta", "0.5"}},
-              seconds,
-              "s"});
 }
 
 }  // namespace
@@ -177,7 +167,7 @@ int main(int argc, char** argv) {
   }
   if (rank == 0) {
     report.note("the samples of FDPS are not here to run: its sources are in no package registry");
-    measure_pytreegrav(report, count, ranks);
+    measure_pytreegrav(report, static_cast<std::size_t>(count), static_cast<unsigned>(ranks));
     report.finish();
   }
 }

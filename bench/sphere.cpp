@@ -11,7 +11,7 @@
 #include "plait/particles.hpp"
 #include "plait/plait.hpp"
 
-#include "support/command.hpp"
+#include "sphere/pytreegrav.hpp"
 #include "support/peak.hpp"
 #include "support/report.hpp"
 #include "support/stopwatch.hpp"
@@ -188,24 +188,15 @@ void measure(bench::Report& report, plait::Runtime& runtime, std::size_t count, 
   report.add({"kernel: interactions/(s core)", params, rate, "1/s", "", {}, "FMA peak / 18", peak});
 }
 
-/// Measures pytreegrav on `threads` threads, after the ranks have ended.
 void measure_pytreegrav(bench::Report& report, std::size_t count, unsigned threads) {
-  const bench::CommandOutput output = bench::output_of(fmt::format("timeout 300 {} {}/pytreegrav_peer.py {} {} {}",
-                                                                   BENCH_SPHERE_PYTHON,
-                                                                   BENCH_SPHERE_FOLDER,
-                                                                   count,
-                                                                   threads,
-                                                                   report.is_full() ? 5 : 3));
-  const std::vector<double> seconds = bench::numbers_after("round", output.text);
-  const std::vector<double> error = bench::numbers_after("error", output.text);
-  if (!output.is_good || seconds.empty() || error.empty()) {
-    report.note("pytreegrav is left out: " BENCH_SPHERE_PYTHON " -m pip install pytreegrav");
+  const bench::Pytreegrav found = bench::run_pytreegrav(report, count, threads);
+  if (found.seconds.empty()) {
     return;
   }
   const std::map<std::string, std::string> params{
       {"particles", std::to_string(count)}, {"threads", std::to_string(threads)}, {"theta", "0.5"}};
-  report.add({"pytreegrav: forces", params, seconds, "s"});
-  report.add({"pytreegrav: rms force error", params, error, ""});
+  report.add({"pytreegrav: forces", params, found.seconds, "s"});
+  report.add({"pytreegrav: rms force error", params, found.error, ""});
 }
 
 }  // namespace

@@ -149,6 +149,41 @@ function(plait_test_program target)
   add_dependencies(plait_tests ${target})
 endfunction()
 
+# plait_rank_tests(<name> <target> NP <n>... [ARGS <argument>...] [LABELS <label>...]): the tests <name>.np<n>, each of which
+# runs a program under mpiexec.
+function(plait_rank_tests name target)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "NP;ARGS;LABELS")
+  foreach(n IN LISTS arg_NP)
+    add_test(NAME ${name}.np${n}
+      COMMAND ${PROJECT_SOURCE_DIR}/tools/mpiexec ${n} $<TARGET_FILE:${target}> ${arg_ARGS})
+    set_tests_properties(${name}.np${n} PROPERTIES PROCESSORS 2 LABELS "mpi;${arg_LABELS}" TIMEOUT 120)
+  endforeach()
+endfunction()
+
+# plait_c_test(<folder>/<name> LIBRARY <target> NP <n>...): tests/<folder>/<name>.c, a program in C99.
+function(plait_c_test path)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "LIBRARY" "NP")
+  string(REPLACE "/" "." name "${path}")
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/tests/${path}.c)
+  set_target_properties(${name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -pedantic $<$<BOOL:${PLAIT_WARNINGS_AS_ERRORS}>:-Werror>)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARY})
+  add_dependencies(plait_tests ${name})
+  plait_rank_tests(${name} ${name} NP ${arg_NP})
+endfunction()
+
+# plait_symbols_test(<folder> <target> <header>): the functions that the library for C exports are those of
+# src/plait/<folder>/symbols.txt and of its header.
+function(plait_symbols_test folder target header)
+  if(PLAIT_PYTHON)
+    add_test(NAME ${folder}.symbols COMMAND ${PLAIT_PYTHON} ${PROJECT_SOURCE_DIR}/tests/c/symbols_test.py
+      ${PROJECT_SOURCE_DIR}/src/plait/${folder}/symbols.txt $<TARGET_FILE:${target}>
+      ${PROJECT_SOURCE_DIR}/src/plait/${header})
+    set_tests_properties(${folder}.symbols PROPERTIES LABELS mpi)
+  endif()
+endfunction()
+
 # plait_test(<folder>/<name> LIBRARIES <target>... [ONE_THREAD] [NP <n>... [ARGS <argument>...]] [LABELS <label>...])
 #   Adds tests/<folder>/<name>_test.cpp as test <folder>.<name>. The files below one folder of tests/ are one program,
 #   tests_<folder>, of which each test runs the cases of its file. With NP, the file is a program with a main of its own,
@@ -175,11 +210,7 @@ function(plait_test path)
     plait_test_program(${name} ${source})
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL OFF)
     target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest MPI::MPI_C)
-    foreach(n IN LISTS arg_NP)
-      add_test(NAME ${name}.np${n}
-        COMMAND ${PROJECT_SOURCE_DIR}/tools/mpiexec ${n} $<TARGET_FILE:${name}> ${arg_ARGS})
-      set_tests_properties(${name}.np${n} PROPERTIES PROCESSORS 2 LABELS "mpi;${arg_LABELS}" TIMEOUT 120)
-    endforeach()
+    plait_rank_tests(${name} ${name} NP ${arg_NP} ARGS ${arg_ARGS} LABELS ${arg_LABELS})
     return()
   endif()
   string(REGEX REPLACE "/.*" "" folder "${path}")

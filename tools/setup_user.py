@@ -194,6 +194,7 @@ def fetch_packages(place: pathlib.Path) -> None:
     listed.write_text("".join(f"{name} --hash=sha256:{digest}\n" for name, digest in WHEELS.items()))
     fetch = ("download", "--quiet", "--no-deps", "--dest", str(place), "--require-hashes", "-r", str(listed))
     pip(*fetch, "--only-binary=:all:", "--platform", "manylinux_2_28_x86_64")
+    # pip runs the build system of a source package even to download it: a stub answers in the place of NumPy's.
     (place / "stub").mkdir()
     (place / "stub/mesonpy.py").write_text(STUB)
     listed.write_text(f"numpy=={NUMPY} --hash=sha256:{NUMPY_SHA256}\n")

@@ -12,10 +12,12 @@ from chromium import NAMES, open_address
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = [
+    # Making the environment takes a minute, so no set-up does it: only who has built the site tests it.
     pytest.mark.skipif(
         not (ROOT / "build/docs-venv/.made-from").exists(),
         reason="no tools of the site here: run make docs",
     ),
+    # An optional package of tools/setup; without it the site has no pages of C++.
     pytest.mark.skipif(
         shutil.which("doxygen") is None, reason="no Doxygen here: apt-get install doxygen"
     ),
@@ -48,6 +50,7 @@ def test_each_kind_of_page_is_there(site: Path) -> None:
     assert 'id="plait.read_run"' in (site / "reference/python.html").read_text(encoding="utf-8")
 
 
+# An optional package of tools/setup, which Ubuntu does not have.
 @pytest.mark.skipif(
     not any(shutil.which(name) for name in NAMES), reason="no Chromium here: apt-get install chromium"
 )

@@ -61,6 +61,7 @@ def _reason() -> str:
     return ""
 
 
+# An optional package of tools/setup, whose nodes need name spaces, which containers may refuse.
 pytestmark = pytest.mark.skipif(_reason() != "", reason=_reason())
 
 

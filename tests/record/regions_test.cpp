@@ -46,7 +46,7 @@ TEST(Regions, that_begin_before_the_recording_or_never_end_are_cut_off) {
 }
 
 TEST(Regions, of_a_program_with_the_library_for_c_are_recorded_as_well) {
-  const trace::RunTrace run = recorded("../../c_plain", 2);  // the program of tests/c
+  const trace::RunTrace run = recorded("../../c.plain", 2);  // the program of tests/c
   ASSERT_EQ(run.ranks.size(), 2U);
   EXPECT_EQ(regions_called(run.ranks[1], "all").size(), 1U);
   EXPECT_EQ(regions_called(run.ranks[1], "add").size(), 3U);

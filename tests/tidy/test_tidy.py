@@ -30,17 +30,10 @@ from plait.commands import bench
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-@functools.cache
-def project_files() -> tuple[str, ...]:
-    """What git tracks, or would if it were added."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return tuple(sorted(p for p in set(listed.stdout.split("\0")) if p and (ROOT / p).is_file()))
+sys.path.insert(0, str(ROOT / "tools"))
+import project_files as listed  # noqa: E402
+
+project_files = functools.cache(listed.project_files)
 
 
 @functools.cache

@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
 import c_page  # noqa: E402
 import check_links  # noqa: E402
@@ -27,6 +27,7 @@ import fortran_page  # noqa: E402
 import markup  # noqa: E402
 import navigation  # noqa: E402
 from pages import Site  # noqa: E402
+from project_files import project_files  # noqa: E402
 
 
 def main() -> int:
@@ -52,17 +53,6 @@ def main() -> int:
     if done.returncode != 0:
         return done.returncode
     return check(site_folder)
-
-
-def project_files() -> list[str]:
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=PROJECT,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return sorted(path for path in listed.stdout.split("\0") if path and (PROJECT / path).is_file())
 
 
 def read_headers(site: Site, work: Path) -> list[declarations.Declaration]:

@@ -32,7 +32,8 @@
 #include "plait/python/fft_transforms.hpp"
 #endif
 #ifdef PLAIT_PYTHON_HAS_PARTICLES
-#include "plait/python/particles_sums.hpp"
+#include "plait/python/particles_gravity.hpp"
+#include "plait/python/particles_neighbours.hpp"
 #endif
 
 namespace plait::python {

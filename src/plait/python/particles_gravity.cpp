@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plait/python/particles_gravity.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -6,9 +8,9 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/data/collections/engine/all_ranks.hpp"
 #include "plait/particles/steps/system.hpp"
 #include "plait/python/particles_input.hpp"
-#include "plait/python/particles_sums.hpp"
 
 namespace plait::python {
 
@@ -77,7 +79,7 @@ Forces sum_gravity(Runtime& runtime,
       back[origin.rank].insert(back[origin.rank].end(), bytes.begin(), bytes.end());
     }
   }
-  for (const Bytes& message : exchange_messages(group, back)) {
+  for (const Bytes& message : data::detail::exchange_any(group, back)) {
     for (std::size_t first = 0; first < message.size(); first += sizeof(Sums)) {
       Sums sums;
       std::memcpy(&sums, message.data() + first, sizeof sums);

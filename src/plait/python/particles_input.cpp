@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
-#include "plait/comm/collectives/all_to_all.hpp"
 
 namespace plait::python {
 
@@ -22,25 +21,6 @@ void add_particles(particles::Particles& store, std::span<const double> position
     store.positions()[i] = place;
     store.ids()[i] = InputPlace{rank.value(), static_cast<std::uint32_t>(i)}.id();
   }
-}
-
-std::vector<Bytes> exchange_messages(const comm::Group& group, const std::vector<Bytes>& to_send) {
-  std::vector<std::uint64_t> given;
-  std::vector<std::uint64_t> got(group.size());
-  comm::BlocksToSend to;
-  for (const Bytes& block : to_send) {
-    given.push_back(block.size());
-    to.emplace_back(block);
-  }
-  comm::all_to_all(group, std::span<const std::uint64_t>{given}, std::span{got}).wait();
-  std::vector<Bytes> received(group.size());
-  comm::BlocksToReceive from;
-  for (std::size_t i = 0; i < received.size(); ++i) {
-    received[i].resize(got[i]);
-    from.emplace_back(received[i]);
-  }
-  comm::all_to_all(group, std::move(to), std::move(from)).wait();
-  return received;
 }
 
 }  // namespace plait::python

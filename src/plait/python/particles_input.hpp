@@ -3,10 +3,8 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
-#include "plait/base/bytes.hpp"
-#include "plait/comm/collectives/group.hpp"
+#include "plait/base/id.hpp"
 #include "plait/particles/store/particles.hpp"
 
 namespace plait::python {
@@ -25,8 +23,5 @@ struct InputPlace {
 /// Adds particles at `positions`, three numbers each, whose ids are their places in the input of `rank`. Throws:
 /// `Error` with `bad_argument` when a position is not finite, or there are too many.
 void add_particles(particles::Particles& store, std::span<const double> positions, Rank rank);
-
-/// Sends a message to each member of `group` and receives one from each. Collective; waits.
-[[nodiscard]] std::vector<Bytes> exchange_messages(const comm::Group& group, const std::vector<Bytes>& to_send);
 
 }  // namespace plait::python

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "plait/python/particles_neighbours.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -10,9 +12,9 @@
 
 #include "plait/base/error.hpp"
 #include "plait/comm/collectives/all_gather.hpp"
+#include "plait/data/collections/engine/all_ranks.hpp"
 #include "plait/particles/steps/system.hpp"
 #include "plait/python/particles_input.hpp"
-#include "plait/python/particles_sums.hpp"
 
 namespace plait::python {
 
@@ -170,7 +172,7 @@ std::vector<Bytes> send_back(const comm::Group& group, const Search& search) {
     append(back[origin.rank], std::array{std::int64_t{origin.place}, static_cast<std::int64_t>(list.size())});
     append(back[origin.rank], list);
   }
-  return exchange_messages(group, back);
+  return data::detail::exchange_any(group, back);
 }
 
 std::span<const std::int64_t> numbers_in(const Bytes& message) {

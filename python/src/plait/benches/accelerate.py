@@ -6,11 +6,9 @@ Runs of all subjects alternate. Times are the programs' own; the lab counts what
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import statistics
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,6 +18,7 @@ from plait import _build
 from plait import _launcher as launcher
 from plait._errors import PlaitError, Status
 from plait._preload import preloading
+from plait.benches.programs import lab_line, numbers, output_of, require_traffic
 from plait.benches.report import Report, Row
 from plait.commands.bench import MODULES, Wishes
 from plait.lab.outside import why_not
@@ -77,11 +76,9 @@ class Runs:
 
     def lab(self, subject: Subject, command: Sequence[str], ranks: int = 2) -> str:
         """Raises if next to nothing crossed the links."""
-        line = [sys.executable, "-m", "plait", "lab", "--mpi", self._mpi, "-n", str(ranks), "--"]
-        text = _output(subject, [*line, *_with(subject, command)], {})
-        sent = re.search(r"sent over the links: ([\d.]+) MiB", text)
-        if sent is None or float(sent.group(1)) < 1:
-            raise PlaitError(f"next to nothing crossed the links of the lab:\n{text}")
+        line = lab_line(ranks, _with(subject, command), "--mpi", self._mpi)
+        text = _output(subject, line, {})
+        require_traffic(text)
         return text
 
 
@@ -92,28 +89,10 @@ def _with(subject: Subject, command: Sequence[str]) -> tuple[str, ...]:
 
 def _output(subject: Subject, line: Sequence[str], variables: Mapping[str, str]) -> str:
     """Raises if the program fails, or runs without the engine where it should be there."""
-    done = subprocess.run(
-        line,
-        env={**os.environ, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=_RUN_MAX_S,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise PlaitError(f"{done.stdout}\nfailed with status {done.returncode}: {' '.join(line)}")
-    if "LD_PRELOAD" in subject.variables and "went through the engine" not in done.stdout:
-        raise PlaitError(f"{done.stdout}\nthe engine was not there: {' '.join(line)}")
-    return done.stdout
-
-
-def numbers(text: str) -> dict[str, list[float]]:
-    """Of the lines that are a name and a number."""
-    found: dict[str, list[float]] = {}
-    for name, value in re.findall(r"^(\w+) ([\d.e+-]+)$", text, re.MULTILINE):
-        found.setdefault(name, []).append(float(value))
-    return found
+    text = output_of(line, variables, _RUN_MAX_S)
+    if "LD_PRELOAD" in subject.variables and "went through the engine" not in text:
+        raise PlaitError(f"{text}\nthe engine was not there: {' '.join(line)}")
+    return text
 
 
 def overhead_ratios(measured: Measured, who: str) -> list[float]:

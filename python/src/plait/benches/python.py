@@ -16,7 +16,7 @@ from pathlib import Path
 from plait import _build
 from plait import _launcher as launcher
 from plait._errors import PlaitError, Status
-from plait.benches.accelerate import numbers
+from plait.benches.programs import lab_line, numbers, output_of, require_traffic
 from plait.benches.report import Report, Row
 from plait.commands.bench import MODULES, Wishes
 from plait.lab.outside import why_not
@@ -30,8 +30,7 @@ _ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 class Benchmark:
     def __init__(self, report: Report, root: Path) -> None:
         self._report = report
-        self._programs = root / "bench" / "python"
-        self._fft_peer = root / "bench" / "fft" / "mpi4py_fft_peer.py"
+        self._programs = root / "bench"
         self._launcher = launcher.find_launcher_of(None)
         self._rounds = 21 if report.is_full else 9
         report.mpi = f"{self._launcher.family} {self._launcher.version}"
@@ -51,13 +50,16 @@ class Benchmark:
     def _start(self, ranks: int, command: Sequence[str]) -> str:
         place = launcher.Placement(ranks, 1, launcher.available_cores(), "auto")
         line, variables = launcher.launch_command(self._launcher, place, tuple(command))
-        return _output(line, variables)
+        return output_of(line, {**_ENVIRONMENT, **variables}, _RUN_MAX_S)
 
     def _start_in_lab(self, ranks: int, command: Sequence[str]) -> str:
-        return _output([sys.executable, "-m", "plait", "lab", "-n", str(ranks), "--", *command], {})
+        """Raises if next to nothing crossed the links."""
+        text = output_of(lab_line(ranks, command), _ENVIRONMENT, _RUN_MAX_S)
+        require_traffic(text)
+        return text
 
     def _overlap(self, where: str, size: int, start: Callable[[int, Sequence[str]], str]) -> None:
-        program = str(self._programs / "overlap.py")
+        program = str(self._programs / "python" / "overlap.py")
         found = numbers(start(2, (sys.executable, program, str(size), str(self._rounds))))
         computing = min(found["computing"])
         hidden = {
@@ -97,10 +99,10 @@ class Benchmark:
         ours: list[float] = []
         theirs: list[float] = []
         for _ in range(turns):
-            program = str(self._programs / "transforms.py")
+            program = str(self._programs / "fft" / "python_transforms.py")
             ours += numbers(self._start(2, (sys.executable, program, *arguments)))["round"]
             if python is not None:
-                line = (python, str(self._fft_peer), *arguments)
+                line = (python, str(self._programs / "fft" / "mpi4py_fft_peer.py"), *arguments)
                 theirs += numbers(self._start(2, line))["round"]
         self._report.add(
             Row(
@@ -115,7 +117,12 @@ class Benchmark:
 
     def _gravity(self, count: int) -> None:
         threads = launcher.available_cores()
-        command = (sys.executable, str(self._programs / "gravity.py"), str(count), str(threads))
+        command = (
+            sys.executable,
+            str(self._programs / "sphere" / "python_gravity.py"),
+            str(count),
+            str(threads),
+        )
         found = numbers(self._start(1, (*command, str(5 if count < 1_000_000 else 3))))
         if "pytreegrav" not in found:
             self._report.note(f"pytreegrav is left out: {sys.executable} -m pip install pytreegrav")
@@ -150,21 +157,6 @@ def _python_with_mpi4py_fft() -> str | None:
 
 def _without_pythonpath() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-
-
-def _output(line: Sequence[str], variables: dict[str, str]) -> str:
-    done = subprocess.run(
-        line,
-        env={**os.environ, **_ENVIRONMENT, **variables},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=_RUN_MAX_S,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise PlaitError(f"{done.stdout}\nfailed with status {done.returncode}: {' '.join(line)}")
-    return done.stdout
 
 
 def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -> int:

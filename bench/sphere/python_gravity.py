@@ -17,6 +17,7 @@ if hasattr(os, "sched_setaffinity"):
 os.environ["NUMBA_NUM_THREADS"] = str(THREADS)
 
 import numpy as np  # noqa: E402
+from bodies import SOFTENING, THETA, rms_error, sphere  # noqa: E402
 
 import plait  # noqa: E402
 
@@ -25,16 +26,11 @@ try:
 except ImportError:
     pytreegrav = None
 
-SOFTENING = 1e-4
-THETA = 0.5
 _WARM_UP = 1  # pytreegrav compiles
 
 
 def main() -> None:
-    random = np.random.default_rng(1)
-    places = random.uniform(-1, 1, (int(2.2 * COUNT) + 100, 3))
-    places = places[(places**2).sum(1) <= 1][:COUNT]
-    masses = np.full(COUNT, 1 / COUNT)
+    places, masses = sphere(COUNT)
     softenings = np.full(COUNT, SOFTENING)
 
     with plait.Runtime(workers=THREADS) as rt:
@@ -59,15 +55,8 @@ def main() -> None:
                 if turn >= _WARM_UP:
                     print(f"{name} {time.perf_counter() - start:.9f}", flush=True)
 
-    some = np.arange(0, COUNT, max(1, COUNT // 256))
-    exact = np.empty((len(some), 3))
-    for row, i in enumerate(some):
-        d = places - places[i]
-        squares = (d**2).sum(1) + SOFTENING**2
-        exact[row] = (masses / (squares * np.sqrt(squares)) * d.T).sum(1)
     for name, forces in found.items():
-        squares = ((forces[some] - exact) ** 2).sum(1) / (exact**2).sum(1)
-        print(f"error_{name} {np.sqrt(squares.mean()):.9f}", flush=True)
+        print(f"error_{name} {rms_error(forces, places, masses):.9f}", flush=True)
 
 
 main()
