@@ -4,9 +4,6 @@
 #include <cstddef>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include "support/command.hpp"
 #include "support/report.hpp"
 
 namespace bench {
@@ -18,19 +15,6 @@ struct Pytreegrav {
 };
 
 /// Runs it on `threads` threads, after the ranks have ended. Nothing, and a note in the report, if it is not here.
-inline Pytreegrav run_pytreegrav(Report& report, std::size_t count, unsigned threads) {
-  const CommandOutput output = output_of(fmt::format("timeout 300 {} {}/pytreegrav_peer.py {} {} {}",
-                                                     BENCH_SPHERE_PYTHON,
-                                                     BENCH_SPHERE_FOLDER,
-                                                     count,
-                                                     threads,
-                                                     report.is_full() ? 5 : 3));
-  Pytreegrav found{numbers_after("round", output.text), numbers_after("error", output.text)};
-  if (!output.is_good || found.seconds.empty() || found.error.empty()) {
-    report.note("pytreegrav is left out: " BENCH_SPHERE_PYTHON " -m pip install pytreegrav");
-    return {};
-  }
-  return found;
-}
+[[nodiscard]] Pytreegrav run_pytreegrav(Report& report, std::size_t count, unsigned threads);
 
 }  // namespace bench
