@@ -7,38 +7,21 @@ import json
 from pathlib import Path
 
 import pytest
+from synthetic_calibration import contents
 
+from plait._calibration import calibration_of
 from plait._errors import PlaitError
-from plait._fit import Costs
 from plait.commands import bench_predict
 from plait.commands.bench import Wishes, run_bench
-
-_COSTS = Costs(900, 100, 100, 0.0, 0.0, 0.1, 4096, 0.0)
-
-
-def _option(description: str, key: str, default: int) -> int:
-    found = dict(part.split("=") for part in description.split(",")).get(key, "")
-    return int(found) if found.isdigit() else default
 
 
 @pytest.fixture
 def network(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each repetition is worse than the one before: only the first shows the network."""
-
-    exchanges = {exchange.on(2) for exchange in bench_predict.EXCHANGES}
-
-    def replay(self: bench_predict.Network, description: str) -> tuple[Path, list[float]]:
-        size, steps = _option(description, "mean", 8), _option(description, "steps", 1)
-        pairs = _option(description, "pairs", 1)
-        if description in exchanges:
-            first = 0.002
-        elif pairs == 1 or (pairs == 4 and size >= 1 << 18):
-            first = 1e-9 * _COSTS.time_ns(size) * steps * pairs
-        else:
-            first = 1e-9 * steps * (1100 + 100 * pairs)
-        return tmp_path, [first, 2 * first, 3 * first]
-
-    monkeypatch.setattr(bench_predict.Network, "replay", replay)
+    monkeypatch.setattr(
+        bench_predict.Network, "replay", lambda self, description: (tmp_path, [0.002, 0.004, 0.006])
+    )
+    monkeypatch.setattr(bench_predict.Network, "calibration", lambda self: calibration_of(contents()))
     program = tmp_path / "bin" / "plait-predict"
     program.parent.mkdir()
     measured = {
@@ -66,8 +49,8 @@ def test_prints_the_error_of_each_exchange_and_writes_it(
     assert [line["exchange"] for line in result["results"]] == [
         exchange.name for exchange in bench_predict.EXCHANGES
     ]
-    assert result["costs"]["eager_bytes_max"] == 4096
-    assert result["costs"]["latency_ns"] == pytest.approx(900, rel=0.05)
+    assert result["costs"]["eager_bytes_max"] == 65536
+    assert result["costs"]["latency_ns"] == pytest.approx(10_000)
     assert result["results"][0]["noise"] == pytest.approx(0)
     assert result["results"][0]["disturbance"] == pytest.approx(1)
 

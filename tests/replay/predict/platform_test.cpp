@@ -37,6 +37,15 @@ TEST(PlatformFile, is_read_with_its_topology) {
   EXPECT_EQ(platform.topology.global_bytes_per_s, 1e9);
 }
 
+TEST(PlatformFile, is_read_with_its_spread) {
+  EXPECT_FALSE(parse_platform(file_with(""), "here.json").value().spread);
+  const Platform platform =
+      parse_platform(file_with(R"(, "spread": {"latency": 0.1, "overhead": 0.2, "bytes": 0.03})"), "here.json").value();
+  EXPECT_EQ(platform.spread.value().bytes, 0.03);
+  EXPECT_NE(trouble(file_with(R"(, "spread": {"latency": 0.1})")).find("the key \"overhead\" is missing"),
+            std::string::npos);
+}
+
 TEST(PlatformFile, names_the_key_that_is_wrong) {
   EXPECT_NE(trouble(file_with(R"(, "host": 3)")).find("here.json: unknown key \"host\""), std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "ranks_per_host": -1)")).find("\"ranks_per_host\" must be"), std::string::npos);
@@ -51,6 +60,8 @@ TEST(PlatformFile, names_the_key_that_is_wrong) {
   EXPECT_NE(moving("[[16, 2], [64, 1]]").find("must rise"), std::string::npos);
   EXPECT_NE(moving("[[1, 2]]").find("must be 2 or more"), std::string::npos);
   EXPECT_NE(moving("[[1, 2, 3]]").find("list of pairs"), std::string::npos);
+  EXPECT_NE(moving(R"([[2, 3]], "stolen_sending_ns": [[8, -1]])").find("\"stolen_sending_ns\" must be a number"),
+            std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "progress": "background")")).find("progress_every_ns"), std::string::npos);
   EXPECT_NE(trouble(file_with(R"(, "progress": "always")")).find("known are ideal, calls, background"),
             std::string::npos);

@@ -110,6 +110,51 @@ TEST(PointModel, takes_what_was_measured_of_bytes_and_of_beginning_receives) {
   EXPECT_GT(total(), 2 * straight);
 }
 
+TEST_P(EitherModel, takes_what_was_measured_of_the_processors) {
+  Platform platform = simple_platform();
+  platform.between_hosts.eager_bytes_max = 10'000;
+  platform.between_hosts.processor.sending = {{.bytes = 0, .time_ns = 100}, {.bytes = 1000, .time_ns = 700}};
+  platform.between_hosts.processor.receiving = {{.bytes = 0, .time_ns = 50}, {.bytes = 1000, .time_ns = 250}};
+  EXPECT_EQ(total_ns(one_message(1), platform, options()), 101 + 1000 + 50);  // to the nearest nanosecond
+  EXPECT_EQ(total_ns(one_message(500), platform, options()), 400 + 1000 + 250 + 150);
+  EXPECT_EQ(total_ns(one_message(2000), platform, options()), 1300 + 1000 + 1000 + 450);  // as steep as before
+}
+
+TEST_P(EitherModel, lets_computing_end_later_for_what_the_network_takes_of_the_processor) {
+  Exchange exchange{2};
+  exchange.send(0, 1, 1000);
+  exchange.compute(0, 10'000);
+  exchange.wait_for_all(0);
+  exchange.receive(1, 0, 1000);
+  exchange.compute(1, 20'000);
+  exchange.wait_for_all(1);
+  Platform platform = simple_platform();
+  platform.between_hosts.processor.stolen_sending = {{.bytes = 0, .time_ns = 0}, {.bytes = 1000, .time_ns = 3000}};
+  platform.between_hosts.processor.stolen_receiving = {{.bytes = 0, .time_ns = 0}, {.bytes = 1000, .time_ns = 400}};
+  const Prediction prediction = predict(exchange.schedule, platform, options()).value();
+  EXPECT_EQ(prediction.ranks[0].end.count(), 300 + 10'000 + 3000);
+  EXPECT_EQ(prediction.ranks[1].end.count(), 20'000 + 400 + 200);
+  EXPECT_EQ(total_ns(one_message(1000), platform, options()), 300 + 1000 + 500 + 200);  // who waits has time
+}
+
+TEST(PointModel, keeps_an_interface_for_as_long_as_was_measured) {
+  Exchange exchange{2};
+  for (int i = 0; i < 10; ++i) {
+    exchange.send(0, 1, 1001);
+    exchange.receive(1, 0, 1001);
+  }
+  exchange.wait_for_all(0);
+  exchange.wait_for_all(1);
+  Platform platform = simple_platform();
+  platform.between_hosts.eager_bytes_max = 10'000;
+  platform.between_hosts.gap_ns = 0;
+  platform.between_hosts.send_overhead_ns = 0;
+  platform.between_hosts.receive_overhead_ns = 0;
+  EXPECT_NEAR(static_cast<double>(total_ns(exchange, platform)), 1000 + 10 * 500, 2);
+  platform.between_hosts.occupying = {{.bytes = 1001, .time_ns = 800}};
+  EXPECT_NEAR(static_cast<double>(total_ns(exchange, platform)), 1000 + 9 * 800 + 500, 2);
+}
+
 TEST_P(EitherModel, moves_messages_of_one_host_one_after_the_other_or_at_half_speed) {
   Exchange exchange{3};
   for (const std::uint32_t to : {1U, 2U}) {

@@ -20,52 +20,35 @@ def fit(
     output: Annotated[Path, output_option("FILE", "The platform file to write.")] = Path(
         "platform.json"
     ),
-    pingpong: Annotated[
+    between: Annotated[
         Path | None,
-        typer.Option(metavar="JSON", help="Within a host: of plait bench pingpong --full."),
+        typer.Option(metavar="JSON", help="Of plait-calibrate on two ranks of different hosts."),
     ] = None,
-    rate: Annotated[
-        Path | None, typer.Option(metavar="JSON", help="Within a host: of plait bench rate.")
+    within: Annotated[
+        Path | None, typer.Option(metavar="JSON", help="Of plait-calibrate on two ranks of one host.")
     ] = None,
-    between_pingpong: Annotated[
-        Path | None, typer.Option(metavar="JSON", help="As --pingpong, between hosts.")
-    ] = None,
-    between_rate: Annotated[
-        Path | None, typer.Option(metavar="JSON", help="As --rate, between hosts.")
-    ] = None,
-    way: Annotated[
-        str, typer.Option(metavar="NAME", help="Whose messages: raw MPI, or a driver of plait's.")
-    ] = "raw MPI",
     name: Annotated[str, typer.Option(metavar="TEXT", help="What to call the machine.")] = "fitted",
     ranks_per_host: Annotated[int, typer.Option(min=1, metavar="N", help="For the file.")] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Derive the parameters of `plait predict` from measured messages.
 
-    Without --pingpong and --between-pingpong it measures here, two ranks on this host, which takes
-    some minutes. The parameters are those of LogGPS (docs/how-to/predict.md): a line is put through the
-    times of short messages and one through those of long ones, and the size where one gives way
-    to the other is the eager threshold; `plait bench rate` reports what a message costs the
-    processors, without which the time of a message is divided by rule of thumb. It reports how far
-    the parameters are from what was measured, and from sizes that were held out.
+    `plait-calibrate` measures them, on two ranks, in about half a minute: what calls take, what
+    the network takes of a processor that computes, the longest message that is sent eagerly, and what
+    one more message costs, for sizes from 0 to 4 MiB. Without --between and --within it is started here,
+    on two ranks of this host. How far its rounds lie apart is printed, and is the least
+    error to expect of predictions.
 
     Examples:
 
       plait fit -o here.json
 
-      plait bench pingpong --full --hosts 2 --rate 1gbit --json far.json
+      srun -N 2 -n 2 plait-calibrate -o between.json
 
-      plait fit --between-pingpong far.json -o gigabit.json
+      plait fit --between between.json -o cluster.json
 
-      plait predict runs/first --platform gigabit.json
+      plait predict runs/first --platform cluster.json
     """
     module = import_module("plait.commands.fit")
     with hushed(quiet):
-        module.fit_platform(
-            module.Sources(between_pingpong, between_rate),
-            module.Sources(pingpong, rate),
-            output=output,
-            name=name,
-            way=way,
-            ranks_per_host=ranks_per_host,
-        )
+        module.fit_platform(between, within, output=output, name=name, ranks_per_host=ranks_per_host)

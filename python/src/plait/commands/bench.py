@@ -32,6 +32,10 @@ MODULES = {
         "plait.benches.accelerate",
         "messages of MPI programs match in constant time and move while the program computes",
     ),
+    "families": (
+        "plait.benches.families",
+        "replays and predictions of five MPI programs with computing are within 10 % of the programs",
+    ),
     "predict": (
         "plait.commands.bench_predict",
         "prediction with fitted parameters is within 15 % of the replay, for six different exchanges",

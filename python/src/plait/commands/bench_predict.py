@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`plait bench predict`: exchanges on the real network against their prediction, by fitted parameters.
 
-The parameters are fitted to replays of single messages and of bursts, which are none of the exchanges
-that are compared. Of many repetitions the best counts: what the exchange takes when nothing else runs.
+The parameters are those of `plait-calibrate`, which runs none of the exchanges that are compared. Of
+many repetitions the best counts: what the exchange takes when nothing else runs.
 """
 
 from __future__ import annotations
@@ -23,24 +23,14 @@ from rich.table import Table
 
 from plait import _launcher as launcher
 from plait._build import find_program
+from plait._calibration import Calibration, costs_of, describe, platform_of, read_calibration
 from plait._errors import PlaitError, Status
 from plait._files import make_folder, write_text
-from plait._fit import Burst, Fit, OneWay, fit, pairwise_growth, to_platform
 from plait.commands.bench import Wishes
-from plait.commands.fit import describe
 from plait.lab.outside import run as run_lab
 from plait.lab.settings import Lab, Work, parse_rate
 
 TARGET = 0.15
-_SIZES = tuple(1 << power for power in (3, 7, 9, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21, 22))
-#: Of bursts: bytes, and how many messages, from which the time of one more follows.
-_BURSTS = (
-    (8, (64, 160, 256)),
-    (256, (64, 160)),
-    (1024, (64, 160)),
-    (1 << 15, (4, 16)),
-    (1 << 20, (2, 6)),
-)
 _REPETITIONS = 60
 _TABLE_WIDTH = 110
 
@@ -120,13 +110,21 @@ class Network:
             *(str(find_program("plait-replay")), "--synthetic", description),
             *("--repeat", str(repetitions), "-o", str(log)),
         )
-        status = self._run(program, int(description.split("ranks=")[1].split(",")[0]))
+        status = self._run(program, self.ranks)
         if status != 0:
             raise PlaitError(
                 f"the replay of {description} failed with status {status}; its message is above"
             )
         told = json.loads((log / "replay.json").read_text(encoding="utf-8"))
         return log, [float(repetition["length_s"]) for repetition in told["repetitions"]]
+
+    def calibration(self) -> Calibration:
+        """Of messages between two ranks, on different hosts in a lab."""
+        file = self._folder / "calibration.json"
+        status = self._run((str(find_program("plait-calibrate")), "-o", str(file)), 2)
+        if status != 0:
+            raise PlaitError(f"plait-calibrate failed with status {status}; its message is above")
+        return read_calibration(file)
 
     def _run(self, program: tuple[str, ...], ranks: int) -> int:
         found = launcher.find_launcher_of(self._wishes.mpi)
@@ -154,16 +152,12 @@ def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="plait-predict-") as scratch:
         network = Network(wishes, Path(scratch))
-        found = calibrate(network)
+        found = network.calibration()
         platform = Path(scratch) / "platform.json"
-        inside = None if network.is_lab else found.costs
-        contents = to_platform("fitted", found.costs, inside, ranks_per_host=network.ranks_per_host)
+        inside = found if found.is_within_host else None
+        contents = platform_of("calibrated", found, inside, ranks_per_host=network.ranks_per_host)
         platform.write_text(json.dumps(contents), encoding="utf-8")
-        console.print(
-            escape(
-                f"{network.name}; {describe('fitted to replays of single messages and bursts', found)}"
-            )
-        )
+        console.print(escape(f"{network.name}; {describe(found)}"))
         lines = [compare(network, exchange, platform) for exchange in EXCHANGES]
     console.print(table_of(lines))
     worst = max(lines, key=lambda line: abs(line.error))
@@ -178,25 +172,6 @@ def run(arguments: tuple[str, ...], *, json_file: Path | None, wishes: Wishes) -
         result = to_json(lines, found, network.name, time.monotonic() - begin)
         write_text(json_file, json.dumps(result, indent=2) + "\n")
     return 0
-
-
-def calibrate(network: Network) -> Fit:
-    """Costs from ping-pongs (a multicast of two ranks has its root at each in turn) and bursts."""
-    one_way = []
-    for size in _SIZES:
-        steps = 2 * max(1, min(50, (1 << 18) // size))
-        _, seconds = network.replay(f"pattern=multicast,ranks=2,mean={size},pairs=1,steps={steps}")
-        one_way.append(OneWay(size, 1e9 * min(seconds) / steps))
-    bursts = []
-    for pattern, ways in (("multicast", 1), ("nearest", 2)):
-        for size, counts in _BURSTS:
-            times = []
-            for count in counts:
-                pairs = f"mean={size},pairs={count * ways},steps=2"
-                _, seconds = network.replay(f"pattern={pattern},ranks=2,{pairs}")
-                times.append((count, 1e9 * min(seconds) / 2))
-            bursts.append(Burst(size, pairwise_growth(times), both_ways=ways == 2))
-    return fit(one_way, bursts)
 
 
 def compare(network: Network, exchange: Exchange, platform: Path) -> Compared:
@@ -252,12 +227,11 @@ def table_of(lines: list[Compared]) -> Table:
     return table
 
 
-def to_json(lines: list[Compared], found: Fit, network: str, seconds: float) -> dict[str, Any]:
+def to_json(lines: list[Compared], found: Calibration, network: str, seconds: float) -> dict[str, Any]:
     return {
         "bench": "predict",
         "network": network,
         "seconds": seconds,
-        "costs": asdict(found.costs),
-        "residual": asdict(found.residual),
+        "costs": asdict(costs_of(found)),
         "results": [asdict(line) for line in lines],
     }

@@ -89,18 +89,21 @@ class Section {
     return found;
   }
 
-  /// Pairs whose first numbers rise and whose second numbers do not fall; empty if the key is missing.
-  [[nodiscard]] std::vector<std::pair<double, double>> rising_pairs(const char* key) {
-    std::vector<std::pair<double, double>> found;
+  enum class Times : std::uint8_t { rise, may_fall };
+
+  /// Pairs of bytes and nanoseconds, of which the first numbers rise. Empty if the key is missing.
+  [[nodiscard]] std::vector<ByteTime> curve(const char* key, Times times) {
+    std::vector<ByteTime> found;
     for (const json& pair : has(key) ? required(key) : json::array()) {
       if (!pair.is_array() || pair.size() != 2) {
         fail(fmt::format("\"{}\" must be a list of pairs, as in [[1024, 250], [8192, 1900]]", key));
       }
-      found.emplace_back(checked(key, pair.at(0)), checked(key, pair.at(1)));
-      const auto& [first, second] = found.back();
-      if (found.size() > 1 && (first <= found.end()[-2].first || second < found.end()[-2].second)) {
+      const ByteTime one{static_cast<std::uint64_t>(checked(key, pair.at(0))), checked(key, pair.at(1))};
+      const bool falls = !found.empty() && one.time_ns < found.back().time_ns;
+      if (!found.empty() && (one.bytes <= found.back().bytes || (falls && times == Times::rise))) {
         fail(fmt::format("the pairs of \"{}\" must rise", key));
       }
+      found.push_back(one);
     }
     return found;
   }
@@ -169,14 +172,24 @@ LinkCosts costs_of(Section section) {
   if (costs.both_ways < 1 || costs.both_ways > 2) {
     section.fail("\"both_ways\" must be from 1 to 2");
   }
-  for (const auto& [bytes, time_ns] : section.rising_pairs("moving_ns")) {
-    if (bytes < 2) {
-      section.fail("the sizes in \"moving_ns\" must be 2 or more, as times are for the bytes after the first");
-    }
-    costs.moving.push_back({static_cast<std::uint64_t>(bytes), time_ns});
+  costs.moving = section.curve("moving_ns", Section::Times::rise);
+  if (!costs.moving.empty() && costs.moving.front().bytes < 2) {
+    section.fail("the sizes in \"moving_ns\" must be 2 or more, as times are for the bytes after the first");
   }
+  costs.occupying = section.curve("occupying_ns", Section::Times::rise);
+  costs.processor.sending = section.curve("sending_ns", Section::Times::may_fall);
+  costs.processor.receiving = section.curve("receiving_ns", Section::Times::may_fall);
+  costs.processor.stolen_sending = section.curve("stolen_sending_ns", Section::Times::may_fall);
+  costs.processor.stolen_receiving = section.curve("stolen_receiving_ns", Section::Times::may_fall);
   section.finish();
   return costs;
+}
+
+Spread spread_of(Section section) {
+  const Spread spread{
+      .latency = section.number("latency"), .overhead = section.number("overhead"), .bytes = section.number("bytes")};
+  section.finish();
+  return spread;
 }
 
 TopologySettings topology_of(Section section) {
@@ -238,6 +251,9 @@ Platform platform_of(const json& object, const std::string& where) {
   }
   platform.between_hosts = costs_of(section.section("between_hosts"));
   platform.within_host = section.has("within_host") ? costs_of(section.section("within_host")) : platform.between_hosts;
+  if (section.has("spread")) {
+    platform.spread = spread_of(section.section("spread"));
+  }
   if (section.has("topology")) {
     platform.topology = topology_of(section.section("topology"));
   }

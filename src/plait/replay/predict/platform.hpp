@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,21 @@
 
 namespace plait::replay {
 
-/// The time that a message of so many bytes occupies an interface.
-struct MovingTime {
+/// A measured time for a message of so many bytes.
+struct ByteTime {
   std::uint64_t bytes = 0;
   double time_ns = 0;
-  friend bool operator==(const MovingTime&, const MovingTime&) = default;
+  friend bool operator==(const ByteTime&, const ByteTime&) = default;
+};
+
+/// What messages take of the processors: measured curves, which may fall, such as from eager messages to those that
+/// only ask. Each is empty if it was not measured.
+struct ProcessorTimes {
+  std::vector<ByteTime> sending;    ///< Of the call that begins to send, in place of o_s and O.
+  std::vector<ByteTime> receiving;  ///< Of the receiver's call after delivery, in place of o_r and O.
+  /// What the network takes of a processor that computes meanwhile, at the sender and at the receiver.
+  std::vector<ByteTime> stolen_sending;
+  std::vector<ByteTime> stolen_receiving;
 };
 
 /// The cost of a message between two ranks: the parameters of LogGPS (Ino, Fujimoto, Hagihara, "LogGPS: a parallel
@@ -33,9 +44,16 @@ struct LinkCosts {
   /// Within a host, points only: the factor by which bytes slow down while others move the other way between the same
   /// ranks, from 1 (independent) to 2 (half the rate).
   double both_ways = 1;
-  /// Measured times in place of G, for the bytes of a message after the first; sizes rise. Between two sizes the time
-  /// is interpolated; beyond the last, each byte adds G.
-  std::vector<MovingTime> moving;
+
+  // Measured curves; sizes rise. Between two sizes the time is interpolated. Each is empty if it was not measured.
+
+  /// From departure to delivery, for the bytes of a message after the first: in place of G. Beyond the last size, each
+  /// byte adds G.
+  std::vector<ByteTime> moving;
+  /// How long a message keeps an interface from the next, if that is not `moving`: both of a message's processors can
+  /// work while its bytes travel, and several messages can be on the way.
+  std::vector<ByteTime> occupying;
+  ProcessorTimes processor;
 };
 
 /// When the library makes progress on rendezvous messages and non-blocking collectives.
@@ -68,6 +86,13 @@ struct TopologySettings {
   double global_latency_ns = 0;
 };
 
+/// How far the measurements of a platform lie apart, as parts of their values.
+struct Spread {
+  double latency = 0;
+  double overhead = 0;
+  double bytes = 0;  ///< Of the time of bytes.
+};
+
 /// The machine of a prediction. docs/how-to/predict.md describes its file.
 struct Platform {
   std::string name;
@@ -81,6 +106,7 @@ struct Platform {
   LinkCosts between_hosts;
   LinkCosts within_host;
   TopologySettings topology;
+  std::optional<Spread> spread;  ///< Nothing: not known.
 
   /// The number of hosts for `ranks` ranks.
   [[nodiscard]] std::uint32_t hosts_for(std::uint32_t ranks) const noexcept {

@@ -28,6 +28,10 @@ void for_all_costs(Platform& platform, const Apply& change) {
   change(platform.within_host);
 }
 
+void scale(std::vector<ByteTime>& curve, double factor) {
+  std::ranges::for_each(curve, [factor](ByteTime& time) { time.time_ns *= factor; });
+}
+
 /// By `WhatIf::Kind`.
 const std::array<Change, 10> changes{{
     {"latency x{:g}",
@@ -40,7 +44,8 @@ const std::array<Change, 10> changes{{
      [](Scenario& scenario, const WhatIf& by) {
        for_all_costs(scenario.platform, [&](LinkCosts& costs) {
          costs.gap_per_byte_ns /= by.value;
-         std::ranges::for_each(costs.moving, [&](MovingTime& time) { time.time_ns /= by.value; });
+         scale(costs.moving, 1 / by.value);
+         scale(costs.occupying, 1 / by.value);
        });
        scenario.platform.topology.link_bytes_per_s *= by.value;
        scenario.platform.topology.global_bytes_per_s *= by.value;
@@ -52,6 +57,12 @@ const std::array<Change, 10> changes{{
          costs.receive_overhead_ns *= by.value;
          costs.post_overhead_ns *= by.value;
          costs.overhead_per_byte_ns *= by.value;
+         for (std::vector<ByteTime>* const curve : {&costs.processor.sending,
+                                                    &costs.processor.receiving,
+                                                    &costs.processor.stolen_sending,
+                                                    &costs.processor.stolen_receiving}) {
+           scale(*curve, by.value);
+         }
        });
      }},
     {"eager up to {:.0f} bytes",

@@ -22,6 +22,7 @@
 #include "plait/replay/predict/platform.hpp"
 #include "plait/replay/predict/predict.hpp"
 #include "plait/replay/predict/prediction_run.hpp"
+#include "plait/replay/predict/uncertainty.hpp"
 #include "plait/replay/predict/what_if.hpp"
 #include "plait/replay/synthetic.hpp"
 #include "plait/version.hpp"
@@ -135,6 +136,13 @@ std::string advice(const Scenario& scenario, nanoseconds baseline) {
     }
   }
   return sentence + ".";
+}
+
+std::string uncertainty_in_words(std::optional<nanoseconds> off) {
+  return off ? fmt::format("By the spread of its calibration, the prediction is uncertain by {}.", text_of(*off))
+             : "The platform file has no spread, so the uncertainty of the prediction is not known: plait fit makes "
+               "one "
+               "with it.";
 }
 
 void print_agreement(const Agreement& agreement) {
@@ -279,6 +287,8 @@ void predict_all(const Options& options) {
     lines.push_back(line_of("all of these", prediction));
   }
   print_table(lines, base);
+  const std::optional<nanoseconds> off = uncertainty(scenario, lines[base].total);
+  fmt::print("{}\n", uncertainty_in_words(off));
   for (const std::string& notice : prediction.notices) {
     fmt::print(stderr, "plait predict: {}\n", notice);
   }
@@ -286,6 +296,9 @@ void predict_all(const Options& options) {
       {"platform", scenario.platform.name}, {"model", options.model}, {"lines", nlohmann::json::array()}};
   for (const Line& line : lines) {
     result["lines"].push_back(to_json(line));
+  }
+  if (off) {
+    result["uncertainty_ns"] = off->count();
   }
   if (agreement) {
     print_agreement(*agreement);

@@ -32,6 +32,7 @@ Engine::Engine(const Schedule& schedule, const Platform& platform, const Predict
       ranks_(schedule.ranks.size()) {
   std::size_t operations = 0;
   for (std::uint32_t rank = 0; rank < schedule.ranks.size(); ++rank) {
+    ranks_[rank].first_stream = static_cast<std::uint32_t>(streams_.size());
     for (const Stream& stream : schedule.ranks[rank].streams) {
       streams_.push_back({.stream = &stream, .rank = rank, .base = static_cast<std::uint32_t>(operations)});
       operations += stream.operations.size();
@@ -131,7 +132,7 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
   switch (operation.action) {
     case Action::compute: {
       const auto took = static_cast<Time>(static_cast<double>(operation.took.count()) * 1000 * options_.compute_factor);
-      stream.now += took;
+      stream.now += took + std::exchange(stream.stolen, 0);
       stream.compute += took;
       break;
     }
@@ -183,6 +184,7 @@ bool Engine::act(StreamState& stream, std::uint32_t index) {
 
 void Engine::begin_wait(StreamState& stream, std::uint32_t index, const Operation& operation) {
   stream.since = stream.now;
+  stream.stolen = 0;
   stream.remaining = 0;
   stream.phase = Phase::waiting;
   RankState& rank = ranks_[stream.rank];
@@ -269,6 +271,16 @@ void Engine::complete(std::uint32_t operation, Time at, Time cost) {
   stream.now = std::max(stream.now, at) + cost;
   if (--stream.remaining == 0) {
     events_.push({stream.now, EventKind::stream, static_cast<std::uint32_t>(&stream - streams_.data())});
+  }
+}
+
+void Engine::disturb(std::uint32_t rank, Time at, Time taken) {
+  for (std::uint32_t i = ranks_[rank].first_stream; taken > 0 && i < streams_.size() && streams_[i].rank == rank; ++i) {
+    StreamState& stream = streams_[i];
+    if (stream.phase == Phase::acting && stream.now >= at) {
+      (stream.now > at ? stream.now : stream.stolen) += taken;
+      return;
+    }
   }
 }
 

@@ -30,6 +30,9 @@ class Engine {
   void has_left(std::uint32_t send, Time at);
   /// `cost`: time of the receiver's processor.
   void complete(std::uint32_t operation, Time at, Time cost);
+  /// The network takes so much of a rank's processor: computing that is under way ends later. A rank that waits loses
+  /// nothing.
+  void disturb(std::uint32_t rank, Time at, Time taken);
 
  private:
   enum class Phase : std::uint8_t { acting, sending, waiting, ended };
@@ -45,6 +48,7 @@ class Engine {
     Time since = 0;  ///< When its wait began.
     Time compute = 0;
     Time wait = 0;
+    Time stolen = 0;  ///< Of its processor, from computing that is about to begin.
   };
 
   /// An event that waits until its rank is in the library.
@@ -54,6 +58,7 @@ class Engine {
   };
 
   struct RankState {
+    std::uint32_t first_stream = 0;
     std::uint32_t waiting = 0;  ///< Streams that are in a wait.
     std::vector<Pending> pending;
   };

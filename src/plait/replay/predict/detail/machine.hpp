@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plait/replay/predict/detail/event_queue.hpp"
@@ -30,27 +31,55 @@ struct Costs {
         rendezvous{to_time(costs.rendezvous_ns)},
         link{costs} {}
 
-  /// The time of an interface for the bytes after the first.
+  /// From departure to delivery, for the bytes after the first.
   [[nodiscard]] Time moving(std::uint64_t bytes) const noexcept {
-    if (bytes == 0) {
-      return 0;
-    }
-    const std::vector<MovingTime>& curve = link.moving;
-    const auto upper = std::ranges::lower_bound(curve, bytes, {}, &MovingTime::bytes);
-    const MovingTime lower = upper == curve.begin() ? MovingTime{.bytes = 1} : upper[-1];
-    const auto beyond = static_cast<double>(bytes - lower.bytes);
-    const double slope = upper == curve.end() ? link.gap_per_byte_ns * 1000
-                                              : (upper->time_ns - lower.time_ns) * 1000 /
-                                                    static_cast<double>(upper->bytes - lower.bytes);
-    return static_cast<Time>(lower.time_ns * 1000 + beyond * slope + 0.5);
+    return bytes == 0 ? Time{0} : along(link.moving, {.bytes = 1}, link.gap_per_byte_ns, bytes);
+  }
+  /// How long a message keeps an interface from the next, beside the gap.
+  [[nodiscard]] Time occupying(std::uint64_t bytes) const noexcept {
+    return link.occupying.empty() ? moving(bytes) : along(link.occupying, {}, link.gap_per_byte_ns, bytes);
   }
   [[nodiscard]] bool is_eager(std::uint64_t bytes) const noexcept { return bytes <= link.eager_bytes_max; }
+  [[nodiscard]] Time sending(std::uint64_t bytes) const noexcept {
+    return link.processor.sending.empty() ? send_overhead + handling(bytes)
+                                          : along(link.processor.sending, {}, std::nullopt, bytes);
+  }
+  [[nodiscard]] Time receiving(std::uint64_t bytes) const noexcept {
+    return link.processor.receiving.empty() ? receive_overhead + handling(bytes)
+                                            : along(link.processor.receiving, {}, std::nullopt, bytes);
+  }
+  /// What the network takes of a processor that computes.
+  [[nodiscard]] Time stolen_sending(std::uint64_t bytes) const noexcept {
+    return along(link.processor.stolen_sending, {}, std::nullopt, bytes);
+  }
+  [[nodiscard]] Time stolen_receiving(std::uint64_t bytes) const noexcept {
+    return along(link.processor.stolen_receiving, {}, std::nullopt, bytes);
+  }
+
+ private:
   [[nodiscard]] Time handling(std::uint64_t bytes) const noexcept {
     return is_eager(bytes) ? static_cast<Time>(static_cast<double>(bytes) * (link.overhead_per_byte_ns * 1000) + 0.5)
                            : 0;
   }
-  [[nodiscard]] Time sending(std::uint64_t bytes) const noexcept { return send_overhead + handling(bytes); }
-  [[nodiscard]] Time receiving(std::uint64_t bytes) const noexcept { return receive_overhead + handling(bytes); }
+  /// Interpolates a curve that begins at `start`. Beyond the last point, each byte adds `beyond_ns`, or as much as
+  /// between the last two points.
+  [[nodiscard]] static Time along(const std::vector<ByteTime>& curve,
+                                  const ByteTime& start,
+                                  std::optional<double> beyond_ns,
+                                  std::uint64_t bytes) noexcept {
+    const auto upper = std::ranges::lower_bound(curve, bytes, {}, &ByteTime::bytes);
+    const auto point = [&](auto place) { return place == curve.begin() ? start : place[-1]; };
+    const ByteTime lower = point(upper);
+    const auto slope = [](const ByteTime& from, const ByteTime& to) {
+      return (to.time_ns - from.time_ns) / static_cast<double>(std::max<std::uint64_t>(1, to.bytes - from.bytes));
+    };
+    const double per_byte = upper != curve.end() ? slope(lower, *upper)
+                            : beyond_ns          ? *beyond_ns
+                            : curve.size() > 1   ? slope(upper[-2], upper[-1])
+                                                 : 0;
+    const auto beyond = static_cast<double>(bytes - lower.bytes);
+    return static_cast<Time>(std::max(0.0, lower.time_ns + beyond * per_byte) * 1000 + 0.5);
+  }
 };
 
 /// A platform in virtual time, with the hosts that the ranks need. Ranks fill hosts in order.

@@ -35,7 +35,7 @@ void MessageProtocol::send(std::uint32_t operation, const MatchKey& key, std::ui
   }
   if (message.is_eager) {
     user_.complete(operation, now, 0);
-    network_->submit(index, now);
+    submit(index, now);
   } else {
     events_.push({now + machine_.latency(message.source, message.destination), EventKind::request, index});
   }
@@ -67,6 +67,12 @@ void MessageProtocol::answer(std::uint32_t message, Time now) {
   events_.push({there, EventKind::answer, message});
 }
 
+void MessageProtocol::submit(std::uint32_t message, Time now) {
+  const Message& sent = messages_[message];
+  user_.disturb(sent.source, now, costs(sent).stolen_sending(sent.bytes));
+  network_->submit(message, now);
+}
+
 void MessageProtocol::left(std::uint32_t message, Time at) {
   const Message& sent = messages_[message];
   user_.has_left(sent.send, at);
@@ -78,6 +84,7 @@ void MessageProtocol::left(std::uint32_t message, Time at) {
 void MessageProtocol::delivered(std::uint32_t message, Time at) {
   Message& sent = messages_[message];
   sent.stage = Stage::delivered;
+  user_.disturb(sent.destination, at, costs(sent).stolen_receiving(sent.bytes));
   if (sent.receive == none) {
     sent.time = at;
     return;
@@ -93,7 +100,7 @@ void MessageProtocol::delivered(std::uint32_t message, Time at) {
 
 void MessageProtocol::progress(EventKind kind, std::uint32_t message, Time now) {
   if (kind == EventKind::answer) {
-    network_->submit(message, now);
+    submit(message, now);
   } else if (messages_[message].receive != none) {
     answer(message, std::max(now, messages_[message].time));
   } else {

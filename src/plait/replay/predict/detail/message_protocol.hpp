@@ -43,6 +43,8 @@ class MessageProtocol {
     return message.is_within_host ? machine_.within : machine_.between;
   }
   void answer(std::uint32_t message, Time now);
+  /// Gives the data to the network.
+  void submit(std::uint32_t message, Time now);
 
   const Machine& machine_;
   EventQueue& events_;

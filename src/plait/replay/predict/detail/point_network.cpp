@@ -42,9 +42,9 @@ class PointNetwork final : public Network {
       const Message& data = parts_.messages[event.id()];
       Time& free = arrival_free_[parts_.machine.host(data.destination)];
       const Time begin = std::max(event.at, free);
-      const Time moving = parts_.machine.between.moving(data.bytes);
-      free = begin + parts_.machine.between.gap + moving;
-      parts_.user.delivered(event.id(), begin + moving);
+      const Costs& costs = parts_.machine.between;
+      free = begin + costs.gap + costs.occupying(data.bytes);
+      parts_.user.delivered(event.id(), begin + costs.moving(data.bytes));
       return;
     }
     Port& port = ports_[event.id()];
@@ -78,12 +78,13 @@ class PointNetwork final : public Network {
     const Message& data = parts_.messages[message];
     const Costs& costs = data.is_within_host ? parts_.machine.within : parts_.machine.between;
     const Time moving = costs.moving(data.bytes);
-    port.free = now + costs.gap + moving;
+    const Time occupying = costs.occupying(data.bytes);
+    port.free = now + costs.gap + occupying;
     parts_.user.left(message, now + moving);
     if (data.is_within_host) {
       // Delays bytes in the other direction. If there are none, the port is free before an answer can leave.
       Time& other = ports_[parts_.machine.topology.host_count() + data.destination].free;
-      other = std::max(other, now) + static_cast<Time>(static_cast<double>(moving) * (costs.link.both_ways - 1));
+      other = std::max(other, now) + static_cast<Time>(static_cast<double>(occupying) * (costs.link.both_ways - 1));
       parts_.user.delivered(message, now + costs.latency + moving);
       return;
     }
