@@ -20,10 +20,22 @@ namespace {
 /// Linux moves no more with one call.
 constexpr std::size_t piece_bytes_max = std::size_t{1} << 30U;
 
+int flags_of(SystemFile::Mode mode) noexcept {
+  switch (mode) {
+    case SystemFile::Mode::read:
+      return O_RDONLY | O_CLOEXEC;
+    case SystemFile::Mode::write:
+      return O_RDWR | O_CLOEXEC;
+    case SystemFile::Mode::create:
+      return O_RDWR | O_CLOEXEC | O_CREAT | O_TRUNC;
+  }
+  return O_RDONLY;
+}
+
 }  // namespace
 
 SystemFile::SystemFile(std::filesystem::path path, Mode mode)
-    : path_{std::move(path)}, file_{::open(path_.c_str(), (mode == Mode::read ? O_RDONLY : O_RDWR) | O_CLOEXEC)} {
+    : path_{std::move(path)}, file_{::open(path_.c_str(), flags_of(mode), 0666)} {
   if (file_ < 0) {
     fail("cannot be opened", errno);
   }

@@ -11,7 +11,11 @@ namespace plait::files {
 /// An open file of the operating system. Every call throws `plait::Error` with `io` and the file's name when it fails.
 class SystemFile {
  public:
-  enum class Mode : std::uint8_t { read, write };
+  enum class Mode : std::uint8_t {
+    read,
+    write,   ///< An existing file, also to be read.
+    create,  ///< As `write`; a file that exists becomes empty.
+  };
   SystemFile(std::filesystem::path path, Mode mode);
   SystemFile(const SystemFile&) = delete;
   SystemFile& operator=(const SystemFile&) = delete;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "plait/exports/run_files.hpp"
+
+namespace plait::exports {
+
+/// Texts for places of calls in the program, as `Role::call_site` has them; a place without a text is written as it is.
+using SiteLabels = std::unordered_map<std::string, std::string>;
+
+/// Writes a run as a Perfetto trace (https://perfetto.dev/docs/reference/synthetic-track-event), rank by rank: a process
+/// for each rank, a track for each thread with its tasks and calls, messages in rows and as flows from call to call,
+/// the bytes being sent, counters. Times are of rank 0's monotonic clock.
+class PerfettoFile {
+ public:
+  /// The file is complete or absent: it has another name until `complete`. Throws: `Error` with `io`.
+  PerfettoFile(const std::filesystem::path& file, SiteLabels labels);
+  PerfettoFile(const PerfettoFile&) = delete;
+  PerfettoFile& operator=(const PerfettoFile&) = delete;
+  ~PerfettoFile();
+
+  /// Appends a rank, once. Throws: `Error` with `io`. Cost: 0.1 to 0.2 us a packet; memory for the rank's bars.
+  void add(const RankOfRun& rank);
+  /// Packets written so far.
+  [[nodiscard]] std::uint64_t packet_count() const noexcept;
+  /// Gives the file its name. Throws: `Error` with `io`.
+  void complete();
+
+ private:
+  class Packets;
+  std::unique_ptr<Packets> packets_;
+};
+
+}  // namespace plait::exports
