@@ -15,6 +15,7 @@ LAYERS = ["base", "trace", "net", "files", "comm", "task", "data", "runtime"]
 # Beside the stack: what each may include apart from itself.
 BESIDE = {
     "replay": ["base", "trace", "net"],
+    "exports": ["base", "trace", "files"],
     "preload": [],
     "record": ["base", "trace", "preload"],
     "accelerate": [*LAYERS, "preload"],

@@ -39,16 +39,22 @@ def build_folder() -> Path:
     return Path(told) if told else (source_folder() or Path()) / "build" / "release"
 
 
-def find_program(name: str) -> Path:
-    """One of the built programs (plait-replay and so on): built, on the path, or built now."""
+def built_program(name: str) -> Path | None:
+    """One of the programs (plait-replay and so on), where it is built already."""
     folders = [build_folder()]
     if "PLAIT_BUILD" not in os.environ and (root := source_folder()):
         folders.append(root / "build" / "dev")
     for folder in folders:
         if (program := folder / "bin" / name).is_file():
             return program
-    if found := shutil.which(name):
-        return Path(found)
+    found = shutil.which(name)
+    return Path(found) if found else None
+
+
+def find_program(name: str) -> Path:
+    """One of the programs: built, on the path, or built now."""
+    if program := built_program(name):
+        return program
     if _sources.PACKAGED.is_dir() and name in PROGRAMS:
         return _built_program(PROGRAMS[name])
     raise PlaitError(
@@ -123,7 +129,7 @@ PROGRAMS = {
     )
     for name, uses_mpi in (
         *(("replay", True), ("measure", True)),
-        *(("predict", False), ("schedule", False), ("balance", False)),
+        *(("predict", False), ("schedule", False), ("balance", False), ("export", False)),
     )
 }
 

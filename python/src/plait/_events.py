@@ -145,6 +145,8 @@ class Run:
     counter_kinds: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     sites: tuple[Site, ...] = ()
+    #: Reading of rank 0's monotonic clock at its time 0; without rank 0, of the first rank there is.
+    clock_ns: int = 0
     #: Largest half round trip of the clock exchanges used: times of two ranks differ by this much.
     clock_error_ns: int = 0
     #: Messages of the runtime itself, which are in none of the tables: sent or received, each counts.

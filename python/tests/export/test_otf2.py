@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from both_ways import OTF2
 from halo_run import Halo
 
 from plait import read_run
 from plait._events import Run
+from plait.writers.plait import write_run
 
 otf2 = pytest.importorskip("otf2", reason="no Python package otf2: pip install otf2")
 from plait.export.otf2 import event_count, write_otf2  # noqa: E402  needs otf2
@@ -91,11 +93,14 @@ def test_progress_counts_every_event(tmp_path: Path) -> None:
     assert sum(counted) <= event_count(run)
 
 
-def test_otf2_print_reads_it(ring_folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", OTF2)
+def test_otf2_print_reads_it(way: str, ring_folder: Path, tmp_path: Path) -> None:
     if shutil.which("otf2-print") is None:
         pytest.skip("no otf2-print here: apt-get install otf2-tools")
-    for name, run in (("tasks", read_run(ring_folder)), ("calls", Halo().run())):
-        path = archive(run, tmp_path / name) / "traces.otf2"
+    write_run(Halo().run(), tmp_path / "run")
+    for name, folder in (("tasks", ring_folder), ("calls", tmp_path / "run")):
+        OTF2[way](folder, tmp_path / name)
+        path = tmp_path / name / "traces.otf2"
         done = subprocess.run(["otf2-print", path], capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         assert done.stderr == ""
@@ -105,12 +110,15 @@ def test_otf2_print_reads_it(ring_folder: Path, tmp_path: Path) -> None:
         assert re.search(r"^MPI_ISEND .*Receiver: 1 .*MPI_COMM_WORLD", done.stdout, re.M)
 
 
-def test_vite_draws_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", OTF2)
+def test_vite_draws_it(way: str, tmp_path: Path) -> None:
     """With an arrow for each message."""
     if shutil.which("vite") is None:
         pytest.skip("no ViTE here: apt-get install vite")
     run = Halo().run()
-    path = archive(run, tmp_path / "otf2") / "traces.otf2"
+    write_run(run, tmp_path / "run")
+    OTF2[way](tmp_path / "run", tmp_path / "otf2")
+    path = tmp_path / "otf2" / "traces.otf2"
     picture = tmp_path / "out.svg"
     done = subprocess.run(
         ["vite", "-e", picture, path],

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+from both_ways import PERFETTO
 from halo_run import Halo
 from perfetto_page import Tab, open_trace
 
-from plait import match_messages, read_run, write_perfetto
+from plait import read_run
 from plait.writers.plait import write_run
 
 
@@ -29,10 +31,11 @@ def number(tab: Tab, query: str) -> int:
     return found
 
 
-def test_the_page_shows_threads_calls_messages_and_arrows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("way", PERFETTO)
+def test_the_page_shows_threads_calls_messages_and_arrows(way: str, tmp_path: Path) -> None:
     write_run(Halo().run(), tmp_path / "halo")
     run = read_run(tmp_path / "halo")
-    write_perfetto(run, match_messages(run.messages), tmp_path / "halo.pftrace")
+    PERFETTO[way](tmp_path / "halo", tmp_path / "halo.pftrace")
     with open_trace(tmp_path / "halo.pftrace") as tab:
         tab.wait_until("app.trace && document.body.innerText.includes('rank 3')")
         expand = "app.trace.commands.runCommand('dev.perfetto.ExpandTracksByRegex', 'rank.*')"
@@ -59,6 +62,6 @@ def test_the_page_shows_threads_calls_messages_and_arrows(tmp_path: Path) -> Non
     assert set(names) == {*run.functions, "send", "receive"}
     assert sites == ["post_sends (halo+0xc0)"]
     assert counters == 4
-    for label in ("rank 0", "thread 0", "messages", "bytes in flight"):
+    for label in ("rank 0", "thread 0", "messages", "bytes being sent"):
         assert label in text, label
     assert (tmp_path / "page.png").stat().st_size > 20_000

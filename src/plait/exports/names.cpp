@@ -6,8 +6,7 @@
 namespace plait::exports {
 namespace {
 
-static_assert(static_cast<std::uint8_t>(Names::Kind::call_site) ==
-                  static_cast<std::uint8_t>(trace::Role::call_site),
+static_assert(static_cast<std::uint8_t>(Names::Kind::call_site) == static_cast<std::uint8_t>(trace::Role::call_site),
               "the first kinds are the roles");
 
 /// As the Python reader calls what has no text in the file.

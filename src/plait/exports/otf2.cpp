@@ -160,11 +160,10 @@ class Otf2Archive::Writer {
   }
 
  private:
-  void check(detail::Otf2Status status) const {
+  void check(detail::Otf2Status status) {
     if (status != 0) {
-      throw Error{ErrorCode::io,
-                  fmt::format("{}: OTF2 cannot write the archive (its message is above); is the disk full?",
-                              folder_.string())};
+      archive_ = nullptr;  // OTF2 3.2 frees memory twice when it closes an archive that could not be written
+      throw Error{ErrorCode::io, fmt::format("{}: OTF2 cannot write the archive; is the disk full?", folder_.string())};
     }
   }
 
@@ -180,8 +179,7 @@ class Otf2Archive::Writer {
             .emplace(track->number, locations.all.size() - 1);
       }
     };
-    const auto main =
-        std::ranges::find_if(tracks, [](const Track& track) { return track.what != Track::What::spans; });
+    const auto main = std::ranges::find_if(tracks, [](const Track& track) { return track.what != Track::What::spans; });
     if (main == tracks.end()) {
       add(nullptr, "worker 0");  // MPI events and counters need one
     } else {
@@ -359,8 +357,8 @@ class Otf2Archive::Writer {
       const Otf2Enum what = operation(trace, call.function).value();
       const auto [communicator, root] = member(call.communicator, call.peer);
       if (point.kind == Point::Kind::collective_end) {
-        check(otf2_.collective_end(
-            out, nullptr, point.time, what, communicator, root, call.bytes_given, call.bytes_got));
+        check(
+            otf2_.collective_end(out, nullptr, point.time, what, communicator, root, call.bytes_given, call.bytes_got));
       } else {
         check(otf2_.collective_complete(
             out, nullptr, point.time, what, communicator, root, call.bytes_given, call.bytes_got, request));

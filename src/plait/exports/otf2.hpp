@@ -11,8 +11,8 @@ namespace plait::exports {
 
 /// Writes a run as an OTF2 archive, rank by rank, with the C library of OTF2 3
 /// (https://www.vi-hps.org/projects/score-p): a location group for each rank, a location for each thread; phases, tasks
-/// and calls as regions, messages and collectives as MPI events of the thread that made them, counters as metrics. Times
-/// are of rank 0's monotonic clock.
+/// and calls as regions, messages and collectives as MPI events of the thread that made them, counters as metrics.
+/// Times are of rank 0's monotonic clock.
 class Otf2Archive {
  public:
   /// Opens `folder`/traces.otf2; the folder must not hold an archive. `library`: OTF2's shared library, as dlopen takes

@@ -14,9 +14,9 @@ namespace plait::exports {
 /// Texts for places of calls in the program, as `Role::call_site` has them; a place without a text is written as it is.
 using SiteLabels = std::unordered_map<std::string, std::string>;
 
-/// Writes a run as a Perfetto trace (https://perfetto.dev/docs/reference/synthetic-track-event), rank by rank: a process
-/// for each rank, a track for each thread with its tasks and calls, messages in rows and as flows from call to call,
-/// the bytes being sent, counters. Times are of rank 0's monotonic clock.
+/// Writes a run as a Perfetto trace (https://perfetto.dev/docs/reference/synthetic-track-event), rank by rank: a
+/// process for each rank, a track for each thread with its tasks and calls, messages in rows and as flows from call to
+/// call, the bytes being sent, counters. Times are of rank 0's monotonic clock.
 class PerfettoFile {
  public:
   /// The file is complete or absent: it has another name until `complete`. Throws: `Error` with `io`.

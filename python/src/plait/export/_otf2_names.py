@@ -38,6 +38,7 @@ class Definitions:
     def __init__(self, run: Run, registry: Any, tracks: Sequence[Track]) -> None:
         self._run = run
         self._registry = registry
+        self._with_tasks = {track.rank for track in tracks if track.table == "tasks"}
         self._main: dict[int, Key] = {}
         self._operations: dict[int, Any] = {}
         self.locations: dict[Key, Any] = {}
@@ -105,7 +106,7 @@ class Definitions:
                 )
 
     def _label(self, track: Track) -> str:
-        both = track.table == "calls" and self._run.tasks.height
+        both = track.table == "calls" and track.rank in self._with_tasks
         return f"{track.label} calls" if both else track.label
 
     def _define_regions(self) -> list[Any]:

@@ -44,6 +44,13 @@ class Track:
         return label if self.number == 0 else f"{label} {self.number + 1}"
 
 
+def zero_ns(run: Run) -> int:
+    """What exports count times from: that of rank 0's monotonic clock, or the first event if that is
+    before it.
+    """
+    return min(-run.clock_ns, run.window_ns()[0])
+
+
 def names_of(run: Run) -> list[str]:
     """Of the bars: kinds of tasks, functions, kinds of spans, poll gaps, send and receive."""
     return [*run.kinds, *run.functions, *run.span_kinds, UNWATCHED, "send", "receive"]

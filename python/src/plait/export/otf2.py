@@ -9,7 +9,7 @@ first thread where that is not known. Needs the package `otf2`.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,16 @@ from typing import Any
 import numpy as np
 import otf2
 import polars as pl
+from _otf2.ErrorCodes import Error
 from otf2 import enums
 
 from plait import _events as events
+from plait._errors import PlaitError
 from plait._events import Run
 from plait._files import make_folder
 from plait.export._otf2_names import Definitions
 from plait.export._postings import posting_calls
-from plait.export._tracks import Track, edges, make_tracks
+from plait.export._tracks import Track, edges, make_tracks, zero_ns
 
 ARCHIVE = "traces"
 #: Of events at one time: what ends messages comes before the edges of bars, what begins them after.
@@ -40,23 +42,34 @@ Event = tuple[int, int, str, tuple[Any, ...]]
 def write_otf2(run: Run, folder: Path, progress: Callable[[int], None] = lambda count: None) -> None:
     """Writes `folder`/traces.otf2 and what belongs to it; there must be no archive in the folder.
 
-    Times are nanoseconds since the first event of the run. `progress` is called periodically with the
-    number of events written since its last call. Cost: about 10 µs an event.
+    Times are those of rank 0's monotonic clock, in nanoseconds. `progress` is called periodically with
+    the number of events written since its last call. Cost: about 10 µs an event.
     """
     make_folder(folder)
     tracks = [track for track in make_tracks(run) if track.what in ("spans", "thread")]
-    with otf2.writer.open(str(folder), archive_name=ARCHIVE, timer_resolution=10**9) as archive:
-        archive.creator = "plait"
-        archive.description = " ".join(str(word) for word in run.meta.get("command") or [])
-        names = Definitions(run, archive.definitions, tracks)
-        points = _points(run, names)
-        low = run.window_ns()[0]
-        for key, location in names.locations.items():
-            writer = archive.event_writer_from_location(location)
-            own = [track for track in tracks if names.key(track) == key]
-            bars = _bar_events(own[0], names) if own else iter(())
-            told = sorted(points.get(key, []), key=itemgetter(0, 1))
-            _write(writer, heapq.merge(bars, told, key=itemgetter(0, 1)), low, progress)
+    archive = otf2.writer.Writer(str(folder), archive_name=ARCHIVE, timer_resolution=10**9)
+    try:
+        _fill(archive, run, tracks, progress)
+        archive.close()
+    except Error as error:
+        archive._handle = None  # what could not be written cannot be closed
+        raise PlaitError(
+            f"{folder}: OTF2 cannot write the archive ({error}); is the disk full?"
+        ) from error
+
+
+def _fill(archive: Any, run: Run, tracks: Sequence[Track], progress: Callable[[int], None]) -> None:
+    archive.creator = "plait"
+    archive.description = " ".join(str(word) for word in run.meta.get("command") or [])
+    names = Definitions(run, archive.definitions, tracks)
+    points = _points(run, names)
+    zero = zero_ns(run)
+    for key, location in names.locations.items():
+        writer = archive.event_writer_from_location(location)
+        own = [track for track in tracks if names.key(track) == key]
+        bars = _bar_events(own[0], names) if own else iter(())
+        told = sorted(points.get(key, []), key=itemgetter(0, 1))
+        _write(writer, heapq.merge(bars, told, key=itemgetter(0, 1)), zero, progress)
 
 
 def event_count(run: Run) -> int:
@@ -66,10 +79,10 @@ def event_count(run: Run) -> int:
     return 2 * (bars + collectives + run.messages.height) + run.counters.height
 
 
-def _write(writer: Any, told: Iterator[Event], low_ns: int, progress: Callable[[int], None]) -> None:
+def _write(writer: Any, told: Iterator[Event], zero: int, progress: Callable[[int], None]) -> None:
     since = 0
     for time, _, method, arguments in told:
-        getattr(writer, method)(time - low_ns, *arguments)
+        getattr(writer, method)(time - zero, *arguments)
         since += 1
         if since == _TOLD_EVERY:
             progress(since)

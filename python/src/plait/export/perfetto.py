@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes a run as a Perfetto trace: a process for each rank, a track for each thread with its tasks and
-calls, messages in rows and as flows from thread to thread, bytes in flight, counters. Made with the
+calls, messages in rows and as flows from thread to thread, bytes being sent, counters. Made with the
 protobuf classes of the `perfetto` package; needs no other program.
 """
 
@@ -18,14 +18,13 @@ from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
 from plait._events import Run
 from plait._files import make_folder, write_file
 from plait.export._postings import calls_at, posting_calls
-from plait.export._tracks import Track, edges, make_tracks, names_of
-from plait.measures.messages import in_flight
+from plait.export._tracks import Track, edges, make_tracks, names_of, zero_ns
 
 _SEQUENCE = 1
 _BATCH = 2000
 _COUNTERS = 1 << 59
 _PROCESSES = 1 << 60
-_IN_FLIGHT = "bytes in flight"
+_BEING_SENT = "bytes being sent"
 _MESSAGE = ["source", "destination", "communicator", "sequence"]
 
 #: Of a row of a table: what is beside its bar.
@@ -43,7 +42,8 @@ class _Flows:
 def write_perfetto(
     run: Run, matched: pl.DataFrame, path: Path, progress: Callable[[int], None] = lambda count: None
 ) -> None:
-    """Times are nanoseconds since the first event of the run. `matched`: what `match_messages` returns.
+    """Times are those of rank 0's monotonic clock, in nanoseconds. `matched`: what `match_messages`
+    returns.
 
     `progress` is called periodically with the number of packets written since its last call. Cost: about
     10 µs for each of the two ends of a bar.
@@ -66,7 +66,7 @@ def write_perfetto(
 
 
 def _packets(run: Run, matched: pl.DataFrame) -> Iterator[Any]:
-    low = run.window_ns()[0]
+    low = zero_ns(run)
     names = names_of(run)
     flows = _flows(run, matched)
     facts = _facts(run)
@@ -76,9 +76,10 @@ def _packets(run: Run, matched: pl.DataFrame) -> Iterator[Any]:
         packet.track_descriptor.process.pid = rank + 1
         packet.track_descriptor.process.process_name = f"rank {rank}"
         yield packet
+    with_tasks = set(run.tasks["rank"].unique())
     for number, track in enumerate(make_tracks(run)):
         uuid = (number + 1) << 32
-        yield _describe(track, uuid, has_tasks=run.tasks.height > 0)
+        yield _describe(track, uuid, has_tasks=track.rank in with_tasks)
         tell = facts[track.table]
         for time, begins, name, row in edges(track):
             if not begins:
@@ -88,7 +89,7 @@ def _packets(run: Run, matched: pl.DataFrame) -> Iterator[Any]:
             packet.track_event.flow_ids.extend(flows.begin.get((track.table, row), ()))
             packet.track_event.terminating_flow_ids.extend(flows.end.get((track.table, row), ()))
             yield packet
-    yield from _counter_packets(run, matched, low)
+    yield from _counter_packets(run, low)
 
 
 def _process(rank: int) -> int:
@@ -209,13 +210,13 @@ def _end(track: int, time: int) -> Any:
     return packet
 
 
-def _counter_packets(run: Run, matched: pl.DataFrame, low_ns: int) -> Iterator[Any]:
+def _counter_packets(run: Run, low_ns: int) -> Iterator[Any]:
     track = _COUNTERS
-    for rank, curve in in_flight(matched).items():
-        if rank not in run.ranks_present:
-            continue
-        yield _describe_counter(track, rank, _IN_FLIGHT)
-        for time, value in zip(curve.time_ns.tolist(), curve.value.tolist(), strict=True):
+    changes = _being_sent(run.messages)
+    for (rank,), part in changes.partition_by("rank", as_dict=True, maintain_order=True).items():
+        yield _describe_counter(track, int(rank), _BEING_SENT)
+        bytes_ = part["change"].cum_sum().clip(0)
+        for time, value in zip(part["time_ns"].to_list(), bytes_.to_list(), strict=True):
             yield _count(track, time - low_ns, value)
         track += 1
     counters = run.counters.sort("time_ns").select("rank", "kind", "time_ns", "value")
@@ -224,6 +225,20 @@ def _counter_packets(run: Run, matched: pl.DataFrame, low_ns: int) -> Iterator[A
         for time, value in part.select("time_ns", "value").iter_rows():
             yield _count(track, time - low_ns, value)
         track += 1
+
+
+def _being_sent(messages: pl.DataFrame) -> pl.DataFrame:
+    """Of each rank, by time: what its posted sends add, and what those that are complete take away."""
+    sends = messages.filter(~pl.col("received"))
+    begun = sends.select(
+        "rank", pl.col("posted_ns").alias("time_ns"), pl.col("size_bytes").alias("change")
+    )
+    ended = sends.filter(~pl.col("unfinished")).select(
+        "rank",
+        pl.max_horizontal("posted_ns", "completed_ns").alias("time_ns"),
+        -pl.col("size_bytes").alias("change"),
+    )
+    return pl.concat([begun, ended]).sort("rank", "time_ns", maintain_order=True)
 
 
 def _describe_counter(track: int, rank: int, name: str) -> Any:

@@ -177,7 +177,7 @@ def _assemble(
     numbering = _Numbering()
     tables: dict[str, list[pl.DataFrame]] = {}
     present = tuple(file.rank for file in files)
-    reference_ns = files[0].wall_ns
+    reference_ns, clock_ns = files[0].wall_ns, files[0].clock_ns
     error_ns = 0
     are_compared = any(file["clock"].size for file in files)
     by_order = np.concatenate([_is_by_order(file) for file in files])
@@ -216,6 +216,7 @@ def _assemble(
         counter_kinds=numbering.names(ROLES["counter"]),
         functions=numbering.names(ROLES["function"]),
         sites=read_sites(folder / "sites.json", numbering.names(ROLES["call_site"]), notices),
+        clock_ns=clock_ns,
         clock_error_ns=error_ns,
         own_messages=own_messages,
         notices=tuple(notices),

@@ -39,8 +39,23 @@ enum Role : Otf2Enum {
 
 /// In the order of OTF2_CollectiveOp.
 constexpr std::array collectives{
-    "BARRIER",   "BCAST",     "GATHER",    "GATHERV", "SCATTER",        "SCATTERV", "ALLGATHER", "ALLGATHERV", "ALLTOALL",
-    "ALLTOALLV", "ALLTOALLW", "ALLREDUCE", "REDUCE",  "REDUCE_SCATTER", "SCAN",     "EXSCAN",    "REDUCE_SCATTER_BLOCK",
+    "BARRIER",
+    "BCAST",
+    "GATHER",
+    "GATHERV",
+    "SCATTER",
+    "SCATTERV",
+    "ALLGATHER",
+    "ALLGATHERV",
+    "ALLTOALL",
+    "ALLTOALLV",
+    "ALLTOALLW",
+    "ALLREDUCE",
+    "REDUCE",
+    "REDUCE_SCATTER",
+    "SCAN",
+    "EXSCAN",
+    "REDUCE_SCATTER_BLOCK",
 };
 
 constexpr std::uint64_t ticks_per_second = 1'000'000'000;
@@ -115,8 +130,7 @@ void Otf2DefinitionWriter::write_locations(const Otf2Referred& referred, const t
     if (is_new) {
       check(otf2_.tree_node(out_, node->second, string("node " + host), string("node"), root));
     }
-    check(otf2_.location_group(
-        out_, rank, string(fmt::format("rank {}", rank)), process, node->second, otf2_nothing));
+    check(otf2_.location_group(out_, rank, string(fmt::format("rank {}", rank)), process, node->second, otf2_nothing));
   }
   for (std::size_t number = 0; number < referred.locations.size(); ++number) {
     const Otf2Referred::Location& location = referred.locations[number];

@@ -57,9 +57,7 @@ class Otf2DefinitionWriter {
   void write_locations(const Otf2Referred& definitions, const trace::Meta& meta, std::uint32_t ranks);
   void write_regions(const Names& names);
   void write_communicators(const Otf2Referred& definitions, std::uint32_t ranks);
-  void write_communicator(const std::string& name,
-                          const Otf2Referred::Communicator& communicator,
-                          std::uint32_t ranks);
+  void write_communicator(const std::string& name, const Otf2Referred::Communicator& communicator, std::uint32_t ranks);
   void write_metrics(const Names& names);
 
   const Otf2Functions& otf2_;

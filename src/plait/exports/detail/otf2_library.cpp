@@ -2,7 +2,6 @@
 #include "plait/exports/detail/otf2_library.hpp"
 
 #include <dlfcn.h>
-
 #include <string>
 
 #include <fmt/format.h>

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <memory>
 
-/// The functions of OTF2 3 that an export calls, found in the library when the program runs: no header and no library of
-/// OTF2 is needed to build. Signatures: OTF2_Archive.h, OTF2_EvtWriter.h and OTF2_GlobalDefWriter.h of OTF2 3.0, which
-/// keeps them within a major version (https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/tags/latest/html).
+/// The functions of OTF2 3 that an export calls, found in the library when the program runs: no header and no library
+/// of OTF2 is needed to build. Signatures: OTF2_Archive.h, OTF2_EvtWriter.h and OTF2_GlobalDefWriter.h of OTF2 3.0,
+/// which keeps them within a major version (https://perftools.pages.jsc.fz-juelich.de/cicd/otf2/tags/latest/html).
 namespace plait::exports::detail {
 
 /// Handles that OTF2 owns.
@@ -54,7 +54,8 @@ struct Otf2Functions {
   // Events; the second argument is a list of attributes.
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, Otf2Reference)> enter;
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, Otf2Reference)> leave;
-  Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, std::uint32_t, Otf2Reference, std::uint32_t, std::uint64_t)> send;
+  Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, std::uint32_t, Otf2Reference, std::uint32_t, std::uint64_t)>
+      send;
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, std::uint32_t, Otf2Reference, std::uint32_t, std::uint64_t)>
       receive;
   Otf2Function<Otf2Status(
@@ -70,8 +71,15 @@ struct Otf2Functions {
       Otf2Events*, void*, Otf2Time, Otf2Enum, Otf2Reference, std::uint32_t, std::uint64_t, std::uint64_t)>
       collective_end;
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, std::uint64_t)> collective_begun;
-  Otf2Function<Otf2Status(
-      Otf2Events*, void*, Otf2Time, Otf2Enum, Otf2Reference, std::uint32_t, std::uint64_t, std::uint64_t, std::uint64_t)>
+  Otf2Function<Otf2Status(Otf2Events*,
+                          void*,
+                          Otf2Time,
+                          Otf2Enum,
+                          Otf2Reference,
+                          std::uint32_t,
+                          std::uint64_t,
+                          std::uint64_t,
+                          std::uint64_t)>
       collective_complete;
   /// `values`: each 8 bytes.
   Otf2Function<Otf2Status(Otf2Events*, void*, Otf2Time, Otf2Reference, std::uint8_t, const Otf2Enum*, const double*)>
@@ -79,12 +87,11 @@ struct Otf2Functions {
   // Definitions; the second argument is the number of what is defined.
   Otf2Function<Otf2Status(Otf2GlobalDefinitions*, std::uint64_t, Otf2Time, std::uint64_t, std::uint64_t)> clock;
   Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, const char*)> string;
-  Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Reference, Otf2Reference)> tree_node;
-  Otf2Function<Otf2Status(
-      Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Enum, Otf2Reference, Otf2Reference)>
+  Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Reference, Otf2Reference)>
+      tree_node;
+  Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Reference, Otf2Reference, Otf2Enum, Otf2Reference, Otf2Reference)>
       location_group;
-  Otf2Function<Otf2Status(
-      Otf2GlobalDefinitions*, Otf2Location, Otf2Reference, Otf2Enum, std::uint64_t, Otf2Reference)>
+  Otf2Function<Otf2Status(Otf2GlobalDefinitions*, Otf2Location, Otf2Reference, Otf2Enum, std::uint64_t, Otf2Reference)>
       location;
   Otf2Function<Otf2Status(Otf2GlobalDefinitions*,
                           Otf2Reference,

@@ -53,8 +53,18 @@ constexpr std::uint32_t counter = 8;
 
 /// In the order of `Fact`.
 constexpr std::array fact_names{
-    "step", "object", "waited_ns", "peer", "bytes", "tag", "communicator", "took_ns", "site", "bytes given",
-    "bytes got", "completed",
+    "step",
+    "object",
+    "waited_ns",
+    "peer",
+    "bytes",
+    "tag",
+    "communicator",
+    "took_ns",
+    "site",
+    "bytes given",
+    "bytes got",
+    "completed",
 };
 
 /// Numbers of interned texts begin at 1.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -18,57 +18,67 @@ namespace plait::exports::detail {
 class ProtobufWriter {
  public:
   void number(std::uint32_t field, std::uint64_t value) {
-    varint(field << 3U);
-    varint(value);
+    char* to = room(2 * varint_bytes_max);
+    to = put(to, field << 3U);
+    take(put(to, value));
   }
 
   void fixed(std::uint32_t field, std::uint64_t value) {
-    varint(field << 3U | 1U);
-    std::array<char, 8> bytes;
+    char* to = put(room(varint_bytes_max + 8), field << 3U | 1U);
     for (unsigned byte = 0; byte < 8; ++byte) {
-      bytes[byte] = static_cast<char>(value >> (8 * byte));
+      *to++ = static_cast<char>(value >> (8 * byte));
     }
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    take(to);
   }
 
   void real(std::uint32_t field, double value) { fixed(field, std::bit_cast<std::uint64_t>(value)); }
 
   void text(std::uint32_t field, std::string_view value) {
-    varint(field << 3U | 2U);
-    varint(value.size());
-    bytes_.insert(bytes_.end(), value.begin(), value.end());
+    char* to = room(2 * varint_bytes_max + value.size());
+    to = put(to, field << 3U | 2U);
+    to = put(to, value.size());
+    take(std::ranges::copy(value, to).out);
   }
 
   /// Appends the message that `fill()` writes. Its length takes `width` bytes: at most 2^(7 width) - 1.
   template <unsigned width = 4, class Fill>
   void message(std::uint32_t field, Fill&& fill) {
-    varint(field << 3U | 2U);
-    const std::size_t begin = bytes_.size();
-    bytes_.resize(begin + width);
+    take(put(room(varint_bytes_max + width), field << 3U | 2U) + width);
+    const std::size_t begin = size_;
     fill();
-    std::size_t length = bytes_.size() - begin - width;
+    std::size_t length = size_ - begin;
     require(length < std::size_t{1} << 7U * width, "a message of a trace must fit into the width of its length");
     for (unsigned byte = 0; byte < width; ++byte, length >>= 7U) {
-      bytes_[begin + byte] = static_cast<char>((length & 0x7fU) | (byte + 1 < width ? 0x80U : 0U));
+      bytes_[begin - width + byte] = static_cast<char>((length & 0x7fU) | (byte + 1 < width ? 0x80U : 0U));
     }
   }
 
   /// What was appended since `clear`.
-  [[nodiscard]] std::string_view bytes() const noexcept { return {bytes_.data(), bytes_.size()}; }
-  void clear() noexcept { bytes_.clear(); }
+  [[nodiscard]] std::string_view bytes() const noexcept { return {bytes_.data(), size_}; }
+  void clear() noexcept { size_ = 0; }
 
  private:
-  void varint(std::uint64_t value) {
-    std::array<char, 10> bytes;
-    std::size_t length = 0;
-    for (; value >= 0x80; value >>= 7U) {
-      bytes[length++] = static_cast<char>(value | 0x80U);
+  static constexpr std::size_t varint_bytes_max = 10;
+
+  /// Where the next bytes go: at least as many as `wanted`.
+  char* room(std::size_t wanted) {
+    if (bytes_.size() - size_ < wanted) {
+      bytes_.resize(2 * bytes_.size() + wanted);
     }
-    bytes[length++] = static_cast<char>(value);
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
+    return bytes_.data() + size_;
+  }
+  void take(const char* end) noexcept { size_ = static_cast<std::size_t>(end - bytes_.data()); }
+
+  static char* put(char* to, std::uint64_t value) noexcept {
+    for (; value >= 0x80; value >>= 7U) {
+      *to++ = static_cast<char>(value | 0x80U);
+    }
+    *to++ = static_cast<char>(value);
+    return to;
   }
 
-  std::vector<char> bytes_;
+  std::vector<char> bytes_;  ///< The first `size_` of them are in use.
+  std::size_t size_ = 0;
 };
 
 }  // namespace plait::exports::detail
