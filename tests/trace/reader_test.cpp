@@ -122,7 +122,8 @@ TEST_F(Reader, refuses_a_header_that_cannot_be) {
     put(bytes, offset, value);
     return bytes;
   };
-  expect_refused(with(8, 2), "is of version 2");
+  expect_refused(with(8, 2), "was made by a newer plait (format 2): update");
+  expect_refused(with(8, 0), "is of version 0");
   expect_refused(with(12, 2), "claims to be rank 2 of 2");
   expect_refused(with(16, 0xFFFFFFFF), "claims to be rank 0 of 4294967295");
   expect_refused(with(20, 32), "has records of 32 bytes");
@@ -149,12 +150,13 @@ TEST_F(Reader, ignores_a_tail_of_zeros) {
   EXPECT_EQ(read(bytes).value().tasks.size(), task_count);
 }
 
-TEST_F(Reader, ignores_records_of_unknown_kind) {
+TEST_F(Reader, counts_records_of_unknown_kind) {
   Bytes bytes = valid_;
   bytes[find(3)] = 77;
   Result<RankTrace> trace = read(bytes);
   EXPECT_EQ(trace.value().tasks.size(), task_count - 1);
-  EXPECT_TRUE(trace.value().notices.empty());
+  ASSERT_EQ(trace.value().notices.size(), 1U);
+  EXPECT_NE(trace.value().notices[0].find("1 records are of kinds that this plait does not know"), std::string::npos);
 }
 
 TEST_F(Reader, leaves_out_a_chunk_that_does_not_begin_as_one) {

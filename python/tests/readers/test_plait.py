@@ -182,13 +182,14 @@ def test_a_damaged_record_is_left_out_and_named(tmp_path: Path, record: bytes, w
     assert any(f"rank-0000.plt: {words}" in notice for notice in run.notices), run.notices
 
 
-def test_unknown_kinds_and_meta_keys_are_ignored(tmp_path: Path) -> None:
+def test_unknown_kinds_are_counted_and_meta_keys_ignored(tmp_path: Path) -> None:
     write_one(tmp_path, bytes([200]) + b"\xff" * 63 + w.task(1, 1, 2))
     meta = json.loads((tmp_path / "meta.json").read_text()) | {"new": 1}
     (tmp_path / "meta.json").write_text(json.dumps(meta))
     run = read_run(tmp_path)
     assert run.event_count == 1
-    assert run.notices == ()
+    assert len(run.notices) == 1
+    assert run.notices[0].startswith("1 records of kind 200 are not known to this plait")
 
 
 def test_a_file_cut_anywhere_keeps_what_stands_before(tmp_path: Path) -> None:

@@ -141,7 +141,11 @@ Result<Meta> read_meta(const std::filesystem::path& folder) {
     }
     if (const auto version = object.value("version", 0U); version != format_version) {
       return refuse(
-          fmt::format("is of version {} of the format; this plait reads version {}", version, format_version));
+          version > format_version
+              ? fmt::format("was made by a newer plait (format {}): update plait, which reads format {} here",
+                            version,
+                            format_version)
+              : fmt::format("is of version {} of the format; this plait reads version {}", version, format_version));
     }
     return from_json(object);
   } catch (const json::exception& trouble) {

@@ -41,6 +41,8 @@ class Collector {
          chunk = chunk.subspan(detail::record_bytes), ++record_, is_head = false) {
       if (kind_of(chunk) == detail::Kind::chunk && !is_head) {
         leave_out("a chunk that begins inside another");
+      } else if (!detail::is_known(kind_of(chunk), detail::Records{})) {
+        ++unknown_;
       } else if (const detail::Trouble trouble = decode(chunk.data()); trouble.words != nullptr) {
         leave_out(fmt::format("{} {}", trouble.noun, trouble.words));
       }
@@ -50,6 +52,13 @@ class Collector {
   void finish() {
     if (left_out_ > notices_max) {
       trace_.notices.push_back(fmt::format("{}: {} more records were left out", file_, left_out_ - notices_max));
+    }
+    if (unknown_ > 0) {
+      trace_.notices.push_back(
+          fmt::format("{}: {} records are of kinds that this plait does not know, and were left out; a newer plait "
+                      "made the run: update to see them",
+                      file_,
+                      unknown_));
     }
   }
 
@@ -118,12 +127,18 @@ class Collector {
   std::uint32_t thread_ = 0;
   std::uint64_t record_ = 0;
   std::size_t left_out_ = 0;
+  std::size_t unknown_ = 0;  ///< Records of kinds of later versions.
 };
 
 /// What makes a file unusable as a whole; nothing when nothing does.
 std::optional<std::string> why_not(const detail::Header& header) {
   if (header.magic != detail::magic) {
     return "is no plait trace (it does not begin with PLAITTRC)";
+  }
+  if (header.version > detail::version) {
+    return fmt::format("was made by a newer plait (format {}): update plait, which reads format {} here",
+                       header.version,
+                       detail::version);
   }
   if (header.version != detail::version) {
     return fmt::format("is of version {} of the format; this plait reads version {}", header.version, detail::version);

@@ -23,6 +23,14 @@ class UnusableFileError(Exception):
     """The file as a whole cannot be read; the text has the reason."""
 
 
+class NewerFormatError(UnusableFileError):
+    """The file is of a later major version of the format."""
+
+    def __init__(self, version: int) -> None:
+        super().__init__(f"was made by a newer plait (format {version}): update plait")
+        self.version = version
+
+
 @dataclass
 class RankFile:
     rank: int
@@ -33,6 +41,8 @@ class RankFile:
     message_threads: npt.NDArray[np.uint16]  # which recorded each message
     names: dict[tuple[int, int], str]  # (role, number) -> text
     notices: list[str] = field(default_factory=list)
+    #: How many records are of kinds that the schema lacks, by kind.
+    unknown: dict[int, int] = field(default_factory=dict)
 
     def __getitem__(self, record: str) -> Columns:
         return self.records[record]
@@ -79,7 +89,14 @@ def read_rank_file(path: Path, schema: Schema = SCHEMA) -> RankFile:
         message_threads=kinds.threads(table, found["message"].where),
         names=_read_names(found["name"]),
         notices=notices,
+        unknown=_unknown(kinds.of_record, schema),
     )
+
+
+def _unknown(kinds: npt.NDArray[np.uint8], schema: Schema) -> dict[int, int]:
+    known = {KIND_NONE, *(record.kind for record in schema.records.values())}
+    counts = np.bincount(kinds, minlength=256)
+    return {int(kind): int(counts[kind]) for kind in np.flatnonzero(counts) if int(kind) not in known}
 
 
 def _read_names(found: Columns) -> dict[tuple[int, int], str]:
@@ -100,6 +117,8 @@ def _read_header(raw: npt.NDArray[np.uint8]) -> Any:
     header = raw[: _schema.HEADER_BYTES].view(_schema.HEADER)[0]
     if raw[:8].tobytes() != _schema.MAGIC:
         raise UnusableFileError("is no plait trace (it does not begin with PLAITTRC)")
+    if header["version"] > _schema.VERSION:
+        raise NewerFormatError(int(header["version"]))
     if header["version"] != _schema.VERSION:
         raise UnusableFileError(
             f"has format version {header['version']}, this plait reads version {_schema.VERSION}"

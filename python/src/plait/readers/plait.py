@@ -26,7 +26,7 @@ from plait.readers._engine import join_engine, read_engine_file
 from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
-from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
+from plait.readers._rank_file import NewerFormatError, RankFile, UnusableFileError, read_rank_file
 
 #: What an unnamed one is called, by role.
 _UNNAMED = {
@@ -53,11 +53,13 @@ def read_run(folder: Path, schema: Schema = SCHEMA) -> Run:
     meta = _add_launch(meta, folder / "run.json", notices)
     files = _read_files(paths, schema, notices)
     if not files:
+        _refuse_newer(folder, paths[0], schema)
         raise _no_files(folder, f" ({notices[-1]})" if notices and ".plt" in notices[-1] else "")
     ranks = max(file.ranks for file in files)
     _note_missing(files, ranks, meta, notices)
     for file in files:
         notices.extend(file.notices)
+    _note_unknown(files, notices)
     return _assemble(folder, meta, ranks, files, schema, notices)
 
 
@@ -145,6 +147,25 @@ def _read_files(paths: list[Path], schema: Schema, notices: list[str]) -> list[R
             continue
         files[file.rank] = file
     return [files[rank] for rank in sorted(files)]
+
+
+def _refuse_newer(folder: Path, path: Path, schema: Schema) -> None:
+    """Raises PlaitError where the file is of a later major version."""
+    error = _try_file(path, schema)
+    if isinstance(error, NewerFormatError):
+        raise PlaitError(f"{folder} {error}, as with pip install --upgrade plait-hpc")
+
+
+def _note_unknown(files: list[RankFile], notices: list[str]) -> None:
+    """Records of kinds that a later minor version added."""
+    kinds = sorted({kind for file in files for kind in file.unknown})
+    if kinds:
+        count = sum(sum(file.unknown.values()) for file in files)
+        what = "kind" if len(kinds) == 1 else "kinds"
+        notices.append(
+            f"{count:,} records of {what} {', '.join(map(str, kinds))} are not known to this plait, and "
+            "were left out: a newer plait made the run; update to see them"
+        )
 
 
 def _note_missing(files: list[RankFile], ranks: int, meta: dict[str, Any], notices: list[str]) -> None:

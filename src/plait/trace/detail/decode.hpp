@@ -168,4 +168,10 @@ template <class Take, class... All>
   return trouble;
 }
 
+/// Whether records of this kind can be decoded: not those of later versions.
+template <class... All>
+[[nodiscard]] constexpr bool is_known(Kind kind, RecordList<All...> /*all*/) noexcept {
+  return ((kind == All::kind) || ...);
+}
+
 }  // namespace plait::trace::detail
