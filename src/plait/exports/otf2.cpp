@@ -96,6 +96,21 @@ Otf2Enum flush_before(void* /*data*/, Otf2Enum /*file*/, Otf2Location /*of*/, vo
   return do_flush;
 }
 
+/// Keeps the first error, which is the cause of the others.
+detail::Otf2Status note_error(void* first,
+                              const char* /*file*/,
+                              std::uint64_t /*line*/,
+                              const char* /*function*/,
+                              detail::Otf2Status code,
+                              const char* /*format*/,
+                              va_list /*arguments*/) {
+  auto& known = *static_cast<detail::Otf2Status*>(first);
+  if (known == 0 && code > 0) {  // below 0 are warnings
+    known = code;
+  }
+  return code;
+}
+
 }  // namespace
 
 /// One rank after the other, into an archive.
@@ -108,6 +123,7 @@ class Otf2Archive::Writer {
     if (trouble) {
       throw Error{ErrorCode::io, fmt::format("{} cannot be created ({})", folder.string(), trouble.message())};
     }
+    otf2_.set_error_callback(note_error, &first_error_);
     archive_ = otf2_.open(
         folder.c_str(), archive_name, mode_write, event_chunk_bytes, definition_chunk_bytes, posix, uncompressed);
     check(archive_ == nullptr ? 1 : 0);
@@ -125,6 +141,7 @@ class Otf2Archive::Writer {
     if (archive_ != nullptr) {
       otf2_.close(archive_);
     }
+    otf2_.set_error_callback(nullptr, nullptr);
   }
 
   void add(const RankOfRun& rank) {
@@ -157,13 +174,16 @@ class Otf2Archive::Writer {
     detail::Otf2DefinitionWriter definitions{otf2_, otf2_.global_definitions(archive_)};
     check(definitions.write(referred_, meta_, rank_count));
     check(otf2_.close(std::exchange(archive_, nullptr)));
+    check(first_error_);
   }
 
  private:
   void check(detail::Otf2Status status) {
     if (status != 0) {
       archive_ = nullptr;  // OTF2 3.2 frees memory twice when it closes an archive that could not be written
-      throw Error{ErrorCode::io, fmt::format("{}: OTF2 cannot write the archive; is the disk full?", folder_.string())};
+      throw Error{ErrorCode::io, fmt::format("{}: OTF2 cannot write the archive ({}); is the disk full?",
+                              folder_.string(),
+                              otf2_.error_text(first_error_ != 0 ? first_error_ : status))};
     }
   }
 
@@ -391,6 +411,7 @@ class Otf2Archive::Writer {
   trace::Meta meta_;
   detail::Otf2FlushCallbacks flush_{flush_before, nullptr};
   detail::Otf2Archive* archive_ = nullptr;
+  detail::Otf2Status first_error_ = 0;
   detail::Otf2Referred referred_;
   std::unordered_map<std::string, std::optional<Otf2Enum>> operations_;
   std::uint64_t events_ = 0;

@@ -45,8 +45,8 @@ MODULES = {
         "messages of NumPy arrays move while NumPy computes; transforms and gravity of Python programs",
     ),
 }
-#: Modules of plait.benches: they need no build.
-_IN_PYTHON = ("read",)
+#: Modules of plait.benches: they need no build of benchmarks.
+_IN_PYTHON = ("export", "read")
 
 Command = tuple[str, ...]
 #: What a benchmark's JSON object holds; bench/support/report.cpp writes it.

@@ -8,8 +8,10 @@ first thread where that is not known. Needs the package `otf2`.
 
 from __future__ import annotations
 
+import ctypes
 import heapq
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -17,7 +19,8 @@ from typing import Any
 import numpy as np
 import otf2
 import polars as pl
-from _otf2.ErrorCodes import Error
+from _otf2.Config import conf
+from _otf2.ErrorCodes import Error, ErrorCode
 from otf2 import enums
 
 from plait import _events as events
@@ -47,15 +50,43 @@ def write_otf2(run: Run, folder: Path, progress: Callable[[int], None] = lambda 
     """
     make_folder(folder)
     tracks = [track for track in make_tracks(run) if track.what in ("spans", "thread")]
-    archive = otf2.writer.Writer(str(folder), archive_name=ARCHIVE, timer_resolution=10**9)
-    try:
-        _fill(archive, run, tracks, progress)
-        archive.close()
-    except Error as error:
-        archive._handle = None  # what could not be written cannot be closed
+    with _errors() as errors:
+        archive = otf2.writer.Writer(str(folder), archive_name=ARCHIVE, timer_resolution=10**9)
+        try:
+            _fill(archive, run, tracks, progress)
+            archive.close()
+        except Error as error:
+            archive._handle = None  # what could not be written cannot be closed
+            errors.append(error)
+    if errors:
         raise PlaitError(
-            f"{folder}: OTF2 cannot write the archive ({error}); is the disk full?"
-        ) from error
+            f"{folder}: OTF2 cannot write the archive ({errors[0]}); is the disk full?"
+        ) from errors[0]
+
+
+@contextmanager
+def _errors() -> Iterator[list[Error]]:
+    """Gathers the errors of OTF2, also those that no function returns: of data that is written when a
+    file is closed.
+    """
+    found: list[Error] = []
+
+    def note(data: int, file: bytes, line: int, function: bytes, code: int, *more: Any) -> int:
+        if code > 0:  # below 0 are warnings
+            found.append(Error(ErrorCode(code)))
+        return code
+
+    char, number = ctypes.c_char_p, ctypes.c_int
+    arguments = (ctypes.c_void_p, char, ctypes.c_uint64, char, number, char, ctypes.c_void_p)
+    kind = ctypes.CFUNCTYPE(number, *arguments)
+    register = conf.lib.OTF2_Error_RegisterCallback
+    register.argtypes, register.restype = (kind, ctypes.c_void_p), ctypes.c_void_p
+    callback = kind(note)
+    register(callback, None)
+    try:
+        yield found
+    finally:
+        register(kind(0), None)
 
 
 def _fill(archive: Any, run: Run, tracks: Sequence[Track], progress: Callable[[int], None]) -> None:

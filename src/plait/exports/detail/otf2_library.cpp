@@ -22,6 +22,8 @@ void find(void* handle, const char* name, Function& function) {
 }
 
 void find_archive_functions(void* handle, Otf2Functions& functions) {
+  find(handle, "Error_RegisterCallback", functions.set_error_callback);
+  find(handle, "Error_GetDescription", functions.error_text);
   find(handle, "Archive_Open", functions.open);
   find(handle, "Archive_Close", functions.close);
   find(handle, "Archive_SetFlushCallbacks", functions.set_flush_callbacks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdarg>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -30,11 +31,18 @@ struct Otf2FlushCallbacks {
   Otf2Time (*after)(void* data, Otf2Enum file, Otf2Location location);
 };
 
+/// Called for each error, also for those that no function returns: of data that is written when a file is closed.
+using Otf2ErrorCallback = Otf2Status(
+    void* data, const char* file, std::uint64_t line, const char* function, Otf2Status code, const char* format, va_list);
+
 /// A function of the library: its type is its signature, its value where it is.
 template <class Signature>
 using Otf2Function = Signature*;
 
 struct Otf2Functions {
+  /// Returns the callback before.
+  Otf2Function<Otf2ErrorCallback*(Otf2ErrorCallback*, void*)> set_error_callback;
+  Otf2Function<const char*(Otf2Status)> error_text;
   // Of an archive.
   Otf2Function<Otf2Archive*(const char*, const char*, Otf2Enum, std::uint64_t, std::uint64_t, Otf2Enum, Otf2Enum)> open;
   Otf2Function<Otf2Status(Otf2Archive*)> close;
