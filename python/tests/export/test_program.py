@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from both_ways import OTF2, PERFETTO, Perfetto, program, read_perfetto
 from halo_run import Halo
 
+from plait import _schema
 from plait._errors import PlaitError
 from plait.benches.made_up import write_halo_run
 from plait.export._program import otf2_by_program, perfetto_by_program
@@ -124,6 +126,22 @@ def test_otf2_archives_define_the_same(folder: Path, tmp_path: Path) -> None:
     used = {name for name, _, _ in other["regions"]}
     python["regions"] = {one for one in python["regions"] if one[0] in used}
     assert python == other
+
+
+@pytest.mark.parametrize("way", PERFETTO)
+def test_a_wall_clock_that_steps_moves_no_event(way: str, tmp_path: Path) -> None:
+    """Ranks are aligned by their exchanges of messages; wall clocks are in the headers only."""
+    folder = _made_up(tmp_path, tmp_path / "run")
+    PERFETTO[way](folder, tmp_path / "before.pftrace")
+    path = folder / "rank-0001.plt"
+    data = bytearray(path.read_bytes())
+    hour_ns = 3600 * 10**9
+    wall_ns = int(np.frombuffer(data, _schema.HEADER, 1)["wall_clock_ns"][0])
+    at = _schema.HEADER.fields["wall_clock_ns"][1]
+    data[at : at + 8] = (wall_ns - hour_ns).to_bytes(8, "little")
+    path.write_bytes(data)
+    PERFETTO[way](folder, tmp_path / "after.pftrace")
+    assert (tmp_path / "after.pftrace").read_bytes() == (tmp_path / "before.pftrace").read_bytes()
 
 
 def test_a_run_without_a_readable_file_is_refused(tmp_path: Path) -> None:

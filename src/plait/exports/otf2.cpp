@@ -181,7 +181,8 @@ class Otf2Archive::Writer {
   void check(detail::Otf2Status status) {
     if (status != 0) {
       archive_ = nullptr;  // OTF2 3.2 frees memory twice when it closes an archive that could not be written
-      throw Error{ErrorCode::io, fmt::format("{}: OTF2 cannot write the archive ({}); is the disk full?",
+      throw Error{ErrorCode::io,
+                  fmt::format("{}: OTF2 cannot write the archive ({}); is the disk full?",
                               folder_.string(),
                               otf2_.error_text(first_error_ != 0 ? first_error_ : status))};
     }

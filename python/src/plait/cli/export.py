@@ -44,10 +44,10 @@ def export(
     """Write a run in a format that other tools read.
 
     - **perfetto**: one file for ui.perfetto.dev: tasks and calls on their threads, messages as arrows,
-      bytes in flight, counters
+      bytes being sent, counters
 
     - **otf2**: a folder with traces.otf2 for Vampir, ViTE, Scalasca, otf2-print: threads, functions and
-      tasks, messages, collectives, communicators (takes about 20 s for a million calls)
+      tasks, messages, collectives, communicators
 
     - **parquet**: a folder with a file for each table, for pandas, polars, DuckDB, R: all that was
       recorded, and both sides of each message joined

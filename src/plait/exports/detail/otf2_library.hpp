@@ -32,8 +32,13 @@ struct Otf2FlushCallbacks {
 };
 
 /// Called for each error, also for those that no function returns: of data that is written when a file is closed.
-using Otf2ErrorCallback = Otf2Status(
-    void* data, const char* file, std::uint64_t line, const char* function, Otf2Status code, const char* format, va_list);
+using Otf2ErrorCallback = Otf2Status(void* data,
+                                     const char* file,
+                                     std::uint64_t line,
+                                     const char* function,
+                                     Otf2Status code,
+                                     const char* format,
+                                     va_list);
 
 /// A function of the library: its type is its signature, its value where it is.
 template <class Signature>
