@@ -30,7 +30,7 @@ def build(
         list[str] | None,
         typer.Argument(
             metavar="[WHAT]...",
-            help="record, accelerate, python, replay, measure, predict, schedule, balance. "
+            help="record, accelerate, python, replay, measure, predict, schedule, balance, export. "
             "[default: record]",
         ),
     ] = None,

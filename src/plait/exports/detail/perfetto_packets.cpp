@@ -166,24 +166,25 @@ void PerfettoPackets::intern(std::uint32_t field, std::uint32_t number, std::str
   });
 }
 
-void PerfettoPackets::intern_name(std::uint32_t name, std::string_view text) {
-  if (note(names_, name)) {
+void PerfettoPackets::intern_once(std::vector<bool>& written,
+                                  std::uint32_t field,
+                                  std::uint32_t number,
+                                  std::string_view text) {
+  if (note(written, number)) {
     packet([&] {
       out_.number(packet_field::sequence, sequence);
       out_.number(packet_field::sequence_flags, state_needed);
-      out_.message(packet_field::interned_data, [&] { intern(interned_field::event_names, name, text); });
+      out_.message(packet_field::interned_data, [&] { intern(field, number, text); });
     });
   }
 }
 
+void PerfettoPackets::intern_name(std::uint32_t name, std::string_view text) {
+  intern_once(names_, interned_field::event_names, name, text);
+}
+
 void PerfettoPackets::intern_site(std::uint32_t site, std::string_view text) {
-  if (note(sites_, site)) {
-    packet([&] {
-      out_.number(packet_field::sequence, sequence);
-      out_.number(packet_field::sequence_flags, state_needed);
-      out_.message(packet_field::interned_data, [&] { intern(interned_field::annotation_texts, site, text); });
-    });
-  }
+  intern_once(sites_, interned_field::annotation_texts, site, text);
 }
 
 void PerfettoPackets::begin(const SliceBegin& slice) {

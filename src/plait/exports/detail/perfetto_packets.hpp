@@ -77,6 +77,7 @@ class PerfettoPackets {
   template <class Fill>
   void describe(std::uint64_t track, std::uint64_t parent, Fill&& fill);
   void intern(std::uint32_t field, std::uint32_t number, std::string_view text);
+  void intern_once(std::vector<bool>& written, std::uint32_t field, std::uint32_t number, std::string_view text);
   void flush();
 
   ProtobufWriter out_;
