@@ -236,7 +236,7 @@ def test_a_bad_meta_file_is_no_obstacle(tmp_path: Path, meta: str | None) -> Non
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"PLAITTRC", b"x" * 5000, w.header(0, 1)[:8] + b"\x09" + w.header(0, 1)[9:]]
+    "content", [b"", b"PLAITTRC", b"x" * 5000, w.header(0, 1)[:8] + b"\x00" + w.header(0, 1)[9:]]
 )
 def test_nothing_usable_is_one_sentence(tmp_path: Path, content: bytes) -> None:
     w.write_meta(tmp_path, 1)
