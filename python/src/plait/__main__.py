@@ -118,6 +118,10 @@ def run(
         str,
         typer.Option(help="auto, none or core: tie each rank to cores; auto does when they suffice."),
     ] = "auto",
+    record_mpi: Annotated[
+        bool,
+        typer.Option("--record-mpi", help="Also record the program's own MPI calls, as plait record does."),
+    ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")
     ] = False,
@@ -132,6 +136,8 @@ def run(
       plait run -n 2 build/release/apps/ring/plait-ring run ring.hdf5 --steps 100
 
       plait run -n 4 -w 2 --name test --force ./my_program input.yml
+
+      plait run -n 2 --record-mpi build/release/apps/pic/plait-pic --steps 20     (MPI calls, too)
 
       plait run -n 2 --no-trace ./my_program     (only start it)
     """
@@ -149,6 +155,7 @@ def run(
             bind=bind,
             verbose=verbose,
             quiet=quiet,
+            record_mpi=record_mpi,
         )
     )
     raise typer.Exit(status)

@@ -22,6 +22,12 @@ from plait._schema import SCHEMA
 ROLE_TASK, ROLE_SEND, ROLE_RECEIVE, ROLE_JOIN = 0, 1, 2, 3
 #: Communicators from this on are the runtime's own: clock exchange, gathering.
 OWN_COMMUNICATORS = 0xFFFFFFF0
+#: In a run that also has calls, the communicators of plait's engine are numbered from this on.
+ENGINE_COMMUNICATORS = 0x40000000
+#: Which messages of such a run are the engine's, of tables with a communicator.
+IS_OF_ENGINE = pl.col("communicator").is_between(ENGINE_COMMUNICATORS, 2 * ENGINE_COMMUNICATORS - 1)
+#: Whose messages the engine carries; the values of the `use` column of the engine table.
+ENGINE_OF_PROGRAM, ENGINE_OF_CALLS = 0, 1
 #: The worker number of a thread that is no worker.
 NO_WORKER = _schema.NO_WORKER
 PROTOCOLS = ("eager", "rendezvous", "active message", "not known")
@@ -50,6 +56,8 @@ GRAPH_RUNS = SCHEMA["graph_run"].columns
 #: Calls of a communication library; only programs that were recorded from outside have them. Those of
 #: one worker follow one another, but for CALL_BEGUN_COLLECTIVE, which are no calls of their own.
 CALLS = SCHEMA["call"].columns
+#: Ranks on which plait's engine recorded beside the calls of the program.
+ENGINES = SCHEMA["engine"].columns
 _MESSAGE = SCHEMA["message"].columns
 #: One row for each side of a message, as recorded.
 MESSAGES: dict[str, pl.DataType] = {
@@ -137,6 +145,7 @@ class Run:
     calls: pl.DataFrame = field(default_factory=lambda: empty(CALLS))
     communicators: pl.DataFrame = field(default_factory=lambda: empty(COMMUNICATORS))
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))
+    engines: pl.DataFrame = field(default_factory=lambda: empty(ENGINES))
     #: What plait's engine sent and received for a program that `plait accelerate` ran. `number`,
     #: `function` and `site`: of the call that posted it; number 0: none, as of a collective's blocks.
     engine_messages: pl.DataFrame = field(default_factory=lambda: empty(MESSAGES))

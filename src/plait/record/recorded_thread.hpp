@@ -96,13 +96,16 @@ class RecordedThreads {
   [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
     const std::lock_guard lock{mutex_};
     if (spare_.empty()) {
-      const auto index = static_cast<std::uint16_t>(threads_.size());
-      const std::string name = index == 0 ? "main" : fmt::format("thread {}", index);
-      return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name)));
+      return append(recorder, threads_.empty() ? "main" : fmt::format("thread {}", threads_.size()));
     }
     RecordedThread* const thread = spare_.back();
     spare_.pop_back();
     return *thread;
+  }
+  /// Returns one for a thread that is to come.
+  [[nodiscard]] RecordedThread& add(trace::Recorder& recorder, const std::string& name) {
+    const std::lock_guard lock{mutex_};
+    return append(recorder, name);
   }
   /// Returns that of an ended thread.
   void give_back(RecordedThread& thread) noexcept {
@@ -112,6 +115,11 @@ class RecordedThreads {
   }
 
  private:
+  RecordedThread& append(trace::Recorder& recorder, const std::string& name) {
+    const WorkerId number{static_cast<std::uint16_t>(threads_.size())};
+    return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(number, name)));
+  }
+
   std::mutex mutex_;  ///< Guards all below.
   std::vector<std::unique_ptr<RecordedThread>> threads_;
   std::vector<RecordedThread*> spare_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plait/record/session.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -172,6 +173,13 @@ RecordedThread& Session::thread() {
   return *thread_state.thread;
 }
 
+void Session::adopt_thread(RecordedThread& own) {
+  if (thread_state.thread == nullptr) {  // a thread that has called MPI keeps its number
+    thread_state.thread = &own;
+    ::pthread_setspecific(thread_key, thread_state.thread);
+  }
+}
+
 Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count)
     : mpi{found},
       recorder{clock, {.folder = folder, .rank = Rank{rank}, .rank_count = rank_count}},
@@ -302,6 +310,8 @@ void Session::finish() {
   note_unfinished();
   compare_clocks();
   meta_.ended = std::chrono::system_clock::now();
+  meta_.workers = std::max(meta_.workers, runtime.worker_count());
+  meta_.options.merge(runtime.options());
   write_run(folder_, meta_, communicators);
   mpi.comm_free(&own_world_);
 }

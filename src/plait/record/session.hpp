@@ -13,6 +13,7 @@
 
 #include "plait/base/clock.hpp"
 #include "plait/record/communicators.hpp"
+#include "plait/record/joined_runtime.hpp"
 #include "plait/record/mpi_library.hpp"
 #include "plait/record/pending.hpp"
 #include "plait/record/progress.hpp"
@@ -90,6 +91,10 @@ class Session {
 
   /// The state of the calling thread, created by its first call.
   [[nodiscard]] RecordedThread& thread();
+  /// The calling thread becomes worker 0 of the runtime that joins.
+  void join_runtime(std::uint32_t worker_count) { runtime.join(threads_, recorder, thread(), worker_count); }
+  /// The calling thread is recorded as `own` from now on.
+  void adopt_thread(RecordedThread& own);
   [[nodiscard]] Communicator& communicator(RecordedThread& thread, MPI_Comm handle) {
     const std::uint32_t epoch = communicators.epoch();
     if (thread.communicator_handle != key_of(handle) || thread.communicator_epoch != epoch) [[unlikely]] {
@@ -112,6 +117,7 @@ class Session {
   Requests requests;
   Sites sites;
   Handles handles;
+  JoinedRuntime runtime;
   /// While operations are in flight, the progress thread polls.
   Pending pending;
 

@@ -23,6 +23,7 @@
 #include "plait/net/mpi/detail/call.hpp"
 #include "plait/net/mpi/exchange.hpp"
 #include "plait/net/mpi/mpi_driver.hpp"
+#include "plait/trace/preloaded_recorder.hpp"
 
 #ifdef PLAIT_WITH_OFI
 #include "plait/net/exchange.hpp"
@@ -266,6 +267,7 @@ std::span<const NetworkEntry> network_entries() noexcept {
 }
 
 DriverPointer make_network(MPI_Comm communicator, const NetworkOptions& options, std::span<const NetworkEntry> table) {
+  const trace::OwnCalls own;
   if (!net::detail::is_mpi_usable()) {
     throw Error{ErrorCode::network,
                 "MPI is not initialised, or already finalised; create the runtime after MPI_Init_thread, or with an "

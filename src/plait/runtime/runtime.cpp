@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "plait/base/error.hpp"
@@ -24,8 +25,13 @@ namespace {
 
 constexpr std::size_t unreceived_named_max = 10;
 
-/// Records a trace if the options name a folder.
-trace::Recorder make_recorder(const Options& options, const net::Driver& driver) {
+/// Records a trace if there is a recorder to join, or the options name a folder.
+trace::Recorder make_recorder(const Options& options,
+                              const net::Driver& driver,
+                              const trace::PreloadedRecorder* host) {
+  if (host != nullptr) {
+    return trace::Recorder{driver.clock(), *host, options.worker_count};
+  }
   if (options.trace_folder.empty()) {
     return trace::Recorder{driver.clock()};
   }
@@ -56,6 +62,15 @@ trace::Meta describe(const Options& options, const net::Driver& driver, std::vec
   return meta;
 }
 
+/// Adds what only the runtime knows to the recording that it has joined.
+void note_in_recording(const trace::PreloadedRecorder& host, trace::Recorder& recorder, const trace::Meta& meta) {
+  recorder.thread(WorkerId{0}, "")
+      .engine({.use = trace::EngineUse::of_program, .workers = meta.workers, .start = recorder.now()});
+  for (const auto& [name, value] : meta.options) {
+    host.note_option(name.c_str(), value.c_str());
+  }
+}
+
 bool is_crowded(const Options& options, const std::vector<std::string>& hosts) {
   const auto ranks_here = static_cast<std::uint32_t>(std::ranges::count(hosts, host_name()));
   return is_oversubscribed(ranks_here, options.worker_count);
@@ -68,9 +83,12 @@ WaitPolicy choose_wait(const Options& options, const std::vector<std::string>& h
 }  // namespace
 
 Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
-    : options_{options},
-      driver_{std::move(driver)},
-      recorder_{make_recorder(options_, *driver_)},
+    : Runtime{Connected{std::move(driver), options}, nullptr} {}
+
+Runtime::Runtime(Connected connected, const trace::PreloadedRecorder* host)
+    : options_{std::move(connected.second)},
+      driver_{std::move(connected.first)},
+      recorder_{make_recorder(options_, *driver_, host)},
       endpoint_{*driver_, recorder_, options_.messages},
       meta_{describe(options_, *driver_, gather_hosts(endpoint_))},
       wait_{choose_wait(options_, meta_.hosts)},
@@ -84,15 +102,15 @@ Runtime::Runtime(std::unique_ptr<net::Driver> driver, const Options& options)
     comm::CopyHelpers::set_copiers_max(
         endpoint_, 1);  // a helper that loses its core in the middle of a piece would delay the message
   }
-  if (recorder_.is_on()) {
+  if (recorder_.has_joined()) {
+    note_in_recording(*host, recorder_, meta_);
+  } else if (recorder_.is_on()) {
     if (self() == Rank{0}) {
       write_meta(options_.trace_folder, meta_);
     }
     record_clock_offset(endpoint_, recorder_);
   }
 }
-
-Runtime::Runtime(Connected connected) : Runtime{std::move(connected.first), connected.second} {}
 
 #ifdef PLAIT_WITH_MPI
 namespace {
@@ -114,9 +132,35 @@ std::pair<std::unique_ptr<net::Driver>, Options> connect(MPI_Comm communicator, 
   return {std::move(driver), std::move(chosen)};
 }
 
+/// Whether the trace, if it goes anywhere, goes to where the preloaded recorder writes.
+bool is_same_recording(const Options& options) {
+  const char* const recorded = std::getenv("PLAIT_RECORD_FOLDER");
+  return options.trace_folder.empty() || (recorded != nullptr && options.trace_folder == recorded);
+}
+
+/// The preloaded recorder, if the runtimes of all ranks can join it; else null. Collective.
+const trace::PreloadedRecorder* find_recording(MPI_Comm communicator, const Options& options) {
+  if (!net::detail::is_mpi_usable()) {
+    return nullptr;  // make_network throws
+  }
+  const trace::OwnCalls own;
+  const trace::PreloadedRecorder* const found = trace::preloaded_recorder();
+  int rank = 0;
+  int size = 0;
+  net::detail::check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  net::detail::check_mpi(MPI_Comm_size(communicator, &size), "MPI_Comm_size");
+  const bool is_possible = found != nullptr && is_same_recording(options) &&
+                           found->can_join(static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(size));
+  const int here = is_possible ? 1 : 0;
+  int everywhere = 0;
+  net::detail::check_mpi(MPI_Allreduce(&here, &everywhere, 1, MPI_INT, MPI_MIN, communicator), "MPI_Allreduce");
+  return everywhere != 0 ? found : nullptr;
+}
+
 }  // namespace
 
-Runtime::Runtime(MPI_Comm communicator, const Options& options) : Runtime{connect(communicator, options)} {}
+Runtime::Runtime(MPI_Comm communicator, const Options& options)
+    : Runtime{connect(communicator, options), find_recording(communicator, options)} {}
 #endif
 
 Runtime::~Runtime() {
@@ -141,7 +185,7 @@ void Runtime::end() {
   works_.reset();
   endpoint_.drain();
   barrier(endpoint_);
-  if (recorder_.is_on()) {
+  if (recorder_.is_on() && !recorder_.has_joined()) {
     record_clock_offset(endpoint_, recorder_);
     meta_.ended = std::chrono::system_clock::now();
     if (self() == Rank{0}) {

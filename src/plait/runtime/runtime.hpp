@@ -76,7 +76,8 @@ class Runtime {
  private:
   /// A driver, and the options with which it was created.
   using Connected = std::pair<std::unique_ptr<net::Driver>, Options>;
-  explicit Runtime(Connected connected);
+  /// `host`: the recorder that the trace joins; null: it has files of its own, or there is none.
+  Runtime(Connected connected, const trace::PreloadedRecorder* host);
 
   void end();
 

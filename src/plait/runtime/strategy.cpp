@@ -22,6 +22,7 @@
 #ifdef PLAIT_WITH_MPI
 #include "plait/net/mpi/detail/call.hpp"
 #include "plait/net/mpi/library.hpp"
+#include "plait/trace/preloaded_recorder.hpp"
 #endif
 
 namespace plait {
@@ -290,6 +291,7 @@ Options with_strategy(MPI_Comm communicator, Options options) {
   if (!net::detail::is_mpi_usable()) {
     return options;
   }
+  const trace::OwnCalls own;
   int rank = 0;
   net::detail::check_mpi(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
   BroadcastStrategy bytes;

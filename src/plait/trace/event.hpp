@@ -71,6 +71,12 @@ enum class CallClass : std::uint8_t {
                      ///< completion.
 };
 
+/// Whose messages plait's engine carries.
+enum class EngineUse : std::uint8_t {
+  of_program,  ///< Those of a program that uses plait.
+  of_calls,    ///< Those of the program's MPI calls (`plait accelerate`).
+};
+
 /// The object of a send or receive task: its message.
 [[nodiscard]] constexpr std::uint64_t message_object(Rank peer, std::uint32_t sequence) noexcept {
   return std::uint64_t{peer.value()} << 32U | sequence;
@@ -216,6 +222,14 @@ struct SharesEvent {
   std::span<const std::uint64_t> bytes;  ///< Bytes given to each; borrowed for the call.
 };
 
+/// Plait's engine began to record into this file, beside the calls of the program. Its messages are those of kind
+/// 4 without `is_matched_by_order`; their communicators are numbered apart from those of calls.
+struct EngineEvent {
+  EngineUse use = EngineUse{};  ///< Whose messages it carries.
+  std::uint32_t workers = 0;    ///< Computing threads of the rank.
+  nanoseconds start{};          ///< When it began.
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {
@@ -233,6 +247,7 @@ struct RankEvents {
   std::vector<ClockEvent> clocks;
   std::vector<GraphRunEvent> graph_runs;
   std::vector<Recorded<CallEvent>> calls;
+  std::vector<EngineEvent> engines;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -242,6 +257,7 @@ struct RankEvents {
   void add(std::uint32_t /*thread*/, const ClockEvent& event) { clocks.push_back(event); }
   void add(std::uint32_t /*thread*/, const GraphRunEvent& event) { graph_runs.push_back(event); }
   void add(std::uint32_t thread, const CallEvent& event) { calls.push_back({thread, event}); }
+  void add(std::uint32_t /*thread*/, const EngineEvent& event) { engines.push_back(event); }
 };
 
 }  // namespace plait::trace

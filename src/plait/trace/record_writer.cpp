@@ -9,9 +9,9 @@
 
 namespace plait::trace {
 
-RecordWriter::RecordWriter(detail::ChunkFile* file, std::uint16_t worker, std::string thread_name) noexcept
-    : file_{file}, thread_name_{std::move(thread_name)}, worker_{worker} {
-  if (file_ != nullptr) {
+RecordWriter::RecordWriter(ChunkSource* chunks, std::uint16_t worker, std::string thread_name) noexcept
+    : chunks_{chunks}, thread_name_{std::move(thread_name)}, worker_{worker} {
+  if (chunks_ != nullptr) {
     begin_chunk();
   }
 }
@@ -21,11 +21,11 @@ RecordWriter::~RecordWriter() {
 }
 
 void RecordWriter::begin_chunk() noexcept {
-  if (file_ == nullptr) {
+  if (chunks_ == nullptr) {
     return;
   }
   detail::ChunkFile::release(chunk_);
-  chunk_ = file_->next_chunk();
+  chunk_ = chunks_->next_chunk();
   next_ = chunk_.data();
   end_ = next_ + chunk_.size();
   if (next_ != nullptr) {

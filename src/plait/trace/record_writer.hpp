@@ -6,11 +6,9 @@
 #include <span>
 #include <string>
 
-namespace plait::trace {
+#include "plait/trace/chunk_source.hpp"
 
-namespace detail {
-class ChunkFile;
-}
+namespace plait::trace {
 
 /// Writes records of one thread into its chunks of the trace file.
 ///
@@ -18,8 +16,8 @@ class ChunkFile;
 /// are lost.
 class RecordWriter {
  public:
-  /// Borrows the file; null: off.
-  RecordWriter(detail::ChunkFile* file, std::uint16_t worker, std::string thread_name) noexcept;
+  /// Borrows the source of chunks; null: off.
+  RecordWriter(ChunkSource* chunks, std::uint16_t worker, std::string thread_name) noexcept;
   RecordWriter(const RecordWriter&) = delete;
   RecordWriter& operator=(const RecordWriter&) = delete;
   ~RecordWriter();
@@ -43,7 +41,7 @@ class RecordWriter {
 
   std::byte* next_ = nullptr;  ///< Where the next record goes; nullptr when off.
   std::byte* end_ = nullptr;   ///< Of the chunk.
-  detail::ChunkFile* file_;
+  ChunkSource* chunks_;
   std::span<std::byte> chunk_;
   std::string thread_name_;
   std::uint32_t chunk_count_ = 0;

@@ -24,6 +24,19 @@ namespace {
 /// Of the thread whose chunks hold the names.
 constexpr std::string_view names_thread = "names";
 
+/// The chunks of the file of the preloaded recorder.
+class BorrowedChunks final : public ChunkSource {
+ public:
+  explicit BorrowedChunks(const PreloadedRecorder& host) : host_{host} {}
+  [[nodiscard]] std::span<std::byte> next_chunk() noexcept override {
+    std::byte* const chunk = host_.next_chunk();
+    return chunk != nullptr ? std::span{chunk, host_.chunk_bytes} : std::span<std::byte>{};
+  }
+
+ private:
+  const PreloadedRecorder& host_;
+};
+
 }  // namespace
 
 struct Recorder::State {
@@ -31,11 +44,14 @@ struct Recorder::State {
   using ThreadKey = std::pair<WorkerId, std::string>;
 
   std::unique_ptr<ThreadRecorder> make_thread(WorkerId worker, std::string_view name) {
-    const std::uint16_t number = worker ? worker.value() : detail::no_worker;
-    return std::make_unique<ThreadRecorder>(file.get(), number, detail::storable_text(name, text_bytes_max));
+    const std::uint16_t number = !worker           ? detail::no_worker
+                                 : host != nullptr ? host->thread_of_worker(worker.value())
+                                                   : worker.value();
+    return std::make_unique<ThreadRecorder>(chunks.get(), number, detail::storable_text(name, text_bytes_max));
   }
 
-  std::unique_ptr<detail::ChunkFile> file;  ///< Nothing when off; outlives the threads.
+  const PreloadedRecorder* host = nullptr;  ///< Whose file it is, if it is not this recorder's.
+  std::unique_ptr<ChunkSource> chunks;      ///< Nothing when off; outlives the threads.
   std::mutex mutex;                         ///< Guards all below.
   std::map<ThreadKey, std::unique_ptr<ThreadRecorder>> threads;
   std::unique_ptr<ThreadRecorder> name_records;
@@ -67,14 +83,34 @@ Recorder::Recorder(const Clock& clock, const RecorderOptions& options) : Recorde
                               .chunk_bytes = options.chunk_bytes,
                               .wall_clock_ns = std::chrono::duration_cast<nanoseconds>(wall_clock).count(),
                               .clock_ns = time_zero_.count()};
-  state_->file =
+  state_->chunks =
       std::make_unique<detail::ChunkFile>(options.folder / fmt::format("rank-{:04}.plt", options.rank.value()), header);
+}
+
+Recorder::Recorder(const Clock& clock, const PreloadedRecorder& host, std::uint32_t worker_count)
+    : clock_{clock}, time_zero_{host.join(worker_count)}, state_{std::make_unique<State>()} {
+  state_->host = &host;
+  state_->chunks = std::make_unique<BorrowedChunks>(host);
 }
 
 Recorder::~Recorder() = default;
 
 bool Recorder::is_on() const noexcept {
-  return state_->file != nullptr;
+  return state_->chunks != nullptr;
+}
+
+bool Recorder::has_joined() const noexcept {
+  return state_->host != nullptr;
+}
+
+void Recorder::enter_worker(WorkerId worker) noexcept {
+  if (has_joined()) {
+    state_->host->enter_worker(worker.value());
+  }
+}
+
+std::span<std::byte> Recorder::lend_chunk() noexcept {
+  return is_on() ? state_->chunks->next_chunk() : std::span<std::byte>{};
 }
 
 NameId Recorder::name(Role role, std::string_view text) {
@@ -83,9 +119,11 @@ NameId Recorder::name(Role role, std::string_view text) {
   if (const auto known = names.find(text); known != names.end()) {
     return known->second;
   }
-  const NameId name{static_cast<std::uint32_t>(names.size())};
+  const bool is_hosted = has_joined();
+  const NameId name{is_hosted ? state_->host->name(static_cast<std::uint8_t>(role), text.data(), text.size())
+                              : static_cast<std::uint32_t>(names.size())};
   names.emplace(text, name);
-  if (is_on()) {
+  if (is_on() && !is_hosted) {
     if (state_->name_records == nullptr) {
       state_->name_records = state_->make_thread(WorkerId{}, names_thread);
     }

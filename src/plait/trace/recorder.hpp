@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "plait/base/clock.hpp"
 #include "plait/base/id.hpp"
 #include "plait/trace/event.hpp"
+#include "plait/trace/preloaded_recorder.hpp"
 #include "plait/trace/thread_recorder.hpp"
 
 namespace plait::trace {
@@ -30,16 +32,27 @@ class Recorder {
   /// Time 0 is now. Borrows the clock. Throws: `Error` with `io` when the file cannot be created or exists, with
   /// `bad_argument` for invalid options.
   Recorder(const Clock& clock, const RecorderOptions& options);
+  /// Joins the recording of the preloaded recorder, with as many workers: has its file and its time 0. The calling
+  /// thread is worker 0. Borrows the clock, which is the machine's. Expects: `host.can_join`.
+  Recorder(const Clock& clock, const PreloadedRecorder& host, std::uint32_t worker_count);
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
   ~Recorder();
 
   [[nodiscard]] bool is_on() const noexcept;
+  /// Whether it records into the files of the preloaded recorder, which also writes meta.json and compares clocks.
+  [[nodiscard]] bool has_joined() const noexcept;
   /// Time since this recorder's time 0.
   [[nodiscard]] nanoseconds now() const noexcept { return clock_.now() - time_zero_; }
 
   /// The number of a name; numbers of each role count from 0. Takes a lock: store the result.
   [[nodiscard]] NameId name(Role role, std::string_view text);
+
+  /// The calling thread is worker `worker` from now on. Only a recorder that has joined needs it.
+  void enter_worker(WorkerId worker) noexcept;
+
+  /// Returns a chunk of the file for a recorder that joins this one; nothing when there is no space, or tracing is off.
+  [[nodiscard]] std::span<std::byte> lend_chunk() noexcept;
 
   /// The recorder of worker `worker` or, if that is invalid, of the thread `name`; created at the first call. Takes a
   /// lock: store the result.

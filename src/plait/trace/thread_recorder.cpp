@@ -22,5 +22,6 @@ template void ThreadRecorder::write(const GraphRunEvent&) noexcept;
 template void ThreadRecorder::write(const CallEvent&) noexcept;
 template void ThreadRecorder::write(const CommunicatorEvent&) noexcept;
 template void ThreadRecorder::write(const SharesEvent&) noexcept;
+template void ThreadRecorder::write(const EngineEvent&) noexcept;
 
 }  // namespace plait::trace

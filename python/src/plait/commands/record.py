@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
-from plait import _build
+from plait import _build, _mpi
 from plait import _launcher as launcher
 from plait._files import write_text
 from plait._preload import Target, preloading, program_in
@@ -58,10 +58,22 @@ def record(
     made = [run for run in _folders(folder) if run == folder or run not in earlier]
     for run in made:
         write_facts(run, list(command), launched, ending)
-        write_text(run / "sites.json", json.dumps(resolve_sites(run), indent=1) + "\n")
+        write_sites(run)
     if not (wishes.quiet and ending.is_good and made):
         _tell(Path(command[0]).name, folder, made, ending)
     return ending.exit_status
+
+
+def recording_variables(program: str, starter: launcher.Launcher, folder: Path) -> dict[str, str]:
+    """What has a program that `starter` starts recorded into a folder."""
+    library = _mpi.library_of(program)
+    mpi = library.interface if library else _build.default_mpi()
+    recorder = _build.library_for(_build.RECORDER, _build.WantedMpi(mpi, library, starter))
+    return {**preloading(recorder), "PLAIT_RECORD_FOLDER": str(folder)}
+
+
+def write_sites(run: Path) -> None:
+    write_text(run / "sites.json", json.dumps(resolve_sites(run), indent=1) + "\n")
 
 
 def _folders(folder: Path) -> list[Path]:

@@ -15,10 +15,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 
 from plait import _launcher as launcher
+from plait import _launchers
 from plait._build import built_application
 from plait._errors import PlaitError, Status
 from plait._files import write_text
@@ -45,6 +47,7 @@ class Job:
     bind: str
     verbose: bool = False
     quiet: bool = False
+    record_mpi: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ def run_program(job: Job) -> int:
         raise PlaitError(
             f"--bind {job.bind} is unknown; use {', '.join(launcher.BINDINGS)}", status=Status.usage
         )
+    if job.record_mpi and not job.trace:
+        raise PlaitError("--record-mpi records, and --no-trace does not; give one", status=Status.usage)
     program = _find_program(job.program)
     found = launcher.find_launcher(job.mpiexec)
     place = launcher.Placement(
@@ -103,12 +108,20 @@ def run_program(job: Job) -> int:
     folder = make_run_folder(place_of_run) if job.trace else None
     command, environment = launcher.launch_command(found, place, [program, *job.arguments])
     environment |= _plait_environment(job, folder)
+    if job.record_mpi:
+        # Imported here, as that module imports this one.
+        recording = import_module("plait.commands.record")
+        variables = recording.recording_variables(program, found, folder)
+        command = _launchers.exporting(found.kind, command, variables)
+        environment = environment | variables | {"PLAIT_TRACE": ""}
     whole = {**os.environ, **environment}
     if not job.trace:
         whole.pop("PLAIT_TRACE", None)
     ending = supervise(command, whole)
     if folder is not None and any(folder.glob("rank-*.plt")):
         write_facts(folder, [job.program, *job.arguments], command, ending)
+        if job.record_mpi:
+            recording.write_sites(folder)
     return _tell(job, folder, ending)
 
 

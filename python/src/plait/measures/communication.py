@@ -4,10 +4,11 @@ whom."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
+from plait import _events as events
 from plait._events import Run
 from plait.measures.balance import Balance, balance_over_time
 from plait.measures.calls import call_times, calls_within, lane_time
@@ -66,6 +67,10 @@ class TrafficMeasures:
 
 def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -> CallMeasures:
     """`matched`: `match_messages`; `window_ns`: `parallel_window`."""
+    if run.engines.height:
+        of_calls = ~events.IS_OF_ENGINE
+        run = replace(run, messages=run.messages.filter(of_calls))
+        matched = matched.filter(of_calls)
     calls = calls_within(run, window_ns)
     whole_ns = lane_time(calls, window_ns)
     sides = message_sides(calls, matched, run.clock_error_ns)

@@ -201,7 +201,7 @@ def _assemble(
     reference_ns, clock_ns = files[0].wall_ns, files[0].clock_ns
     error_ns = 0
     are_compared = any(file["clock"].size for file in files)
-    by_order = np.concatenate([_is_by_order(file) for file in files])
+    by_order: list[npt.NDArray[np.bool_]] = []
     while files:  # each is let go of before the next one's tables are made
         file = files.pop(0)
         clock = fit_clock(file["clock"], _last_ns(file), file.wall_ns - reference_ns)
@@ -209,9 +209,13 @@ def _assemble(
             clock = ClockMap(0)
         error_ns = max(error_ns, clock.error_ns)
         of_rank = _tables(file, schema, clock, numbering)
+        is_by_order = _is_by_order(file)
+        if file["engine"].size:
+            of_rank, is_by_order = _with_engine(of_rank, is_by_order)
         engine = read_engine_file(folder, file, schema, notices)
         if engine is not None:
             _add_engine(of_rank, engine, clock.since(engine.clock_ns - file.clock_ns), numbering)
+        by_order.append(is_by_order)
         for name, table in of_rank.items():
             tables.setdefault(name, []).append(table)
     if len(present) > 1 and not are_compared:
@@ -221,7 +225,7 @@ def _assemble(
         )
     whole = {name: pl.concat(tables.pop(name)) for name in list(tables)}
     whole["communicators"] = whole["communicators"].unique(maintain_order=True)
-    messages = match_by_order(whole["messages"], by_order)
+    messages = match_by_order(whole["messages"], np.concatenate(by_order))
     is_own = messages["communicator"] >= events.OWN_COMMUNICATORS
     own_messages = int(is_own.sum())
     if own_messages:
@@ -323,6 +327,21 @@ def _tables(
     tables = {**plain, "tasks": tasks, **graph_tables(file, clock, numbering.renumber)}
     tables.update(call_tables(file, clock, numbering.renumber))
     return {**tables, "messages": add_postings(messages, tables["calls"])}
+
+
+def _with_engine(
+    of_rank: dict[str, pl.DataFrame], is_by_order: npt.NDArray[np.bool_]
+) -> tuple[dict[str, pl.DataFrame], npt.NDArray[np.bool_]]:
+    """A rank's tables, where the engine recorded into its file; and which of its messages are of calls."""
+    messages = of_rank["messages"]
+    if events.ENGINE_OF_CALLS in of_rank["engines"]["use"]:
+        of_calls, engine = messages.filter(is_by_order), messages.filter(~is_by_order)
+        joined, engine = join_engine(of_calls, engine, of_rank["calls"])
+        tables = {**of_rank, "messages": joined, "engine_messages": engine}
+        return tables, np.ones(joined.height, dtype=np.bool_)
+    is_of_program = pl.Series(~is_by_order) & (messages["communicator"] < events.OWN_COMMUNICATORS)
+    communicator = pl.col("communicator") + pl.when(is_of_program).then(events.ENGINE_COMMUNICATORS).otherwise(0)
+    return {**of_rank, "messages": messages.with_columns(communicator)}, is_by_order
 
 
 def _add_engine(

@@ -7,11 +7,13 @@
 
 #include "plait/base/error.hpp"
 #include "plait/net/mpi/detail/call.hpp"
+#include "plait/trace/preloaded_recorder.hpp"
 
 namespace plait::net {
 
 Exchange mpi_exchange(MPI_Comm communicator) {
   return [communicator](std::span<const std::byte> mine) {
+    const trace::OwnCalls own;
     int rank_count = 0;
     detail::check_mpi(MPI_Comm_size(communicator, &rank_count), "MPI_Comm_size");
     require(mine.size() <= INT_MAX, "a rank gives 2 GiB or more to an exchange");

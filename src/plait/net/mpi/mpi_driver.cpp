@@ -14,6 +14,7 @@
 #include "plait/net/mpi/detail/packet_ring.hpp"
 #include "plait/net/mpi/detail/packet_sends.hpp"
 #include "plait/net/mpi/library.hpp"
+#include "plait/trace/preloaded_recorder.hpp"
 
 namespace plait::net {
 namespace {
@@ -45,6 +46,7 @@ class OwnCommunicator {
   OwnCommunicator& operator=(const OwnCommunicator&) = delete;
   /// Frees it, unless it was abandoned or MPI is finalised.
   ~OwnCommunicator() {
+    const trace::OwnCalls own;
     if (communicator_ != MPI_COMM_NULL && detail::is_mpi_usable()) {
       MPI_Comm_free(&communicator_);
     }
@@ -95,6 +97,7 @@ class MpiDriver final : public detail::PooledDriver {
   MpiDriver& operator=(const MpiDriver&) = delete;
 
   ~MpiDriver() override {
+    const trace::OwnCalls own;
     if (!detail::is_mpi_usable()) {
       return;
     }
@@ -110,11 +113,13 @@ class MpiDriver final : public detail::PooledDriver {
   }
 
   Post send(Rank to, Packet&& packet) override {
+    const trace::OwnCalls own;
     detail::expect_valid(*this, to, packet.size());
     return sends_.send(to, std::move(packet));
   }
 
   Post send_copy(Rank to, std::span<const std::byte> head, std::span<const std::byte> data) override {
+    const trace::OwnCalls own;
     const std::size_t bytes = head.size() + data.size();
     expect(bytes > 0 && bytes <= copied_bytes_max_, "what is copied and sent fits");
     expect(to.value() < rank_count(), "the receiver is a rank of this network");
@@ -122,6 +127,7 @@ class MpiDriver final : public detail::PooledDriver {
   }
 
   Post send_bulk(const BulkSend& bulk) override {
+    const trace::OwnCalls own;
     detail::expect_valid(*this, bulk);
     return bulk_sends_.start({.peer = bulk.to,
                               .slot = bulk.slot,
@@ -131,6 +137,7 @@ class MpiDriver final : public detail::PooledDriver {
   }
 
   Post receive_bulk(const BulkReceive& bulk) override {
+    const trace::OwnCalls own;
     detail::expect_valid(*this, bulk);
     return bulk_receives_.start({.peer = bulk.from,
                                  .slot = bulk.slot,
@@ -140,6 +147,7 @@ class MpiDriver final : public detail::PooledDriver {
   }
 
   Polled poll(std::span<Arrival> arrivals, std::span<BulkDone> bulk) override {
+    const trace::OwnCalls own;
     Polled polled;
     ring_.give_back();
     // A lone packet is returned before MPI is tested for another, which would delay the answer to it.
@@ -184,6 +192,7 @@ class MpiDriver final : public detail::PooledDriver {
 }  // namespace
 
 std::unique_ptr<Driver> make_mpi_driver(MPI_Comm communicator, const MpiOptions& options) {
+  const trace::OwnCalls own;
   return std::make_unique<MpiDriver>(communicator, options);
 }
 

@@ -18,13 +18,14 @@
 #include <fmt/format.h>
 
 #include "plait/base/error.hpp"
+#include "plait/trace/chunk_source.hpp"
 #include "plait/trace/detail/layout.hpp"
 
 namespace plait::trace::detail {
 
 /// A rank's trace file. It grows by chunks that are mapped into memory, so that the records of a killed process are in
 /// the file. Threads: any for `next_chunk`.
-class ChunkFile {
+class ChunkFile final : public ChunkSource {
  public:
   /// Creates the file in an existing folder. Throws: `Error` with `io`, also when the file exists.
   ChunkFile(std::filesystem::path path, const Header& header)
@@ -49,14 +50,11 @@ class ChunkFile {
     }
   }
 
-  ChunkFile(const ChunkFile&) = delete;
-  ChunkFile& operator=(const ChunkFile&) = delete;
-
-  ~ChunkFile() { ::close(file_); }
+  ~ChunkFile() override { ::close(file_); }
 
   /// Returns `chunk_bytes` of zeros at the file's end. When the disk is full it warns on stderr once, and returns
   /// nothing from then on.
-  [[nodiscard]] std::span<std::byte> next_chunk() noexcept {
+  [[nodiscard]] std::span<std::byte> next_chunk() noexcept override {
     const std::lock_guard lock{mutex_};
     if (is_stopped_) {
       return {};

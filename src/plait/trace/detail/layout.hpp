@@ -41,6 +41,7 @@ enum class Kind : std::uint8_t {
   call = 11,
   communicator = 12,
   shares = 13,
+  engine = 14,
 };
 
 struct Header {

@@ -31,7 +31,8 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<GraphRunEvent, Kind::graph_run>,
                            RecordOf<CallEvent, Kind::call>,
                            RecordOf<CommunicatorEvent, Kind::communicator>,
-                           RecordOf<SharesEvent, Kind::shares>>;
+                           RecordOf<SharesEvent, Kind::shares>,
+                           RecordOf<EngineEvent, Kind::engine>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -205,6 +206,14 @@ void describe(Record& record, SharesEvent& event) {
   record.count(12, static_cast<std::uint32_t>(event.bytes.size()));
   record.sizes(16, event.bytes);
   record.part(event.first);
+}
+
+template <class Record>
+void describe(Record& record, EngineEvent& event) {
+  record.begin("engine");
+  record.time(8, event.start);
+  record.choice(1, event.use, EngineUse::of_calls, "with an unknown use");
+  record.value(4, event.workers);
 }
 
 }  // namespace plait::trace::detail

@@ -24,7 +24,10 @@ struct SchedulerCore {
       copy_helpers.emplace(endpoint, [this](std::uint32_t count) { wake(count); });
     }
     for (std::size_t index = 1; index < state.workers.size(); ++index) {
-      threads.emplace_back([this, index] { runs.loop().serve(*state.workers[index]); });
+      threads.emplace_back([this, index] {
+        state.recorder.enter_worker(state.workers[index]->id);
+        runs.loop().serve(*state.workers[index]);
+      });
     }
   }
   SchedulerCore(const SchedulerCore&) = delete;

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functions by which plait's runtime, in the program, records into this recorder's files.
+#include <cstdio>
+#include <exception>
+#include <string_view>
+
+#include "plait/record/session.hpp"
+#include "plait/trace/preloaded_recorder.hpp"
+
+namespace plait::record {
+namespace {
+
+bool can_join(std::uint32_t rank, std::uint32_t rank_count) {
+  const Session* const session = active.load(std::memory_order_acquire);  // with release in start()
+  if (session == nullptr) {
+    return false;
+  }
+  const std::uint32_t all = session->communicators.run_size();
+  const bool is_other = rank_count != all || rank != session->communicators.run_rank();
+  if (!is_other && session->runtime.is_free()) {
+    return true;
+  }
+  if (rank == 0) {
+    std::fprintf(stderr,
+                 is_other ? "plait: a runtime over %u of %u ranks, or in another order, is not recorded; only one with "
+                            "the ranks of MPI_COMM_WORLD is\n"
+                          : "plait: a second runtime of a process is not recorded (%u of %u ranks)\n",
+                 rank_count,
+                 all);
+  }
+  return false;
+}
+
+std::int64_t join(std::uint32_t worker_count) {
+  Session& session = *active.load(std::memory_order_acquire);
+  session.join_runtime(worker_count);
+  return (session.clock.now() - session.now()).count();
+}
+
+std::byte* next_chunk() {
+  Session* const session = active.load(std::memory_order_acquire);
+  return session != nullptr ? session->recorder.lend_chunk().data() : nullptr;
+}
+
+std::uint32_t name(std::uint8_t role, const char* text, std::size_t length) {
+  Session* const session = active.load(std::memory_order_acquire);
+  return session != nullptr
+             ? session->recorder.name(static_cast<trace::Role>(role), std::string_view{text, length}).value()
+             : 0;
+}
+
+std::uint16_t thread_of_worker(std::uint16_t worker) {
+  const Session* const session = active.load(std::memory_order_acquire);
+  const RecordedThread* const thread = session != nullptr ? session->runtime.worker(worker) : nullptr;
+  return thread != nullptr ? thread->recorder.worker() : worker;
+}
+
+void enter_worker(std::uint16_t worker) {
+  Session* const session = active.load(std::memory_order_acquire);
+  if (RecordedThread* const thread = session != nullptr ? session->runtime.worker(worker) : nullptr) {
+    session->adopt_thread(*thread);
+  }
+}
+
+bool hide_calls(bool are_hidden) {
+  return std::exchange(thread_state.is_inside, are_hidden);
+}
+
+void note_option(const char* option, const char* value) {
+  if (Session* const session = active.load(std::memory_order_acquire)) {
+    session->runtime.note_option(option, value);
+  }
+}
+
+}  // namespace
+}  // namespace plait::record
+
+extern "C" {
+
+[[gnu::visibility("default")]] extern const plait::trace::PreloadedRecorder plait_preloaded_recorder;
+const plait::trace::PreloadedRecorder plait_preloaded_recorder{
+    .version = plait::trace::PreloadedRecorder::version_here,
+    .chunk_bytes = plait::trace::RecorderOptions{}.chunk_bytes,
+    .can_join = plait::record::can_join,
+    .join = plait::record::join,
+    .next_chunk = plait::record::next_chunk,
+    .name = plait::record::name,
+    .thread_of_worker = plait::record::thread_of_worker,
+    .enter_worker = plait::record::enter_worker,
+    .hide_calls = plait::record::hide_calls,
+    .note_option = plait::record::note_option,
+};
+}
