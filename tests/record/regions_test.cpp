@@ -52,5 +52,34 @@ TEST(Regions, of_a_program_with_the_library_for_c_are_recorded_as_well) {
   EXPECT_EQ(regions_called(run.ranks[1], "add").size(), 3U);
 }
 
+TEST(Regions, of_the_header_and_of_MPI_Pcontrol_are_recorded) {
+  const trace::RunTrace run = recorded("region_header", 2);
+  ASSERT_EQ(run.ranks.size(), 2U);
+  for (const trace::RankTrace& rank : run.ranks) {
+    EXPECT_EQ(regions_called(rank, "solve").size(), 3U);
+    const std::vector<Span> outer = regions_called(rank, "of IPM");
+    const std::vector<Span> inner = regions_called(rank, "region 7");
+    ASSERT_EQ(outer.size(), 1U);
+    ASSERT_EQ(inner.size(), 1U);
+    EXPECT_LE(outer[0].event.start, inner[0].event.start);
+    EXPECT_LE(inner[0].event.end, outer[0].event.end);
+    EXPECT_TRUE(regions_called(rank, "never begun").empty());
+    ASSERT_EQ(rank.open_regions.size(), 1U);
+    EXPECT_EQ(rank.name(trace::Role::span, rank.open_regions[0].event.name), "never ended");
+  }
+}
+
+TEST(Pcontrol, leaves_calls_out_while_the_recording_is_off_but_no_message) {
+  const trace::RunTrace run = recorded("region_header", 2);
+  ASSERT_EQ(run.ranks.size(), 2U);
+  for (const trace::RankTrace& rank : run.ranks) {
+    EXPECT_EQ(calls_of(rank, "MPI_Bcast").size(), 4U);  // of five
+    EXPECT_EQ(regions_called(rank, "recording off (MPI_Pcontrol)").size(), 1U);
+  }
+  EXPECT_EQ(calls_of(run.ranks[0], "MPI_Send").size(), 1U);  // of two
+  EXPECT_EQ(messages_of(run.ranks[0], trace::MessageDirection::sent).size(), 2U);
+  EXPECT_EQ(messages_of(run.ranks[1], trace::MessageDirection::received).size(), 2U);
+}
+
 }  // namespace
 }  // namespace plait::record::test::regions_test

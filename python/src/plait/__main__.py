@@ -120,7 +120,7 @@ def run(
     ] = "auto",
     record_mpi: Annotated[
         bool,
-        typer.Option("--record-mpi", help="Also record the program's own MPI calls, as plait record does."),
+        typer.Option("--record-mpi", help="Also record the program's own MPI calls."),
     ] = False,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Print which settings were chosen at the start.")

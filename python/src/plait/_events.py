@@ -23,9 +23,9 @@ ROLE_TASK, ROLE_SEND, ROLE_RECEIVE, ROLE_JOIN = 0, 1, 2, 3
 #: Communicators from this on are the runtime's own: clock exchange, gathering.
 OWN_COMMUNICATORS = 0xFFFFFFF0
 #: In a run that also has calls, the communicators of plait's engine are numbered from this on.
-ENGINE_COMMUNICATORS = 0x40000000
+ENGINE_COMMUNICATORS = 1 << 32
 #: Which messages of such a run are the engine's, of tables with a communicator.
-IS_OF_ENGINE = pl.col("communicator").is_between(ENGINE_COMMUNICATORS, 2 * ENGINE_COMMUNICATORS - 1)
+IS_OF_ENGINE = pl.col("communicator") >= ENGINE_COMMUNICATORS
 #: Whose messages the engine carries; the values of the `use` column of the engine table.
 ENGINE_OF_PROGRAM, ENGINE_OF_CALLS = 0, 1
 #: The worker number of a thread that is no worker.
@@ -56,6 +56,10 @@ GRAPH_RUNS = SCHEMA["graph_run"].columns
 #: Calls of a communication library; only programs that were recorded from outside have them. Those of
 #: one worker follow one another, but for CALL_BEGUN_COLLECTIVE, which are no calls of their own.
 CALLS = SCHEMA["call"].columns
+#: Regions that had not ended when their thread, or the recording, did.
+OPEN_REGIONS = SCHEMA["open_region"].columns
+#: The span of a time in which MPI_Pcontrol(0) had switched the recording off.
+RECORDING_OFF = "recording off (MPI_Pcontrol)"
 #: Ranks on which plait's engine recorded beside the calls of the program.
 ENGINES = SCHEMA["engine"].columns
 _MESSAGE = SCHEMA["message"].columns
@@ -145,6 +149,7 @@ class Run:
     calls: pl.DataFrame = field(default_factory=lambda: empty(CALLS))
     communicators: pl.DataFrame = field(default_factory=lambda: empty(COMMUNICATORS))
     shares: pl.DataFrame = field(default_factory=lambda: empty(SHARES))
+    open_regions: pl.DataFrame = field(default_factory=lambda: empty(OPEN_REGIONS))
     engines: pl.DataFrame = field(default_factory=lambda: empty(ENGINES))
     #: What plait's engine sent and received for a program that `plait accelerate` ran. `number`,
     #: `function` and `site`: of the call that posted it; number 0: none, as of a collective's blocks.

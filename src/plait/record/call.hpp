@@ -47,7 +47,9 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
   ~Call() {
-    thread_.record(event_);
+    if (!session_.is_paused()) {
+      thread_.record(event_);
+    }
     thread_state.is_inside = false;
   }
 

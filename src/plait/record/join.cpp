@@ -31,18 +31,18 @@ bool can_join(std::uint32_t rank, std::uint32_t rank_count) {
   return false;
 }
 
-std::int64_t join(std::uint32_t worker_count) {
+std::int64_t join_recording(std::uint32_t worker_count) {
   Session& session = *active.load(std::memory_order_acquire);
   session.join_runtime(worker_count);
   return (session.clock.now() - session.now()).count();
 }
 
-std::byte* next_chunk() {
+std::byte* next_lent_chunk() {
   Session* const session = active.load(std::memory_order_acquire);
   return session != nullptr ? session->recorder.lend_chunk().data() : nullptr;
 }
 
-std::uint32_t name(std::uint8_t role, const char* text, std::size_t length) {
+std::uint32_t number_of_name(std::uint8_t role, const char* text, std::size_t length) {
   Session* const session = active.load(std::memory_order_acquire);
   return session != nullptr
              ? session->recorder.name(static_cast<trace::Role>(role), std::string_view{text, length}).value()
@@ -82,9 +82,9 @@ const plait::trace::PreloadedRecorder plait_preloaded_recorder{
     .version = plait::trace::PreloadedRecorder::version_here,
     .chunk_bytes = plait::trace::RecorderOptions{}.chunk_bytes,
     .can_join = plait::record::can_join,
-    .join = plait::record::join,
-    .next_chunk = plait::record::next_chunk,
-    .name = plait::record::name,
+    .join = plait::record::join_recording,
+    .next_chunk = plait::record::next_lent_chunk,
+    .name = plait::record::number_of_name,
     .thread_of_worker = plait::record::thread_of_worker,
     .enter_worker = plait::record::enter_worker,
     .hide_calls = plait::record::hide_calls,

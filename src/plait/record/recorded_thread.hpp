@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -63,11 +64,22 @@ struct RecordedThread {
       regions.pop_back();
     }
   }
-  /// Ends all regions, at the end of the thread or of the recording.
+  /// Ends all regions, at the end of the thread or of the recording, and records that they had not ended.
   void end_regions(nanoseconds now) noexcept {
     while (!regions.empty()) {
+      recorder.open_region({.name = regions.back().name, .start = regions.back().start, .end = now});
       end_region(now);
     }
+  }
+  /// Ends the regions down to the last of a name, if there is one.
+  void end_region_named(trace::NameId name, nanoseconds now) noexcept {
+    if (std::ranges::find(regions, name, &trace::SpanEvent::name) == regions.end()) {
+      return;
+    }
+    while (regions.back().name != name) {
+      end_region(now);
+    }
+    end_region(now);
   }
 
   /// A longer time between two polls means that the thread computes.

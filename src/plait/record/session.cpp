@@ -269,6 +269,7 @@ void Session::compare_clocks() {
 }
 
 void Session::note_unfinished() noexcept {
+  resume();
   thread().write_polls();
   thread().end_regions(now());
   requests.for_each([&](const PostedOperation& operation) {
@@ -276,6 +277,20 @@ void Session::note_unfinished() noexcept {
       record_message(thread(), operation, nanoseconds{});
     }
   });
+}
+
+void Session::pause() noexcept {
+  thread().write_polls();
+  nanoseconds::rep none = -1;
+  paused_since_.compare_exchange_strong(none, now().count(), std::memory_order_relaxed);
+}
+
+void Session::resume() noexcept {
+  const nanoseconds since{paused_since_.exchange(-1, std::memory_order_relaxed)};
+  if (since >= nanoseconds{}) {
+    thread().recorder.span(
+        {.name = recorder.name(trace::Role::span, "recording off (MPI_Pcontrol)"), .start = since, .end = now()});
+  }
 }
 
 void Session::start_progress() {

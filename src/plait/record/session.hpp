@@ -108,6 +108,13 @@ class Session {
   [[nodiscard]] std::uint32_t take_numbers(std::uint32_t count) noexcept {
     return numbers_.fetch_add(count, std::memory_order_relaxed);  // a count by itself
   }
+  /// Records messages and communicators only, so that messages still meet, until `resume`. Any thread.
+  void pause() noexcept;
+  /// Records all again, and the time of the pause as a span of the calling thread. Does nothing without a pause.
+  void resume() noexcept;
+  [[nodiscard]] bool is_paused() const noexcept {
+    return paused_since_.load(std::memory_order_relaxed) >= 0;  // what follows may be seen a little later
+  }
   [[nodiscard]] nanoseconds now() const noexcept { return recorder.now(); }
 
   const Mpi mpi;
@@ -133,6 +140,7 @@ class Session {
   trace::Meta meta_;  ///< Of rank 0.
   std::atomic<std::uint32_t> numbers_ = 1;
   std::atomic<bool> is_over_ = false;
+  std::atomic<nanoseconds::rep> paused_since_ = -1;
   std::unique_ptr<Progress> progress_;
   RecordedThreads threads_;
 

@@ -92,6 +92,16 @@ CodeAddress Sites::look_up(const void* const* slot) {
   return known_.emplace(*slot, learn(slot)).first->second;
 }
 
+std::string Sites::text(const void* address) const {
+  const std::lock_guard lock{mutex_};
+  const auto known = known_.find(address);
+  if (known == known_.end() || !known->second.site) {
+    return {};
+  }
+  const auto found = texts_.find(known->second.site.value());
+  return found != texts_.end() ? found->second : std::string{};
+}
+
 CodeAddress Sites::learn(const void* const* slot) {
   CodeAddress code{.address = *slot};
   // The call instruction is before the return address.
@@ -119,6 +129,7 @@ trace::NameId Sites::name(const std::string& module_path, std::uint64_t offset, 
     text.erase(0, text.size() - trace::text_bytes_max);
   }
   const trace::NameId name = recorder_.name(trace::Role::call_site, text);
+  texts_.emplace(name.value(), text);
   if (file_ < 0) {
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   }

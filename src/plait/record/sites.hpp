@@ -37,6 +37,8 @@ class Sites {
   /// Looks up the return address `*slot` on this thread's stack. Takes a lock, and tens of microseconds the first time,
   /// so callers keep the result.
   [[nodiscard]] CodeAddress look_up(const void* const* slot);
+  /// The text of the place of a return address that was looked up: "module+0xOFFSET"; empty: not known.
+  [[nodiscard]] std::string text(const void* address) const;
 
  private:
   [[nodiscard]] CodeAddress learn(const void* const* slot);
@@ -44,9 +46,10 @@ class Sites {
 
   trace::Recorder& recorder_;
   std::filesystem::path path_;
-  std::mutex mutex_;  ///< Guards all below.
+  mutable std::mutex mutex_;  ///< Guards all below.
   int file_ = -1;
   std::unordered_map<const void*, CodeAddress> known_;
+  std::unordered_map<std::uint32_t, std::string> texts_;  ///< By number of the name.
 };
 
 /// A thread's cache of `Sites`: a few nanoseconds for known sites.

@@ -230,6 +230,14 @@ struct EngineEvent {
   nanoseconds start{};          ///< When it began.
 };
 
+/// A region that had not ended when its thread, or the recording, did. It is a span (kind 5) as well, which ends
+/// there.
+struct OpenRegionEvent {
+  NameId name;  ///< Its name; of `Role::span`.
+  nanoseconds start{};
+  nanoseconds end{};  ///< When the thread, or the recording, ended.
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {
@@ -248,6 +256,7 @@ struct RankEvents {
   std::vector<GraphRunEvent> graph_runs;
   std::vector<Recorded<CallEvent>> calls;
   std::vector<EngineEvent> engines;
+  std::vector<Recorded<OpenRegionEvent>> open_regions;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -258,6 +267,7 @@ struct RankEvents {
   void add(std::uint32_t /*thread*/, const GraphRunEvent& event) { graph_runs.push_back(event); }
   void add(std::uint32_t thread, const CallEvent& event) { calls.push_back({thread, event}); }
   void add(std::uint32_t /*thread*/, const EngineEvent& event) { engines.push_back(event); }
+  void add(std::uint32_t thread, const OpenRegionEvent& event) { open_regions.push_back({thread, event}); }
 };
 
 }  // namespace plait::trace

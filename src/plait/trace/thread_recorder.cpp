@@ -23,5 +23,6 @@ template void ThreadRecorder::write(const CallEvent&) noexcept;
 template void ThreadRecorder::write(const CommunicatorEvent&) noexcept;
 template void ThreadRecorder::write(const SharesEvent&) noexcept;
 template void ThreadRecorder::write(const EngineEvent&) noexcept;
+template void ThreadRecorder::write(const OpenRegionEvent&) noexcept;
 
 }  // namespace plait::trace

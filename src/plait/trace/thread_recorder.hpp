@@ -30,6 +30,7 @@ class ThreadRecorder final : public RecordWriter {
   /// One record for each 6 of `bytes`.
   void shares(const SharesEvent& event) noexcept { record(event); }
   void engine(const EngineEvent& event) noexcept { record(event); }
+  void open_region(const OpenRegionEvent& event) noexcept { record(event); }
 
  private:
   template <class Event>

@@ -14,7 +14,73 @@ _SHOWN_MAX = 5
 
 def find_trouble(run: Run, matched: pl.DataFrame, unmatched: pl.DataFrame) -> list[str]:
     """`matched`: match_messages; `unmatched`: unmatched_messages."""
-    return [*_clocks_backwards(run), *_early(run, matched), *_unmatched(run, unmatched)]
+    return [
+        *_clocks_backwards(run),
+        *_early(run, matched),
+        *_unmatched(run, unmatched),
+        *_open_regions(run),
+        *_differing_ranks(run),
+        *_recording_off(run),
+    ]
+
+
+def _open_regions(run: Run) -> list[str]:
+    if not run.open_regions.height:
+        return []
+    groups = (
+        run.open_regions.group_by("kind")
+        .agg(pl.len().alias("count"), pl.col("rank").unique().sort(), pl.col("start_ns").min())
+        .sort("count", "kind", descending=[True, False])
+    )
+    lines = [
+        f'The region "{run.span_kinds[kind]}" was begun and not ended, {format_count(count, "time")} on '
+        f"{_ranks(ranks)}: it is shown up to the end of its thread, or of the recording"
+        for kind, count, ranks in groups.head(_SHOWN_MAX).select("kind", "count", "rank").rows()
+    ]
+    if groups.height > _SHOWN_MAX:
+        lines.append(f"and {groups.height - _SHOWN_MAX} more regions that were begun and not ended")
+    return lines
+
+
+def _differing_ranks(run: Run) -> list[str]:
+    """Ranks that have not recorded what others have."""
+    lines = []
+    of_calls = run.calls.filter(pl.col("class") != events.CALL_BEGINS_OR_ENDS)
+    for table, what, lack in (
+        (run.engines, "what plait's engine did", "tasks and messages of plait are missing there"),
+        (of_calls, "MPI calls", "the program called MPI on the others only"),
+    ):
+        if not run.calls.height or not table.height:
+            continue
+        having = set(table["rank"].unique().to_list())
+        lacking = [rank for rank in run.ranks_present if rank not in having]
+        if lacking:
+            has = "has" if len(lacking) == 1 else "have"
+            lines.append(
+                f"{_ranks(lacking).capitalize()} {has} no record of {what}, as others have: {lack}"
+            )
+    return lines
+
+
+def _recording_off(run: Run) -> list[str]:
+    if events.RECORDING_OFF not in run.span_kinds:
+        return []
+    off = run.spans.filter(pl.col("kind") == run.span_kinds.index(events.RECORDING_OFF))
+    by_rank = off.group_by("rank").agg((pl.col("end_ns") - pl.col("start_ns")).sum().alias("off_ns"))
+    if not by_rank.height:
+        return []
+    rank, most = by_rank.sort("off_ns", "rank", descending=[True, False]).row(0)
+    return [
+        f"MPI_Pcontrol(0) switched the recording off on {format_count(by_rank.height, 'rank')}, for up "
+        f"to {format_time(most)} (rank {rank}): calls in this time are not shown, and it counts as "
+        "computing"
+    ]
+
+
+def _ranks(ranks: list[int]) -> str:
+    some = ", ".join(str(rank) for rank in ranks[:_SHOWN_MAX])
+    word = "rank" if len(ranks) == 1 else "ranks"
+    return f"{word} {some}" + (" ..." if len(ranks) > _SHOWN_MAX else "")
 
 
 def _clocks_backwards(run: Run) -> list[str]:

@@ -114,5 +114,7 @@ def ink_on(colour: str) -> str:
     return "#1b2430" if 0.299 * red + 0.587 * green + 0.114 * blue > 150 else "#ffffff"
 
 
+#: Stretches of a run's critical path, in the order of measures.run_path.WHAT.
+RUN_PATH = ("#BBBBBB", "#4477AA", "#EE7733", "#CC79A7", "#DDCC77")
 #: Parts of a worker's time, in the order of measures.dead_time.PARTS: work in ink, waiting in colours.
 DEAD_TIME = ("#5B7FA6", "#F3D9A4", "#D55E00", "#F0A050", "#C9B3D6", "#D9DEE4")

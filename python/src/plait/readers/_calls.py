@@ -19,6 +19,9 @@ from plait.readers._clocks import ClockMap
 from plait.readers._frames import Renumber, event_table, frame, list_entries
 from plait.readers._rank_file import RankFile
 
+#: Begins the names of spans of parallel regions of OpenMP; their place follows.
+_PARALLEL = "omp parallel "
+
 
 def call_tables(file: RankFile, clock: ClockMap, renumber: Renumber) -> dict[str, pl.DataFrame]:
     return {
@@ -104,6 +107,14 @@ def read_sites(path: Path, places: Sequence[str], notices: list[str]) -> tuple[S
         notices.append(f"{path.name} is no JSON object; call sites are shown as addresses")
         told = {}
     return tuple(_site(place, told.get(place)) for place in places)
+
+
+def with_places(spans: Sequence[str], path: Path) -> tuple[str, ...]:
+    """Names of spans; those of parallel regions of OpenMP with the place as sites.json has it."""
+    regions = [name for name in spans if name.startswith(_PARALLEL)]
+    sites = read_sites(path, [name.removeprefix(_PARALLEL) for name in regions], [])
+    places = {name: f"{_PARALLEL}{site}" for name, site in zip(regions, sites, strict=True)}
+    return tuple(places.get(name, name) for name in spans)
 
 
 def _site(place: str, told: Any) -> Site:

@@ -20,7 +20,7 @@ from plait._errors import PlaitError
 from plait._events import TABLES, Run
 from plait._launcher import name_signals
 from plait._schema import ROLES, SCHEMA, Schema
-from plait.readers._calls import add_postings, call_tables, read_sites
+from plait.readers._calls import add_postings, call_tables, read_sites, with_places
 from plait.readers._clocks import ClockMap, fit_clock
 from plait.readers._engine import join_engine, read_engine_file
 from plait.readers._frames import event_columns, event_table, frame
@@ -226,21 +226,24 @@ def _assemble(
     whole = {name: pl.concat(tables.pop(name)) for name in list(tables)}
     whole["communicators"] = whole["communicators"].unique(maintain_order=True)
     messages = match_by_order(whole["messages"], np.concatenate(by_order))
-    is_own = messages["communicator"] >= events.OWN_COMMUNICATORS
+    is_own = messages["communicator"].is_between(
+        events.OWN_COMMUNICATORS, events.ENGINE_COMMUNICATORS - 1
+    )
     own_messages = int(is_own.sum())
     if own_messages:
         messages = messages.filter(~is_own)
     whole["messages"] = messages
     _note_unended(meta, ranks, whole["calls"], numbering.names(ROLES["function"]), notices)
+    sites = read_sites(folder / "sites.json", numbering.names(ROLES["call_site"]), notices)
     return Run(
         meta=meta,
         ranks=ranks,
         ranks_present=present,
         kinds=numbering.names(ROLES["task"]),
-        span_kinds=numbering.names(ROLES["span"]),
+        span_kinds=with_places(numbering.names(ROLES["span"]), folder / "sites.json"),
         counter_kinds=numbering.names(ROLES["counter"]),
         functions=numbering.names(ROLES["function"]),
-        sites=read_sites(folder / "sites.json", numbering.names(ROLES["call_site"]), notices),
+        sites=sites,
         clock_ns=clock_ns,
         clock_error_ns=error_ns,
         own_messages=own_messages,
@@ -332,7 +335,7 @@ def _tables(
 def _with_engine(
     of_rank: dict[str, pl.DataFrame], is_by_order: npt.NDArray[np.bool_]
 ) -> tuple[dict[str, pl.DataFrame], npt.NDArray[np.bool_]]:
-    """A rank's tables, where the engine recorded into its file; and which of its messages are of calls."""
+    """A rank's tables, where the engine recorded into its file; and which messages are of calls."""
     messages = of_rank["messages"]
     if events.ENGINE_OF_CALLS in of_rank["engines"]["use"]:
         of_calls, engine = messages.filter(is_by_order), messages.filter(~is_by_order)
@@ -340,7 +343,9 @@ def _with_engine(
         tables = {**of_rank, "messages": joined, "engine_messages": engine}
         return tables, np.ones(joined.height, dtype=np.bool_)
     is_of_program = pl.Series(~is_by_order) & (messages["communicator"] < events.OWN_COMMUNICATORS)
-    communicator = pl.col("communicator") + pl.when(is_of_program).then(events.ENGINE_COMMUNICATORS).otherwise(0)
+    communicator = pl.col("communicator") + pl.when(is_of_program).then(
+        events.ENGINE_COMMUNICATORS
+    ).otherwise(0)
     return {**of_rank, "messages": messages.with_columns(communicator)}, is_by_order
 
 

@@ -26,6 +26,7 @@ from plait.measures.messages import (
     unmatched_messages,
 )
 from plait.measures.phases import phase_times
+from plait.measures.run_path import run_path, run_path_shares
 from plait.measures.steps import only_step, steps_of_run
 from plait.measures.trouble import find_trouble
 
@@ -52,8 +53,8 @@ class Analysis:
     @cached_property
     def working_ns(self) -> tuple[int, int]:
         """From the first task being ready to the end of the last; idle counts here. Of a run with no
-        tasks: parallel_window."""
-        if not self.run.tasks.height:
+        tasks, or with calls: parallel_window."""
+        if not self.run.tasks.height or self.run.calls.height:
             return self.parallel_ns
         start, end = (self.steps[name].to_numpy() for name in ("start_ns", "end_ns"))
         return int(start.min()), int(end.max())
@@ -117,6 +118,15 @@ class Analysis:
     @cached_property
     def shares(self) -> pl.DataFrame:
         return path_shares(self.paths, self.run.kinds)
+
+    @cached_property
+    def run_path(self) -> pl.DataFrame:
+        """Of a run with calls; else empty."""
+        return run_path(self.run, self.matched)
+
+    @cached_property
+    def run_path_shares(self) -> pl.DataFrame:
+        return run_path_shares(self.run_path, self.run)
 
     @cached_property
     def calls(self) -> CallMeasures:

@@ -26,6 +26,7 @@ from plait.report.page_calls import (
     waits_section,
 )
 from plait.report.page_particles import particle_phases_section
+from plait.report.page_path import run_path_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
@@ -97,6 +98,7 @@ def _body(
         _phases(analysis),
         kinds_section(analysis),
         particle_phases_section(analysis),
+        run_path_section(analysis),
         _path(analysis),
         *graphs,
         _gaps(payload),
@@ -214,7 +216,16 @@ def _timeline_text(analysis: Analysis, payload: Payload) -> tuple[str, str]:
     rounded = f" Times are rounded to {format_time(quantum)}." if quantum > 1 else ""
     zoomed = "Zoomed out, each column shows the shares of its time by kind"
     follow = "the plots of data in flight and data rate follow this one's zoom"
-    if run.calls.height:
+    if run.calls.height and run.tasks.height:
+        title = "What each rank did: tasks, and calls"
+        text = (
+            "Of each rank a lane for each worker, with its tasks, and below one for each thread that "
+            "called MPI: its ground is the program's own computing, tasks included, in colour it is in "
+            "a call: orange waits, purple takes part in a collective. Calls of plait's own network are "
+            f"left out. {zoomed}; zoomed in, arrows lead from where a message was sent to where its receive "
+            f"ended; {follow}."
+        )
+    elif run.calls.height:
         title = "What each rank did: computing, and calls"
         text = (
             "One lane for each thread that called MPI, from its first call to its last; the ground is "

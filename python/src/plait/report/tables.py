@@ -11,6 +11,7 @@ import polars as pl
 
 from plait import _events as events
 from plait._files import write_file
+from plait.measures import run_path
 from plait.measures.critical_path import RUN as RUNNING
 from plait.measures.critical_path import WHAT
 from plait.measures.rank_time import PART_TEXTS, PARTS, rank_times
@@ -98,11 +99,35 @@ def _path(analysis: Analysis) -> pl.DataFrame:
     )
 
 
+def _run_path(analysis: Analysis) -> pl.DataFrame:
+    """Times since the start of the run."""
+    path, run = analysis.run_path, analysis.run
+    names = [run_path.stretch_name(run, what, kind) for what, kind in path.select("what", "kind").rows()]
+    begin = analysis.window_ns[0]
+    return path.select(
+        *("rank", "worker"),
+        _path_texts(),
+        pl.Series("name", names, dtype=pl.String),
+        *(pl.col(name) - begin for name in ("start_ns", "end_ns")),
+    )
+
+
+def _run_path_shares(analysis: Analysis) -> pl.DataFrame:
+    return analysis.run_path_shares.with_columns(_path_texts())
+
+
+def _path_texts() -> pl.Expr:
+    texts = dict(enumerate(run_path.WHAT))
+    return pl.col("what").cast(pl.Int64).replace_strict(texts, return_dtype=pl.String)
+
+
 #: How to create each table from a run's measures, by the name of its file.
 REPORT_TABLES: dict[str, Callable[[Analysis], pl.DataFrame]] = {
     "kinds": _kinds,
     "dead-time": lambda analysis: analysis.dead_steps,
     "critical-path": _path,
+    "run-path": _run_path,
+    "run-path-shares": _run_path_shares,
     "calls-by-function": lambda analysis: _named(analysis, analysis.calls.by_function),
     "calls-by-site": lambda analysis: _named(analysis, analysis.calls.by_site),
     "rank-time": _rank_times,

@@ -42,6 +42,7 @@ enum class Kind : std::uint8_t {
   communicator = 12,
   shares = 13,
   engine = 14,
+  open_region = 15,
 };
 
 struct Header {

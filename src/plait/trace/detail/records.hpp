@@ -32,7 +32,8 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<CallEvent, Kind::call>,
                            RecordOf<CommunicatorEvent, Kind::communicator>,
                            RecordOf<SharesEvent, Kind::shares>,
-                           RecordOf<EngineEvent, Kind::engine>>;
+                           RecordOf<EngineEvent, Kind::engine>,
+                           RecordOf<OpenRegionEvent, Kind::open_region>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -214,6 +215,16 @@ void describe(Record& record, EngineEvent& event) {
   record.time(8, event.start);
   record.choice(1, event.use, EngineUse::of_calls, "with an unknown use");
   record.value(4, event.workers);
+}
+
+template <class Record>
+void describe(Record& record, OpenRegionEvent& event) {
+  record.begin("open region");
+  record.time(8, event.start);
+  record.time(16, event.end);
+  record.interval(event.start, event.end, true);
+  record.worker(2);
+  record.value(4, event.name);
 }
 
 }  // namespace plait::trace::detail

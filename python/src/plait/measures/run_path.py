@@ -1,0 +1,338 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The critical path of a whole run, through calls and tasks: what decided when the run ended.
+
+Walks backwards from the thread that ended last, at each time to what this thread had to wait for last.
+In a call: to the rank that came late, at the time when it came (`call_causes`). At the begin of a task:
+to the task before it on its worker, or to what released it: a task, or the message of a receive task,
+and so to the sender. After a graph: to the task that ended it, as the thread that runs a graph waits for
+all of its tasks. Where neither a call nor a task is, the program itself computes.
+
+`critical_path` has the paths of single steps, with their waits in more detail.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+import polars as pl
+
+from plait import _events as events
+from plait._events import Run
+from plait.measures.calls import calls_within, parallel_window
+from plait.measures.message_sides import message_sides
+from plait.measures.wait_states import begun_collectives, meetings
+
+#: What a stretch of the path is; the values of the `what` column.
+PROGRAM, TASK, CALL, MESSAGE, WAIT = range(5)
+WHAT = (
+    "the program itself",
+    "a task",
+    "a call",
+    "message or collective under way, from when the last rank came",
+    "ready, or released, and not started",
+)
+#: Columns of `run_path`. `kind`: of TASK the task kind, of CALL and of MESSAGE in a call the function;
+#: else -1.
+RUN_PATH: dict[str, pl.DataType] = {
+    "rank": pl.Int32(),
+    "worker": pl.Int32(),
+    "what": pl.Int8(),
+    "kind": pl.Int32(),
+    "start_ns": pl.Int64(),
+    "end_ns": pl.Int64(),
+}
+_Thread = tuple[int, int]  # rank, worker
+_Row = tuple[int, int, int, int, int, int]
+#: Steps without progress in time, after which a path is at its end: clocks of ranks disagree.
+_STUCK_MAX = 16
+
+
+@dataclass
+class _Call:
+    start_ns: int
+    end_ns: int
+    function: int
+    late_rank: int = -1
+    came_ns: int = 0  # when that rank came
+
+
+@dataclass
+class _Task:
+    start_ns: int
+    end_ns: int
+    kind: int
+    ready_ns: int
+    worker: int
+    role: int
+    released_by: int
+    message: tuple[int, int] = (-1, 0)  # of send and receive tasks: peer, sequence number
+
+
+@dataclass
+class _Lane:
+    """What one thread did, by start; nothing of a kind overlaps."""
+
+    calls: list[_Call] = field(default_factory=list)
+    tasks: list[_Task] = field(default_factory=list)
+
+    def call_before(self, time_ns: int) -> _Call | None:
+        """The last that began before a time."""
+        at = bisect_left(self.calls, time_ns, key=lambda call: call.start_ns)
+        return self.calls[at - 1] if at else None
+
+    def task_before(self, time_ns: int) -> _Task | None:
+        at = bisect_left(self.tasks, time_ns, key=lambda task: task.start_ns)
+        return self.tasks[at - 1] if at else None
+
+
+@dataclass
+class _Threads:
+    lanes: dict[_Thread, _Lane]
+    task_of: dict[tuple[int, int], _Task]  # (rank, task id)
+    sent: dict[tuple[int, int, int], _Task]  # (source, destination, sequence) -> send task
+    sent_ns: dict[tuple[int, int, int], int]
+    #: Of each rank, by end: when a step ended there, and the last of its tasks.
+    ends: dict[int, list[tuple[int, _Task]]]
+
+    def at(self, rank: int, time_ns: int) -> _Thread:
+        """The thread of a rank that came into a call at a time; its first where that is not known."""
+        for thread, lane in self.lanes.items():
+            call = lane.call_before(time_ns + 1) if thread[0] == rank else None
+            if call is not None and call.end_ns >= time_ns:
+                return thread
+        return rank, 0
+
+
+def run_path(run: Run, matched: pl.DataFrame) -> pl.DataFrame:
+    """Stretches in order of time (RUN_PATH), from the end of MPI_Init to the last thing that was done.
+
+    Empty where a run has no calls. `matched`: `match_messages`. Times of two ranks are right to
+    `run.clock_error_ns`.
+    """
+    if not run.calls.height:
+        return pl.DataFrame(schema=RUN_PATH)
+    window_ns = parallel_window(run)
+    threads = _threads(run, matched, window_ns)
+    walk = _Walk(threads, window_ns[0], _last(threads, window_ns[1]))
+    walk.go()
+    return pl.DataFrame(walk.rows[::-1], schema=RUN_PATH, orient="row")
+
+
+def run_path_shares(path: pl.DataFrame, run: Run) -> pl.DataFrame:
+    """Time on the path by name, what and rank, the largest first.
+
+    Columns: name, what, rank, count, time_ns, share.
+    """
+    whole = max(1, int((path["end_ns"] - path["start_ns"]).sum()))
+    grouped = (
+        path.with_columns((pl.col("end_ns") - pl.col("start_ns")).alias("time_ns"))
+        .group_by("what", "kind", "rank")
+        .agg(pl.len().alias("count"), pl.col("time_ns").sum())
+        .sort("time_ns", "what", "kind", "rank", descending=[True, False, False, False])
+    )
+    names = [stretch_name(run, what, kind) for what, kind in grouped.select("what", "kind").rows()]
+    return grouped.select(
+        pl.Series("name", names, dtype=pl.String),
+        *("what", "rank", "count", "time_ns"),
+        (pl.col("time_ns") / whole).alias("share"),
+    )
+
+
+def stretch_name(run: Run, what: int, kind: int) -> str:
+    if what == TASK:
+        return run.kinds[kind]
+    if what == CALL:
+        return run.functions[kind]
+    if what == MESSAGE and kind >= 0:
+        return f"{run.functions[kind]}, from when the last rank came"
+    return "message under way" if what == MESSAGE else WHAT[what]
+
+
+def call_causes(run: Run, calls: pl.DataFrame, matched: pl.DataFrame) -> pl.DataFrame:
+    """Of each call that waited for another rank: call (its row), rank, came_ns: who came last, and when.
+
+    `calls`: `calls_within`. As in `wait_states`, of all that a call completed the latest.
+    """
+    sides = message_sides(calls, matched.filter(~events.IS_OF_ENGINE), run.clock_error_ns)
+    met = meetings(run, calls)
+    begun = begun_collectives(met, calls)
+    parts = [
+        sides.filter(~pl.col("buffered")).select(
+            "call", pl.col("peer").alias("rank"), pl.col("other_ns").alias("came_ns")
+        ),
+        met.filter(pl.col("call").is_not_null() & pl.col("until_ns").is_not_null()).select(
+            "call", pl.col("peer").alias("rank"), pl.col("until_ns").alias("came_ns")
+        ),
+        begun.select("call", pl.col("peer").alias("rank"), pl.col("until_ns").alias("came_ns")),
+    ]
+    kinds = {"call": pl.UInt32(), "rank": pl.Int32(), "came_ns": pl.Int64()}
+    joined = pl.concat([part.select(pl.col(n).cast(t) for n, t in kinds.items()) for part in parts])
+    times = calls.with_row_index("call").select("call", "start_ns", "end_ns", own="rank")
+    return (
+        joined.join(times, on="call")
+        .filter(
+            (pl.col("rank") != pl.col("own"))
+            & (pl.col("came_ns") > pl.col("start_ns"))
+            & (pl.col("came_ns") < pl.col("end_ns"))
+        )
+        .sort("call", "came_ns")
+        .unique("call", keep="last", maintain_order=True)
+        .select("call", "rank", "came_ns")
+    )
+
+
+# --- what the threads did ---------------------------------------------------------------------------
+
+
+def _threads(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -> _Threads:
+    lanes: dict[_Thread, _Lane] = {}
+    calls = calls_within(run, window_ns)
+    rows = calls.select("start_ns", "end_ns", "function").iter_rows()
+    found = [_Call(*row) for row in rows]
+    for call, rank, came_ns in call_causes(run, calls, matched).iter_rows():
+        found[call].late_rank, found[call].came_ns = rank, came_ns
+    for call, thread in zip(found, calls.select("rank", "worker").iter_rows(), strict=True):
+        lanes.setdefault(thread, _Lane()).calls.append(call)
+    threads = _Threads(lanes, {}, {}, {}, {})
+    _add_tasks(threads, run.tasks.sort("rank", "worker", "start_ns"))
+    columns = ("source", "destination", "sequence", "sent_ns")
+    of_engine = matched.filter(events.IS_OF_ENGINE) if run.engines.height else matched.head(0)
+    for source, to, sequence, sent_ns in of_engine.select(columns).iter_rows():
+        threads.sent_ns[source, to, sequence] = sent_ns
+    return threads
+
+
+def _add_tasks(threads: _Threads, tasks: pl.DataFrame) -> None:
+    last: dict[tuple[int, int], _Task] = {}
+    columns = ("start_ns", "end_ns", "kind", "ready_ns", "worker", "role", "released_by")
+    others = ("rank", "id", "step", "object")
+    split = len(columns)
+    for row in tasks.select(*columns, *others).iter_rows():
+        rank, number, step, message = row[split:]
+        task = _Task(*row[:split])
+        task.message = message >> 32, message & 0xFFFFFFFF
+        threads.task_of[rank, number] = task
+        if task.role == events.ROLE_TASK:
+            threads.lanes.setdefault((rank, task.worker), _Lane()).tasks.append(task)
+        elif task.role == events.ROLE_SEND:
+            threads.sent[rank, *task.message] = task
+        if (rank, step) not in last or last[rank, step].end_ns < task.end_ns:
+            last[rank, step] = task
+    for (rank, _), task in last.items():
+        threads.ends.setdefault(rank, []).append((task.end_ns, task))
+    for ends in threads.ends.values():
+        ends.sort(key=itemgetter(0))
+
+
+# --- the walk -----------------------------------------------------------------------------------------
+
+
+class _Walk:
+    """From a thread and a time back to the begin of the run."""
+
+    def __init__(self, threads: _Threads, low_ns: int, place: tuple[int, int, int]) -> None:
+        self._threads = threads
+        self._low_ns = low_ns
+        self._rank, self._worker, self._time_ns = place
+        self.rows: list[_Row] = []  # the latest first, without gaps or overlaps
+
+    def go(self) -> None:
+        stuck = 0
+        while self._time_ns > self._low_ns and stuck < _STUCK_MAX:
+            before = self._time_ns
+            self._step()
+            stuck = 0 if self._time_ns < before else stuck + 1
+        self._add(PROGRAM, -1, self._low_ns)
+
+    def _step(self) -> None:
+        lane = self._threads.lanes.get((self._rank, self._worker), _Lane())
+        call, task = lane.call_before(self._time_ns), lane.task_before(self._time_ns)
+        if call is not None and call.end_ns >= self._time_ns:
+            self._through_call(call)
+        elif task is not None and task.end_ns >= self._time_ns:
+            nested = call is not None and call.end_ns > task.start_ns
+            self._add(TASK, task.kind, call.end_ns if call is not None and nested else task.start_ns)
+            if not nested:
+                self._before_task(lane, task)
+        else:
+            self._through_program(call, task)
+
+    def _through_call(self, call: _Call) -> None:
+        if call.late_rank >= 0 and call.came_ns < self._time_ns:
+            self._add(MESSAGE, call.function, call.came_ns)
+            self._rank, self._worker = self._threads.at(call.late_rank, call.came_ns)
+        else:
+            self._add(CALL, call.function, call.start_ns)
+
+    def _before_task(self, lane: _Lane, task: _Task) -> None:
+        """From the begin of a task."""
+        previous = lane.task_before(task.start_ns)
+        if previous is not None and task.ready_ns < previous.end_ns <= self._time_ns:
+            self._add(WAIT, -1, previous.end_ns)
+        else:
+            self._add(WAIT, -1, task.ready_ns)
+            self._to_what_released(task)
+
+    def _to_what_released(self, task: _Task) -> None:
+        before = self._threads.task_of.get((self._rank, task.released_by))
+        if before is None:
+            self._worker = 0  # the thread that has begun the graph
+        else:
+            self._add(WAIT, -1, before.end_ns)
+            self._to_end_of(before)
+
+    def _to_end_of(self, task: _Task) -> None:
+        """To the task, on this rank; of a receive task through its message."""
+        if task.role == events.ROLE_TASK:
+            self._worker = task.worker
+            return
+        peer, sequence = task.message
+        sent = None
+        if task.role == events.ROLE_RECEIVE:
+            key = (peer, self._rank, sequence)
+            sent_ns = self._threads.sent_ns.get(key)
+            if sent_ns is not None and sent_ns > task.start_ns:
+                self._add(MESSAGE, -1, sent_ns)
+                self._rank, self._worker, sent = peer, 0, self._threads.sent.get(key)
+        if sent is None and self._rank != peer:
+            self._add(MESSAGE, -1, task.start_ns)
+            sent = task
+        if sent is not None:
+            self._to_what_released(sent)
+
+    def _through_program(self, call: _Call | None, task: _Task | None) -> None:
+        """In neither a call nor a task."""
+        begin_ns = max(
+            self._low_ns,
+            call.end_ns if call is not None else self._low_ns,
+            task.end_ns if task is not None else self._low_ns,
+        )
+        if self._worker != 0:
+            self._worker = 0  # between two graphs
+            return
+        ends = self._threads.ends.get(self._rank, [])
+        at = bisect_left(ends, self._time_ns + 1, key=itemgetter(0))
+        if at and ends[at - 1][0] > begin_ns:
+            end_ns, last = ends[at - 1]
+            self._add(PROGRAM, -1, end_ns)
+            self._to_end_of(last)
+        else:
+            self._add(PROGRAM, -1, begin_ns)
+
+    def _add(self, what: int, kind: int, begin_ns: int) -> None:
+        """The stretch from `begin_ns` to where the path has come; nothing when it has no length."""
+        begin_ns = max(begin_ns, self._low_ns)
+        if begin_ns < self._time_ns:
+            self.rows.append((self._rank, self._worker, what, kind, begin_ns, self._time_ns))
+            self._time_ns = begin_ns
+
+
+def _last(threads: _Threads, high_ns: int) -> tuple[int, int, int]:
+    """The thread that did something last, and when that ended."""
+    last = (0, 0, 0)
+    for (rank, worker), lane in threads.lanes.items():
+        ends = [call.end_ns for call in lane.calls[-1:]] + [task.end_ns for task in lane.tasks[-1:]]
+        last = max(last, (rank, worker, max(ends)), key=itemgetter(2))
+    return last[0], last[1], min(last[2], high_ns)
