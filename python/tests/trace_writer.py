@@ -114,6 +114,14 @@ def shares(number: int, given: Sequence[int]) -> bytes:
     return b"".join(records)
 
 
+def engine(workers: int, start: int) -> bytes:
+    return struct.pack("<BBHIq", 14, 0, 0, workers, start).ljust(64, b"\0")
+
+
+def open_region(name: int, start: int, end: int, *, worker: int = 0) -> bytes:
+    return struct.pack("<BBHIqq", 15, 0, worker, name, start, end).ljust(64, b"\0")
+
+
 def name(role: int, number: int, text: str) -> bytes:
     raw = text.encode()[:56]
     return struct.pack("<BBHI", 2, role, len(raw), number) + raw.ljust(56, b"\0")

@@ -26,8 +26,6 @@ OWN_COMMUNICATORS = 0xFFFFFFF0
 ENGINE_COMMUNICATORS = 1 << 32
 #: Which messages of such a run are the engine's, of tables with a communicator.
 IS_OF_ENGINE = pl.col("communicator") >= ENGINE_COMMUNICATORS
-#: Whose messages the engine carries; the values of the `use` column of the engine table.
-ENGINE_OF_PROGRAM, ENGINE_OF_CALLS = 0, 1
 #: The worker number of a thread that is no worker.
 NO_WORKER = _schema.NO_WORKER
 PROTOCOLS = ("eager", "rendezvous", "active message", "not known")

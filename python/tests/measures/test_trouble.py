@@ -30,6 +30,50 @@ def test_sends_without_a_receive_are_listed_with_their_call_site() -> None:
     ]
 
 
+def test_a_region_that_was_not_ended_is_named_with_its_ranks() -> None:
+    ranks = [Rank(0), Rank(1)]
+    for rank in ranks:
+        rank.initialise(10)
+        rank.raw(w.name(1, 0, "solve") + w.open_region(0, 20, 90) + w.span(0, 20, 90))
+    assert trouble(make_run(*ranks)) == [
+        'The region "solve" was begun and not ended, 2 times on ranks 0, 1: it is shown up to the end '
+        "of its thread, or of the recording"
+    ]
+
+
+def test_ranks_without_a_record_of_the_engine_are_named() -> None:
+    ranks = [Rank(0), Rank(1), Rank(2)]
+    for rank in ranks:
+        rank.initialise(10)
+        rank.collective("MPI_Barrier", 20, 30)
+    ranks[1].raw(w.engine(2, 12))
+    assert trouble(make_run(*ranks)) == [
+        "Ranks 0, 2 have no record of what plait's engine did, as others have: tasks and messages of "
+        "plait are missing there"
+    ]
+
+
+def test_ranks_that_called_mpi_not_at_all_are_named() -> None:
+    ranks = [Rank(0), Rank(1)]
+    for rank in ranks:
+        rank.initialise(10)
+        rank.raw(w.engine(1, 12))
+    ranks[0].send(20, 30, 0, 8)
+    assert any(
+        line.startswith("Rank 1 has no record of MPI calls") for line in trouble(make_run(*ranks))
+    )
+
+
+def test_time_in_which_the_recording_was_off_is_reported() -> None:
+    rank = Rank(0)
+    rank.initialise(10)
+    rank.raw(w.name(1, 0, "recording off (MPI_Pcontrol)") + w.span(0, 20, 3020))
+    assert trouble(make_run(rank)) == [
+        "MPI_Pcontrol(0) switched the recording off on 1 rank, for up to 3 µs (rank 0): calls in this "
+        "time are not shown, and it counts as computing"
+    ]
+
+
 def test_a_receive_that_never_completed_is_listed() -> None:
     ranks = [Rank(0), Rank(1)]
     receive = ranks[1].irecv(10, 0, 8)

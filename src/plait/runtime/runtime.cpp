@@ -64,8 +64,7 @@ trace::Meta describe(const Options& options, const net::Driver& driver, std::vec
 
 /// Adds what only the runtime knows to the recording that it has joined.
 void note_in_recording(const trace::PreloadedRecorder& host, trace::Recorder& recorder, const trace::Meta& meta) {
-  recorder.thread(WorkerId{0}, "")
-      .engine({.use = trace::EngineUse::of_program, .workers = meta.workers, .start = recorder.now()});
+  recorder.thread(WorkerId{0}, "").engine({.workers = meta.workers, .start = recorder.now()});
   for (const auto& [name, value] : meta.options) {
     host.note_option(name.c_str(), value.c_str());
   }

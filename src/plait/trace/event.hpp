@@ -71,12 +71,6 @@ enum class CallClass : std::uint8_t {
                      ///< completion.
 };
 
-/// Whose messages plait's engine carries.
-enum class EngineUse : std::uint8_t {
-  of_program,  ///< Those of a program that uses plait.
-  of_calls,    ///< Those of the program's MPI calls (`plait accelerate`).
-};
-
 /// The object of a send or receive task: its message.
 [[nodiscard]] constexpr std::uint64_t message_object(Rank peer, std::uint32_t sequence) noexcept {
   return std::uint64_t{peer.value()} << 32U | sequence;
@@ -225,9 +219,8 @@ struct SharesEvent {
 /// Plait's engine began to record into this file, beside the calls of the program. Its messages are those of kind
 /// 4 without `is_matched_by_order`; their communicators are numbered apart from those of calls.
 struct EngineEvent {
-  EngineUse use = EngineUse{};  ///< Whose messages it carries.
-  std::uint32_t workers = 0;    ///< Computing threads of the rank.
-  nanoseconds start{};          ///< When it began.
+  std::uint32_t workers = 0;  ///< Computing threads of the rank.
+  nanoseconds start{};        ///< When it began.
 };
 
 /// A region that had not ended when its thread, or the recording, did. It is a span (kind 5) as well, which ends

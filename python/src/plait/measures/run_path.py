@@ -2,10 +2,14 @@
 """The critical path of a whole run, through calls and tasks: what decided when the run ended.
 
 Walks backwards from the thread that ended last, at each time to what this thread had to wait for last.
-In a call: to the rank that came late, at the time when it came (`call_causes`). At the begin of a task:
-to the task before it on its worker, or to what released it: a task, or the message of a receive task,
-and so to the sender. After a graph: to the task that ended it, as the thread that runs a graph waits for
-all of its tasks. Where neither a call nor a task is, the program itself computes.
+
+- In a call: to the rank that came late, at the time when it came (`call_causes`).
+- At the begin of a task: to the task before it on its worker, or to what released it: a task, or the
+  message of a receive task, and so to its sender. Of an element of a collection: to the last task of its
+  phase that can have sent to it, as the sender is not recorded.
+- After a graph: to the task that ended it, as the thread that runs a graph waits for the tasks of its
+  rank; after a phase of a collection, for those of all ranks.
+- Elsewhere the program itself computes.
 
 `critical_path` has the paths of single steps, with their waits in more detail.
 """
@@ -44,6 +48,7 @@ RUN_PATH: dict[str, pl.DataType] = {
     "end_ns": pl.Int64(),
 }
 _Thread = tuple[int, int]  # rank, worker
+_End = tuple[int, int, "_Task"]  # time, rank, and the task that ended
 _Row = tuple[int, int, int, int, int, int]
 #: Steps without progress in time, after which a path is at its end: clocks of ranks disagree.
 _STUCK_MAX = 16
@@ -68,6 +73,7 @@ class _Task:
     role: int
     released_by: int
     message: tuple[int, int] = (-1, 0)  # of send and receive tasks: peer, sequence number
+    phase: int = -1  # step of a phase of a collection, which has no graph
 
 
 @dataclass
@@ -93,8 +99,9 @@ class _Threads:
     task_of: dict[tuple[int, int], _Task]  # (rank, task id)
     sent: dict[tuple[int, int, int], _Task]  # (source, destination, sequence) -> send task
     sent_ns: dict[tuple[int, int, int], int]
-    #: Of each rank, by end: when a step ended there, and the last of its tasks.
-    ends: dict[int, list[tuple[int, _Task]]]
+    #: Of each rank, by time: when a step ended, and the rank and the task that ended it.
+    ends: dict[int, list[_End]]
+    phases: dict[int, list[_End]]  # of each phase: all of its tasks, on all ranks, by end
 
     def at(self, rank: int, time_ns: int) -> _Thread:
         """The thread of a rank that came into a call at a time; its first where that is not known."""
@@ -195,8 +202,10 @@ def _threads(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -> _Th
         found[call].late_rank, found[call].came_ns = rank, came_ns
     for call, thread in zip(found, calls.select("rank", "worker").iter_rows(), strict=True):
         lanes.setdefault(thread, _Lane()).calls.append(call)
-    threads = _Threads(lanes, {}, {}, {}, {})
-    _add_tasks(threads, run.tasks.sort("rank", "worker", "start_ns"))
+    threads = _Threads(lanes, {}, {}, {}, {}, {})
+    tasks = run.tasks.sort("rank", "worker", "start_ns")
+    _add_tasks(threads, tasks)
+    _add_ends(threads, tasks, set(run.graph_runs["step"].unique().to_list()))
     columns = ("source", "destination", "sequence", "sent_ns")
     of_engine = matched.filter(events.IS_OF_ENGINE) if run.engines.height else matched.head(0)
     for source, to, sequence, sent_ns in of_engine.select(columns).iter_rows():
@@ -205,12 +214,11 @@ def _threads(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -> _Th
 
 
 def _add_tasks(threads: _Threads, tasks: pl.DataFrame) -> None:
-    last: dict[tuple[int, int], _Task] = {}
     columns = ("start_ns", "end_ns", "kind", "ready_ns", "worker", "role", "released_by")
-    others = ("rank", "id", "step", "object")
+    others = ("rank", "id", "object")
     split = len(columns)
     for row in tasks.select(*columns, *others).iter_rows():
-        rank, number, step, message = row[split:]
+        rank, number, message = row[split:]
         task = _Task(*row[:split])
         task.message = message >> 32, message & 0xFFFFFFFF
         threads.task_of[rank, number] = task
@@ -218,11 +226,26 @@ def _add_tasks(threads: _Threads, tasks: pl.DataFrame) -> None:
             threads.lanes.setdefault((rank, task.worker), _Lane()).tasks.append(task)
         elif task.role == events.ROLE_SEND:
             threads.sent[rank, *task.message] = task
-        if (rank, step) not in last or last[rank, step].end_ns < task.end_ns:
-            last[rank, step] = task
-    for (rank, _), task in last.items():
-        threads.ends.setdefault(rank, []).append((task.end_ns, task))
-    for ends in threads.ends.values():
+
+
+def _add_ends(threads: _Threads, tasks: pl.DataFrame, graphs: set[int]) -> None:
+    """The thread that runs a graph waits for the rank's tasks; one in a phase of a collection, which has
+    no graph, for those of all ranks."""
+    lasts: dict[tuple[int, int], tuple[int, int, _Task]] = {}
+    members: dict[tuple[int, int], set[int]] = {}
+    for rank, number, step in tasks.select("rank", "id", "step").iter_rows():
+        task = threads.task_of[rank, number]
+        key = (step, rank if step in graphs else -1)
+        if step not in graphs and task.role == events.ROLE_TASK:
+            task.phase = step
+            threads.phases.setdefault(step, []).append((task.end_ns, rank, task))
+        members.setdefault(key, set()).add(rank)
+        if key not in lasts or lasts[key][0] < task.end_ns:
+            lasts[key] = task.end_ns, rank, task
+    for key, last in lasts.items():
+        for rank in members[key]:
+            threads.ends.setdefault(rank, []).append(last)
+    for ends in (*threads.ends.values(), *threads.phases.values()):
         ends.sort(key=itemgetter(0))
 
 
@@ -278,10 +301,22 @@ class _Walk:
     def _to_what_released(self, task: _Task) -> None:
         before = self._threads.task_of.get((self._rank, task.released_by))
         if before is None:
-            self._worker = 0  # the thread that has begun the graph
+            self._to_sender_in_phase(task)
         else:
             self._add(WAIT, -1, before.end_ns)
             self._to_end_of(before)
+
+    def _to_sender_in_phase(self, task: _Task) -> None:
+        """To the last task of the phase that ended before; else to the thread that has begun the graph
+        or the phase."""
+        ends = self._threads.phases.get(task.phase, [])
+        at = bisect_left(ends, self._time_ns + 1, key=itemgetter(0))
+        if at:
+            end_ns, rank, before = ends[at - 1]
+            self._add(MESSAGE, -1, end_ns)
+            self._rank, self._worker = rank, before.worker
+        else:
+            self._worker = 0
 
     def _to_end_of(self, task: _Task) -> None:
         """To the task, on this rank; of a receive task through its message."""
@@ -315,8 +350,9 @@ class _Walk:
         ends = self._threads.ends.get(self._rank, [])
         at = bisect_left(ends, self._time_ns + 1, key=itemgetter(0))
         if at and ends[at - 1][0] > begin_ns:
-            end_ns, last = ends[at - 1]
+            end_ns, rank, last = ends[at - 1]
             self._add(PROGRAM, -1, end_ns)
+            self._rank = rank
             self._to_end_of(last)
         else:
             self._add(PROGRAM, -1, begin_ns)

@@ -50,7 +50,7 @@ def _differing_ranks(run: Run) -> list[str]:
         (run.engines, "what plait's engine did", "tasks and messages of plait are missing there"),
         (of_calls, "MPI calls", "the program called MPI on the others only"),
     ):
-        if not run.calls.height or not table.height:
+        if not run.calls.height or not run.engines.height:
             continue
         having = set(table["rank"].unique().to_list())
         lacking = [rank for rank in run.ranks_present if rank not in having]

@@ -211,7 +211,7 @@ def _assemble(
         of_rank = _tables(file, schema, clock, numbering)
         is_by_order = _is_by_order(file)
         if file["engine"].size:
-            of_rank, is_by_order = _with_engine(of_rank, is_by_order)
+            of_rank["messages"] = _with_engine(of_rank["messages"], is_by_order)
         engine = read_engine_file(folder, file, schema, notices)
         if engine is not None:
             _add_engine(of_rank, engine, clock.since(engine.clock_ns - file.clock_ns), numbering)
@@ -332,21 +332,11 @@ def _tables(
     return {**tables, "messages": add_postings(messages, tables["calls"])}
 
 
-def _with_engine(
-    of_rank: dict[str, pl.DataFrame], is_by_order: npt.NDArray[np.bool_]
-) -> tuple[dict[str, pl.DataFrame], npt.NDArray[np.bool_]]:
-    """A rank's tables, where the engine recorded into its file; and which messages are of calls."""
-    messages = of_rank["messages"]
-    if events.ENGINE_OF_CALLS in of_rank["engines"]["use"]:
-        of_calls, engine = messages.filter(is_by_order), messages.filter(~is_by_order)
-        joined, engine = join_engine(of_calls, engine, of_rank["calls"])
-        tables = {**of_rank, "messages": joined, "engine_messages": engine}
-        return tables, np.ones(joined.height, dtype=np.bool_)
-    is_of_program = pl.Series(~is_by_order) & (messages["communicator"] < events.OWN_COMMUNICATORS)
-    communicator = pl.col("communicator") + pl.when(is_of_program).then(
-        events.ENGINE_COMMUNICATORS
-    ).otherwise(0)
-    return {**of_rank, "messages": messages.with_columns(communicator)}, is_by_order
+def _with_engine(messages: pl.DataFrame, is_of_call: npt.NDArray[np.bool_]) -> pl.DataFrame:
+    """The messages of a rank into whose file the engine recorded: communicators numbered apart."""
+    is_of_program = pl.Series(~is_of_call) & (messages["communicator"] < events.OWN_COMMUNICATORS)
+    base = pl.when(is_of_program).then(events.ENGINE_COMMUNICATORS).otherwise(0)
+    return messages.with_columns(pl.col("communicator") + base)
 
 
 def _add_engine(

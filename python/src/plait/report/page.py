@@ -222,8 +222,8 @@ def _timeline_text(analysis: Analysis, payload: Payload) -> tuple[str, str]:
             "Of each rank a lane for each worker, with its tasks, and below one for each thread that "
             "called MPI: its ground is the program's own computing, tasks included, in colour it is in "
             "a call: orange waits, purple takes part in a collective. Calls of plait's own network are "
-            f"left out. {zoomed}; zoomed in, arrows lead from where a message was sent to where its receive "
-            f"ended; {follow}."
+            f"left out. {zoomed}; zoomed in, arrows lead from where a message was sent to where its "
+            f"receive ended; {follow}."
         )
     elif run.calls.height:
         title = "What each rank did: computing, and calls"

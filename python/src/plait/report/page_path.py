@@ -47,11 +47,11 @@ def run_path_section(analysis: Analysis) -> str:
         escape(
             "The critical path of the whole run: at each moment the thread that the end of the run "
             "waited for. It leads from a call that waited to the rank that came last, from a task to "
-            "what released it, and from the end of a graph to its last task. Only what is on it is worth "
-            "making faster."
+            "what released it, and from the end of a graph to its last task. Only what is on it is "
+            "worth making faster."
         ),
         f'<div class="plot">{bar(parts, colours, "tall")}'
         f"{legend(list(zip(colours, texts, strict=True)))}"
-        f"{table('By name and rank' + of_all, ['', '', '', 'time', 'of the path', 'stretches'], rows)}</div>",
+        f"{table(f'By name and rank{of_all}', _HEADS, rows)}</div>",
         plain=True,
     )

@@ -213,7 +213,6 @@ template <class Record>
 void describe(Record& record, EngineEvent& event) {
   record.begin("engine");
   record.time(8, event.start);
-  record.choice(1, event.use, EngineUse::of_calls, "with an unknown use");
   record.value(4, event.workers);
 }
 
