@@ -27,8 +27,8 @@ extern "C" {
 void plait_region_begin(const char* name);
 void plait_region_end(void);
 
-/* Where a function of the recorder is, else the next of plait's own; null: there is neither. The first argument of dlsym
- * is RTLD_DEFAULT, then RTLD_NEXT, whose names ISO C hides. */
+/* Where a function of the recorder is, else the next of plait's own; null: there is neither. The first argument of
+ * dlsym is RTLD_DEFAULT, then RTLD_NEXT, whose names ISO C hides. */
 static inline void* plait_region_function(const char* recorder, const char* own) {
   void* const found = dlsym((void*)0, recorder);
   return found != (void*)0 ? found : dlsym((void*)-1L, own);

@@ -20,8 +20,8 @@ namespace {
 /// What a thread of a team does that has not been recorded yet.
 struct TeamMember {
   RecordedThread* thread = nullptr;
-  nanoseconds start{};            ///< Of its part of the region.
-  nanoseconds waits_since = none; ///< In a barrier; `none`: in no barrier.
+  nanoseconds start{};             ///< Of its part of the region.
+  nanoseconds waits_since = none;  ///< In a barrier; `none`: in no barrier.
 
   static constexpr nanoseconds none{-1};
 };
@@ -45,7 +45,8 @@ trace::NameId name_of_region(Session& session, const void* place) {
   return session.recorder.name(trace::Role::span, fmt::format("{}{}", what, where));
 }
 
-void record_span(const Session& session, RecordedThread& thread, trace::NameId name, nanoseconds start, nanoseconds end) {
+void record_span(
+    const Session& session, RecordedThread& thread, trace::NameId name, nanoseconds start, nanoseconds end) {
   if (!session.is_paused()) {
     thread.recorder.span({.name = name, .start = start, .end = end});
   }
@@ -72,8 +73,8 @@ void parallel_begin(ompt::Data* /*task*/,
   }
 }
 
-/// Records the parts of all threads: those of the others wait for the next region by now, and are notified of the end of
-/// this one when that begins, or never.
+/// Records the parts of all threads: those of the others wait for the next region by now, and are notified of the end
+/// of this one when that begins, or never.
 void parallel_end(ompt::Data* parallel, ompt::Data* /*task*/, int /*flags*/, const void* /*place*/) noexcept {
   const std::unique_ptr<ParallelRegion> region{static_cast<ParallelRegion*>(parallel->pointer)};
   Session* const session = active.load(std::memory_order_acquire);
@@ -156,7 +157,8 @@ constinit ompt::Tool tool{.initialize = begin_tool, .finalize = end_tool, .data 
 extern "C" {
 
 /// The runtime of OpenMP calls it at its start; null: no tool.
-[[gnu::visibility("default")]] plait::record::ompt::Tool* ompt_start_tool(unsigned /*version*/, const char* /*runtime*/) {
+[[gnu::visibility("default")]] plait::record::ompt::Tool* ompt_start_tool(unsigned /*version*/,
+                                                                          const char* /*runtime*/) {
   const char* const folder = std::getenv("PLAIT_RECORD_FOLDER");
   return folder != nullptr && *folder != '\0' ? &plait::record::tool : nullptr;
 }

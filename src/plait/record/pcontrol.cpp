@@ -19,7 +19,7 @@ namespace {
 constexpr int recording_off = 0;
 constexpr int recording_on = 1;
 constexpr int region_end = -1;
-/// The numbers of regions, from here on; mpiP has a meaning for the levels below.
+/// The numbers of regions are from here on, as in other tools.
 constexpr int numbered_from = 5;
 
 constinit Function pcontrol{"PMPI_Pcontrol"};
@@ -54,9 +54,8 @@ std::string name_at(const char* place) {
     return {};
   }
   const std::string_view name = whole.substr(0, length);
-  const bool is_text = std::ranges::all_of(name, [](char letter) {
-    return std::isprint(static_cast<unsigned char>(letter)) != 0;
-  });
+  const bool is_text =
+      std::ranges::all_of(name, [](char letter) { return std::isprint(static_cast<unsigned char>(letter)) != 0; });
   return is_text ? std::string{name} : std::string{};
 }
 

@@ -26,9 +26,7 @@ namespace {
 constexpr std::size_t unreceived_named_max = 10;
 
 /// Records a trace if there is a recorder to join, or the options name a folder.
-trace::Recorder make_recorder(const Options& options,
-                              const net::Driver& driver,
-                              const trace::PreloadedRecorder* host) {
+trace::Recorder make_recorder(const Options& options, const net::Driver& driver, const trace::PreloadedRecorder* host) {
   if (host != nullptr) {
     return trace::Recorder{driver.clock(), *host, options.worker_count};
   }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parallel regions of OpenMP: three times two threads of which the second works longer. */
-#include <mpi.h>
 #include <omp.h>
+
+#include <mpi.h>
 
 static double work(int count) {
   volatile double sum = 0;

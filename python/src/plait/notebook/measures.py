@@ -71,6 +71,16 @@ class Measures:
         return self._analysis.shares.with_columns(what)
 
     @property
+    def run_path(self) -> pl.DataFrame:
+        """A row for each stretch of the critical path of a run with calls."""
+        return self._table("run-path")
+
+    @property
+    def run_path_shares(self) -> pl.DataFrame:
+        """A row for each name and rank on that path: its part of the time."""
+        return self._table("run-path-shares")
+
+    @property
     def calls_by_function(self) -> pl.DataFrame:
         """A row for each function of MPI: how often, how long, how many bytes."""
         return self._table("calls-by-function")
