@@ -11,8 +11,7 @@
  * they pass the call on to the recorder of `plait record`, or to that library where it is shared. Without either they
  * do nothing.
  */
-#ifndef PLAIT_REGION_H
-#define PLAIT_REGION_H
+#pragma once
 
 #include <dlfcn.h>
 #include <string.h>
@@ -71,6 +70,4 @@ __attribute__((weak)) void plait_region_end(void) {
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -20,7 +20,7 @@ Recorder* host_recorder = nullptr;
 /// Threads of the file are numbered from 5 on.
 constexpr std::uint16_t first_thread = 5;
 
-constexpr PreloadedRecorder host{
+const PreloadedRecorder host{
     .version = PreloadedRecorder::version_here,
     .chunk_bytes = RecorderOptions{}.chunk_bytes,
     .can_join = [](std::uint32_t, std::uint32_t) { return true; },
@@ -62,7 +62,7 @@ TEST(PreloadedRecorder, shares_its_file_names_and_time_with_the_recorder_that_jo
     joined.thread(WorkerId{1}, "").span({.name = of_joined, .start = nanoseconds{30}, .end = joined.now()});
     host_recorder = nullptr;
   }
-  const Result<RankTrace> read = read_rank_trace(folder.path() / "rank-0000.plt");
+  Result<RankTrace> read = read_rank_trace(folder.path() / "rank-0000.plt");
   ASSERT_TRUE(read) << read.error().what();
   const RankTrace& trace = read.value();
   EXPECT_TRUE(trace.notices.empty());

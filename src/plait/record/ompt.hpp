@@ -9,13 +9,13 @@
 namespace plait::record::ompt {
 
 /// ompt_data_t: what a tool attaches to a region or task.
-union Data {
+union ToolData {
   std::uint64_t value;
   void* pointer;
 };
 
 enum class Event : int { parallel_begin = 3, parallel_end = 4, implicit_task = 7, sync_region_wait = 16 };
-enum class Endpoint : int { begin = 1, end = 2, begin_and_end = 3 };
+enum class ScopeEndpoint : int { begin = 1, end = 2, begin_and_end = 3 };
 enum class Sync : int {
   barrier = 1,
   barrier_implicit = 2,
@@ -33,9 +33,9 @@ using SetCallback = int (*)(Event event, Function callback);
 
 /// ompt_start_tool_result_t.
 struct Tool {
-  int (*initialize)(Lookup lookup, int device, Data* tool);
-  void (*finalize)(Data* tool);
-  Data data;
+  int (*initialize)(Lookup lookup, int device, ToolData* tool);
+  void (*finalize)(ToolData* tool);
+  ToolData data;
 };
 
 }  // namespace plait::record::ompt

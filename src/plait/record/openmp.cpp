@@ -61,9 +61,9 @@ void end_wait(Session& session, TeamMember& member, const char* name, nanosecond
 
 constexpr const char* implicit_barrier = "omp implicit barrier";
 
-void parallel_begin(ompt::Data* /*task*/,
+void parallel_begin(ompt::ToolData* /*task*/,
                     const void* /*frame*/,
-                    ompt::Data* parallel,
+                    ompt::ToolData* parallel,
                     unsigned /*threads*/,
                     int /*flags*/,
                     const void* place) noexcept {
@@ -75,7 +75,7 @@ void parallel_begin(ompt::Data* /*task*/,
 
 /// Records the parts of all threads: those of the others wait for the next region by now, and are notified of the end
 /// of this one when that begins, or never.
-void parallel_end(ompt::Data* parallel, ompt::Data* /*task*/, int /*flags*/, const void* /*place*/) noexcept {
+void parallel_end(ompt::ToolData* parallel, ompt::ToolData* /*task*/, int /*flags*/, const void* /*place*/) noexcept {
   const std::unique_ptr<ParallelRegion> region{static_cast<ParallelRegion*>(parallel->pointer)};
   Session* const session = active.load(std::memory_order_acquire);
   if (region == nullptr || session == nullptr) {
@@ -90,15 +90,15 @@ void parallel_end(ompt::Data* parallel, ompt::Data* /*task*/, int /*flags*/, con
   record_span(*session, session->thread(), region->name, region->start, now);
 }
 
-void implicit_task(ompt::Endpoint endpoint,
-                   ompt::Data* parallel,
-                   ompt::Data* /*task*/,
+void implicit_task(ompt::ScopeEndpoint endpoint,
+                   ompt::ToolData* parallel,
+                   ompt::ToolData* /*task*/,
                    unsigned /*threads*/,
                    unsigned index,
                    int flags) noexcept {
   Session* const session = active.load(std::memory_order_acquire);
   const bool is_of_region = (flags & ompt::task_implicit) != 0 && parallel != nullptr && parallel->pointer != nullptr;
-  if (endpoint != ompt::Endpoint::begin || session == nullptr || !is_of_region || index == 0) {
+  if (endpoint != ompt::ScopeEndpoint::begin || session == nullptr || !is_of_region || index == 0) {
     return;
   }
   auto& region = *static_cast<ParallelRegion*>(parallel->pointer);
@@ -113,15 +113,15 @@ bool is_barrier(ompt::Sync kind) noexcept {
 }
 
 void sync_region_wait(ompt::Sync kind,
-                      ompt::Endpoint endpoint,
-                      ompt::Data* /*parallel*/,
-                      ompt::Data* /*task*/,
+                      ompt::ScopeEndpoint endpoint,
+                      ompt::ToolData* /*parallel*/,
+                      ompt::ToolData* /*task*/,
                       const void* /*place*/) noexcept {
   Session* const session = active.load(std::memory_order_acquire);
   if (session == nullptr || !is_barrier(kind)) {
     return;  // waits for tasks
   }
-  if (endpoint == ompt::Endpoint::begin) {
+  if (endpoint == ompt::ScopeEndpoint::begin) {
     own_member.thread = &session->thread();
     own_member.waits_since = session->now();
   } else {
@@ -135,7 +135,7 @@ void set_callback_of(ompt::SetCallback set_callback, ompt::Event event, Callback
   set_callback(event, reinterpret_cast<ompt::Function>(callback));
 }
 
-int begin_tool(ompt::Lookup lookup, int /*device*/, ompt::Data* /*tool*/) {
+int begin_tool(ompt::Lookup lookup, int /*device*/, ompt::ToolData* /*tool*/) {
   auto* const set_callback = reinterpret_cast<ompt::SetCallback>(lookup("ompt_set_callback"));
   if (set_callback == nullptr) {
     return 0;  // no tool
@@ -147,7 +147,7 @@ int begin_tool(ompt::Lookup lookup, int /*device*/, ompt::Data* /*tool*/) {
   return 1;
 }
 
-void end_tool(ompt::Data* /*tool*/) {}
+void end_tool(ompt::ToolData* /*tool*/) {}
 
 constinit ompt::Tool tool{.initialize = begin_tool, .finalize = end_tool, .data = {}};
 

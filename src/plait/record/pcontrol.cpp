@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // MPI_Pcontrol: switches the recording off and on, and names regions as other tools have it (docs/how-to/record.md).
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cctype>
 #include <cstdarg>
 #include <string>
@@ -31,7 +33,7 @@ constinit Function pcontrol{"PMPI_Pcontrol"};
 std::string name_at(const char* place) {
   std::array<char, 65> text{};
   constexpr std::uintptr_t page = 4096;
-  const auto address = reinterpret_cast<std::uintptr_t>(place);
+  const auto address = std::bit_cast<std::uintptr_t>(place);
   if (address < page) {
     return {};
   }
