@@ -16,7 +16,7 @@ from plait.report.analysis import analyse
 
 FIGURES = (
     *("waits", "tasks", "call-time", "overlap", "balance", "in-flight", "rate", "scatter"),
-    *("matrix", "sizes"),
+    *("matrix", "sizes", "run-path"),
 )
 PICTURES = (
     *("calls", "rank-time", "call-time", "overlap", "balance", "matrix", "message-sizes"),
