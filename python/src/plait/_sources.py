@@ -33,15 +33,20 @@ def version() -> str:
     raise PlaitError(f"the package at {here.parent} is not whole: its CMakeLists.txt is missing")
 
 
+def user_cache() -> Path:
+    """What plait keeps for this user: $XDG_CACHE_HOME/plait, or ~/.cache/plait."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
+    return root / "plait"
+
+
 def cache_folder(sources: Path) -> Path:
     """What is built from these sources goes below it.
 
     $XDG_CACHE_HOME/plait/VERSION, or ~/.cache/plait/VERSION. A checkout, which changes, has a
     folder of its own there.
     """
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    root = Path(base) if base.startswith("/") else Path.home() / ".cache"
-    folder = root / "plait" / version()
+    folder = user_cache() / version()
     return folder if sources == PACKAGED else folder / f"checkout-{_digest(str(sources))}"
 
 

@@ -14,7 +14,6 @@ from rich.markup import escape
 from plait._files import write_json
 from plait._units import format_count, format_time
 from plait.export.perfetto import write_perfetto
-from plait.measures.call_findings import find_call_losses
 from plait.measures.critical_path import WHAT
 from plait.measures.findings import describe_messages
 from plait.measures.path_sentence import path_parts, path_sentence
@@ -22,7 +21,7 @@ from plait.measures.ranks import rank_table
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
 from plait.report.graphviz import MISSING, has_dot
-from plait.report.summary import find_all_losses, summarise
+from plait.report.summary import find_all_call_losses, find_all_losses, summarise
 from plait.report.write import Written, write_report
 
 _NOTICES_MAX = 6
@@ -58,7 +57,7 @@ def report(
     console.print(", ".join(facts))
     for rank, share in analysis.ranks.select("rank", "idle_share").head(16).iter_rows():
         console.print(f"  rank {rank}: {100 * share:.1f} % idle")
-    for sentence in find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance):
+    for sentence in find_all_call_losses(analysis):
         console.print(f"  {escape(sentence)}")
     path = _slowest_path(analysis)
     if path.height:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from plait._events import Run
@@ -30,8 +32,13 @@ _KIND_WORDS = {
 }
 
 
-def find_call_losses(run: Run, calls: CallMeasures, balance: Balance) -> list[str]:
-    """Sentences, the most important first; none for a run with no calls. Shares: of all ranks' time."""
+def find_call_losses(
+    run: Run, calls: CallMeasures, balance: Balance, collectives: Sequence[str] = ()
+) -> list[str]:
+    """Sentences, the most important first; none for a run with no calls. Shares: of all ranks' time.
+
+    `collectives`: those of `find_slow_collectives`, which come second.
+    """
     if not calls.by_function.height or calls.whole_ns <= 0:
         return []
     in_calls = float(calls.by_function["share"].sum())
@@ -41,6 +48,7 @@ def find_call_losses(run: Run, calls: CallMeasures, balance: Balance) -> list[st
         return found if engine is None else [*found, _accelerated(engine)]
     return [
         *found,
+        *collectives,
         *_progression(run, calls),
         *_late(run, calls, balance),
         *_packing(run, calls),

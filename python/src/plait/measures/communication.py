@@ -12,6 +12,7 @@ from plait import _events as events
 from plait._events import Run
 from plait.measures.balance import Balance, balance_over_time
 from plait.measures.calls import call_times, calls_within, lane_time
+from plait.measures.collective_times import collective_operations
 from plait.measures.message_sides import message_sides
 from plait.measures.overlap import (
     Link,
@@ -53,6 +54,7 @@ class CallMeasures:
     overlap_by_rank: pl.DataFrame  # overlap_times
     link: Link | None
     savings: Savings
+    collectives: pl.DataFrame  # collective_operations
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,7 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         overlap_by_rank=overlap_times(overlap, "rank"),
         link=link,
         savings=savings(run, calls, waits, stalled, window_ns),
+        collectives=collective_operations(run, met),
     )
 
 

@@ -14,6 +14,7 @@ from plait import _events as events
 from plait._errors import PlaitError
 from plait._events import Run
 from plait.measures.calls import parallel_window
+from plait.measures.collective_times import collective_groups
 from plait.measures.communication import CallMeasures, TrafficMeasures, measure_calls, measure_traffic
 from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
@@ -25,6 +26,7 @@ from plait.measures.messages import (
     match_messages,
     unmatched_messages,
 )
+from plait.measures.network import Network, network_of
 from plait.measures.phases import phase_times
 from plait.measures.run_path import run_path, run_path_shares
 from plait.measures.steps import only_step, steps_of_run
@@ -136,6 +138,15 @@ class Analysis:
     @cached_property
     def traffic(self) -> TrafficMeasures:
         return measure_traffic(self.run, self.working_ns)
+
+    @cached_property
+    def network(self) -> Network:
+        """What times of messages are compared with."""
+        return network_of(self.folder, self.run.meta, self.calls.link)
+
+    @cached_property
+    def collective_groups(self) -> pl.DataFrame:
+        return collective_groups(self.run, self.calls.collectives, self.network)
 
     @property
     def total_ns(self) -> int:

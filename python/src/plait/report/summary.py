@@ -10,6 +10,7 @@ import polars as pl
 
 from plait._units import format_bytes, format_time
 from plait.measures.call_findings import find_call_losses
+from plait.measures.collective_findings import find_slow_collectives
 from plait.measures.findings import find_losses
 from plait.measures.messages import in_flight
 from plait.report.analysis import Analysis
@@ -124,7 +125,7 @@ def summarise(analysis: Analysis) -> list[Quantity]:
 def find_all_losses(analysis: Analysis) -> list[str]:
     """Sentences about what cost most time, the most important first."""
     return [
-        *find_call_losses(analysis.run, analysis.calls, analysis.traffic.balance),
+        *find_all_call_losses(analysis),
         *find_losses(
             analysis.run,
             analysis.total_ns,
@@ -137,6 +138,15 @@ def find_all_losses(analysis: Analysis) -> list[str]:
             analysis.unmatched,
         ),
     ]
+
+
+def find_all_call_losses(analysis: Analysis) -> list[str]:
+    """Of a program that was recorded from outside; else none."""
+    run, calls = analysis.run, analysis.calls
+    collectives = find_slow_collectives(
+        run, analysis.collective_groups, analysis.network, length_ns(analysis)
+    )
+    return find_call_losses(run, calls, analysis.traffic.balance, collectives)
 
 
 def length_ns(analysis: Analysis) -> int:
