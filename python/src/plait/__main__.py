@@ -293,7 +293,7 @@ def doctor(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick", help="No message test between two ranks; with --measure, a shorter one."
+            "--quick", help="No message test between two ranks; with the others, a shorter one."
         ),
     ] = False,
     measure: Annotated[
@@ -302,17 +302,32 @@ def doctor(
     ] = False,
     force: Annotated[
         bool,
-        typer.Option("--force", help="With --measure: keep also what was measured on a busy machine."),
+        typer.Option("--force", help="Keep also what was measured on a busy machine."),
     ] = False,
+    collectives: Annotated[
+        bool,
+        typer.Option("--collectives", help="Measure which collectives of the MPI are slow here."),
+    ] = False,
+    ranks: Annotated[
+        int | None, ranks_option("With --collectives. [default: one for each core or host]")
+    ] = None,
     hosts: Annotated[
         str | None,
-        typer.Option(metavar="A,B", help="With --measure: a rank on each of these, A is this host."),
+        typer.Option(
+            metavar="A,B",
+            help="With --measure, --collectives: a rank on each of these, A is this host.",
+        ),
     ] = None,
 ) -> None:
     """Check what is installed here, and whether two ranks can talk.
 
     Names what is missing, what it would be good for, and how to install it. The exit status is 0
     when all that plait needs is here; optional parts may be missing.
+
+    With --collectives, the collectives of the MPI are compared, by number of ranks, datatype and size,
+    with what their messages need (a LogGP network that is fitted to messages of the same run) and with
+    plait's own. The slow ones come first, each with what to try. The exit status is 1 when a collective
+    of contiguous data is slow. Reports of runs on the same hosts then compare with this network.
 
     With --measure, two ranks exchange messages for half a minute, with different sizes of packets, ways
     of packing and of progress. What beats the defaults is kept in the user's cache folder, and programs
@@ -327,15 +342,25 @@ def doctor(
       plait doctor --measure
 
       plait doctor --measure --hosts node1,node2
+
+      plait doctor --collectives -n 4
     """
-    if (hosts is not None or force) and not measure:
-        raise typer.BadParameter("--hosts and --force are for --measure")
+    if measure and collectives:
+        raise typer.BadParameter("--measure and --collectives are two measurements; give one")
+    if (hosts is not None or force) and not (measure or collectives):
+        raise typer.BadParameter("--hosts and --force are for --measure and --collectives")
+    if ranks is not None and not collectives:
+        raise typer.BadParameter("--ranks is for --collectives")
     as_json = json_file is not None
     with hushed(quiet and not as_json), printed_into(json_file):
         if measure:
             module = _load("measure")
             wishes = module.Wishes(quick=quick, as_json=as_json, force=force, hosts=hosts)
             status = module.measure(wishes)
+        elif collectives:
+            module = _load("collectives")
+            asked = module.Wishes(quick, as_json, force, hosts, ranks)
+            status = module.measure_collectives(asked)
         else:
             status = _load("doctor").doctor(as_json=as_json, quick=quick)
     raise typer.Exit(status)

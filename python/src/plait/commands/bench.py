@@ -97,7 +97,7 @@ def run_bench(name: str, arguments: tuple[str, ...], *, json_file: Path | None, 
     if name in MODULES:
         module = import_module(MODULES[name][0])
         return int(module.run(arguments, json_file=json_file, wishes=wishes))
-    program = _find(name, wishes.mpi)
+    program = find_bench(name, wishes.mpi)
     told = _describe(program)
     results = []
     rank_counts = [wishes.ranks] if wishes.ranks is not None else _rank_counts(told)
@@ -135,7 +135,8 @@ def _benches(build: Path) -> dict[str, Command]:
     return dict(sorted({**built, **own}.items()))
 
 
-def _find(name: str, mpi: str | None) -> Command:
+def find_bench(name: str, mpi: str | None = None) -> Command:
+    """What starts a benchmark. Raises PlaitError when it is not built, but builds it for another MPI."""
     build = build_folder()
     if name in _IN_PYTHON:
         return _benches(build)[name]

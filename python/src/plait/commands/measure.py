@@ -7,8 +7,6 @@ import json
 import math
 import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +16,6 @@ from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from plait import _launcher as launcher
@@ -33,6 +30,7 @@ from plait._strategy import (
     read_strategy,
     write_strategy,
 )
+from plait._supervised import Supervised, supervise
 
 #: The setting of each choice that programs have without a strategy.
 DEFAULTS = {"packet_bytes": "8192", "packing": "aggregate", "progress": "timer 100", "copiers": "2"}
@@ -43,7 +41,6 @@ REFERENCES = {("packet_bytes", "rendezvous"), ("progress", "none"), ("progress",
 GAIN_MIN = 0.03
 #: One case counts at most as half or twice the time, so that it never decides alone.
 _LOG_MAX = math.log(2)
-_TIMEOUT_S = 600
 _SECONDS = {True: 3.0, False: 25.0}
 _COPY_SECONDS = {True: 1.0, False: 5.0}
 _DRIVERS = {
@@ -122,7 +119,7 @@ def _output_file() -> Iterator[Path]:
 
 def _measured_by(command: list[str], environment: dict[str, str], output: Path) -> tuple[Samples, float]:
     clean = {k: v for k, v in os.environ.items() if k not in ("PLAIT_TRACE", "PLAIT_NETWORK")}
-    _supervise(command, {**clean, **environment})
+    supervise(command, {**clean, **environment}, Supervised(PROGRAM, "two ranks"))
     try:
         result = json.loads(output.read_text(encoding="utf-8"))
         return list(result["samples"]), float(result["seconds"])
@@ -130,38 +127,6 @@ def _measured_by(command: list[str], environment: dict[str, str], output: Path) 
         raise PlaitError(
             f"{PROGRAM} ended without results ({error}); rank 0 must be on this host"
         ) from error
-
-
-def _supervise(command: list[str], environment: dict[str, str]) -> None:
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bar = Progress(
-        *columns, console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True
-    )
-    with tempfile.TemporaryFile("w+", encoding="utf-8") as errors, bar:
-        task = bar.add_task("measuring", total=None)
-        try:
-            process = subprocess.Popen(
-                command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True
-            )
-        except OSError as error:
-            raise PlaitError(f"{command[0]} cannot be started ({error.strerror})") from error
-        with process:
-            for line in process.stdout or ():
-                match line.split():
-                    case ["progress", done, total, choice, driver]:
-                        bar.update(
-                            task,
-                            completed=float(done),
-                            total=float(total),
-                            description=f"{choice}, {driver}",
-                        )
-            status = process.wait(_TIMEOUT_S)
-        if status != 0:
-            errors.seek(0)
-            lines = [line for line in errors.read().splitlines() if line.strip(" -")]
-            own = [line for line in lines if line.startswith(f"{PROGRAM}: ")]
-            why = (own or lines or ["no message"])[0].removeprefix(f"{PROGRAM}: ")
-            raise PlaitError(f"two ranks could not be measured (status {status}): {why}")
 
 
 def summarise(samples: Iterable[dict[str, Any]]) -> list[Row]:

@@ -32,6 +32,7 @@ GROUPS: dict[str, pl.DataType] = {
     "block_bytes": pl.Float64(),  # the median
     "operations": pl.Int64(),
     "after_ns": pl.Int64(),  # the sum
+    "after_low_ns": pl.Float64(),  # what all but a twentieth of the operations take at least
     "after_median_ns": pl.Float64(),
     "bound_ns": pl.Float64(),  # what the bytes of one need by messages; null: not known
     "algorithm": pl.String(),  # that needs no more than this
@@ -41,6 +42,7 @@ GROUPS: dict[str, pl.DataType] = {
     "late_rank_times": pl.Int64(),
     "late_rank_median_ns": pl.Float64(),
 }
+_LOW = 0.05
 _KEY = ["function", "site", "members", "size_class"]
 
 
@@ -146,6 +148,7 @@ def collective_groups(run: Run, operations: pl.DataFrame, network: Network) -> p
         pl.col("block_bytes").median(),
         pl.len().cast(pl.Int64).alias("operations"),
         pl.col("after_ns").sum(),
+        pl.col("after_ns").quantile(_LOW, "lower").alias("after_low_ns"),
         pl.col("after_ns").median().alias("after_median_ns"),
         pl.col("late_ns").sum(),
     )
