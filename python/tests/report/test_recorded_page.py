@@ -15,8 +15,8 @@ from plait import read_run, write_report
 from plait.report.analysis import analyse
 
 FIGURES = (
-    *("waits", "tasks", "call-time", "overlap", "balance", "in-flight", "rate", "scatter"),
-    *("matrix", "sizes", "run-path"),
+    *("waits", "tasks", "call-time", "collectives", "overlap", "balance", "in-flight", "rate"),
+    *("scatter", "matrix", "sizes", "run-path"),
 )
 PICTURES = (
     *("calls", "rank-time", "call-time", "overlap", "balance", "matrix", "message-sizes"),

@@ -26,6 +26,7 @@ inline void record_message(RecordedThread& thread, const PostedOperation& operat
                            .bytes = call.bytes_given,
                            .is_matched_by_order = true,
                            .is_unfinished = completed == nanoseconds{},
+                           .is_non_contiguous = operation.has_gaps,
                            .posted = call.start,
                            .completed = completed});
 }

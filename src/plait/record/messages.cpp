@@ -15,6 +15,8 @@ PostedOperation posted(Call& call, OperationKind kind, const MessageArguments& e
   PostedOperation operation = call.operation(kind);
   operation.tag = envelope.tag;
   operation.call.bytes_given = envelope.peer != MPI_PROC_NULL ? call.mpi().bytes(envelope.count, envelope.type) : 0;
+  operation.has_gaps = operation.call.bytes_given > 0 && kind == OperationKind::send &&
+                       call.mpi().has_gaps(envelope.count, envelope.type);
   if (kind == OperationKind::receive && envelope.peer == MPI_ANY_SOURCE) {
     operation.members = call.session().communicators.share(envelope.communicator);
   }

@@ -71,6 +71,20 @@ std::uint64_t Mpi::bytes(MPI_Count count, MPI_Datatype type) const noexcept {
   return type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::uint64_t>(count * size) : 0;
 }
 
+bool Mpi::has_gaps(MPI_Count count, MPI_Datatype type) const noexcept {
+  if (count <= 0) {
+    return false;
+  }
+  MPI_Count lower = 0;
+  MPI_Count true_extent = 0;
+  MPI_Count extent = 0;
+  MPI_Count size = 0;
+  return type_size_x(type, &size) == MPI_SUCCESS &&
+         type_get_true_extent_x(type, &lower, &true_extent) == MPI_SUCCESS &&
+         type_get_extent_x(type, &lower, &extent) == MPI_SUCCESS &&
+         (true_extent != size || (count > 1 && extent != size));
+}
+
 std::uint64_t Mpi::bytes_received(const MPI_Status& status) const noexcept {
   MPI_Count count = 0;
   return get_elements_x(&status, byte, &count) == MPI_SUCCESS && count > 0 ? static_cast<std::uint64_t>(count) : 0;

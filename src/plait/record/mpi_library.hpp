@@ -81,6 +81,8 @@ struct Mpi {
   Real<decltype(::PMPI_Recv)> recv{"PMPI_Recv"};
   Real<decltype(::PMPI_Send)> send{"PMPI_Send"};
   Real<decltype(::PMPI_Test_cancelled)> test_cancelled{"PMPI_Test_cancelled"};
+  Real<decltype(::PMPI_Type_get_extent_x)> type_get_extent_x{"PMPI_Type_get_extent_x"};
+  Real<decltype(::PMPI_Type_get_true_extent_x)> type_get_true_extent_x{"PMPI_Type_get_true_extent_x"};
   Real<decltype(::PMPI_Type_size_x)> type_size_x{"PMPI_Type_size_x"};
   Real<decltype(::PMPI_Cart_shift)> cart_shift{"PMPI_Cart_shift"};
   Real<decltype(::PMPI_Cartdim_get)> cartdim_get{"PMPI_Cartdim_get"};
@@ -100,6 +102,8 @@ struct Mpi {
 
   /// Bytes of `count` elements; 0 for an invalid type.
   [[nodiscard]] std::uint64_t bytes(MPI_Count count, MPI_Datatype type) const noexcept;
+  /// Whether `count` elements have gaps in memory. False for an invalid type.
+  [[nodiscard]] bool has_gaps(MPI_Count count, MPI_Datatype type) const noexcept;
   /// Bytes of a received message.
   [[nodiscard]] std::uint64_t bytes_received(const MPI_Status& status) const noexcept;
 };

@@ -26,6 +26,7 @@ struct PostedOperation {
   bool is_persistent = false;  ///< Remains when it completes, and may be started again.
   bool is_active = true;       ///< False for a persistent one that is not started.
   bool is_to_be_cancelled = false;
+  bool has_gaps = false;  ///< Of a send: its data is not contiguous.
   /// The call that posted it. For a message, `bytes_given` is its size; the peer of a receive from any source is
   /// unknown until it completes.
   trace::CallEvent call;

@@ -111,8 +111,10 @@ struct MessageEvent {
   /// order of posting, see below.
   bool is_matched_by_order = false;
   bool is_unfinished = false;  ///< Had not completed when the record ended (completed is 0).
-  nanoseconds posted{};        ///< The program posted it.
-  nanoseconds handed{};        ///< Send: handed to the network. Receive: matched.
+  /// Of a program recorded from outside: the datatype of the send has gaps.
+  bool is_non_contiguous = false;
+  nanoseconds posted{};  ///< The program posted it.
+  nanoseconds handed{};  ///< Send: handed to the network. Receive: matched.
   /// Send: the data is out of the buffer, which is free. Receive: all bytes are in this process.
   nanoseconds arrived{};
   nanoseconds completed{};  ///< The program was notified.

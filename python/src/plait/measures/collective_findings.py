@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which collectives are slow, and which ranks come late to them, in sentences with their cost."""
+"""Which collectives are slow, which ranks come late to them, and which messages of structs are slow, in
+sentences with their cost."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ _FEW_CALLS = 10
 _SLOW_FACTOR = 5.0
 #: A rank is named that comes last this often, and more often than chance by so many deviations.
 _LATE_TIMES, _DEVIATIONS = 0.6, 3.0
+#: Of messages of structs, over contiguous ones.
+_STRUCTS_FACTOR = 2.0
 _SENTENCES_MAX = 3
 
 
@@ -27,6 +30,38 @@ def find_slow_collectives(run: Run, groups: pl.DataFrame, network: Network, leng
     collective was under way after the last rank had come, and in which ranks waited for the last one.
     """
     return [*_slow(run, groups, network, length_ns), *_late(run, groups, length_ns)]
+
+
+def find_slow_structs(run: Run, scattered: pl.DataFrame, length_ns: int) -> list[str]:
+    """A sentence about each place that sends non-contiguous data for much longer than its bytes need.
+
+    `scattered`: `scattered_messages`. The cost is of the mean rank among those that send.
+    """
+    slow = (
+        scattered.with_columns(
+            ((pl.col("took_ns") - pl.col("contiguous_ns")) * pl.col("messages") / pl.col("ranks")).alias(
+                "cost_ns"
+            )
+        )
+        .filter(
+            (pl.col("took_ns") >= _STRUCTS_FACTOR * pl.col("contiguous_ns"))
+            & (pl.col("took_ns") - pl.col("contiguous_ns") > 2 * run.clock_error_ns)
+            & (pl.col("cost_ns") >= _WORTH * length_ns)
+        )
+        .sort("cost_ns", descending=True)
+    )
+    found = []
+    for row in slow.head(_SENTENCES_MAX).iter_rows(named=True):
+        place = f" at {run.sites[row['site']]}" if row["site"] >= 0 else ""
+        takes, other = row["took_ns"], row["contiguous_ns"]
+        beside = "contiguous ones of this run" if row["measured"] else "what the bytes need"
+        found.append(
+            f"Messages of {format_bytes(row['size_bytes'])} in a datatype with gaps{place} take "
+            f"{format_time(takes)}, {_times(takes / other)} the {format_time(other)} of {beside}: "
+            f"{format_time(row['cost_ns'])} of the run, in {format_count(row['messages'], 'message')}. "
+            "Copying into a contiguous buffer, or an array for each member, may be faster."
+        )
+    return found
 
 
 def slow_groups(run: Run, groups: pl.DataFrame, length_ns: int) -> pl.DataFrame:

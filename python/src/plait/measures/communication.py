@@ -55,6 +55,7 @@ class CallMeasures:
     link: Link | None
     savings: Savings
     collectives: pl.DataFrame  # collective_operations
+    sides: pl.DataFrame  # message_sides
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,7 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
         link=link,
         savings=savings(run, calls, waits, stalled, window_ns),
         collectives=collective_operations(run, met),
+        sides=sides,
     )
 
 

@@ -28,6 +28,7 @@ COLUMNS = {
     "arrived_ns": "send: left, the buffer is free; receive: all bytes are here",
     "completed_ns": "the program was notified of the end",
     "unfinished": "had not completed when the record ended",
+    "non_contiguous": "the datatype of the send has gaps",
     "send_worker": "thread of the sender that was notified of the end",
     "receive_worker": "thread of the receiver that was notified of the end",
     "send_site": "where the send was posted",

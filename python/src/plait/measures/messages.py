@@ -35,6 +35,7 @@ def match_messages(messages: pl.DataFrame) -> pl.DataFrame:
             pl.col("arrived_ns").alias("left_ns"),
             pl.col("completed_ns").alias("freed_ns"),
             pl.col("unfinished").alias("send_unfinished"),
+            "non_contiguous",
             pl.col("worker").alias("send_worker"),
             pl.col("site").alias("send_site"),
         )

@@ -101,6 +101,11 @@ class Measures:
         return self._table("waits")
 
     @property
+    def collectives(self) -> pl.DataFrame:
+        """A row for each collective, place, number of ranks and size: lateness and slowness."""
+        return self._table("collectives")
+
+    @property
     def overlap(self) -> pl.DataFrame:
         """A row for each rank: time of transfers that was hidden, and that could have been."""
         return self._table("overlap")

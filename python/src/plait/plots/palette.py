@@ -38,6 +38,8 @@ WAITING = ("#EEF2F6", "#FBE3C4", "#F5B872", "#E88A2E", "#D55E00", "#8A3200")
 WAITING_DARK = ("#242D37", "#553A22", "#94531B", "#D9741A", "#F3A04A", "#FFE0B0")
 #: Overlap: achieved, possible but not achieved, not possible.
 OVERLAP = ("#228833", "#E69F00", "#C3CCD6")
+#: Of a collective: waiting for the last rank, what its bytes need, and what it takes beyond that.
+COLLECTIVE = ("#AA4499", "#C3CCD6", "#D55E00")
 #: Calls by what they do: the values of the class column of the call table.
 CALLS = (
     *("#888888", "#66B8D9", "#D55E00", "#E69F00", "#AA4499", "#D19AC6"),

@@ -103,6 +103,7 @@ def _messages(log: SwiftLog, later: int) -> pl.DataFrame:
         completed.alias("arrived_ns"),
         completed.alias("completed_ns"),
         pl.col("completed_ns").is_null().alias("unfinished"),
+        pl.lit(False).alias("non_contiguous"),
         pl.col("thread").alias("worker"),
         pl.lit(0).alias("number"),
         pl.lit(-1).alias("function"),

@@ -20,6 +20,7 @@ from plait.measures.critical_path import path_shares, walk_paths
 from plait.measures.dead_time import dead_time_totals, dead_times
 from plait.measures.idle import idle_by_lane, idle_by_rank
 from plait.measures.kinds import kind_statistics
+from plait.measures.message_times import scattered_messages
 from plait.measures.messages import (
     Unmatched,
     count_unmatched,
@@ -147,6 +148,10 @@ class Analysis:
     @cached_property
     def collective_groups(self) -> pl.DataFrame:
         return collective_groups(self.run, self.calls.collectives, self.network)
+
+    @cached_property
+    def scattered_messages(self) -> pl.DataFrame:
+        return scattered_messages(self.matched, self.calls.sides, self.network)
 
     @property
     def total_ns(self) -> int:

@@ -26,6 +26,11 @@ def legend(items: Sequence[tuple[str, str]]) -> str:
     return f'<div class="rank-legend fixed">{shown}</div>'
 
 
+def left(text: str) -> str:
+    """A cell of text, which is at the left."""
+    return f'<span class="left">{escape(text)}</span>'
+
+
 def table(caption: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Heads are text, cells HTML."""
     head = "".join(_head(text) for text in heads)

@@ -25,6 +25,7 @@ from plait.report.page_calls import (
     unmatched_section,
     waits_section,
 )
+from plait.report.page_collectives import collectives_section
 from plait.report.page_particles import particle_phases_section
 from plait.report.page_path import run_path_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
@@ -88,7 +89,9 @@ def _body(
         _findings(analysis),
         *of_calls[:1],
         _tasks(analysis, payload),
-        *of_calls[1:],
+        *of_calls[1:2],
+        collectives_section(analysis),
+        *of_calls[2:],
         balance_section(analysis, payload),
         *_messages(analysis, payload),
         matrix_section(analysis, payload),

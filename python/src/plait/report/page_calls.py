@@ -16,7 +16,7 @@ from plait.measures.wait_states import KIND_TEXTS
 from plait.plots import palette
 from plait.report.analysis import Analysis
 from plait.report.bars import bar, columns
-from plait.report.html import PLACE, figure, legend, swatch, table
+from plait.report.html import PLACE, figure, left, legend, swatch, table
 
 #: Functions and sites in the tables; the rest is put together in a last row.
 ROWS_MAX = 12
@@ -264,7 +264,7 @@ def unmatched_section(analysis: Analysis) -> str:
 
 def _place(analysis: Analysis, site: int) -> str:
     name = str(analysis.run.sites[site]) if site >= 0 else "an unknown place"
-    return f'<span class="left">{escape(name)}</span>'
+    return left(name)
 
 
 def _on_page(colour: str) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 
 from plait._units import format_bytes, format_time
 from plait.measures.call_findings import find_call_losses
-from plait.measures.collective_findings import find_slow_collectives
+from plait.measures.collective_findings import find_slow_collectives, find_slow_structs
 from plait.measures.findings import find_losses
 from plait.measures.messages import in_flight
 from plait.report.analysis import Analysis
@@ -143,10 +143,12 @@ def find_all_losses(analysis: Analysis) -> list[str]:
 def find_all_call_losses(analysis: Analysis) -> list[str]:
     """Of a program that was recorded from outside; else none."""
     run, calls = analysis.run, analysis.calls
-    collectives = find_slow_collectives(
-        run, analysis.collective_groups, analysis.network, length_ns(analysis)
-    )
-    return find_call_losses(run, calls, analysis.traffic.balance, collectives)
+    length = length_ns(analysis)
+    slow = [
+        *find_slow_collectives(run, analysis.collective_groups, analysis.network, length),
+        *find_slow_structs(run, analysis.scattered_messages, length),
+    ]
+    return find_call_losses(run, calls, analysis.traffic.balance, slow)
 
 
 def length_ns(analysis: Analysis) -> int:

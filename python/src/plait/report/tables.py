@@ -132,6 +132,7 @@ REPORT_TABLES: dict[str, Callable[[Analysis], pl.DataFrame]] = {
     "calls-by-site": lambda analysis: _named(analysis, analysis.calls.by_site),
     "rank-time": _rank_times,
     "waits": _waits,
+    "collectives": lambda analysis: _named(analysis, analysis.collective_groups),
     "overlap": lambda analysis: analysis.calls.overlap_by_rank,
     "matrix": lambda analysis: analysis.traffic.matrix,
     "matrix-collectives": lambda analysis: analysis.traffic.collectives,

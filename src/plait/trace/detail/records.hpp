@@ -103,6 +103,7 @@ void describe(Record& record, MessageEvent& event) {
   record.interval(event.posted, event.completed, event.completed != nanoseconds{});
   record.flag(3, event.is_matched_by_order, 1U);
   record.flag(3, event.is_unfinished, 2U);
+  record.flag(3, event.is_non_contiguous, 4U);
   record.choice(1, event.direction, MessageDirection::received, "with an unknown direction");
   record.choice(2, event.protocol, Protocol::not_known, "with an unknown protocol");
   record.rank(4, event.peer, event.is_unfinished);
