@@ -63,6 +63,7 @@ class Halo:
                 **{"size_bytes": call["bytes_got"] + call["bytes_given"]},
                 **{"posted_ns": posted, "handed_ns": posted, "arrived_ns": completed},
                 **{"completed_ns": completed, "unfinished": False, "worker": 0},
+                "non_contiguous": False,
                 **{"number": call["number"], "function": call["function"], "site": call["site"]},
             }
         )

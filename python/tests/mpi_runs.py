@@ -88,9 +88,11 @@ class Rank:
             )
         )
 
-    def send(self, start: int, end: int, to: int, size: int, *, tag: int = 0) -> None:
+    def send(
+        self, start: int, end: int, to: int, size: int, *, tag: int = 0, gaps: bool = False
+    ) -> None:
         number = self._call(3, "MPI_Send", start, end, peer=to, given=size, site=4)
-        self.complete(0, Message(to, tag, size, number, start), end)
+        self.complete(0, Message(to, tag, size, number, start), end, flags=5 if gaps else 1)
 
     def receive(self, start: int, end: int, source: int, size: int, *, tag: int = 0) -> None:
         number = self._call(3, "MPI_Recv", start, end, peer=source, got=size, site=5)

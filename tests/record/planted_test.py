@@ -14,6 +14,7 @@ import sys
 import tempfile
 import unittest
 
+import polars as pl
 from plait.measures.collective_findings import late_groups, slow_groups
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
@@ -42,9 +43,9 @@ class Planted(unittest.TestCase):
             subprocess.run(["mpicc", "-shared", "-fPIC", *options, "-o", library, source, "-ldl"], check=True)
         subprocess.run(["mpicc", "-O2", "-g", "-o", cls.folder / "heat", PLANTED / "heat.c", "-lm"], check=True)
 
-    def record(self, name: str, **variables: str) -> Analysis:
+    def record(self, name: str, program: str = f"heat {STEPS}", **variables: str) -> Analysis:
         preloads = 'LD_PRELOAD="$PWD/late_rank.so:$LD_PRELOAD:$PWD/slow_collective.so"'
-        start = ["sh", "-c", f"{preloads} exec ./heat {STEPS}"]
+        start = ["sh", "-c", f"{preloads} exec ./{program}"]
         environment = {
             **os.environ,
             **variables,
@@ -87,6 +88,15 @@ class Planted(unittest.TestCase):
         found = self.record("clean")
         slow = slow_groups(found.run, found.collective_groups, length_ns(found))
         self.assertEqual(slow.height, 0, slow)
+
+    def test_messages_of_structs_are_recorded_apart_from_those_of_doubles(self) -> None:
+        found = self.record("structs", "structs 300")
+        sent = found.matched.group_by("non_contiguous").agg(pl.col("size_bytes").sum(), pl.len())
+        self.assertEqual(sorted(sent.rows()), [(False, 300 << 16, 300), (True, 300 << 16, 300)])
+        scattered = found.scattered_messages.row(0, named=True)
+        self.assertEqual((scattered["size_bytes"], scattered["measured"]), (1 << 16, True))
+        self.assertIn("structs.c", str(found.run.sites[scattered["site"]]))
+        self.assertGreater(scattered["took_ns"], scattered["contiguous_ns"])
 
 
 if __name__ == "__main__":

@@ -13,9 +13,10 @@ from plait._errors import PlaitError
 from plait._events import Run
 from plait._fit import Costs, to_platform
 from plait.measures.calls import parallel_window
-from plait.measures.collective_findings import find_slow_collectives
+from plait.measures.collective_findings import find_slow_collectives, find_slow_structs
 from plait.measures.collective_times import collective_groups
 from plait.measures.communication import measure_calls
+from plait.measures.message_times import scattered_messages
 from plait.measures.messages import match_messages
 from plait.measures.network import Network, keep_measured, measured_file, network_of
 from plait.measures.overlap import Link
@@ -134,3 +135,37 @@ def test_the_network_is_of_the_best_source(tmp_path: Path, monkeypatch: pytest.M
     (tmp_path / "platform.json").write_text("{}")
     with pytest.raises(PlaitError, match=r"platform\.json cannot be read as a platform"):
         network_of(tmp_path, meta, None)
+
+
+def exchange(gaps_take: int) -> list[str]:
+    """Two ranks: 100 messages of doubles in 20 us each, and 100 of structs of the same bytes."""
+    ranks = [Rank(0), Rank(1)]
+    now = 1000
+    for rank in ranks:
+        rank.initialise(now)
+    for message in range(200):
+        took = gaps_take if message % 2 else 20 * _US
+        ranks[1].receive(now, now + 100 + took, 0, 64 << 10, tag=message)
+        ranks[0].send(now + 100, now + 100 + took, 1, 64 << 10, tag=message, gaps=message % 2 == 1)
+        now += 200 * _US + took
+    for rank in ranks:
+        rank.finalise(now, now + 1000)
+    run = make_run(*ranks)
+    window = parallel_window(run)
+    matched = match_messages(run.messages)
+    calls = measure_calls(run, matched, window)
+    return find_slow_structs(
+        run, scattered_messages(matched, calls.sides, _NETWORK), window[1] - window[0]
+    )
+
+
+def test_names_messages_of_structs_that_take_longer_than_doubles() -> None:
+    (sentence,) = exchange(gaps_take=200 * _US)
+    assert sentence.startswith(
+        "Messages of 64 KiB in a datatype with gaps at program+0x40 take 200 µs, 10 times the 20 µs of "
+        "contiguous ones of this run: 18 ms of the run, in 100 messages."
+    )
+
+
+def test_does_not_name_structs_that_are_as_quick_as_doubles() -> None:
+    assert exchange(gaps_take=25 * _US) == []

@@ -54,7 +54,14 @@ def message(
         "handed_ns": times[1],
         "arrived_ns": times[2],
         "completed_ns": times[3],
-        **{"unfinished": False, "worker": 0, "number": 0, "function": -1, "site": -1},
+        **{
+            "unfinished": False,
+            "non_contiguous": False,
+            "worker": 0,
+            "number": 0,
+            "function": -1,
+            "site": -1,
+        },
     }
 
 

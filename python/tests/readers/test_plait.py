@@ -90,6 +90,7 @@ def test_reads_every_field_of_a_message(tmp_path: Path) -> None:
         "arrived_ns": 30,
         "completed_ns": 40,
         "unfinished": False,
+        "non_contiguous": False,
         "worker": 0,
         "number": 0,
         "function": -1,
