@@ -177,7 +177,8 @@ class Benchmark {
       for (const auto& type : types) {
         add_message(bytes, type->name(), turns);
       }
-      report_.add({.name = "message of a burst", .params = params(bytes, 2, "bytes"), .value = turns["burst"], .unit = "us"});
+      report_.add(
+          {.name = "message of a burst", .params = params(bytes, 2, "bytes"), .value = turns["burst"], .unit = "us"});
     }
     wait_for_all();
   }
@@ -244,7 +245,8 @@ class Benchmark {
 
   void report_skew(int members, const bench::EvenStart* start) {
     if (start != nullptr) {
-      report_.add({.name = "arrival skew", .params = {{"ranks", std::to_string(members)}}, .value = skews_us_, .unit = "us"});
+      report_.add(
+          {.name = "arrival skew", .params = {{"ranks", std::to_string(members)}}, .value = skews_us_, .unit = "us"});
       report_.add({.name = "error of the clocks",
                    .params = {{"ranks", std::to_string(members)}},
                    .value = start->clock_error_us(),

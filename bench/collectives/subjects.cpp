@@ -30,8 +30,8 @@ MPI_Datatype make_pair_of_doubles() {
 /// What the functions with a count for each member take: equal blocks.
 struct Blocks {
   Counts counts;
-  Counts places;        ///< In elements.
-  Counts byte_places;   ///< In bytes.
+  Counts places;       ///< In elements.
+  Counts byte_places;  ///< In bytes.
   std::vector<MPI_Datatype> types;
 };
 
@@ -79,8 +79,7 @@ std::vector<Subject> reductions(
   return {
       {"MPI_Reduce", [=] { MPI_Reduce(out, in, count, MPI_DOUBLE, MPI_SUM, 0, comm); }},
       {"MPI_Allreduce", [=] { MPI_Allreduce(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
-      {"MPI_Reduce_scatter",
-       [=] { MPI_Reduce_scatter(out, in, blocks->counts.data(), MPI_DOUBLE, MPI_SUM, comm); }},
+      {"MPI_Reduce_scatter", [=] { MPI_Reduce_scatter(out, in, blocks->counts.data(), MPI_DOUBLE, MPI_SUM, comm); }},
       {"MPI_Reduce_scatter_block", [=] { MPI_Reduce_scatter_block(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
       {"MPI_Scan", [=] { MPI_Scan(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
       {"MPI_Exscan", [=] { MPI_Exscan(out, in, count, MPI_DOUBLE, MPI_SUM, comm); }},
@@ -148,12 +147,8 @@ std::vector<Subject> engine_collectives(const plait::comm::Group& group, std::si
   const std::span ins{buffers.in(), all_bytes};
   std::vector<Subject> subjects{
       {"engine broadcast", [=] { broadcast(group, 0, out).wait(); }, "MPI_Bcast"},
-      {"engine all_gather",
-       [=] { all_gather(group, std::span<const std::byte>{out}, ins).wait(); },
-       "MPI_Allgather"},
-      {"engine all_to_all",
-       [=] { all_to_all(group, std::span<const std::byte>{outs}, ins).wait(); },
-       "MPI_Alltoall"},
+      {"engine all_gather", [=] { all_gather(group, std::span<const std::byte>{out}, ins).wait(); }, "MPI_Allgather"},
+      {"engine all_to_all", [=] { all_to_all(group, std::span<const std::byte>{outs}, ins).wait(); }, "MPI_Alltoall"},
   };
   if (bytes % sizeof(double) == 0) {
     const ReduceOptions sum{.reduction = elementwise<double>(Sum{})};

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heat in a plate of which each rank has some rows: a usual solver with MPI, for docs/tutorials/why-is-my-mpi-code-slow.md.
+/* Heat in a plate of which each rank has some rows: a usual solver with MPI, for
+ * docs/tutorials/why-is-my-mpi-code-slow.md.
  *
  * In each step rank 0 distributes the heating, halo rows are exchanged while the inner rows are computed, and the ranks
  * agree on the largest change. Usage: heat STEPS. */
 #include <math.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <mpi.h>
 
 enum { columns = 1 << 17, rows = 12, heated = 8192 };
 

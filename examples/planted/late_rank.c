@@ -8,11 +8,12 @@
  * the recorder still sees where in the program they come from. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <mpi.h>
 
 static void be_late(const char* function, int count, MPI_Datatype type, MPI_Comm comm) {
   const char* planted = getenv("PLANTED_LATE");

@@ -7,11 +7,12 @@
  * PLANTED_SLOW="MPI_Bcast 65536 5000" (function, bytes, microseconds). Calls with other bytes are as always. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <mpi.h>
 
 static void be_slow(const char* function, int count, MPI_Datatype type, MPI_Comm comm) {
   const char* planted = getenv("PLANTED_SLOW");

@@ -2,10 +2,11 @@
 /* Particles sent as an array of structs with a gap in each, and as contiguous doubles of the same bytes.
  *
  * MPI libraries copy structs member by member. Usage: structs MESSAGES, on two ranks. */
-#include <mpi.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include <mpi.h>
 
 enum { particles = 4096 };
 

@@ -79,8 +79,7 @@ bool Mpi::has_gaps(MPI_Count count, MPI_Datatype type) const noexcept {
   MPI_Count true_extent = 0;
   MPI_Count extent = 0;
   MPI_Count size = 0;
-  return type_size_x(type, &size) == MPI_SUCCESS &&
-         type_get_true_extent_x(type, &lower, &true_extent) == MPI_SUCCESS &&
+  return type_size_x(type, &size) == MPI_SUCCESS && type_get_true_extent_x(type, &lower, &true_extent) == MPI_SUCCESS &&
          type_get_extent_x(type, &lower, &extent) == MPI_SUCCESS &&
          (true_extent != size || (count > 1 && extent != size));
 }
