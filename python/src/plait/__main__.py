@@ -301,8 +301,7 @@ def doctor(
         typer.Option("--measure", help="Measure settings between two ranks, and keep the better ones."),
     ] = False,
     force: Annotated[
-        bool,
-        typer.Option("--force", help="Keep also what was measured on a busy machine."),
+        bool, typer.Option("--force", help="Keep also what was measured on a busy machine.")
     ] = False,
     collectives: Annotated[
         bool,
@@ -313,10 +312,7 @@ def doctor(
     ] = None,
     hosts: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B",
-            help="With --measure, --collectives: a rank on each of these, A is this host.",
-        ),
+        typer.Option(metavar="A,B", help="Measure with a rank on each of these, A is this host."),
     ] = None,
 ) -> None:
     """Check what is installed here, and whether two ranks can talk.
@@ -345,12 +341,9 @@ def doctor(
 
       plait doctor --collectives -n 4
     """
-    if measure and collectives:
-        raise typer.BadParameter("--measure and --collectives are two measurements; give one")
     if (hosts is not None or force) and not (measure or collectives):
         raise typer.BadParameter("--hosts and --force are for --measure and --collectives")
-    if ranks is not None and not collectives:
-        raise typer.BadParameter("--ranks is for --collectives")
+    _check_ranks(ranks, measure=measure, collectives=collectives)
     as_json = json_file is not None
     with hushed(quiet and not as_json), printed_into(json_file):
         if measure:
@@ -359,11 +352,19 @@ def doctor(
             status = module.measure(wishes)
         elif collectives:
             module = _load("collectives")
-            asked = module.Wishes(quick, as_json, force, hosts, ranks)
-            status = module.measure_collectives(asked)
+            status = module.measure_collectives(module.Wishes(quick, as_json, force, hosts, ranks))
         else:
             status = _load("doctor").doctor(as_json=as_json, quick=quick)
     raise typer.Exit(status)
+
+
+def _check_ranks(ranks: int | None, *, measure: bool, collectives: bool) -> None:
+    if measure and collectives:
+        raise typer.BadParameter("--measure and --collectives are two measurements; give one")
+    if ranks is not None and not collectives:
+        raise typer.BadParameter("--ranks is for --collectives")
+    if ranks == 1:
+        raise typer.BadParameter("--ranks is at least 2 with --collectives")
 
 
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lateness and slowness of collectives are told apart, with their costs."""
+"""Lateness and slowness of collectives are separated, with their costs."""
 
 from __future__ import annotations
 

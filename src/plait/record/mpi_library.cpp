@@ -68,7 +68,7 @@ std::uint64_t Mpi::bytes(MPI_Count count, MPI_Datatype type) const noexcept {
     return 0;  // the type may be invalid then
   }
   MPI_Count size = 0;
-  return type_size_x(type, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::uint64_t>(count * size) : 0;
+  return datatype.size(type, &size) == MPI_SUCCESS && size > 0 ? static_cast<std::uint64_t>(count * size) : 0;
 }
 
 bool Mpi::has_gaps(MPI_Count count, MPI_Datatype type) const noexcept {
@@ -79,8 +79,8 @@ bool Mpi::has_gaps(MPI_Count count, MPI_Datatype type) const noexcept {
   MPI_Count true_extent = 0;
   MPI_Count extent = 0;
   MPI_Count size = 0;
-  return type_size_x(type, &size) == MPI_SUCCESS && type_get_true_extent_x(type, &lower, &true_extent) == MPI_SUCCESS &&
-         type_get_extent_x(type, &lower, &extent) == MPI_SUCCESS &&
+  return datatype.size(type, &size) == MPI_SUCCESS && datatype.true_extent(type, &lower, &true_extent) == MPI_SUCCESS &&
+         datatype.extent(type, &lower, &extent) == MPI_SUCCESS &&
          (true_extent != size || (count > 1 && extent != size));
 }
 

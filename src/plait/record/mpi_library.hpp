@@ -54,6 +54,13 @@ class Real {
   Signature* function_;
 };
 
+/// The size of a datatype, and what it takes in memory.
+struct DatatypeQueries {
+  Real<decltype(::PMPI_Type_size_x)> size{"PMPI_Type_size_x"};
+  Real<decltype(::PMPI_Type_get_extent_x)> extent{"PMPI_Type_get_extent_x"};
+  Real<decltype(::PMPI_Type_get_true_extent_x)> true_extent{"PMPI_Type_get_true_extent_x"};
+};
+
 /// The functions and constants of MPI that the recorder uses.
 ///
 /// The recorder is not linked with MPI, as it is loaded into processes without it (launchers, shells). So constants
@@ -81,9 +88,7 @@ struct Mpi {
   Real<decltype(::PMPI_Recv)> recv{"PMPI_Recv"};
   Real<decltype(::PMPI_Send)> send{"PMPI_Send"};
   Real<decltype(::PMPI_Test_cancelled)> test_cancelled{"PMPI_Test_cancelled"};
-  Real<decltype(::PMPI_Type_get_extent_x)> type_get_extent_x{"PMPI_Type_get_extent_x"};
-  Real<decltype(::PMPI_Type_get_true_extent_x)> type_get_true_extent_x{"PMPI_Type_get_true_extent_x"};
-  Real<decltype(::PMPI_Type_size_x)> type_size_x{"PMPI_Type_size_x"};
+  DatatypeQueries datatype;
   Real<decltype(::PMPI_Cart_shift)> cart_shift{"PMPI_Cart_shift"};
   Real<decltype(::PMPI_Cartdim_get)> cartdim_get{"PMPI_Cartdim_get"};
   Real<decltype(::PMPI_Dist_graph_neighbors)> dist_graph_neighbors{"PMPI_Dist_graph_neighbors"};
