@@ -14,6 +14,7 @@
 
 #include "plait/base/clock.hpp"
 #include "plait/record/communicators.hpp"
+#include "plait/record/profile.hpp"
 #include "plait/record/sites.hpp"
 #include "plait/trace/recorder.hpp"
 
@@ -21,10 +22,17 @@ namespace plait::record {
 
 /// The state of one thread of the program for recording its calls. Threads: its own.
 struct RecordedThread {
-  explicit RecordedThread(trace::ThreadRecorder& own) : recorder{own} {}
+  /// `profile`: null if all events are recorded.
+  RecordedThread(trace::ThreadRecorder& own, Profile* of_rank) : recorder{own}, profile{of_rank} {}
 
   /// Records a call. Successive polls that find nothing become one record, as a spinning program would fill the disk.
   void record(const trace::CallEvent& call) noexcept {
+    if (profile != nullptr) {
+      profile->add_call(recorder.worker(), call);
+      if (!keeps(call.start, call.end) && call.what != trace::CallClass::begins_or_ends) {
+        return;
+      }
+    }
     const bool is_poll = call.what == trace::CallClass::completes && call.count == 0;
     if (has_polls) {
       if (is_poll && call.function == polls.function && call.site == polls.site &&
@@ -42,6 +50,29 @@ struct RecordedThread {
       recorder.call(call);
     }
   }
+  /// Records a non-blocking collective as a whole.
+  void record_whole(const trace::CallEvent& collective) noexcept {
+    if (profile != nullptr) {
+      profile->add_call(recorder.worker(), collective);
+    }
+    if (keeps(collective.start, collective.end)) {
+      recorder.call(collective);
+    }
+  }
+  /// Records a message that the call `posting` has posted.
+  void record(const trace::MessageEvent& message, const trace::CallEvent& posting) noexcept {
+    if (profile != nullptr && !message.is_unfinished) {
+      profile->add_message(recorder.worker(), message, posting);
+    }
+    if (message.is_unfinished || keeps(message.posted, message.posted)) {
+      recorder.message(message);
+    }
+  }
+  /// Whether events of this time are recorded one by one.
+  [[nodiscard]] bool keeps(nanoseconds start, nanoseconds end) noexcept {
+    return profile == nullptr || (windows() != nullptr && windows()->overlaps(start, end, recorder));
+  }
+  [[nodiscard]] Windows* windows() noexcept { return profile != nullptr ? profile->windows() : nullptr; }
   void write_polls() noexcept {
     if (std::exchange(has_polls, false)) {
       recorder.call(polls);
@@ -51,6 +82,9 @@ struct RecordedThread {
   void begin_region(trace::Recorder& trace, const char* name, nanoseconds now) noexcept {
     try {
       regions.push_back({.name = trace.name(trace::Role::span, name), .start = now});
+      if (windows() != nullptr) {
+        windows()->region_begins(regions.back().name, now, recorder);
+      }
     } catch (const std::exception&) {
       regions.clear();  // the ends of these are ignored
     }
@@ -59,7 +93,12 @@ struct RecordedThread {
   void end_region(nanoseconds now) noexcept {
     if (!regions.empty()) {
       regions.back().end = now;
-      recorder.span(regions.back());
+      if (keeps(regions.back().start, now)) {
+        recorder.span(regions.back());
+      }
+      if (windows() != nullptr) {
+        windows()->region_ends(regions.back().name, now, recorder);
+      }
       regions.pop_back();
     }
   }
@@ -76,6 +115,7 @@ struct RecordedThread {
   static constexpr nanoseconds polls_length_max{100'000};
 
   trace::ThreadRecorder& recorder;
+  Profile* profile;
   trace::CallEvent polls;  ///< Not written yet.
   bool has_polls = false;
   SiteCache sites;
@@ -93,12 +133,12 @@ struct RecordedThread {
 class RecordedThreads {
  public:
   /// Returns one for a new thread: that of an ended thread, if there is one.
-  [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
+  [[nodiscard]] RecordedThread& take(trace::Recorder& recorder, Profile* profile) {
     const std::lock_guard lock{mutex_};
     if (spare_.empty()) {
       const auto index = static_cast<std::uint16_t>(threads_.size());
       const std::string name = index == 0 ? "main" : fmt::format("thread {}", index);
-      return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name)));
+      return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name), profile));
     }
     RecordedThread* const thread = spare_.back();
     spare_.pop_back();

@@ -22,5 +22,8 @@ template void ThreadRecorder::write(const GraphRunEvent&) noexcept;
 template void ThreadRecorder::write(const CallEvent&) noexcept;
 template void ThreadRecorder::write(const CommunicatorEvent&) noexcept;
 template void ThreadRecorder::write(const SharesEvent&) noexcept;
+template void ThreadRecorder::write(const SumEvent&) noexcept;
+template void ThreadRecorder::write(const SumTimesEvent&) noexcept;
+template void ThreadRecorder::write(const WindowEvent&) noexcept;
 
 }  // namespace plait::trace

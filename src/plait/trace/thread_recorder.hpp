@@ -29,6 +29,10 @@ class ThreadRecorder final : public RecordWriter {
   void communicator(const CommunicatorEvent& event) noexcept { record(event); }
   /// One record for each 6 of `bytes`.
   void shares(const SharesEvent& event) noexcept { record(event); }
+  void sum(const SumEvent& event) noexcept { record(event); }
+  /// One record for each 12 of `times`.
+  void sum_times(const SumTimesEvent& event) noexcept { record(event); }
+  void window(const WindowEvent& event) noexcept { record(event); }
 
  private:
   template <class Event>

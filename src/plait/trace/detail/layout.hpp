@@ -41,6 +41,9 @@ enum class Kind : std::uint8_t {
   call = 11,
   communicator = 12,
   shares = 13,
+  sum = 18,
+  sum_times = 19,
+  window = 20,
 };
 
 struct Header {
