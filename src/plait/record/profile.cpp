@@ -72,17 +72,26 @@ struct SumTable::Row {
   }
   /// Whether its bin for such a duration can count no more.
   [[nodiscard]] bool is_full(const Addend& addend) noexcept {
-    return bin(bin_of(addend.time)) == std::numeric_limits<std::uint32_t>::max();
+    return bin(bin_of(addend.end - addend.start)) == std::numeric_limits<std::uint32_t>::max();
   }
   void add(const Addend& addend) noexcept {
     ++count;
-    time += addend.time.count();
-    time_max = std::max<std::int64_t>(time_max, addend.time.count());
+    const nanoseconds took = addend.end - addend.start;
+    time += took.count();
+    time_max = std::max<std::int64_t>(time_max, took.count());
     bytes_given += addend.bytes_given;
     bytes_got += addend.bytes_got;
-    std::uint32_t& same = bin(bin_of(addend.time));
+    std::uint32_t& same = bin(bin_of(took));
     same += same != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
+};
+
+/// A record of kind 21, in the place of a row.
+struct SumTable::State {
+  std::uint8_t kind = static_cast<std::uint8_t>(Kind::profile_state);
+  std::int64_t last = 0;
+  std::uint64_t lost = 0;
+  std::array<std::uint64_t, 5> unused{};
 };
 
 std::size_t SumTable::Hash::operator()(const SumKey& key) const noexcept {
@@ -115,6 +124,10 @@ void SumTable::add(const SumKey& key, const Addend& addend) noexcept {
   }
   if (row != nullptr) [[likely]] {
     row->add(addend);
+  }
+  if (state_ != nullptr) {
+    state_->last = std::max<std::int64_t>(state_->last, addend.end.count());
+    state_->lost += row == nullptr ? 1 : 0;
   }
 }
 
@@ -179,12 +192,20 @@ bool SumTable::has_more_than(std::size_t rows) noexcept {
 std::span<SumTable::Row> SumTable::new_chunk() noexcept {
   static_assert(sizeof(Row) == 3 * trace::detail::record_bytes && offsetof(Row, count) == 24);
   static_assert((Profile::chunk_bytes - trace::detail::record_bytes) % sizeof(Row) == 0, "no row is in two chunks");
-  if (std::exchange(has_chunk_, true) && chunks_left_.fetch_sub(1, std::memory_order_relaxed) <= 0) {
+  const bool is_first = !std::exchange(has_chunk_, true);
+  if (!is_first && chunks_left_.fetch_sub(1, std::memory_order_relaxed) <= 0) {
     chunks_left_.store(0, std::memory_order_relaxed);  // a count by itself
     return {};
   }
   const std::span<std::byte> bytes = recorder_.lasting_chunk("profile");
-  return {reinterpret_cast<Row*>(bytes.data()), bytes.size() / sizeof(Row)};
+  const std::span<Row> rows{reinterpret_cast<Row*>(bytes.data()), bytes.size() / sizeof(Row)};
+  if (!is_first || rows.empty()) {
+    return rows;
+  }
+  static_assert(sizeof(State) == trace::detail::record_bytes && offsetof(State, last) == 8);
+  state_ = reinterpret_cast<State*>(rows.data());
+  std::fill_n(state_, sizeof(Row) / sizeof(State), State{});
+  return rows.subspan(1);
 }
 
 Profile::Profile(trace::Recorder& recorder, const std::optional<WindowOptions>& windows) {
@@ -205,7 +226,7 @@ void Profile::add_call(std::uint16_t worker, const trace::CallEvent& call) noexc
                    .communicator = call.communicator,
                    .what = call.what,
                    .size_class = size_class_of(call.bytes_given, call.bytes_got)};
-  table_of(worker).add(key, {call.end - call.start, call.bytes_given, call.bytes_got});
+  table_of(worker).add(key, {call.start, call.end, call.bytes_given, call.bytes_got});
 }
 
 void Profile::add_message(std::uint16_t worker,
@@ -219,7 +240,7 @@ void Profile::add_message(std::uint16_t worker,
                    .peer = message.peer.value(),
                    .communicator = message.communicator,
                    .size_class = size_class_of(message.bytes, 0)};
-  table_of(worker).add(key, {message.completed - message.posted, message.bytes, 0});
+  table_of(worker).add(key, {message.posted, message.completed, message.bytes, 0});
 }
 
 bool is_profile_wanted() {

@@ -35,7 +35,8 @@ struct SumKey {
 
 /// What is added to a sum.
 struct Addend {
-  nanoseconds time{};
+  nanoseconds start{};
+  nanoseconds end{};
   std::uint64_t bytes_given = 0;
   std::uint64_t bytes_got = 0;
 };
@@ -58,6 +59,7 @@ class SumTable {
 
  private:
   struct Row;
+  struct State;
   struct Hash {
     using is_transparent = void;
     [[nodiscard]] std::size_t operator()(const SumKey& key) const noexcept;
@@ -82,6 +84,7 @@ class SumTable {
   std::span<Row> free_;   ///< Used in their order, as a chunk ends for readers at the first free row.
   std::span<Row> spare_;  ///< Another chunk, for when these are used.
   bool has_chunk_ = false;
+  State* state_ = nullptr;  ///< In the first chunk.
 };
 
 /// A profile of this rank: sums for each place, peer and size class in bounded memory, and the windows in which all

@@ -268,6 +268,12 @@ struct WindowEvent {
   nanoseconds end{};  ///< End; 0 = not known yet.
 };
 
+/// Of a profile: what is true of all sums of some threads. It changes while the run goes on.
+struct ProfileStateEvent {
+  nanoseconds last{};      ///< End of the last call or message that was counted.
+  std::uint64_t lost = 0;  ///< Calls and messages that are in no sum, because the disk was full.
+};
+
 /// An event as read, with the thread that recorded it.
 template <class Event>
 struct Recorded {
@@ -287,6 +293,7 @@ struct RankEvents {
   std::vector<Recorded<CallEvent>> calls;
   std::vector<Recorded<SumEvent>> sums;
   std::vector<Recorded<WindowEvent>> windows;
+  std::vector<Recorded<ProfileStateEvent>> profile_states;
 
   void add(std::uint32_t thread, const TaskEvent& event) { tasks.push_back({thread, event}); }
   void add(std::uint32_t thread, const MessageEvent& event) { messages.push_back({thread, event}); }
@@ -298,6 +305,7 @@ struct RankEvents {
   void add(std::uint32_t thread, const CallEvent& event) { calls.push_back({thread, event}); }
   void add(std::uint32_t thread, const SumEvent& event) { sums.push_back({thread, event}); }
   void add(std::uint32_t thread, const WindowEvent& event) { windows.push_back({thread, event}); }
+  void add(std::uint32_t thread, const ProfileStateEvent& event) { profile_states.push_back({thread, event}); }
 };
 
 }  // namespace plait::trace

@@ -25,5 +25,6 @@ template void ThreadRecorder::write(const SharesEvent&) noexcept;
 template void ThreadRecorder::write(const SumEvent&) noexcept;
 template void ThreadRecorder::write(const SumTimesEvent&) noexcept;
 template void ThreadRecorder::write(const WindowEvent&) noexcept;
+template void ThreadRecorder::write(const ProfileStateEvent&) noexcept;
 
 }  // namespace plait::trace

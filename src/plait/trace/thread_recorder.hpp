@@ -33,6 +33,7 @@ class ThreadRecorder final : public RecordWriter {
   /// One record for each 12 of `times`.
   void sum_times(const SumTimesEvent& event) noexcept { record(event); }
   void window(const WindowEvent& event) noexcept { record(event); }
+  void profile_state(const ProfileStateEvent& event) noexcept { record(event); }
 
  private:
   template <class Event>

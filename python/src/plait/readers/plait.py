@@ -26,6 +26,7 @@ from plait.readers._engine import join_engine, read_engine_file
 from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
+from plait.readers._profile import choose_part, sum_table, with_both_sides
 from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
 
 #: What an unnamed one is called, by role.
@@ -41,11 +42,12 @@ _MISSING_SHOWN_MAX = 8
 _THREADS_MAX = 4
 
 
-def read_run(folder: Path, schema: Schema = SCHEMA) -> Run:
+def read_run(folder: Path, schema: Schema = SCHEMA, window: int | None = None) -> Run:
     """Everything readable of a run, with notices about what is not.
 
-    `schema`: with more records than plait's own, which are then in `Run.other`. Raises PlaitError, a
-    sentence for the user, when there is nothing usable at all.
+    `schema`: with more records than plait's own, which are then in `Run.other`. `window`: of a profile,
+    the events of this one in the place of its sums. Raises PlaitError, a sentence for the user, when there
+    is nothing usable at all, or no such window.
     """
     paths = require_run(folder)
     notices: list[str] = []
@@ -58,7 +60,7 @@ def read_run(folder: Path, schema: Schema = SCHEMA) -> Run:
     _note_missing(files, ranks, meta, notices)
     for file in files:
         notices.extend(file.notices)
-    return _assemble(folder, meta, ranks, files, schema, notices)
+    return _assemble(folder, meta, ranks, files, schema, notices, window)
 
 
 def require_run(folder: Path) -> list[Path]:
@@ -173,6 +175,7 @@ def _assemble(
     files: list[RankFile],
     schema: Schema,
     notices: list[str],
+    window: int | None,
 ) -> Run:
     numbering = _Numbering()
     tables: dict[str, list[pl.DataFrame]] = {}
@@ -200,13 +203,17 @@ def _assemble(
         )
     whole = {name: pl.concat(tables.pop(name)) for name in list(tables)}
     whole["communicators"] = whole["communicators"].unique(maintain_order=True)
+    by_order = choose_part(whole, by_order, window, error_ns, notices)
     messages = match_by_order(whole["messages"], by_order)
+    if window is not None:
+        messages = with_both_sides(messages)
     is_own = messages["communicator"] >= events.OWN_COMMUNICATORS
     own_messages = int(is_own.sum())
     if own_messages:
         messages = messages.filter(~is_own)
     whole["messages"] = messages
-    _note_unended(meta, ranks, whole["calls"], numbering.names(ROLES["function"]), notices)
+    if window is None:
+        _note_unended(meta, ranks, whole["calls"], numbering.names(ROLES["function"]), notices)
     return Run(
         meta=meta,
         ranks=ranks,
@@ -300,6 +307,7 @@ def _tables(
     messages = _message_table(file, clock, numbering)
     tables = {**plain, "tasks": tasks, **graph_tables(file, clock, numbering.renumber)}
     tables.update(call_tables(file, clock, numbering.renumber))
+    tables["sums"] = sum_table(file, clock, numbering.renumber)
     return {**tables, "messages": add_postings(messages, tables["calls"])}
 
 

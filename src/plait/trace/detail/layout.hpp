@@ -44,6 +44,7 @@ enum class Kind : std::uint8_t {
   sum = 18,
   sum_times = 19,
   window = 20,
+  profile_state = 21,
 };
 
 struct Header {

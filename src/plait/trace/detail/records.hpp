@@ -34,7 +34,8 @@ using Records = RecordList<RecordOf<ChunkRecord, Kind::chunk>,
                            RecordOf<SharesEvent, Kind::shares>,
                            RecordOf<SumEvent, Kind::sum>,
                            RecordOf<SumTimesEvent, Kind::sum_times>,
-                           RecordOf<WindowEvent, Kind::window>>;
+                           RecordOf<WindowEvent, Kind::window>,
+                           RecordOf<ProfileStateEvent, Kind::profile_state>>;
 
 /// The kind of the record that an event becomes.
 template <class Event, class... All>
@@ -246,6 +247,13 @@ void describe(Record& record, WindowEvent& event) {
   record.time(16, event.end);
   record.interval(event.start, event.end, event.end != nanoseconds{});
   record.value(4, event.number);
+}
+
+template <class Record>
+void describe(Record& record, ProfileStateEvent& event) {
+  record.begin("profile state");
+  record.time(8, event.last);
+  record.value(16, event.lost);
 }
 
 }  // namespace plait::trace::detail
