@@ -32,6 +32,7 @@ from plait.cli.options import (
     JsonFile,
     LauncherLine,
     Quiet,
+    Window,
     hushed,
     output_option,
     printed_into,
@@ -174,6 +175,7 @@ def report(
     step: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Report on this step only.")
     ] = None,
+    window: Window = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     json_file: JsonFile = None,
     quiet: Quiet = False,
@@ -196,6 +198,8 @@ def report(
 
       plait report runs/first --perfetto first.pftrace
 
+      plait report runs/long --window 3     (a window of plait record --profile)
+
       plait report --compare runs/first runs/second
 
       plait report runs/first --json - | jq .summary.idle_share
@@ -205,7 +209,10 @@ def report(
     if compare is not None and perfetto is not None:
         raise typer.BadParameter("--perfetto is for one run; leave out --compare")
     with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
-        same = {"output": output, "step": step, "open_page": open_page, "results": results}
+        same = {
+            **{"output": output, "step": step, "window": window},
+            **{"open_page": open_page, "results": results},
+        }
         if compare is not None:
             _load("compare").compare_runs(*compare, **same)
         else:

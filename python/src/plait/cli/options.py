@@ -38,6 +38,12 @@ LauncherKind = Annotated[
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
+Window = Annotated[
+    int | None,
+    typer.Option(
+        min=0, metavar="N", help="Of a profile (plait record --profile): the events of this window."
+    ),
+]
 JsonFile = Annotated[
     Path | None,
     typer.Option(

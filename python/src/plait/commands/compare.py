@@ -29,13 +29,14 @@ def compare_runs(
     step: int | None,
     open_page: bool,
     results: Path | None = None,
+    window: int | None = None,
 ) -> None:
-    """`results`: also write the numbers there, as JSON."""
+    """`results`: also write the numbers there, as JSON. `window`: compare this window of two profiles."""
     console = Console(highlight=False, soft_wrap=True)
     analyses: list[Analysis] = []
     for folder in (a, b):
         with console.status(f"reading {folder}"):
-            analyses.append(analyse(read_run(folder), folder, step))
+            analyses.append(analyse(read_run(folder, window=window), folder, step))
     comparison = compare(*analyses)
     for warning in comparison.warnings[:_WARNINGS_MAX]:
         console.print(f"[yellow]note:[/] {escape(warning)}")
@@ -54,7 +55,7 @@ def compare_runs(
     write_text(page, build_comparison(comparison))
     console.print(f"wrote {escape(str(page))}")
     if results is not None:
-        write_json(results, _document(comparison, step, page))
+        write_json(results, _document(comparison, step, window, page))
     if open_page:
         webbrowser.open(page.resolve().as_uri())
 
@@ -81,12 +82,13 @@ def _change(row: Row) -> str:
     return f"[{colour}]{escape(change_text(row))}[/]"
 
 
-def _document(comparison: Comparison, step: int | None, page: Path) -> dict[str, Any]:
+def _document(comparison: Comparison, step: int | None, window: int | None, page: Path) -> dict[str, Any]:
     """docs/reference/command-line.md describes it."""
     return {
         "a": str(comparison.a.folder),
         "b": str(comparison.b.folder),
         "step": step,
+        "window": window,
         "sentence": comparison.sentence,
         "reasons": comparison.reasons,
         "warnings": comparison.warnings,

@@ -36,11 +36,12 @@ def report(
     step: int | None,
     open_page: bool,
     results: Path | None = None,
+    window: int | None = None,
 ) -> None:
-    """`results`: also write what is printed there, as JSON."""
+    """`results`: also write what is printed there, as JSON. `window`: report on this window of a profile."""
     console = Console(highlight=False, soft_wrap=True)
     with console.status(f"reading {folder}"):
-        run = read_run(folder)
+        run = read_run(folder, window=window)
         analysis = analyse(run, folder, step)
     notices = analysis.run.notices
     for notice in notices[:_NOTICES_MAX]:
@@ -48,7 +49,7 @@ def report(
     if len(notices) > _NOTICES_MAX:
         console.print(f"[yellow]note:[/] and {len(notices) - _NOTICES_MAX} more, on the page")
     with console.status("drawing"):
-        written = write_report(analysis, output or folder / "report")
+        written = write_report(analysis, output or folder / _page_folder(window))
     facts = [
         format_time(analysis.total_ns),
         format_count(len(run.ranks_present), "rank"),
@@ -70,9 +71,13 @@ def report(
         write_perfetto(analysis.run, analysis.matched, perfetto)
         console.print(f"wrote {escape(str(perfetto))}; open it in ui.perfetto.dev")
     if results is not None:
-        write_json(results, _document(analysis, written, perfetto))
+        write_json(results, _document(analysis, written, perfetto, window))
     if open_page:
         webbrowser.open(written.page.resolve().as_uri())
+
+
+def _page_folder(window: int | None) -> str:
+    return "report" if window is None else f"report-window-{window}"
 
 
 def _slowest_path(analysis: Analysis) -> pl.DataFrame:
@@ -81,13 +86,14 @@ def _slowest_path(analysis: Analysis) -> pl.DataFrame:
     return analysis.paths.clear() if step is None else analysis.paths.filter(pl.col("step") == step)
 
 
-def _document(analysis: Analysis, written: Written, perfetto: Path | None) -> dict[str, Any]:
+def _document(analysis: Analysis, written: Written, perfetto: Path | None, window: int | None) -> dict[str, Any]:
     """docs/reference/command-line.md describes it."""
     run = analysis.run
     ranks = rank_table(run, analysis.traffic.balance, analysis.ranks, analysis.calls.by_rank)
     return {
         "run": str(analysis.folder),
         "step": analysis.only_step,
+        "window": window,
         "program": run.meta.get("program"),
         "command": run.meta.get("command"),
         "notices": list(run.notices),

@@ -59,6 +59,16 @@ def choose_part(
     return _trim(whole, by_order, error_ns, notices)
 
 
+def name_folded(whole: dict[str, pl.DataFrame], functions: tuple[str, ...]) -> tuple[str, ...]:
+    """Gives the sums that have lost their function a name; returns the functions with it."""
+    lost = pl.col("function") < 0
+    if not whole["sums"].filter(lost).height:
+        return functions
+    number = pl.when(lost).then(len(functions)).otherwise("function").cast(pl.Int32)
+    whole["sums"] = whole["sums"].with_columns(number.alias("function"))
+    return (*functions, "functions folded together")
+
+
 def with_both_sides(messages: pl.DataFrame) -> pl.DataFrame:
     """Without those whose other side is before or after the window."""
     lonely = unmatched_messages(messages.with_row_index("row"))
@@ -190,7 +200,7 @@ def _first_without_other(messages: pl.DataFrame, error_ns: int) -> Mask:
     )
     limit = pl.col("completed_ns") + error_ns
     met = receives.with_columns(limit.alias("limit_ns")).sort("limit_ns").join_asof(
-        by_time.sort("posted_ns"), left_on="limit_ns", right_on="posted_ns", by="kind"
+        by_time.sort("posted_ns"), left_on="limit_ns", right_on="posted_ns", by="kind", check_sortedness=False
     )
     met = met.with_columns(pl.col("before").fill_null(0)).join(counted, on="kind")
     shift = (

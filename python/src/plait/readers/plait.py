@@ -26,7 +26,7 @@ from plait.readers._engine import join_engine, read_engine_file
 from plait.readers._frames import event_columns, event_table, frame
 from plait.readers._graphs import graph_tables
 from plait.readers._match_by_order import match_by_order
-from plait.readers._profile import choose_part, sum_table, with_both_sides
+from plait.readers._profile import choose_part, name_folded, sum_table, with_both_sides
 from plait.readers._rank_file import RankFile, UnusableFileError, read_rank_file
 
 #: What an unnamed one is called, by role.
@@ -221,7 +221,7 @@ def _assemble(
         kinds=numbering.names(ROLES["task"]),
         span_kinds=numbering.names(ROLES["span"]),
         counter_kinds=numbering.names(ROLES["counter"]),
-        functions=numbering.names(ROLES["function"]),
+        functions=name_folded(whole, numbering.names(ROLES["function"])),
         sites=read_sites(folder / "sites.json", numbering.names(ROLES["call_site"]), notices),
         clock_error_ns=error_ns,
         own_messages=own_messages,

@@ -26,6 +26,7 @@ from plait.measures.messages import (
     unmatched_messages,
 )
 from plait.measures.phases import phase_times
+from plait.measures.profile import describe_profile
 from plait.measures.steps import only_step, steps_of_run
 from plait.measures.trouble import find_trouble
 
@@ -127,6 +128,11 @@ class Analysis:
     def traffic(self) -> TrafficMeasures:
         return measure_traffic(self.run, self.working_ns)
 
+    @cached_property
+    def call_count(self) -> int:
+        """Of all calls: tests and probes that were recorded together count each."""
+        return int(self.calls.by_function["count"].sum())
+
     @property
     def total_ns(self) -> int:
         return self.window_ns[1] - self.window_ns[0]
@@ -163,5 +169,6 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         )
     matched = match_messages(run.messages)
     lonely = unmatched_messages(run.messages)
-    run = replace(run, notices=(*run.notices, *find_trouble(run, matched, lonely)))
+    about = describe_profile(run) if run.is_profile else []
+    run = replace(run, notices=(*run.notices, *about, *find_trouble(run, matched, lonely)))
     return Analysis(folder, run, matched, lonely, step)

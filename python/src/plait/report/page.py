@@ -26,6 +26,7 @@ from plait.report.page_calls import (
     waits_section,
 )
 from plait.report.page_particles import particle_phases_section
+from plait.report.page_profile import class_time_section, durations_section, windows_section
 from plait.report.page_traffic import balance_section, matrix_section, sizes_section
 from plait.report.page_work import dead_time_section, kinds_section
 from plait.report.payload import Payload
@@ -79,7 +80,8 @@ def build_page(
 def _body(
     analysis: Analysis, payload: Payload, outputs: Sequence[OutputPicture], graphs: Sequence[str]
 ) -> list[str]:
-    of_calls = [waits_section(analysis), call_time_section(analysis), overlap_section(analysis)]
+    of_ranks = class_time_section(analysis) if analysis.run.is_profile else waits_section(analysis)
+    of_calls = [of_ranks, call_time_section(analysis), overlap_section(analysis)]
     sections = [
         _head(analysis),
         _tiles(analysis),
@@ -88,6 +90,8 @@ def _body(
         *of_calls[:1],
         _tasks(analysis, payload),
         *of_calls[1:],
+        durations_section(analysis),
+        windows_section(analysis),
         balance_section(analysis, payload),
         *_messages(analysis, payload),
         matrix_section(analysis, payload),
@@ -131,7 +135,7 @@ def _tiles(analysis: Analysis) -> str:
     if analysis.calls.by_function.height:
         inside = int(analysis.calls.by_function["time_ns"].sum())
         tiles.append((format_share(inside, analysis.calls.whole_ns), "of the ranks' time was in calls"))
-        tiles.append((f"{run.calls.height + int(run.calls['repeats'].sum()):,}", "calls"))
+        tiles.append((f"{analysis.call_count:,}", "calls"))
     if analysis.ranks.height:
         shares = analysis.ranks["idle_share"].to_list()
         ranks = f"idle, of {len(shares)} ranks: {min(shares):.1%} to {max(shares):.1%}"

@@ -93,10 +93,7 @@ def waits_section(analysis: Analysis) -> str:
     values = values[:, shown]
     ranks = times["rank"].to_list()
     inside = legend(list(zip(colours, texts, strict=True)))
-    if len(ranks) <= BARS_MAX:
-        inside += _wait_rows(ranks, values, colours, texts)
-    else:
-        inside += _rank_columns(ranks, values, colours, texts)
+    inside += rank_bars(ranks, values, colours, texts)
     inside += _wait_sites(analysis)
     return figure(
         "waits",
@@ -110,6 +107,12 @@ def waits_section(analysis: Analysis) -> str:
         f'<div class="plot">{inside}</div>',
         plain=True,
     )
+
+
+def rank_bars(ranks: list[int], values: Floats, colours: list[str], texts: list[str]) -> str:
+    """A bar and numbers for each rank; of many ranks, columns. `values`: [rank, part], nanoseconds."""
+    draw = _wait_rows if len(ranks) <= BARS_MAX else _rank_columns
+    return draw(ranks, values, colours, texts)
 
 
 def _wait_rows(ranks: list[int], values: Floats, colours: list[str], texts: list[str]) -> str:
@@ -182,11 +185,7 @@ def overlap_section(analysis: Analysis) -> str:
     ranks = found["rank"].to_list()
     texts = ["hidden behind computing", "could have been hidden", "nothing to hide it behind"]
     colours = list(palette.OVERLAP)
-    inside = legend(list(zip(colours, texts, strict=True)))
-    if len(ranks) <= BARS_MAX:
-        inside += _wait_rows(ranks, values, colours, texts)
-    else:
-        inside += _rank_columns(ranks, values, colours, texts)
+    inside = legend(list(zip(colours, texts, strict=True))) + rank_bars(ranks, values, colours, texts)
     share = format_share(achieved, possible) if possible else "none"
     return figure(
         "overlap",
