@@ -123,7 +123,8 @@ def _only_window(whole: dict[str, pl.DataFrame], by_order: Mask, window: int) ->
 
     calls = whole["calls"].filter(meanwhile("calls", "start_ns", "end_ns"))
     whole["calls"] = _cut(calls, bounds, "start_ns", "end_ns")
-    whole["spans"] = whole["spans"].filter(meanwhile("spans", "start_ns", "end_ns"))
+    spans = whole["spans"].filter(meanwhile("spans", "start_ns", "end_ns"))
+    whole["spans"] = _cut(spans, bounds, "start_ns", "end_ns")
     begun = whole["messages"].join(bounds, on="rank", how="left", maintain_order="left").select(
         ((pl.col("posted_ns") >= pl.col("low")) & (pl.col("posted_ns") < pl.col("high")))
         .fill_null(value=False)
