@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from plait._files import make_folder, write_json, write_text
+from plait.commands.report import require_whole
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
 from plait.report.compare import Comparison, Row, Section, compare
@@ -31,7 +32,8 @@ def compare_runs(
     results: Path | None = None,
     window: int | None = None,
 ) -> None:
-    """`results`: also write the numbers there, as JSON. `window`: compare this window of two profiles."""
+    """`results`: also write the numbers there, as JSON. `window`: compare this window of "
+    "two profiles."""
     console = Console(highlight=False, soft_wrap=True)
     analyses: list[Analysis] = []
     for folder in (a, b):
@@ -58,6 +60,7 @@ def compare_runs(
         write_json(results, _document(comparison, step, window, page))
     if open_page:
         webbrowser.open(page.resolve().as_uri())
+    require_whole(*analyses)
 
 
 def _print(console: Console, section: Section, most: int) -> None:
@@ -82,7 +85,9 @@ def _change(row: Row) -> str:
     return f"[{colour}]{escape(change_text(row))}[/]"
 
 
-def _document(comparison: Comparison, step: int | None, window: int | None, page: Path) -> dict[str, Any]:
+def _document(
+    comparison: Comparison, step: int | None, window: int | None, page: Path
+) -> dict[str, Any]:
     """docs/reference/command-line.md describes it."""
     return {
         "a": str(comparison.a.folder),

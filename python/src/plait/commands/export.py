@@ -20,6 +20,7 @@ from plait._build import find_program
 from plait._errors import PlaitError
 from plait._events import Run
 from plait._files import make_folder
+from plait.commands._part import events_of, require_events
 from plait.export.parquet import write_parquet
 from plait.export.perfetto import write_perfetto
 from plait.export.swift import write_swift
@@ -48,11 +49,22 @@ class _Format:
     next: str  # what to do with it
 
 
-def export(folder: Path, to: str, output: Path | None, *, step: int | None, force: bool) -> None:
-    """Raises PlaitError for an unknown format, and for what is in the way at `output`."""
+def export(
+    folder: Path,
+    to: str,
+    output: Path | None,
+    *,
+    step: int | None,
+    force: bool,
+    window: int | None = None,
+) -> None:
+    """`window`: of a profile. Raises PlaitError for an unknown format, for what is in the way at
+    `output`, and for a profile without a window."""
     console = Console(highlight=False, soft_wrap=True)
     if to in _PROGRAM:
-        _export_schedule(folder, to, output, step=step, force=force)
+        with events_of(folder, window) as part:
+            output = output or folder / f"{to}{_PROGRAM[to].suffix}"
+            _export_schedule(part, to, output, step=step, force=force)
         return
     if to not in _FORMATS:
         known = ", ".join((*_FORMATS, *_PROGRAM))
@@ -60,7 +72,9 @@ def export(folder: Path, to: str, output: Path | None, *, step: int | None, forc
     found = _FORMATS[to]
     output = output or folder / f"{to}{found.suffix}"
     with console.status(f"reading {folder}"):
-        run = read_run(folder)
+        if window is None:
+            require_events(folder)
+        run = read_run(folder, window=window)
         if step is not None:
             run = only_step(run, step)
     if run.event_count == 0:
@@ -172,11 +186,8 @@ _PROGRAM = {
 }
 
 
-def _export_schedule(
-    folder: Path, to: str, output: Path | None, *, step: int | None, force: bool
-) -> None:
+def _export_schedule(folder: Path, to: str, output: Path, *, step: int | None, force: bool) -> None:
     found = _PROGRAM[to]
-    output = output or folder / f"{to}{found.suffix}"
     program = find_program("plait-schedule")
     _make_room(output, found, force)
     make_folder(output.parent)

@@ -77,8 +77,8 @@ def require_window(text: str) -> None:
     region = re.fullmatch(r"region:[^/]+(/[1-9][0-9]*)?", text)
     if region is None and (time is None or not _is_window(*time.groups())):
         raise PlaitError(
-            f"--window {text} is no window; give LENGTH/PERIOD as in 10s/1000s (at least 1ms, and LENGTH not "
-            "above PERIOD), region:NAME, region:FROM..TO, or one of the latter with /EVERY"
+            f"--window {text} is no window; give LENGTH/PERIOD as in 10s/1000s (at least 1ms, and "
+            "LENGTH not above PERIOD), region:NAME, region:FROM..TO, or one of the latter with /EVERY"
         )
 
 

@@ -11,6 +11,7 @@ import polars as pl
 from rich.console import Console
 from rich.markup import escape
 
+from plait._errors import PlaitError
 from plait._files import write_json
 from plait._units import format_count, format_time
 from plait.export.perfetto import write_perfetto
@@ -38,7 +39,8 @@ def report(
     results: Path | None = None,
     window: int | None = None,
 ) -> None:
-    """`results`: also write what is printed there, as JSON. `window`: report on this window of a profile."""
+    """`results`: also write what is printed there, as JSON. `window`: report on this window of "
+    "a profile."""
     console = Console(highlight=False, soft_wrap=True)
     with console.status(f"reading {folder}"):
         run = read_run(folder, window=window)
@@ -74,6 +76,18 @@ def report(
         write_json(results, _document(analysis, written, perfetto, window))
     if open_page:
         webbrowser.open(written.page.resolve().as_uri())
+    require_whole(analysis)
+
+
+def require_whole(*analyses: Analysis) -> None:
+    """Raises PlaitError, so that scripts notice it, where files of ranks could not be read."""
+    for analysis in analyses:
+        if names := analysis.run.unusable:
+            shown = ", ".join(names[:_NOTICES_MAX]) + (", ..." if len(names) > _NOTICES_MAX else "")
+            raise PlaitError(
+                f"{analysis.folder}: {shown} cannot be read (see the notes); what was written is of the "
+                "other ranks"
+            )
 
 
 def _page_folder(window: int | None) -> str:
@@ -86,7 +100,9 @@ def _slowest_path(analysis: Analysis) -> pl.DataFrame:
     return analysis.paths.clear() if step is None else analysis.paths.filter(pl.col("step") == step)
 
 
-def _document(analysis: Analysis, written: Written, perfetto: Path | None, window: int | None) -> dict[str, Any]:
+def _document(
+    analysis: Analysis, written: Written, perfetto: Path | None, window: int | None
+) -> dict[str, Any]:
     """docs/reference/command-line.md describes it."""
     run = analysis.run
     ranks = rank_table(run, analysis.traffic.balance, analysis.ranks, analysis.calls.by_rank)

@@ -24,9 +24,10 @@ _SEARCH_STEP_NS = 12
 _REST_WORTH = 0.05
 #: What takes time in calls that move no messages, and what helps.
 _REMEDIES = {
-    events.CALL_SETS_UP: "is setting up communicators, types, windows or processes: doing it once, before "
-    "the main loop, helps",
-    events.CALL_FILE: "is reading and writing files: fewer and larger accesses, or collective ones, help",
+    events.CALL_SETS_UP: "is setting up communicators, types, windows or processes: doing it once, "
+    "before the main loop, helps",
+    events.CALL_FILE: "is reading and writing files: fewer and larger accesses, or collective "
+    "ones, help",
 }
 _KIND_WORDS = {
     wait_states.LATE_SENDER: "for messages that had not been sent yet",
@@ -182,14 +183,14 @@ def _rest(calls: CallMeasures, in_calls: float) -> list[str]:
     if moving >= _REST_WORTH and calls.is_of_sums:
         polling = times.get(events.CALL_COMPLETES, 0) / calls.whole_ns
         found.append(
-            f"{_percent(moving)} of the time is what other calls take: waiting for other ranks, the moving of "
-            f"data, and the library's own work; {_percent(polling)} is in waits, tests and probes. A window of "
-            "events shows which."
+            f"{_percent(moving)} of the time is what other calls take: waiting for other ranks, the "
+            f"moving of data, and the library's own work; {_percent(polling)} is in waits, tests and "
+            "probes. A window of events shows which."
         )
     elif moving >= _REST_WORTH:
         found.append(
-            f"{_percent(moving)} of the time is what else calls take: the moving of data, and the library's "
-            "own work. Sending less, or work to do meanwhile, helps there."
+            f"{_percent(moving)} of the time is what else calls take: the moving of data, and the "
+            "library's own work. Sending less, or work to do meanwhile, helps there."
         )
     return found
 

@@ -72,7 +72,11 @@ def measure_calls(run: Run, matched: pl.DataFrame, window_ns: tuple[int, int]) -
     """`matched`: `match_messages`; `window_ns`: `parallel_window`."""
     calls = calls_within(run, window_ns)
     whole_ns = lane_time(profile.lanes(run) if run.is_profile else calls, window_ns)
-    times = profile.profile_call_times(run, calls, whole_ns) if run.is_profile else partial(call_times, calls, whole_ns)
+    times = (
+        profile.profile_call_times(run, calls, whole_ns)
+        if run.is_profile
+        else partial(call_times, calls, whole_ns)
+    )
     sides = message_sides(calls, matched, run.clock_error_ns)
     met = meetings(run, calls)
     begun = begun_collectives(met, calls)
@@ -128,5 +132,7 @@ def _profile_traffic(run: Run, window_ns: tuple[int, int]) -> TrafficMeasures:
         matrix=profile.profile_matrix(run),
         collectives=collective_matrix(run),
         sizes=size_histogram(run),
-        balance=Balance(np.array([window_ns[0], window_ns[1]], dtype=np.float64), run.ranks_present, computing),
+        balance=Balance(
+            np.array([window_ns[0], window_ns[1]], dtype=np.float64), run.ranks_present, computing
+        ),
     )

@@ -12,9 +12,7 @@ import polars as pl
 from plait import _events as events
 
 
-def polled_waits(
-    calls: pl.DataFrame, sides: pl.DataFrame, functions: Sequence[str]
-) -> pl.DataFrame:
+def polled_waits(calls: pl.DataFrame, sides: pl.DataFrame, functions: Sequence[str]) -> pl.DataFrame:
     """A row for each call that polled for a message before that was sent: call (its row of `calls`),
     lost_ns (of its time, until the message was sent), peer (that sent it).
 
@@ -35,7 +33,9 @@ def polled_waits(
         schema={"call": pl.UInt32(), "next": pl.Int64()},
     )
     times = calls.with_row_index("call").select("call", "start_ns", "end_ns")
-    found = after.join(late.select(pl.col("call").cast(pl.Int64).alias("next"), "other_ns", "peer"), on="next")
+    found = after.join(
+        late.select(pl.col("call").cast(pl.Int64).alias("next"), "other_ns", "peer"), on="next"
+    )
     lost = pl.min_horizontal("other_ns", "end_ns") - pl.col("start_ns")
     return (
         found.join(times, on="call")

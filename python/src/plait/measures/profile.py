@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 #: Why a report of a profile has no waits of one rank for another.
 NOT_KNOWN = (
-    "This is a profile: it has sums, not events. Which rank came late, what was in flight and what could "
-    "overlap cannot be known from sums."
+    "This is a profile: it has sums, not events. Which rank came late, what was in flight and what "
+    "could overlap cannot be known from sums."
 )
 _COUNTED = ("count", "time_ns", "bytes_given", "bytes_got")
 
@@ -124,7 +124,10 @@ def size_sums(run: Run) -> pl.DataFrame:
     is_folded = pl.col("folded") == events.FOLDED_CLASS_ONLY
     return (
         found.with_columns(
-            pl.when(is_folded).then(of_mean).otherwise(pl.col("size_class").cast(pl.Int64)).alias("power")
+            pl.when(is_folded)
+            .then(of_mean)
+            .otherwise(pl.col("size_class").cast(pl.Int64))
+            .alias("power")
         )
         .group_by("power")
         .agg(pl.col("count").sum().alias("messages"), pl.col("bytes_given").sum().alias("bytes"))
@@ -152,13 +155,17 @@ class RankClasses:
 
     @property
     def texts(self) -> list[str]:
-        return [events.CALL_CLASSES[what] if what >= 0 else "computing (in no call)" for what in self.classes]
+        return [
+            events.CALL_CLASSES[what] if what >= 0 else "computing (in no call)" for what in self.classes
+        ]
 
 
 def rank_classes(run: Run, calls: CallMeasures) -> RankClasses:
     """The largest class first, behind computing."""
     found = calls.by_rank_and_class
-    order = found.group_by("class").agg(pl.col("time_ns").sum()).sort("time_ns", "class", descending=True)
+    order = (
+        found.group_by("class").agg(pl.col("time_ns").sum()).sort("time_ns", "class", descending=True)
+    )
     classes = [-1, *order["class"].to_list()]
     ranks = list(run.ranks_present) if found.height else []
     values = np.zeros((len(ranks), len(classes)))
@@ -172,8 +179,9 @@ def rank_classes(run: Run, calls: CallMeasures) -> RankClasses:
 
 
 def durations(run: Run) -> pl.DataFrame:
-    """A row for each function, longest time first: function, count, time_ns, max_ns, p50_ns, p90_ns, p99_ns
-    and BIN_COLUMNS. Quantiles are read from the bins, which double: right within a factor of 2."""
+    """A row for each function, longest time first: function, count, time_ns, max_ns, p50_ns, p90_ns,
+    p99_ns and BIN_COLUMNS. Quantiles are read from the bins, which double: right within a factor of
+    2."""
     found = (
         call_sums(run)
         .filter(pl.col("function") >= 0)
@@ -188,7 +196,8 @@ def durations(run: Run) -> pl.DataFrame:
     bins = found.select(events.BIN_COLUMNS).to_numpy().astype(np.float64)
     most = found["max_ns"].to_numpy().astype(np.float64)
     return found.with_columns(
-        pl.Series(f"p{share}_ns", np.minimum(_quantile(bins, share / 100), most)) for share in (50, 90, 99)
+        pl.Series(f"p{share}_ns", np.minimum(_quantile(bins, share / 100), most))
+        for share in (50, 90, 99)
     )
 
 

@@ -35,11 +35,14 @@ def collective_matrix(run: Run) -> pl.DataFrame:
     `messages` counts collectives. From a root: what it gives, to each other member (of a scatter: a
     share). To a root: what each gives. All to all: what a rank gives, divided among the others (its
     shares, where they differ); of operations in which everybody gets what everybody gives (allgather,
-    allreduce): all of it, to each. Of a profile, shares are not known: what a rank gives is divided evenly.
+    allreduce): all of it, to each. Of a profile, shares are not known: what a rank gives is divided
+    evenly.
     """
     what = pl.col("class").is_in([events.CALL_COLLECTIVE, events.CALL_BEGINS_COLLECTIVE])
     known = what & (pl.col("communicator") >= 0) & (pl.col("bytes_given") > 0)
-    calls = _each_once(run.calls.filter(known)) if not run.is_profile else _summed(run.sums.filter(known))
+    calls = (
+        _each_once(run.calls.filter(known)) if not run.is_profile else _summed(run.sums.filter(known))
+    )
     parts = []
     for (communicator, function), part in calls.group_by("communicator", "function"):
         shape = shape_of(run.functions[int(str(function))])
@@ -102,7 +105,9 @@ def _flows(
         pl.col("bytes_given").cast(pl.Float64),
     )
     rest = calls.join(told, on=["rank", "number"], how="anti") if told.height else calls
-    of_rank = rest.group_by("rank").agg(pl.col("count").sum().alias("calls"), given.sum().alias("bytes_given"))
+    of_rank = rest.group_by("rank").agg(
+        pl.col("count").sum().alias("calls"), given.sum().alias("bytes_given")
+    )
     alike = of_rank.join(everybody, how="cross").select(
         pl.col("rank").alias("source"), "destination", "bytes_given", pl.col("calls").cast(pl.Int64)
     )

@@ -47,8 +47,8 @@ def wait_states(
 
     Of `calls_within`, `message_sides`, `meetings`, `begun_collectives`.
 
-    - Late sender: a receive, or a wait for one, began before the message was sent. Lost: until it was. Of
-      tests and probes before the call that received it, too (`polled_waits`).
+    - Late sender: a receive, or a wait for one, began before the message was sent. Lost: until it was.
+      Of tests and probes before the call that received it, too (`polled_waits`).
     - Late receiver: a send, or a wait for one, that needs its receive began before that was posted.
       Lost: until it was. Sends that the library buffers need none (`is_buffered`).
     - Wait at barrier, wait at collective (Scalasca: wait at N x N): from coming to it to the last rank's
@@ -62,7 +62,13 @@ def wait_states(
     lost what the latest of them cost, and is of that one's kind: so losses of one thread never overlap,
     and add up. Times of two ranks are compared: they are right to `run.clock_error_ns`.
     """
-    parts = [_messages(sides), _polled(run, calls, sides), _collectives(met), _begun(begun), _ends(run, calls)]
+    parts = [
+        _messages(sides),
+        _polled(run, calls, sides),
+        _collectives(met),
+        _begun(begun),
+        _ends(run, calls),
+    ]
     lost = pl.concat(parts).filter(pl.col("lost_ns") > 0)
     worst = lost.group_by("call").agg(
         pl.col("kind", "lost_ns", "peer").sort_by("lost_ns").last(), pl.col("messages").sum()

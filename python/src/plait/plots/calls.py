@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from plait._units import format_share, time_unit
-from plait.measures.rank_groups import group_rows, group_size
 from plait.measures.profile import rank_classes
+from plait.measures.rank_groups import group_rows, group_size
 from plait.measures.rank_time import PART_TEXTS, PARTS, large_parts, rank_times
 from plait.plots import palette, style
 from plait.plots.timeline import draw_lane, kind_table
@@ -32,6 +32,7 @@ _COLUMNS_MAX = 400
 Floats = npt.NDArray[np.float64]
 
 _RANK_TIME_TITLE = "What each rank's time went into"
+
 
 def plot_lanes(analysis: Analysis, lanes: Lanes) -> Figure | None:
     """Two panels: the whole run, and a stretch of it in which messages can be distinguished."""

@@ -78,4 +78,4 @@ def save(figure: Figure, file: IO[bytes], *, dots_per_inch: int = 120) -> None:
             layout.execute(figure)
         figure.set_layout_engine("none")
         # Draws once; savefig draws twice more, for layouts that it does not know to be done.
-        cast(FigureCanvasAgg, figure.canvas).print_png(file, pil_kwargs={"compress_level": 3})
+        cast(Any, figure.canvas).print_png(file, pil_kwargs={"compress_level": 3})

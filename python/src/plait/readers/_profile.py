@@ -104,7 +104,8 @@ def _only_sums(whole: dict[str, pl.DataFrame], by_order: Mask) -> Mask:
     whole["messages"] = messages.filter(kept)
     whole["shares"] = whole["shares"].clear()
     whole["spans"] = whole["spans"].clear()
-    return by_order[kept]
+    left: Mask = by_order[kept]
+    return left
 
 
 def _only_window(whole: dict[str, pl.DataFrame], by_order: Mask, window: int) -> Mask:
@@ -116,7 +117,11 @@ def _only_window(whole: dict[str, pl.DataFrame], by_order: Mask, window: int) ->
         raise PlaitError(_no_window(window, windows["number"].unique().sort().to_list()))
 
     def meanwhile(name: str, start: str, end: str) -> Mask:
-        table = whole[name].select("rank", start, end).join(bounds, on="rank", how="left")
+        table = (
+            whole[name]
+            .select("rank", start, end)
+            .join(bounds, on="rank", how="left", maintain_order="left")
+        )
         inside = (pl.col(end) > pl.col("low")) & (pl.col(start) < pl.col("high"))
         found: Mask = table.select(inside.fill_null(value=False)).to_series().to_numpy()
         return found
@@ -125,18 +130,26 @@ def _only_window(whole: dict[str, pl.DataFrame], by_order: Mask, window: int) ->
     whole["calls"] = _cut(calls, bounds, "start_ns", "end_ns")
     spans = whole["spans"].filter(meanwhile("spans", "start_ns", "end_ns"))
     whole["spans"] = _cut(spans, bounds, "start_ns", "end_ns")
-    begun = whole["messages"].join(bounds, on="rank", how="left", maintain_order="left").select(
-        ((pl.col("posted_ns") >= pl.col("low")) & (pl.col("posted_ns") < pl.col("high")))
-        .fill_null(value=False)
-        & ~pl.col("unfinished")
+    begun = (
+        whole["messages"]
+        .join(bounds, on="rank", how="left", maintain_order="left")
+        .select(
+            ((pl.col("posted_ns") >= pl.col("low")) & (pl.col("posted_ns") < pl.col("high"))).fill_null(
+                value=False
+            )
+            & ~pl.col("unfinished")
+        )
     )
     kept = begun.to_series().to_numpy()
     times = ("posted_ns", "handed_ns", "arrived_ns", "completed_ns")
     whole["messages"] = _cut(whole["messages"].filter(kept), bounds, *times)
-    whole["shares"] = whole["shares"].join(calls.select("rank", "number"), on=["rank", "number"], how="semi")
+    whole["shares"] = whole["shares"].join(
+        calls.select("rank", "number"), on=["rank", "number"], how="semi"
+    )
     for name in ("sums", "profile_states"):
         whole[name] = whole[name].clear()
-    return by_order[kept]
+    left: Mask = by_order[kept]
+    return left
 
 
 def _cut(table: pl.DataFrame, bounds: pl.DataFrame, *times: str) -> pl.DataFrame:
@@ -162,25 +175,24 @@ def _no_window(window: int, numbers: list[int]) -> str:
 # --- messages at the edges of a window -----------------------------------------------------------------
 
 
-def _trim(
-    whole: dict[str, pl.DataFrame], by_order: Mask, error_ns: int, notices: list[str]
-) -> Mask:
-    """Leaves out the first messages of a window whose other side is before it, so that the n-th sent is the
-    n-th received.
+def _trim(whole: dict[str, pl.DataFrame], by_order: Mask, error_ns: int, notices: list[str]) -> Mask:
+    """Leaves out the first messages of a window whose other side is before it, so that the n-th sent is
+    the n-th received.
 
-    Of the messages of one source, destination, communicator and tag, both sides are a stretch of the same
-    sequence, but not from the same message on. No message is received before it was sent: the receives are
-    paired with the latest sends for which that holds.
+    Of the messages of one source, destination, communicator and tag, both sides are a stretch of the
+    same sequence, but not from the same message on. No message is received before it was sent: the
+    receives are paired with the latest sends for which that holds.
     """
     messages = whole["messages"]
     late = _first_without_other(messages, error_ns)
     if late.any():
         whole["messages"] = messages.filter(~late)
         notices.append(
-            f"{int(late.sum()):,} sides of messages belong to others before the window and are left out; "
-            "which do is inferred from their times"
+            f"{int(late.sum()):,} sides of messages belong to others before the window and are left "
+            "out; which do is inferred from their times"
         )
-    return by_order[~late]
+    left: Mask = by_order[~late]
+    return left
 
 
 def _first_without_other(messages: pl.DataFrame, error_ns: int) -> Mask:
@@ -196,12 +208,22 @@ def _first_without_other(messages: pl.DataFrame, error_ns: int) -> Mask:
     sends, receives = ordered.filter(~pl.col("received")), ordered.filter("received")
     counted = sends.group_by("kind").agg(pl.len().cast(pl.Int64).alias("sends"))
     # The number of sends that were posted before each receive was complete.
-    by_time = sends.select("kind", "posted_ns").sort("kind", "posted_ns").with_columns(
-        (pl.int_range(pl.len()).over("kind") + 1).alias("before")
+    by_time = (
+        sends.select("kind", "posted_ns")
+        .sort("kind", "posted_ns")
+        .with_columns((pl.int_range(pl.len()).over("kind") + 1).alias("before"))
     )
     limit = pl.col("completed_ns") + error_ns
-    met = receives.with_columns(limit.alias("limit_ns")).sort("limit_ns").join_asof(
-        by_time.sort("posted_ns"), left_on="limit_ns", right_on="posted_ns", by="kind", check_sortedness=False
+    met = (
+        receives.with_columns(limit.alias("limit_ns"))
+        .sort("limit_ns")
+        .join_asof(
+            by_time.sort("posted_ns"),
+            left_on="limit_ns",
+            right_on="posted_ns",
+            by="kind",
+            check_sortedness=False,
+        )
     )
     met = met.with_columns(pl.col("before").fill_null(0)).join(counted, on="kind")
     shift = (

@@ -6,7 +6,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -46,21 +48,25 @@ def read_run(folder: Path, schema: Schema = SCHEMA, window: int | None = None) -
     """Everything readable of a run, with notices about what is not.
 
     `schema`: with more records than plait's own, which are then in `Run.other`. `window`: of a profile,
-    the events of this one in the place of its sums. Raises PlaitError, a sentence for the user, when there
-    is nothing usable at all, or no such window.
+    the events of this one in the place of its sums. Raises PlaitError, a sentence for the user, when
+    there is nothing usable at all, or no such window.
     """
     paths = require_run(folder)
     notices: list[str] = []
     meta = _read_meta(folder / "meta.json", notices)
     meta = _add_launch(meta, folder / "run.json", notices)
-    files = _read_files(paths, schema, notices)
+    files, unusable = _read_files(paths, schema, notices)
+    read = {file.rank for file in files}
+    files = _of_one_run(files, meta, notices)
     if not files:
         raise _no_files(folder, f" ({notices[-1]})" if notices and ".plt" in notices[-1] else "")
+    unusable += [f"rank-{rank:04d}.plt" for rank in sorted(read - {file.rank for file in files})]
     ranks = max(file.ranks for file in files)
     _note_missing(files, ranks, meta, notices)
     for file in files:
         notices.extend(file.notices)
-    return _assemble(folder, meta, ranks, files, schema, notices, window)
+    run = _assemble(folder, meta, ranks, files, schema, notices, window)
+    return replace(run, unusable=tuple(unusable))
 
 
 def require_run(folder: Path) -> list[Path]:
@@ -134,19 +140,42 @@ def _try_file(path: Path, schema: Schema) -> RankFile | UnusableFileError:
         return error
 
 
-def _read_files(paths: list[Path], schema: Schema, notices: list[str]) -> list[RankFile]:
+def _read_files(
+    paths: list[Path], schema: Schema, notices: list[str]
+) -> tuple[list[RankFile], list[str]]:
+    """The files that can be read, and the names of those that cannot."""
+    unusable: list[str] = []
     files: dict[int, RankFile] = {}
     with ThreadPoolExecutor(max_workers=min(_THREADS_MAX, os.cpu_count() or 1)) as pool:
         found = list(pool.map(_try_file, paths, repeat(schema)))
     for path, file in zip(paths, found, strict=True):
         if isinstance(file, UnusableFileError):
             notices.append(f"{path.name} {file}; it was left out")
+            unusable.append(path.name)
             continue
         if file.rank in files:
             notices.append(f"{path.name} claims to be rank {file.rank} as well; it was left out")
+            unusable.append(path.name)
             continue
         files[file.rank] = file
-    return [files[rank] for rank in sorted(files)]
+    return [files[rank] for rank in sorted(files)], unusable
+
+
+def _of_one_run(files: list[RankFile], meta: dict[str, Any], notices: list[str]) -> list[RankFile]:
+    """Without files of another number of ranks than most have: one of these is damaged, or of another
+    run."""
+    counts = Counter(file.ranks for file in files)
+    if len(counts) < 2:
+        return files
+    declared = meta.get("ranks")
+    ranks = max(counts, key=lambda each: (each == declared, counts[each], -abs(each - len(files))))
+    for file in files:
+        if file.ranks != ranks:
+            notices.append(
+                f"rank-{file.rank:04d}.plt claims {file.ranks} ranks and the run has {ranks}: the file "
+                "is damaged, or of another run; it was left out"
+            )
+    return [file for file in files if file.ranks == ranks]
 
 
 def _note_missing(files: list[RankFile], ranks: int, meta: dict[str, Any], notices: list[str]) -> None:
@@ -227,7 +256,7 @@ def _assemble(
         own_messages=own_messages,
         notices=tuple(notices),
         other={name: whole.pop(name) for name in list(whole) if name not in TABLES},
-        **whole,
+        **whole,  # type: ignore[arg-type]
     )
 
 

@@ -91,11 +91,11 @@ def _body(
         _tasks(analysis, payload),
         *of_calls[1:],
         durations_section(analysis),
-        windows_section(analysis),
         balance_section(analysis, payload),
         *_messages(analysis, payload),
         matrix_section(analysis, payload),
         sizes_section(analysis),
+        windows_section(analysis),
         unmatched_section(analysis),
         dead_time_section(analysis),
         _phases(analysis),
@@ -161,8 +161,7 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
     if payload.data["merged"] > 0:
         notices.append(
             f"This run is long: the {format_count(payload.data['merged'], 'shortest bar')} of the task "
-            "plot are shown merged with their neighbours of the same kind; `plait report --step N` "
-            "shows one step whole"
+            f"plot are shown merged with their neighbours of the same kind{_shown_whole(analysis)}"
         )
     if payload.data["messages_left_out"] > 0:
         notices.append(
@@ -184,6 +183,12 @@ def _notices(analysis: Analysis, payload: Payload) -> str:
         shown.append(f"and {more} more")
     items = "".join(f"<li>{notice}</li>" for notice in shown)
     return f'<div class="notice" id="notices"><b>Read this first</b><ul>{items}</ul></div>'
+
+
+def _shown_whole(analysis: Analysis) -> str:
+    if not analysis.steps.height:
+        return ""
+    return "; `plait report --step N` shows one step whole"
 
 
 def _findings(analysis: Analysis) -> str:

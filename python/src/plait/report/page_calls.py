@@ -36,12 +36,13 @@ def call_time_section(analysis: Analysis) -> str:
     by_function = table("By function", ("function", *heads[1:]), _rows(analysis, calls.by_function))
     by_site = table("By call site", ("function", PLACE, *heads[1:]), _rows(analysis, calls.by_site))
     inside = int(calls.by_function["time_ns"].sum())
+    known = "" if calls.is_of_sums else ", the next figures show what they waited for"
     return figure(
         "call-time",
         f"Time in calls: {format_share(inside, whole)} of the ranks' time",
         "Shares are of the time of all threads that call, from when the first rank was through "
         "MPI_Init to when the last one came to MPI_Finalize. Orange functions wait: their time is not "
-        "their own cost, the next figures show what they waited for. Sites are places in the program; "
+        f"their own cost{known}. Sites are places in the program; "
         "without debug information they are offsets in its file.",
         f'<div class="plot">{by_function}<br>{by_site}</div>',
         plain=True,

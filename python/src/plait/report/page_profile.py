@@ -16,7 +16,9 @@ from plait.report.page_calls import ROWS_MAX, rank_bars
 
 #: Functions whose durations are drawn.
 _DRAWN_MAX = 4
-_WINDOWS_MAX = 24
+#: ... and the share of the time below which they are not.
+_WORTH = 0.01
+_WINDOWS_MAX = 12
 
 
 def class_time_section(analysis: Analysis) -> str:
@@ -29,9 +31,9 @@ def class_time_section(analysis: Analysis) -> str:
     return figure(
         "rank-classes",
         f"What each rank's time went into: the busiest computed {100 * whole:.1f} % more than the mean",
-        "Computing is the time in no call. Of the time in calls, sums do not show what was waiting for a "
-        "late rank and what was moving data: ranks that compute less than others and are longer in waits "
-        "or collectives wait for those.",
+        "Computing is the time in no call. Of the time in calls, sums do not show what was waiting for "
+        "a late rank and what was moving data: ranks that compute less than others and are longer in "
+        "waits or collectives wait for those.",
         f'<div class="plot">{legend(list(zip(colours, found.texts, strict=True)))}'
         f"{rank_bars(found.ranks, found.values, colours, found.texts)}</div>",
         plain=True,
@@ -45,19 +47,21 @@ def durations_section(analysis: Analysis) -> str:
     if not found.height:
         return ""
     colours = palette.function_colours(analysis.run)
-    rows, drawn = [], []
+    rows: list[list[str]] = []
+    drawn: list[str] = []
+    least = _WORTH * analysis.calls.whole_ns
     for row in found.head(ROWS_MAX).iter_rows(named=True):
         name = analysis.run.functions[row["function"]]
         times = [format_time(row[f"{quantile}_ns"]) for quantile in ("p50", "p90", "p99", "max")]
         rows.append([swatch(colours[row["function"]], name), f"{row['count']:,}", *times])
-        if len(drawn) < _DRAWN_MAX:
+        if len(drawn) < _DRAWN_MAX and row["time_ns"] >= least:
             drawn.append(_histogram(name, row, colours[row["function"]]))
     heads = ("function", "calls", "half are below", "90 % below", "99 % below", "longest")
     return figure(
         "durations",
         "How long calls took",
-        "Durations are counted in bins that double, so quantiles are right within a factor of 2. Two heaps "
-        "far apart are calls that found their data and calls that waited for it.",
+        "Durations are counted in bins that double, so quantiles are right within a factor of 2. Two "
+        "heaps far apart are calls that found their data and calls that waited for it.",
         f'<div class="plot">{table("By function", heads, rows)}<br>{"<br>".join(drawn)}</div>',
         plain=True,
     )
@@ -72,8 +76,8 @@ def _histogram(name: str, row: dict[str, float], colour: str) -> str:
     edges = bin_edges_ns()
     whole = int(counts.sum())
     tips = [
-        f"{format_time(edges[i])} to {format_time(edges[i + 1])}: {format_count(int(counts[i]), 'call')}, "
-        f"{format_share(counts[i], whole)}"
+        f"{format_time(edges[i])} to {format_time(edges[i + 1])}: "
+        f"{format_count(int(counts[i]), 'call')}, {format_share(counts[i], whole)}"
         for i in range(first, last + 1)
     ]
     shown = columns(
@@ -108,11 +112,12 @@ def windows_section(analysis: Analysis) -> str:
         )
     more = numbers.len() - _WINDOWS_MAX
     caption = "Windows" + (f" (the first {_WINDOWS_MAX} of {numbers.len():,})" if more > 0 else "")
+    inside = table(caption, ("window", "begins at", "length", "ranks", "its report"), rows)
     return figure(
         "windows",
         f"Windows with all events: {numbers.len():,}",
-        "Of these parts of the run there is everything: what each rank did when, who waited for whom, what "
-        "was in flight.",
-        f'<div class="plot">{table(caption, ("window", "begins at", "length", "ranks", "its report"), rows)}</div>',
+        "Of these parts of the run there is everything: what each rank did when, who waited for whom, "
+        "what was in flight.",
+        f'<div class="plot">{inside}</div>',
         plain=True,
     )
