@@ -53,7 +53,7 @@ std::uint64_t count_of(const trace::RankTrace& trace) {
 
 TEST(Profile, adds_calls_with_the_same_place_peer_and_size_class) {
   Profiled profiled;
-  for (const nanoseconds time : {100ns, 300ns, 3s}) {
+  for (const nanoseconds time : {nanoseconds{100}, nanoseconds{300}, nanoseconds{3s}}) {
     profiled.profile.add_call(0, call(7, time));
   }
   profiled.profile.add_call(0, call(7, 1us, 1000));

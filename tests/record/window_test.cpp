@@ -2,7 +2,8 @@
 #include "plait/record/window.hpp"
 
 #include <chrono>
-#include <filesystem>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -72,7 +73,7 @@ TEST(Windows, of_regions_open_at_each_nth_begin_and_close_at_the_end) {
   const trace::NameId assemble = file.recorder.name(trace::Role::span, "assemble");
   const trace::NameId solve = file.recorder.name(trace::Role::span, "solve");
   EXPECT_FALSE(windows.overlaps(0ms, 1ms, file.thread));
-  for (const nanoseconds start : {10ms, 30ms, 50ms}) {
+  for (const nanoseconds start : {nanoseconds{10ms}, nanoseconds{30ms}, nanoseconds{50ms}}) {
     windows.region_begins(assemble, start, file.thread);
     windows.region_ends(assemble, start + 1ms, file.thread);
     EXPECT_EQ(windows.overlaps(start + 2ms, start + 3ms, file.thread), start != 30ms);
