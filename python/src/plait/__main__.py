@@ -35,6 +35,7 @@ from plait.cli.options import (
     Window,
     hushed,
     output_option,
+    parse_ranks,
     printed_into,
     ranks_option,
     results_in,
@@ -176,6 +177,9 @@ def report(
         int | None, typer.Option(min=0, metavar="N", help="Report on this step only.")
     ] = None,
     window: Window = None,
+    ranks: Annotated[
+        str | None, typer.Option("--ranks", metavar="LIST", help="Read these ranks only: 0-3,8.")
+    ] = None,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     json_file: JsonFile = None,
     quiet: Quiet = False,
@@ -208,6 +212,8 @@ def report(
         raise typer.BadParameter("give the folder of one run, or --compare with those of two")
     if compare is not None and perfetto is not None:
         raise typer.BadParameter("--perfetto is for one run; leave out --compare")
+    if compare is not None and ranks is not None:
+        raise typer.BadParameter("--ranks is for one run; leave out --compare")
     with hushed(quiet and json_file != Path("-")), results_in(json_file) as results:
         same = {
             **{"output": output, "step": step, "window": window},
@@ -216,7 +222,8 @@ def report(
         if compare is not None:
             _load("compare").compare_runs(*compare, **same)
         else:
-            _load("report").report(folder, perfetto=perfetto, **same)
+            chosen = None if ranks is None else parse_ranks(ranks)
+            _load("report").report(folder, perfetto=perfetto, ranks=chosen, **same)
 
 
 @app.command()

@@ -175,6 +175,8 @@ class Run:
     notices: tuple[str, ...] = ()
     #: Names of files of ranks that could not be read.
     unusable: tuple[str, ...] = ()
+    #: Whether only some ranks were read, as requested.
+    is_part: bool = False
     #: Tables of records that only the schema knows, which the run was read with.
     other: dict[str, pl.DataFrame] = field(default_factory=dict)
 

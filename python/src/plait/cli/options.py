@@ -62,6 +62,23 @@ def ranks_option(text: str, *, most: int | None = None, panel: str | None = None
     return typer.Option("--ranks", "-n", min=1, max=most, metavar="N", help=text, rich_help_panel=panel)
 
 
+#: A run has no more (docs/reference/trace-format.md).
+_RANKS_MAX = 1 << 22
+
+
+def parse_ranks(text: str) -> list[int]:
+    """Of "0-3,8": [0, 1, 2, 3, 8]. Raises typer.BadParameter."""
+    found: list[int] = []
+    for part in text.split(","):
+        first, dash, last = part.partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise typer.BadParameter(f"--ranks {text} is no list of ranks such as 0-3,8")
+        found.extend(range(int(first), min(int(last or first), _RANKS_MAX) + 1))
+    if not found:
+        raise typer.BadParameter(f"--ranks {text} names no rank: the first of a range is the lower")
+    return found
+
+
 @contextmanager
 def hushed(quiet: bool = True) -> Iterator[None]:
     """Discards what this process and those that it starts write to standard output."""

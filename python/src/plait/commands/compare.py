@@ -12,6 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from plait._files import make_folder, write_json, write_text
+from plait.commands._memory import require_memory
+from plait.commands._part import is_profile
 from plait.commands.report import require_whole
 from plait.readers.plait import read_run
 from plait.report.analysis import Analysis, analyse
@@ -37,6 +39,7 @@ def compare_runs(
     console = Console(highlight=False, soft_wrap=True)
     analyses: list[Analysis] = []
     for folder in (a, b):
+        require_memory(folder, is_part=window is not None or is_profile(folder))
         with console.status(f"reading {folder}"):
             analyses.append(analyse(read_run(folder, window=window), folder, step))
     comparison = compare(*analyses)

@@ -19,8 +19,8 @@ def predict(
     """The program's exit status; stderr has what was wrong. `log`: what was recorded; of a profile, this
     window. Raises PlaitError for a profile without a window."""
     file = platform_file(platform)
-    command = [str(find_program("plait-predict")), "--platform", str(file), *words]
     with nullcontext() if log is None else events_of(log, window) as part:
+        command = [str(find_program("plait-predict")), "--platform", str(file), *words]
         command += [] if part is None else [str(part)]
         return status_of_program(subprocess.run(command, check=False).returncode)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import webbrowser
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from rich.markup import escape
 from plait._errors import PlaitError
 from plait._files import write_json
 from plait._units import format_count, format_time
+from plait.commands._memory import require_memory
+from plait.commands._part import is_profile
 from plait.export.perfetto import write_perfetto
 from plait.measures.call_findings import find_call_losses
 from plait.measures.critical_path import WHAT
@@ -38,12 +41,15 @@ def report(
     open_page: bool,
     results: Path | None = None,
     window: int | None = None,
+    ranks: Collection[int] | None = None,
 ) -> None:
-    """`results`: also write what is printed there, as JSON. `window`: report on this window of "
+    """`results`: also write what is printed there, as JSON. `ranks`: read
+    these only. `window`: report on this window of "
     "a profile."""
     console = Console(highlight=False, soft_wrap=True)
+    require_memory(folder, ranks=ranks, is_part=window is not None or is_profile(folder))
     with console.status(f"reading {folder}"):
-        run = read_run(folder, window=window)
+        run = read_run(folder, window=window, ranks=ranks)
         analysis = analyse(run, folder, step)
     notices = analysis.run.notices
     for notice in notices[:_NOTICES_MAX]:

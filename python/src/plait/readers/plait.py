@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections import Counter
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import repeat
@@ -44,14 +45,19 @@ _MISSING_SHOWN_MAX = 8
 _THREADS_MAX = 4
 
 
-def read_run(folder: Path, schema: Schema = SCHEMA, window: int | None = None) -> Run:
+def read_run(
+    folder: Path,
+    schema: Schema = SCHEMA,
+    window: int | None = None,
+    ranks: Collection[int] | None = None,
+) -> Run:
     """Everything readable of a run, with notices about what is not.
 
     `schema`: with more records than plait's own, which are then in `Run.other`. `window`: of a profile,
     the events of this one in the place of its sums. Raises PlaitError, a sentence for the user, when
-    there is nothing usable at all, or no such window.
+    there is nothing usable at all, or no such window. `ranks`: only the files of these are read.
     """
-    paths = require_run(folder)
+    paths = wanted_files(require_run(folder), ranks)
     notices: list[str] = []
     meta = _read_meta(folder / "meta.json", notices)
     meta = _add_launch(meta, folder / "run.json", notices)
@@ -61,12 +67,12 @@ def read_run(folder: Path, schema: Schema = SCHEMA, window: int | None = None) -
     if not files:
         raise _no_files(folder, f" ({notices[-1]})" if notices and ".plt" in notices[-1] else "")
     unusable += [f"rank-{rank:04d}.plt" for rank in sorted(read - {file.rank for file in files})]
-    ranks = max(file.ranks for file in files)
-    _note_missing(files, ranks, meta, notices)
+    rank_count = max(file.ranks for file in files)
+    _note_missing(files, rank_count, meta, notices, ranks)
     for file in files:
         notices.extend(file.notices)
-    run = _assemble(folder, meta, ranks, files, schema, notices, window)
-    return replace(run, unusable=tuple(unusable))
+    run = _assemble(folder, meta, rank_count, files, schema, notices, window)
+    return replace(run, unusable=tuple(unusable), is_part=ranks is not None)
 
 
 def require_run(folder: Path) -> list[Path]:
@@ -84,6 +90,17 @@ def require_run(folder: Path) -> list[Path]:
     if not paths:
         raise _no_files(folder)
     return paths
+
+
+def wanted_files(paths: list[Path], ranks: Collection[int] | None) -> list[Path]:
+    """Those of some ranks; None: all. Raises PlaitError when there are none."""
+    if ranks is None:
+        return paths
+    wanted = set(ranks)
+    found = [path for path in paths if int(path.stem.removeprefix("rank-")) in wanted]
+    if not found:
+        raise PlaitError(f"{paths[0].parent} has no file of the ranks that --ranks names")
+    return found
 
 
 def _no_files(folder: Path, why: str = "") -> PlaitError:
@@ -178,9 +195,20 @@ def _of_one_run(files: list[RankFile], meta: dict[str, Any], notices: list[str])
     return [file for file in files if file.ranks == ranks]
 
 
-def _note_missing(files: list[RankFile], ranks: int, meta: dict[str, Any], notices: list[str]) -> None:
+def _note_missing(
+    files: list[RankFile],
+    ranks: int,
+    meta: dict[str, Any],
+    notices: list[str],
+    wanted: Collection[int] | None,
+) -> None:
     missing = ranks - len(files)
-    if missing:
+    if wanted is not None:
+        notices.append(
+            f"{len(files)} of {ranks} ranks were read, as requested: messages to and from others have "
+            "one side only, and figures show no others"
+        )
+    elif missing:
         present = {file.rank for file in files}
         some = [
             str(rank)

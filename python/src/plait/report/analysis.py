@@ -169,6 +169,9 @@ def analyse(run: Run, folder: Path, step: int | None) -> Analysis:
         )
     matched = match_messages(run.messages)
     lonely = unmatched_messages(run.messages)
+    if run.is_part:
+        read = list(run.ranks_present)
+        lonely = lonely.filter(pl.col("source").is_in(read) & pl.col("destination").is_in(read))
     about = describe_profile(run) if run.is_profile else []
     run = replace(run, notices=(*run.notices, *about, *find_trouble(run, matched, lonely)))
     return Analysis(folder, run, matched, lonely, step)
