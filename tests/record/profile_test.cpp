@@ -19,7 +19,9 @@
 namespace plait::record::profile_test {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""ns;
+using std::chrono_literals::operator""us;
+using std::chrono_literals::operator""s;
 constexpr std::uint32_t rank_count = 100'000;
 
 /// A profile, and what is in its file while it still counts: what a killed process leaves.

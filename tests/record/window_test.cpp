@@ -15,7 +15,10 @@
 namespace plait::record::window_test {
 namespace {
 
-using namespace std::chrono_literals;
+using std::chrono_literals::operator""us;
+using std::chrono_literals::operator""ms;
+using std::chrono_literals::operator""s;
+using std::chrono_literals::operator""min;
 
 /// A recorder, and what is in its file.
 struct File {

@@ -129,16 +129,20 @@ struct RecordedThread {
   std::vector<MPI_Status> statuses;
 };
 
-/// The threads of the program that have called MPI. Threads: any.
+/// The threads of the program that have called MPI, and what they count. Threads: any.
 class RecordedThreads {
  public:
+  /// `profile`: null if all events are recorded.
+  explicit RecordedThreads(std::unique_ptr<Profile> profile) : profile_{std::move(profile)} {}
+
   /// Returns one for a new thread: that of an ended thread, if there is one.
-  [[nodiscard]] RecordedThread& take(trace::Recorder& recorder, Profile* profile) {
+  [[nodiscard]] RecordedThread& take(trace::Recorder& recorder) {
     const std::lock_guard lock{mutex_};
     if (spare_.empty()) {
       const auto index = static_cast<std::uint16_t>(threads_.size());
       const std::string name = index == 0 ? "main" : fmt::format("thread {}", index);
-      return *threads_.emplace_back(std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name), profile));
+      return *threads_.emplace_back(
+          std::make_unique<RecordedThread>(recorder.thread(WorkerId{index}, name), profile_.get()));
     }
     RecordedThread* const thread = spare_.back();
     spare_.pop_back();
@@ -152,6 +156,7 @@ class RecordedThreads {
   }
 
  private:
+  std::unique_ptr<Profile> profile_;
   std::mutex mutex_;  ///< Guards all below.
   std::vector<std::unique_ptr<RecordedThread>> threads_;
   std::vector<RecordedThread*> spare_;

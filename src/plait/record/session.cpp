@@ -176,7 +176,7 @@ void leave_thread(void* thread) noexcept {
 
 RecordedThread& Session::thread() {
   if (thread_state.thread == nullptr) [[unlikely]] {
-    thread_state.thread = &threads_.take(recorder, profile.get());
+    thread_state.thread = &threads_.take(recorder);
     ::pthread_setspecific(thread_key, thread_state.thread);
   }
   return *thread_state.thread;
@@ -185,10 +185,10 @@ RecordedThread& Session::thread() {
 Session::Session(std::filesystem::path folder, Mpi found, std::uint32_t rank, std::uint32_t rank_count)
     : mpi{found},
       recorder{clock, recorder_options(folder, rank, rank_count)},
-      profile{is_profile_wanted() ? std::make_unique<Profile>(recorder, wanted_windows()) : nullptr},
       communicators{mpi, recorder.thread(WorkerId{0}, "main")},
       sites{recorder, folder / fmt::format("sites-{:04}.tsv", rank)},
-      folder_{std::move(folder)} {}
+      folder_{std::move(folder)},
+      threads_{is_profile_wanted() ? std::make_unique<Profile>(recorder, wanted_windows()) : nullptr} {}
 
 void Session::start() {
   const char* wanted = std::getenv("PLAIT_RECORD_FOLDER");
@@ -226,7 +226,7 @@ void Session::start() {
   if (any_failed == 0) {
     session->own_world_ = own_world;
     session->meta_ = describe_run(mpi, own_world, session->communicators);
-    if (session->profile != nullptr) {
+    if (is_profile_wanted()) {
       session->meta_.options["profile"] = "on";
     }
     write_run(folder, session->meta_, session->communicators);
@@ -272,8 +272,8 @@ void Session::compare_clocks() {
     }
   }
   trace.clock(best);
-  if (profile != nullptr && profile->windows() != nullptr) {
-    profile->windows()->align(best.offset);
+  if (Windows* const windows = thread().windows()) {
+    windows->align(best.offset);
   }
 }
 

@@ -15,7 +15,6 @@
 #include "plait/record/communicators.hpp"
 #include "plait/record/mpi_library.hpp"
 #include "plait/record/pending.hpp"
-#include "plait/record/profile.hpp"
 #include "plait/record/progress.hpp"
 #include "plait/record/recorded_thread.hpp"
 #include "plait/record/requests.hpp"
@@ -109,7 +108,6 @@ class Session {
   const Mpi mpi;
   SteadyClock clock;
   trace::Recorder recorder;
-  std::unique_ptr<Profile> profile;  ///< Null if all events are recorded.
   KnownCommunicators communicators;
   Requests requests;
   Sites sites;

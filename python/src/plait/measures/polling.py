@@ -10,6 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from plait import _events as events
+from plait.measures.calls import lane_of
 
 
 def polled_waits(calls: pl.DataFrame, sides: pl.DataFrame, functions: Sequence[str]) -> pl.DataFrame:
@@ -55,7 +56,7 @@ def _polls(calls: pl.DataFrame, functions: Sequence[str]) -> npt.NDArray[np.bool
 
 def _next_others(calls: pl.DataFrame, polls: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Of each call: the next one of its thread that is no poll; -1: there is none."""
-    lane = calls["rank"].to_numpy().astype(np.int64) << 17 | calls["worker"].to_numpy()
+    lane = lane_of(calls["rank"], calls["worker"])
     at = np.where(polls, polls.size, np.arange(polls.size))
     following = np.minimum.accumulate(at[::-1])[::-1]
     known = following < polls.size
